@@ -23,12 +23,12 @@ from .history.bisecting import next_measurement as next_measurement
 from .history.changes import change_points as change_points
 from .history.trends import trend as trend
 from .machines.clusters import cluster_machines as cluster_machines
-from .machines.explain import VariabilityModel as VariabilityModel
 from .machines.explain import explain_variation as explain_variation
 from .machines.principal_components import biplot as biplot
 from .machines.principal_components import principal_components as principal_components
 from .machines.ratios import machine_ratios as machine_ratios
 from .machines.table import machine_table as machine_table
+from .machines.variability import VariabilityModel as VariabilityModel
 from .mixtures.fit import fit_mixture as fit_mixture
 from .mixtures.goodness_of_fit import goodness_of_fit as goodness_of_fit
 from .mixtures.metrics import mean_difference as mean_difference

@@ -307,13 +307,18 @@ class TestMachines:
 
 
 def test_the_table_has_every_predictor_and_the_correlation_once():
-    """A row a predictor, also without influence, with standardised coefficients; the correlation and what is left out stand below."""
+    """A row a predictor, also without influence, the strongest first; a standardised coefficient stands beside that in units.
+
+    The correlation and what is left out stand below.
+    """
     table = made(80, 33).assign(constant=1.0)
     table["flag -O3"] = table["cores"] > 8
-    model = least_squares(table, predictors=["cores", "os", "cpu_mhz", "constant", "flag -O3"], splits=1)
+    with pytest.warns(perfarray.PerfarrayWarning, match=r"1 of 5 predictors are left out: 'constant' \(constant\)"):
+        model = least_squares(table, predictors=["cores", "os", "cpu_mhz", "constant", "flag -O3"], splits=1)
     shown = model.table()
-    assert shown.index.tolist() == model.to_dataset()["predictor"].values.tolist() == ["cores", "os", "cpu_mhz", "flag -O3"]
-    assert shown.columns.tolist() == ["influence", "permuting adds", "standardised coefficient"]
+    assert shown.index.tolist() == model.to_dataset()["predictor"].values.tolist() == model.influence.index.tolist()
+    assert sorted(shown.index) == ["cores", "cpu_mhz", "flag -O3", "os"]
+    assert shown.columns.tolist() == ["explains", "influence", "standardised coefficient", "coefficient"]
     assert repr(shown).count("correlation") == 1
     assert "left out (constant, empty, copies, or labels of rows): constant" in repr(shown)
     result = model.to_dataset()
@@ -323,6 +328,8 @@ def test_the_table_has_every_predictor_and_the_correlation_once():
         expected = scale * result[f"coefficient{end}"].sel(term="cores").item()
         name = f"standardized{end or '_coefficient'}"
         assert result[name].sel(predictor="cores").item() == pytest.approx(expected)
+        in_units = result[f"unit{end or '_coefficient'}"].sel(predictor=["cores", "os"])
+        np.testing.assert_equal(in_units.values, [result[f"coefficient{end}"].sel(term="cores").item(), np.nan])
     systems = pd.get_dummies(table["os"])[["linux", "windows"]].to_numpy(dtype=float)
     weights = result["coefficient"].sel(term=["os = linux", "os = windows"]).values
     of_systems = result["standardized_coefficient"].sel(predictor="os").item()
@@ -449,9 +456,10 @@ def test_gaps_are_considered_before_copies():
     table["late"] = np.where(np.arange(40) < 25, 1.0, 2.0)
     with pytest.warns(perfarray.PerfarrayWarning) as caught:
         result = least_squares(table, predictors=["half", "late"], splits=1).to_dataset()
-    (note,) = caught[0].message.notes
+    note, left_out = caught[0].message.notes
     values = {"rows": 15, "of": 40, "predictors": ["half"], "lacking": [15]}
     assert (note.code, dict(note.values)) == ("incomplete_predictors", values)
+    assert (left_out.code, dict(left_out.values)) == ("predictors_left_out", {"predictors": ["late"], "reasons": ["constant"]})
     assert result["predictor"].values.tolist() == ["half"]
     assert (result.attrs["left_out"], result.attrs["n"]) == ("late", 25)
 
@@ -555,17 +563,12 @@ def test_bad_input(change, keywords, message):
 
 
 def test_tables_that_cannot_be_used():
-    """One row; two columns of one name; rows of two suites, unless the suite is a predictor; something else than a table."""
+    """One row; two columns of one name; something else than a table."""
     table = made(40, 31)
     with pytest.raises(ValueError, match="the table has 1 rows"):
         table[:1].perf.explain_variation()
     with pytest.raises(ValueError, match="columns 'cores' occur twice"):
         pd.concat([table, table[["cores"]]], axis=1).perf.explain_variation(rng=1)
-    suites = table.assign(suite=["int", "fp"] * 20)
-    suites.attrs["roles"] = '{"suite": "label"}'
-    with pytest.raises(ValueError, match=r"rows of several suites \('int: 20', 'fp: 20'\).*table\['suite'\] == 'int'"):
-        least_squares(suites)
-    assert least_squares(suites, predictors=["cores", "suite"], splits=1).correlation > 0
     with pytest.raises(TypeError, match="expected a table of machines or timings, got list"):
         perfarray.explain_variation([1, 2])
 
@@ -574,7 +577,7 @@ def test_many_rows_are_permuted_once(monkeypatch):
     """With many rows tested, a predictor is permuted once, so that a large table takes the time of its fit."""
     calls = []
     permuted = evaluation._permuted
-    monkeypatch.setattr(evaluation, "_permuted", lambda *given: calls.append((len(given[1]), given[5])) or permuted(*given))
+    monkeypatch.setattr(evaluation, "_permuted", lambda *given: calls.append((len(given[1]), given[4])) or permuted(*given))
     monkeypatch.setattr(evaluation, "ROWS_PERMUTED", 1_000)
     for rows, splits in ((100, 1), (1_200, 1), (1_200, 5)):
         least_squares(made(rows, 32), splits=splits)
@@ -593,14 +596,14 @@ def test_one_warning_for_the_table_and_the_test():
 
 
 def test_an_error_names_what_gives_a_response():
-    """Timings of one session a machine have no relative variation: the error gives the reason and remedies that work."""
+    """Timings of one execution a machine have no relative variation: the error gives the reason, and more executions give one."""
     nest = {"sizes": {"session": 1, "execution": 6}, "variances": {"session": 1e-4, "execution": 1e-4}}
     times = perfarray.simulate(**nest, dims={"benchmark": 3, "machine": 12}, rng=1)
     times = times.assign_coords(cores=("machine", np.arange(12) % 7 + 1.0))
     for options in ({}, OLS | {"formula": "relative_variation ~ cores"}):
-        with pytest.raises(ValueError, match=r"0 rows have a 'relative_variation'.*rest on one session.*merge_level\(\"session\"\)"):
-            times.perf.explain_variation(**options)
-    for remedy in (times.perf.merge_level("session"), times.perf.machine_table(unit="execution")):
+        with pytest.raises(ValueError, match=r"0 rows have a 'relative_variation'.*rest on one execution.*Measure several"):
+            times.isel(execution=[0]).perf.explain_variation(**options)
+    for remedy in (times, times.perf.machine_table()):
         assert remedy.perf.explain_variation(model="ols").dataset.attrs["n_missing_response"] == 0
 
 

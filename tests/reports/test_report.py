@@ -19,9 +19,10 @@ import xarray as xr
 
 import perfarray
 from perfarray.reports import writing
+from perfarray.reports.content import content_of
 from perfarray.reports.page import as_html
 from perfarray.reports.redaction import Redaction
-from perfarray.reports.sections import Content, Section, _picture, content_of
+from perfarray.reports.sections import Content, Section, picture_of
 from perfarray.results.rows import Places, Table
 
 SCRIPT = "<script>alert(1)</script>|`*"
@@ -160,7 +161,7 @@ def test_an_empty_table_says_why(times):
 
 def test_rows_nobody_reads_are_left_out(monkeypatch):
     """Cells that were not measured, and more rows than anybody reads; a note has their number."""
-    monkeypatch.setattr("perfarray.reports.sections.MOST", 7)
+    monkeypatch.setattr("perfarray.reports.content.MOST", 7)
     times = perfarray.load_dataset("python_malloc")
     sections = json.loads(times.where(times["benchmark"] != "fibonacci").perf.report(format="json"))["sections"]
     tables = {section["title"]: section["rows"] for section in sections}
@@ -288,7 +289,7 @@ def test_a_warning_of_what_draws_takes_no_picture_away(times, monkeypatch):
     for told, picture in (("of something else", "data:image/svg+xml;base64,PHN2Zz4="), ("constrained_layout not applied", None)):
         monkeypatch.setattr("perfarray.accessor.PlotAccessor.svg", lambda _, told=told: warnings.warn(told, stacklevel=2) or "<svg>")
         with warnings.catch_warnings(action="ignore"):
-            assert _picture(times.isel(benchmark=[0]).perf.counts()) == picture
+            assert picture_of(times.isel(benchmark=[0]).perf.counts()) == picture
 
 
 def test_a_page_of_a_hundred_benchmarks_is_small():
@@ -303,7 +304,7 @@ def test_a_page_of_a_hundred_benchmarks_is_small():
     ragged = times[:2].where((times["execution"] < 4) | (times["benchmark"] == "benchmark_1"))
     assert 'alt="How much was measured' in ragged.perf.report("old")
     history = xr.DataArray(rng.lognormal(0, 0.01, (30, 300, 2)), dims=("benchmark", "commit", "execution"), name="time")
-    assert _picture(history.perf.change_points()).startswith("data:image/png;base64,")
+    assert picture_of(history.perf.change_points()).startswith("data:image/png;base64,")
 
 
 def test_history_has_the_order_given():
@@ -321,8 +322,8 @@ def test_history_has_the_order_given():
 
 def test_without_matplotlib_it_is_said(times, monkeypatch):
     """A page without pictures says why, once; other forms have none anyway."""
-    monkeypatch.setattr("perfarray.reports.sections.find_spec", lambda _: None)
-    monkeypatch.setattr("perfarray.reports.sections._picture", lambda _: None)
+    monkeypatch.setattr("perfarray.reports.content.find_spec", lambda _: None)
+    monkeypatch.setattr("perfarray.reports.sections.picture_of", lambda _: None)
     one = times.isel(benchmark=[0])
     assert one.perf.report().count("install perfarray[plots]") == 1
     assert "install perfarray" not in one.perf.report(format="markdown")

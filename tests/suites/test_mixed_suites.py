@@ -76,8 +76,10 @@ def test_every_suite_has_the_answer_of_its_own_reports(folder, place, name, choi
 
 
 def variables(result):
-    """Return the arrays of a result; NaN where n is 0."""
-    return [result] if isinstance(result, xr.DataArray) else [result[name] for name in result.data_vars if name != "n"]
+    """Return the arrays of a result, with the score that a distribution carries; NaN where n is 0."""
+    if isinstance(result, xr.DataArray):
+        return [result, result["suite_score"]]
+    return [result[name] for name in result.data_vars if name != "n"]
 
 
 def test_a_machine_table_names_the_suite(folder, place):
@@ -110,9 +112,9 @@ def test_components_and_clusters_go_suite_by_suite(folder, place):
         folder.sel(machine=["Box 2"]).perf.principal_components(by="suite")
 
 
-def test_a_model_of_several_suites_says_which_to_select(folder):
+def test_a_model_of_several_suites_is_of_the_largest(folder):
     """Scores of different suites are not explained together, unless the suite is one of the predictors, groups or terms."""
-    with pytest.raises(ValueError, match=r"several suites \('fp2006_rate: 1', .*select one, .*== 'int2006_rate'\].*name 'suite' in"):
+    with pytest.raises(ValueError, match=r"2 rows \(machines\) of its largest suite, 'int2006_rate'; a model needs 6.*name 'suite' in"):
         folder.perf.explain_variation()
     table = folder.perf.machine_table()
     table = pd.concat([table] * 4, ignore_index=True).assign(machine=range(20))

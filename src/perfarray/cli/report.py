@@ -17,7 +17,10 @@ from perfarray.conventions import SECONDS
 
 FORMS = ("html", "markdown", "json")
 
-OPTIONS = options.spoken("threshold correction order", costs="--cost", cost_units="--units")
+# The call of the section with a plan, which a report of an archive of machines has only where it is asked for
+PLAN = "times.perf.plan_repetitions("
+
+OPTIONS = options.spoken("threshold correction order", costs="--cost", cost_units="--units", sections="--section")
 
 
 def report(
@@ -34,6 +37,14 @@ def report(
     correction: options.Correction = None,
     costs: options.Costs = None,
     units: options.CostUnits = "s",
+    sections: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--section",
+            metavar="METHOD",
+            help="Only the section that this method answers: suite scores are five_number_summary. Repeat it for several.",
+        ),
+    ] = None,
     nest: options.Nest,
     redact: Annotated[
         bool, typer.Option("--redact", help="Number machines and files instead of naming them; leave out users and paths.")
@@ -41,7 +52,8 @@ def report(
 ) -> None:
     """Write a report: what was measured, what changed, how sure that is, where it varies, how many repetitions to run next.
 
-    Of one place, what lies in it is compared if a baseline is named; else its means are shown. The page needs nothing beside it.
+    Of one place, what lies in it is compared if a baseline is named; else its means are shown. Of several machines without versions, the
+    report has their scores, which of them are alike, which vary most, and what explains it. The page needs nothing beside it.
 
     Exit code 0: it is written.
     Exit code 2: it is not; a file cannot be read, or the output not be written.
@@ -59,12 +71,12 @@ def report(
         times, by = (sides.times, None) if order is None else in_order(sides.times, history_dim(sides.times, None), order, sentences)
         prices = costs_by_level(prices, str(times.attrs.get("format", "")))
         missing = [level for level in without_price(times, nest.get("levels")) if level not in prices]
-        if units == SECONDS and missing:
-            flags = " ".join(f"--cost {level}=SECONDS" for level in missing)
-            sentences.append(f"the report has no plan of the next experiment: what one more {missing[0]} costs is not known; say {flags}")
         text = perfarray.report(
             times, **options.given(baseline=sides.baseline, dim=sides.dim, threshold=threshold, correction=correction, order=by), **nest,
-            costs=prices or None, cost_units=units, path=target.file, format=target.kind, redact=redact,
+            costs=prices or None, cost_units=units, sections=sections, path=target.file, format=target.kind, redact=redact,
         )  # fmt: skip
+        if units == SECONDS and missing and PLAN in text:
+            flags = " ".join(f"--cost {level}=SECONDS" for level in missing)
+            sentences.append(f"the report has no plan of the next experiment: what one more {missing[0]} costs is not known; say {flags}")
     size = len(text.encode(errors="backslashreplace"))
     show([text.removesuffix("\n")] if target.file is None else [f"{target.file}: {size:,} bytes"])

@@ -117,6 +117,20 @@ def useful_columns(rows: pd.DataFrame, names: list[str], *, trees: bool) -> list
     return list(unique.values()) if trees else _independent(rows, list(unique.values()))
 
 
+def reason_left_out(rows: pd.DataFrame, name: str, useful: Sequence[str]) -> str:
+    """Write why `useful_columns` dropped a column."""
+    values = stated(rows[name]).dropna()
+    if values.nunique() < 2:
+        return "empty" if values.empty else "constant"
+    if not is_number(rows[name]) and values.nunique() > len(rows) / 2:
+        return "a label of nearly every row"
+    content = _content(rows[name])
+    copies = [other for other in useful if _content(rows[other]) == content]
+    if copies:
+        return f"a copy of {copies[0]}"
+    return "mostly missing" if len(values) < len(rows) / 2 else "a combination of others"
+
+
 def _content(column: pd.Series) -> bytes:
     """Return what identifies the content of a column: its numbers, or where each label occurs."""
     if is_number(column):

@@ -11,7 +11,7 @@ import xarray as xr
 
 from perfarray.conventions import UNKNOWN
 from perfarray.numerics.types import Mask
-from perfarray.tables.descriptions.readings import READINGS, read_each, read_texts
+from perfarray.tables.descriptions.readings import PRODUCT, READINGS, read_each, read_texts
 from perfarray.tables.descriptions.software import flags
 
 # The beginning of the names of columns of flags.
@@ -20,7 +20,10 @@ FLAG: Final = "flag "
 # The end of the names of columns with texts that could not be read.
 UNPARSED: Final = "_unparsed"
 
-# Coordinates and dims with flags, and coordinates with the flags of each benchmark.
+# The end of the name of the column with the family of what labels the rows, such as GCC of `GCC 12.2.0`.
+FAMILY: Final = "_family"
+
+# Coordinates and dims with flags, and coordinates with the flags of each benchmark or of all.
 FLAGS: Final = ("flags", "base_flags", "peak_flags", "compiler_flags", "jvm_args")
 OF_BENCHMARKS: Final = ("optimization_flags", "portability_flags", "other_flags")
 
@@ -32,7 +35,7 @@ Values = Sequence[xr.Variable]
 
 
 def described(coordinates: Mapping[str, Values], labels: Container[str], n_flags: int) -> tuple[dict[str, Any], list[str], Counter[str]]:
-    """Read descriptors, each with a value for every row, except those that label the rows.
+    """Read descriptors, each with a value for every row; those that label the rows keep their texts, and have a column of families beside.
 
     Return their columns, the names of those of flags, and the number of texts of each descriptor that could not be read.
     """
@@ -46,6 +49,8 @@ def described(coordinates: Mapping[str, Values], labels: Container[str], n_flags
         elif name in READINGS and values[0].dtype.kind in "OUST":
             codes, distinct = _distinct(values)  # machines are many, and descriptions few
             read, failed = read_texts(name, distinct.tolist())
+            if name in labels and READINGS[name].columns is PRODUCT:
+                read[f"{name}{FAMILY}"] = read[name]
             typed = {key: _typed(np.array(values_read, dtype=object))[codes] for key, values_read in read.items() if key not in labels}
             columns |= {key: _filled(column, coordinates.get(key)) for key, column in typed.items()}
             if any(failed):
@@ -99,15 +104,17 @@ def _typed(values: npt.NDArray[Any]) -> Any:
 
 
 def with_flags(rows: xr.DataArray, row: str, across: str) -> xr.DataArray:
-    """Return rows with a coordinate of the flags of all their benchmarks, where flags are stated by benchmark."""
+    """Return rows with one coordinate of all flags of their benchmarks, instead of lists by kind of flag."""
     lists = [rows.coords[name] for name in OF_BENCHMARKS if name in rows.coords]
-    lists = [texts for texts in lists if {across} <= set(texts.dims) <= {row, across}]
+    # A list that is the same for all benchmarks lies along the rows alone.
+    lists = [texts for texts in lists if set(texts.dims) <= {row, across}]
     if not lists or FLAGS[0] in rows.coords or FLAGS[0] in rows.dims:
         return rows
     texts_by_row = [texts.variable.set_dims({row: rows.sizes[row], across: rows.sizes[across]}).values for texts in lists]
     joined = [
         " ".join(str(text) for text in row_texts if str(text).startswith(("-", "/"))) for row_texts in np.concatenate(texts_by_row, axis=1)
     ]
+    rows = rows.drop_vars([texts.name for texts in lists])
     return rows.assign_coords({FLAGS[0]: (row, np.array([text or UNKNOWN for text in joined], dtype=object))})
 
 

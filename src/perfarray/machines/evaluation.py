@@ -1,7 +1,8 @@
 """How well a model predicts rows that it was not fitted to, and what each predictor contributes."""
 
 from collections.abc import Hashable
-from typing import Any, Final
+from contextlib import nullcontext
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -11,43 +12,81 @@ from perfarray.machines.columns import LOG_NOISE, is_number, is_text, roles_of
 from perfarray.machines.models import Fit, Predict
 from perfarray.machines.numerics.influence import LEAST_UNITS, correlation_interval, influence_of, split_rows
 from perfarray.machines.numerics.noise_ceiling import noise_ceiling
+from perfarray.machines.numerics.shares import explained_shares
 from perfarray.machines.problem import Problem
-from perfarray.numerics.types import Floats
+from perfarray.numerics.types import Floats, Integers
 from perfarray.timings.notes import Note
+from perfarray.timings.progress import progress_bar
 from perfarray.timings.validation import check_count, listed, number_of
 
-# Permutations of each predictor over all splits, and the rows permuted in all: with many rows tested, one permutation is enough.
-REPEATS, ROWS_PERMUTED = 5, 10_000
+# Permutations of each predictor over all splits, and rows permuted in a test: a random part of many rows says as much in less time.
+REPEATS, ROWS_PERMUTED = 5, 2_000
 
 # Rows of one prediction: more do not fit into the cache of the processor.
 ROWS_PREDICTED: Final = 5_000
+
+# The correlation of ranks from which on predictors say nearly the same.
+SIMILAR: Final = 0.95
 
 # Predictors with a partial dependence, points of each, and rows that are averaged.
 SHOWN, GRID, AVERAGED = 8, 12, 100
 
 
+class Tests(NamedTuple):
+    """By test of a row: the row, its split, its prediction, the mean of the rows fitted, and what permuting adds to its squared error.
+
+    That is by predictor, NaN where it was not permuted. Then rows whose predictors are those of a row that was fitted, and rows without a
+    prediction.
+    """
+
+    rows: Integers
+    split: Integers
+    predicted: Floats
+    mean: Floats
+    losses: Floats
+    copies: Integers
+    unanswered: Integers
+
+
 def evaluate(
-    problem: Problem, fit: Fit, *, test_size: float, folds: int | None, splits: int, confidence_level: float, rng: np.random.Generator
+    problem: Problem,
+    fit: Fit,
+    *,
+    test_size: float,
+    folds: int | None,
+    splits: int,
+    confidence_level: float,
+    rng: np.random.Generator,
+    progress: bool | None,
 ) -> tuple[dict[str, Any], dict[Hashable, Any], tuple[Note, ...]]:
     """Test a model on rows that are left out of its fits; return variables, attrs and notes. `fit` is that of all rows."""
     rows, target, predictors, groups = problem.rows, problem.target, problem.predictors, problem.groups
-    tested, split, predicted_of_tests, losses, copies, unanswered = _tests(problem, test_size, folds, splits, rng)
+    tests = _tests(problem, test_size, folds, splits, rng, progress)
+    tested, answers = tests.rows, tests.predicted
     answered, times = np.unique(tested, return_counts=True)
     units_of_rows = tested if groups is None else groups[tested]
     independent = groups is None and len(answered) == len(tested)
     estimate, lower, upper = correlation_interval(
         target[tested],
-        predicted_of_tests,
+        answers,
         None if independent else units_of_rows,
         confidence_level,
-        None if folds else split,
+        None if folds else tests.split,
         exchanged=folds is not None or splits > 1,
     )
     variance = float(target[answered].var()) if len(answered) else np.nan
-    influence = influence_of(losses, variance, units_of_rows, confidence_level)
-    predicted = np.bincount(tested, weights=predicted_of_tests, minlength=len(rows))[answered] / times
+    influence = influence_of(tests.losses, variance, units_of_rows, confidence_level)
+    errors, baseline = (target[tested] - answers) ** 2, (target[tested] - tests.mean) ** 2
+    shares = explained_shares(errors, baseline, tests.losses, units_of_rows, confidence_level, rng)
+    predicted = np.bincount(tested, weights=answers, minlength=len(rows))[answered] / times
     names = rows[MACHINE].astype(str).to_numpy()[answered] if MACHINE in rows else answered.astype(str)
     variables: dict[str, Any] = {
+        "explained": ("predictor", shares.explained, {"units": "1"}),
+        "explained_lower": ("predictor", shares.lower, {"units": "1"}),
+        "explained_upper": ("predictor", shares.upper, {"units": "1"}),
+        "total_explained": ((), shares.total, {"units": "1"}),
+        "total_explained_lower": ((), shares.total_lower, {"units": "1"}),
+        "total_explained_upper": ((), shares.total_upper, {"units": "1"}),
         "influence": ("predictor", influence.percent, {"units": "percent"}),
         "permutation_influence": ("predictor", influence.increase, {"units": "1"}),
         "lower": ("predictor", influence.lower, {"units": "1"}),
@@ -66,10 +105,10 @@ def evaluate(
     number = len(np.unique(units_of_rows))
     attrs: dict[Hashable, Any] = {
         "n": len(rows),
-        "n_unanswered": len(np.unique(unanswered)),
+        "n_unanswered": len(np.unique(tests.unanswered)),
         "n_test": len(answered),
         "n_test_units": number,
-        "n_test_copies": len(np.unique(copies)),
+        "n_test_copies": len(np.unique(tests.copies)),
         "better_than_mean": int(lower > 0),
     }
     notes = []
@@ -81,15 +120,30 @@ def evaluate(
     if constant:
         text = f"{listed(constant)} are the same throughout each test: permuting them says nothing, and their influence is not known"
         notes.append(Note("constant_in_tests", text, {"predictors": constant}))
+    notes += _similar(rows, [name for name, low in zip(predictors, influence.lower, strict=True) if low > 0], predictors)
     return variables, attrs, tuple(notes)
 
 
-def _tests(problem: Problem, test_size: float, folds: int | None, splits: int, rng: np.random.Generator) -> list[Any]:
-    """Predict the rows of each split by a fit that did not see them, and permute the predictors there.
+def _similar(rows: pd.DataFrame, strong: list[str], predictors: list[str]) -> list[Note]:
+    """Return a note where predictors that surely contribute rise and fall with others, which could stand for them."""
+    numbers = [name for name in predictors if is_number(rows[name])]
+    ranks = rows[numbers].rank()
+    correlations = ranks.fillna(ranks.mean()).astype(float).corr().to_numpy()
+    similar = [
+        (numbers[first], numbers[second], float(correlations[first, second]))
+        for first, second in np.argwhere(np.triu(np.abs(correlations) >= SIMILAR, 1)).tolist()
+        if {numbers[first], numbers[second]} & {*strong}
+    ]
+    if not similar:
+        return []
+    texts = listed([f"{first} and {second} ({correlation:.2f})" for first, second, correlation in similar], 5)
+    text = f"Predictors rise and fall together: {texts}. The model divides between them what either explains. Leave one out to see"
+    values = {"predictors": [list(pair) for *pair, _ in similar], "correlations": [correlation for *_, correlation in similar]}
+    return [Note("similar_predictors", text, values, aside=True)]
 
-    Returns by test of a row: the row, its split, its prediction, and its losses by predictor; then rows whose predictors are those of a row
-    that was fitted, and rows without a prediction.
-    """
+
+def _tests(problem: Problem, test_size: float, folds: int | None, splits: int, rng: np.random.Generator, progress: bool | None) -> Tests:
+    """Predict the rows of each split by a fit that did not see them, and permute the predictors there."""
     rows, target, predictors, groups = problem.rows, problem.target, problem.predictors, problem.groups
     if folds is not None and check_count(folds, "folds", 2) > len(rows):
         raise ValueError(f"folds={folds} of {len(rows)} rows: give {len(rows)} or fewer")
@@ -100,44 +154,66 @@ def _tests(problem: Problem, test_size: float, folds: int | None, splits: int, r
             f"since rows of one label stay together.{fewer} another column as groups=, or groups=None, which tests each row by itself"
         )
     no_rows = np.empty(0, dtype=np.intp)
-    marks = pd.util.hash_pandas_object(rows[predictors].astype(str), index=False).to_numpy() if predictors else no_rows
-    tests: list[tuple[Any, ...]] = [(no_rows, no_rows, np.empty(0), np.empty((len(predictors), 0)), no_rows, no_rows)]
-    for number, chosen in enumerate(split_rows(len(rows), groups, test_size, folds, rng, splits) if predictors else []):
-        training = np.setdiff1d(np.arange(len(rows)), chosen)
-        fit = problem.fit(rows.iloc[training].reset_index(drop=True), target[training])
-        copies = chosen[np.isin(marks[chosen], marks[training])]
-        predicted = fit.predict(rows.iloc[chosen].reset_index(drop=True))
-        answered = np.isfinite(predicted)
-        unanswered = chosen[~answered]
-        # Permuting would give labels that the fit did not see to other rows.
-        chosen, predicted = chosen[answered], predicted[answered]
-        test_rows = rows.iloc[chosen].reset_index(drop=True)
-        repeats = int(np.clip(ROWS_PERMUTED // max(len(test_rows), 1), 1, REPEATS if folds else max(1, REPEATS // splits)))
-        losses = _permuted(fit.predict, test_rows, target[chosen], predicted, predictors, repeats, rng)
-        tests.append((chosen, np.full(len(chosen), number), predicted, losses, copies, unanswered))
-    return [np.concatenate(arrays, axis=-1) for arrays in zip(*tests, strict=True)]
+    if not predictors:
+        return Tests(no_rows, no_rows, np.empty(0), np.empty(0), np.empty((0, 0)), no_rows, no_rows)
+    codes = rows[predictors].apply(lambda column: pd.factorize(column)[0])
+    marks = pd.util.hash_pandas_object(codes, index=False).to_numpy()
+    tests = []
+    test_sets = split_rows(len(rows), groups, test_size, folds, rng, splits)
+    with progress_bar(len(test_sets) * (1 + len(predictors)), "testing the model", "step", show=progress) or nullcontext() as bar:
+        for number, chosen in enumerate(test_sets):
+            training = np.setdiff1d(np.arange(len(rows)), chosen)
+            fit = problem.fit(rows.iloc[training].reset_index(drop=True), target[training])
+            if bar is not None:
+                bar.update()
+            copies = chosen[np.isin(marks[chosen], marks[training])]
+            prepared = fit.prepare(rows.iloc[chosen].reset_index(drop=True))
+            predicted = fit.predict_prepared(prepared)
+            answered = np.isfinite(predicted)
+            unanswered = chosen[~answered]
+            # Permuting would give labels that the fit did not see to other rows.
+            chosen, predicted, prepared = chosen[answered], predicted[answered], prepared[answered]
+            losses = np.full((len(predictors), len(chosen)), np.nan)
+            permuted = _sampled(chosen, groups, rng)
+            repeats = int(np.clip(ROWS_PERMUTED // max(len(permuted), 1), 1, REPEATS if folds else max(1, REPEATS // splits)))
+            losses[:, permuted] = _permuted(
+                fit.predict_prepared,
+                prepared.iloc[permuted].reset_index(drop=True),
+                target[chosen[permuted]],
+                predicted[permuted],
+                repeats,
+                rng,
+                bar,
+            )
+            mean = np.full(len(chosen), target[training].mean())
+            tests.append((chosen, np.full(len(chosen), number), predicted, mean, losses, copies, unanswered))
+    return Tests(*(np.concatenate(arrays, axis=-1) for arrays in zip(*tests, strict=True)))
+
+
+def _sampled(chosen: Integers, groups: Integers | None, rng: np.random.Generator) -> Integers:
+    """Return the positions of the rows to permute: all, or of many a random part, rows of a group together."""
+    if len(chosen) <= ROWS_PERMUTED:
+        return np.arange(len(chosen))
+    return split_rows(len(chosen), None if groups is None else groups[chosen], ROWS_PERMUTED / len(chosen), None, rng)[0]
 
 
 def _permuted(
-    predict: Predict,
-    test_rows: pd.DataFrame,
-    measured: Floats,
-    predicted: Floats,
-    predictors: list[str],
-    repeats: int,
-    rng: np.random.Generator,
+    predict: Predict, test_rows: pd.DataFrame, measured: Floats, predicted: Floats, repeats: int, rng: np.random.Generator, bar: Any
 ) -> Floats:
     """Return what permuting each predictor adds to the squared error of each row; NaN where it is the same in all of them."""
     orders = np.concatenate([rng.permutation(len(test_rows)) for _ in range(repeats)])
     repeated = test_rows.iloc[np.tile(np.arange(len(test_rows)), repeats)].reset_index(drop=True)
+    predictors = [str(name) for name in test_rows]
     losses = np.empty((len(predictors), len(test_rows)))
     at_once = max(1, ROWS_PREDICTED // max(len(repeated), 1))
     # Several predictors share one call of the model, which has a cost of its own.
     for start in range(0, len(predictors), at_once):
         names = predictors[start : start + at_once]
-        block = pd.concat([repeated.assign(**{name: test_rows[name].iloc[orders].array}) for name in names], ignore_index=True)
-        permuted = predict(block).reshape(len(names), repeats, len(test_rows))
+        blocks: list[pd.DataFrame] = [repeated.assign(**{name: test_rows[name].iloc[orders].array}) for name in names]
+        permuted = predict(pd.concat(blocks, ignore_index=True)).reshape(len(names), repeats, len(test_rows))
         losses[start : start + len(names)] = ((measured - permuted) ** 2).mean(axis=1) - (measured - predicted) ** 2
+        if bar is not None:
+            bar.update(len(names))
     losses[[test_rows[name].nunique(dropna=False) < 2 for name in predictors]] = np.nan
     return losses
 

@@ -1,22 +1,22 @@
 """What explains performance or its variation: models of a table of machines, tested on rows that their fits did not see."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 
 from perfarray.conventions import MACHINE, SUITE
+from perfarray.machines.coefficients import coefficients
 from perfarray.machines.columns import check_columns, computable_responses, hardware_columns, level_columns, roles_of
 from perfarray.machines.evaluation import evaluate
 from perfarray.machines.formulas import names_in, read_formula
-from perfarray.machines.models import ModelChoice, Predict, coefficients
+from perfarray.machines.models import ModelChoice
 from perfarray.machines.problem import LEAST, Problem, by_columns, by_formula
 from perfarray.machines.sample_table import single_values
 from perfarray.machines.table import machine_table
-from perfarray.results.models import FittedModel
+from perfarray.machines.variability import RESPONSE, VariabilityModel
 from perfarray.timings.notes import Note, collecting_notes, with_notes
 from perfarray.timings.resolve import Data, check_names, resolve
 from perfarray.timings.streams import Rng, key_of
@@ -27,83 +27,8 @@ MODELS: Final = ("boosting", "ols", "gamma", "mixed")
 # The response that stands for the mean and the variance of every level.
 EVERY_LEVEL: Final = "levels"
 
-RESPONSE: Final = "response"
-
 # Splits of a small table, and the rows of all splits together: a large table is split less often.
 MOST_SPLITS, ROWS_SPLIT = 5, 10_000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class VariabilityModel(FittedModel):
-    """A model of performance or of variation, as returned by `explain_variation`.
-
-    Parameters
-    ----------
-    dataset : Dataset
-        The result of `to_dataset`, described in `explain_variation`.
-    result : object
-        The object of statsmodels or scikit-learn, fitted to all rows; for `response="levels"` a dict of them.
-    answer : callable
-        Predicts the response (or its log) from a table.
-
-    Examples
-    --------
-    >>> import numpy as np, pandas as pd, perfarray
-    >>> mhz = np.linspace(2000, 4000, 30)
-    >>> table = pd.DataFrame({"performance": 1e4 / mhz, "cpu_mhz": mhz})
-    >>> model = table.perf.explain_variation(model="ols", formula="np.log(performance) ~ np.log(cpu_mhz)", rng=1)
-    >>> round(model.correlation, 6), round(float(model.result.params.iloc[1]), 6)
-    (1.0, -1.0)
-    >>> model.predict(pd.DataFrame({"cpu_mhz": [5000.0]})).round(6).tolist()
-    [0.693147]
-    """
-
-    WHOLE: ClassVar[tuple[str, ...]] = ("predictor", "row", "point", "term", "dependent")
-
-    result: Any
-    answer: Predict
-
-    @property
-    def influence(self) -> pd.Series:
-        """Relative influence of every predictor in percent, the largest first (a Series by predictor)."""
-        return self._single("influence")["influence"].to_series().sort_values(ascending=False, kind="stable")
-
-    @property
-    def correlation(self) -> float:
-        """Correlation of measured and predicted values of rows that the fit did not see."""
-        return float(self._single("correlation")["correlation"])
-
-    def predict(self, table: pd.DataFrame) -> pd.Series:
-        """Predict the response of machines.
-
-        Parameters
-        ----------
-        table : pandas.DataFrame
-            Has the columns of the predictors.
-
-        Returns
-        -------
-        pandas.Series
-            In the units of the response; exp of a predicted log, which is a median rather than a mean. With a formula, the left side of
-            `~`. NaN where a linear model lacks a predictor, a label is new, or a value lies outside of a spline.
-
-        Raises
-        ------
-        ValueError
-            A predictor is not in the table; the model has several responses.
-        """
-        predictors = self._single("predict")["predictor"].values.tolist()
-        missing = [name for name in predictors if name not in table]
-        if missing:
-            raise ValueError(f"columns {listed(missing)} not found; the table has {listed(table.columns)}")
-        predicted, attrs = self.answer(table), self.dataset.attrs
-        return pd.Series(np.exp(predicted) if attrs["log"] else predicted, index=table.index, name=str(attrs["response"]))
-
-    def _single(self, attribute: str) -> xr.Dataset:
-        if isinstance(self.result, dict):
-            names = listed(np.atleast_1d(self.dataset[RESPONSE].values))
-            raise ValueError(f"{attribute} is of one response, and this result has {names}: ask for one with response=")
-        return self.dataset
 
 
 def explain_variation(
@@ -122,6 +47,7 @@ def explain_variation(
     reml: bool = True,
     confidence_level: float = 0.95,
     rng: Rng = None,
+    progress: bool | None = None,
     metric: str | None = None,
 ) -> VariabilityModel:
     """Explain performance or its variation by descriptions of machines, and test the model on machines that the fit did not see.
@@ -158,6 +84,8 @@ def explain_variation(
         Of all limits.
     rng : int, str or numpy.random.Generator, optional
         Seed (or the `rng_key` of an earlier result) of splits, trees and permutations.
+    progress : bool, optional
+        A progress bar over the tests. Default: after a second, in a terminal or a notebook.
     metric : str, optional
         Variable of a Dataset.
 
@@ -229,7 +157,12 @@ def explain_variation(
         raise ValueError("model='mixed' needs a random effect: name a column with groups= (vendor, family), or several with random=")
     effects = [name for effect in choice.effects for name in effect.split(":")] + ([groups] if groups is not None else [])
     check_columns(table, effects)
-    _check_rows(table, [*effects, *columns])
+    table, suite_notes = _one_suite(table, responses, [*effects, *columns])
+    if len(table) < LEAST:
+        largest = f" of its largest suite, {suite_notes[0].values[SUITE]!r}" if suite_notes else ""
+        remedy = f"; name {SUITE!r} in predictors= to take the rows of all suites" if suite_notes else ""
+        text = f"the table has {len(table)} rows (machines){largest}; a model needs {LEAST} or more, and says little below 30{remedy}"
+        raise ValueError(text)
 
     def problem_of(name: str) -> Problem:
         if parsed is not None:
@@ -237,9 +170,9 @@ def explain_variation(
         return by_columns(table, name, predictors, log and model != "gamma", choice)
 
     attrs = {"result": "explain_variation", "model": model, "confidence_level": confidence_level, "groups": groups or "none"}
-    table_notes += group_notes
+    table_notes += [*suite_notes, *group_notes]
     if all_levels:
-        dataset, results = _levels(table, problem_of, choice, confidence_level, table_notes)
+        dataset, results = _levels(table, problem_of, confidence_level, table_notes)
         dataset.attrs = attrs | {RESPONSE: EVERY_LEVEL, "log": 0}
         return VariabilityModel(dataset=with_notes(dataset, *table_notes), result=results, answer=lambda rows: np.full(len(rows), np.nan))
     _check_units(table, responses, table_notes)
@@ -248,11 +181,21 @@ def explain_variation(
         splits = int(np.clip(ROWS_SPLIT // len(problem.rows), 1, MOST_SPLITS))
     fit = problem.fit(problem.rows, problem.target)
     variables, counts, test_notes = evaluate(
-        problem, fit, test_size=test_size, folds=folds, splits=splits, confidence_level=confidence_level, rng=generator
+        problem,
+        fit,
+        test_size=test_size,
+        folds=folds,
+        splits=splits,
+        confidence_level=confidence_level,
+        rng=generator,
+        progress=progress,
     )
-    variables |= coefficients(fit.result, choice, problem.predictors, problem.groups, confidence_level)
+    variables |= coefficients(fit.result, problem, confidence_level)
     dataset = xr.Dataset(variables, attrs=attrs | problem.attrs | counts)
-    with_notes(dataset, *table_notes, *problem.notes, *fit.notes, *test_notes)
+    dataset = dataset.isel(predictor=np.argsort(-dataset["influence"].values, kind="stable"))
+    # The notes of a table made of timings say which rows have no response, and why.
+    problem_notes = [note for note in problem.notes if note.code != "missing_response" or isinstance(table_or_times, pd.DataFrame)]
+    with_notes(dataset, *table_notes, *problem_notes, *fit.notes, *test_notes)
     return VariabilityModel(dataset=dataset, result=fit.result, answer=fit.predict)
 
 
@@ -320,17 +263,21 @@ def _groups(table: pd.DataFrame, groups: str | None, predictors: Sequence[str], 
     return None, [Note("machines_on_both_sides", text, {"rows": repeated, "columns": hardware})] if repeated else []
 
 
-def _check_rows(table: pd.DataFrame, columns: Sequence[str]) -> None:
-    rows = table[SUITE].value_counts(sort=False) if roles_of(table).get(SUITE) == "label" and SUITE not in columns else None
-    if rows is not None and len(rows) > 1:
-        suites = listed(f"{suite}: {number}" for suite, number in rows.items())
-        raise ValueError(
-            f"the table has rows of several suites ({suites}), whose scores are not comparable: select one, as in "
-            f"table[table[{SUITE!r}] == {rows.idxmax()!r}] of table = times.perf.machine_table(), or name {SUITE!r} in predictors=, "
-            "groups= or the formula"
-        )
-    if len(table) < LEAST:
-        raise ValueError(f"the table has {len(table)} rows (machines); a model needs {LEAST} or more, and says little below 30")
+def _one_suite(table: pd.DataFrame, responses: Sequence[str], columns: Sequence[str]) -> tuple[pd.DataFrame, list[Note]]:
+    """Return the rows of the suite with most responses, since scores of two suites are not comparable; all where a column is `suite`."""
+    if SUITE not in table or SUITE in columns:
+        return table, []
+    answered = [table[name].notna() for name in responses if name in table and name != SUITE]
+    rows = table.loc[np.logical_and.reduce(answered) if answered else slice(None), SUITE].astype(str).value_counts()
+    if len(rows) < 2:
+        return table, []
+    largest, others = str(rows.index[0]), ", ".join(f"{suite!r} ({number} rows)" for suite, number in rows.items())
+    text = (
+        f"The table has rows of {len(rows)} suites: {others}. The answer is that of {largest!r} alone, since scores of two suites are not "
+        f"comparable. Select another with table[table[{SUITE!r}] == ...], or name {SUITE!r} in predictors="
+    )
+    values = {"suite": largest, "suites": list(map(str, rows.index)), "rows": rows.tolist()}
+    return table[(table[SUITE].astype(str) == largest).to_numpy()], [Note("largest_suite", text, values)]
 
 
 def _check_units(table: pd.DataFrame, responses: list[str], notes: list[Note]) -> None:
@@ -346,7 +293,7 @@ def _check_units(table: pd.DataFrame, responses: list[str], notes: list[Note]) -
 
 
 def _levels(
-    table: pd.DataFrame, problem_of: Callable[[str], Problem], choice: ModelChoice, confidence_level: float, notes: list[Note]
+    table: pd.DataFrame, problem_of: Callable[[str], Problem], confidence_level: float, notes: list[Note]
 ) -> tuple[xr.Dataset, dict[str, Any]]:
     """Explain the mean and the variance of each level by the same predictors; return coefficients and fits, and add to the notes."""
     variances = [name for name, role in roles_of(table).items() if role == "variance" and table[name].notna().any()]
@@ -366,9 +313,9 @@ def _levels(
             continue
         notes += [Note(note.code, f"{name}: {note.message}", {**note.values, "response": name}) for note in (*problem.notes, *fit.notes)]
         results[name] = fit.result
-        variables = coefficients(fit.result, choice, problem.predictors, problem.groups, confidence_level)
+        variables = coefficients(fit.result, problem, confidence_level)
         variables |= {"predictor": np.array(problem.predictors, dtype=object), "n": ((), problem.units, {"units": "1"})}
-        datasets.append(xr.Dataset(variables).assign_coords({RESPONSE: name}))
+        datasets.append(xr.Dataset(variables).drop_dims("fitted_row").assign_coords({RESPONSE: name}))
     if not datasets:
         raise ValueError("\n".join(note.message for note in notes))
     return xr.concat(datasets, RESPONSE, join="outer").reindex({RESPONSE: np.array(responses, dtype=object)}), results

@@ -10,8 +10,8 @@ import pandas as pd
 
 from perfarray.machines.columns import is_number, is_text
 from perfarray.machines.formulas import design_columns
-from perfarray.machines.numerics.variance_models import jackknife_covariance, log_linear
-from perfarray.numerics.types import Floats, Integers, Mask
+from perfarray.machines.numerics.variance_models import log_linear
+from perfarray.numerics.types import Floats, Mask
 from perfarray.timings.notes import Note
 from perfarray.timings.validation import listed
 
@@ -19,7 +19,7 @@ from perfarray.timings.validation import listed
 CATEGORIES: Final = 200
 OTHER: Final = "other"
 
-# With fewer rows, trees learn in fewer and larger steps: the time of a fit is that of its steps.
+# With fewer rows, trees have fewer leaves.
 SMALL: Final = 1000
 
 # Columns of length 1 with a smaller singular value are linear combinations of each other.
@@ -29,11 +29,16 @@ Predict = Callable[[pd.DataFrame], Floats]
 
 
 class Fit(NamedTuple):
-    """A fitted object, the function that predicts from it, and notes."""
+    """A fitted object, notes, and how it predicts: `prepare` reads the predictors of a table, `predict_prepared` predicts from these."""
 
     result: Any
-    predict: Predict
+    prepare: Callable[[pd.DataFrame], pd.DataFrame]
+    predict_prepared: Predict
     notes: tuple[Note, ...] = ()
+
+    def predict(self, table: pd.DataFrame) -> Floats:
+        """Predict the rows of a table."""
+        return self.predict_prepared(self.prepare(table))
 
 
 class ModelChoice(NamedTuple):
@@ -52,43 +57,45 @@ def boosted(rows: pd.DataFrame, target: Floats, predictors: list[str], seed: int
         ensemble = import_module("sklearn.ensemble")
     except ImportError as error:
         raise ImportError("model='boosting' needs scikit-learn, which cannot be imported: install perfarray[regression]") from error
-    categories: dict[str, list[str]] = {}
+    labels: dict[str, pd.Index] = {}
     for name in predictors:
         if not is_number(rows[name]):
             frequent = rows[name].astype(str).value_counts().index[:CATEGORIES].sort_values()
-            categories[name] = list(dict.fromkeys([*frequent, OTHER]))
+            labels[name] = frequent.union([OTHER], sort=False)
 
-    def prepared(table: pd.DataFrame) -> pd.DataFrame:
-        columns: dict[str, Any] = {}
+    def prepare(table: pd.DataFrame) -> pd.DataFrame:
+        columns = {}
         for name in predictors:
-            if name in categories:
-                text = table[name].astype(str)
-                columns[name] = pd.Categorical(text.where(text.isin(categories[name]), OTHER), categories=categories[name])
-            else:
-                columns[name] = table[name].to_numpy(dtype=float, na_value=np.nan)
+            columns[name] = _codes(table[name], labels[name]) if name in labels else table[name].to_numpy(dtype=float, na_value=np.nan)
         return pd.DataFrame(columns)
 
-    small = len(rows) < SMALL
     trees = ensemble.HistGradientBoostingRegressor(
-        learning_rate=0.1 if small else 0.05,
-        max_iter=100 if small else 300,
-        max_leaf_nodes=16,
+        learning_rate=0.1,
+        max_iter=100,
+        max_leaf_nodes=16 if len(rows) < SMALL else 31,
         min_samples_leaf=int(np.clip(len(rows) // 20, 3, 20)),
         l2_regularization=1.0,
-        categorical_features="from_dtype",
+        categorical_features=[name in labels for name in predictors],
         early_stopping=False,
         random_state=seed,
     )
     # One thread: trees of a few thousand rows gain nothing from more, and are a hundred times slower where other processes use the cores.
     limited = import_module("threadpoolctl").ThreadpoolController().limit
     with limited(limits=1, user_api="openmp"):
-        trees.fit(prepared(rows), target)
+        trees.fit(prepare(rows).to_numpy(), target)
 
-    def predict(table: pd.DataFrame) -> Floats:
+    def predict_prepared(table: pd.DataFrame) -> Floats:
         with limited(limits=1, user_api="openmp"):
-            return np.asarray(trees.predict(prepared(table)), dtype=float)
+            return np.asarray(trees.predict(table.to_numpy()), dtype=float)
 
-    return Fit(trees, predict)
+    return Fit(trees, prepare, predict_prepared)
+
+
+def _codes(column: pd.Series, labels: pd.Index) -> Floats:
+    """Return the position of each label among some, that of `OTHER` for all others."""
+    distinct, texts = pd.factorize(column, use_na_sentinel=False)
+    positions = labels.get_indexer(pd.Index(texts).astype(str))
+    return np.where(positions < 0, labels.get_indexer(pd.Index([OTHER])), positions)[distinct].astype(float)
 
 
 def linear(
@@ -116,16 +123,18 @@ def linear(
     notes = []
     if choice.model == "mixed" and not result.converged and caught:
         notes.append(Note("not_converged", f"statsmodels says: {caught[-1].message}", {"message": str(caught[-1].message)}))
-    titles = design_columns(_design_of(result)).titles
-    aliased = [title for title, lost in zip(titles, _aliased(result.model.exog), strict=True) if lost]
+    titles = design_columns(design_of(result)).titles
+    aliased = [title for title, lost in zip(titles, aliased_columns(result.model.exog), strict=True) if lost]
     if aliased:
         text = f"the terms {listed(aliased)} are linear combinations of each other: they have no coefficients of their own (NaN), and "
         notes.append(Note("aliased_terms", f"{text}influence divides between them at will", {"terms": aliased}))
     labels = {name: set(rows[name]) for name in predictors if name in texts or name in classes}
     arrays = _same_for_arrays(result, rows[predictors])
 
-    def predict(table: pd.DataFrame) -> Floats:
-        columns = table[predictors].assign(**{name: table[name].astype(str) for name in texts}).reset_index(drop=True)
+    def prepare(table: pd.DataFrame) -> pd.DataFrame:
+        return table[predictors].assign(**{name: table[name].astype(str) for name in texts}).reset_index(drop=True)
+
+    def predict_prepared(columns: pd.DataFrame) -> Floats:
         complete = columns.notna().all(axis=1).to_numpy(copy=True)
         for name, fitted_labels in labels.items():
             complete &= columns[name].isin(fitted_labels).to_numpy()
@@ -136,10 +145,10 @@ def linear(
                 predictions = np.exp(predictions) if choice.model == "gamma" else predictions
         return predictions
 
-    return Fit(result, predict, tuple(notes))
+    return Fit(result, prepare, predict_prepared, tuple(notes))
 
 
-def _design_of(result: Any) -> Any:
+def design_of(result: Any) -> Any:
     """Return what patsy knows of the columns of a fitted design."""
     data = result.model.data
     return data.model_spec if hasattr(data, "model_spec") else data.design_info  # the latter before statsmodels 0.15
@@ -151,7 +160,7 @@ def _design(result: Any, rows: pd.DataFrame, arrays: bool) -> Floats:
     columns: dict[str, Any] = {}
     for name, column in rows.items():
         columns[str(name)] = column.to_numpy() if arrays and isinstance(column.dtype, np.dtype | pd.StringDtype) else column
-    return np.asarray(patsy.build_design_matrices([_design_of(result)], columns, NA_action=patsy.NAAction(NA_types=[]))[0])
+    return np.asarray(patsy.build_design_matrices([design_of(result)], columns, NA_action=patsy.NAAction(NA_types=[]))[0])
 
 
 def _same_for_arrays(result: Any, rows: pd.DataFrame) -> bool:
@@ -225,67 +234,9 @@ def _mixed(models: Any, formula: str, rows: pd.DataFrame, choice: ModelChoice) -
     return models.mixedlm(formula, rows.assign(**combined), groups=np.ones(len(rows)), re_formula="0", vc_formula=components)
 
 
-def _aliased(design: Floats) -> Mask:
+def aliased_columns(design: Floats) -> Mask:
     """Return which columns are linear combinations of others, so that their coefficients are not determined."""
     length = np.linalg.norm(design, axis=0)
     _, singular, directions = np.linalg.svd(np.linalg.qr(design / np.where(length > 0, length, 1.0), mode="r"))
     free = np.concatenate([singular, np.zeros(design.shape[1] - len(singular))]) < ALIASED
     return np.asarray((np.abs(directions[free]) > ALIASED).any(axis=0))
-
-
-def coefficients(
-    result: Any, choice: ModelChoice, predictors: list[str], groups: Integers | None, confidence_level: float
-) -> dict[str, Any]:
-    """Return coefficients with limits and p-values, from leaving out rows or groups; those of a mixed model are from statsmodels."""
-    if choice.model == "boosting":
-        return {}
-    from scipy.special import stdtr, stdtrit
-
-    estimate = np.asarray(result.fe_params if choice.model == "mixed" else result.params, dtype=float)
-    design = np.asarray(result.model.exog)
-    if choice.model == "mixed":
-        error, df = np.asarray(result.bse_fe, dtype=float), np.inf
-    else:
-        units = np.arange(len(design)) if groups is None else groups
-        error = np.sqrt(np.diag(_covariance(result, choice.model, design, estimate, units)))
-        df = float(len(design) - design.shape[1] if groups is None else units.max())
-    estimate, error = (np.where(_aliased(design), np.nan, values) for values in (estimate, error))
-    half = stdtrit(df, (1 + confidence_level) / 2) * error
-    with np.errstate(invalid="ignore", divide="ignore"):
-        pvalue = 2 * stdtr(df, -np.abs(estimate) / error)
-    titles, names = design_columns(_design_of(result))
-    # A gamma model explains a logarithm, which has no unit to be rid of.
-    spread = 1.0 if choice.model == "gamma" else float(np.std(result.model.endog))
-    standardized, half_standardized = np.full((2, len(predictors)), np.nan)
-    for number, predictor in enumerate(predictors):
-        columns = [column for column, of_column in enumerate(names) if predictor in of_column]
-        scale = float(np.std(design[:, columns] @ estimate[columns])) / spread
-        # Several terms have no sign in common.
-        is_single = len(columns) == 1
-        standardized[number] = np.copysign(scale, estimate[columns[0]]) if is_single else scale
-        if is_single:
-            half_standardized[number] = float(np.std(design[:, columns[0]])) / spread * half[columns[0]]
-    return {
-        "term": ("term", np.array(titles, dtype=object)),
-        "coefficient": ("term", estimate),
-        "coefficient_lower": ("term", estimate - half),
-        "coefficient_upper": ("term", estimate + half),
-        "pvalue": ("term", pvalue),
-        "standardized_coefficient": ("predictor", standardized, {"units": "1"}),
-        "standardized_lower": ("predictor", standardized - half_standardized, {"units": "1"}),
-        "standardized_upper": ("predictor", standardized + half_standardized, {"units": "1"}),
-    }
-
-
-def _covariance(result: Any, model: str, design: Floats, estimate: Floats, units: Integers) -> Floats:
-    fitted, measured = np.asarray(result.fittedvalues), result.model.endog
-    residuals = measured - fitted
-    if model == "ols":
-        return jackknife_covariance(design, residuals, units)
-    variance = np.exp(design @ estimate)
-
-    def change(rows: Mask) -> Floats | None:
-        estimate_without = log_linear(design[rows], measured[rows], (fitted - variance)[rows], estimate)
-        return None if estimate_without is None else estimate - estimate_without
-
-    return jackknife_covariance(design * (variance / fitted)[:, None], residuals / fitted, units, change)

@@ -11,6 +11,7 @@ from perfarray.machines.columns import (
     check_columns,
     chosen_columns,
     is_number,
+    reason_left_out,
     roles_of,
     stated,
     term_of,
@@ -87,7 +88,13 @@ def by_columns(table: pd.DataFrame, response: str, predictors: str | Sequence[st
     target = _varied(np.log(measured) if log else measured, response, log)
     terms = " + ".join(term_of(rows, name) for name in useful) or "1"
     classes = {name for name in useful if not is_number(rows[name])}
-    return Problem(rows, target, useful, terms, classes, choice=choice, attrs=attrs, notes=(*notes, *_incomplete(lacking)))
+    notes += _incomplete(lacking)
+    if left_out and predictors is not None and not isinstance(predictors, str):
+        reasons = [reason_left_out(rows, name, useful) for name in left_out]
+        texts = ", ".join(f"{name!r} ({reason})" for name, reason in zip(left_out, reasons, strict=True))
+        text = f"{len(left_out)} of {len(names)} predictors are left out: {texts}. The answer is that of the others"
+        notes += (Note("predictors_left_out", text, {"predictors": left_out, "reasons": reasons}),)
+    return Problem(rows, target, useful, terms, classes, choice=choice, attrs=attrs, notes=notes)
 
 
 def by_formula(table: pd.DataFrame, formula: Formula, choice: ModelChoice) -> Problem:
@@ -129,14 +136,19 @@ def _with_response(table: pd.DataFrame, response: str, log: bool) -> tuple[Mask,
     values = table[response].to_numpy(dtype=float, na_value=np.nan)
     finite = np.isfinite(values)
     zero = finite & (values <= 0) if log else np.zeros(len(values), dtype=bool)
-    attrs: dict[Hashable, Any] = {"n_missing_response": int((~finite).sum()), "n_zero": int(zero.sum())}
+    missing = int((~finite).sum())
+    attrs: dict[Hashable, Any] = {"n_missing_response": missing, "n_zero": int(zero.sum())}
+    notes: tuple[Note, ...] = ()
+    if missing:
+        text = f"{missing} of {len(values)} rows have no {response} and are left out. The answer is that of the others"
+        notes = (Note("missing_response", text, {"response": response, "rows": missing, "of": len(values)}),)
     if not zero.any():
-        return finite, attrs, ()
+        return finite, attrs, notes
     labels = table[MACHINE].to_numpy() if MACHINE in table else np.arange(len(table))
     names = [str(name) for name in labels[zero]]
     attrs["zero"] = ", ".join(names)
     text = f"{int(zero.sum())} rows have a {response} of zero or less, which has no log, and are left out: {listed(names)}"
-    return finite & ~zero, attrs, (Note("no_log", text, {"response": response, "rows": names}),)
+    return finite & ~zero, attrs, (*notes, Note("no_log", text, {"response": response, "rows": names}))
 
 
 def _varied(target: Floats, response: str, log: bool) -> Floats:

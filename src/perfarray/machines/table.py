@@ -10,10 +10,10 @@ import xarray as xr
 
 from perfarray.conventions import MACHINE, METRIC, SUITE, UNKNOWN
 from perfarray.machines.columns import LABELS, ROLES, computable_responses, computed_roles
-from perfarray.machines.descriptors import UNPARSED, described, with_flags
+from perfarray.machines.descriptors import FAMILY, FLAGS, UNPARSED, described, with_flags
 from perfarray.machines.responses import ROW, response_columns, score_columns
 from perfarray.machines.sample_table import single_values
-from perfarray.timings.across import check_across, name_suites, select_suite, shared_names_note, suites_of
+from perfarray.timings.across import check_across, select_suite, several_suites_note, suites_of
 from perfarray.timings.apply import is_chunked
 from perfarray.timings.chunks import evenly_chunked
 from perfarray.timings.notes import collecting_notes, with_notes
@@ -54,8 +54,8 @@ def machine_table(
     across : str
         The dim of the suite; without it, each row is a benchmark.
     by : str, optional
-        A coordinate along `across`, such as `suite`: rows for each of its values, and a column with its name. Default: `suite` where one
-        name stands for benchmarks of several suites.
+        A coordinate along `across`: rows for each of its values, and a column with its name. Default: `suite` where the benchmarks are of
+        several suites.
     statistic, mean, method, n_resamples, unit, shared, rng, progress : optional
         As for `relative_variation`.
     n_flags : int
@@ -66,11 +66,12 @@ def machine_table(
     Returns
     -------
     pandas.DataFrame
-        One row per machine that was measured; with other dims (`compiler`, `file`), one row for each combination, and a column for each
-        dim. Columns: responses; `n_runs` (of the benchmark with the fewest); `n_benchmarks`; `relative_variation_noise`, the standard
+        One row per configuration that was measured: machine and the labels of other dims (`compiler`, `flags`, `tuning`, `suite`), each a
+        column. Columns: responses; `n_runs` (of the benchmark with the fewest); `n_benchmarks`; `relative_variation_noise`, the standard
         deviation of the sampling noise of log relative variation; and descriptors, as numbers, True or False, or categories, NaN or
         `unknown` where not stated. Caches become `l1_kb` and `l1_per`, memory `memory_gb` and `memory_speed`, dates years, `os` and
-        `compiler` families with `os_version` and `compiler_version`, flags columns `flag -O3`. Runs stopped at a limit count as that:
+        `compiler` families with `os_version` and `compiler_version` (beside labels `GCC 12.2.0` of a dim, `compiler_family`), flags columns
+        `flag -O3`. Runs stopped at a limit count as that:
         performance is then a bound, and variation NaN.
 
         A text that cannot be read stays in a column `<name>_unparsed`. Attrs: `n_unparsed` and `unparsed` count them; `n_zero_variation`
@@ -110,7 +111,7 @@ def machine_table(
     responses = check_names(response, "response")
     scores = single_values(times, metric) if levels is None else None
     if scores is None:
-        data = pool_above_unit(resolve(times, metric, levels, shared=shared, censored="bound"), unit)
+        data = pool_above_unit(resolve(times, metric, levels, shared=shared, censored="bound", as_nested=unit is not None), unit)
         array, nest, shared, data_notes = data.array, data.levels, data.shared or shared, data.notes
     else:
         for name, option in (("unit", unit), ("shared", shared)):
@@ -124,9 +125,8 @@ def machine_table(
     array = evenly_chunked(array, full_chunks) if is_chunked(array) and nest else array.copy(data=array.values)  # descriptors stay lazy
     options = {"statistic": statistic, "mean": mean, "method": method, "n_resamples": n_resamples, "shared": shared, "rng": rng}
     options["progress"] = progress
-    several = shared_names_note(array, across) if by is None else None
-    by = by if several is None else SUITE
-    notes = [*data_notes, several]
+    several = several_suites_note(array, across) if by is None else None
+    by, notes = by if several is None else SUITE, [*data_notes, several]
     row_arrays, all_labels, all_columns, left_out = [], [], [], list[str]()
     for suite, suite_array in _suites(array, by, across).items():
         rows, labels = _rows(suite_array, nest, across)
@@ -142,11 +142,14 @@ def machine_table(
         left_out += dropped
         notes += [replace(note, message=f"{suite}: {note.message}") if suite else note for note in (*inner, *column_notes)]
     labels, columns = pd.concat(all_labels, ignore_index=True), pd.concat(all_columns, ignore_index=True)
-    along_rows = [str(name) for name, coordinate in row_arrays[0].coords.items() if coordinate.dims == (ROW,)]
+    along_rows = [str(name) for name, coordinate in row_arrays[0].coords.items() if coordinate.dims == (ROW,) and name != ROW]
     coordinates = {name: [rows.coords[name].variable for rows in row_arrays] for name in along_rows}
     descriptors, flags, unparsed = described(coordinates, labels, n_flags)
     table = pd.concat([labels, columns, pd.DataFrame(descriptors, index=columns.index)], axis=1)
-    roles = dict.fromkeys([str(name) for name in table if name in (*LABELS, by)], "label") | computed_roles(responses, nest)
+    # What was read of a label whole, in columns of their own, would explain the same twice.
+    read = {name for name in labels if f"{name}{FAMILY}" in descriptors and name not in unparsed}
+    read |= {*FLAGS} if flags else set()
+    roles = dict.fromkeys([str(name) for name in table if name in (*LABELS, by, *read)], "label") | computed_roles(responses, nest)
     roles |= {f"{name}{UNPARSED}": "unparsed" for name in unparsed} | dict.fromkeys(flags, "flag")
     table.attrs = {
         "result": "machine_table",
@@ -161,10 +164,6 @@ def machine_table(
     if left_out:
         table.attrs["unmatched"] = ", ".join(dict.fromkeys(left_out))
     table.attrs[ROLES] = json.dumps(roles)
-    if by is None:
-        benchmarks = array[across].values if across in array.dims else np.zeros(1)
-        counted = xr.DataArray([str(label) not in left_out for label in benchmarks], dims=across)
-        notes.append(name_suites(table, array, counted, across, by=True))
     return with_notes(table, *notes)
 
 
@@ -188,5 +187,7 @@ def _rows(array: xr.DataArray, levels: Sequence[str], across: str) -> tuple[xr.D
     indexers = dict(zip(dims, (xr.DataArray(indices, dims=ROW) for indices in np.nonzero(measured)), strict=True))
     rows = array.swap_dims({dims[0]: ROW}) if measured.all() and len(dims) == 1 else array.isel(indexers)
     varying = [dim for dim in dims if dim == MACHINE or array.sizes[dim] > 1]
-    labels = {dim: rows[dim].values if dim in rows.coords else indexers[dim].values for dim in varying}
-    return rows.transpose(ROW, *inner), pd.DataFrame(labels)
+    labels = pd.DataFrame({dim: rows[dim].values if dim in rows.coords else indexers[dim].values for dim in varying})
+    # Notes name rows by these.
+    names = labels[varying[0]] if len(varying) == 1 else labels[varying[0]].astype(str).str.cat(labels[varying[1:]].astype(str), sep=", ")
+    return rows.assign_coords({ROW: names.to_numpy()}).transpose(ROW, *inner), labels

@@ -31,8 +31,8 @@ SHEETS: Final = ("five_number_summary", "relative_variation", "suite_score")  # 
 def draw(result: xr.Dataset, ax: Axes | None = None, **keywords: Any) -> Axes:
     """Draw a result, or the curves of one that does not carry what is drawn; its attr `result` says which picture.
 
-    Every result with an estimate takes `kind="strip"`, with `along=` and `truth=`: intervals of many replications side by side. All other
-    keywords are the picture's.
+    Every result with an estimate takes `kind="strip"`, with `along=` and `truth=`: intervals of many replications side by side. Scores and
+    their relative variation take `kind="histogram"`. All other keywords are the picture's.
     """
     name = result.attrs.get("result")
     if not isinstance(name, str) or name not in PICTURES:
@@ -43,6 +43,8 @@ def draw(result: xr.Dataset, ax: Axes | None = None, **keywords: Any) -> Axes:
         )
     if keywords.get("kind") == "strip":
         return plots.strip(result, ax, **{key: value for key, value in keywords.items() if key != "kind"})
+    if keywords == {"kind": "histogram"} and name in ("relative_variation", "suite_score"):
+        return plots.score_histogram(result.compute(), ax)
     picture: Callable[..., Axes] = getattr(plots, PICTURES[name])
     return picture(result.compute(), ax=ax, **keywords)
 

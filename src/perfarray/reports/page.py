@@ -68,7 +68,7 @@ def as_html(content: Content) -> str:
     about = f"<details><summary>What was measured on and with</summary><div class=wide><table>{described}</table></div></details>"
     body = [
         f"<h1>{escape_html(content.title)}</h1>",
-        *(f"<p>{escape_html(line)}</p>" for line in content.summary),
+        f"<ul>{''.join(f'<li>{escape_html(line)}</li>' for line in content.summary)}</ul>",
         about if described else "",
         *(_section(section, f"table{number}") for number, section in enumerate(content.sections)),
         f"<h2>The code</h2><pre>{escape_html(content.code)}</pre>",
@@ -90,7 +90,8 @@ def _section(section: Section, name: str) -> str:
         blocks.append(f'<div class=wide><img alt="{alt}" src="{section.picture}"></div>')
     blocks += [_table(section.table, name)] if section.table is not None else []
     blocks += [f"<p class=note>{escape_html(note)}</p>" for note in section.notes]
-    blocks.append(f"<details><summary>How it was asked</summary><pre>{escape_html(section.code)}</pre></details>")
+    if section.code:
+        blocks.append(f"<details><summary>How it was asked</summary><pre>{escape_html(section.code)}</pre></details>")
     return "\n".join(blocks)
 
 

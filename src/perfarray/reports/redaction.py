@@ -12,6 +12,7 @@ import xarray as xr
 
 from perfarray.conventions import MACHINE
 from perfarray.reports.sections import Content
+from perfarray.timings.notes import NOTES
 
 NAMES: Final = (MACHINE, "file")  # coordinates whose labels are numbered
 PEOPLE: Final = re.compile(r"user|host|tester|builder|email", re.IGNORECASE)  # and dims whose labels are
@@ -90,7 +91,8 @@ class Redaction(NamedTuple):
                 values = np.fromiter(labels, dtype=object, count=coordinate.size).reshape(coordinate.shape)
                 hidden[name] = (coordinate.dims, values, coordinate.attrs)
         times = times.assign_coords(hidden)
-        times.attrs = {name: value for name, value in times.attrs.items() if not PRIVATE.search(str(name))}
+        # Notes of reading name files and folders.
+        times.attrs = {name: value for name, value in times.attrs.items() if name != NOTES and not PRIVATE.search(str(name))}
         return times
 
     def hide(self, text: Any) -> Any:

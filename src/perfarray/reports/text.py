@@ -49,7 +49,8 @@ def _section(section: Section) -> dict[str, Any]:
     result: dict[str, Any] = {"attrs": section.result.attrs}
     for kind, variables in (("coords", section.result.coords), ("variables", section.result.data_vars)):
         result[kind] = {str(name): {"dims": array.dims, "values": array.values} for name, array in variables.items()}
-    return texts | {"rows": _rows(section.table, section.result), "result": result}
+    table = section.table if section.whole is None else section.whole
+    return texts | {"rows": _rows(table, section.result), "result": result}
 
 
 def _rows(table: Table, result: xr.Dataset) -> list[dict[str, Any]]:

@@ -1,15 +1,16 @@
 """The report in three forms: HTML, Markdown and JSON."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any, Final
 
 import xarray as xr
 
+from perfarray.reports.content import content_of
 from perfarray.reports.page import as_html
 from perfarray.reports.redaction import Redaction
-from perfarray.reports.sections import Content, content_of
+from perfarray.reports.sections import Content, Options
 from perfarray.reports.text import as_json, as_markdown
 from perfarray.tables.replacing import write_text
 
@@ -56,6 +57,7 @@ def report(
     threshold: float | None = None,
     correction: str | None = None,
     order: Any = None,
+    sections: str | Sequence[str] | None = None,
     costs: Mapping[str, float] | None = None,
     cost_units: str | None = None,
     path: str | Path | None = None,
@@ -64,12 +66,15 @@ def report(
 ) -> str:
     """Write one page about timings: what was measured, what varies, what changed, how sure that is, what to run next.
 
+    Of an archive of machines: the scores of its suites, which machines are alike, which vary most, and what explains it.
+
     Parameters
     ----------
     times : DataArray or Dataset
         Timings.
     baseline : label, optional
-        The label that the others are compared with; default: nothing is compared, and means are shown.
+        The label that the others are compared with; default: nothing is compared. Then timings of several machines and benchmarks are an
+        archive of machines, unless they hold several versions, commits, dates or builds as well; of others, means are shown.
     dim : str, optional
         The dim of the baseline; default: the one dim that holds it.
     levels : str or tuple of str, optional
@@ -82,6 +87,10 @@ def report(
         Correction of the verdicts on many benchmarks, as for `compare`.
     order : str or array, optional
         What sorts the commits of a history, as for `change_points`; default: their dates, numbers or versions.
+    sections : str or sequence of str, optional
+        The methods whose sections are written, as in `("five_number_summary", "variability_level")`; an error lists those that there
+        are. Default: all of them; of an archive of machines `five_number_summary`, `principal_components`, `relative_variation` and
+        `explain_variation`, as far as they have an answer, and a plan where `costs` are given.
     costs : mapping of str to float, optional
         The cost of starting one more repetition of a level, as for `plan_repetitions`; default: from the data.
     cost_units : {"iterations", "s"}, optional
@@ -102,13 +111,14 @@ def report(
     Raises
     ------
     ValueError
-        An unknown format; a baseline that is not there.
+        An unknown format or section; a baseline that is not there.
     OSError
         Where the file cannot be written.
 
     Notes
     -----
-    A section whose method has no answer says why. Every section shows the call that made it.
+    A section whose method has no answer says why; of an archive of machines it is left out. Every section shows the call that made it.
+    Long tables of an archive show the extremes; the report as JSON has all rows.
 
     Examples
     --------
@@ -124,11 +134,14 @@ def report(
     content = content_of(
         shown,
         redaction.label(baseline, times, shown) if redaction and baseline is not None else baseline,
-        nest=_given(levels=levels, metric=metric),
-        judged=_given(threshold=threshold, correction=correction),
-        priced=_given(costs=None if costs is None else dict(costs), cost_units=cost_units),
-        order=_given(order=order),
-        dim=dim,
+        Options(
+            nest=_given(levels=levels, metric=metric),
+            judged=_given(threshold=threshold, correction=correction),
+            priced=_given(costs=None if costs is None else dict(costs), cost_units=cost_units),
+            order=_given(order=order),
+            dim=dim,
+            sections=None if sections is None else (sections,) if isinstance(sections, str) else tuple(sections),
+        ),
         pictures=format == "html",
     )
     write, form = FORMATS[format]

@@ -60,7 +60,9 @@ ANSWER_NAMES: Final = {
     "counts": "minimum maximum total balanced level",
     "estimator_stability": "estimate relative_standard_deviation adjusted_standard_deviation required_group_size n group_size statistic "
     "load",
-    "explain_variation": TABLE + "influence permutation_influence lower upper measured predicted correlation correlation_lower "
+    "explain_variation": TABLE + "explained explained_lower explained_upper total_explained total_explained_lower total_explained_upper "
+    "unit_coefficient unit_lower unit_upper fitted residual cook_distance fitted_row "
+    "influence permutation_influence lower upper measured predicted correlation correlation_lower "
     "correlation_upper noise_ceiling at at_value dependence dependent predictor n point effect coefficient coefficient_lower "
     "coefficient_upper standardized_coefficient standardized_lower standardized_upper better_than_mean pvalue term "
     "response n_test_units variance",

@@ -2,6 +2,8 @@
 
 import math
 from collections.abc import Iterator
+from functools import reduce
+from operator import or_
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,8 +48,9 @@ def table(result: xr.Dataset | xr.DataArray | FittedModel, *, sort: str | None =
     -------
     DataFrame
         Texts, one row a cell in which something was measured, its labels in the index; a dim of one label is named below instead, except
-        `benchmark`. Suites stand below their benchmarks. Printed, it shows every column, and its sentences below. The attr `notes` is a
-        tuple of sentences, `about` says in one what the numbers rest on, `suites` is the number of suite rows.
+        `benchmark`. Suites stand below their benchmarks. Printed, it shows every column, and its sentences below. The attrs `findings`
+        (of a regression, what it found) and `notes` are tuples of sentences, `about` says in one what the numbers rest on, `suites` is the
+        number of suite rows.
 
     Raises
     ------
@@ -76,13 +79,16 @@ def first_rows(result: xr.Dataset | xr.DataArray | FittedModel, *, sort: str | N
         raise ValueError(f"this is no result of perfarray: its attr 'result' is missing; it has the variables {listed(data.data_vars)}")
     data = without_foreign_names(data.compute() if is_lazy(data) else data)
     if kind == "combine":
-        blocks = {name: _rows(without_foreign_names(dataset), sort, most, all_cells=True) for name, dataset in parts_of(data).items()}
+        results = {name: without_foreign_names(dataset) for name, dataset in parts_of(data).items()}
+        measured = reduce(or_, map(_measured_cells, results.values()))
+        blocks = {name: _rows(dataset, sort, most, measured) for name, dataset in results.items()}
         frame = pd.concat(_same_index_order({name: block.frame for name, block in blocks.items()}), axis=1).fillna("")
         rows = next(iter(blocks.values()))._replace(suites=0, frame=frame)
     else:
         rows = _rows(data, sort, most)
     sentences = tuple(note.message for note in notes(data))
-    attrs = {"about": _about(data, rows), "notes": sentences, "suites": rows.suites}
+    findings = tuple(kind_of(data).findings(data))
+    attrs = {"findings": findings, "about": _about(data, rows), "notes": sentences, "suites": rows.suites}
     return Table.of_cells(rows.frame, attrs, Places(rows.cells.dims, rows.positions, rows.cells.size))
 
 
@@ -110,13 +116,26 @@ class Rows(NamedTuple):
     positions: Integers
 
 
-def _rows(data: xr.Dataset, sort: str | None, most: int | None, *, all_cells: bool = False) -> Rows:
-    """Return one row for each cell with a measurement (or for `all_cells`), the rows of suites last."""
+def _measured_cells(data: xr.Dataset) -> xr.DataArray:
+    """Return which cells of a result have a row."""
+    layout = layout_of(data)
+    cells = _cells(data, main := _main(data, layout), layout.inner)
+    mask = _shown(cells, data) & _measured(cells, main, layout.zero)
+    return xr.DataArray(mask.reshape([data.sizes[dim] for dim in cells.dims]), dims=cells.dims)
+
+
+def _main(data: xr.Dataset, layout: Layout) -> str:
+    return layout.main if layout.main in data.data_vars else str(next(iter(data.data_vars)))
+
+
+def _rows(data: xr.Dataset, sort: str | None, most: int | None, measured: xr.DataArray | None = None) -> Rows:
+    """Return one row for each cell with a measurement (or those that are given as measured), the rows of suites last."""
     layout = layout_of(data)
     columns = layout.columns(data)
-    main = layout.main if layout.main in data.data_vars else str(next(iter(data.data_vars)))
+    main = _main(data, layout)
     cells = _cells(data, main, layout.inner)
-    positions = np.flatnonzero(_shown(cells, data) & (all_cells or _measured(cells, main, layout.zero)))[:most]
+    measured = _measured_cells(data) if measured is None else measured.any([dim for dim in measured.dims if dim not in cells.dims])
+    positions = np.flatnonzero(measured.transpose(*cells.dims))[:most]
     if sort == "effect":
         values = cells.values[layout.effect or main]
         if values.dtype.kind in "OUS":

@@ -1,11 +1,11 @@
-"""Tables of machines: what explains them, principal components, and the samples that these place."""
+"""Tables of machines: principal components, and the samples that these place."""
 
 from collections.abc import Callable
 
 import numpy as np
 import xarray as xr
 
-from perfarray.results.words import NOTHING, Cell, Columns, percent, probability, quantity_between, ratio
+from perfarray.results.words import NOTHING, Cell, Columns, percent, quantity_between, ratio
 
 COMPONENT = "principal_component"
 
@@ -55,33 +55,6 @@ def ratios(data: xr.Dataset) -> Columns:
 def clusters(_: xr.Dataset) -> Columns:
     """Show the cluster of each sample."""
     return {"cluster": lambda cell: f"{cell['cluster']}"}
-
-
-def explained(data: xr.Dataset) -> Columns:
-    """Show the influence of each predictor and its standardised coefficient; of several responses, each coefficient."""
-
-    def limited(name: str, limits: str) -> Callable[[Cell], str]:
-        return lambda cell: quantity_between(cell[name], cell[f"{limits}lower"], cell[f"{limits}upper"], "1")
-
-    if "influence" not in data:
-        return {"coefficient": limited("coefficient", "coefficient_"), "p": lambda cell: probability(cell["pvalue"])}
-    columns: Columns = {
-        "influence": lambda cell: percent(cell["influence"] / 100),
-        "permuting adds": limited("permutation_influence", ""),
-    }
-    is_linear = "standardized_coefficient" in data
-    return columns | ({"standardised coefficient": limited("standardized_coefficient", "standardized_")} if is_linear else {})
-
-
-def explained_remarks(data: xr.Dataset) -> list[str]:
-    """Write the correlation on the rows that the fit did not see, what stays together in a test, and the columns left out."""
-    clauses = []
-    if "correlation" in data:
-        estimate, lower, upper = (float(data[f"correlation{end}"]) for end in ("", "_lower", "_upper"))
-        clauses.append(f"correlation {quantity_between(estimate, lower, upper, '1')} of measured and predicted on rows not fitted")
-    groups, left_out = str(data.attrs.get("groups", "none")), str(data.attrs.get("left_out", ""))
-    clauses += [] if groups == "none" else [f"rows of one {groups} stay together"]
-    return clauses + ([f"left out (constant, empty, copies, or labels of rows): {left_out}"] if left_out else [])
 
 
 def _alike(cell: Cell, data: xr.Dataset) -> str:

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 import xarray as xr
 
 from perfarray.conventions import LEVELS
-from perfarray.results import axes, diagnoses, layouts, sentences
+from perfarray.results import axes, diagnoses, explanations, layouts, sentences
 from perfarray.results.layouts import PLAIN, Layout
 from perfarray.timings.apply import LEVEL
 
@@ -21,6 +21,8 @@ class Kind(NamedTuple):
     curves: str = ""
     # Writes what the limits are, where this is more than the confidence level
     precision: Callable[[xr.Dataset], list[str]] | None = None
+    # Writes what was found, in sentences for a report, which stand below the table
+    findings: Callable[[xr.Dataset], list[str]] = sentences.no_remarks
     # Writes further remarks below the table
     remarks: Callable[[xr.Dataset], list[str]] = sentences.no_remarks
     # Writes the sentence of a table without rows
@@ -89,7 +91,12 @@ KINDS: Final = {
     "against": Kind(picture="against"),
     "bootstrap_distribution": Kind(picture="distribution", curves="comparisons.curves.histograms"),
     "distribution": Kind(picture="ratio_distributions", curves="suites.curves.ratio_histograms"),
-    "explain_variation": Kind(Layout(axes.explained, "influence", zero=True), picture="explained", remarks=axes.explained_remarks),
+    "explain_variation": Kind(
+        Layout(explanations.explained, "influence", zero=True),
+        picture="explained",
+        findings=explanations.findings,
+        remarks=explanations.explained_remarks,
+    ),
     "lag": Kind(picture="lag"),
     "mixture": Kind(picture="mixture", curves="mixtures.curves.mixture_curves"),
     "null_distance": Kind(picture="distances", curves="mixtures.curves.distance_histograms"),

@@ -352,6 +352,8 @@ def plain_columns(data: xr.Dataset) -> Columns:
     """Show every number of a result without a layout of its own."""
 
     def text(name: str) -> Callable[[Cell], str]:
+        if data[name].dtype.kind in "iu":
+            return lambda cell: words.count(cell[name])
         unit = _units(data, name)
         return lambda cell: quantity(float(cell[name]), unit(cell)) if isinstance(cell[name], int | float) else str(cell[name])
 

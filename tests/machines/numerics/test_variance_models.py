@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from perfarray.machines.numerics.variance_models import jackknife_covariance, log_linear
+from perfarray.machines.numerics.variance_models import jackknife, log_linear
 
 
 def test_means_of_groups():
@@ -63,7 +63,7 @@ def test_covariance_is_that_of_leaving_out(size):
     number = len(without)
     changes = np.array(without) - fitted
     expected = (number - 1) / number * changes.T @ changes
-    np.testing.assert_allclose(jackknife_covariance(design, response - design @ fitted, groups), expected, rtol=1e-9)
+    np.testing.assert_allclose(jackknife(design, response - design @ fitted, groups).covariance, expected, rtol=1e-9)
 
 
 def test_one_linear_step_of_a_gamma_model_is_too_narrow():
@@ -78,7 +78,7 @@ def test_one_linear_step_of_a_gamma_model_is_too_narrow():
     def change(rows):
         return coefficients - log_linear(design[rows], response[rows], np.zeros(rows.sum()), coefficients)
 
-    step, exact = (jackknife_covariance(design, residuals, np.arange(20), function)[1, 1] for function in (None, change))
+    step, exact = (jackknife(design, residuals, np.arange(20), function).covariance[1, 1] for function in (None, change))
     assert np.sqrt(step) < 0.97 * np.sqrt(exact)
 
 
@@ -87,6 +87,6 @@ def test_coefficients_of_single_groups():
     chance = np.random.default_rng(3)
     groups = np.repeat(np.arange(6), 4)
     design = np.column_stack([np.tile([0.0, 1.0], 12), np.eye(6)[groups]])
-    found = jackknife_covariance(design, chance.standard_normal(24), groups)
+    found = jackknife(design, chance.standard_normal(24), groups).covariance
     assert np.isfinite(found[0, 0])
     assert np.isnan(np.diag(found)[1:]).all()

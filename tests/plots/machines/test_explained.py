@@ -21,19 +21,23 @@ def model():
 
 
 def test_bars_are_sorted(model):
-    """The most influential on top; grey may be chance; the title has the correlation in digits that tell it from 1."""
+    """The most influential on top, with limits; grey may be chance; the title has what all explain together."""
     ax = model.plot()
     assert rows(ax) == model.influence.index.tolist()
     widths = {bar.get_y() + bar.get_height() / 2: bar.get_width() for bar in ax.patches}
-    np.testing.assert_allclose([widths[y] for y in sorted(widths)], model.influence)
     result = model.to_dataset()
+    np.testing.assert_allclose([widths[y] for y in sorted(widths)], 100 * result["explained"])
+    limits = [segment[:, 0] for segment in ax.collections[0].get_segments()]
+    np.testing.assert_allclose(limits, 100 * np.stack([result["explained_lower"], result["explained_upper"]], axis=1))
     blue = {rows(ax)[round(bar.get_y() + bar.get_height() / 2)] for bar in ax.patches if to_hex(bar.get_facecolor()) == "#0072b2"}
     assert blue == set(result["predictor"].values[result["lower"].values > 0]) == {"cores"}
     assert legend(ax) == ["more than chance", "may be chance"]
     assert 0.99 < model.correlation < result["correlation_upper"] < 0.999
     limits = f"[{float(result['correlation_lower']):.3f}, {float(result['correlation_upper']):.3f}]"
     correlation = f"Correlation {model.correlation:.3f} {limits} on {result.sizes['row']} rows not fitted"
-    assert title(ax) == f"What explains log relative_variation? {correlation}"
+    total = ", ".join(f"{100 * float(result[f'total_explained_{end}']):.0f}" for end in ("lower", "upper"))
+    together = f"all together {100 * float(result['total_explained']):.0f} % [{total}]"
+    assert title(ax) == f"What explains log relative_variation? {correlation}, {together}"
 
 
 def test_nothing_is_surely_more_than_chance_without_a_prediction():

@@ -1,6 +1,7 @@
 """Models of variances: coefficients of the log of an expected variance, and covariances that allow for unequal residual variances."""
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -68,9 +69,14 @@ def _deviance(design: Floats, measured: Floats, noise: Floats, coefficients: Flo
     return value if np.isfinite(value) else np.inf
 
 
-def jackknife_covariance(
-    design: Floats, residuals: Floats, groups: Integers, change: Callable[[Mask], Floats | None] | None = None
-) -> Floats:
+class Jackknife(NamedTuple):
+    """The covariance (p, p) of coefficients, and by group their change (groups, p), which is all coefficients minus those without it."""
+
+    covariance: Floats
+    changes: Floats
+
+
+def jackknife(design: Floats, residuals: Floats, groups: Integers, change: Callable[[Mask], Floats | None] | None = None) -> Jackknife:
     """Return the covariance of coefficients from leaving out one group at a time: HC3, or CR3 where groups have several rows.
 
     One linear step from the coefficients of all rows is exact for least squares, where the result is (G - 1) / G times HC3 or CR3 as
@@ -91,8 +97,8 @@ def jackknife_covariance(
 
     Returns
     -------
-    array, shape (p, p)
-        NaN for coefficients that are not determined without some group.
+    Jackknife
+        NaN in the covariance of coefficients that are not determined without some group.
 
     References
     ----------
@@ -103,7 +109,7 @@ def jackknife_covariance(
     --------
     >>> import numpy as np
     >>> residuals = np.array([-1.0, 0.0, 1.0])
-    >>> round(float(jackknife_covariance(np.ones((3, 1)), residuals, np.arange(3))[0, 0]), 12)  # the squared standard error of a mean
+    >>> round(float(jackknife(np.ones((3, 1)), residuals, np.arange(3)).covariance[0, 0]), 12)  # the squared standard error of a mean
     0.333333333333
     """
     bread = np.linalg.pinv(design.T @ design)
@@ -123,4 +129,15 @@ def jackknife_covariance(
             changes[group] = refitted
     covariance = (number - 1) / number * changes.T @ changes
     covariance[lost, :] = covariance[:, lost] = np.nan
-    return np.asarray(covariance)
+    return Jackknife(np.asarray(covariance), changes)
+
+
+def cook_distances(design: Floats, residuals: Floats, changes: Floats) -> Floats:
+    """Return how far leaving out each group moves the fitted values: their summed squares over p times the residual variance (Cook 1977).
+
+    `design` and `residuals` are those of `jackknife`, and `changes` its changes.
+    """
+    rows, terms = design.shape
+    moved = ((design.T @ design @ changes.T) * changes.T).sum(axis=0)
+    variance = (residuals**2).sum() / max(rows - terms, 1)
+    return np.asarray(moved / (terms * variance)) if variance > 0 else np.full(len(changes), np.nan)

@@ -1,17 +1,24 @@
-"""A model of performance or variation: influence of the predictors, coefficients, measured against predicted, partial dependence."""
+"""A model of performance or variation: what predictors explain, coefficients, predictions, partial dependence, residuals."""
 
 from typing import Final
 
+import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from perfarray.plots.figure import COLOURS, GREY, LABEL_SIZE, axes_for, describe, shortened
-from perfarray.plots.rows import INCHES, TALLEST, extremes
+from perfarray.plots.figure import COLOURS, DARK, GREY, LABEL_SIZE, LONG, axes_for, describe, shortened, write_plain
+from perfarray.plots.rows import INCHES, TALLEST, Row, RowFrame, extremes
 
-KINDS: Final = {"influence": "influence", "predicted": "predicted", "dependence": "dependence", "coefficients": "coefficient"}
+# By kind, the variable that it draws
+KINDS: Final = {
+    "influence": "influence", "predicted": "predicted", "dependence": "dependence", "coefficients": "coefficient",
+    "standardized": "standardized_coefficient", "diagnostics": "residual",
+}  # fmt: skip
 RESPONSE: Final = "response"
 MOST: Final = 12  # predictors with a bar
+STRONGEST: Final = 3  # predictors whose dependence is drawn side by side
+NAMED: Final = 5  # machines with a name among the residuals
 CROWD: Final = 1000  # more points are small and pale
 
 
@@ -24,17 +31,19 @@ def explained(result: xr.Dataset, ax: Axes | None = None, *, kind: str | None = 
         What `to_dataset` of a `VariabilityModel` returned.
     ax : Axes, optional
         Where to draw; default: a new figure.
-    kind : {"influence", "predicted", "dependence", "coefficients"}, optional
-        Relative influence of the predictors, the largest first; measured against predicted values of the test rows; the average prediction
-        at values of one predictor; or the coefficients of a linear model with their limits, which is the default for several responses.
+    kind : {"influence", "predicted", "dependence", "coefficients", "standardized", "diagnostics"}, optional
+        What each predictor explains, the largest first, with limits; measured against predicted values of the test rows; the average
+        prediction at values of a predictor; the coefficients of a linear model with their limits, which is the default for several
+        responses; the standardised coefficients, which compare predictors, beside those in units; or its residuals against
+        fitted values, with a larger point for a machine that moves the fit further (Cook's distance).
     predictor : str, optional
-        The predictor of a partial dependence; default: the most influential.
+        The predictor of a partial dependence. Default: the strongest three side by side, or on the Axes given the strongest.
 
     Returns
     -------
     Axes
-        A bar is grey where permuting the predictor does not cost more than chance might: the limits of `permutation_influence` contain 0,
-        there are none, or those of the correlation contain 0. The title has the correlation on the test rows.
+        The first of several. A bar is grey where permuting the predictor does not cost more than chance might: the limits of
+        `permutation_influence` contain 0, there are none, or those of the correlation contain 0. The title says what all explain together.
 
     Raises
     ------
@@ -47,7 +56,7 @@ def explained(result: xr.Dataset, ax: Axes | None = None, *, kind: str | None = 
     >>> table = pd.DataFrame({"cores": range(1, 21), "relative_variation": [0.01 * n for n in range(1, 21)]})
     >>> ax = table.perf.explain_variation(model="ols", rng=1).plot()
     >>> ax.get_xlabel()
-    'relative influence, percent'
+    'explains, percent of the variation of log relative_variation'
     """
     kind = ("influence" if "influence" in result else "coefficients") if kind is None else kind
     if kind not in KINDS:
@@ -57,22 +66,35 @@ def explained(result: xr.Dataset, ax: Axes | None = None, *, kind: str | None = 
         raise ValueError(f"kind={kind!r} needs {KINDS[kind]!r}, which this result does not have; it has {names}")
     if kind == "dependence":
         return _draw_dependence(result, ax, predictor)
-    return {"influence": _draw_influence, "predicted": _draw_predicted, "coefficients": _draw_coefficients}[kind](result, ax)
+    pictures = {
+        "influence": _draw_influence, "predicted": _draw_predicted, "coefficients": _draw_coefficients, "diagnostics": _draw_diagnostics,
+    }  # fmt: skip
+    return pictures[kind](result, ax)
 
 
 def _draw_influence(result: xr.Dataset, ax: Axes | None) -> Axes:
-    order = np.argsort(-result["influence"].values, kind="stable")[:MOST]
-    chosen, positions, is_shown = result.isel(predictor=order), np.arange(len(order)), bool(result["correlation_lower"] > 0)
-    ax = axes_for(ax, (7.0, 1.4 + 0.3 * len(order)))
-    significant = (chosen["lower"].values > 0) & is_shown
+    shown = result.isel(predictor=slice(MOST))
+    names, is_shown = [str(name) for name in shown["predictor"].values], bool(result["correlation_lower"] > 0)
+    positions = np.arange(len(names))
+    explained, lower, upper = (100 * shown[f"explained{end}"].fillna(0.0 if not end else np.nan).values for end in ("", "_lower", "_upper"))
+    ax = axes_for(ax, (7.0, 1.7 + 0.3 * len(names)))
+    significant = (shown["lower"].values > 0) & is_shown
     for mask, colour, label in ((significant, COLOURS[0], "more than chance"), (~significant, GREY, "may be chance")):
         if mask.any():
-            ax.barh(positions[mask], chosen["influence"].values[mask], color=colour, height=0.7, label=label)
-    ax.set_yticks(positions, shortened([str(name) for name in chosen["predictor"].values]), fontsize=LABEL_SIZE)
+            ax.barh(positions[mask], explained[mask], color=colour, height=0.7, label=label)
+    ax.hlines(positions, lower, upper, color=DARK, linewidth=1.4)
+    ax.set_yticks(positions, shortened(names), fontsize=LABEL_SIZE)
     ax.invert_yaxis()
-    ax.set_xlabel("relative influence, percent")
-    title = f"What explains {_response(result)}? {_correlation(result)}"
-    return describe(ax, [title] if is_shown else [title, "not shown to be better than the mean"])
+    ax.set_xlim(0.0, None if np.nanmax([*explained, *upper], initial=0.0) > 0 else 100.0)
+    ax.set_xlabel(f"explains, percent of the variation of {_response(result)}")
+    title = [f"What explains {_response(result)}? {_correlation(result)}"]
+    if is_shown:
+        total, low, high = (100 * float(result[f"total_explained{end}"]) for end in ("", "_lower", "_upper"))
+        title.append(f"all together {total:.0f} %" + (f" [{low:.0f}, {high:.0f}]" if np.isfinite([low, high]).all() else ""))
+    else:
+        title.append("not shown to be better than the mean")
+    rest = result.sizes["predictor"] - len(names)
+    return describe(ax, [*title, *([f"{rest} weaker predictors left out"] if rest else [])])
 
 
 def _correlation(result: xr.Dataset) -> str:
@@ -107,6 +129,28 @@ def _draw_coefficients(result: xr.Dataset, ax: Axes | None) -> Axes:
     return describe(ax, [f"Coefficients and their {100 * float(result.attrs['confidence_level']):g} % intervals", *left_out])
 
 
+def _draw_standardized(result: xr.Dataset, ax: Axes | None) -> Axes:
+    """Draw the standardised coefficient of each predictor, and write beside it the coefficient in units."""
+    rows = [
+        Row({"predictor": y}, text, "", float(y)) for y, text in enumerate(shortened([str(name) for name in result["predictor"].values]))
+    ]
+    rows = rows[: int(TALLEST / INCHES)]
+    frame = RowFrame(
+        ax, rows, [f"{result.sizes['predictor'] - len(rows)} weaker left out"] if len(rows) < result.sizes["predictor"] else []
+    )
+    standardized, lower, upper = (frame.values(result[f"standardized_{end}"]) for end in ("coefficient", "lower", "upper"))
+    frame.ax.axvline(0.0, color=GREY, linewidth=0.8, zorder=1)
+    frame.ax.hlines(frame.heights, lower, upper, color=COLOURS[0], linewidth=1.6)
+    is_sum = np.isnan(frame.values(result["unit_coefficient"]))
+    for mask, label, face in ((~is_sum, "one term", COLOURS[0]), (is_sum, "several terms, without sign", "white")):
+        if mask.any():
+            frame.ax.scatter(standardized[mask], frame.heights[mask], s=26, facecolor=face, edgecolor=COLOURS[0], label=label, zorder=2)
+    texts = [f"{value:.3g}" if np.isfinite(value) else "" for value in frame.values(result["unit_coefficient"])]
+    limits = f"{100 * float(result.attrs['confidence_level']):g} % intervals"
+    label = f"standard deviations of {_response(result)} for one of the predictor"
+    return frame.finish([f"Standardised coefficients, {limits}"], label, texts, "for one more")
+
+
 def _draw_predicted(result: xr.Dataset, ax: Axes | None) -> Axes:
     ax = axes_for(ax, (6.0, 6.0))
     measured, predicted = result["measured"].values, result["predicted"].values
@@ -119,11 +163,53 @@ def _draw_predicted(result: xr.Dataset, ax: Axes | None) -> Axes:
     return describe(ax, [_correlation(result)])
 
 
+def _draw_diagnostics(result: xr.Dataset, ax: Axes | None) -> Axes:
+    """Draw residuals against fitted values, and name the machines that move the fit most."""
+    fitted, residuals, names = (result[name].values for name in ("fitted", "residual", "fitted_row"))
+    distances = result["cook_distance"].fillna(0.0).values if "cook_distance" in result else np.zeros(len(fitted))
+    ax = axes_for(ax, (7.5, 5.0))
+    ax.axhline(0.0, color=GREY, linewidth=0.8, zorder=1)
+    sizes = (14.0 if len(fitted) <= CROWD else 5.0) + 200.0 * distances / max(float(distances.max(initial=0.0)), 1.0)
+    ax.scatter(fitted, residuals, s=sizes, color=COLOURS[0], alpha=0.7 if len(fitted) <= CROWD else 0.25, linewidths=0, zorder=2)
+    is_gamma = result.attrs["model"] == "gamma"
+    ax.set(xlabel=f"fitted {_response(result)}", ylabel="residual, relative to what is fitted" if is_gamma else "residual")
+    ax.margins(0.08)
+    order = [index for index in np.argsort(-distances, kind="stable") if distances[index] > 0]
+    first = {str(names[index]): index for index in reversed(order)}
+    strongest = sorted(first.items(), key=lambda item: -distances[item[1]])[:NAMED]
+    for name, index in strongest:
+        ax.annotate(
+            shortened([name])[0], (fitted[index], residuals[index]), (6, 4), textcoords="offset points", fontsize=LABEL_SIZE, color=DARK,
+        )  # fmt: skip
+    largest = [f"{name} moves the fit most (Cook's distance {distances[index]:.2g})" for name, index in strongest[:1]]
+    return describe(ax, ["Residuals of the rows fitted", *largest])
+
+
 def _draw_dependence(result: xr.Dataset, ax: Axes | None, predictor: str | None) -> Axes:
     names = [str(name) for name in result["dependent"].values]
-    name = names[0] if predictor is None and names else predictor
-    if name not in names:
+    if not names or predictor not in (None, *names):
         raise ValueError(f"predictor {predictor!r} has no partial dependence; there is one of {', '.join(map(repr, names)) or 'none'}")
+    title = "average prediction, all else as it is"
+    if predictor is not None or ax is not None or len(names) == 1:
+        name = predictor or names[0]
+        return describe(_draw_curve(result, ax, name), [f"{name}: {title}"])
+    names = names[:STRONGEST]
+    figure, panels = plt.subplots(1, len(names), figsize=(4.2 * len(names), 4.2), layout="constrained")
+    averages = result["dependence"].sel(dependent=names)
+    room = 0.05 * float(averages.max() - averages.min())
+    limits = float(averages.min()) - room, float(averages.max()) + room
+    for panel, name in zip(panels, names, strict=True):
+        describe(_draw_curve(result, panel, name), [])
+        # One scale shows which predictor moves the prediction most.
+        if room > 0:
+            panel.set(**{"ylim" if panel.get_xlabel() == name else "xlim": limits})
+    figure.suptitle(f"{title[0].upper()}{title[1:]}", x=0.01, ha="left", fontsize=panels[0].title.get_fontsize())
+    first: Axes = panels[0]
+    return first
+
+
+def _draw_curve(result: xr.Dataset, ax: Axes | None, name: str) -> Axes:
+    """Draw the average prediction by one predictor: a line for numbers, points for labels."""
     curve = result.sel(dependent=name)
     finite = np.isfinite(curve["dependence"].values)
     values, predictions = curve["at_value"].values[finite], curve["dependence"].values[finite]
@@ -132,13 +218,17 @@ def _draw_dependence(result: xr.Dataset, ax: Axes | None, predictor: str | None)
     if is_numeric:
         ax.plot(values, predictions, color=COLOURS[0], marker="o", markersize=3.5)
         ax.set(xlabel=name, ylabel=prediction_label)
+        # Cores and caches double from one machine to the next.
+        if values.size and values.min() > 0 and values.max() > LONG * values.min():
+            ax.set_xscale("log")
+            write_plain(ax.xaxis)
     else:
         positions = np.arange(len(predictions))
         ax.scatter(predictions, positions, s=26, color=COLOURS[0])
         ax.set_yticks(positions, shortened([str(text) for text in curve["at"].values[finite]]), fontsize=LABEL_SIZE)
         ax.invert_yaxis()
         ax.set(xlabel=prediction_label, ylabel=name)
-    return describe(ax, [f"{name}: average prediction, all else as it is"])
+    return ax
 
 
 def _response(result: xr.Dataset) -> str:

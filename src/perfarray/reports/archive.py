@@ -1,0 +1,220 @@
+"""The report of an archive of machines: scores by suite, which machines are alike, which vary most, and what explains the scores."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import numpy as np
+import xarray as xr
+
+import perfarray
+from perfarray.conventions import BENCHMARK, BETTER, ESTIMATED, HISTORY, LOWER, MACHINE, METRIC, SUITE, VALID, VERSION, plural
+from perfarray.reports.sections import SEED, Options, Question, Section, answered, picture_of, sentence
+from perfarray.results.rows import Table
+
+SCORES: Final = "five_number_summary"
+AXES: Final = "principal_components"
+RATIOS: Final = "machine_ratios"
+VARIATION: Final = "relative_variation"
+EXPLAINED: Final = "explain_variation"
+METHODS: Final = (SCORES, AXES, RATIOS, VARIATION, EXPLAINED)
+# The variable that sorts the rows of a table
+RANKED: Final = {SCORES: "median", RATIOS: "mean_ratio", VARIATION: "relative_variation"}
+
+ROWS: Final = 10  # of a table that shows extremes
+LEAST_ROWS: Final = 6  # of each of several suites
+DRAWN_ROWS: Final = 20
+FEWEST_MACHINES: Final = 3  # two machines lie on a line
+SHOWN: Final = 3  # principal components
+SUITES_NAMED: Final = 8  # in the summary
+RESULTS, INVALID = "results", "invalid"
+
+
+def is_archive(times: xr.DataArray | xr.Dataset, baseline: object) -> bool:
+    """Return whether timings are an archive: several machines and benchmarks, no versions and no history beside them, and no baseline."""
+    is_one_state = all(times.sizes.get(dim, 1) == 1 for dim in (VERSION, *HISTORY))
+    return baseline is None and is_one_state and times.sizes.get(MACHINE, 1) > 1 and times.sizes.get(BENCHMARK, 1) > 1
+
+
+def sections(times: xr.DataArray | xr.Dataset, options: Options, pictures: bool) -> Iterator[Section]:
+    """Yield the sections of the report in their order, also those without an answer."""
+    nest = options.nest
+    by = {"by": SUITE} if BENCHMARK in getattr(times.coords.get(SUITE), "dims", ()) else {}
+    about = "The score is the mean over a suite's benchmarks. The five numbers are those of the scores that single runs of the suite have."
+    question = Question("Scores", about, SCORES, {**nest, **by, "method": "exact"})
+    scores = answered(times, question, pictures=False)
+    if scores.result is None:
+        yield scores
+        return
+    medians = scores.result["median"]
+    states = _states(times, medians.reset_coords(drop=True))
+    notes = tuple(note.message for note in perfarray.notes(times))
+    yield _read(states)._replace(notes=notes)
+    if options.asks(SCORES):
+        yield _ranked(scores, pictures, max_rows=DRAWN_ROWS)
+    if options.asks(AXES) or options.asks(RATIOS):
+        yield from _axes(times, medians, options, pictures)
+    if options.asks(VARIATION):
+        about = "The standard deviation of a score over repeated experiments, relative to the score."
+        question = Question("Which machines vary most", about, VARIATION, {**nest, **by})
+        yield _ranked(answered(times, question, pictures=False), pictures, max_rows=DRAWN_ROWS, order="variation")
+    if options.asks(EXPLAINED):
+        about = "The influence of what describes machines, compilers and flags on the scores."
+        choices = {**{name: value for name, value in nest.items() if name == METRIC}, "response": "performance", **SEED}
+        yield answered(times, Question("What explains the scores", about, EXPLAINED, choices), pictures)
+    yield _stated(states)
+
+
+def _states(times: xr.DataArray | xr.Dataset, scores: xr.DataArray) -> xr.Dataset:
+    """Return which cells hold results, and of these the invalid ones and the estimates, as their files say."""
+    suites = scores[SUITE].values.tolist() if SUITE in scores.dims else [None]
+    states = {RESULTS: scores.notnull()}
+    for name, state, value in ((VALID, INVALID, 0), (ESTIMATED, ESTIMATED, 1)):
+        if name in times.coords and times[name].dtype.kind in "biuf":
+            cells = (times[name] == value).reset_coords(drop=True)
+            members = [cells if suite is None else cells & (times[SUITE] == suite).reset_coords(drop=True) for suite in suites]
+            members = [member.any([dim for dim in member.dims if dim not in scores.dims]) for member in members]
+            states[state] = states[RESULTS] & (xr.concat(members, scores[SUITE]) if SUITE in scores.dims else members[0])
+    return xr.Dataset(states).transpose(*scores.dims)
+
+
+def _read(states: xr.Dataset) -> Section:
+    """Return the section that counts the results of each suite, what they were measured with, and the invalid and estimated ones."""
+    measured = states[RESULTS]
+    dims = [str(dim) for dim in measured.dims if dim != SUITE]
+    counts = {RESULTS: measured.sum(dims)}
+    counts |= {plural(dim): measured.any([*{*dims} - {dim}]).sum(dim) for dim in dims if measured.sizes[dim] > 1}
+    counts |= {str(state): cells.sum(dims) for state, cells in states.data_vars.items() if state != RESULTS}
+    result = xr.Dataset(counts).assign_attrs(result="read")
+    about = "A result is a score of one machine with all that it was measured with."
+    return Section("What was read", about, table=perfarray.table(result), result=result)
+
+
+def _ranked(section: Section, pictures: bool, **drawing: Any) -> Section:
+    """Return a section with a sorted table, of a long one the extremes, and the picture of the suite with most rows.
+
+    Of variation the largest are shown, of scores the best and the worst, suite by suite.
+    """
+    table, result = section.table, section.result
+    if table is None or result is None or table.empty:
+        return section
+    kind = result.attrs["result"]
+    values = result[RANKED[kind]].transpose(*table.places.dims).values.ravel()[table.places.positions]
+    is_ascending = kind != VARIATION and result.attrs.get(BETTER, LOWER) == LOWER
+    table = table.of_rows(np.argsort(values if is_ascending else -values, kind="stable"))
+    suites = _rows_by_suite(table, result)
+    if kind == VARIATION:
+        rows, which = np.arange(values.size)[:ROWS], f"the {ROWS} largest"
+    else:
+        n_ends = max(LEAST_ROWS, ROWS // len(suites)) // 2
+        which = f"the {n_ends} best and the {n_ends} worst{' of each suite' if len(suites) > 1 else ''}"
+        table = table.of_rows(np.concatenate([*suites.values()]))
+        suites = _rows_by_suite(table, result)
+        rows = np.concatenate([rows[_ends(rows.size, n_ends)] for rows in suites.values()])
+    largest = max(suites, key=lambda suite: suites[suite].size)
+    drawn = result.sel({SUITE: [largest]}) if SUITE in result.dims else result
+    picture = picture_of(drawn, **drawing) if pictures else None
+    shown = f" The picture is of {largest}, which has most results." if picture and len(suites) > 1 else ""
+    about = f"{section.about}{_rest(rows.size, table, which)}{shown}"
+    return section._replace(about=about, table=table.of_rows(rows), whole=table, picture=picture)
+
+
+def _rows_by_suite(table: Table, result: xr.Dataset) -> dict[str, Any]:
+    """Return the positions of the rows of each suite, in the order of the suites."""
+    places = table.places
+    if SUITE not in places.dims:
+        return {"": np.arange(places.positions.size)}
+    suites = np.unravel_index(places.positions, [result.sizes[dim] for dim in places.dims])[places.dims.index(SUITE)]
+    return {str(suite): np.flatnonzero(suites == number) for number, suite in enumerate(result[SUITE].values.tolist())}
+
+
+def _ends(size: int, n_ends: int) -> Any:
+    """Return the first and the last of some positions; all where no more are between them."""
+    return np.r_[:n_ends, size - n_ends : size] if size > 2 * n_ends else np.arange(size)
+
+
+def _rest(n_shown: int, table: Table, which: str) -> str:
+    """Return the sentence that says which rows are shown, and how to have all."""
+    return f" The table shows {n_shown} of {len(table)} rows, {which}. This report as JSON has all." if n_shown < len(table) else ""
+
+
+def _axes(times: xr.DataArray | xr.Dataset, scores: xr.DataArray, options: Options, pictures: bool) -> Iterator[Section]:
+    """Yield the sections about machines and benchmarks, of the suite and all else that most machines were measured with."""
+    others = [dim for dim in scores.dims if dim != MACHINE]
+    n_machines = scores.notnull().sum(MACHINE)
+    most = n_machines.isel(n_machines.argmax(others)) if others else n_machines
+    if int(most) < FEWEST_MACHINES:
+        return
+    labels = {str(dim): most[dim].item() for dim in others if dim != SUITE and scores.sizes[dim] > 1}
+    source, names = "times", [*labels.values()]
+    if labels:
+        times, source = times.sel(labels), f"times.sel({', '.join(f'{dim}={label!r}' for dim, label in labels.items())})"
+    if SUITE in others:
+        suite = most[SUITE].item()
+        times, names = times.where(times[SUITE] == suite, drop=True), [suite, *names]
+        source += f".where(times['suite'] == {suite!r}, drop=True)"
+    if int(most) < times.sizes[MACHINE]:
+        times, source = times.dropna(MACHINE, how="all"), f"{source}.dropna('machine', how='all')"
+    which = f"Of {', '.join(map(str, names))}, with which most machines were measured." if names else ""
+    if options.asks(AXES):
+        about = (
+            f"{which} Machines that lie together are fast at the same benchmarks. Arrows that point together are benchmarks that are alike."
+        )
+        yield answered(
+            times,
+            Question("Which machines are alike", about.strip(), AXES, {**options.nest, "n_components": SHOWN}, source=source),
+            pictures,
+        )
+    if options.asks(RATIOS):
+        about = f"{which} A machine's result on a benchmark, over that of the median machine."
+        question = Question("Machines against the median machine", about.strip(), RATIOS, options.nest, source=source)
+        yield _ranked(answered(times, question, pictures=False), pictures)
+
+
+def _stated(states: xr.Dataset) -> Section:
+    """Return the section that names the invalid results, and of the estimates and the other results the fewer."""
+    section = Section("Invalid and estimated results", "Do not publish such scores as valid results.")
+    measured = states[RESULTS]
+    n_results, counts = int(measured.sum()), {state: int(states[state].sum()) for state in (INVALID, ESTIMATED) if state in states}
+    if not any(counts.values()):
+        return section
+    named = {INVALID: states[INVALID]} if counts.get(INVALID) else {}
+    if counts.get(ESTIMATED):
+        is_rare = counts[ESTIMATED] <= n_results / 2
+        named |= {ESTIMATED: states[ESTIMATED]} if is_rare else {f"not {ESTIMATED}": measured & ~states[ESTIMATED]}
+    texts = np.full(measured.shape, "", dtype=object)
+    for state, cells in named.items():
+        texts[cells.values] += np.where(texts[cells.values] == "", state, f", {state}").astype(object)
+    result = measured.copy(data=texts).to_dataset(name="stated").assign_attrs(result="stated")
+    table = perfarray.table(result)
+    said = [f"{number} of {n_results} results are {state}, as their files say" for state, number in counts.items() if number]
+    shown = table.first(ROWS)
+    about = f"{'; '.join(said)}. {section.about}{_rest(len(shown), table, 'the first')}"
+    return section._replace(about=about, table=shown, whole=table, result=result)
+
+
+def summary(sections: Sequence[Section]) -> list[str]:
+    """Return the outcome: of each suite the lowest and the highest score, what varies most, and what explains the scores."""
+    lines: list[str] = []
+    for section in sections:
+        table, result = section.table if section.whole is None else section.whole, section.result
+        if table is None or result is None or table.empty:
+            continue
+        if result.attrs["result"] == SCORES:
+            suites = [(suite, rows) for suite, rows in _rows_by_suite(table, result).items() if rows.size][:SUITES_NAMED]
+            lines += [_scores_in_words(table, suite, rows) for suite, rows in suites]
+        elif result.attrs["result"] == VARIATION:
+            lines.append(f"Most variation: {table.iloc[0]['relative variation']} ({_name(table, 0)}).")
+        lines += table.attrs["findings"]
+    return lines
+
+
+def _scores_in_words(table: Table, suite: str, rows: Any) -> str:
+    best, worst = (f"{table['median'].iloc[row]} ({_name(table, row, suite)})" for row in (rows[0], rows[-1]))
+    scores = f"score {best}" if rows.size == 1 else f"{rows.size} results, scores from {worst} to {best}"
+    return f"{suite}: {scores}." if suite else sentence(scores)
+
+
+def _name(table: Table, row: int, suite: str = "") -> str:
+    label = table.index[row]
+    labels = label if isinstance(label, tuple) else (label,)
+    return ", ".join(str(part) for part in labels if str(part) != suite)

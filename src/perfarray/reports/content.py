@@ -1,0 +1,97 @@
+"""What a report says: the sections of its kind, a summary, and what was measured on and with."""
+
+from importlib.util import find_spec
+from typing import Final
+
+import xarray as xr
+
+from perfarray.conventions import LEVELS, MACHINE, plural
+from perfarray.reports import archive, versions
+from perfarray.reports.sections import Content, Options, Section, answered
+
+FEW: Final = 6  # labels of a dim that are described one by one
+MOST: Final = 300  # rows of a table
+UNDRAWN: Final = "Pictures are left out: matplotlib, which draws them, is not installed; install perfarray[plots]."
+PLAN: Final = "plan_repetitions"
+
+
+def content_of(times: xr.DataArray | xr.Dataset, baseline: object, options: Options, *, pictures: bool) -> Content:
+    """Ask the questions of a kind of report: of an archive of machines, or of versions. Without a baseline nothing is compared."""
+    questions = list(versions.questions(times, () if baseline is None else (baseline,), options))
+    is_archive = archive.is_archive(times, baseline)
+    _check_sections(options, [*(archive.METHODS if is_archive else ()), *(question.method for question in questions)])
+    sections: list[Section] = []
+    if is_archive:
+        sections = [section for section in archive.sections(times, options, pictures) if options.sections or section.table is not None]
+        # Prices ask for a plan.
+        options = options if options.sections else options._replace(sections=(PLAN,) if options.priced.get("costs") else ())
+    asked = [question for question in questions if options.asks(question.method)]
+    sections += [versions.titled(_first_rows(answered(times, question, pictures))) for question in asked]
+    if is_archive:
+        title, summary = f"Archive of {times.sizes[MACHINE]} machines", archive.summary(sections)
+        sections[0] = sections[0]._replace(about=" ".join([*_measured(times, None), sections[0].about]))
+    else:
+        counts = [section.result for section in sections if section.result is not None and section.result.attrs["result"] == "counts"]
+        title, summary = "Timings report", [line for section in sections for line in versions.verdicts(section)]
+        summary += _measured(times, counts[0] if counts else None)
+    summary += [UNDRAWN] if pictures and find_spec("matplotlib") is None else []
+    code = ["import perfarray", "", f"times = ...  # what this report is about{_reading(times, options.dim)}"]
+    code += [f"print(perfarray.table({section.code}))" for section in sections if section.code]
+    return Content(title, tuple(summary), _described(times, options.dim), sections, "\n".join(code))
+
+
+def _check_sections(options: Options, methods: list[str]) -> None:
+    """Raise for sections that the report does not have."""
+    unknown = [name for name in options.sections or () if name not in methods]
+    if unknown:
+        raise ValueError(
+            f"sections={unknown[0]!r} is no section of this report; choose from {', '.join(map(repr, dict.fromkeys(methods)))}"
+        )
+
+
+def _first_rows(section: Section) -> Section:
+    """Return a section without the rows of a long table that nobody reads."""
+    table = section.table
+    n_left_out = 0 if table is None else table.places.positions.size - MOST
+    if table is None or n_left_out <= 0:
+        return section
+    return section._replace(table=table.first(MOST), notes=(*section.notes, f"{n_left_out} more rows are left out of the table."))
+
+
+def _measured(times: xr.DataArray | xr.Dataset, counts: xr.Dataset | None) -> list[str]:
+    phrases = [", ".join(f"{size} {dim if size == 1 else plural(str(dim))}" for dim, size in times.sizes.items() if dim not in LEVELS)]
+    attrs = times.attrs if counts is None else times.attrs | counts.attrs
+    if counts is not None:
+        most = counts["maximum"].max([dim for dim in counts["maximum"].dims if dim != "level"])
+        numbers = zip(most["level"].values.tolist(), most.values.tolist(), strict=True)
+        nest = [f"{number:.0f} {level if number == 1 else plural(level)}" for level, number in numbers]
+        phrases.append(f"at most {' of '.join(reversed(nest))}" if nest else "")
+    sentences = [f"{'; '.join(filter(None, phrases)) or 'one value'}."]
+    if "format" in attrs:
+        sentences.append(f"Read as {attrs['format']}, files: {attrs.get('n_files', 1)}.")
+    for name, description in {
+        "n_files_skipped": "Files skipped", "n_files_broken": "Broken files", "n_warmup": "Values of warm-up left out",
+        "n_failed": "Values of failed runs left out", "n_copied": "Copied values left out", "n_censored": "Runs stopped at a limit",
+    }.items():  # fmt: skip
+        if attrs.get(name):
+            sentences.append(f"{description}: {attrs[name]}.")
+    return sentences
+
+
+def _reading(times: xr.DataArray | xr.Dataset, dim: str | None) -> str:
+    """Return how several inputs are read as labels of a dim."""
+    if dim is None or dim not in times.coords or times.sizes[dim] > FEW:
+        return ""
+    return f"; of several places: perfarray.read_archive({ {str(label): '...' for label in times[dim].values.tolist()} }, dim={dim!r})"
+
+
+def _described(times: xr.DataArray | xr.Dataset, dim: str | None) -> dict[str, str]:
+    """Return the descriptors that all timings share (machine, versions, options), and those in which a few compared labels differ."""
+    descriptors = {str(name): str(label.values[()]) for name, label in times.coords.items() if not label.dims}
+    if dim is None or dim not in times.coords or times.sizes[dim] > FEW:
+        return descriptors
+    labels = times[dim].values.tolist()
+    for name, values in times.coords.items():
+        if values.dims == (dim,) and name != dim:
+            descriptors[str(name)] = ", ".join(f"{label}: {value}" for label, value in zip(labels, values.values.tolist(), strict=True))
+    return descriptors

@@ -1,0 +1,83 @@
+"""What explains performance or its variation: the columns of the table, and the sentences for a report."""
+
+from collections.abc import Callable
+
+import xarray as xr
+
+from perfarray.conventions import MACHINE
+from perfarray.results.words import NOTHING, Cell, Columns, percent, percent_between, probability, quantity_between
+
+# Predictors that the first sentence names
+NAMED = 3
+
+
+def explained(data: xr.Dataset) -> Columns:
+    """Show what each predictor explains, and its coefficients in a linear model; of several responses, each coefficient."""
+
+    def limited(name: str, limits: str) -> Callable[[Cell], str]:
+        return lambda cell: quantity_between(cell[name], cell[f"{limits}lower"], cell[f"{limits}upper"], "1")
+
+    if "explained" not in data:
+        return {"coefficient": limited("coefficient", "coefficient_"), "p": lambda cell: probability(cell["pvalue"])}
+    columns: Columns = {
+        "explains": lambda cell: percent_between(cell["explained"], cell["explained_lower"], cell["explained_upper"]),
+        # Without predictive power it divides up noise.
+        "influence": lambda cell: percent(cell["influence"] / 100) if _predicts(data) else NOTHING,
+    }
+    if "standardized_coefficient" in data:
+        columns["standardised coefficient"] = limited("standardized_coefficient", "standardized_")
+        columns["coefficient"] = limited("unit_coefficient", "unit_")
+    return columns
+
+
+def findings(data: xr.Dataset) -> list[str]:
+    """Write in sentences what explains the response, and how much all predictors explain together."""
+    if "explained" not in data:
+        return []
+    response, tests = str(data.attrs["response"]).replace("_", " "), _tests(data)
+    if not _predicts(data):
+        return [f"No predictor explains {response}: the model predicts no better than the mean for {tests} that the fit did not see."]
+    if bool(data["lower"].isnull().all()):
+        return [f"{tests} were tested, too few to tell what explains {response} from chance."]
+    surely = data.isel(predictor=(data["lower"] > 0).values)
+    order = surely["explained"].argsort().values[::-1][:NAMED]
+    values = (surely[f"explained{end}"].values[order].tolist() for end in ("", "_lower", "_upper"))
+    texts = [
+        f"{name} {{}}{percent_between(*limits)}" for name, *limits in zip(surely["predictor"].values[order].tolist(), *values, strict=True)
+    ]
+    if not texts:
+        sentences = [f"No single predictor surely explains {response}, since others can replace it."]
+    else:
+        first, *others = texts
+        share, _, limits = first.format("explains ").partition(" % (")
+        between = f"{share} % of the variation of {response} between machines" + (f" ({limits}" if limits else "")
+        sentences = [", ".join([between, *(text.format("") for text in others)]) + "."]
+    if data.sizes["predictor"] > 1:
+        total = percent_between(*(float(data[f"total_explained{end}"]) for end in ("", "_lower", "_upper")))
+        sentences.append(f"All {data.sizes['predictor']} predictors together explain {total} for {tests} that the fit did not see.")
+    ceiling = float(data["noise_ceiling"]) ** 2
+    if ceiling < 1:
+        sentences.append(f"The noise of so few runs leaves {percent(ceiling)} that any model could explain.")
+    return sentences
+
+
+def _predicts(data: xr.Dataset) -> bool:
+    """Return whether the model predicts rows that the fit did not see better than the mean does."""
+    return bool(data.attrs["better_than_mean"] and data["total_explained"] > 0)
+
+
+def _tests(data: xr.Dataset) -> str:
+    """Write the number of machines, or of what else stays together, that were tested."""
+    groups, number = str(data.attrs["groups"]), data.attrs["n_test_units"]
+    return f"{number} machines" if groups in ("none", MACHINE) else f"{number} labels of {groups}"
+
+
+def explained_remarks(data: xr.Dataset) -> list[str]:
+    """Write the correlation on the rows that the fit did not see, what stays together in a test, and the columns left out."""
+    clauses = []
+    if "correlation" in data:
+        estimate, lower, upper = (float(data[f"correlation{end}"]) for end in ("", "_lower", "_upper"))
+        clauses.append(f"correlation {quantity_between(estimate, lower, upper, '1')} of measured and predicted on rows not fitted")
+    groups, left_out = str(data.attrs.get("groups", "none")), str(data.attrs.get("left_out", ""))
+    clauses += [] if groups == "none" else [f"rows of one {groups} stay together"]
+    return clauses + ([f"left out (constant, empty, copies, or labels of rows): {left_out}"] if left_out else [])
