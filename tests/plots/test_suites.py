@@ -7,6 +7,7 @@ import xarray as xr
 
 from perfarray.plots import five_numbers
 from picture_parts import beside, points, rows, segments, simulated, texts, title
+from shared_material import ARCHIVES, needs_archives
 
 
 @pytest.fixture
@@ -92,6 +93,18 @@ def test_every_suite_has_a_sheet():
     many = xr.DataArray(np.arange(400.0).reshape(8, 50) + 1, {"suite": [f"suite{number}" for number in range(8)]}, ("suite", "machine"))
     ax = five_numbers_of(many).perf.plot()
     assert (len(ax.figure.axes), "suite0, one of 8 suites (select another)" in title(ax)) == (1, True)
+
+
+@needs_archives
+@pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
+@pytest.mark.parametrize(("archive", "most"), [("spec_csv", [3, 2, 2, 2, 1, 1, 1]), ("spec_txt", [40, 40, 40, 28])])
+@pytest.mark.parametrize("picture", ["five_numbers", "relative_variation"])
+def test_archives_have_a_sheet_for_each_suite(archive, most, picture):
+    """Up to 40 rows on each, with names that are whole: machine, compiler and flags where these vary, without the processor."""
+    ax = getattr(perfarray.read(ARCHIVES / archive).perf.plot, picture)()
+    names = [rows(panel) for panel in ax.figure.axes]
+    assert sorted(map(len, names), reverse=True) == most
+    assert not any("…" in name or "(" in name for labels in names for name in labels)
 
 
 def test_variations_are_ordered_by_score_or_by_variation():
