@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
+import perfarray
 from perfarray.plots import five_numbers
 from picture_parts import beside, points, rows, segments, simulated, texts, title
 from shared_material import ARCHIVES, needs_archives
