@@ -19,11 +19,12 @@ import xarray as xr
 
 from perfarray.conventions import CENSORED_AT, COMPARED, HISTORY, ITERATION, LEVELS, MARKS
 from perfarray.numerics.types import Floats, Integers, Mask
-from perfarray.readers.row_blocks import Rows
+from perfarray.readers.row_blocks import READ_AT_ONCE, Rows
 from perfarray.readers.tidy_csv import check_columns
 from perfarray.tables.measured import UNITS_OF_ROWS, name_and_unit, value_column
 from perfarray.tables.roles import depends_only_on
 from perfarray.timings.crossed import label_name
+from perfarray.timings.options import options, set_options
 from perfarray.timings.progress import progress_bar
 from perfarray.timings.validation import listed
 from perfarray.timings.values import out_of_range
@@ -234,7 +235,9 @@ def _placed(rows: Rows, combinations: Combinations, read: Callable[[Path], xr.Da
     cells = np.empty(number, dtype=np.int64)
     measured = np.flatnonzero(~np.isnan(stand_ins))
     cells[stand_ins[measured].astype(np.int64) - 1] = measured
-    return TableCells(rows, combinations, template, cells, combinations.ranks(), names, factors, _columns_of_metrics(rows, [*factors]))
+    return TableCells(
+        rows, combinations, template, cells, combinations.ranks(), names, factors=factors, columns=_columns_of_metrics(rows, [*factors])
+    )
 
 
 def _names_of_units(rows: Rows, combinations: Combinations, read: Callable[[Path], xr.Dataset], table: Any) -> dict[str, xr.Variable]:
@@ -242,7 +245,8 @@ def _names_of_units(rows: Rows, combinations: Combinations, read: Callable[[Path
     pyarrow, lowest = import_module("pyarrow"), str(combinations.lowest)
     labels = pyarrow.array(list(combinations.labels[lowest]), type=combinations.types[lowest])
     first = table.take(pyarrow.array(np.zeros(len(labels), dtype=np.int64)))
-    times = _read_small(rows, read, first.append_column(lowest, labels))
+    with set_options(max_file_bytes=max(options().max_file_bytes, READ_AT_ONCE)):  # a table of our own
+        times = _read_small(rows, read, first.append_column(lowest, labels))
     return {name: times.coords[name].variable for name in (label_name(lowest),) if name in times.coords}
 
 

@@ -102,7 +102,9 @@ def suite_score(
     positive = f"a {mean} mean" if mean != "arithmetic" else "a geometric mean" if statistic == "geometric" else ""
     weighing = weigh(times, across, weights)
     above_zero = Positive(positive, score_above_zero(statistic), unit or 0) if positive else None
-    data = resolve(weighing.select(times), metric, levels, positive=above_zero, censored="bound", with_copies=True)
+    data = resolve(
+        weighing.select(times), metric, levels, positive=above_zero, censored="bound", with_copies=True, as_nested=unit is not None
+    )
     unit_index = unit_depth(data, unit)
     system, depth, statistic_of_runs = matching.match_cells(data, across, weighing), len(data.levels), resolve_best(statistic, data.better)
     array = matching.along(system.data, across)
