@@ -13,7 +13,7 @@ from perfarray.machines.columns import LABELS, ROLES, computable_responses, comp
 from perfarray.machines.descriptors import FAMILY, FLAGS, UNPARSED, described, with_flags
 from perfarray.machines.responses import ROW, response_columns, score_columns
 from perfarray.machines.sample_table import single_values
-from perfarray.timings.across import check_across, name_suites, select_suite, several_suites_note, suites_of
+from perfarray.timings.across import check_across, select_suite, several_suites_note, suites_of
 from perfarray.timings.apply import is_chunked
 from perfarray.timings.chunks import evenly_chunked
 from perfarray.timings.notes import collecting_notes, with_notes
