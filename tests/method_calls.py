@@ -22,7 +22,7 @@ CALLS: dict[str, dict[str, Any]] = {
     "calibrate": {"n_splits": 20, "rng": 1}, "change_points": COMMITS, "cluster_machines": {"n_clusters": 2},
     "compare": OLD | {"statistic": "median"}, "counts": {}, "drop_warmup": {}, "estimator_stability": {},
     "explain_variation": {"rng": 1, "splits": 2}, "fit_mixture": {"n_components": 1}, "five_number_summary": FEW,
-    "goodness_of_fit": FEW | {"distribution": True}, "hierarchical_performance_test": OLD, "machine_table": {},
+    "goodness_of_fit": FEW | {"distribution": True}, "hierarchical_performance_test": OLD, "machine_ratios": {}, "machine_table": {},
     "mean_difference": OLD | FEW, "mean_interval": {}, "merge_level": {"level": "execution"},
     "modes_by": {"by": "execution_order"} | FEW, "normality": {}, "ordering_stability": OLD, "overall_speedup": OLD, "pairwise": VERSIONS,
     "plan_repetitions": {"half_width": 0.02}, "plan_suite": {"half_width": 0.02}, "principal_components": FEW | {"n_resamples": 29},

@@ -45,7 +45,7 @@ OF_ONE = {
     "power": lambda _: perfarray.power("compare", ratio=[0.9], sizes={"binary": 3}, **SIMULATED),
     "from_components": lambda times: perfarray.from_components({"binary": times["time"].var(["binary", "execution"]), "iteration": 1e-4}),
     "cluster_machines": {"n_clusters": 2}, "fit_mixture": {"n_components": 1}, "goodness_of_fit": {"n_resamples": 5, "rng": 1},
-    "plan_suite": PLAN, "principal_components": {},
+    "plan_suite": PLAN, "principal_components": {}, "machine_ratios": {},
 }  # fmt: skip
 """What is asked of a single version."""
 

@@ -26,6 +26,7 @@ from .machines.clusters import cluster_machines as cluster_machines
 from .machines.explain import explain_variation as explain_variation
 from .machines.principal_components import biplot as biplot
 from .machines.principal_components import principal_components as principal_components
+from .machines.ratios import machine_ratios as machine_ratios
 from .machines.table import machine_table as machine_table
 from .machines.variability import VariabilityModel as VariabilityModel
 from .mixtures.fit import fit_mixture as fit_mixture

@@ -173,6 +173,7 @@ class TimingsAccessor(Accessor):
     goodness_of_fit = Method(lambda: perfarray.goodness_of_fit)
     hierarchical_performance_test = Method(lambda: perfarray.hierarchical_performance_test)
     join = Method(lambda: perfarray.join)
+    machine_ratios = Method(lambda: perfarray.machine_ratios)
     machine_table = Method(lambda: perfarray.machine_table)
     mean_difference = Method(lambda: perfarray.mean_difference)
     mean_interval = Method(lambda: perfarray.mean_interval)
@@ -240,23 +241,21 @@ class PlotAccessor(Accessor):
 
     against = Picture(lambda: _public("perfarray.diagnostics.curves", "against"), "Draw all measurements against a coordinate")
     biplot = Method(lambda: perfarray.biplot)
-    cdf_fit = Picture(
-        lambda: perfarray.fit_mixture, "Fit a mixture to one cell; draw its distribution and its runs'", runs=True, kind="cdf"
-    )
+    cdf_fit = Picture(lambda: perfarray.fit_mixture, "Fit a mixture; draw its distribution and its runs'", runs=True, kind="cdf")
     counts = Picture(lambda: perfarray.counts, "Count the repetitions of every level and draw them")
+    dendrogram = Picture(lambda: perfarray.cluster_machines, "Group machines that behave alike and draw how they are joined")
     distribution = Picture(lambda: perfarray.bootstrap_distribution, "Redraw the experiment and draw the replicates' distribution")
     five_numbers = Picture(lambda: perfarray.five_number_summary, "Draw box plots of the suite's score")
+    heat_map = Picture(lambda: perfarray.machine_ratios, "Draw every machine and benchmark relative to the median machine")
     history = Picture(lambda: perfarray.change_points, "Find the commits at which a metric changed; draw it over them")
     influence = Picture(lambda: perfarray.explain_variation, "Explain the variation and draw what each predictor contributes")
     intervals = Picture(lambda: perfarray.compare, "Compare with a baseline and draw the forest plot of ratios")
-    lag = Picture(
-        lambda: _public("perfarray.diagnostics.curves", "lagged"),
-        "Draw every value against an earlier one of its series: a cloud where they are independent",
-    )
+    lag = Picture(lambda: _public("perfarray.diagnostics.curves", "lagged"), "Draw every value against an earlier one of its series")
     mixture = Picture(lambda: perfarray.fit_mixture, "Fit a mixture to one cell and draw it over its runs", runs=True)
     ordering = Picture(lambda: perfarray.ordering_stability, "Draw how often estimators order two programs rightly")
     plan = Picture(lambda: perfarray.plan_repetitions, "Plan the repetitions and draw half-width against cost")
     pvalues = Picture(lambda: perfarray.compare, "Compare with a baseline and draw the p-values, the smallest first", kind="pvalues")
+    relative_variation = Picture(lambda: perfarray.relative_variation, "Draw how much the suite's score of every machine varies")
     scree = Picture(lambda: perfarray.principal_components, "Draw the variance that each component explains", kind="scree")
     stability = Picture(lambda: perfarray.estimator_stability, "Draw how much estimators vary against the size of the group")
     variance_components = Picture(lambda: perfarray.variance_components, "Draw each level's share of the variance")

@@ -121,6 +121,26 @@ def test_clusters_of_the_paper(medians):
     assert described.perf.principal_components()["cpu"].values.tolist() == ["a", "b", "b", "c", "d"]
 
 
+def test_the_number_of_clusters_is_chosen_and_named(medians):
+    """The largest mean silhouette decides; the answer has the number, the silhouette and the criterion, and a note below its table."""
+    clusters = medians.perf.cluster_machines()
+    assert (clusters["n_clusters"].item(), clusters.attrs["criterion"]) == (2, "largest mean silhouette")
+    silhouettes = [medians.perf.cluster_machines(number)["silhouette"].item() for number in (2, 3, 4)]
+    assert clusters["silhouette"].item() == max(silhouettes) == silhouettes[0]
+    (note,) = clusters.perf.notes()
+    assert (note.code, note.values["n_clusters"]) == ("n_clusters", [2])
+    assert note.message == f"2 clusters: the largest mean silhouette of 2 to 10, {silhouettes[0]:.2f}. n_clusters= gives another number."
+    assert note.message in clusters.perf.table().attrs["notes"]
+    assert medians.perf.cluster_machines(2).attrs["criterion"] == "given"
+
+
+def test_machines_without_groups_are_said_to_have_none():
+    """Silhouettes of machines around one place are small: the note on the number becomes a warning."""
+    machines = xr.DataArray(np.random.default_rng(0).normal(size=(40, 8)), dims=("machine", "benchmark"))
+    with pytest.warns(UserWarning, match=r"clusters: the largest mean silhouette of 2 to 10, 0\.[01]\d\. Below 0\.25 the machines form no"):
+        machines.perf.cluster_machines()
+
+
 @pytest.mark.parametrize(
     ("keywords", "message"),
     [
@@ -161,13 +181,14 @@ class TestFurtherDims:
         rng = np.random.default_rng(1)
         coords = {"compiler": ["a", "b", "c"], "machine": list("zyxw"), "benchmark": ["fft", "sort", "hash"]}
         table = xr.DataArray(rng.normal(9, 1, (3, 4, 3)), dims=tuple(coords), coords=coords, name="score")
-        table[1, 2] = table[2, 1:] = np.nan
+        table[1, 2, 1:] = table[2, 1:] = np.nan
         return table
 
     def test_each_cell_has_its_own_samples(self):
         """The answer of a cell is that of the cell alone; a sample it lacks is NaN, a cell with too little data too, in one warning."""
         table = self.table()
-        with pytest.warns(UserWarning, match="1 of 3 cells along 'compiler' have too little data and are NaN\n1 cells leave out") as caught:
+        message = "1 of 3 cells along 'compiler' have too little data and are NaN\n1 cells leave out .*: b: 'x'$"
+        with pytest.warns(UserWarning, match=message) as caught:
             found = table.perf.principal_components()
         assert len(caught) == 1
         assert found["machine"].values.tolist() == list("zyxw")
@@ -178,12 +199,23 @@ class TestFurtherDims:
             np.testing.assert_allclose(own.dropna("machine") if "machine" in own.dims else own, alone[name])
         assert all(found["score"].sel(cell).isnull().all() for cell in ({"compiler": "c"}, {"compiler": "b", "machine": "x"}))
 
+    def test_what_nobody_measured_has_no_hole(self):
+        """A machine without any value under a compiler is not named; a compiler without any value is not counted."""
+        table = self.table()
+        table[1, 2] = np.nan
+        assert not table[:2].perf.principal_components().perf.notes()
+        assert not table.where(table["compiler"] == "a").perf.principal_components().perf.notes()
+
     @pytest.mark.filterwarnings("ignore:.*too little data")
     def test_clusters(self):
+        """Labels are integers in every analysis; a sample that an analysis lacks is in cluster 0, and no row of the table."""
         clusters = self.table().perf.cluster_machines(2)
-        assert clusters.sel(compiler="a").notnull().all()
-        assert clusters.sel(compiler="b").isnull().values.tolist() == [False, False, True, False]
-        assert clusters.sel(compiler="c").isnull().all()
+        assert clusters.dtype == int
+        assert (clusters.sel(compiler="a") > 0).all()
+        assert (clusters.sel(compiler="b") == 0).values.tolist() == [False, False, True, False]
+        assert (clusters.sel(compiler="c") == 0).all()
+        assert clusters["n_clusters"].values.tolist() == [2, 2, 0]
+        assert len(clusters.perf.table()) == 7
 
     def test_no_cell_with_enough_data(self):
         with pytest.raises(ValueError, match="none of 3 cells along 'compiler' has enough data; in the last, 1 labels of 'machine'"):

@@ -213,6 +213,13 @@ def test_flags_of_single_benchmarks_are_columns():
     columns = {name: table[name].tolist() for name in table if name.startswith("flag ")}
     assert columns == {"flag -DLINUX": [True, True], "flag -O3": [True, True], "flag -O2": [True, False], "flag -ipo": [True, False]}
     assert json.loads(table.attrs["roles"])["flag -ipo"] == "flag"
+    alike = described.assign_coords(optimization_flags=("machine", optimised[:, 0])).perf.machine_table()
+    without_o2 = {name: values for name, values in columns.items() if name != "flag -O2"}
+    assert {name: alike[name].tolist() for name in alike if "flag" in name} == without_o2
+    sets = xr.concat([described.drop_vars(["optimization_flags", "portability_flags"])] * 2, "flags").assign_coords(flags=["-O2", "-O3"])
+    roles = json.loads(sets.perf.machine_table().attrs["roles"])
+    assert (roles["flags"], roles["flag -O2"]) == ("label", "flag")
+    assert "flags" not in json.loads(sets.perf.machine_table(n_flags=0).attrs["roles"])
     whole = described.assign_coords(flags=("machine", np.array(["-O0", "-O0"], dtype=object))).perf.machine_table()
     assert [name for name in whole if name.startswith("flag ")] == ["flag -O0"]
 

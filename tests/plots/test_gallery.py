@@ -115,7 +115,8 @@ SHOWN = {
     "Normality": lambda page, ax: [(points(ax, "p"), flat(page["result"]["pvalue"]))],
     "How often rules are wrong": lambda page, ax: [(points(ax, kind="rate"), 100 * flat(page["result"]["false_alarm_rate"]))],
     "Speedups": lambda page, ax: [(points(ax), flat(page["result"]["estimate"]))],
-    "How much scores vary": lambda page, ax: [(points(ax), flat(page["result"]["relative_variation"]))],
+    "How much scores vary": lambda page, ax: [
+        (points(ax), 100 * flat(page["result"].sortby("performance")["relative_variation"]))],
     "How far samples of a mixture lie from it": lambda page, ax: [
         (bars(ax), histogram(flat(page["result"]["null_distance"]))),
         (segments(ax, "data")[0][0], page["result"]["statistic"].item())],
@@ -126,6 +127,8 @@ SHOWN = {
     "How far apart two runs are": lambda page, ax: [
         (points(ax), flat(page["result"]["estimate"])),
         (points(ax, "two runs of the baseline"), flat(page["result"]["baseline_difference"]))],
+    "Scores of many machines": lambda page, ax: [
+        ([bar.get_height() for bar in ax.patches], np.histogram(flat(page["result"]["estimate"]), 30)[0])],
     "Means": lambda page, ax: [(points(ax), flat(page["result"]["estimate"]))],
     "Ratios": lambda page, ax: [(points(ax), flat(page["result"]["estimate"], page["result"]["suite_estimate"]))],
     "Facets": lambda page, ax: [
@@ -145,12 +148,13 @@ SHOWN = {
     "Since when": lambda page, ax: [(
         [float(text.partition("x")[0]) for text in texts(ax, "change")],
         [float(text.partition("x")[0]) for text in page["result"].perf.table()["change"]])],
-    "Scores": lambda page, ax: [(ax.lines[0].get_xdata(), flat(page["result"]["estimate"]))],
+    "Scores": lambda page, ax: [(ax.lines[0].get_xdata(), np.sort(flat(page["result"]["estimate"])))],
     "Scores of single runs": lambda page, ax: [
         ([artist.get_xdata()[0] for artist in ax.lines if artist.get_label() == "suite score"], page["result"]["suite_score"])],
     "Five numbers": lambda page, ax: [
         (np.sort(segments(ax, "median"), axis=0)[:, 0], np.sort(flat(page["result"]["median"]))),
-        (segments(ax, "minimum to maximum"), np.stack([flat(page["result"][name]) for name in ("minimum", "maximum")], 1))],
+        (segments(ax, "minimum to maximum"),
+         np.stack([flat(page["result"].sortby("median")[name]) for name in ("minimum", "maximum")], 1))],
     "Ratio of two scores, and without each benchmark": lambda page, ax: [
         (points(ax), flat(page["result"]["estimate"], page["result"]["estimate_without"]))],
     "Intervals of many replications": lambda page, ax: [
@@ -176,6 +180,12 @@ SHOWN = {
     "Units for a decision": lambda page, ax: [(ax.lines[0].get_ydata(), 100 * flat(page["result"]["smallest_change"]))],
     "When to stop": lambda page, ax: [(ax.lines[0].get_ydata(), 100 * flat(page["result"]["half_width"]))],
     "Modes that the runs support": lambda page, ax: [(points(ax, "supported by the runs"), flat(page["result"]["n_supported"]))],
+    "Machines relative to the median machine": lambda page, ax: [
+        (next(block.get_array() for block in ax.collections if block.get_gid() == "cells"),
+         page["result"].sortby("mean_ratio").sortby("spread", ascending=False)["ratio"].transpose("machine", "benchmark"))],
+    "Which machines behave alike": lambda page, ax: [
+        (sorted(artist.get_xdata()[1] for artist in ax.lines if artist.get_gid() == "join"),
+         np.sort(page["result"]["join_distance"].dropna("machine")))],
     "Biplot": lambda page, ax: [
         (next(block.get_offsets() for block in ax.collections if "score" in block.get_label()), page["result"]["score"][:, :2])],
     "Where machines may lie": lambda page, ax: checks_of_regions(page["result"], ax),

@@ -49,6 +49,7 @@ MADE = {
     "against": lambda: against(LOADED, "load"),
     "autocorrelation": lambda: RUNS.perf.autocorrelation(dim="execution"),
     "change_points": lambda: HISTORY.perf.change_points(),
+    "cluster_machines": lambda: timings(4).sel(version="new").perf.cluster_machines(2),
     "compare": lambda: TIMES.perf.compare("old"),
     "coverage": lambda: perfarray.coverage("ratio_interval", **NEST),
     "distribution": lambda: TIMES.perf.score_ratio_interval("old", distribution=True),
@@ -57,6 +58,7 @@ MADE = {
     "fit_mixture": lambda: TIMES[0, 0].perf.fit_mixture(value="iteration").to_dataset(),
     "goodness_of_fit": lambda: RUNS[:2, 0].perf.goodness_of_fit(RUNS[:2, 0].perf.fit_mixture(n_components=1), n_resamples=2, rng=1),
     "lag": lambda: lagged(TIMES[0, 0]),
+    "machine_ratios": lambda: timings(4).perf.machine_ratios(),
     "mixture": lambda: perfarray.GaussianMixture.from_parameters([0.5, 0.5], [1.0, 2.0], [0.1, 0.1]).to_dataset(),
     "steady_state": lambda: RUNS.perf.steady_state(dim="execution"),
     "null_distance": lambda: TIMES[..., 0].perf.goodness_of_fit(levels="execution", n_resamples=3, distribution=True, rng=1),
@@ -76,8 +78,10 @@ COMPUTED = {
     "biplot": lambda ax: TIMES[..., 0, 0].perf.plot.biplot(samples="version", ax=ax),
     "cdf_fit": lambda ax: ONE.perf.plot.cdf_fit(value="iteration", max_components=1, ax=ax),
     "counts": lambda ax: TIMES.perf.plot.counts(ax=ax),
+    "dendrogram": lambda ax: timings(4).sel(version="new").perf.plot.dendrogram(ax=ax),
     "distribution": lambda ax: TIMES.perf.plot.distribution(n_resamples=20, rng=1, ax=ax),
     "five_numbers": lambda ax: TIMES.perf.plot.five_numbers(method="exact", ax=ax),
+    "heat_map": lambda ax: timings(4).perf.plot.heat_map(ax=ax),
     "history": lambda ax: HISTORY.perf.plot.history(ax=ax),
     "influence": lambda ax: DESCRIBED.perf.plot.influence(model="ols", rng=1, ax=ax),
     "intervals": lambda ax: TIMES.perf.plot.intervals("old", threshold=0.02, ax=ax),
@@ -87,6 +91,7 @@ COMPUTED = {
     "overlay": lambda ax: TIMES.perf.plot.overlay(ax=ax),
     "plan": lambda ax: TIMES.perf.plot.plan(costs={"execution": 5}, budget=500, ax=ax),
     "pvalues": lambda ax: TIMES.perf.plot.pvalues("old", correction="holm", ax=ax),
+    "relative_variation": lambda ax: TIMES.perf.plot.relative_variation(ax=ax),
     "run_sequence": lambda ax: ONE.perf.plot.run_sequence(max_lines=1, ax=ax),
     "scree": lambda ax: TIMES[..., 0, 0].perf.plot.scree(samples="version", ax=ax),
     "stability": lambda ax: RUNS[0, 0].perf.plot.stability(group_sizes=[1, 3], ax=ax),
@@ -134,7 +139,9 @@ def check_axes(draw):
 
 
 # One cell is drawn at a time, or there is one for all benchmarks.
-ONE_CELL = ("against", "calibrate", "explain_variation", "fit_mixture", "lag", "mixture", "plan_suite", "principal_components")
+ONE_CELL = (
+    "against", "calibrate", "cluster_machines", "explain_variation", "fit_mixture", "lag", "mixture", "plan_suite", "principal_components"
+)  # fmt: skip
 # Every picture is held to a small sheet, which is drawn soon; and to the sheet that there is: one while people wait, in CI all.
 SHEETS = [
     *((name, TALLEST) for name in plots.PICTURES if name not in ONE_CELL and (MANY or name == "compare")),

@@ -10,7 +10,7 @@ from matplotlib.textpath import TextPath
 
 import perfarray
 from perfarray.plots.figure import level_colours, number_format, selection, shortened, text_width
-from perfarray.plots.rows import GAP, RowFrame, rows_of, shown_rows
+from perfarray.plots.rows import GAP, RowFrame, ranked_rows, rows_of, shown_rows, some_named, spacing
 from picture_parts import title
 
 
@@ -59,17 +59,50 @@ def test_figures_grow_with_rows_and_labels():
 
 
 def test_more_rows_than_fit_show_the_extremes():
-    """The lowest and the highest, in that order, under their whole names; what is not measured goes first; a suite takes a third."""
+    """The lowest and the highest, in that order, under their whole names; what nobody measured is not counted; a suite takes a third."""
     number = cells(benchmark=[f"b{i}" for i in range(50)], version=["a", "b"])
     number = number.copy(data=np.where(np.arange(100.0) < 5, np.nan, -np.arange(100.0)).reshape(50, 2))
     rows, left_out = shown_rows(number, "change")
-    assert left_out == ["60 of 100: lowest and highest change"]
+    assert left_out == ["60 of 95: lowest and highest change"]
     assert [rows[position].label for position in (0, 29, 30, -1)] == ["b49, b", "b35, a", "b17, a", "b2, b"]
     assert [float(number.isel(rows[position].cell)) for position in (0, -1)] == [-99, -5]
     assert rows[30].y == rows[29].y + 1 + GAP
     assert shown_rows(number.isel(version=0), "change") == (rows_of(number.isel(version=0)), [])
     assert shown_rows(number.where(number > -20), "change")[1] == ["15 of 100: those measured"]
     assert len(shown_rows(number, "change", share=3)[0]) == 20
+
+
+def test_ranked_rows_are_those_measured_from_the_best_to_the_worst():
+    """Cells without a score have no row; a row is named by what differs among those measured, and one sentence counts those left out."""
+    score = cells(machine=["a (Xeon)", "b", "c"], compiler=["gcc", "icc"], tuning=["base", "peak"])
+    score = score.copy(data=[[[1.0, np.nan], [3.0, np.nan]], [[np.nan] * 2] * 2, [[2.0, np.nan], [np.nan] * 2]])
+    ranked, shared, left_out = ranked_rows(score, "higher", 40)
+    assert ([row.label for row in ranked], shared, left_out) == (["a (Xeon), icc", "c, gcc", "a (Xeon), gcc"], ["base"], [])
+    assert [float(score.isel(row.cell)) for row in ranked] == [3, 2, 1]
+    assert [float(score.isel(row.cell)) for row in ranked_rows(score, "lower", 40)[0]] == [1, 2, 3]
+    many = cells(machine=[f"m{number}" for number in range(50)])
+    many = many.copy(data=np.where(np.arange(50) == 7, np.nan, np.arange(50.0)))
+    ranked, _, left_out = ranked_rows(many, "lower", 5)
+    assert [row.label for row in ranked] == ["m0", "m1", "m2", "m48", "m49"]
+    assert ranked[3].y == ranked[2].y + 1 + GAP
+    assert left_out == ["5 of 49: the 3 best and the 2 worst; max_rows=49 draws the 44 others, too"]
+    assert len(ranked_rows(many, "lower", 49)[0]) == 49
+    with pytest.raises(ValueError, match="max_rows=1: give a number of rows of at least 2"):
+        ranked_rows(many, "lower", 1)
+    with pytest.raises(ValueError, match="no cell has a score; nothing to draw"):
+        ranked_rows(many[7:8], "lower", 40)
+
+
+@pytest.mark.parametrize(
+    ("number", "named", "inches", "size"), [(40, 40, 0.25, 9), (163, 163, 15 / 163, 72 * 15 / 163), (400, 134, 0.0375, 8.1)]
+)
+def test_rows_stand_closer_until_all_fit_on_a_sheet(number, named, inches, size):
+    """Letters become smaller; where they would be too small, every second or third row has a name, and the title says how many."""
+    height, step, letters = spacing(number, 0.25)
+    assert (height, letters) == (pytest.approx(inches), pytest.approx(size))
+    names, left_out = some_named([f"m{place}" for place in range(number)], step, "rows")
+    assert ([name != "" for name in names].count(True), len(names)) == (named, number)
+    assert left_out == [f"{named} of {number}: rows with a name"] * (named < number)
 
 
 def test_long_labels_are_shortened_in_the_middle():

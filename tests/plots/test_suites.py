@@ -1,12 +1,13 @@
 """Scores of suites: densities, box plots and points."""
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import xarray as xr
 
 import perfarray
 from perfarray.plots import five_numbers
-from picture_parts import beside, rows, simulated, texts, title
+from picture_parts import beside, points, rows, segments, simulated, texts, title
 
 
 @pytest.fixture
@@ -44,11 +45,12 @@ def test_every_machine_has_a_density(number):
 
 
 def test_cells_without_data(times):
-    """An empty row says so; a distribution without any score is refused; a score that never varies is a line."""
+    """They have no row; a distribution without any score is refused; a score that never varies is a line."""
     half = times.where(times["machine"] == "x").assign_attrs(times.attrs)
     with pytest.warns(perfarray.PerfarrayWarning, match="1 of 2 cells .*have no measured value"):
         summary, scores = half.perf.five_number_summary(rng=1), half.perf.score_distribution(rng=1)
-    assert "not measured" in texts(five_numbers(summary))
+    ax = five_numbers(summary)
+    assert (rows(ax), title(ax)) == ([""], "Five numbers of the score, x, 500 scores drawn")
     with pytest.raises(ValueError, match="no cell has a score"):
         scores.sel(machine=["y"]).perf.plot()
     assert title(scores.perf.plot()).endswith("1 of 2 cells not measured")
@@ -56,15 +58,55 @@ def test_cells_without_data(times):
     assert all(len(line.get_xdata()) == 2 for line in constant.perf.plot().lines)
 
 
-def test_of_too_many_boxes_the_extremes_are_drawn():
-    """Of 310 cells as many as fit, the lowest on top, and the title says so; the figure is no higher than others."""
+def five_numbers_of(cells, **attrs):
+    """Return a summary whose five numbers are all the same."""
+    names = ("minimum", "q1", "median", "q3", "maximum")
+    return xr.Dataset(dict.fromkeys(names, cells), attrs={"result": "five_number_summary"} | attrs)
+
+
+@pytest.mark.parametrize("better", ["lower", "higher"])
+def test_of_too_many_boxes_the_extremes_are_drawn(better):
+    """Of 310 cells the 20 best on top and the 20 worst; the title says how many others there are, and how to draw them."""
     cells = xr.DataArray(np.arange(310.0).reshape(31, 10) + 1, dims=("machine", "compiler"))
-    result = xr.Dataset(dict.fromkeys(("minimum", "q1", "median", "q3", "maximum"), cells), attrs={"result": "five_number_summary"})
+    result = five_numbers_of(cells, better=better)
     ax = result.perf.plot()
-    assert title(ax).endswith("60 of 310: lowest and highest median")
-    assert [segment[0, 0] for segment in ax.collections[3].get_segments()] == [*range(1, 31), *range(281, 311)]
-    assert rows(ax)[::59] == ["machine 0, compiler 0", "machine 30, compiler 9"]
-    assert ax.figure.get_figheight() < 17
+    assert title(ax).endswith("40 of 310: the 20 best and the 20 worst; max_rows=310 draws the 270 others, too")
+    expected = [*range(1, 21), *range(291, 311)]
+    assert [ends[0] for ends in segments(ax, "minimum to maximum")] == (expected if better == "lower" else expected[::-1])
+    first_and_last = ["machine 0, compiler 0", "machine 30, compiler 9"]
+    assert rows(ax)[::39] == (first_and_last if better == "lower" else first_and_last[::-1])
+    assert ax.figure.get_figheight() < 12
+    assert len(rows(result.perf.plot(max_rows=310))) == 310
+
+
+def test_every_suite_has_a_sheet():
+    """Each with its own rows and scale; on given Axes there is room for the suite with most scores, and the title says so."""
+    cells = xr.DataArray([[3.0, 1.0], [np.nan, 200.0], [np.nan] * 2], dims=("suite", "machine"))
+    cells = cells.assign_coords(suite=["int", "fp", "none"], machine=["x", "y"])
+    result = five_numbers_of(cells, better="higher")
+    first, second, third = result.perf.plot().figure.axes
+    assert [(title(ax), rows(ax)) for ax in (first, second)] == [("int", ["x", "y"]), ("fp, y", [""])]
+    assert (texts(third), second.get_xlim()[0] > first.get_xlim()[1]) == (["nothing to draw"], True)
+    ax = result.perf.plot(ax=plt.subplots()[1])
+    assert (title(ax), rows(ax)) == ("Five numbers of the score, int, one of 2 suites (select another),  scores drawn", ["x", "y"])
+    assert len(result.perf.plot(col="machine").figure.axes) == 2
+    many = xr.DataArray(np.arange(400.0).reshape(8, 50) + 1, {"suite": [f"suite{number}" for number in range(8)]}, ("suite", "machine"))
+    ax = five_numbers_of(many).perf.plot()
+    assert (len(ax.figure.axes), "suite0, one of 8 suites (select another)" in title(ax)) == (1, True)
+
+
+def test_variations_are_ordered_by_score_or_by_variation():
+    """The best score first, or the largest variation; a cell with a score and a single run keeps a row that says so."""
+    variables = {"performance": [5.0, 7.0, 6.0, np.nan], "relative_variation": [0.03, 0.01, np.nan, np.nan]}
+    data = {name: ("machine", values) for name, values in variables.items()}
+    result = xr.Dataset(data, {"machine": list("abcd")}, {"result": "relative_variation", "better": "higher"})
+    ax = result.perf.plot()
+    assert (rows(ax), beside(ax)) == (["b", "c", "a"], ["7", "6", "5"])
+    assert "one run shows no variation" in texts(ax)
+    np.testing.assert_array_equal(points(ax), [1, np.nan, 3])
+    assert rows(result.perf.plot(order="variation")) == ["a", "b", "c"]
+    with pytest.raises(ValueError, match="order='size' is not known"):
+        result.perf.plot(order="size")
 
 
 @pytest.mark.parametrize(("scores", "scale"), [([2.0, 3.0], "linear"), ([2.0, 30.0], "log")])

@@ -11,8 +11,8 @@ import xarray as xr
 import perfarray
 from perfarray.reports.archive import is_archive
 
-TITLES = ["What was read", "Scores", "Which machines are alike", "Which machines vary most", "What explains the scores"]
-STATED = "Invalid and estimated results"
+READ, SCORES, ALIKE, RATIOS = "What was read", "Scores", "Which machines are alike", "Machines against the median machine"
+VARIATION, EXPLAINED, STATED = "Which machines vary most", "What explains the scores", "Invalid and estimated results"
 
 
 def archive(n_machines=12):
@@ -60,7 +60,7 @@ def section_of(report, title):
 def test_an_archive_has_its_own_sections(report):
     """Nothing is said of modes, of a next experiment, or of how long something takes."""
     assert report["title"] == "Archive of 12 machines"
-    assert [section["title"] for section in report["sections"]] == [*TITLES, STATED]
+    assert [section["title"] for section in report["sections"]] == [READ, SCORES, ALIKE, RATIOS, VARIATION, EXPLAINED, STATED]
     text = json.dumps(report)
     assert not re.search("How long|one mode|variability_level|plan_repetitions", text)
 
@@ -93,7 +93,7 @@ def test_a_report_with_a_baseline_stays(times):
 
 def test_what_was_read(report):
     """Files, and for each suite its results with what they were measured with."""
-    section = section_of(report, "What was read")
+    section = section_of(report, READ)
     assert "7 benchmarks, 12 machines, 2 compilers" in section["about"]
     assert "Read as spec_text, files: 23." in section["about"]
     assert section["notes"] == ["1 of 24 files is left out: 'alice/readme'"]
@@ -106,7 +106,7 @@ def test_what_was_read(report):
 
 def test_scores_are_sorted_suite_by_suite(times, report):
     """The highest first, with the five numbers of the public function; JSON has all rows."""
-    section = section_of(report, "Scores")
+    section = section_of(report, SCORES)
     with warnings.catch_warnings(action="ignore"):
         medians = times.perf.five_number_summary(by="suite", method="exact")["median"]
     for suite in ("int2017", "fp2017"):
@@ -118,19 +118,26 @@ def test_scores_are_sorted_suite_by_suite(times, report):
 
 
 def test_a_long_table_shows_its_extremes(times):
-    """The ten highest and the ten lowest scores of each of two suites, and the largest variations; a sentence says how to have all."""
-    markdown = times.perf.report(format="markdown")
-    scores = markdown.partition("## Scores")[2].partition("\n## ")[0]
-    assert scores.count("| int2017 |") == 20
-    assert "The table shows 40 of 46 rows, the 10 highest and the 10 lowest of each suite. This report as JSON has all." in scores
-    variation = markdown.partition("## Which machines vary most")[2].partition("\n## ")[0]
-    assert re.findall(r"\| (box-\d+) \|", variation)[:2] == ["box-11", "box-11"]
-    assert "The table shows 20 of 46 rows, the 20 largest." in variation
+    """The best and the worst scores of each suite, and the largest variations; a sentence says how to have all."""
+    parts = {part.partition("\n")[0]: part for part in times.perf.report(format="markdown").split("\n## ")}
+    assert parts[SCORES].count("| int2017 |") == 6
+    assert "The table shows 12 of 44 rows, the 3 best and the 3 worst of each suite. This report as JSON has all." in parts[SCORES]
+    assert "The table shows 10 of 12 rows, the 5 best and the 5 worst." in parts[RATIOS]
+    assert re.findall(r"\| (box-\d+) \|", parts[VARIATION])[:4] == ["box-11"] * 4
+    assert "The table shows 10 of 44 rows, the 10 largest." in parts[VARIATION]
+
+
+def test_the_best_stand_first():
+    """Of times, these are the least."""
+    times = archive()["ratio"] ** -1
+    report = json.loads(times.rename("time").assign_attrs(units="s", better="lower").perf.report(format="json"))
+    medians = [row["median"] for row in section_of(report, SCORES)["rows"] if row["suite"] == "int2017"]
+    assert medians == sorted(medians)
 
 
 def test_machines_are_placed_by_what_most_of_them_ran(times, report):
     """The suite and the compiler with which most machines have a result, and machines with a hole are named."""
-    section = section_of(report, "Which machines are alike")
+    section = section_of(report, ALIKE)
     assert section["about"].startswith("Of int2017, gcc 13, with which most machines were measured.")
     source = "times.sel(compiler='gcc 13').where(times['suite'] == 'int2017', drop=True)"
     assert section["code"].startswith(f"{source}.perf.principal_components(")
@@ -153,7 +160,7 @@ def test_sections_without_data_are_left_out(times):
     """Two machines are no map, and no regression; without marks of validity nothing is said of it."""
     few = times.isel(machine=[0, 4]).drop_vars(["valid", "estimated"])
     titles = [section["title"] for section in json.loads(few.perf.report(format="json"))["sections"]]
-    assert titles == ["What was read", "Scores", "Which machines vary most"]
+    assert titles == [READ, SCORES, VARIATION]
     single = times.isel(execution=[0], machine=[0, 4]).drop_vars(["valid", "estimated"])
     assert "No answer" not in single.perf.report(format="markdown")
 
@@ -161,7 +168,7 @@ def test_sections_without_data_are_left_out(times):
 def test_sections_may_be_asked_for(times):
     """By the names of methods, those of other reports too; prices ask for a plan."""
     asked = json.loads(times.perf.report(sections=("relative_variation", "variability_level"), format="json"))
-    assert [section["title"] for section in asked["sections"]] == ["What was read", TITLES[3], STATED, "Is there more than one mode"]
+    assert [section["title"] for section in asked["sections"]] == [READ, VARIATION, STATED, "Is there more than one mode"]
     assert "How many repetitions next time" in times.perf.report(costs={"execution": 5}, format="markdown")
     with pytest.raises(ValueError, match=r"sections='modes' is no section of this report; choose from 'five_number_summary', "):
         times.perf.report(sections="modes")

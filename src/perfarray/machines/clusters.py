@@ -5,22 +5,23 @@ from collections.abc import Sequence
 import numpy as np
 import xarray as xr
 
-from perfarray.machines.numerics.principal_components import cluster_labels
+from perfarray.machines.numerics.clusters import clusters_of
 from perfarray.machines.principal_components import coordinates_along, principal_components
 from perfarray.machines.regions import COMPONENT
 from perfarray.numerics.types import Floats
-from perfarray.timings.across import TooFew, for_each_suite
 from perfarray.timings.apply import Output, apply
+from perfarray.timings.notes import Note, add_notes
 from perfarray.timings.resolve import Data
 from perfarray.timings.validation import check_choice, check_count
 
 LINKAGES = ("ward", "average", "complete", "single", "weighted", "centroid", "median")
+MAX_CLUSTERS = 10  # without a number: a reader compares no more groups
+WEAK = 0.25  # a mean silhouette below it shows no structure (Kaufman and Rousseeuw 1990, table 4)
 
 
-@for_each_suite
 def cluster_machines(
     times: Data,
-    n_clusters: int,
+    n_clusters: int | None = None,
     *,
     method: str = "ward",
     samples: str = "machine",
@@ -38,8 +39,8 @@ def cluster_machines(
 
     Parameters
     ----------
-    n_clusters : int
-        The number of groups.
+    n_clusters : int, optional
+        The number of groups. Default: the number, of 2 to 10, with the largest mean silhouette; one group where no silhouette is positive.
     method : {"ward", "average", "complete", "single", "weighted", "centroid", "median"}
         How groups are joined (`scipy.cluster.hierarchy.linkage`).
     times, samples, features, by, statistic, scale, impute, unit, levels, metric
@@ -50,48 +51,93 @@ def cluster_machines(
     Returns
     -------
     DataArray
-        The cluster 1, 2, ... of every sample. Samples that are dropped because of gaps are named in the attr `dropped_samples`, and are
-        NaN where other dims make several analyses.
+        The cluster 1, 2, ... of every sample, an integer. Samples that are dropped because of gaps are named in the attr
+        `dropped_samples`, and are in cluster 0 where suites or other dims make several analyses.
+
+        Coordinates `n_clusters` and `silhouette`, the mean over samples (NaN for one cluster). The dendrogram, along samples: `leaf`, the
+        place from 1; `join_distance`, at which the branch of a sample joins the next one, NaN for the last; `join_step`, the order of
+        these joins, from 1, 0 for the last. The attr `criterion` says what chose the number.
 
     Raises
     ------
     ValueError
         As `principal_components`; more clusters than samples.
 
+    Notes
+    -----
+    The silhouette of a sample compares the mean distance to its own cluster with that to the nearest other one: 1 is well apart, 0 between
+    two. It needs no model of the clusters and no resampling, and is defined for every `method`. A mean below 0.25 shows no groups, and
+    the note on the number says so.
+
     References
     ----------
     S. Irving et al., "Computer comparisons in the presence of performance variation", 2018, section 11.
+    P. J. Rousseeuw, "Silhouettes: a graphical aid to the interpretation and validation of cluster analysis", 1987.
 
     Examples
     --------
     >>> import xarray as xr, perfarray
     >>> table = xr.DataArray([[1.0, 2.0], [1.1, 2.1], [9.0, 8.0]], dims=("machine", "benchmark"), coords={"machine": ["x", "y", "z"]})
-    >>> table.perf.cluster_machines(2).values.tolist()
-    [1, 1, 2]
+    >>> clusters = table.perf.cluster_machines()
+    >>> clusters.values.tolist(), clusters["n_clusters"].item(), clusters.attrs["criterion"]
+    ([1, 1, 2], 2, 'largest mean silhouette')
     """
     check_choice(method, "method", LINKAGES)
-    number = check_count(n_clusters, "n_clusters")
+    number = None if n_clusters is None else check_count(n_clusters, "n_clusters")
     components = principal_components(
-        times, samples=samples, features=features, statistic=statistic, scale=scale, n_components=n_components, impute=impute, unit=unit,
-        levels=levels, metric=metric,
+        times, samples=samples, features=features, by=by, statistic=statistic, scale=scale, n_components=n_components, impute=impute,
+        unit=unit, levels=levels, metric=metric,
     )  # fmt: skip
     score = components["score"].compute()
-    if number > score.sizes[samples]:
-        raise TooFew(f"n_clusters={n_clusters}: there are {score.sizes[samples]} labels of {samples!r} to group")
+    sizes = score.notnull().any(COMPONENT).sum(samples)
+    if number is not None and number > sizes.max():
+        raise ValueError(f"n_clusters={n_clusters}: there are {int(sizes.max())} labels of {samples!r} to group")
 
     def kernel(scores: Floats) -> tuple[np.ndarray, ...]:
         cells = scores.reshape(-1, *scores.shape[-2:])
-        labels = np.full(cells.shape[:-1], np.nan)
+        labels, leaves, steps = (np.zeros(cells.shape[:-1], dtype=int) for _ in range(3))
+        numbers, silhouettes, heights = np.zeros(len(cells), dtype=int), np.full(len(cells), np.nan), np.full(cells.shape[:-1], np.nan)
         # SciPy clusters one set of points at a time; samples and components that a cell lacks are NaN.
-        for cell, row in zip(cells, labels, strict=True):
-            complete = ~np.isnan(cell).all(axis=-1)
-            if complete.sum() >= number:
-                row[complete] = cluster_labels(np.nan_to_num(cell[complete]), number, method)
-        return (labels.reshape(scores.shape[:-1]),)
+        for position, cell in enumerate(cells):
+            (complete,) = np.nonzero(~np.isnan(cell).all(axis=-1))
+            if len(complete) >= (number or 2):
+                clusters = clusters_of(np.nan_to_num(cell[complete]), method, number, MAX_CLUSTERS)
+                numbers[position], silhouettes[position] = clusters.number, clusters.silhouette
+                for along_samples, values in zip((labels, leaves, steps, heights), clusters, strict=False):
+                    along_samples[position, complete] = values
+        shape = scores.shape[:-1]
+        along = (array.reshape(shape) for array in (labels, leaves, steps, heights))
+        return (*along, numbers.reshape(shape[:-1]), silhouettes.reshape(shape[:-1]))
 
-    labels = score[samples].values
-    outputs = {"cluster": Output((samples,), "1")}
-    attrs = components.attrs | {"result": "cluster_machines", "method": method, "n_clusters": number}
-    clusters = apply(kernel, score, core=[(samples, COMPONENT)], outputs=outputs, coords={samples: labels.tolist()})["cluster"]
-    clusters = clusters if score.isnull().any() else clusters.astype(int)
-    return clusters.assign_coords(coordinates_along(score, samples)).assign_attrs(attrs)
+    distance_units = str(components["score"].attrs.get("units", "1"))
+    outputs = {
+        "cluster": Output((samples,), "1", int),
+        "leaf": Output((samples,), "", int, "place in the dendrogram"),
+        "join_step": Output((samples,), "", int, "step that joins the branch with the next one"),
+        "join_distance": Output((samples,), distance_units, float, "distance of the branch to the next one"),
+        "n_clusters": Output((), "", int),
+        "silhouette": Output((), "1", float, "mean silhouette"),
+    }
+    labels = score[samples].values.tolist()
+    result = apply(kernel, score, core=[(samples, COMPONENT)], outputs=outputs, coords={samples: labels})
+    result = result.assign_coords(coordinates_along(score, samples)).set_coords([name for name in outputs if name != "cluster"])
+    criterion = "given" if number is not None else "largest mean silhouette"
+    attrs = components.attrs | {"result": "cluster_machines", "method": method, "criterion": criterion}
+    clusters = result["cluster"].assign_attrs(attrs)
+    return clusters if number is not None else add_notes(clusters, _number_note(clusters))
+
+
+def _number_note(clusters: xr.DataArray) -> Note:
+    """Return the note on the numbers of clusters that the silhouettes chose; it warns where one shows no groups."""
+    analysed = clusters["n_clusters"].values > 0
+    numbers, silhouettes = clusters["n_clusters"].values[analysed].tolist(), clusters["silhouette"].values[analysed]
+    span = f"{min(numbers)}" if len(set(numbers)) == 1 else f"{min(numbers)} to {max(numbers)}"
+    text = f"{span} cluster{'' if span == '1' else 's'}{f' in {len(numbers)} analyses' if len(numbers) > 1 else ''}: "
+    if max(numbers) == 1:
+        text += f"no number of 2 to {MAX_CLUSTERS} has a positive mean silhouette."
+    else:
+        text += f"the largest mean silhouette of 2 to {MAX_CLUSTERS}" + (f", {silhouettes[0]:.2f}." if len(numbers) == 1 else ".")
+    n_weak = int(np.count_nonzero(silhouettes < WEAK))
+    if n_weak:
+        text += f" Below {WEAK}{f', in {n_weak} of them,' if len(numbers) > 1 else ''} the machines form no clear groups."
+    return Note("n_clusters", f"{text} n_clusters= gives another number.", {"n_clusters": numbers}, aside=not n_weak)

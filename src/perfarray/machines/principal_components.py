@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 IMPUTATIONS = (None, "mean")
+NAMED = 5  # cells with gaps that a note names
 
 Analysis = tuple[xr.Dataset, tuple[Note, ...]]
 Analyse = Callable[[xr.DataArray, dict[Hashable, int]], Analysis]
@@ -137,7 +138,7 @@ def principal_components(
     cell_dims = [dim for dim in table.dims if dim not in (samples, features)]
     if cell_dims or resampled is not None or (is_chunked(table) and len(table.chunksizes[samples]) == 1):
         table = table.compute()
-    result, cell_notes = _each_cell(table, cell_dims, analyse) if cell_dims else analyse(table, {})
+    result, cell_notes = _each_cell(table, cell_dims, samples, features, analyse) if cell_dims else analyse(table, {})
     attrs = {name: value for name, value in table.attrs.items() if name not in ("units", "long_name")} | result.attrs
     attrs |= {"result": "principal_components", "samples": samples, "features": features, "scale": int(scale)}
     if number:
@@ -145,27 +146,37 @@ def principal_components(
     return with_notes(result.assign_attrs(attrs), *notes, *cell_notes)
 
 
-def _each_cell(table: xr.DataArray, cell_dims: list[Hashable], analyse: Analyse) -> Analysis:
+def _each_cell(table: xr.DataArray, cell_dims: list[Hashable], samples: str, features: str, analyse: Analyse) -> Analysis:
     """Analyse every cell of the other dims alone; a cell with too little data is NaN, and so are labels that a cell lacks."""
-    cells = list(np.ndindex(*(table.sizes[dim] for dim in cell_dims)))
+    is_measured = table.notnull().any([dim for dim in table.dims if dim not in cell_dims]).transpose(*cell_dims).values
     answers: dict[tuple[int, ...], xr.Dataset] = {}
-    reason, incomplete, number = "", 0, len(cells)
-    for indices in cells:
+    reason, number, holes = "", int(is_measured.sum()), list[str]()
+    for indices in map(tuple, np.argwhere(is_measured).tolist()):
         cell = dict(zip(cell_dims, indices, strict=True))
+        cell_table = table.isel(cell, drop=True)
         try:
-            answers[indices], cell_notes = analyse(table.isel(cell, drop=True), cell)
-            incomplete += bool(cell_notes)
+            answers[indices], cell_notes = analyse(cell_table, cell)
         except TooFew as error:
             reason = str(error)
+            continue
+        # A sample or feature that nobody measured in this cell has no hole: it is not named.
+        measured = cell_table.dropna(samples, how="all").dropna(features, how="all")
+        names = [str(name) for dim in (samples, features) for name in measured[dim].values]
+        names = [name for note in cell_notes for name in note.values.get("labels", ()) if name in names]
+        if names or any(note.code == "imputed" for note in cell_notes):
+            labels = ", ".join(str(table[dim].values[position]) for dim, position in cell.items())
+            holes.append(f"{labels}: {listed(names)}" if names else labels)
     if not answers:
-        raise TooFew(f"none of {number} cells along {listed(cell_dims)} has enough data; in the last, {reason}")
+        text = f"none of {number} cells along {listed(cell_dims)} has enough data"
+        raise TooFew(f"{text}; in the last, {reason}" if reason else text)
     notes = []
     if len(answers) < number:
         text = f"{number - len(answers)} of {number} cells along {listed(cell_dims)} have too little data and are NaN"
         notes.append(Note("cells_without_answer", text, {"cells": number - len(answers), "of": number}))
-    if incomplete:
-        text = f"{incomplete} cells leave out or fill what was not measured in them"
-        notes.append(Note("cells_with_gaps", text, {"cells": incomplete, "of": number}))
+    if holes:
+        text = f"{len(holes)} cells leave out or fill what was not measured in them: {'; '.join(holes[:NAMED])}"
+        text += f"; and {len(holes) - NAMED} more" if len(holes) > NAMED else ""
+        notes.append(Note("cells_with_gaps", text, {"cells": len(holes), "of": number, "left_out": holes}))
     return _joined(table, cell_dims, answers).assign_attrs(n_cells=len(answers)), tuple(notes)
 
 

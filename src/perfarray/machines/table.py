@@ -126,8 +126,7 @@ def machine_table(
     options = {"statistic": statistic, "mean": mean, "method": method, "n_resamples": n_resamples, "shared": shared, "rng": rng}
     options["progress"] = progress
     several = several_suites_note(array, across) if by is None else None
-    by = by if several is None else SUITE
-    notes = [*data_notes, several]
+    by, notes = by if several is None else SUITE, [*data_notes, several]
     row_arrays, all_labels, all_columns, left_out = [], [], [], list[str]()
     for suite, suite_array in _suites(array, by, across).items():
         rows, labels = _rows(suite_array, nest, across)
@@ -149,7 +148,7 @@ def machine_table(
     table = pd.concat([labels, columns, pd.DataFrame(descriptors, index=columns.index)], axis=1)
     # What was read of a label whole, in columns of their own, would explain the same twice.
     read = {name for name in labels if f"{name}{FAMILY}" in descriptors and name not in unparsed}
-    read |= {*labels} & {*FLAGS} if flags else set()
+    read |= {*FLAGS} if flags else set()
     roles = dict.fromkeys([str(name) for name in table if name in (*LABELS, by, *read)], "label") | computed_roles(responses, nest)
     roles |= {f"{name}{UNPARSED}": "unparsed" for name in unparsed} | dict.fromkeys(flags, "flag")
     table.attrs = {

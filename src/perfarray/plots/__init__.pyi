@@ -13,8 +13,11 @@ from .diagnostics.sequences import steady_kinds as steady_kinds
 from .histograms import distances as distances
 from .histograms import distribution as distribution
 from .histograms import ratio_distributions as ratio_distributions
+from .histograms import score_histogram as score_histogram
 from .histories import history as history
+from .machines.dendrogram import dendrogram as dendrogram
 from .machines.explained import explained as explained
+from .machines.heat_map import heat_map as heat_map
 from .machines.principal_components import principal_components as principal_components
 from .mixtures.fits import mixture as mixture
 from .mixtures.modes import mode_origins as mode_origins
@@ -35,6 +38,7 @@ from .speedups import protocol as protocol
 from .speedups import reported as reported
 from .strips import strip as strip
 from .suites import five_numbers as five_numbers
+from .suites import relative_variation as relative_variation
 from .suites import score_densities as score_densities
 from .suites import suite_scores as suite_scores
 from .variation import stability as stability

@@ -46,6 +46,7 @@ LONG: Final = 50.0  # ratio of the ends of a logarithmic axis above which only p
 CHANGES: Final = 7  # ticks with changes in words
 MARGIN: Final = 40.0  # points for the label and the ticks of the vertical axis and for the borders
 HANDLE: Final = 30.0  # points of a legend entry beside its text
+BRACKETS: Final = re.compile(r"(?<=\S) \([^()]*\)$")
 WORD: Final = re.compile(r"[^\s_]+[\s_]*|[\s_]+")
 
 
@@ -79,10 +80,15 @@ def _room(ax: Axes) -> float:
     """Return the points from the left end of the Axes to the right border: of the figure, or of one of several Axes."""
     figure = ax.get_figure(root=True)
     width = 72 * (figure.get_figwidth() if figure is not None else 0.0)
-    if figure is None or len(figure.axes) > 1:
+    grid = ax.get_subplotspec()
+    if figure is None or (grid is None and len(figure.axes) > 1):
         return width * ax.get_position().width
-    groups = [text.get_text() for text in ax.texts if text.get_gid() == "group"]
-    return width - text_width([label.get_text() for label in ax.get_yticklabels()]) - text_width(groups) - MARGIN
+    column, n_columns = (None, 1) if grid is None else (grid.colspan, grid.get_gridspec().ncols)
+    specs = ((other, other.get_subplotspec()) for other in figure.axes)
+    neighbours = [other for other, spec in specs if other is ax or (spec is not None and spec.colspan == column)]
+    labels = [label.get_text() for other in neighbours for label in other.get_yticklabels()]
+    groups = [text.get_text() for other in neighbours for text in other.texts if text.get_gid() == "group"]
+    return width / n_columns - text_width(labels) - text_width(groups) - MARGIN
 
 
 def _legend_columns(ax: Axes, labels: list[str], room: float) -> int:
@@ -259,10 +265,10 @@ def plain(text: str) -> str:
 def elided(labels: list[str], limit: int) -> list[str]:
     """Shorten labels to the limit, or to half as much again, as long as they differ where the given ones do.
 
-    A package that all share and words that several share go first, then letters in the middle or nearer an end.
+    Brackets at the end, a package that all share and words that several share go first, then letters in the middle or nearer an end.
     """
     if max(map(len, labels), default=0) > limit:
-        labels = _without_package(labels)
+        labels = _without_package(_without_brackets(labels))
         fewer = _without_words(labels, limit)
         labels = fewer if len(set(fewer)) == len(set(labels)) else labels
     for length, head in product((limit, 3 * limit // 2), (0.5, 0.2, 0.8)):
@@ -280,6 +286,12 @@ def _without_package(labels: list[str]) -> list[str]:
     packages = zip(*(names[:-1] for names in components), strict=False)
     shared = sum(1 for _ in takewhile(lambda names: len(set(names)) == 1, packages)) if len(labels) > 1 else 0
     return ["…" + separator.join(names[shared:]) if shared else label for names, label in zip(components, labels, strict=True)]
+
+
+def _without_brackets(labels: list[str]) -> list[str]:
+    """Leave out what stands in brackets at the end, such as the processor of a machine, where labels still differ."""
+    shorter = [BRACKETS.sub("", label) for label in labels]
+    return shorter if len(set(shorter)) == len(set(labels)) else labels
 
 
 def _without_words(labels: list[str], limit: int) -> list[str]:

@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from perfarray import plots
-from perfarray.conventions import LEVELS
+from perfarray.conventions import LEVELS, SUITE
 from perfarray.plots.figure import describe, label_text, plain, text_width
 from perfarray.results.kinds import KINDS
 
@@ -21,16 +21,18 @@ PICTURES: Final[Mapping[str, str]] = MappingProxyType({name: kind.picture for na
 
 LARGEST: Final = 60.0  # inches that a figure is wide or high at most
 LEAST: Final = 0.5  # facets without rows may be drawn at this share of their size where a figure has no room for them
+EMPTY: Final = 1.0  # inches of a row of facets without anything to draw
 ALIKE: Final = 4.0  # facets share an axis that is at most so many times as long as what one of them shows
 TOGETHER: Final = (*LEVELS, "component", "group_size", "level", "method", "principal_component", "replicate", "runs", "statistic")
-REFUSED: Final = ("agreement", "explain_variation", "principal_components")  # results with one picture for all cells
+REFUSED: Final = ("agreement", "cluster_machines", "explain_variation", "principal_components")  # results with one picture for all cells
+SHEETS: Final = ("five_number_summary", "relative_variation", "suite_score")  # scores of different suites have no common axis
 
 
 def draw(result: xr.Dataset, ax: Axes | None = None, **keywords: Any) -> Axes:
     """Draw a result, or the curves of one that does not carry what is drawn; its attr `result` says which picture.
 
-    Every result with an estimate takes `kind="strip"`, with `along=` and `truth=`: intervals of many replications side by side. All other
-    keywords are the picture's.
+    Every result with an estimate takes `kind="strip"`, with `along=` and `truth=`: intervals of many replications side by side. Scores and
+    their relative variation take `kind="histogram"`. All other keywords are the picture's.
     """
     name = result.attrs.get("result")
     if not isinstance(name, str) or name not in PICTURES:
@@ -41,6 +43,8 @@ def draw(result: xr.Dataset, ax: Axes | None = None, **keywords: Any) -> Axes:
         )
     if keywords.get("kind") == "strip":
         return plots.strip(result, ax, **{key: value for key, value in keywords.items() if key != "kind"})
+    if keywords == {"kind": "histogram"} and name in ("relative_variation", "suite_score"):
+        return plots.score_histogram(result.compute(), ax)
     picture: Callable[..., Axes] = getattr(plots, PICTURES[name])
     return picture(result.compute(), ax=ax, **keywords)
 
@@ -60,13 +64,19 @@ def facets(
     draw: Callable[..., Axes], data: Any, ax: Axes | None = None, *, row: str | None = None, col: str | None = None,
     col_wrap: int | None = None,
 ) -> Axes:  # fmt: skip
-    """Draw a picture for each label of one or two dims, and return the first Axes; where no dim is given, draw the one picture.
+    """Draw a picture for each label of one or two dims, and return the first Axes.
+
+    Where no dim is given, scores of several suites have a picture for each suite, as long as a figure has room for all; other results
+    have one picture.
 
     Facets share an axis where their limits are alike, so that they can be compared by eye. The common parts of their titles are written
     once above all. What users read of the arguments is said in the accessor.
     """
-    if row is None and col is None and col_wrap is None:
-        return draw(data, ax=ax)
+    is_sheets = row is None and col is None and col_wrap is None
+    if is_sheets:
+        if ax is not None or data.attrs.get("result") not in SHEETS or data.sizes.get(SUITE, 1) == 1:
+            return draw(data, ax=ax)
+        row = SUITE
     dims = _checked_dims(data, ax, row, col, col_wrap)
     positions = list(product(*(range(data.sizes[dim]) for dim in dims)))
     cells = [data.isel({dim: [position] for dim, position in zip(dims, panel, strict=True)}) for panel in positions]
@@ -75,13 +85,21 @@ def facets(
     if not drawable:
         draw(data, ax=None)  # raises an error that says what is missing
         raise ValueError("nothing to draw: no label has anything that can be drawn by itself")
+    if is_sheets and sum(facet.size[1] for facet in drawable) > LARGEST:
+        return draw(data, ax=None)  # the largest suite
     common = [text for text in drawable[0].title if all(text in facet.title for facet in drawable)]
     columns = col_wrap if col_wrap is not None else data.sizes[col] if col is not None else 1
-    figure, panels = _grid(drawable, len(cells), columns)
+    figure, panels = _grid(previews, columns)
     entries: set[str] = set()
     is_drawn = [facet is not None for facet in previews]
     limits = {"xlim": _shared_limits(drawable, 0), "ylim": _shared_limits(drawable, 1)}
-    limits = {name: ends for name, ends in limits.items() if ends is not None}
+    limits = {name: ends for name, ends in limits.items() if ends is not None and not is_sheets}
+    for cell, facet, panel in zip(cells, previews, panels, strict=False):
+        if facet is not None:
+            panel.set(**limits)  # a picture keeps to limits set before; those that it changes are set again
+            draw(cell, ax=panel)
+            panel.set(**limits)
+    # The room of a title depends on the labels of all rows in its column.
     for number, (cell, facet, panel) in enumerate(zip(cells, previews, panels, strict=False)):
         labels = [label_text(dim, cell[dim].values.tolist()[0]) for dim in dims]
         if facet is None:
@@ -89,9 +107,6 @@ def facets(
             panel.set_axis_off()
             describe(panel, labels)
             continue
-        panel.set(**limits)  # a picture keeps to limits set before; those that it changes are set again
-        draw(cell, ax=panel)
-        panel.set(**limits)
         title = [text for text in facet.title if text not in common]
         describe(panel, [label for label in labels if label not in ", ".join(title)] + title)
         first = number - number % columns
@@ -140,20 +155,25 @@ def _preview(draw: Callable[..., Axes], cell: Any) -> Facet | None:
     return Facet((width, height), limits, labels, scales, rows, title)
 
 
-def _grid(previews: Sequence[Facet], number: int, columns: int) -> tuple[Figure, list[Axes]]:
-    """Return a figure with room for all facets, and its Axes in the order of reading."""
-    width, height = (max(facet.size[axis] for facet in previews) for axis in (0, 1))
+def _grid(facets: Sequence[Facet | None], columns: int) -> tuple[Figure, list[Axes]]:
+    """Return a figure with room for all facets, and its Axes in the order of reading; a row of the grid is as high as its highest facet."""
+    previews = [facet for facet in facets if facet is not None]
+    width, rows = max(facet.size[0] for facet in previews), -(-len(facets) // columns)
+    heights = [
+        max((facet.size[1] for facet in facets[number * columns : (number + 1) * columns] if facet is not None), default=EMPTY)
+        for number in range(rows)
+    ]
     label_width = text_width(list(previews[0].rows)) / 72 if _has_same_rows(previews) else 0.0
-    rows = -(-number // columns)
-    size = width + (columns - 1) * (width - label_width), rows * height + 0.3
+    size = width + (columns - 1) * (width - label_width), sum(heights) + 0.3
     if max(size) > LARGEST and max(size) * LEAST <= LARGEST and not previews[0].rows:
         size = size[0] * LARGEST / max(size), size[1] * LARGEST / max(size)
     if max(size) > LARGEST:
         raise ValueError(
-            f"{number} pictures of {width:.0f} x {height:.0f} inches in {columns} columns do not fit on a figure, which is {LARGEST:g}"
-            f" inches wide and high at most: {'give col_wrap=4, or ' if rows == 1 else ''}select fewer labels"
+            f"{len(facets)} pictures of {width:.0f} x {max(heights):.0f} inches in {columns} columns do not fit on a figure, which is"
+            f" {LARGEST:g} inches wide and high at most: {'give col_wrap=4, or ' if rows == 1 else ''}select fewer labels"
         )
-    figure, panels = plt.subplots(rows, columns, figsize=size, layout="constrained", squeeze=False)
+    shape = {"height_ratios": heights}
+    figure, panels = plt.subplots(rows, columns, figsize=size, layout="constrained", squeeze=False, gridspec_kw=shape)
     return figure, panels.ravel().tolist()
 
 

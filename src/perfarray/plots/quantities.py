@@ -1,4 +1,4 @@
-"""One number of every cell: repetitions, probabilities, differences of runs, speedups, variation of scores, with limits if it has any."""
+"""One number of every cell: repetitions, probabilities, differences of runs, speedups, with limits if it has any."""
 
 from typing import Final, NamedTuple
 
@@ -45,23 +45,19 @@ def counts(result: xr.Dataset, ax: Axes | None = None) -> Axes:
 
 
 class Quantity(NamedTuple):
-    """How a number is drawn: its title and the label of its axis; its value where systems do not differ; what stands beside the rows."""
+    """How a number is drawn: its title and the label of its axis; its value where systems do not differ."""
 
     title: str
     label: str
     name: str = "estimate"
     neutral: float | None = None
     percent: bool = False
-    beside: str = ""
 
 
 QUANTITIES: Final = {
     "mean_difference": Quantity("Mean difference of two runs", "mean of |candidate - baseline|"),
     "prob_faster": Quantity("Probability of the faster run", "how often a run of the candidate is faster", neutral=0.5, percent=True),
     "prob_fastest": Quantity("Probability of the fastest run", "how often a run is the fastest of all", percent=True),
-    "relative_variation": Quantity(
-        "How much scores vary", "standard deviation of the score, relative to it", "relative_variation", percent=True, beside="performance"
-    ),
     "speedup": Quantity("Speedup", "times as fast as the baseline", neutral=1.0),
 }
 RANGE: Final = 10.0  # positive numbers that span more than this factor have a logarithmic axis; speedups always have one
@@ -74,7 +70,7 @@ def estimates(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     -------
     Axes
         Horizontal axis: the number. The dotted line is its value for systems that do not differ; of `mean_difference` that is a grey mark
-        in each row, the mean difference of two runs of the baseline. The column at the right has the number, or the score that varies.
+        in each row, the mean difference of two runs of the baseline. The column at the right has the number.
 
     Examples
     --------
@@ -105,15 +101,13 @@ def estimates(result: xr.Dataset, ax: Axes | None = None) -> Axes:
         frame.ax.xaxis.set_major_formatter(lambda value, _: f"{round(100 * value, 6):g} %")
     elif quantity.neutral is None:
         write_units(frame.ax.xaxis, str(number.attrs.get("units", "1")))
-    column = result[quantity.beside or quantity.name]
-    in_percent = quantity.percent and not quantity.beside
-    units = str(column.attrs.get("units", "1"))
-    texts = formatted(100 * frame.values(column), "{:.1f} %") if in_percent else list(map(number_format(units), frame.values(column)))
+    units, values = str(number.attrs.get("units", "1")), frame.values(number)
+    texts = formatted(100 * values, "{:.1f} %") if quantity.percent else list(map(number_format(units), values))
     level = f"\n{level_of_intervals(result)} intervals" if "lower" in result else ""
     label, runs = quantity.label, int(result.attrs.get("runs", 1))
     label = label if runs == 1 else label.replace("a run", f"{runs} runs").replace(" is ", " are ") + ", taken together"
     title_parts = [_for_metric(quantity.title, result), *compared(result, number)]
-    return frame.finish(title_parts, f"{_for_metric(label, result)}{level}", texts, quantity.beside)
+    return frame.finish(title_parts, f"{_for_metric(label, result)}{level}", texts)
 
 
 def _for_metric(text: str, result: xr.Dataset) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from perfarray.conventions import BENCHMARK
+from perfarray.conventions import BENCHMARK, HIGHER
 from perfarray.plots.figure import (
     COLOURS,
     DARK,
@@ -28,6 +28,9 @@ GAP: Final = 0.7  # room between groups, in rows
 INCHES: Final = 0.25  # height of a row
 TALLEST: Final = 15.0  # inches of all rows; where more would be needed, the extremes are drawn, and the title says so
 LONGEST: Final = 60  # letters of a label that names a cell by all its dims
+MAX_ROWS: Final = 40  # ranked rows that a reader takes in; of more the extremes are drawn
+SMALLEST: Final = 6.0  # points of the letters of rows that stand close
+WIDEST: Final = 90  # letters of a label that names a ranked row
 SUITE_SHARE: Final = 3  # suites take at most one in so many of the rows that fit
 
 
@@ -45,10 +48,11 @@ class RowFrame:
 
     def __init__(
         self, ax: Axes | None, rows: list[Row], left_out: Sequence[str] = (), *, inches: float = INCHES,
-        extra: tuple[float, float] = (0.0, 0.0), least: tuple[float, float] = (0.0, 0.0),
+        extra: tuple[float, float] = (0.0, 0.0), least: tuple[float, float] = (0.0, 0.0), size: float = LABEL_SIZE,
     ) -> None:  # fmt: skip
         # Width and height in inches follow labels and rows; the picture may need `extra` inches, and `least` inches in all.
-        text_points = text_width([row.label for row in rows]) + text_width([row.group for row in rows])
+        self.size = size
+        text_points = text_width([row.label for row in rows], size) + text_width([row.group for row in rows])
         width, height = 5.5 + text_points / 72 + extra[0], 1.5 + inches * (rows[-1].y - rows[0].y + 1) + extra[1]
         self.ax = axes_for(ax, (max(width, least[0]), max(height, least[1])))
         self.rows, self.left_out = rows, left_out
@@ -91,7 +95,7 @@ class RowFrame:
     def _label_rows(self) -> None:
         ax, rows = self.ax, self.rows
         labels = [row.label for row in rows]
-        ax.set_yticks(self.heights, labels, fontsize=LABEL_SIZE)
+        ax.set_yticks(self.heights, labels, fontsize=self.size)
         ax.tick_params(axis="y", length=0, pad=8)
         ax.spines["left"].set_visible(False)
         ax.set_ylim(rows[-1].y + 0.8, rows[0].y - 0.8)
@@ -109,14 +113,19 @@ class RowFrame:
 
     def _write_texts(self, texts: Sequence[str], header: str) -> None:
         width = text_width([*texts, *header.split("\n")])
-        style: dict[str, Any] = {"textcoords": "offset points", "ha": "right", "fontsize": NOTE_SIZE, "annotation_clip": False}
+        style: dict[str, Any] = {
+            "textcoords": "offset points",
+            "ha": "right",
+            "fontsize": min(NOTE_SIZE, self.size),
+            "annotation_clip": False,
+        }
         for y, text in zip(self.heights, texts, strict=True):
             self.ax.annotate(text, (1, y), (width + 8, 0), ("axes fraction", "data"), va="center", gid="beside", **style)
         self.ax.annotate(header, (1, 1), (width + 8, 4), "axes fraction", va="bottom", gid="header", **style)
 
 
-def rows_of(array: xr.DataArray, *, top: float = 0.0) -> list[Row]:
-    """Return a row for each cell, from the top down; where several dims vary, the cells of one benchmark form a group."""
+def rows_of(array: xr.DataArray, *, top: float = 0.0, is_measured: Mask | None = None) -> list[Row]:
+    """Return a row for each cell, or for those measured, from the top down; where several dims vary, a benchmark's cells form a group."""
     check_cells(array)
     dims = sorted((str(dim) for dim in array.dims), key=lambda dim: dim != BENCHMARK)
     labelled_dims = [dim for dim in dims if array.sizes[dim] > 1] or dims
@@ -125,6 +134,8 @@ def rows_of(array: xr.DataArray, *, top: float = 0.0) -> list[Row]:
     rows: list[Row] = []
     for index in np.ndindex(*(array.sizes[dim] for dim in dims)):
         cell = dict(zip(dims, index, strict=True))
+        if is_measured is not None and not is_measured[tuple(cell[str(dim)] for dim in array.dims)]:
+            continue
         group, label = (", ".join(texts[dim][cell[dim]] for dim in dims_of_text) for dims_of_text in (heads, tails))
         gap = GAP if rows and rows[-1].group != group else 0.0
         rows.append(Row(cell, label, group, rows[-1].y + 1 + gap if rows else top))
@@ -138,16 +149,25 @@ def check_cells(array: xr.DataArray) -> None:
 
 
 def shown_rows(
-    number: xr.DataArray, quantity: str, *, inches: float = INCHES, top: float = 0.0, share: int = 1, ordered: bool = False
+    number: xr.DataArray,
+    quantity: str,
+    *,
+    inches: float = INCHES,
+    top: float = 0.0,
+    share: int = 1,
+    ordered: bool = False,
+    measured: xr.DataArray | None = None,
 ) -> tuple[list[Row], list[str]]:
     """Return the rows that are drawn, the first at height `top`, and what the title says of the others.
 
     Of more cells than fit (one `share`-th of a figure), those with the lowest and the highest numbers are drawn, in that order; `ordered`
-    says that all have it also where they fit.
+    says that all have it also where they fit. `measured` says which cells have a row, if any has; default: all.
     """
     limit = int(TALLEST / inches / share)
-    if number.size <= limit and not ordered:
-        rows = rows_of(number, top=top)
+    is_measured = measured.transpose(*number.dims).values if measured is not None and measured.any() else None
+    n_cells = number.size if is_measured is None else int(np.count_nonzero(is_measured))
+    if n_cells <= limit and not ordered:
+        rows = rows_of(number, top=top, is_measured=is_measured)
         if rows[-1].y + 1 - top <= limit:
             return rows, []
     low, high, left_out = extremes(number, limit, quantity)
@@ -163,17 +183,73 @@ def shown_rows(
 def extremes(number: xr.DataArray, limit: int, quantity: str) -> tuple[list[int], list[int], list[str]]:
     """Return the flat positions of the lowest and of the highest numbers, in ascending order, and what the title says of the others.
 
-    Where no more than the limit are measured, all are lowest; where none is, the first ones are.
+    Of more than the limit, those that nobody measured are not counted. Where no more are measured, all are lowest; where none is, the
+    first ones are.
     """
     values = number.values.astype(float)
     order = np.argsort(values, axis=None, kind="stable").tolist()
     measured = order[: np.count_nonzero(~np.isnan(values))]
     if len(measured) > limit:
-        low, high, selection_rule = measured[: limit // 2], measured[len(measured) - limit // 2 :], f"lowest and highest {quantity}"
-    else:
-        low, high, selection_rule = measured or order[:limit], [], "those measured" if measured else "none is measured"
-    n_drawn = len(low) + len(high)
-    return low, high, [f"{n_drawn} of {number.size}: {selection_rule}"] if n_drawn < number.size else []
+        low, high = measured[: limit // 2], measured[len(measured) - limit // 2 :]
+        return low, high, [f"{len(low) + len(high)} of {len(measured)}: lowest and highest {quantity}"]
+    low, selection_rule = measured or order[:limit], "those measured" if measured else "none is measured"
+    return low, [], [f"{len(low)} of {number.size}: {selection_rule}"] if len(low) < number.size else []
+
+
+def ranked_rows(score: xr.DataArray, better: str, max_rows: int) -> tuple[list[Row], list[str], list[str]]:
+    """Return a row for each cell with a score, the best first, labels that all of them share, and what the title says of rows left out.
+
+    Of more than `max_rows` the best and the worst are drawn. A row is named by the dims in which measured cells differ.
+    """
+    if max_rows < 2:
+        raise ValueError(f"max_rows={max_rows!r}: give a number of rows of at least 2")
+    values = score.values.astype(float).ravel()
+    measured = np.flatnonzero(~np.isnan(values))
+    if not measured.size:
+        raise ValueError("no cell has a score; nothing to draw")
+    order = measured[np.argsort(values[measured] * (-1.0 if better == HIGHER else 1.0), kind="stable")]
+    n_rows, n_best = len(order), len(order) if len(order) <= max_rows else -(-max_rows // 2)
+    drawn = order if n_rows == n_best else np.concatenate([order[:n_best], order[n_rows - max_rows // 2 :]])
+    names, shared = list[list[str]](), list[str]()
+    for axis, dim in enumerate(map(str, score.dims)):
+        positions = np.unravel_index(order, score.shape)[axis]
+        labels = [label_text(dim, label) for label in score[dim].values[np.unique(positions)].tolist()]
+        if len(labels) > 1:
+            texts = dict(zip(np.unique(positions).tolist(), shortened(labels), strict=True))
+            names.append([texts[position] for position in np.unravel_index(drawn, score.shape)[axis].tolist()])
+        elif score.sizes[dim] > 1:
+            shared += labels
+    texts_of_rows = shortened([", ".join(parts) for parts in zip(*names, strict=True)], WIDEST) if names else [""]
+    cells = zip(*(index.tolist() for index in np.unravel_index(drawn, score.shape)), strict=True) if score.ndim else [()]
+    rows = [
+        Row(dict(zip(map(str, score.dims), cell, strict=True)), text, "", y + (GAP if y >= n_best else 0.0))
+        for y, (cell, text) in enumerate(zip(cells, texts_of_rows, strict=True))
+    ]
+    n_left_out = n_rows - len(rows)
+    extremes = f"the {n_best} best and the {len(rows) - n_best} worst"
+    sentence = f"{len(rows)} of {n_rows}: {extremes}; max_rows={n_rows} draws the {n_left_out} others, too"
+    return rows, shared, [sentence] * bool(n_left_out)
+
+
+def spacing(number: int, inches: float) -> tuple[float, int, float]:
+    """Return the inches of a row or column so that all fit on a sheet, every which has a name, and the size of its letters."""
+    inches = min(inches, TALLEST / number)
+    step = int(np.ceil(SMALLEST / (72 * inches)))
+    return inches, step, min(LABEL_SIZE, 72 * inches * step)
+
+
+def some_named(names: Sequence[str], step: int, noun: str) -> tuple[list[str], list[str]]:
+    """Return the names of every second, third, ... row or column, "" for the others, and what the title says of them."""
+    named = [name if place % step == 0 else "" for place, name in enumerate(names)]
+    return named, [f"{-(-len(names) // step)} of {len(names)}: {noun} with a name"] * (step > 1)
+
+
+def largest_part(counts: xr.DataArray, noun: str) -> tuple[dict[str, int], list[str]]:
+    """Return the position along some dims with the largest count, and what the title says of the others: a picture has room for one."""
+    n_others = int(np.count_nonzero(counts.values > 0)) - 1
+    position = np.unravel_index(int(counts.values.argmax()), counts.shape)
+    indexers = {str(dim): int(index) for dim, index in zip(counts.dims, position, strict=True)}
+    return indexers, [f"one of {n_others + 1} {noun} (select another)"] if n_others > 0 else []
 
 
 def suite_rows(result: xr.Dataset, name: str, rows: Sequence[Row], label: str) -> list[Row]:
@@ -191,7 +267,8 @@ def named_cells(array: xr.DataArray, measured: Mask | None = None, limit: int = 
     """Return the position and the name of every cell, or of those measured: the labels of the dims in which they differ."""
     cells = [dict(zip(array.dims, index, strict=True)) for index in np.ndindex(*array.shape) if measured is None or measured[index]]
     varying = [dim for dim in array.dims if array.sizes[dim] > 1]
-    names = shortened([", ".join(label_text(str(dim), array[dim].values[cell[dim]]) for dim in varying) for cell in cells], limit)
+    texts = {dim: shortened([label_text(str(dim), label) for label in array[dim].values.tolist()]) for dim in varying}
+    names = shortened([", ".join(texts[dim][cell[dim]] for dim in varying) for cell in cells], limit)
     return list(zip(cells, names, strict=True))
 
 

@@ -1,21 +1,22 @@
 """Scores of suites: densities of single runs, box plots, points."""
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from typing import Final
 
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
+from perfarray.conventions import BETTER, HIGHER, LOWER, SUITE
 from perfarray.plots.figure import COLOURS, DARK, axes_for, describe, number_format, selection, write_units
-from perfarray.plots.rows import RowFrame, named_cells, shown_rows
+from perfarray.plots.rows import MAX_ROWS, RowFrame, largest_part, named_cells, ranked_rows, shown_rows
 
 INCHES: Final = 0.4  # height of the row of a density
 HEIGHT: Final = 0.85  # height of a density, in rows
 
 
 def score_densities(curves: xr.Dataset, ax: Axes | None = None) -> Axes:
-    """Draw the density of every cell's scores, and its suite score as a dotted line.
+    """Draw the density of every cell's scores, and its suite score as a dotted line; of one cell with the quartiles of the scores.
 
     Returns
     -------
@@ -51,6 +52,9 @@ def score_densities(curves: xr.Dataset, ax: Axes | None = None) -> Axes:
     ax = axes_for(ax, (7.5, 4.5))
     for (index, name), colour in zip(measured_cells, COLOURS, strict=False):
         _draw_density(ax, curves.isel(index), colour, name or "scores")
+    if len(measured_cells) == 1:
+        quartiles = curves["quartiles"].isel(measured_cells[0][0]).values
+        ax.vlines(quartiles, 0, [0.5, 1, 0.5], color=COLOURS[2], linewidth=1.2, linestyle="--", label="quartiles")
     write_units(ax.xaxis, units)
     ax.set(xlabel=label, ylabel="density (highest = 1)", ylim=(0, 1.08))
     n_unmeasured = scores.size - len(measured_cells)
@@ -73,13 +77,23 @@ def _score_label(attrs: dict[Hashable, object]) -> str:
     return f"{weighted}{attrs.get('mean', 'geometric')} mean of {attrs.get('metric', 'time')} over {attrs.get('across', 'benchmark')}"
 
 
-def five_numbers(result: xr.Dataset, ax: Axes | None = None) -> Axes:
+def five_numbers(result: xr.Dataset, ax: Axes | None = None, *, max_rows: int = MAX_ROWS) -> Axes:
     """Draw the five numbers of every cell as a box plot: whiskers from the least to the largest score, the box between the quartiles.
+
+    Parameters
+    ----------
+    result : Dataset
+        What `perfarray.five_number_summary` returned. Scores of different suites are not compared: `plot()` draws a sheet for each suite,
+        and on given Axes only the largest.
+    ax : Axes, optional
+        Where to draw; default: a new figure.
+    max_rows : int
+        Of more rows, the best and the worst are drawn, and the title counts the others.
 
     Returns
     -------
     Axes
-        Horizontal axis: the score.
+        Horizontal axis: the score. Rows are sorted by the median, the best first; cells without a score have no row.
 
     Examples
     --------
@@ -89,29 +103,85 @@ def five_numbers(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     >>> ax.get_title(loc="left")
     'Five numbers of the score, exact'
     """
-    frame = RowFrame(ax, *shown_rows(result["median"], "median"))
-    ax, numbers = frame.ax, np.array([frame.values(result[name]) for name in ("minimum", "q1", "median", "q3", "maximum")])
-    measured = np.isfinite(numbers[2])
-    frame.note(~measured)
-    (low, q1, median, q3, high), y = numbers[:, measured], frame.heights[measured]
+    result, suite = _largest_suite(result, "median")
+    frame, labels = _ranked_frame(ax, result["median"], result.attrs, max_rows)
+    ax, y = frame.ax, frame.heights
+    low, q1, median, q3, high = (frame.values(result[name]) for name in ("minimum", "q1", "median", "q3", "maximum"))
     ax.hlines(y, low, high, color=COLOURS[0], linewidth=1, label="minimum to maximum")
     for end in (low, high):
         ax.vlines(end, y - 0.16, y + 0.16, color=COLOURS[0], linewidth=1)
     ax.barh(y, q3 - q1, 0.55, q1, color=COLOURS[1], edgecolor=COLOURS[0], linewidth=0.8, label="quartiles", zorder=2)
     ax.vlines(median, y - 0.275, y + 0.275, color=DARK, linewidth=1.8, label="median", zorder=3)
-    write_units(ax.xaxis, str(result["median"].attrs.get("units", "1")))
+    units = str(result["median"].attrs.get("units", "1"))
+    write_units(ax.xaxis, units)
     how = "exact" if result.attrs.get("method") == "exact" else f"{result.attrs.get('n_resamples', '')} scores drawn"
-    return frame.finish(["Five numbers of the score", *selection(result["median"]), how], _score_label(result.attrs))
+    texts = list(map(number_format(units), median))
+    return frame.finish(["Five numbers of the score", *suite, *labels, how], _score_label(result.attrs), texts, "median")
 
 
-def suite_scores(result: xr.Dataset, ax: Axes | None = None) -> Axes:
-    """Draw the suite score of every cell.
+def relative_variation(result: xr.Dataset, ax: Axes | None = None, *, max_rows: int = MAX_ROWS, order: str = "score") -> Axes:
+    """Draw how much the score of every cell varies, relative to it.
+
+    Parameters
+    ----------
+    result : Dataset
+        What `perfarray.relative_variation` returned.
+    ax, max_rows
+        As for `five_numbers`.
+    order : {"score", "variation"}
+        The best score first, as in the picture of the five numbers; or the most variable first.
 
     Returns
     -------
     Axes
-        Horizontal axis: the score, logarithmic when the scores span more than a factor of ten. The column at the right has the score,
-        too. A score alone does not show its uncertainty; use `score_ratio_interval` to compare two.
+        Horizontal axis: the standard deviation of the score in percent of it. The column at the right has the score. Cells without a score
+        have no row; the row of a cell with a score and no variation says so.
+
+    Raises
+    ------
+    ValueError
+        An unknown order; no cell with a score.
+
+    Examples
+    --------
+    >>> import perfarray
+    >>> times = perfarray.from_samples({"fft": [9.0, 10.0, 11.0], "sort": [4.0, 5.0, 6.0]}, dim="benchmark")
+    >>> ax = times.perf.plot.relative_variation()
+    >>> ax.get_xlabel()
+    'standard deviation of the score, percent of it'
+    """
+    if order not in ("score", "variation"):
+        raise ValueError(f"order={order!r} is not known; choose one of 'score', 'variation'")
+    result, suite = _largest_suite(result, "performance")
+    score, variation = result["performance"], 100 * result["relative_variation"]
+    ranked = score if order == "score" else variation.fillna(-1.0).where(score.notnull())  # cells without a variation come last
+    frame, labels = _ranked_frame(ax, ranked, result.attrs if order == "score" else {BETTER: HIGHER}, max_rows)
+    percentages = frame.values(variation)
+    frame.ax.hlines(frame.heights, 0, percentages, color=COLOURS[1], linewidth=1.6, zorder=1)
+    frame.ax.plot(percentages, frame.heights, "o", color=COLOURS[0], markersize=6, gid="estimates")
+    frame.note(np.isnan(percentages), "one run shows no variation")
+    frame.ax.set_xlim(left=0)
+    frame.ax.xaxis.set_major_formatter(lambda value, _: f"{round(value, 6):g} %")
+    texts = list(map(number_format(str(score.attrs.get("units", "1"))), frame.values(score)))
+    title_parts = ["How much scores vary", *suite, *labels]
+    return frame.finish(title_parts, "standard deviation of the score, percent of it", texts, "score")
+
+
+def suite_scores(result: xr.Dataset, ax: Axes | None = None, *, max_rows: int = MAX_ROWS) -> Axes:
+    """Draw the suite score of every cell.
+
+    Parameters
+    ----------
+    result : Dataset
+        What `perfarray.suite_score` returned.
+    ax, max_rows
+        As for `five_numbers`.
+
+    Returns
+    -------
+    Axes
+        Horizontal axis: the score, logarithmic when the scores span more than a factor of ten. Rows are sorted, the best first. The column
+        at the right has the score, too. A score alone does not show its uncertainty; use `score_ratio_interval` to compare two.
 
     Examples
     --------
@@ -121,13 +191,28 @@ def suite_scores(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     >>> ax.lines[0].get_xdata().tolist(), ax.get_xlabel()
     ([2.0], 'geometric mean of time over benchmark')
     """
+    result, suite = _largest_suite(result, "estimate")
     score = result["estimate"]
-    frame = RowFrame(ax, *shown_rows(score, "score"))
+    frame, labels = _ranked_frame(ax, score, result.attrs, max_rows)
     scores, units = frame.values(score), str(score.attrs.get("units", "1"))
     if score.min() > 0 and score.max() > 10 * score.min():
         frame.ax.set_xscale("log")
     frame.ax.plot(scores, frame.heights, "o", color=COLOURS[0], markersize=6)
-    frame.note(np.isnan(scores))
     write_units(frame.ax.xaxis, units)
     texts = list(map(number_format(units), scores))
-    return frame.finish(["Scores of the suite", *selection(score)], _score_label(result.attrs), texts, "score")
+    return frame.finish(["Scores of the suite", *suite, *labels], _score_label(result.attrs), texts, "score")
+
+
+def _largest_suite(result: xr.Dataset, name: str) -> tuple[xr.Dataset, list[str]]:
+    """Return the suite with most scores, and what the title says of it and of the others."""
+    if result.sizes.get(SUITE, 1) == 1:
+        return result, []
+    counts = result[name].count([dim for dim in result[name].dims if dim != SUITE])
+    position, others = largest_part(counts, "suites")
+    return result.isel(position), [str(result[SUITE].values[position[SUITE]]), *others]
+
+
+def _ranked_frame(ax: Axes | None, score: xr.DataArray, attrs: Mapping[Hashable, object], max_rows: int) -> tuple[RowFrame, list[str]]:
+    """Return a frame with a row for each cell with a score, the best first, and the labels that all of them share."""
+    rows, labels, left_out = ranked_rows(score, str(attrs.get(BETTER, LOWER)), max_rows)
+    return RowFrame(ax, rows, left_out), [*selection(score), *labels]

@@ -7,19 +7,22 @@ import numpy as np
 import xarray as xr
 
 import perfarray
-from perfarray.conventions import BENCHMARK, ESTIMATED, HISTORY, MACHINE, METRIC, SUITE, VALID, VERSION, plural
+from perfarray.conventions import BENCHMARK, BETTER, ESTIMATED, HISTORY, LOWER, MACHINE, METRIC, SUITE, VALID, VERSION, plural
 from perfarray.reports.sections import SEED, Options, Question, Section, answered, picture_of, sentence
 from perfarray.results.rows import Table
 
 SCORES: Final = "five_number_summary"
 AXES: Final = "principal_components"
+RATIOS: Final = "machine_ratios"
 VARIATION: Final = "relative_variation"
 EXPLAINED: Final = "explain_variation"
-METHODS: Final = (SCORES, AXES, VARIATION, EXPLAINED)
+METHODS: Final = (SCORES, AXES, RATIOS, VARIATION, EXPLAINED)
+# The variable that sorts the rows of a table
+RANKED: Final = {SCORES: "median", RATIOS: "mean_ratio", VARIATION: "relative_variation"}
 
-ROWS: Final = 40  # of a table by suite
-LEAST_ROWS: Final = 6  # of each suite
-LARGEST_ROWS: Final = 20  # of a table of the largest
+ROWS: Final = 10  # of a table that shows extremes
+LEAST_ROWS: Final = 6  # of each of several suites
+DRAWN_ROWS: Final = 20
 FEWEST_MACHINES: Final = 3  # two machines lie on a line
 SHOWN: Final = 3  # principal components
 SUITES_NAMED: Final = 8  # in the summary
@@ -37,7 +40,7 @@ def sections(times: xr.DataArray | xr.Dataset, options: Options, pictures: bool)
     nest = options.nest
     by = {"by": SUITE} if BENCHMARK in getattr(times.coords.get(SUITE), "dims", ()) else {}
     about = "The score is the mean over a suite's benchmarks. The five numbers are those of the scores that single runs of the suite have."
-    question = Question("Scores", about, SCORES, {**nest, **by, "method": "exact"}, sort="effect")
+    question = Question("Scores", about, SCORES, {**nest, **by, "method": "exact"})
     scores = answered(times, question, pictures=False)
     if scores.result is None:
         yield scores
@@ -47,13 +50,13 @@ def sections(times: xr.DataArray | xr.Dataset, options: Options, pictures: bool)
     notes = tuple(note.message for note in perfarray.notes(times))
     yield _read(states)._replace(notes=notes)
     if options.asks(SCORES):
-        yield _ranked(scores, pictures)
-    if options.asks(AXES):
+        yield _ranked(scores, pictures, max_rows=DRAWN_ROWS)
+    if options.asks(AXES) or options.asks(RATIOS):
         yield from _axes(times, medians, options, pictures)
     if options.asks(VARIATION):
         about = "The standard deviation of a score over repeated experiments, relative to the score."
-        question = Question("Which machines vary most", about, VARIATION, {**nest, **by}, sort="effect")
-        yield _ranked(answered(times, question, pictures=False), pictures)
+        question = Question("Which machines vary most", about, VARIATION, {**nest, **by})
+        yield _ranked(answered(times, question, pictures=False), pictures, max_rows=DRAWN_ROWS, order="variation")
     if options.asks(EXPLAINED):
         about = "The influence of what describes machines, compilers and flags on the scores."
         choices = {**{name: value for name, value in nest.items() if name == METRIC}, "response": "performance", **SEED}
@@ -86,26 +89,32 @@ def _read(states: xr.Dataset) -> Section:
     return Section("What was read", about, table=perfarray.table(result), result=result)
 
 
-def _ranked(section: Section, pictures: bool) -> Section:
-    """Return a section with the extremes of a long table, of scores suite by suite, and the picture of the suite with most results."""
+def _ranked(section: Section, pictures: bool, **drawing: Any) -> Section:
+    """Return a section with a sorted table, of a long one the extremes, and the picture of the suite with most rows.
+
+    Of variation the largest are shown, of scores the best and the worst, suite by suite.
+    """
     table, result = section.table, section.result
     if table is None or result is None or table.empty:
         return section
-    rows_of_suites = _rows_by_suite(table, result)
-    if result.attrs["result"] == SCORES:
-        n_ends = max(LEAST_ROWS, ROWS // len(rows_of_suites)) // 2
-        which = f"the {n_ends} highest and the {n_ends} lowest{' of each suite' if len(rows_of_suites) > 1 else ''}"
-        table = table.of_rows(np.concatenate([*rows_of_suites.values()]))
-        rows_of_suites = _rows_by_suite(table, result)
-        rows = np.concatenate([rows[_ends(rows.size, n_ends)] for rows in rows_of_suites.values()])
+    kind = result.attrs["result"]
+    values = result[RANKED[kind]].transpose(*table.places.dims).values.ravel()[table.places.positions]
+    is_ascending = kind != VARIATION and result.attrs.get(BETTER, LOWER) == LOWER
+    table = table.of_rows(np.argsort(values if is_ascending else -values, kind="stable"))
+    suites = _rows_by_suite(table, result)
+    if kind == VARIATION:
+        rows, which = np.arange(values.size)[:ROWS], f"the {ROWS} largest"
     else:
-        which = f"the {LARGEST_ROWS} largest"
-        rows = np.arange(table.places.positions.size)[:LARGEST_ROWS]
-    picture = None
-    if pictures:
-        largest = max(rows_of_suites, key=lambda suite: rows_of_suites[suite].size)
-        picture = picture_of(result.sel({SUITE: largest}) if SUITE in result.dims else result)
-    about = f"{section.about}{_rest(rows.size, table, which)}"
+        n_ends = max(LEAST_ROWS, ROWS // len(suites)) // 2
+        which = f"the {n_ends} best and the {n_ends} worst{' of each suite' if len(suites) > 1 else ''}"
+        table = table.of_rows(np.concatenate([*suites.values()]))
+        suites = _rows_by_suite(table, result)
+        rows = np.concatenate([rows[_ends(rows.size, n_ends)] for rows in suites.values()])
+    largest = max(suites, key=lambda suite: suites[suite].size)
+    drawn = result.sel({SUITE: [largest]}) if SUITE in result.dims else result
+    picture = picture_of(drawn, **drawing) if pictures else None
+    shown = f" The picture is of {largest}, which has most results." if picture and len(suites) > 1 else ""
+    about = f"{section.about}{_rest(rows.size, table, which)}{shown}"
     return section._replace(about=about, table=table.of_rows(rows), whole=table, picture=picture)
 
 
@@ -143,11 +152,22 @@ def _axes(times: xr.DataArray | xr.Dataset, scores: xr.DataArray, options: Optio
         suite = most[SUITE].item()
         times, names = times.where(times[SUITE] == suite, drop=True), [suite, *names]
         source += f".where(times['suite'] == {suite!r}, drop=True)"
-    about = f"Of {', '.join(map(str, names))}, with which most machines were measured. " if names else ""
-    about += "Machines that lie together are fast at the same benchmarks; benchmarks whose arrows point together rank machines alike."
-    yield answered(
-        times, Question("Which machines are alike", about, AXES, {**options.nest, "n_components": SHOWN}, source=source), pictures
-    )
+    if int(most) < times.sizes[MACHINE]:
+        times, source = times.dropna(MACHINE, how="all"), f"{source}.dropna('machine', how='all')"
+    which = f"Of {', '.join(map(str, names))}, with which most machines were measured." if names else ""
+    if options.asks(AXES):
+        about = (
+            f"{which} Machines that lie together are fast at the same benchmarks. Arrows that point together are benchmarks that are alike."
+        )
+        yield answered(
+            times,
+            Question("Which machines are alike", about.strip(), AXES, {**options.nest, "n_components": SHOWN}, source=source),
+            pictures,
+        )
+    if options.asks(RATIOS):
+        about = f"{which} A machine's result on a benchmark, over that of the median machine."
+        question = Question("Machines against the median machine", about.strip(), RATIOS, options.nest, source=source)
+        yield _ranked(answered(times, question, pictures=False), pictures)
 
 
 def _stated(states: xr.Dataset) -> Section:
@@ -167,7 +187,7 @@ def _stated(states: xr.Dataset) -> Section:
     result = measured.copy(data=texts).to_dataset(name="stated").assign_attrs(result="stated")
     table = perfarray.table(result)
     said = [f"{number} of {n_results} results are {state}, as their files say" for state, number in counts.items() if number]
-    shown = table.first(LARGEST_ROWS)
+    shown = table.first(ROWS)
     about = f"{'; '.join(said)}. {section.about}{_rest(len(shown), table, 'the first')}"
     return section._replace(about=about, table=shown, whole=table, result=result)
 
@@ -189,8 +209,8 @@ def summary(sections: Sequence[Section]) -> list[str]:
 
 
 def _scores_in_words(table: Table, suite: str, rows: Any) -> str:
-    highest, lowest = (f"{table['median'].iloc[row]} ({_name(table, row, suite)})" for row in (rows[0], rows[-1]))
-    scores = f"score {highest}" if rows.size == 1 else f"{rows.size} results, scores from {lowest} to {highest}"
+    best, worst = (f"{table['median'].iloc[row]} ({_name(table, row, suite)})" for row in (rows[0], rows[-1]))
+    scores = f"score {best}" if rows.size == 1 else f"{rows.size} results, scores from {worst} to {best}"
     return f"{suite}: {scores}." if suite else sentence(scores)
 
 

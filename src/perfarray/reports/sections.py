@@ -42,8 +42,6 @@ class Question(NamedTuple):
     method: str
     choices: Mapping[str, Any]
     baseline: tuple[object, ...] = ()
-    # The order of the rows of its table
-    sort: str | None = None
     # The code of the timings that are asked
     source: str = "times"
 
@@ -85,7 +83,7 @@ def answered(times: xr.DataArray | xr.Dataset, question: Question, pictures: boo
                 raise
             return section._replace(notes=(f"No answer: {error}",))
         result: xr.Dataset = answer if isinstance(answer, xr.Dataset) else answer.to_dataset()
-        table = perfarray.table(result, sort=question.sort)
+        table = perfarray.table(result, sort="effect" if question.method == "compare" else None)
         remarks = (_reason(question.method, result),) if table.empty else ()
         is_drawable = pictures and remarks != (f"No answer: {FEW_OR_ALIKE}",) and not _alike(result)
         return section._replace(
@@ -111,18 +109,18 @@ def _reason(method: str, result: xr.Dataset) -> str:
     return f"No answer: {ONE_SIDED if method in ('compare', 'agreement') else FEW_OR_ALIKE}"
 
 
-def picture_of(result: xr.Dataset) -> str | None:
+def picture_of(result: xr.Dataset, **drawing: Any) -> str | None:
     """Draw a result, where it has a picture, the picture has room for all labels, and matplotlib is installed."""
     with warnings.catch_warnings():
         warnings.filterwarnings("error", message="constrained_layout not applied")
         try:
-            svg = result.perf.plot.svg().encode()
-            media, content = ("svg+xml", svg) if len(svg) <= LARGEST else ("png", result.perf.plot.png())
+            svg = result.perf.plot.svg(**drawing).encode()
+            media, content = ("svg+xml", svg) if len(svg) <= LARGEST else ("png", result.perf.plot.png(**drawing))
         except (ValueError, ImportError, UserWarning):
             return None
     return f"data:image/{media};base64,{base64.b64encode(content).decode()}"
 
 
 def sentence(text: str) -> str:
-    """Return a clause as a sentence."""
-    return f"{text[0].upper()}{text[1:]}." if text else ""
+    """Return a clause as a sentence; `n` stays what the column is called."""
+    return f"{text[0] if text.startswith('n ') else text[0].upper()}{text[1:]}." if text else ""

@@ -27,7 +27,7 @@ def questions(times: xr.DataArray | xr.Dataset, pair: tuple[object, ...], option
         about = f"Against {pair[0]}; the larger change first. Intervals and verdicts count independent units, never single values."
         about += f" A change below {100 * judged['threshold']:.4g} % does not matter." if "threshold" in judged else ""
         about += f" Verdicts are corrected for their number ({judged['correction']})." if "correction" in judged else ""
-        yield Question("What changed", about, "compare", {**compared, **judged}, pair, sort="effect")
+        yield Question("What changed", about, "compare", {**compared, **judged}, pair)
     else:
         yield Question("How long it takes", "Means, and how sure they are by their independent units.", "mean_interval", nest)
     for dim in HISTORY:

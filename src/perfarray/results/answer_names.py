@@ -53,7 +53,8 @@ ANSWER_NAMES: Final = {
     "calibrate": COMPARED + "false_alarm_rate error unanswered used_by cell_rate noise_floor n_splits rule split half",
     "change_points": LIMITS + "change segment pvalue verdict cause earliest latest probability value value_lower value_upper "
     "segment_mean n_segment n_units noise relative_noise within correlation drifting pvalue_any common n_common alarm position code level",
-    "cluster_machines": "cluster score loading explained_variance explained_variance_ratio cumulative_variance_ratio center divisor "
+    "cluster_machines": "cluster leaf join_step join_distance n_clusters silhouette score loading "
+    "explained_variance explained_variance_ratio cumulative_variance_ratio center divisor "
     "correlation principal_component value",
     "compare": COMPARED,
     "counts": "minimum maximum total balanced level",
@@ -71,6 +72,7 @@ ANSWER_NAMES: Final = {
     "goodness_of_fit": MIXTURE + "statistic critical_value pvalue pvalue_error resolution null_distance replicate",
     "hierarchical_performance_test": "confidence pvalue speedup better_benchmarks worse_benchmarks n suite_benchmarks",
     "lagged": SERIES + "value earlier correlation",
+    "machine_ratios": "ratio mean_ratio spread reference reach value",
     "machine_table": TABLE,
     "mean_difference": LIMITS + "baseline_difference",
     "mean_interval": LIMITS + CHECKS + LEARNED + "df",

@@ -243,7 +243,7 @@ def _shown(cells: Cells, data: xr.Dataset) -> Mask:
 def _measured(cells: Cells, main: str, zero: bool) -> Mask:
     """Return which cells have an answer, or units without an answer."""
     answer, values = cells.values[main], cells.values
-    texts = answer.dtype.kind not in "fc"
+    texts = answer.dtype.kind not in "fciu"
     answered = answer != "" if texts else ~np.isnan(answer) if zero else np.nan_to_num(answer) != 0
     answered = np.asarray(answered.any(axis=tuple(range(1, answered.ndim))))
     # The score of a copy counts in suites, and no unit of its own was measured.

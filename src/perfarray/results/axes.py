@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import xarray as xr
 
-from perfarray.results.words import NOTHING, Cell, Columns, percent, quantity_between
+from perfarray.results.words import NOTHING, Cell, Columns, percent, quantity_between, ratio
 
 COMPONENT = "principal_component"
 
@@ -38,6 +38,23 @@ def places(data: xr.Dataset) -> Columns:
 
     columns: Columns = {title(number): place(number) for number in range(min(SHOWN, data.sizes[COMPONENT]))}
     return columns | ({"not apart from": lambda cell: _alike(cell, data)} if "apart_pvalue" in data else {})
+
+
+def ratios(data: xr.Dataset) -> Columns:
+    """Show the ratio of every row to the median machine: the mean over features, and each feature that any row has."""
+
+    def column(position: int) -> Callable[[Cell], str]:
+        return lambda cell: ratio(cell["ratio"][position])
+
+    features = str(data.attrs["features"])
+    is_measured = data["ratio"].notnull().any([dim for dim in data["ratio"].dims if dim != features]).values
+    columns: Columns = {"mean": lambda cell: ratio(cell["mean_ratio"])}
+    return columns | {str(data[features].values[position]): column(position) for position in np.flatnonzero(is_measured).tolist()}
+
+
+def clusters(_: xr.Dataset) -> Columns:
+    """Show the cluster of each sample."""
+    return {"cluster": lambda cell: f"{cell['cluster']}"}
 
 
 def _alike(cell: Cell, data: xr.Dataset) -> str:

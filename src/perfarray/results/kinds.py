@@ -51,7 +51,7 @@ KINDS: Final = {
     "plan_repetitions": Kind(Layout(layouts.plan_columns, "repetitions", (LEVEL,)), picture="plan"),
     "plan_suite": Kind(Layout(layouts.plan_columns, "repetitions", (LEVEL,)), picture="plan"),
     "five_number_summary": Kind(Layout(layouts.five_columns, "median"), picture="five_numbers"),
-    "relative_variation": Kind(Layout(layouts.variation_columns, "relative_variation"), picture="estimates"),
+    "relative_variation": Kind(Layout(layouts.variation_columns, "relative_variation"), picture="relative_variation"),
     "randomization_test": Kind(Layout(layouts.randomization_columns, "statistic", ratio=True), picture="pvalues"),
     "hierarchical_performance_test": Kind(
         Layout(layouts.hierarchical_columns, "speedup", ratio=True), picture="pvalues", precision=sentences.tested_speedups
@@ -82,6 +82,8 @@ KINDS: Final = {
     "ordering_stability": Kind(Layout(diagnoses.orders, "right", ("group_size",)), picture="stability"),
     "fit_mixture": Kind(Layout(diagnoses.mixtures, "mean", ("component",)), picture="mixture", curves="mixtures.curves.mixture_curves"),
     "principal_components": Kind(Layout(axes.components, "explained_variance_ratio"), picture="principal_components"),
+    "cluster_machines": Kind(Layout(axes.clusters, "cluster"), picture="dendrogram"),
+    "machine_ratios": Kind(Layout(axes.ratios, "ratio", ratio=True, effect="mean_ratio"), picture="heat_map"),
     "calibrate": Kind(Layout(layouts.calibrated_columns, "false_alarm_rate", zero=True), picture="rates"),
     "coverage": Kind(Layout(layouts.rates_columns, zero=True), picture="rates"),
     "false_alarm_rate": Kind(Layout(layouts.rates_columns, zero=True), picture="rates"),
@@ -114,4 +116,5 @@ def layout_of(data: xr.Dataset) -> Layout:
     # Principal components with confidence regions have a row for each sample instead of each component.
     if "region_radius" in data.data_vars:
         return Layout(axes.places, "score", (axes.COMPONENT, f"{data.attrs['samples']}_2"))
-    return kind_of(data).layout
+    layout = kind_of(data).layout
+    return layout._replace(inner=(str(data.attrs["features"]),)) if layout.columns is axes.ratios else layout

@@ -21,7 +21,7 @@ QUESTIONS: Final[Mapping[str, str]] = {
     "what does the Speedup-Test say?": "speedup speedup_test overall_speedup accelerated_proportion",
     "are there several modes?": "fit_mixture goodness_of_fit variability_level modes_by prob_faster prob_fastest mean_difference",
     "which single number?": "run_estimate estimator_stability ordering_stability",
-    "which machines behave alike, and why?": "principal_components biplot cluster_machines machine_table explain_variation",
+    "which machines behave alike, and why?": "machine_ratios principal_components biplot cluster_machines machine_table explain_variation",
     "since when?": "change_points next_measurement trend",
     "can the answer be trusted?": "calibrate normality autocorrelation steady_state",
     "all of it, or a picture": "report plot",

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import xarray as xr
 
-from perfarray.conventions import SUITE
+from perfarray.conventions import BETTER, SUITE
 from perfarray.numerics.levels import unit_means
 from perfarray.numerics.suite import MEANS, Sides, common_movement, match_sides, movement, run_statistic, suite_units
 from perfarray.numerics.types import Floats, Integers, Mask
@@ -141,7 +141,7 @@ def describe_one(
     """Write the attrs of a result on one system's suite, and its notes."""
     data: Timings = system.data
     across, unmatched = system.across, system.unmatched
-    attrs = attrs | {"across": across} | system.weighing.attrs | _unmatched(unmatched)
+    attrs = attrs | {"across": across, BETTER: data.better} | system.weighing.attrs | _unmatched(unmatched)
     attrs |= {} if is_chunked(system.complete) else {"n_benchmarks": int(system.complete.values.sum())}
     result = _bounded_scores(result, system) if data.bounded else result
     result.attrs.update(attrs)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from perfarray.machines.numerics.principal_components import cluster_labels, complete_part, principal_axes
+from perfarray.machines.numerics.principal_components import complete_part, principal_axes
 from strategies import examples
 
 
@@ -32,10 +32,3 @@ def test_what_has_most_gaps_goes_first(measured, samples, features):
     """A feature that one of three samples lacks goes; a sample that lacks most features goes in its place."""
     kept = complete_part(np.array([[place == "1" for place in row] for row in measured.split()]))
     assert ["".join("01"[place] for place in part.astype(int)) for part in kept] == [samples, features]
-
-
-def test_clusters_are_numbered_as_they_appear():
-    """Two groups far apart, in any order of samples."""
-    scores = np.array([[9.0], [0.0], [9.1], [0.1], [0.2]])
-    assert cluster_labels(scores, 2, "ward").tolist() == [1, 2, 1, 2, 2]
-    assert cluster_labels(scores, 5, "average").tolist() == [1, 2, 3, 4, 5]

@@ -1,10 +1,10 @@
-"""Principal components of tables of samples by features, the complete part of a table, and clusters of samples."""
+"""Principal components of tables of samples by features, and the complete part of a table."""
 
 from typing import NamedTuple
 
 import numpy as np
 
-from perfarray.numerics.types import Floats, Integers, Mask
+from perfarray.numerics.types import Floats, Mask
 
 
 class Components(NamedTuple):
@@ -77,14 +77,3 @@ def complete_part(measured: Mask) -> tuple[Mask, Mask]:
         if n_left_out < len(order):
             features[len(features) - 1 - by_feature[n_left_out, ::-1].argmax()] = False
     return samples, features
-
-
-def cluster_labels(scores: Floats, number: int, method: str) -> Integers:
-    """Return the cluster 1, 2, ... of every sample (samples, components), numbered in the order in which they appear."""
-    from scipy.cluster.hierarchy import cut_tree, linkage
-    from scipy.spatial.distance import pdist
-
-    # linkage warns of scores that could be distances, such as those of machines that are all alike; it does not of distances.
-    labels = cut_tree(linkage(pdist(scores), method), n_clusters=number)[:, 0]
-    _, first, order = np.unique(labels, return_index=True, return_inverse=True)
-    return np.asarray(np.argsort(np.argsort(first))[order] + 1, dtype=np.int64)

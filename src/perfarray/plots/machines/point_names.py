@@ -6,7 +6,6 @@ from typing import Final, NamedTuple, TypeAlias
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patheffects import withStroke
 
 from perfarray.plots.figure import NOTE_SIZE, Floats, text_width
 
@@ -17,8 +16,10 @@ MARKER: Final = 3.0  # half the width of a point
 FOOT: Final = 14.0  # room at the lower border for a note
 LOOSE: Final = 1.08  # a name on a screen, where letters have whole pixels, is at most so many times as wide as its outline
 MOVES: Final = tuple(sign * step for step in range(14) for sign in (1, -1))[1:]  # vertical shifts of a name, in its height
+FARTHER: Final = (0.0, 40.0, 80.0)  # further distances of a name from its point, where there is no room beside it
 NEAR: Final = 7  # shifts, in its height, up to which a name is moved so that its line crosses no other
-HALO: Final = (withStroke(linewidth=2, foreground="white"),)  # keeps a name readable over an arrow
+# Keeps a name readable over an arrow; an outline of its letters would make paths of them, which are ten times as many bytes of an SVG.
+BACKGROUND: Final = {"boxstyle": "square,pad=0.1", "facecolor": "white", "alpha": 0.7, "linewidth": 0}
 
 Box: TypeAlias = tuple[float, float, float, float]  # left, bottom, right, top
 
@@ -34,11 +35,17 @@ class Mark(NamedTuple):
 
 
 class Spot(NamedTuple):
-    """A place for a name: its box, the side of the point it is on (-1 or 1), and how far it is moved up."""
+    """A place for a name: its box, the side of the point it is on (-1 or 1), how far from it, and how far it is moved up."""
 
     box: Box
     side: int
+    away: float
     up: float
+
+    @property
+    def is_moved(self) -> bool:
+        """Whether the name is so far from its point that a line leads to it."""
+        return self.up != 0 or self.away > AWAY
 
 
 def write_names(ax: Axes, marks: Sequence[Mark], stretch: float = 1.0) -> int:
@@ -71,7 +78,7 @@ def write_names(ax: Axes, marks: Sequence[Mark], stretch: float = 1.0) -> int:
             left_out += 1
             continue
         obstacles.append(spot.box)
-        if spot.up:
+        if spot.is_moved:
             leaders += [_around(point, 1.0) for point in _leader(spot, position)]
         _write(ax, mark, spot)
     return left_out
@@ -111,10 +118,12 @@ def _steps(start: Floats, end: Floats) -> Floats:
 def _spots(position: Floats, width: float, outwards: int) -> Iterator[Spot]:
     """Yield the spots for a name, the nearest first; away from the origin before towards it."""
     x, y = position.tolist()
-    for move in MOVES:
-        for side in (outwards, -outwards):
-            left, middle = (x + AWAY if side > 0 else x - AWAY - width), y + move * HEIGHT
-            yield Spot((left, middle - HEIGHT / 2, left + width, middle + HEIGHT / 2), side, move * HEIGHT)
+    for farther in FARTHER:
+        for move in MOVES:
+            for side in (outwards, -outwards):
+                away = AWAY + farther
+                left, middle = (x + away if side > 0 else x - away - width), y + move * HEIGHT
+                yield Spot((left, middle - HEIGHT / 2, left + width, middle + HEIGHT / 2), side, away, move * HEIGHT)
 
 
 def _leader(spot: Spot, position: Floats) -> Floats:
@@ -139,7 +148,7 @@ def _first_free(
     )
     for candidates, covering, crossed in ((near, everything, crossing), (inside, everything, solid), (inside, solid, solid)):
         for spot in candidates:
-            points = _leader(spot, position) if spot.up else np.empty((0, 2))
+            points = _leader(spot, position) if spot.is_moved else np.empty((0, 2))
             leader = np.concatenate([points - 0.5, points + 0.5], axis=-1)
             if not _overlaps(covering, np.array([spot.box])) and not _overlaps(crossed, leader):
                 return spot
@@ -154,8 +163,8 @@ def _overlaps(occupied: Floats, boxes: Floats) -> bool:
 
 
 def _write(ax: Axes, mark: Mark, spot: Spot) -> None:
-    line = {"arrowstyle": "-", "color": mark.colour, "alpha": 0.8, "linewidth": 0.5, "shrinkA": 0, "shrinkB": 0} if spot.up else None
+    line = {"arrowstyle": "-", "color": mark.colour, "alpha": 0.8, "linewidth": 0.5, "shrinkA": 0, "shrinkB": 0} if spot.is_moved else None
     ax.annotate(
-        mark.name, (mark.x, mark.y), (spot.side * AWAY, spot.up), textcoords="offset points", ha="left" if spot.side > 0 else "right",
-        va="center", fontsize=NOTE_SIZE, color=mark.colour, arrowprops=line, zorder=4, path_effects=HALO,
+        mark.name, (mark.x, mark.y), (spot.side * spot.away, spot.up), textcoords="offset points", ha="left" if spot.side > 0 else "right",
+        va="center", fontsize=NOTE_SIZE, color=mark.colour, arrowprops=line, zorder=4, bbox=BACKGROUND,
     ).set_in_layout(False)  # fmt: skip

@@ -1,0 +1,81 @@
+"""Hierarchical clusters of samples: the dendrogram, and the number of clusters with the largest mean silhouette."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from perfarray.numerics.types import Floats, Integers
+
+
+class Clusters(NamedTuple):
+    """Clusters of samples, and the dendrogram that they are cut from.
+
+    Clusters (samples) 1, 2, ... in the order in which they appear; the position (samples) of each sample in the dendrogram, from 1; the
+    step (samples) of the clustering that joins its branch with the next one, 0 for the last; the distance (samples) of that step; the
+    number of clusters, and their mean silhouette, NaN for one cluster.
+    """
+
+    labels: Integers
+    positions: Integers
+    steps: Integers
+    heights: Floats
+    number: int
+    silhouette: float
+
+
+def clusters_of(scores: Floats, method: str, number: int | None, most: int) -> Clusters:
+    """Return the clusters of samples (samples, components): so many, or the number up to `most` with the largest mean silhouette."""
+    from scipy.cluster.hierarchy import cut_tree, linkage
+    from scipy.spatial.distance import pdist, squareform
+
+    samples = len(scores)
+    # linkage warns of scores that could be distances, such as those of machines that are all alike; it does not of distances.
+    distances = pdist(scores)
+    tree = linkage(distances, method)
+    candidates = [number] if number is not None else [1, *range(2, min(most, samples - 1) + 1)]
+    cuts = cut_tree(tree, n_clusters=candidates)
+    silhouettes = [mean_silhouette(squareform(distances), cut) for cut in cuts.T]
+    # One cluster has no silhouette. It is the answer where no split has a positive one, as of machines that are all alike.
+    best = int(np.argmax(np.nan_to_num(silhouettes)))
+    return Clusters(in_order_of_appearance(cuts[:, best]), *_dendrogram(tree), candidates[best], float(silhouettes[best]))
+
+
+def mean_silhouette(distances: Floats, labels: Integers) -> float:
+    """Return the mean silhouette of samples with distances (samples, samples); NaN for one cluster.
+
+    Rousseeuw 1987: (b - a) / max(a, b) of a sample, with its mean distances a to its own cluster and b to the nearest other; 0 for a
+    sample alone in its cluster.
+    """
+    members = labels[:, None] == np.unique(labels)
+    if members.shape[1] < 2:
+        return float("nan")
+    sums, sizes = distances @ members, members.sum(axis=0)
+    own_size = sizes[members.argmax(axis=1)]
+    within = sums[members] / np.maximum(own_size - 1, 1)
+    nearest = np.where(members, np.inf, sums / sizes).min(axis=1)
+    larger = np.maximum(within, nearest)
+    defined = (own_size > 1) & (larger > 0)
+    return float(np.where(defined, (nearest - within) / np.where(defined, larger, 1.0), 0.0).mean())
+
+
+def in_order_of_appearance(labels: Integers) -> Integers:
+    """Return clusters renumbered 1, 2, ... in the order in which they appear."""
+    _, first, order = np.unique(labels, return_index=True, return_inverse=True)
+    return np.asarray(np.argsort(np.argsort(first))[order] + 1, dtype=np.int64)
+
+
+def _dendrogram(tree: Floats) -> tuple[Integers, Integers, Floats]:
+    """Return the position of every sample in a dendrogram, and the step and the distance at which it is joined with the next."""
+    from scipy.cluster.hierarchy import leaves_list
+
+    samples = len(tree) + 1
+    order = leaves_list(tree)
+    positions, steps, heights = np.empty(samples, dtype=np.int64), np.zeros(samples, dtype=np.int64), np.full(samples, np.nan)
+    positions[order] = np.arange(1, samples + 1)
+    # Every cluster is a run of leaves: a join lies between the last leaf of its first branch and the next leaf.
+    last = positions.tolist()
+    for step, (first_branch, second_branch) in enumerate(tree[:, :2].astype(int).tolist(), 1):
+        leaf = order[min(last[first_branch], last[second_branch]) - 1]
+        steps[leaf], heights[leaf] = step, tree[step - 1, 2]
+        last.append(max(last[first_branch], last[second_branch]))
+    return positions, steps, heights
