@@ -59,7 +59,8 @@ def _rows(table: Table, result: xr.Dataset) -> list[dict[str, Any]]:
     cells = _cells(result.drop_vars(list(suite_names)), table.places.dims)
     numbers = [cells[position] for position in table.places.positions]
     if table.attrs["suites"]:
-        numbers += [row for row in _cells(result[list(suite_names)].rename(suite_names), table.places.dims) if row["benchmarks"] > 1]
+        suites = result[list(suite_names)].rename(suite_names)
+        numbers += [row for row in _cells(suites, list(map(str, suites["benchmarks"].dims))) if row["benchmarks"] > 1]
     titles, texts = titles_and_rows(table)
     lines = [dict(zip(titles, line, strict=True)) for line in texts]
     columns = [str(title) for title in table.columns]
