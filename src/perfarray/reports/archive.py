@@ -24,7 +24,6 @@ ROWS: Final = 10  # of a table that shows extremes
 LEAST_ROWS: Final = 6  # of each of several suites
 DRAWN_ROWS: Final = 20
 FEWEST_MACHINES: Final = 3  # two machines lie on a line
-SHOWN: Final = 3  # principal components
 SUITES_NAMED: Final = 8  # in the summary
 RESULTS, INVALID = "results", "invalid"
 
@@ -52,7 +51,7 @@ def sections(times: xr.DataArray | xr.Dataset, options: Options, pictures: bool)
     if options.asks(SCORES):
         yield _ranked(scores, pictures, max_rows=DRAWN_ROWS)
     if options.asks(AXES) or options.asks(RATIOS):
-        yield from _axes(times, medians, options, pictures)
+        yield from _machines(times, medians.assign_attrs(scores.result.attrs), options, pictures)
     if options.asks(VARIATION):
         about = "The standard deviation of a score over repeated experiments, relative to the score."
         question = Question("Which machines vary most", about, VARIATION, {**nest, **by})
@@ -60,7 +59,8 @@ def sections(times: xr.DataArray | xr.Dataset, options: Options, pictures: bool)
     if options.asks(EXPLAINED):
         about = "The influence of what describes machines, compilers and flags on the scores."
         choices = {**{name: value for name, value in nest.items() if name == METRIC}, "response": "performance", **SEED}
-        yield answered(times, Question("What explains the scores", about, EXPLAINED, choices), pictures)
+        explained = answered(times, Question("What explains the scores", about, EXPLAINED, choices), pictures)
+        yield explained if explained.table is None else _first_rows(explained, explained.table, "the strongest predictors")
     yield _stated(states)
 
 
@@ -137,37 +137,44 @@ def _rest(n_shown: int, table: Table, which: str) -> str:
     return f" The table shows {n_shown} of {len(table)} rows, {which}. This report as JSON has all." if n_shown < len(table) else ""
 
 
-def _axes(times: xr.DataArray | xr.Dataset, scores: xr.DataArray, options: Options, pictures: bool) -> Iterator[Section]:
+def _first_rows(section: Section, table: Table, which: str) -> Section:
+    """Return a section with the first rows of a table."""
+    shown = table.first(ROWS)
+    return section._replace(about=f"{section.about}{_rest(len(shown), table, which)}", table=shown, whole=table)
+
+
+def _machines(times: xr.DataArray | xr.Dataset, scores: xr.DataArray, options: Options, pictures: bool) -> Iterator[Section]:
     """Yield the sections about machines and benchmarks, of the suite and all else that most machines were measured with."""
     others = [dim for dim in scores.dims if dim != MACHINE]
     n_machines = scores.notnull().sum(MACHINE)
     most = n_machines.isel(n_machines.argmax(others)) if others else n_machines
     if int(most) < FEWEST_MACHINES:
         return
+    array, source = (
+        (times, "times") if isinstance(times, xr.DataArray) else (times[scores.attrs[METRIC]], f"times[{scores.attrs[METRIC]!r}]")
+    )
     labels = {str(dim): most[dim].item() for dim in others if dim != SUITE and scores.sizes[dim] > 1}
-    source, names = "times", [*labels.values()]
+    names = [*labels.values()]
     if labels:
-        times, source = times.sel(labels), f"times.sel({', '.join(f'{dim}={label!r}' for dim, label in labels.items())})"
+        array, source = array.sel(labels), f"{source}.sel({', '.join(f'{dim}={label!r}' for dim, label in labels.items())})"
     if SUITE in others:
         suite = most[SUITE].item()
-        times, names = times.where(times[SUITE] == suite, drop=True), [suite, *names]
+        array, names = array.where(times[SUITE] == suite, drop=True), [suite, *names]
         source += f".where(times['suite'] == {suite!r}, drop=True)"
-    if int(most) < times.sizes[MACHINE]:
-        times, source = times.dropna(MACHINE, how="all"), f"{source}.dropna('machine', how='all')"
-    which = f"Of {', '.join(map(str, names))}, with which most machines were measured." if names else ""
+    if int(most) < array.sizes[MACHINE]:
+        array, source = array.dropna(MACHINE, how="all"), f"{source}.dropna('machine', how='all')"
+    which = f"Of {', '.join(map(str, names))}, with which most machines were measured. " if names else ""
     if options.asks(AXES):
         about = (
-            f"{which} Machines that lie together are fast at the same benchmarks. Arrows that point together are benchmarks that are alike."
+            f"{which}Machines that lie together are fast at the same benchmarks. Arrows that point together are benchmarks that are alike."
         )
-        yield answered(
-            times,
-            Question("Which machines are alike", about.strip(), AXES, {**options.nest, "n_components": SHOWN}, source=source),
-            pictures,
-        )
+        question = Question("Which machines are alike", about, AXES, {**options.nest, "n_components": 2}, source=f"np.log({source})")
+        with np.errstate(divide="ignore", invalid="ignore"):
+            yield answered(np.log(array), question, pictures)
     if options.asks(RATIOS):
-        about = f"{which} A machine's result on a benchmark, over that of the median machine."
-        question = Question("Machines against the median machine", about.strip(), RATIOS, options.nest, source=source)
-        yield _ranked(answered(times, question, pictures=False), pictures)
+        about = f"{which}What a machine reaches in a benchmark, over what the median machine does."
+        question = Question("Machines against the median machine", about, RATIOS, options.nest, source=source)
+        yield _ranked(answered(array, question, pictures=False), pictures)
 
 
 def _stated(states: xr.Dataset) -> Section:
@@ -187,9 +194,8 @@ def _stated(states: xr.Dataset) -> Section:
     result = measured.copy(data=texts).to_dataset(name="stated").assign_attrs(result="stated")
     table = perfarray.table(result)
     said = [f"{number} of {n_results} results are {state}, as their files say" for state, number in counts.items() if number]
-    shown = table.first(ROWS)
-    about = f"{'; '.join(said)}. {section.about}{_rest(len(shown), table, 'the first')}"
-    return section._replace(about=about, table=shown, whole=table, result=result)
+    section = section._replace(about=f"{'; '.join(said)}. {section.about}", result=result)
+    return _first_rows(section, table, "the first")
 
 
 def summary(sections: Sequence[Section]) -> list[str]:

@@ -35,7 +35,8 @@ def content_of(times: xr.DataArray | xr.Dataset, baseline: object, options: Opti
         title, summary = "Timings report", [line for section in sections for line in versions.verdicts(section)]
         summary += _measured(times, counts[0] if counts else None)
     summary += [UNDRAWN] if pictures and find_spec("matplotlib") is None else []
-    code = ["import perfarray", "", f"times = ...  # what this report is about{_reading(times, options.dim)}"]
+    code = ["import numpy as np"] if any("np." in section.code for section in sections) else []
+    code += ["import perfarray", "", f"times = ...  # what this report is about{_reading(times, options.dim)}"]
     code += [f"print(perfarray.table({section.code}))" for section in sections if section.code]
     return Content(title, tuple(summary), _described(times, options.dim), sections, "\n".join(code))
 
