@@ -267,9 +267,9 @@ def test_names_say_what_a_room_is_about():
 
 
 def test_rooms_stay_small():
-    """No file is longer than 400 lines, and no function than 60 without its docstring."""
+    """No file is longer than 500 lines, and no function than 60 without its docstring."""
     for name, path in modules().items():
-        assert path.read_text().count("\n") <= 400, name
+        assert path.read_text().count("\n") <= 500, name
         for node in nodes(name):
             if isinstance(node, ast.FunctionDef):
                 body = node.body[1:] if ast.get_docstring(node) else node.body

@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 from perfarray.comparisons.compare import compare
-from perfarray.conventions import BENCHMARK, LOWER
+from perfarray.conventions import BENCHMARK, LOWER, SUITE
 from perfarray.numerics.verdicts import EQUIVALENT, FASTER, INCONCLUSIVE, SLOWER
 from perfarray.speedups.numerics.protocols import NO_ANSWER
 from perfarray.speedups.protocols import speedup_test
@@ -185,9 +185,11 @@ def agreement(
     zeros = Positive("a comparison", "")
     pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels, shared=shared, positive=zeros, censored="bound")
     check_across(across, pair.candidate.array, pair.candidate.levels, pair.dim)
+    # Methods of suites answer for the benchmarks given, of whichever suites.
+    sides = [side.array.compute().drop_vars(SUITE, errors="ignore") for side in (pair.candidate, pair.baseline)]
     request = Request(
-        times=pair.candidate.array.compute(),
-        baseline=pair.baseline.array.compute(),
+        times=sides[0],
+        baseline=sides[1],
         better=pair.candidate.better,
         levels=pair.candidate.levels,
         across=across,
@@ -205,6 +207,9 @@ def agreement(
     with collecting_notes() as method_notes:
         answers |= {method.name: _answers(method, request) for method in METHODS[1:]}
     result = _side_by_side(answers, request.cells)
+    suite = pair.candidate.array.coords.get(SUITE)
+    if suite is not None and {*suite.dims} <= {*result.dims}:
+        result = result.assign_coords({SUITE: suite.variable})
     counted = request.times.notnull().any(request.levels) & request.baseline.notnull().any(request.levels)  # on both sides
     measured = counted.sum(across) if across in counted.dims else counted.astype(int)
     result["suite_benchmarks"] = measured.assign_attrs(units="1", long_name="benchmarks measured on both sides")

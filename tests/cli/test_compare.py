@@ -390,7 +390,6 @@ class TestSides:
         ("options", "text"),
         [
             ("", "choose what is compared in it: --dim machine ('m1', 'm2'); --dim compiler ('gcc', 'clang')"),
-            ("--dim machine", "--baseline LABEL, one of 'm1', 'm2'"),
             ("--dim machine --baseline m3", "--baseline 'm3' is no machine; there is 'm1', 'm2'"),
             ("--dim tuning --baseline m1", "--dim 'tuning' not found; what was read has 'benchmark', "),
             ("--baseline m3", "--baseline 'm3' is no label of what was read; there is --dim machine"),

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from cli.archives import SUITES, write_archive
 from cli.commands import OLD, run, times, write_rows
 
 THREADS = (100, 200, 300)
@@ -38,6 +39,7 @@ def files():
     write_rows("one.csv", "benchmark,threads,execution,time", [row for n in THREADS for row in rows_of({"fft": OLD}, threads=n)])
     factors = [(commit, 1.3 if commit >= 10 else 1.0) for commit in range(20)]
     history = [f"{name},{commit},0,{(factor if name == 'b' else 1) * OLD[commit % 6]}" for name in "ab" for commit, factor in factors]
+    write_archive()
     write_rows("history.csv", "benchmark,build,execution,time", history)
 
 
@@ -79,6 +81,12 @@ def table_of(form, text, dims):
     return [dict(zip(titles, cells, strict=True)) for cells in lines[start + 1 :] if len(cells) == len(titles)]
 
 
+COMPLETE = ("--select", "machine=box-[3-7]")
+
+PREDICTORS = ("--model", "ols", "--predictors", "cores,cpu_mhz")
+
+OF_SUITES = [(suite, f"box-{number}") for suite in SUITES for number in range(3, 8)]
+
 COMMANDS = {
     "compare": (("compare", "old.csv", "new.csv"), ("benchmark", "machine", "threads"), [("b", "m2", n) for n in THREADS]),
     "compare-one": (("compare", "old_one.csv", "new_one.csv"), ("benchmark", "machine"), [("b", "m2")]),
@@ -90,6 +98,10 @@ COMMANDS = {
         ("plan", "one.csv", "--half-width", "1%", "--cost", "execution=1"), ("benchmark", "threads"), [("fft", n) for n in THREADS],
     ),
     "history": (("history", "history.csv"), ("benchmark", "build"), [("b", 10)]),
+    "scores": (("scores", "old.csv"), ("machine", "threads"), [(f"m{i}", n) for i in (1, 2) for n in THREADS]),
+    "scores-suites": (("scores", "archive.csv", "--by", "suite", "--select", "compiler=gcc*", *COMPLETE), ("suite", "machine"), OF_SUITES),
+    "machines": (("machines", "old.csv"), ("machine", "threads"), [(f"m{i}", n) for i in (1, 2) for n in THREADS]),
+    "explain": (("explain", "archive.csv", "--select", "suite=int2017", *PREDICTORS), ("predictor",), [("cores",), ("cpu_mhz",)]),
 }  # fmt: skip
 
 

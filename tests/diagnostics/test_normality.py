@@ -82,9 +82,9 @@ def test_chunks_do_not_matter():
     xr.testing.assert_allclose(lazy.compute(), times.perf.normality(group_sizes=(1, 3)))
 
 
-def test_one_unit_names_what_is_inside_it():
-    """With executions in a single build the note names them, and taken as units they are tested."""
+def test_executions_of_one_build_are_tested():
+    """With executions in a single build these are the units, and a note names the build."""
     times = perfarray.from_samples({"old": np.random.default_rng(1).normal(1, 0.1, (1, 20))}, level=("binary", "execution"))
-    with pytest.warns(perfarray.PerfarrayWarning, match="unit='execution'"):
-        times.perf.normality()
-    assert times.perf.normality(unit="execution")["pvalue"].notnull().all()
+    result = times.perf.normality()
+    assert result["pvalue"].notnull().all()
+    assert [note.values["level"] for note in result.perf.notes() if note.code == "one_session"] == ["binary"]

@@ -596,14 +596,14 @@ def test_one_warning_for_the_table_and_the_test():
 
 
 def test_an_error_names_what_gives_a_response():
-    """Timings of one session a machine have no relative variation: the error gives the reason and remedies that work."""
+    """Timings of one execution a machine have no relative variation: the error gives the reason, and more executions give one."""
     nest = {"sizes": {"session": 1, "execution": 6}, "variances": {"session": 1e-4, "execution": 1e-4}}
     times = perfarray.simulate(**nest, dims={"benchmark": 3, "machine": 12}, rng=1)
     times = times.assign_coords(cores=("machine", np.arange(12) % 7 + 1.0))
     for options in ({}, OLS | {"formula": "relative_variation ~ cores"}):
-        with pytest.raises(ValueError, match=r"0 rows have a 'relative_variation'.*rest on one session.*merge_level\(\"session\"\)"):
-            times.perf.explain_variation(**options)
-    for remedy in (times.perf.merge_level("session"), times.perf.machine_table(unit="execution")):
+        with pytest.raises(ValueError, match=r"0 rows have a 'relative_variation'.*rest on one execution.*Measure several"):
+            times.isel(execution=[0]).perf.explain_variation(**options)
+    for remedy in (times, times.perf.machine_table()):
         assert remedy.perf.explain_variation(model="ols").dataset.attrs["n_missing_response"] == 0
 
 

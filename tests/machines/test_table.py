@@ -43,10 +43,11 @@ def test_responses_are_those_of_relative_variation(times):
 
 
 def test_several_suites(times):
-    """A row for each machine and suite, with the responses that the suite has alone, and a label that tells them apart."""
+    """Without being asked there are rows of each suite, with the responses each has alone, and a label that tells them apart."""
     mixed = times.assign_coords(suite=("benchmark", ["int", "int", "fp"]))
     mixed = mixed.where((mixed["machine"] != "z") | (mixed["suite"] == "int")).assign_attrs(times.attrs)
     found = mixed.perf.machine_table()
+    assert [note.values["suites"] for note in found.perf.notes() if note.code == "suites_apart"] == [["int", "fp"]]
     pd.testing.assert_frame_equal(found, mixed.perf.machine_table(by="suite"))
     assert found["suite"].tolist() == ["int"] * 4 + ["fp"] * 3
     assert found["machine"].tolist() == [*"wxyz", *"wxy"]
@@ -79,14 +80,15 @@ def test_stopped_runs_do_not_flatter(times, limit):
 
 
 def test_units_inside_sessions(times):
-    """One machine with two sessions leaves the others without variation, by name of the unit; `unit=` pools the sessions."""
+    """One machine with two sessions has these as units, and the others their executions, as a note says; `unit=` pools the sessions."""
     values = np.full((4, 3, 2, 5, 2), np.nan)
     values[:, :, 0], values[0, :, 1] = times.values, times.values[0] * 1.01
     dims = ("machine", "benchmark", "session", "execution", "iteration")
     sessions = xr.DataArray(values, dims=dims, coords={"machine": times["machine"]}, name="time", attrs=times.attrs)
-    with pytest.warns(UserWarning, match='3 of 4 cells .*rest on one session.*unit="execution"'):
+    with pytest.warns(UserWarning, match="9 of 12 cells were measured in one session: the units are executions there"):
         table = perfarray.machine_table(sessions)
-    assert table["relative_variation"].notna().tolist() == [True, False, False, False]
+    assert table["relative_variation"].notna().all()
+    assert table["n_runs"].tolist() == [2, 5, 5, 5]
     pooled = perfarray.machine_table(sessions, unit="execution")
     assert pooled["n_runs"].tolist() == [10, 5, 5, 5]
     expected = perfarray.machine_table(times.reset_coords(drop=True).isel(machine=slice(1, None)))
@@ -211,6 +213,13 @@ def test_flags_of_single_benchmarks_are_columns():
     columns = {name: table[name].tolist() for name in table if name.startswith("flag ")}
     assert columns == {"flag -DLINUX": [True, True], "flag -O3": [True, True], "flag -O2": [True, False], "flag -ipo": [True, False]}
     assert json.loads(table.attrs["roles"])["flag -ipo"] == "flag"
+    alike = described.assign_coords(optimization_flags=("machine", optimised[:, 0])).perf.machine_table()
+    without_o2 = {name: values for name, values in columns.items() if name != "flag -O2"}
+    assert {name: alike[name].tolist() for name in alike if "flag" in name} == without_o2
+    sets = xr.concat([described.drop_vars(["optimization_flags", "portability_flags"])] * 2, "flags").assign_coords(flags=["-O2", "-O3"])
+    roles = json.loads(sets.perf.machine_table().attrs["roles"])
+    assert (roles["flags"], roles["flag -O2"]) == ("label", "flag")
+    assert "flags" not in json.loads(sets.perf.machine_table(n_flags=0).attrs["roles"])
     whole = described.assign_coords(flags=("machine", np.array(["-O0", "-O0"], dtype=object))).perf.machine_table()
     assert [name for name in whole if name.startswith("flag ")] == ["flag -O0"]
 

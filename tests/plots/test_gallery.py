@@ -127,6 +127,8 @@ SHOWN = {
     "How far apart two runs are": lambda page, ax: [
         (points(ax), flat(page["result"]["estimate"])),
         (points(ax, "two runs of the baseline"), flat(page["result"]["baseline_difference"]))],
+    "Scores of many machines": lambda page, ax: [
+        ([bar.get_height() for bar in ax.patches], np.histogram(flat(page["result"]["estimate"]), 30)[0])],
     "Means": lambda page, ax: [(points(ax), flat(page["result"]["estimate"]))],
     "Ratios": lambda page, ax: [(points(ax), flat(page["result"]["estimate"], page["result"]["suite_estimate"]))],
     "Facets": lambda page, ax: [

@@ -130,3 +130,40 @@ def test_an_open_side_ends_with_the_histogram_and_one_unit_has_none():
     ax = many.assign_attrs(TIMES.attrs).perf.score_ratio_interval("old", distribution=True).perf.plot()
     assert "30 of 100: lowest and highest ratio" in title(ax)
     assert ax.figure.get_figheight() < 17
+
+
+def test_scores_of_many_machines():
+    """Irving's figure 11: every score is in a bar. A wide range has a logarithmic axis; scores that never vary have no place on it."""
+    scores = simulated(3, machine=40, benchmark=4).perf.suite_score()
+    ax = scores.perf.plot(kind="histogram")
+    np.testing.assert_array_equal([bar.get_height() for bar in ax.patches], np.histogram(scores["estimate"], 30)[0])
+    assert (title(ax), ax.get_xscale()) == ("Scores of the suite, 40 cells", "linear")
+    wide = scores.assign(estimate=scores["estimate"] * np.geomspace(1, 100, 40)).assign_attrs(scores.attrs)
+    assert wide.perf.plot(kind="histogram").get_xscale() == "log"
+    variation = simulated(3, machine=40, benchmark=4).perf.relative_variation()
+    variation["relative_variation"] = ("machine", [0.0, np.nan, *np.geomspace(1e-4, 1e-2, 38)])
+    ax = variation.perf.plot(kind="histogram")
+    assert title(ax) == "How much scores vary, 39 cells, 1 of them without variation"
+    assert sum(bar.get_height() for bar in ax.patches) == 38
+    alike = scores.assign(estimate=scores["estimate"] * 0 + 3.0).perf.plot(kind="histogram")
+    assert max(bar.get_height() for bar in alike.patches) == 40
+    with pytest.raises(ValueError, match="no cell has a score; nothing to draw"):
+        scores.where(False).assign_attrs(scores.attrs).perf.plot(kind="histogram")
+
+
+def test_suites_have_a_histogram_each():
+    """Scores of different suites are not counted together: they have a colour each, or a picture each."""
+    times = simulated(3, machine=40, benchmark=4).assign_coords(suite=("benchmark", ["int", "int", "fp", "fp"]))
+    scores = times.perf.suite_score(by="suite")
+    ax = perfarray.plots.score_histogram(scores)
+    assert sorted(legend(ax)) == ["fp", "int"]
+    panels = scores.perf.plot(kind="histogram", col="suite").figure.axes
+    assert [sum(bar.get_height() for bar in panel.patches) for panel in panels] == [40, 40]
+
+
+def test_the_density_of_one_machine_shows_its_quartiles():
+    """Irving's figure 9: the quartiles cut the scores into four equal parts; of several machines they would be too many lines."""
+    scores = simulated(5, machine=2, benchmark=4).perf.score_distribution(rng=1)
+    ax = scores.isel(machine=[0]).perf.plot()
+    assert [ends[0] for ends in segments(ax, "quartiles", 0)] == pytest.approx(np.quantile(scores[0], [0.25, 0.5, 0.75]))
+    assert "quartiles" not in legend(scores.perf.plot())

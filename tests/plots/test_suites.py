@@ -90,6 +90,9 @@ def test_every_suite_has_a_sheet():
     ax = result.perf.plot(ax=plt.subplots()[1])
     assert (title(ax), rows(ax)) == ("Five numbers of the score, int, one of 2 suites (select another),  scores drawn", ["x", "y"])
     assert len(result.perf.plot(col="machine").figure.axes) == 2
+    many = xr.DataArray(np.arange(400.0).reshape(8, 50) + 1, {"suite": [f"suite{number}" for number in range(8)]}, ("suite", "machine"))
+    ax = five_numbers_of(many).perf.plot()
+    assert (len(ax.figure.axes), "suite0, one of 8 suites (select another)" in title(ax)) == (1, True)
 
 
 def test_variations_are_ordered_by_score_or_by_variation():

@@ -13,12 +13,13 @@ from picture_parts import beside, heights, legend, lines, points, rows, simulate
 LEVELS = ["binary", "execution", "iteration"]
 
 
-def result(variance, mean=10.0, **coords):
+def result(variance, mean=10.0, measured=True, **coords):
     """Return a result with these components, outermost last dim."""
     variance = xr.DataArray(np.asarray(variance, float), {**coords, "level": LEVELS}, (*coords, "level"))
     positive = np.maximum(variance, 0)
     total = positive.sum("level", min_count=1)
     variables = {"variance": variance, "share": positive / total.where(total > 0), "total_coefficient_of_variation": total**0.5 / mean}
+    variables["mean"] = xr.full_like(total, mean).where(measured)
     return xr.Dataset(variables, attrs={"result": "variance_components", "metric": "time"})
 
 
@@ -79,12 +80,21 @@ def test_cells_without_variation_say_so():
 
 def test_one_level_is_drawn_as_its_coefficient_of_variation():
     """Its share would be 100 % in every row; so it is where the other levels are merged or have one repetition."""
-    single = result([[np.nan, 4.0, np.nan], [np.nan, 1.0, np.nan], [np.nan] * 3], benchmark=["fft", "sort", "lost"])
+    benchmarks = ["fft", "sort", "once", "lost"]
+    measured = xr.DataArray([True, True, True, False], {"benchmark": benchmarks}, "benchmark")
+    single = result([[np.nan, 4.0, np.nan], [np.nan, 1.0, np.nan], *[[np.nan] * 3] * 2], measured=measured, benchmark=benchmarks)
     for components in (single, single.sel(level=["execution"])):
         ax = variance_components(components)
         np.testing.assert_array_equal([bar.get_width() for bar in ax.patches], [20, 10, np.nan])
         assert ax.get_xlabel() == "coefficient of variation of time between executions"
-        assert (ax.get_title(loc="left"), beside(ax), texts(ax)[0]) == ("How much executions vary", ["20 %", "10 %", "–"], "not measured")
+        assert (ax.get_title(loc="left"), rows(ax), beside(ax)) == ("How much executions vary", benchmarks[:3], ["20 %", "10 %", "–"])
+        assert texts(ax)[0] == "one run shows no variation"
+    mixed = result([[1.0, np.nan, 3.0], [np.nan, 4.0, np.nan]], benchmark=["fft", "sort"])
+    ax = variance_components(mixed)
+    assert [bar.get_width() for bar in ax.patches if bar.get_width()] == [25, 75]
+    assert "only one level was repeated" in texts(ax)
+    merged = mixed.assign(merged=mixed["variance"].isnull())
+    assert [bar.get_width() for bar in variance_components(merged).patches if bar.get_width()] == [25, 100, 75]
     ax = variance_components(result([[np.nan, 0.0, np.nan]], benchmark=["still"]).sel(level=["execution"]))
     assert ([bar.get_width() for bar in ax.patches], beside(ax)) == ([0], ["0.0 %"])
 

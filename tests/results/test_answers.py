@@ -156,11 +156,11 @@ def test_pairs_of_labels_stand_once(times):
 
 def test_what_the_numbers_rest_on_is_said(times):
     """In attrs: the label that all share, the level, what n counts, and the notes."""
-    one = times.isel(machine=0, session=[0])
+    one = times.isel(machine=0, session=[0], execution=[0])
     with pytest.warns(perfarray.PerfarrayWarning):
         found = one.perf.compare("old").perf.table()
-    assert found.attrs["about"] == "version new; 95 % intervals; n counts sessions"
-    assert "session" in found.attrs["notes"][0]
+    assert found.attrs["about"] == "version new; 95 % intervals; n counts executions"
+    assert "execution" in found.attrs["notes"][0]
     assert found["change"].str.endswith("(no interval)").all()
 
 

@@ -87,3 +87,18 @@ def test_rows_of_other_dims_do_not_stand_side_by_side(times):
         perfarray.combine({"every": mean, "new": mean.sel(version="new", drop=True)}).perf.table()
     one = mean.isel(benchmark=0, version=0, drop=True)
     assert len(perfarray.combine({"one": one, "same": one}).perf.table()) == 1
+
+
+@pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
+def test_cells_that_nobody_measured_have_no_row():
+    """A row is a cell in which one of the results has something to say; the order by size is that of the first."""
+    ratios = np.full((2, 3, 2, 3), np.nan)
+    ratios[:, 0, 0], ratios[:, 1, 1], ratios[:, 2, 0, :1] = 2.0, 4.0, 3.0
+    times = xr.DataArray(ratios * [1.0, 1.1, 1.2], dims=("benchmark", "machine", "flags", "execution")).assign_coords(
+        benchmark=["a", "b"], machine=["m1", "m2", "m3"], flags=["O2", "O3"]
+    )
+    results = {"score": times.perf.suite_score(), "variation": times.perf.relative_variation()}
+    table = perfarray.combine(results).perf.table(sort="effect")
+    assert table.index.tolist() == [("m2", "O3"), ("m3", "O2"), ("m1", "O2")]
+    assert table["variation", "relative variation"].tolist()[1] == "-"
+    assert table["score", "estimate"].str.startswith(("4", "3", "2")).all()

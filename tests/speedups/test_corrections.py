@@ -41,8 +41,10 @@ def test_adjusted_pvalues_decide(correction, statistic):
 def test_cells_without_a_verdict_are_no_members():
     """A benchmark that cannot conclude, or was not measured, does not count; lazy arrays agree."""
     gaps = TIMES.where(xr.DataArray(np.arange(10) > 4, dims="benchmark"))
-    with pytest.warns(perfarray.PerfarrayWarning, match="no measured value on one side"):
-        found = gaps.perf.speedup_test("old", confidence_level=0.95, correction="holm")
+    one_sided = TIMES.where((TIMES["benchmark"] != TIMES["benchmark"][0]) | (TIMES["version"] == "old"))
+    with pytest.warns(perfarray.PerfarrayWarning, match="1 of .* no measured value on one side"):
+        one_sided.perf.speedup_test("old", confidence_level=0.95)
+    found = gaps.perf.speedup_test("old", confidence_level=0.95, correction="holm")
     fewer = TIMES.isel(benchmark=slice(5, None)).perf.speedup_test("old", confidence_level=0.95, correction="holm")
     np.testing.assert_allclose(found["pvalue_adjusted"].isel(benchmark=slice(5, None)), fewer["pvalue_adjusted"])
     assert found["pvalue_adjusted"].isel(benchmark=slice(5)).isnull().all()

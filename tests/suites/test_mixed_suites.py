@@ -76,8 +76,10 @@ def test_every_suite_has_the_answer_of_its_own_reports(folder, place, name, choi
 
 
 def variables(result):
-    """Return the arrays of a result; NaN where n is 0."""
-    return [result] if isinstance(result, xr.DataArray) else [result[name] for name in result.data_vars if name != "n"]
+    """Return the arrays of a result, with the score that a distribution carries; NaN where n is 0."""
+    if isinstance(result, xr.DataArray):
+        return [result, result["suite_score"]]
+    return [result[name] for name in result.data_vars if name != "n"]
 
 
 def test_a_machine_table_names_the_suite(folder, place):

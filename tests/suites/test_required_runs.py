@@ -129,8 +129,8 @@ def test_why_no_number_of_runs_is_enough_is_said():
     with pytest.warns(perfarray.PerfarrayWarning) as caught:
         found = times.perf.required_runs("old", dim="version", width=0.03).squeeze("version")
     (told,) = [warning.message for warning in caught]
-    assert [(note.code, note.values["cells"], note.values["of"]) for note in told.notes] == [("fewer_than_start", 1, 4), ("no_value", 1, 4)]
-    assert "1 of 4 cells have fewer than start=3 runs" in str(told)
+    assert [(note.code, note.values["cells"], note.values["of"]) for note in told.notes] == [("no_value", 1, 4), ("fewer_than_start", 1, 3)]
+    assert "1 of 3 cells have fewer than start=3 runs" in str(told)
     assert "no benchmark measured on both sides" in str(told)
     remark = found["remark"].to_series()
     last = found["width"].sel(machine="wide", runs=6).item()
@@ -149,15 +149,15 @@ def test_what_no_number_of_runs_can_do_is_said():
     assert found["remark"].item().endswith("ten million runs would not do either")
 
 
-def test_one_session_each_names_the_unit():
-    """Where only one machine has several sessions, the note names the remedy that the others have."""
+def test_one_session_each_has_its_executions():
+    """Where one machine has several sessions, those are its units; the other has the executions of its session, and a note counts it."""
     times = timings(runs=6, machine=["a", "b"], session=3)["time"]
     first = xr.DataArray([True, False, False], dims="session")
     times = times.where((times["machine"] == "a") | first).assign_attrs(times.attrs)
-    with pytest.warns(perfarray.PerfarrayWarning, match=r'1 of 2 cells have fewer .*\(sessions\).*unit="execution"'):
+    with pytest.warns(perfarray.PerfarrayWarning, match="8 of 16 cells were measured in one session: the units are executions there"):
         found = times.perf.required_runs("old", width=0.1)
-    assert found["required"].notnull().values.ravel().tolist() == [True, False]
-    assert times.perf.required_runs("old", width=0.1, unit="execution")["required"].notnull().all()
+    apart = [times.isel(machine=[position]).perf.required_runs("old", width=0.1)["required"].item() for position in (0, 1)]
+    assert found["required"].values.ravel().tolist() == apart
 
 
 @pytest.mark.parametrize(("runs", "inside", "remedied"), [(1, True, True), (2, True, False), (1, False, True)])

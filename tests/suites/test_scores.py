@@ -127,11 +127,12 @@ def test_a_ratio_is_over_benchmarks_of_both_sides(suite):
 
 @pytest.mark.parametrize(("name", "keywords"), [CALLS[0], CALLS[1], CALLS[5], CALLS[6], CALLS[8]])
 def test_a_cell_without_data_lacks_no_benchmark(suite, name, keywords):
-    """A machine that never ran `v2` is counted; no benchmark is called missing for it, and the other cells keep their answers."""
-    times = suite["time"].where(~((suite["version"] == "v2") & (suite["machine"] == "m2")))
-    with pytest.warns(UserWarning, match=r"1 of [46] cells have no (measured value|benchmark measured on both sides)") as caught:
+    """No benchmark is called missing for a machine that never ran `v2`, and the other cells keep their answers; a comparison counts it."""
+    times = suite["time"].where(~((suite["version"] == "v2") & (suite["machine"] == "m2"))).assign_attrs(suite["time"].attrs)
+    with warnings.catch_warnings(record=True, action="always") as caught:
         found = ask(name, times, **keywords)
-    assert len(caught) == 1
+    told = [] if name in WITHOUT_BASELINE else ["1 of 4 cells have no benchmark measured on both sides; their answers are NaN"]
+    assert [str(warning.message) for warning in caught] == told
     assert "unmatched" not in found.attrs
     expected = ask(name, suite, **keywords)
     for variable in set(found.data_vars) & {"estimate", "statistic", "confidence", "required"}:
@@ -330,19 +331,18 @@ def functions(*without):
 
 
 @pytest.mark.filterwarnings("ignore:.*fewer than 10 and not normal:perfarray.PerfarrayWarning")
-@functions("overall_speedup")
-def test_one_mean_over_two_suites_is_said(mixed, name):
-    """One warning names the suites and the way out, the attr keeps them; one suite alone, however chosen, is quiet."""
+@functions()
+def test_each_suite_has_its_own_answer(mixed, name):
+    """Without being asked, and a note that is no warning says so; one suite alone, however chosen, has no dim."""
     call, mixed = partial(ask, name, **KEYWORDS[name]), mixed.isel(machine=0)
-    with pytest.warns(UserWarning, match=r"one mean is .* of 2 suites \('int', 'fp'\); times.groupby\(\"suite\"\)") as said:
-        found = call(mixed)
-    assert len(said) == 1
-    assert found.attrs["suites"] == "int, fp"
-    assert "suites" not in call(mixed.sel(benchmark=mixed["suite"] == "int")).attrs
-    assert "suites" not in mixed.groupby("suite").map(call).attrs
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=".* of 4 .*'benchmark'")  # what was not measured is left out, and named
-        assert "suites" not in call(mixed.where(mixed["suite"] == "int")).attrs
+    found = call(mixed)
+    assert found["suite"].values.tolist() == ["int", "fp"]
+    (note,) = [note for note in found.perf.notes() if note.code == "suites_apart"]
+    assert note.values["suites"] == ["int", "fp"]
+    xr.testing.assert_equal(found, call(mixed, by="suite"))
+    for one in (mixed.sel(benchmark=mixed["suite"] == "int"), mixed.drop_vars("suite"), mixed.where(mixed["suite"] == "int")):
+        assert "suite" not in call(one).dims
+    assert "suite" not in mixed.groupby("suite").map(call).attrs
 
 
 @pytest.mark.filterwarnings("ignore:.*benchmarks with enough runs")
@@ -369,9 +369,16 @@ def test_by_suite_is_each_suite_alone(mixed, name):
 def test_notes_of_each_suite_name_it(mixed):
     """What one suite lacks is told of it; a coordinate that is not there lists those that are; sensitivity keeps its benchmarks."""
     holes = mixed.where((mixed["benchmark"] != "zip") | (mixed["machine"] != "m1"))
-    with pytest.warns(UserWarning, match=r"^fp: 1 of 2 labels of 'benchmark' were not measured in every cell") as said:
-        holes.perf.suite_score(by="suite")
+    with pytest.warns(
+        UserWarning, match=r"^fp: 3 of 6 cells lack benchmarks of their suite and have no score: v1, m1 \(no 'zip'\)"
+    ) as said:
+        score = holes.perf.suite_score()["estimate"]
     assert said[0].message.notes[0].values["suite"] == "fp"
+    xr.testing.assert_equal(score.sel(machine="m2"), mixed.perf.suite_score()["estimate"].sel(machine="m2"))
+    assert score.sel(machine="m1").isnull().any("version").sel(suite=["int", "fp"]).values.tolist() == [False, True]
+    nowhere = mixed.where((mixed["benchmark"] == "sort") == (mixed["machine"] == "m1"), other=np.nan)
+    with pytest.raises(ValueError, match="no label of 'benchmark' was measured in every cell"):
+        nowhere.sel(benchmark=["sort", "zip"]).perf.suite_score()
     with pytest.raises(ValueError, match="by='group' is not a coordinate along 'benchmark'; these are: 'suite'"):
         mixed.perf.suite_score(by="group")
     found = mixed.perf.score_ratio_interval("v1", by="suite", sensitivity=True)
@@ -380,36 +387,32 @@ def test_notes_of_each_suite_name_it(mixed):
     ]
 
 
-def test_machines_with_other_suites_are_told_what_to_do(mixed):
-    """No benchmark in common, or few: the error and the note name the coordinate and both ways to have an answer for each suite."""
+def test_machines_with_other_suites_have_their_own_answers(mixed):
+    """No benchmark in common, or few: each suite has its answer, for the machines that ran it."""
     apart = mixed.where((mixed["suite"] == "int") == (mixed["machine"] == "m1"))
-    ways = r'the benchmarks are of 2 suites: times.groupby\("suite"\) or by="suite" gives each its own'
-    with pytest.raises(ValueError, match=ways):
-        apart.perf.suite_score()
-    with pytest.warns(UserWarning, match=ways):
-        mixed.where((mixed["suite"] == "int") | (mixed["machine"] == "m1")).perf.suite_score()
-    with pytest.warns(UserWarning, match="have no measured value"):
-        found = apart.perf.suite_score(by="suite")["estimate"].isel(version=0)
+    for times in (apart, mixed.where((mixed["suite"] == "int") | (mixed["machine"] == "m1"))):
+        assert set(times.perf.suite_score()["suite"].values) == {"int", "fp"}
+    found = apart.perf.suite_score()["estimate"].isel(version=0)
     assert found.notnull().transpose("suite", "machine").values.tolist() == [[True, False], [False, True]]
 
 
-def test_the_unit_is_named_where_there_is_one():
-    """A baseline with one session: no limits, the remedy, and limits by it; a plan says it, too."""
+def test_a_side_of_one_session_has_its_executions():
+    """A baseline with one session has its executions as units beside the candidate's sessions; every method says so."""
     values = 10 + np.random.default_rng(8).normal(size=(2, 6, 2, 4)) * 0.1
     values[1, :, 1] = np.nan
     coords = {"version": ["new", "old"]}
     times = xr.DataArray(values, dims=("version", "benchmark", "session", "execution"), coords=coords, name="time", attrs={"units": "s"})
-    with pytest.warns(UserWarning, match=r'rest on one session: their limits are NaN.*merge_level\("session"\).*unit="execution"'):
+    new, old = times.isel(version=0).mean("execution"), times.isel(version=1, session=0, drop=True)
+    assert old.sizes["execution"] == 4
+    said = "6 of 12 cells were measured in one session: the units are executions there"
+    with pytest.warns(UserWarning, match=said):
         found = times.perf.score_ratio_interval("old")
-    assert found["estimate"].notnull().all()
-    assert found["lower"].isnull().all()
-    assert times.perf.score_ratio_interval("old", unit="execution")["lower"].notnull().all()
-    with pytest.warns(UserWarning, match='measure 4 sessions a side.*unit="execution"'):
-        times.perf.hierarchical_performance_test("old")
-    with pytest.raises(ValueError, match=r'1 units \(session\) a side. Measure several sessions. merge_level.*unit="execution"'):
-        times.isel(session=[0]).perf.required_runs("old", width=0.1)
-    with pytest.warns(UserWarning, match='it shows no spread. Measure several sessions. merge_level.*unit="execution"'):
-        times.perf.speedup_test("old", confidence_level=0.95)
+    expected = new.rename(session="execution").perf.score_ratio_interval(old)
+    for name in ("estimate", "lower", "upper", "n"):
+        np.testing.assert_allclose(found[name].item(), expected[name].item(), rtol=1e-12)
+    for method, keywords in (("hierarchical_performance_test", {}), ("speedup_test", {"confidence_level": 0.95})):
+        with pytest.warns(UserWarning, match=said):
+            getattr(times.perf, method)("old", **keywords)
 
 
 ACROSS = {name: {} for name in KEYWORDS} | {
@@ -510,23 +513,23 @@ def test_a_lazy_result_says_its_notes_after_computing(suite, tmp_path):
 
 @pytest.mark.parametrize("name", ["score_ratio_interval", "randomization_test", "hierarchical_performance_test", "required_runs"])
 def test_suites_without_a_benchmark_in_common(mixed, name):
-    """Each machine ran a suite of its own: no mean goes over both, and a note names what tells them apart."""
-    times = mixed["time"].where((mixed["machine"] == "m1") == (mixed["suite"] == "int"))
-    with pytest.warns(perfarray.PerfarrayWarning, match=r'are of 2 suites: times.groupby\("suite"\) or by="suite" gives each') as said:
+    """Each machine ran a suite of its own: no mean goes over both, and what no machine ran is no cell."""
+    times = mixed["time"].where((mixed["machine"] == "m1") == (mixed["suite"] == "int")).assign_attrs(mixed["time"].attrs)
+    with warnings.catch_warnings(action="ignore"):
         found = ask(name, times, **KEYWORDS[name])
-    assert "one mean" not in str(said[0].message)
-    assert "suites" not in found.attrs
+    assert found["suite"].values.tolist() == ["int", "fp"]
+    assert "no_value" not in [note.code for note in found.perf.notes()]
 
 
 def test_other_answers_over_several_suites(mixed):
-    """What has no `by=` names `groupby` alone: a plan for one geometric mean, and components that leave out a suite."""
+    """A plan for one geometric mean names `groupby`; components go suite by suite, and name those with too few machines."""
     times = mixed["time"].sel(version="v1", drop=True)
     with pytest.warns(perfarray.PerfarrayWarning, match=r'2 suites \(.int., .fp.\); times.groupby\("suite"\) gives each its own'):
         times.isel(machine=0).perf.plan_suite(costs={"execution": 1.0}, budget=100.0)
     three = times.isel(machine=[0, 1, 1]).assign_coords(machine=["m1", "m2", "m3"])
     three = three.where((three["machine"] == "m1") == (three["suite"] == "int"))
-    with pytest.warns(perfarray.PerfarrayWarning, match=r'left out .* 2 suites: times.groupby\("suite"\) gives each its own'):
-        three.perf.principal_components()
+    with pytest.warns(perfarray.PerfarrayWarning, match=r"1 of 2 along 'suite' have too little data \('int'\)"):
+        assert three.perf.principal_components()["suite"].values.tolist() == ["fp"]
 
 
 @pytest.mark.parametrize("method", ["t", "percentile", "basic", "bca"])

@@ -12,7 +12,7 @@ from perfarray.cli.console import program, show
 from perfarray.cli.prices import without_price
 from perfarray.cli.problems import counted, in_line, quoted, reporting
 from perfarray.cli.reading import STORES, read_archive
-from perfarray.conventions import BENCHMARK, BETTER, ESTIMATED, HISTORY, LEVELS, METRIC, SUITE, UNKNOWN, VALID, plural
+from perfarray.conventions import BENCHMARK, BETTER, ESTIMATED, HISTORY, LEVELS, MACHINE, METRIC, SUITE, UNKNOWN, VALID, plural
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -24,6 +24,9 @@ FEW: Final = 9  # benchmarks that may be alternatives of each other
 SHORTEST: Final = 8  # commits in which a change can be found
 
 UNNAMED: Final = ("benchmark_name", "group", SUITE)  # coordinates along benchmarks that are no parameters of these
+
+MIN_BIPLOT: Final = 3  # machines: two lie on a line
+MIN_MODEL: Final = 6  # machines for a regression
 
 LONGEST: Final = 90  # characters of the longest command that the texts are aligned with
 
@@ -39,11 +42,24 @@ def about(archive: options.Archive, *, reading: options.Reading) -> None:
     skipping = {"on_error": "warn"} if Path(archive).is_dir() and not archive.endswith(STORES) else {}
     with reporting(options=options.SPOKEN):
         times = read_archive(archive, reading | skipping)
-    show([*_content(archive, times), "", "What can be asked:", *_questions(archive, times, reading)])
+        scores = _scores(times)
+    show([*_content(archive, times, scores), "", "What can be asked:", *_questions(archive, times, scores, reading)])
 
 
-def _content(archive: str, times: "xr.Dataset") -> Iterator[str]:
-    """Yield what an archive holds: labels, repetitions, metrics, descriptors of all of it."""
+def _scores(times: "xr.Dataset") -> "xr.DataArray | None":
+    """Return which machines, with all else that is compared, have a score in which suite; None where these are no machines or suites."""
+    suites = BENCHMARK in getattr(times.coords.get(SUITE), "dims", ())
+    if times.sizes.get(BENCHMARK, 1) < 2 or not (SUITE in times.coords or times.sizes.get(MACHINE, 1) > 1) or _has_history(times):
+        return None
+    with warnings.catch_warnings(action="ignore", category=perfarray.PerfarrayWarning):
+        try:
+            return perfarray.suite_score(times, by=SUITE if suites else None)["estimate"].notnull()
+        except ValueError:
+            return None
+
+
+def _content(archive: str, times: "xr.Dataset", scores: "xr.DataArray | None") -> Iterator[str]:
+    """Yield what an archive holds: labels, repetitions, metrics, suites, descriptors of machines and of all of it."""
     yield f"{archive}: {times.attrs.get('format', 'timings')}"
     for dim in (str(dim) for dim in times.dims if dim not in LEVELS):
         labels = quoted(times[dim].values.tolist(), 4) if dim in times.coords else ""
@@ -55,6 +71,8 @@ def _content(archive: str, times: "xr.Dataset") -> Iterator[str]:
     if SUITE in times.coords and times.coords[SUITE].size > 1:
         suites = list(dict.fromkeys(label for label in times[SUITE].values.ravel().tolist() if label != UNKNOWN))
         yield f"  {counted(len(suites), SUITE)}: {quoted(suites)}"
+    if scores is not None:
+        yield from _configurations(times, scores)
     for name, value, state in ((VALID, 0, "not valid"), (ESTIMATED, 1, "estimated, not reportable")):
         if name in times.coords and (times.coords[name] == value).any():
             yield f"  {state}: {'all' if (times.coords[name] == value).all() else 'in part'}"
@@ -69,22 +87,38 @@ def _content(archive: str, times: "xr.Dataset") -> Iterator[str]:
     yield from (f"  {note.message}" for note in perfarray.notes(times) if note.aside)
 
 
+def _configurations(times: "xr.Dataset", scores: "xr.DataArray") -> Iterator[str]:
+    """Yield how many configurations of which dims have a score in each suite, and what describes machines."""
+    dims = [str(dim) for dim in scores.dims if dim != SUITE and scores.sizes[dim] > 1]
+    each = f" (each {' with its '.join([dims[0], ' and '.join(dims[1:])])})" if len(dims) > 1 else ""
+    by_suite = scores.sum([dim for dim in scores.dims if dim != SUITE])
+    if by_suite.ndim:
+        texts = [f"{name} {number}" for name, number in by_suite.to_series().items() if number]
+        yield f"  {counted(int(by_suite.sum()), 'score')}{each}: {', '.join(texts)}"
+    elif dims:
+        yield f"  {counted(int(by_suite), 'score')}{each}"
+    descriptors = [str(name) for name, coordinate in times.coords.items() if coordinate.dims == (MACHINE,) and name != MACHINE]
+    if descriptors:
+        more = f" and {len(descriptors) - MOST} more" if len(descriptors) > MOST else ""
+        yield f"  descriptors of machines: {', '.join(descriptors[:MOST])}{more}"
+
+
 def _parameters(times: "xr.Dataset") -> dict[str, list[Any]]:
     """Return the settings that several benchmarks share and others have otherwise, with their values."""
     values = {
-        str(name): list(dict.fromkeys(coordinate.values.tolist()))
+        str(name): [value for value in dict.fromkeys(coordinate.values.tolist()) if value == value]  # NaN is not known
         for name, coordinate in times.coords.items()
         if coordinate.dims == (BENCHMARK,) and name not in (BENCHMARK, *UNNAMED)
     }
     return {name: labels for name, labels in values.items() if 1 < len(labels) < times.sizes[BENCHMARK]}
 
 
-def _questions(archive: str, times: "xr.Dataset", reading: dict[str, Any]) -> Iterator[str]:
+def _questions(archive: str, times: "xr.Dataset", scores: "xr.DataArray | None", reading: dict[str, Any]) -> Iterator[str]:
     """Yield commands that have an answer for these timings; where nothing is repeated, what is missing."""
     counts = _counts(times)
     units = None if counts is None else counts["total"].isel(level=0)
     several_files = times.sizes.get("file", 1) > 1
-    commands = _commands(archive, times, units, reading, several_files=several_files)
+    commands = _commands(archive, times, scores, units, reading, several_files=several_files)
     width = max((len(command) for command in commands if len(command) <= LONGEST), default=0)
     yield from (f"  {program()} {command:<{width}}  {text}" for command, text in commands.items())
     arguments = ", ".join([repr(archive), *(f"{argument}={value!r}" for argument, value in reading.items())])
@@ -103,7 +137,13 @@ def _has_history(times: "xr.Dataset") -> bool:
 
 
 def _commands(
-    archive: str, times: "xr.Dataset", units: "xr.DataArray | None", reading: dict[str, Any], *, several_files: bool
+    archive: str,
+    times: "xr.Dataset",
+    scores: "xr.DataArray | None",
+    units: "xr.DataArray | None",
+    reading: dict[str, Any],
+    *,
+    several_files: bool,
 ) -> dict[str, str]:
     """Return commands, and the question that each answers."""
     path, read_as = shlex.quote(archive), ""
@@ -115,14 +155,17 @@ def _commands(
     commands = {}
     if units is not None and _has_history(times):
         commands[f"history {path}{read_as}"] = "at which commits performance changed"
+    if scores is not None:
+        commands |= _of_suites(f"{path}{read_as}", scores, repeated=repeated)
+    of_machines = scores is not None and MACHINE in scores.dims  # published results, of which no next experiment is planned
     if units is not None and repeated:
-        commands[f"components {path}{read_as}"] = "where the variation comes from"
+        commands |= {} if of_machines else {f"components {path}{read_as}": "where the variation comes from"}
         for dim, label in _comparisons(units):
             question = f"which {dim} {'are' if plural(dim) == dim else 'is'} faster, by how much, how sure"
             commands[f"compare {path}{read_as} --dim {dim} --baseline {shlex.quote(label)}"] = question
     files_are = " --files-are session" if several_files else ""
     commands[f"compare {path} OTHER{read_as}{files_are}"] = "whether other timings are faster"
-    if repeated:
+    if repeated and not of_machines:
         prices = "".join(f" --cost {level}=SECONDS" for level in without_price(times))
         if not several_files:
             commands[f"plan {path}{read_as} --half-width 1%{prices}"] = "how many repetitions to run next"
@@ -130,6 +173,26 @@ def _commands(
     commands[f"counts {path}{read_as}"] = "how much was measured"
     commands[f"report {path}{read_as} -o report.html"] = "all of it on one page"
     commands[f"convert {path}{read_as} timings.nc"] = "a file for xarray"
+    return commands
+
+
+def _of_suites(place: str, scores: "xr.DataArray", *, repeated: bool) -> dict[str, str]:
+    """Return commands about the scores of suites, and the question that each answers."""
+    others = [dim for dim in scores.dims if dim != MACHINE]
+    commands = {f"scores {place}": "what each scores in each suite, in five numbers, and how much it varies"}
+    if repeated:
+        commands[f"plot five-numbers {place} -o five_numbers.svg"] = "a picture of the five numbers"
+    if MACHINE not in scores.dims:
+        return commands
+    n_machines = scores.sum(MACHINE)
+    if int(n_machines.max()) >= MIN_BIPLOT:
+        cell = n_machines.isel(n_machines.argmax(others)) if others else n_machines
+        labels = [shlex.quote(f"{dim}={cell[dim].item()}") for dim in others if scores.sizes[dim] > 1]
+        selected = "".join(f" --select {label}" for label in labels)
+        commands[f"plot biplot {place}{selected} -o biplot.svg"] = "which machines are alike, and at which benchmarks"
+    commands[f"machines {place} -o machines.csv"] = "a table of machines: scores, and every descriptor as a column"
+    if int(scores.any([dim for dim in others if dim != SUITE]).sum(MACHINE).max()) >= MIN_MODEL:
+        commands[f"explain {place} --response performance"] = "which hardware and software explain it; without --response, the variation"
     return commands
 
 

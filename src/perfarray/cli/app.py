@@ -15,14 +15,17 @@ from perfarray.cli.compare import compare
 from perfarray.cli.console import prepare_streams, show
 from perfarray.cli.convert import convert
 from perfarray.cli.demo import demo
+from perfarray.cli.explain import explain
 from perfarray.cli.files import files, formats
 from perfarray.cli.history import history
 from perfarray.cli.levels import components, counts
+from perfarray.cli.machines import machines
 from perfarray.cli.options import expand_groups
 from perfarray.cli.plan import plan
 from perfarray.cli.plot import plot
 from perfarray.cli.problems import NO_ANSWER
 from perfarray.cli.report import report
+from perfarray.cli.scores import scores
 from perfarray.cli.speedup_test import speedup_test
 from perfarray.cli.stop import stop
 
@@ -30,7 +33,25 @@ app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_
 
 LIKE_A_PATH = re.compile(r"^(?!-).*[*?/.\\]")  # and unlike a misspelt command
 
-COMMANDS = (compare, history, report, components, plan, stop, counts, plot, files, formats, convert, speedup_test, about, demo)
+COMMANDS = (
+    compare,
+    scores,
+    machines,
+    explain,
+    history,
+    report,
+    components,
+    plan,
+    stop,
+    counts,
+    plot,
+    files,
+    formats,
+    convert,
+    speedup_test,
+    about,
+    demo,
+)
 
 for command in COMMANDS:
     app.command()(expand_groups(command))

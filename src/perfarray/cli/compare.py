@@ -1,7 +1,7 @@
 """`perfarray compare`: whether each benchmark is faster or slower; the exit code says whether anything is slower."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import product, takewhile
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -9,8 +9,8 @@ import typer
 
 import perfarray
 from perfarray.cli import options
-from perfarray.cli.comparison import Comparison, comparison, legend, verdict_counts, without_equal_counts
-from perfarray.cli.forms import Answer, Target, answering, described, give
+from perfarray.cli.comparison import Comparison, comparison, legend, row_dims, verdict_counts, without_equal_counts
+from perfarray.cli.forms import TABLE, Answer, Row, Target, answering, described, give
 from perfarray.cli.grid import CHANGED
 from perfarray.cli.problems import NO_ANSWER, NOTHING_SLOWER, SOMETHING_SLOWER, WITHOUT_ANSWER, quoted
 from perfarray.cli.reading import paths_read, read_sessions, read_sides, with_metrics
@@ -18,9 +18,15 @@ from perfarray.cli.tails import percentiles, share_of
 from perfarray.conventions import BENCHMARK, METRIC, OF_MACHINES, TUNING, plural
 
 if TYPE_CHECKING:
+    import xarray as xr
+
+    from perfarray.results.rows import Table
     from perfarray.timings.notes import Note
 
 MOST = 30  # rows that are shown where none has an answer
+
+MAX_ROWS = 60  # of benchmarks, beyond which the screen shows the largest changes
+LARGEST_CHANGES = 20
 
 MOST_NAMES = 10  # names that are shown of the benchmarks that one side alone has
 
@@ -65,20 +71,26 @@ def compare(
             "what sessions vary by. Or their relative standard deviation and its degrees of freedom: 1%,5.",
         ),
     ] = None,
-    shared: Annotated[str | None, typer.Option(help="Levels whose units serve all benchmarks, as in binary.")] = None,
+    shared: options.Shared = None,
     paired: options.Paired = None,
-    by: Annotated[str | None, typer.Option(help="A coordinate of the benchmarks, as in suite: a suite row for each of its values.")] = None,
+    by: options.By = None,
     sort: options.Sort = None,
     same_machine: Annotated[
         bool, typer.Option("--same-machine", help="Give no verdict, exit code 2, where the sides were measured on different machines.")
     ] = False,
     only_changes: Annotated[bool, typer.Option("--only-changes", help="Leave out what is equivalent or inconclusive.")] = False,
+    show_all: Annotated[
+        bool,
+        typer.Option("--all", help=f"Print every row; of more than {MAX_ROWS} the screen shows the {LARGEST_CHANGES} largest changes."),
+    ] = False,
     target: Target,
 ) -> None:
     """Compare every benchmark in NEW with OLD, and in any further place: whether it is faster or slower, by how much, and how sure that is.
 
     With one place, compare the labels of a dim in it with one of them (of two benchmarks the second with the first):
     perfarray compare results/ --dim machine --baseline laptop
+
+    --explain says how to read the answer; what hardware and software explain is the question of `perfarray explain`.
 
     Exit code 0: nothing is slower.
     Exit code 1: a benchmark or the suite is slower.
@@ -87,6 +99,8 @@ def compare(
 
     Example: perfarray compare old.json new.json --threshold 2% --correction holm
     """
+    import numpy as np
+
     choices = options.given(
         threshold=options.thresholds(threshold), confidence_level=confidence, correction=correction, value=value,
         prior=prior, shared=options.names(shared), paired=paired, by=by, method=method, rng=None if method is None else SEED,
@@ -113,16 +127,19 @@ def compare(
             raise ValueError(f"no verdict: the sides are of different machines ({machines}), and --same-machine was given")
         if same_machine and not any(name in sides.times.coords for name in OF_MACHINES):
             sentences.append("--same-machine: the files do not say on which machine they were measured, so that nothing was compared")
-    table = perfarray.table(result, sort=sort or ("effect" if target.kind == "markdown" else None))
+    table = _table(result, sort or ("effect" if target.kind == "markdown" else None), only_changes=only_changes)
     code, outcome = _outcome(compared, verdict_counts(compared, table))
-    lines, explanation = _one_sided(compared), legend(compared)
-    if only_changes:
-        table = table.of_rows(table["verdict"].isin(CHANGED).to_numpy()[: table.places.positions.size])
-    n_left_out = max(0, table.places.positions.size - MOST) if code == NO_ANSWER else 0
-    if n_left_out:
-        table = table.first(MOST)
-        lines.append(f"and {n_left_out} more benchmarks without an answer (--output csv has all)")
+    several = len(places) == 1 and result.sizes[result.attrs["dim"]] > 1
+    lines, explanation = [*_unmatched(compared)] if several else _one_sided(compared, result.sizes.get(BENCHMARK, 0)), legend(compared)
     compared = compared.in_order_of(table.places.positions, only=only_changes) if sort or only_changes else compared
+    n_rows = table.places.positions.size
+    if code == NO_ANSWER and n_rows > MOST and not show_all:
+        table = table.first(MOST)
+        lines.append(f"and {n_rows - MOST} more benchmarks without an answer (--output csv has all)")
+    elif target.kind == TABLE and n_rows > MAX_ROWS and not show_all:
+        largest = _table(result, "effect", only_changes=only_changes).first(LARGEST_CHANGES)
+        table = largest if sort != "name" else table.of_rows(np.isin(table.places.positions, largest.places.positions))
+        lines.insert(0, f"The {LARGEST_CHANGES} largest of {n_rows:,} changes. --all, json and csv have every row.")
     answer = Answer(
         table=without_equal_counts(table),
         rows=[*compared.rows, *({BENCHMARK: f"all {row['benchmarks']}"} | row for row in compared.suites if row["benchmarks"] > 1)],
@@ -134,6 +151,12 @@ def compare(
         legend=explanation,
     )
     give(answer, target, sentences, OPTIONS)
+
+
+def _table(result: "xr.Dataset", sort: str | None, *, only_changes: bool) -> "Table":
+    """Return the table of a comparison; `only_changes` leaves out the rows that have not changed, and no suite."""
+    table = perfarray.table(result, sort=sort)
+    return table.of_rows(table["verdict"].isin(CHANGED).to_numpy()[: table.places.positions.size]) if only_changes else table
 
 
 def _check_both_sides(compared: Comparison) -> None:
@@ -184,7 +207,23 @@ def _outcome(compared: Comparison, counts: str) -> tuple[int, str]:
     return (SOMETHING_SLOWER if "slower" in verdicts else NOTHING_SLOWER), counts
 
 
-def _one_sided(compared: Comparison) -> list[str]:
+def _unmatched(compared: Comparison) -> "Iterator[str]":
+    """Yield how many results of one archive are not compared, where a dim in it has several candidates."""
+    dim = str(compared.attrs["dim"])
+
+    def places(rows: Iterable[Row]) -> set[tuple[object, ...]]:
+        return {tuple(row[name] for name in row_dims(compared.rows) if name != dim) for row in rows}
+
+    baseline, candidates = compared.named(new=False).values(), compared.named(old=False)
+    lonely = places(baseline) - places(compared.named().values())
+    numbers = {f"{len(lonely):,} of {compared.labels[0]}": lonely, f"{len(candidates):,} of another {dim}": candidates}
+    if texts := [text for text, of_side in numbers.items() if of_side]:
+        yield f"Results without the other side: {', '.join(texts)} (--output json names all)."
+    if copies := len(compared.copies(same=True)) + len(compared.copies(same=False)):
+        yield f"Copies of other results: {copies} (they count in the suite, and are not tested)."
+
+
+def _one_sided(compared: Comparison, n_benchmarks: int) -> list[str]:
     """Name the benchmarks that were not measured on both sides, of many the first."""
     lines = []
     old, new = compared.labels
@@ -200,5 +239,5 @@ def _one_sided(compared: Comparison) -> list[str]:
         lines += [f"{text}, {len(names)}:", *(f"    {name}" for name in names[:MOST_NAMES])] if names else []
         lines += [f"    and {len(names) - MOST_NAMES} more (--output json names all)"] if len(names) > MOST_NAMES else []
     # In one of several metrics, a benchmark without it has another.
-    neither = len(compared.named(old=False, new=False)) if METRIC in compared.attrs else 0
+    neither = max(0, n_benchmarks - len({row.get(BENCHMARK) for row in compared.rows})) if METRIC in compared.attrs else 0
     return lines + ([f"no {compared.attrs[METRIC]} on either side: {neither}"] if neither else [])

@@ -19,9 +19,11 @@ VERDICTS = ("slower", "faster", "equivalent", "inconclusive")
 
 
 class Comparison(NamedTuple):
-    """A comparison: one row per benchmark and one suite row, each per label of any other dim."""
+    """A comparison: one row per benchmark and one suite row, each per label of any other dim, where a side was measured."""
 
     rows: list[Row]
+    # Of each row among all cells, measured or not
+    positions: list[int]
     suites: list[Row]
     attrs: dict[Hashable, Any]
     labels: tuple[str, str]  # of the baseline and of the candidate
@@ -45,8 +47,9 @@ class Comparison(NamedTuple):
     def in_order_of(self, positions: Iterable[int], *, only: bool) -> "Comparison":
         """Return the rows in the order of those of a table; `only` those in it, or those that are not in it last."""
         positions = list(map(int, positions))
-        further = [] if only else sorted({*range(len(self.rows))}.difference(positions))
-        return self._replace(rows=[self.rows[position] for position in [*positions, *further]])
+        further = [] if only else sorted({*self.positions}.difference(positions))
+        rows = dict(zip(self.positions, self.rows, strict=True))
+        return self._replace(rows=[rows[position] for position in [*positions, *further]], positions=[*positions, *further])
 
     @property
     def unit(self) -> str:
@@ -66,14 +69,22 @@ def comparison(result: "xr.Dataset") -> Comparison:
     suites = suites.rename({name: str(name).removeprefix(SUITE) for name in suites.data_vars})
     if len(candidates) == 1 and dim != PROGRAM:
         single, suites = single.isel({dim: 0}, drop=True), suites.isel({dim: 0}, drop=True)
-    rows = [records(data, [str(name) for name in data["estimate"].dims]) for data in (single, suites)]
+    statistic = result.attrs.get("statistic", "mean")
+    scores = [single[f"{side}_{statistic}"].notnull() for side in ("baseline", "candidate")]  # those of copies have no units
+    masks = (single["n_old"] > 0) | (single["n_new"] > 0) | scores[0] | scores[1], suites["benchmarks"] > 0
+    positions, rows = [], []
+    for data, mask in zip((single, suites), masks, strict=True):
+        positions.append(mask.broadcast_like(data["estimate"]).transpose(*data["estimate"].dims).values.ravel().nonzero()[0])
+        rows.append(records(data, [str(name) for name in data["estimate"].dims], positions[-1]))
     for row in (*rows[0], *rows[1]):
         row.update({name: int(row[name]) for name in ("n", "n_old", "n_new", "benchmarks") if row.get(name, math.nan) >= 0})
     candidate = str(candidates[0]) if len(candidates) == 1 else dim
     several = METRIC in result.dims
     directions = result["better"].to_series().to_dict() if several else {result.attrs[METRIC]: result.attrs["better"]}
     metrics = " or ".join(f"{name}, of which {'more' if better == HIGHER else 'less'} is faster" for name, better in directions.items())
-    return Comparison(rows[0], rows[1], dict(result.attrs), (baseline, candidate), level_of_intervals(result), metrics)
+    return Comparison(
+        rows[0], positions[0].tolist(), rows[1], dict(result.attrs), (baseline, candidate), level_of_intervals(result), metrics
+    )
 
 
 def row_names(rows: Sequence[Row]) -> list[str]:

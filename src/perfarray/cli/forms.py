@@ -110,8 +110,8 @@ class Answer:
 
     @property
     def sentence(self) -> str:
-        """The outcome with a capital letter."""
-        return self.outcome[:1].upper() + self.outcome[1:]
+        """The outcome with a capital letter, unless it begins with a name such as `cpu_mhz`."""
+        return self.outcome[:1].upper() + self.outcome[1:] if self.outcome.partition(" ")[0].strip(":,").isalpha() else self.outcome
 
 
 @contextmanager
@@ -132,7 +132,7 @@ def answering(
         yield sentences
 
 
-def described(result: "xr.Dataset") -> dict[str, Any]:
+def described(result: "xr.Dataset | pd.DataFrame") -> dict[str, Any]:
     """Return the attrs and the notes of a result as data."""
     import perfarray
     from perfarray.timings.notes import note_as_dict

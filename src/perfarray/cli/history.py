@@ -10,7 +10,7 @@ from perfarray.cli.commits import commit_index, history_dim, in_order, in_words
 from perfarray.cli.forms import Answer, Row, Target, answering, described, give
 from perfarray.cli.options import percent
 from perfarray.cli.problems import NO_ANSWER, NOTHING_SLOWER, SOMETHING_SLOWER, counted
-from perfarray.cli.reading import read_archive
+from perfarray.cli.reading import read_one
 from perfarray.conventions import BENCHMARK, HIGHER, plural
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ def history(
     correction: options.Correction = None,
     nest: options.Nest,
     reading: options.Reading,
+    select: options.Select = None,
     sort: options.Sort = None,
     target: Target,
 ) -> None:
@@ -57,7 +58,7 @@ def history(
         alpha=alpha, threshold=threshold, confidence_level=confidence, correction=correction, online=True if online else None
     )
     with answering(target, {"archive": archive}, "changes", "attrs", "notes", own_words=("assumed_order",), options=OPTIONS) as sentences:
-        times = read_archive(archive, reading)
+        times = read_one(archive, reading, None, sentences, select)
         along = history_dim(times, dim)
         times, by = in_order(times, along, order, sentences)
         changes = perfarray.change_points(times, dim=along, order=by, **nest, **choices).sortby("position")

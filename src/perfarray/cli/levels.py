@@ -21,6 +21,7 @@ def counts(
     nest: options.Nest,
     reading: options.Reading,
     files_are: options.FilesAre = None,
+    select: options.Select = None,
     sort: options.Sort = None,
     target: Target,
 ) -> None:
@@ -32,7 +33,7 @@ def counts(
     Example: perfarray counts results/
     """
     with answering(target, {"archive": archive}, "rows", "attrs", "notes") as sentences:
-        result = perfarray.counts(read_one(archive, reading, files_are, sentences), **nest)
+        result = perfarray.counts(read_one(archive, reading, files_are, sentences, select), **nest)
     _give_by_level(archive, result, _outcome_of_counts(result), sort, target, sentences)
 
 
@@ -45,6 +46,7 @@ def components(
     nest: options.Nest,
     reading: options.Reading,
     files_are: options.FilesAre = None,
+    select: options.Select = None,
     sort: options.Sort = None,
     target: Target,
 ) -> None:
@@ -56,7 +58,7 @@ def components(
     Example: perfarray components results/ --sort effect
     """
     with answering(target, {"archive": archive}, "rows", "attrs", "notes") as sentences:
-        times = read_one(archive, reading, files_are, sentences)
+        times = read_one(archive, reading, files_are, sentences, select)
         result = perfarray.variance_components(times, **nest, **options.given(method=method))
     _give_by_level(archive, result, _outcome_of_components(result), sort, target, sentences)
 

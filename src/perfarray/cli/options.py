@@ -101,6 +101,17 @@ Order = Annotated[
 Paired = Annotated[str | None, typer.Option(help="The outermost level, when its units match between the sides.")]
 Parallel = Annotated[int, typer.Option(min=1, help="Processes that read the files.")]
 Progress = Annotated[bool, typer.Option("--progress", help="Show a progress bar at once; in a terminal it comes by itself after a second.")]
+Select = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--select",
+        metavar="DIM=PATTERN",
+        help="Only some labels of a dim or coordinate: machine=AMD*, suite=int2017_rate1. The end of a label that no other has will do. "
+        "Repeat it for several: of one dim each adds labels.",
+    ),
+]
+By = Annotated[str | None, typer.Option(help="A coordinate of the benchmarks, as in suite: an answer for each of its values.")]
+Shared = Annotated[str | None, typer.Option(help="Levels whose units serve all benchmarks, as in binary.")]
 Sort = Annotated[Literal["effect", "name"] | None, typer.Option(help="Rows by size of the effect, or by name; default: as in the files.")]
 Threshold = Annotated[float | None, share("A change that does not matter: 2% or 0.02. Default: every change matters.")]
 
@@ -209,6 +220,7 @@ class Selection:
     dim: Dim = None
     baseline: Baseline = None
     files_are: FilesAre = None
+    select: Select = None
     reading: Reading
 
 
@@ -217,7 +229,7 @@ Selected = Annotated[Selection, Group(Selection)]
 
 def spoken(arguments: str = "", **options: str) -> dict[str, str]:
     """Return which options stand for arguments of the library in its messages: the usual ones, and those of a command."""
-    names = f"dims pattern encoding better keep_failed format layout levels metric dim {arguments}".split()
+    names = f"dims pattern encoding better keep_failed format layout levels metric dim select {arguments}".split()
     return {name: f"--{name.replace('_', '-')}" for name in names} | {"confidence_level": "--confidence"} | options
 
 

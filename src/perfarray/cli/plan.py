@@ -48,6 +48,7 @@ def plan(
     nest: options.Nest,
     reading: options.Reading,
     files_are: options.FilesAre = None,
+    select: options.Select = None,
     sort: options.Sort = None,
     target: Target,
 ) -> None:
@@ -68,7 +69,7 @@ def plan(
             raise ValueError("--interleave is the order of two systems: name the one that is compared with, --baseline LABEL")
         prices = given_costs(costs or (), units, named_levels(nest.get("levels"), reading))
         choices |= options.given(budget=None if budget is None else amount(budget, units))
-        times = read_one(path, reading, files_are, warned)
+        times = read_one(path, reading, files_are, warned, select)
         _check_files(times, baseline)
         prices, choices = _ask(times, costs_by_level(prices, str(times.attrs.get("format", ""))), units, nest, choices)
         result = _suite_plan(times, prices, units, nest, choices) if suite else (

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".svg", ".png", ".pdf")
 
-OPTIONS = options.spoken("threshold baseline select")
+OPTIONS = options.spoken("threshold baseline by")
 
 LEFT_OUT = ("against", "plan", "png", "svg")  # no pictures of timings alone: a plan has prices, and there is no option for the other axis
 
@@ -41,13 +41,7 @@ def plot(
         Path | None, typer.Option("-o", metavar="FILE", help="What to write: .svg, .png or .pdf; default: PICTURE.svg.", show_default=False)
     ] = None,
     threshold: options.Threshold = None,
-    select: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="DIM=LABEL",
-            help="One label of a dim, where a picture shows one: benchmark=fft. An end of it that no other has, or a pattern (*) will do.",
-        ),
-    ] = None,
+    by: options.By = None,
     selected: options.Selected,
     nest: options.Nest,
 ) -> None:
@@ -60,7 +54,7 @@ def plot(
     """
     from perfarray.tables.replacing import replacing
 
-    choices = nest | options.given(threshold=threshold)
+    choices = nest | options.given(threshold=threshold, by=by)
     with reporting(options=OPTIONS) as sentences:
         if find_spec("matplotlib") is None:
             raise ImportError("this needs matplotlib, which is not installed; install perfarray[plots]")
@@ -78,7 +72,9 @@ def plot(
         sides = read(places, selected, sentences)
         choices |= {name: value for name, value in options.given(baseline=sides.baseline, dim=sides.dim).items() if name in parameters}
         _check_samples(sides.times, kind, parameters)
-        axes = _picture(_labels_selected(sides.times, select or []), kind)(**choices)
+        # A picture that shows one label takes timings without the dim.
+        one_label = [dim for dim in {text.partition("=")[0] for text in selected.select or ()} if sides.times.sizes.get(dim) == 1]
+        axes = _picture(sides.times.squeeze(one_label), kind)(**choices)
         with replacing(file) as (fresh,):
             axes.get_figure(root=True).savefig(fresh, format=file.suffix[1:].lower(), bbox_inches="tight")
     show([f"{file}: {kind}"])
@@ -107,40 +103,6 @@ def _check_samples(times: "xr.Dataset", kind: str, parameters: Mapping[str, insp
             f"the picture {kind} shows several {plural(dim)}; what was read has {dims}: the paths of files may name them, "
             f'--layout "{{{dim}}}/..."'
         )
-
-
-def _labels_selected(times: "xr.Dataset", texts: list[str]) -> "xr.Dataset":
-    for text in texts:
-        dim, sign, label = text.partition("=")
-        if not sign or dim not in times.dims or dim not in times.coords:
-            dims = quoted([str(name) for name in times.dims])
-            raise ValueError(f"--select {text!r}: write a dim and its label, as in benchmark=fft; what was read has {dims}")
-        labels = {str(value): value for value in times[dim].values.tolist()}
-        times = times.sel({dim: labels[_matching_label(text, label, list(labels))]})
-    return times
-
-
-def _matching_label(text: str, label: str, labels: list[str]) -> str:
-    """Return the label that is meant: itself, else the only one with that end (of a package's name), or of that pattern."""
-    from difflib import get_close_matches
-    from fnmatch import fnmatchcase
-
-    dim = text.partition("=")[0]
-    matching = [name for name in labels if name == label] or [name for name in labels if _ends_with(name, label)]
-    matching = matching or [name for name in labels if fnmatchcase(name, label)]
-    if len(matching) == 1:
-        return matching[0]
-    if matching:
-        raise ValueError(f"--select {text!r}: {len(matching)} labels of {dim} are like that: {quoted(matching)}; name one")
-    near = [name for name in labels if label.lower() in name.lower()] or get_close_matches(label, labels, n=9)
-    raise ValueError(f"--select {text!r}: no such {dim}; {f'near it: {quoted(near)}' if near else f'there is {quoted(labels)}'}")
-
-
-def _ends_with(name: str, end: str) -> bool:
-    """Return whether a name without its settings ends with whole words: `org.copy[size=1024]` with `copy`, `org.recopy` not."""
-    plain = re.sub(r"\[\w+=.*\]$", "", name, flags=re.S)
-    preceding = plain.removesuffix(end)[-1:]
-    return plain.endswith(end) and not (preceding.isalnum() or preceding == "_")
 
 
 def _kind_and_places(arguments: list[str], selected: options.Selection) -> tuple[str, list[str]]:

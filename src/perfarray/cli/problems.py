@@ -28,6 +28,9 @@ QUOTED: Final = re.compile(r"((?<!\w)'[^']*'(?!\w)|\"[^\"]*\")")
 # Of the ways in which a message proposes to take the inside of a level as independent, the one that is an option.
 MERGING: Final = re.compile(r'merge_level\("\w+"\)(?: or|,) (--levels [\w,]+)(?: or unit="\w+")? take')
 SELECTING: Final = re.compile(r"\.sel\((\w+='[^']*'(?:, \w+='[^']*')*)\)")
+WITH_SUITE: Final = re.compile(
+    r"(?:times\.where\(times|table\[table)\['(\w+)'\] == '([^']*)'[\])](?: of table = times\.perf\.machine_table\(\))?"
+)
 BY_SUITE: Final = r'times\.groupby\("suite"\)( or by="suite")?'
 
 
@@ -79,6 +82,7 @@ def in_line(text: object, options: Mapping[str, str] = MappingProxyType({})) -> 
     line = line.replace('on_error="warn"', f"{program()} convert --on-error warn")
     if "select" in options:  # .sel(benchmark='fft', version='old') becomes --select 'benchmark=fft' --select 'version=old'
         line = SELECTING.sub(lambda match: re.sub(r"\b(\w+)='([^']*)',?", r"--select '\1=\2'", match[1]), line)
+        line = WITH_SUITE.sub(r"--select '\1=\2'", line)
     for argument in options:
         line = re.sub(rf"\b{argument}=\([^()]*\)", _comma_separated, line)
     pieces = QUOTED.split(line)  # a name that the message quotes may hold what looks like an argument

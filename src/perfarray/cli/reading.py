@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 import perfarray
 from perfarray.cli.options import FilesAre, Selection, fraction
 from perfarray.cli.problems import quoted
+from perfarray.cli.selecting import select
 from perfarray.conventions import BENCHMARK, EXECUTION, LEVELS, MARKS, METRIC, N_FILES, SESSION, TIME, VERSION, plural
 
 if TYPE_CHECKING:
@@ -45,9 +46,11 @@ def place_names(places: Sequence[str]) -> list[str]:
     return names if len(set(names)) == len(names) and all(names) else list(places)
 
 
-def read_one(archive: str, reading: dict[str, Any], files_are: FilesAre, sentences: list[str]) -> "xr.Dataset":
-    """Read an archive; `files_are` says what several files of it are, otherwise they are labels."""
-    times = read_archive(archive, reading)
+def read_one(
+    archive: str, reading: dict[str, Any], files_are: FilesAre, sentences: list[str], patterns: Sequence[str] | None = None
+) -> "xr.Dataset":
+    """Read what an archive has of some labels; `files_are` says what several files of it are, otherwise they are labels."""
+    times = select(read_archive(archive, reading), patterns)
     return times if files_are is None else _merge_files(times, Selection(reading=reading, files_are=files_are), sentences)
 
 
@@ -95,7 +98,7 @@ def _open_store(store: str, reading: dict[str, Any]) -> "xr.Dataset":
 def read(places: Sequence[str], selected: Selection, sentences: list[str]) -> Sides:
     """Read two sides, or one archive; of one nothing is compared unless a dim or a baseline was given."""
     if len(places) == 1 and selected.dim is None and selected.baseline is None:
-        return Sides(read_one(places[0], selected.reading, selected.files_are, sentences))
+        return Sides(read_one(places[0], selected.reading, selected.files_are, sentences, selected.select))
     return read_sides(places, selected, sentences)
 
 
@@ -112,7 +115,7 @@ def read_sides(places: Sequence[str], selected: Selection, sentences: list[str])
         )
     labels = [OLD, NEW] if len(places) == 2 and selected.baseline is None else place_names(places)
     baseline = labels[0] if selected.baseline is None else matching_label(selected.baseline, labels, "input")
-    times = read_places(dict(zip(labels, places, strict=True)), selected.reading, dim=SIDE)
+    times = select(read_places(dict(zip(labels, places, strict=True)), selected.reading, dim=SIDE), selected.select, sides=SIDE)
     times = _merge_files(times, selected, sentences, several_sides=True)
     times, constant = _without_constant_dims(times, SIDE, [str(dim) for dim in times.dims if dim not in (*LEVELS, BENCHMARK, SIDE)])
     times, alone = _without_constant_dims(times, SIDE, [BENCHMARK] if BENCHMARK in times.dims else [])
@@ -159,12 +162,13 @@ def with_metrics(sides: Sides) -> tuple[Sides, dict[str, Any]]:
 
 def _labels_compared(archive: str, selected: Selection, sentences: list[str]) -> Sides:
     """Read one archive, in which the labels of a dim are compared."""
-    times = _merge_files(read_archive(archive, selected.reading), selected, sentences)
+    times = _merge_files(select(read_archive(archive, selected.reading), selected.select), selected, sentences)
     dim = selected.dim or _compared_dim(times, selected.baseline)
-    baseline = _baseline(times, dim, selected.baseline, first=selected.dim is None and dim == BENCHMARK)
+    _check_labels(times, dim)
     times, _ = _without_constant_dims(times, dim, [str(name) for name in times.dims if name not in (*LEVELS, BENCHMARK, dim)])
-    first = " (the first; --baseline names another)" if selected.baseline is None else ""
-    heading = [f"{archive}: every {dim} beside {baseline}{first}"]
+    baseline = _baseline(times, dim, selected)
+    why = "" if selected.baseline is not None else "the first" if dim == BENCHMARK else "in most places beside others"
+    heading = [f"{archive}: every {dim} beside {baseline}{f' ({why}; --baseline names another)' if why else ''}"]
     return Sides(times.rename({dim: PROGRAM}), PROGRAM, baseline, heading) if dim == BENCHMARK else Sides(times, dim, baseline, heading)
 
 
@@ -233,19 +237,33 @@ def _compared_dim(times: "xr.Dataset", baseline: str | None) -> str:
     raise ValueError(f"only one input was given; choose what is compared in it: {choices}")
 
 
-def _baseline(times: "xr.Dataset", dim: str, baseline: str | None, *, first: bool) -> Any:
-    """Return the label of the baseline as the data have it; `first` says that without one it is the first label."""
+def _check_labels(times: "xr.Dataset", dim: str) -> None:
+    """Raise where a dim has no labels that could be compared."""
     if dim not in times.dims or dim not in times.coords:
         dims = [str(name) for name in times.sizes if name not in LEVELS and name in times.coords]
         described = plural(str(times[dim].dims[0])) if dim in times.coords and times[dim].ndim else "all of it"
         remedy = f"; {dim!r} describes {described}: --dims {dim}={dim} makes it a dim" if dim in times.coords else ""
         raise ValueError(f"--dim {dim!r} not found; what was read has {quoted(dims)}{remedy}")
+    if times.sizes[dim] < 2:
+        raise ValueError(f"--dim {dim} has one label, {_labels(times, dim)[0]!r}: there is nothing to compare it with")
+
+
+def _baseline(times: "xr.Dataset", dim: str, selected: Selection) -> Any:
+    """Return the label of the baseline as the data have it.
+
+    If it was not named: the first benchmark, or of a dim that was named the label measured in most cells that another label has, too.
+    """
     labels = dict(zip(_labels(times, dim), times[dim].values.tolist(), strict=True))
-    if len(labels) < 2:
-        raise ValueError(f"--dim {dim} has one label, {next(iter(labels))!r}: there is nothing to compare it with")
-    if baseline is None and not first:
+    if selected.baseline is not None:
+        return labels[matching_label(selected.baseline, list(labels), dim)]
+    if dim == BENCHMARK:
+        return next(iter(labels.values()))
+    if selected.dim is None:
         raise ValueError(f"say with which {dim} the others are compared: --baseline LABEL, one of {quoted(list(labels))}")
-    return next(iter(labels.values())) if baseline is None else labels[matching_label(baseline, list(labels), dim)]
+    array = next(times[name] for name in (times.attrs.get(METRIC), *times.data_vars) if name in times and dim in times[name].dims)
+    measured = array.notnull().any([level for level in LEVELS if level in array.dims])
+    comparable = measured & (measured.sum(dim) > 1)
+    return list(labels.values())[int(comparable.sum([name for name in comparable.dims if name != dim]).values.argmax())]
 
 
 def matching_label(text: str, labels: Sequence[str], dim: str) -> str:

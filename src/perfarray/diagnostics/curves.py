@@ -21,7 +21,7 @@ def sequence(times: Data, *, metric: str | None = None, steady: bool = False) ->
         with collecting_notes():
             steadiness = steady_state(times, dim=check_levels(choose_metric(times, metric), None)[-1], metric=metric)
         times, segments = times.assign_coords(warmup=steadiness["warmup"].variable), {"segment_mean": steadiness["segment_mean"]}
-    array, data = choose_metric(times, metric), resolve(times, metric)
+    array, data = choose_metric(times, metric), resolve(times, metric, as_nested=True)
     arrays = {"value": array, "counted": data.array, "mean": data.array.mean(data.levels[-1])} | segments
     attrs = array.attrs | {"metric": str(array.name or "time"), "levels": " ".join(data.levels)}
     return xr.Dataset({name: each.variable for name, each in arrays.items()}, array.coords, attrs)
@@ -43,7 +43,7 @@ def lagged(times: Data, *, dim: str = ITERATION, lag: int = 1, order: str | None
 
 def against(times: Data, coordinate: str, *, levels: str | tuple[str, ...] | None = None, metric: str | None = None) -> xr.Dataset:
     """Pair every measurement (`value`) with a numeric coordinate along the repetition dims (`beside`), such as the load of the machine."""
-    data = resolve(times, metric, levels)
+    data = resolve(times, metric, levels, as_nested=True)
     array = data.array
     numeric = [str(name) for name, label in array.coords.items() if label.dtype.kind in "iuf" and set(label.dims) & set(data.levels)]
     if coordinate not in numeric:

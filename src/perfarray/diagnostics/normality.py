@@ -79,7 +79,7 @@ def normality(
     risk = check_share(alpha, "alpha", example="0.05")
     check_choice(statistic, "statistic", STATISTICS)
     sizes = sorted({check_count(size, "group_sizes") for size in group_sizes})
-    data = resolve(times, metric, levels)
+    data = resolve(times, metric, levels, as_nested=unit is not None)
     depth = unit_depth(data, unit)
 
     def kernel(values: Floats) -> tuple[np.ndarray, ...]:

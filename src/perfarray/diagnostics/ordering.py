@@ -37,7 +37,7 @@ def in_order(times: Data, dim: str, levels: str | tuple[str, ...] | None, metric
         levels = (dim, *(level for level in LEVELS if level in array.dims))
     elif levels is not None and dim not in check_names(levels, "levels"):
         raise ValueError(f"dim={dim!r} is not one of levels={check_names(levels, 'levels')}; the order is that of a level")
-    data = resolve(times, metric, levels)
+    data = resolve(times, metric, levels, as_nested=True)
     depth = data.levels.index(dim)
     name = _stamp(data.array, dim, order)
     order_of_values = np.arange(data.array.sizes[dim])

@@ -23,7 +23,7 @@ UNPARSED: Final = "_unparsed"
 # The end of the name of the column with the family of what labels the rows, such as GCC of `GCC 12.2.0`.
 FAMILY: Final = "_family"
 
-# Coordinates and dims with flags, and coordinates with the flags of each benchmark.
+# Coordinates and dims with flags, and coordinates with the flags of each benchmark or of all.
 FLAGS: Final = ("flags", "base_flags", "peak_flags", "compiler_flags", "jvm_args")
 OF_BENCHMARKS: Final = ("optimization_flags", "portability_flags", "other_flags")
 
@@ -104,15 +104,17 @@ def _typed(values: npt.NDArray[Any]) -> Any:
 
 
 def with_flags(rows: xr.DataArray, row: str, across: str) -> xr.DataArray:
-    """Return rows with a coordinate of the flags of all their benchmarks, where flags are stated by benchmark."""
+    """Return rows with one coordinate of all flags of their benchmarks, instead of lists by kind of flag."""
     lists = [rows.coords[name] for name in OF_BENCHMARKS if name in rows.coords]
-    lists = [texts for texts in lists if {across} <= set(texts.dims) <= {row, across}]
+    # A list that is the same for all benchmarks lies along the rows alone.
+    lists = [texts for texts in lists if set(texts.dims) <= {row, across}]
     if not lists or FLAGS[0] in rows.coords or FLAGS[0] in rows.dims:
         return rows
     texts_by_row = [texts.variable.set_dims({row: rows.sizes[row], across: rows.sizes[across]}).values for texts in lists]
     joined = [
         " ".join(str(text) for text in row_texts if str(text).startswith(("-", "/"))) for row_texts in np.concatenate(texts_by_row, axis=1)
     ]
+    rows = rows.drop_vars([texts.name for texts in lists])
     return rows.assign_coords({FLAGS[0]: (row, np.array([text or UNKNOWN for text in joined], dtype=object))})
 
 

@@ -9,9 +9,9 @@ from perfarray.machines.principal_components import coordinates_along
 from perfarray.machines.sample_table import sample_table
 from perfarray.timings.across import TooFew, for_each_suite
 from perfarray.timings.best import SUMMARIES
-from perfarray.timings.notes import count_note, with_notes
+from perfarray.timings.notes import Note, count_note, with_notes
 from perfarray.timings.resolve import Data
-from perfarray.timings.validation import check_choice
+from perfarray.timings.validation import check_choice, listed, number_of
 
 
 @for_each_suite
@@ -71,16 +71,23 @@ def machine_ratios(
     check_choice(statistic, "statistic", SUMMARIES)
     table, notes = sample_table(times, samples, features, statistic, unit, levels, metric)
     table = table.compute()
-    positive = table.where(table > 0).transpose(samples, ..., features)
-    n_samples = int(positive.notnull().any([dim for dim in positive.dims if dim != samples]).sum())
-    if n_samples < 2:
-        raise TooFew(f"{n_samples} of {table.sizes[samples]} labels of {samples!r} have a positive value: a median machine needs two")
-    shape = positive.shape
-    ratios, means, spreads, reference, reach = ratios_to_median(positive.values.reshape(shape[0], -1, shape[-1]))
+    zeros = count_note("without_ratio", "{cells} are 0 or negative: they have no ratio and are holes.", (table <= 0).values)
+    # Samples and features that nobody measured are no part of the answer.
+    table = table.where(table > 0).dropna(samples, how="all").dropna(features, how="all").transpose(samples, ..., features)
+    if table.sizes[samples] < 2:
+        raise TooFew(f"{table.sizes[samples]} labels of {samples!r} have a positive value: a median machine needs two")
+    rows = table.notnull().any(features)
+    is_hole = table.isnull() & rows
+    n_holes, n_cells = int(is_hole.sum()), int(rows.sum()) * table.sizes[features]
+    names = [str(label) for label in table[samples].values[is_hole.any([dim for dim in table.dims if dim != samples]).values]]
+    text = f"{n_holes} of {n_cells} values are holes, of {number_of(len(names), 'label')} of {samples!r}: {listed(names)}."
+    holes = Note("holes", text, {"values": n_holes, "of": n_cells, "labels": names}, aside=True) if n_holes else None
+    shape = table.shape
+    ratios, means, spreads, reference, reach = ratios_to_median(table.values.reshape(shape[0], -1, shape[-1]))
     units = str(table.attrs.get("units", "1"))
     variables = {
-        "ratio": (positive.dims, ratios.reshape(shape), "1", "ratio to the median machine"),
-        "mean_ratio": (positive.dims[:-1], means.reshape(shape[:-1]), "1", "geometric mean of the ratios"),
+        "ratio": (table.dims, ratios.reshape(shape), "1", "ratio to the median machine"),
+        "mean_ratio": (table.dims[:-1], means.reshape(shape[:-1]), "1", "geometric mean of the ratios"),
         "spread": ((features,), spreads, "1", "geometric standard deviation of the ratios"),
         "reach": ((), reach, "1", "factor within which 98 % of the ratios lie"),
         "reference": ((features,), reference, units, "value of the median machine"),
@@ -91,6 +98,5 @@ def machine_ratios(
         {dim: table.coords[dim] for dim in table.dims if dim in table.coords},
         attrs | {"result": "machine_ratios", "samples": samples, "features": features},
     )
-    described = {name: coord for dim in positive.dims for name, coord in coordinates_along(table, str(dim)).items()}
-    zeros = count_note("without_ratio", "{cells} are 0 or negative: they have no ratio and are holes.", (table <= 0).values)
-    return with_notes(result.assign_coords(described), *notes, zeros)
+    described = {name: coord for dim in table.dims for name, coord in coordinates_along(table, str(dim)).items()}
+    return with_notes(result.assign_coords(described), *notes, zeros, holes)

@@ -55,7 +55,7 @@ def sample_table(
         _check_dims(scores, samples, features)
         attrs = {key: scores.attrs[key] for key in ("units", "better") if key in scores.attrs}
         return scores.astype(float).assign_attrs({METRIC: str(scores.name or "score")} | attrs), ()
-    data = resolve(times, metric, levels)
+    data = resolve(times, metric, levels, as_nested=unit is not None)
     _check_dims(data.array, samples, features)
     depth_of_unit = unit_depth(data, unit)
     if statistic == "geometric":

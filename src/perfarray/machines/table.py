@@ -13,7 +13,7 @@ from perfarray.machines.columns import LABELS, ROLES, computable_responses, comp
 from perfarray.machines.descriptors import FAMILY, FLAGS, UNPARSED, described, with_flags
 from perfarray.machines.responses import ROW, response_columns, score_columns
 from perfarray.machines.sample_table import single_values
-from perfarray.timings.across import check_across, select_suite, shared_names_note, suites_of
+from perfarray.timings.across import check_across, select_suite, several_suites_note, suites_of
 from perfarray.timings.apply import is_chunked
 from perfarray.timings.chunks import evenly_chunked
 from perfarray.timings.notes import collecting_notes, with_notes
@@ -111,7 +111,7 @@ def machine_table(
     responses = check_names(response, "response")
     scores = single_values(times, metric) if levels is None else None
     if scores is None:
-        data = pool_above_unit(resolve(times, metric, levels, shared=shared, censored="bound"), unit)
+        data = pool_above_unit(resolve(times, metric, levels, shared=shared, censored="bound", as_nested=unit is not None), unit)
         array, nest, shared, data_notes = data.array, data.levels, data.shared or shared, data.notes
     else:
         for name, option in (("unit", unit), ("shared", shared)):
@@ -125,10 +125,8 @@ def machine_table(
     array = evenly_chunked(array, full_chunks) if is_chunked(array) and nest else array.copy(data=array.values)  # descriptors stay lazy
     options = {"statistic": statistic, "mean": mean, "method": method, "n_resamples": n_resamples, "shared": shared, "rng": rng}
     options["progress"] = progress
-    several = shared_names_note(array, across) if by is None else None
-    if by is None and across in array.dims and across in getattr(array.coords.get(SUITE), "dims", ()):
-        by = SUITE if len(suites_of(array, SUITE, across)) > 1 else None
-    notes = [*data_notes, several]
+    several = several_suites_note(array, across) if by is None else None
+    by, notes = by if several is None else SUITE, [*data_notes, several]
     row_arrays, all_labels, all_columns, left_out = [], [], [], list[str]()
     for suite, suite_array in _suites(array, by, across).items():
         rows, labels = _rows(suite_array, nest, across)
@@ -150,7 +148,7 @@ def machine_table(
     table = pd.concat([labels, columns, pd.DataFrame(descriptors, index=columns.index)], axis=1)
     # What was read of a label whole, in columns of their own, would explain the same twice.
     read = {name for name in labels if f"{name}{FAMILY}" in descriptors and name not in unparsed}
-    read |= {*labels} & {*FLAGS} if flags else set()
+    read |= {*FLAGS} if flags else set()
     roles = dict.fromkeys([str(name) for name in table if name in (*LABELS, by, *read)], "label") | computed_roles(responses, nest)
     roles |= {f"{name}{UNPARSED}": "unparsed" for name in unparsed} | dict.fromkeys(flags, "flag")
     table.attrs = {

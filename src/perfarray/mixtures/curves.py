@@ -124,8 +124,9 @@ def _sorted_runs(times: Data, cell: xr.Dataset) -> tuple[Floats, Floats]:
 
 def _cell_runs(times: Data, cell: xr.Dataset, metric: str | None) -> Floats:
     """Return the runs of a metric that a mixture was fitted to, shape (unit, run)."""
-    fitted_levels = [level for level in str(cell.attrs.get("levels", "")).split() if level in times.dims]
-    data = resolve(times, metric, tuple(fitted_levels) or None)
+    data, fitted_levels = resolve(times, metric), tuple(str(cell.attrs.get("levels", "")).split())
+    if fitted_levels not in ((), data.levels) and set(fitted_levels) <= set(times.dims):
+        data = resolve(times, metric, fitted_levels)
     array, levels = data.array, data.levels
     dims = [dim for dim in array.dims if dim not in levels]
     selection = {dim: cell[dim].item() for dim in dims if dim in cell.coords and array.sizes[dim] > 1}

@@ -96,7 +96,7 @@ def variability_level(
     if by_level:
         if isinstance(times, FittedModel):
             raise ValueError("by_level=True fits every level of timings once: give timings")
-        return _modes_by_level(resolve(times, metric, levels), test, attrs | {"confidence_level": confidence_level})
+        return _modes_by_level(resolve(times, metric, levels, as_nested=True), test, attrs | {"confidence_level": confidence_level})
     systems = resolve_systems(
         times, metric=metric, levels=levels, method=MIXTURE, confidence_level=confidence_level, n_resamples=n_resamples or 0, rng=rng,
         value=value,

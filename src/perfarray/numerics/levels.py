@@ -1,10 +1,11 @@
 """Means and counts in a nest of repetitions. The last axes are the levels, outermost first; NaN is "not measured"."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from perfarray.numerics.types import Floats, Mask
+from perfarray.numerics.types import Floats, Integers, Mask
 
 FEW = 8  # NumPy adds fewer values than these one after the other, and more of them by pairs
 SMALL = 256  # values of which NumPy is faster row by row
@@ -91,6 +92,49 @@ def unit_weights(values: Floats) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         shares = np.where(measured, 1.0 / inside, 0.0) / units
     return np.asarray(shares)
+
+
+def repeated_level(measured: Mask) -> Integers:
+    """Return the position of the outermost level of which each cell has two units or more, of (cells, n_L, ..., n_1); -1 without any.
+
+    A cell that repeats nothing has the last of these levels.
+    """
+    levels = measured.ndim - 1
+    position = np.where(measured.reshape(len(measured), -1).any(axis=1), levels - 1, -1)
+    for level in range(levels - 1)[::-1]:
+        inside = measured.any(axis=tuple(range(level + 2, levels + 1)))
+        position[inside.reshape(len(measured), -1).sum(axis=1) > 1] = level
+    return position
+
+
+def placed_units(
+    values: npt.NDArray[Any], measured: Mask, level: Integers, outermost: int, fill: object, length: int = 0
+) -> npt.NDArray[Any]:
+    """Place the units of each cell along the axis of one level, so that all cells have their units there.
+
+    Of values (cells, n_L, ..., n_1, ...) `measured` has the first axes, the levels that may be units; `level` says which of these it is in
+    each cell. The levels around `outermost`, of which every cell has one unit, go; units of inner levels lie at the first position of the
+    levels between. The axis has `length` positions or more, filled with `fill`.
+    """
+    sizes, inner = measured.shape[1:], values.shape[measured.ndim :]
+    merged = values.reshape(len(values), -1, *sizes[outermost + 1 :], *inner)
+    moves = level >= (outermost if merged.shape[1] > sizes[outermost] else outermost + 1)
+    stay = (level >= 0) & ~moves
+    placed, longest = [], merged.shape[1] if stay.any() else 0
+    for position in np.unique(level[moves]).tolist():
+        cells = np.flatnonzero(moves & (level == position))
+        units = values[cells].reshape(len(cells), -1, *sizes[position + 1 :], *inner)
+        present = measured[cells].reshape(*units.shape[:2], -1).any(axis=2)
+        order = np.argsort(~present, axis=1, kind="stable")[:, : present.sum(axis=1).max()]
+        longest = max(longest, order.shape[1])
+        placed.append((cells, position, np.take_along_axis(units, order.reshape(*order.shape, *[1] * (units.ndim - 2)), axis=1)))
+    result = np.full((len(values), max(longest, length), *merged.shape[2:]), fill, dtype=values.dtype)
+    if stay.any():
+        result[stay, : merged.shape[1]] = merged[stay]
+    for cells, position, units in placed:
+        index: tuple[Any, ...] = (cells, slice(units.shape[1]), *[0] * (position - outermost))
+        result[index] = units
+    return result
 
 
 def summarise_units(means: Floats) -> UnitSummary:

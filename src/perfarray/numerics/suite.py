@@ -14,6 +14,7 @@ from perfarray.numerics.levels import UnitSummary, mean_of_measured, one_value_p
 from perfarray.numerics.types import Floats, Integers, Mask
 
 MEANS = ("geometric", "harmonic", "arithmetic")
+MIDDLES = ("low_median", "high_median")  # The two values in the middle of an even number, the one value of an odd number
 
 
 class Sides(NamedTuple):
@@ -36,7 +37,7 @@ def suite_units(values: Floats, batch: tuple[int, ...], levels: int, unit: int) 
 
 
 def run_statistic(units: Floats, statistic: str) -> Floats:
-    """Return the mean, median, min, max or geometric mean of the measured values along the last axis."""
+    """Return the mean, median (or the low or high one), min, max or geometric mean of the measured values along the last axis."""
     if statistic == "mean":
         return mean_of_measured(units)
     if statistic == "min":
@@ -49,6 +50,8 @@ def run_statistic(units: Floats, statistic: str) -> Floats:
     ordered = np.sort(units, axis=-1)
     number = np.sum(~np.isnan(ordered), axis=-1, keepdims=True)
     middle = [np.take_along_axis(ordered, np.maximum(number - 1 + above, 0) // 2, axis=-1) for above in (0, 1)]
+    if statistic in MIDDLES:
+        return np.asarray(middle[MIDDLES.index(statistic)][..., 0])
     return np.asarray((middle[0] + middle[1])[..., 0] / 2)
 
 

@@ -13,6 +13,7 @@ from .diagnostics.sequences import steady_kinds as steady_kinds
 from .histograms import distances as distances
 from .histograms import distribution as distribution
 from .histograms import ratio_distributions as ratio_distributions
+from .histograms import score_histogram as score_histogram
 from .histories import history as history
 from .machines.dendrogram import dendrogram as dendrogram
 from .machines.explained import explained as explained

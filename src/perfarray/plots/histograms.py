@@ -1,18 +1,33 @@
-"""Histograms in rows: bootstrap replicates, ratios of redrawn scores, distances of samples from their mixtures."""
+"""Histograms: bootstrap replicates, ratios of redrawn scores, distances of samples from their mixtures, in rows; scores of many cells."""
 
 from typing import Any, Final
 
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
 
-from perfarray.plots.figure import COLOURS, DARK, GREY, compared, formatted, number_format, selection, write_units
+from perfarray.conventions import SUITE
+from perfarray.plots.figure import (
+    COLOURS,
+    DARK,
+    GREY,
+    axes_for,
+    compared,
+    describe,
+    formatted,
+    number_format,
+    selection,
+    write_units,
+)
 from perfarray.plots.rows import RowFrame, shown_rows
 
 APART: Final = 2.0  # where cells differ by more than this factor, the axis is relative to each cell's own statistic
 INCHES: Final = 0.5  # height of a row
 LOWEST: Final = 2.6  # inches that a figure with few rows is high
 HEIGHT: Final = 0.85  # height of the highest bar, in rows
+BINS: Final = 30  # of scores
+RANGE: Final = 10.0  # scores that span more than this factor have a logarithmic axis
 
 
 def distribution(curves: xr.Dataset, ax: Axes | None = None) -> Axes:
@@ -167,6 +182,68 @@ def distances(curves: xr.Dataset, ax: Axes | None = None) -> Axes:
     frame.note(np.isnan(pvalues), "no test")
     label = f"Kolmogorov-Smirnov distance; {curves.attrs['n_resamples']} samples drawn and fitted"
     return frame.finish(["Distances of samples from their mixtures", *selection(observed)], label, formatted(pvalues), "p")
+
+
+def score_histogram(result: xr.Dataset, ax: Axes | None = None) -> Axes:
+    """Draw the scores of all cells, or how much they vary, as a histogram: one for each suite.
+
+    Returns
+    -------
+    Axes
+        Horizontal axis: the score, or its relative variation, logarithmic when they span more than a factor of ten. Scores that never
+        vary have no place on a logarithmic axis; the title counts them.
+
+    Raises
+    ------
+    ValueError
+        When no cell has a score.
+
+    References
+    ----------
+    S. Irving et al., "Computer comparisons in the presence of performance variation", 2018, figure 11.
+
+    Examples
+    --------
+    >>> import perfarray
+    >>> times = perfarray.simulate(sizes={"execution": 3}, variances={"execution": 1e-4}, dims={"machine": 50, "benchmark": 6}, rng=1)
+    >>> ax = times.perf.suite_score().perf.plot(kind="histogram")
+    >>> ax.get_title(loc="left"), int(sum(bar.get_height() for bar in ax.patches))
+    ('Scores of the suite, 50 cells', 50)
+    """
+    is_variation = result.attrs["result"] == "relative_variation"
+    values = result["relative_variation" if is_variation else "estimate"]
+    title, label = "Scores of the suite", f"{result.attrs['metric']}, {values.attrs.get('long_name', 'mean')}"
+    if is_variation:
+        title, label = "How much scores vary", "standard deviation of the score, relative to it"
+    measured = values.values[np.isfinite(values.values)]
+    if not measured.size:
+        raise ValueError("no cell has a score; nothing to draw")
+    positive = measured[measured > 0]
+    is_log = positive.size > 0 and measured.min() >= 0 and positive.max() > RANGE * positive.min()
+    drawn = positive if is_log else measured
+    low, high = float(drawn.min()), float(drawn.max())
+    reach = 0.0 if high > low else 0.05 * abs(high) or 1.0
+    ends = low - reach, high + reach
+    edges = np.geomspace(*ends, BINS + 1) if is_log else np.linspace(*ends, BINS + 1)
+    edges[[0, -1]] = ends  # rounding would leave an end outside
+    ax = axes_for(ax, (6.5, 4.0))
+    suites = values[SUITE].values.tolist() if SUITE in values.dims else [""]
+    for number, suite in enumerate(suites):
+        of_suite = values.isel({SUITE: number}).values.ravel() if suite else drawn
+        style: dict[str, Any] = {"edgecolor": "white"}
+        if len(suites) > 1:
+            style = {"histtype": "step", "linewidth": 1.6, "label": str(suite)}
+        ax.hist(of_suite[np.isfinite(of_suite)], bins=edges.tolist(), color=COLOURS[number % len(COLOURS)], **style)
+    if is_log:
+        ax.set_xscale("log")
+    ax.yaxis.set_major_locator(MaxNLocator(integer=True))
+    write_units(ax.xaxis, str(values.attrs.get("units", "1")))
+    if is_variation:
+        ax.xaxis.set_major_formatter(lambda value, _: f"{round(100 * value, 6):g} %")
+    ax.set(xlabel=label, ylabel="cells")
+    n_constant = measured.size - drawn.size
+    counted = [f"{measured.size} cells", *[f"{n_constant} of them without variation"] * bool(n_constant)]
+    return describe(ax, [title, *selection(values), *counted])
 
 
 def _cells(frame: RowFrame, curves: xr.Dataset) -> list[tuple[xr.Dataset, float]]:

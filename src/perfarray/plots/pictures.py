@@ -31,8 +31,8 @@ SHEETS: Final = ("five_number_summary", "relative_variation", "suite_score")  # 
 def draw(result: xr.Dataset, ax: Axes | None = None, **keywords: Any) -> Axes:
     """Draw a result, or the curves of one that does not carry what is drawn; its attr `result` says which picture.
 
-    Every result with an estimate takes `kind="strip"`, with `along=` and `truth=`: intervals of many replications side by side. All other
-    keywords are the picture's.
+    Every result with an estimate takes `kind="strip"`, with `along=` and `truth=`: intervals of many replications side by side. Scores and
+    their relative variation take `kind="histogram"`. All other keywords are the picture's.
     """
     name = result.attrs.get("result")
     if not isinstance(name, str) or name not in PICTURES:
@@ -43,6 +43,8 @@ def draw(result: xr.Dataset, ax: Axes | None = None, **keywords: Any) -> Axes:
         )
     if keywords.get("kind") == "strip":
         return plots.strip(result, ax, **{key: value for key, value in keywords.items() if key != "kind"})
+    if keywords == {"kind": "histogram"} and name in ("relative_variation", "suite_score"):
+        return plots.score_histogram(result.compute(), ax)
     picture: Callable[..., Axes] = getattr(plots, PICTURES[name])
     return picture(result.compute(), ax=ax, **keywords)
 
@@ -64,7 +66,8 @@ def facets(
 ) -> Axes:  # fmt: skip
     """Draw a picture for each label of one or two dims, and return the first Axes.
 
-    Where no dim is given, scores of several suites have a picture for each suite, and all other results one picture.
+    Where no dim is given, scores of several suites have a picture for each suite, as long as a figure has room for all; other results
+    have one picture.
 
     Facets share an axis where their limits are alike, so that they can be compared by eye. The common parts of their titles are written
     once above all. What users read of the arguments is said in the accessor.
@@ -82,6 +85,8 @@ def facets(
     if not drawable:
         draw(data, ax=None)  # raises an error that says what is missing
         raise ValueError("nothing to draw: no label has anything that can be drawn by itself")
+    if is_sheets and sum(facet.size[1] for facet in drawable) > LARGEST:
+        return draw(data, ax=None)  # the largest suite
     common = [text for text in drawable[0].title if all(text in facet.title for facet in drawable)]
     columns = col_wrap if col_wrap is not None else data.sizes[col] if col is not None else 1
     figure, panels = _grid(previews, columns)

@@ -124,8 +124,8 @@ class RowFrame:
         self.ax.annotate(header, (1, 1), (width + 8, 4), "axes fraction", va="bottom", gid="header", **style)
 
 
-def rows_of(array: xr.DataArray, *, top: float = 0.0) -> list[Row]:
-    """Return a row for each cell, from the top down; where several dims vary, the cells of one benchmark form a group."""
+def rows_of(array: xr.DataArray, *, top: float = 0.0, is_measured: Mask | None = None) -> list[Row]:
+    """Return a row for each cell, or for those measured, from the top down; where several dims vary, a benchmark's cells form a group."""
     check_cells(array)
     dims = sorted((str(dim) for dim in array.dims), key=lambda dim: dim != BENCHMARK)
     labelled_dims = [dim for dim in dims if array.sizes[dim] > 1] or dims
@@ -134,6 +134,8 @@ def rows_of(array: xr.DataArray, *, top: float = 0.0) -> list[Row]:
     rows: list[Row] = []
     for index in np.ndindex(*(array.sizes[dim] for dim in dims)):
         cell = dict(zip(dims, index, strict=True))
+        if is_measured is not None and not is_measured[tuple(cell[str(dim)] for dim in array.dims)]:
+            continue
         group, label = (", ".join(texts[dim][cell[dim]] for dim in dims_of_text) for dims_of_text in (heads, tails))
         gap = GAP if rows and rows[-1].group != group else 0.0
         rows.append(Row(cell, label, group, rows[-1].y + 1 + gap if rows else top))
@@ -147,16 +149,25 @@ def check_cells(array: xr.DataArray) -> None:
 
 
 def shown_rows(
-    number: xr.DataArray, quantity: str, *, inches: float = INCHES, top: float = 0.0, share: int = 1, ordered: bool = False
+    number: xr.DataArray,
+    quantity: str,
+    *,
+    inches: float = INCHES,
+    top: float = 0.0,
+    share: int = 1,
+    ordered: bool = False,
+    measured: xr.DataArray | None = None,
 ) -> tuple[list[Row], list[str]]:
     """Return the rows that are drawn, the first at height `top`, and what the title says of the others.
 
     Of more cells than fit (one `share`-th of a figure), those with the lowest and the highest numbers are drawn, in that order; `ordered`
-    says that all have it also where they fit.
+    says that all have it also where they fit. `measured` says which cells have a row, if any has; default: all.
     """
     limit = int(TALLEST / inches / share)
-    if number.size <= limit and not ordered:
-        rows = rows_of(number, top=top)
+    is_measured = measured.transpose(*number.dims).values if measured is not None and measured.any() else None
+    n_cells = number.size if is_measured is None else int(np.count_nonzero(is_measured))
+    if n_cells <= limit and not ordered:
+        rows = rows_of(number, top=top, is_measured=is_measured)
         if rows[-1].y + 1 - top <= limit:
             return rows, []
     low, high, left_out = extremes(number, limit, quantity)
@@ -200,11 +211,12 @@ def ranked_rows(score: xr.DataArray, better: str, max_rows: int) -> tuple[list[R
     n_rows, n_best = len(order), len(order) if len(order) <= max_rows else -(-max_rows // 2)
     drawn = order if n_rows == n_best else np.concatenate([order[:n_best], order[n_rows - max_rows // 2 :]])
     names, shared = list[list[str]](), list[str]()
-    for dim, positions in zip(map(str, score.dims), np.unravel_index(order, score.shape), strict=True):
+    for axis, dim in enumerate(map(str, score.dims)):
+        positions = np.unravel_index(order, score.shape)[axis]
         labels = [label_text(dim, label) for label in score[dim].values[np.unique(positions)].tolist()]
         if len(labels) > 1:
             texts = dict(zip(np.unique(positions).tolist(), shortened(labels), strict=True))
-            names.append([texts[position] for position in np.unravel_index(drawn, score.shape)[score.dims.index(dim)].tolist()])
+            names.append([texts[position] for position in np.unravel_index(drawn, score.shape)[axis].tolist()])
         elif score.sizes[dim] > 1:
             shared += labels
     texts_of_rows = shortened([", ".join(parts) for parts in zip(*names, strict=True)], WIDEST) if names else [""]

@@ -16,7 +16,7 @@ HEIGHT: Final = 0.85  # height of a density, in rows
 
 
 def score_densities(curves: xr.Dataset, ax: Axes | None = None) -> Axes:
-    """Draw the density of every cell's scores, and its suite score as a dotted line.
+    """Draw the density of every cell's scores, and its suite score as a dotted line; of one cell with the quartiles of the scores.
 
     Returns
     -------
@@ -52,6 +52,9 @@ def score_densities(curves: xr.Dataset, ax: Axes | None = None) -> Axes:
     ax = axes_for(ax, (7.5, 4.5))
     for (index, name), colour in zip(measured_cells, COLOURS, strict=False):
         _draw_density(ax, curves.isel(index), colour, name or "scores")
+    if len(measured_cells) == 1:
+        quartiles = curves["quartiles"].isel(measured_cells[0][0]).values
+        ax.vlines(quartiles, 0, [0.5, 1, 0.5], color=COLOURS[2], linewidth=1.2, linestyle="--", label="quartiles")
     write_units(ax.xaxis, units)
     ax.set(xlabel=label, ylabel="density (highest = 1)", ylim=(0, 1.08))
     n_unmeasured = scores.size - len(measured_cells)

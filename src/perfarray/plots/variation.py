@@ -21,8 +21,8 @@ def variance_components(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     Returns
     -------
     Axes
-        Horizontal axis: share of the variance in percent; where only one level was repeated, whose share is everything, the coefficient of
-        variation.
+        Horizontal axis: share of the variance in percent. Where only one level was repeated, its share is everything: if that is so in all
+        cells, bars are coefficients of variation; a single such cell has no bar.
 
     Notes
     -----
@@ -40,8 +40,12 @@ def variance_components(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     >>> [round(float(bar.get_width()), 1) for bar in ax.patches]
     [92.3, 7.7]
     """
-    spread, shares, negative = result["total_coefficient_of_variation"], 100 * result["share"].fillna(0.0), result["variance"] < 0
-    rows, left_out = shown_rows(spread, "coefficient of variation")
+    spread, negative = result["total_coefficient_of_variation"], result["variance"] < 0
+    # A level that is alone has no share to be compared; one into which others were merged has theirs, too.
+    is_alone = result["share"].count("level") == 1
+    is_alone = is_alone & ~result["merged"].any("level") if "merged" in result else is_alone
+    shares = 100 * result["share"].fillna(0.0).where(~is_alone, 0.0)
+    rows, left_out = shown_rows(spread, "coefficient of variation", measured=result["mean"].notnull())
     is_repeated = result["share"].notnull().any([dim for dim in result["share"].dims if dim != "level"]).values
     levels = result["level"].values[is_repeated | ~is_repeated.any()]
     if len(levels) == 1:
@@ -51,8 +55,9 @@ def variance_components(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     colours = level_colours([str(level) for level in shares["level"].values])
     layers = [(level, colour, frame.values(shares, level=number)) for number, (level, colour) in enumerate(colours.items())]
     ends = frame.stack_bars(layers, lambda width: f"{width:.0f} %" if width >= WRITTEN else "", edge="white")
-    for y in frame.heights[ends == 0]:
-        frame.ax.text(1, y, "no variation estimated", va="center", fontsize=NOTE_SIZE, color=GREY)
+    for y, lacks_shares in zip(frame.heights[ends == 0], frame.values(is_alone)[ends == 0], strict=True):
+        text = "only one level was repeated" if lacks_shares else "no variation estimated"
+        frame.ax.text(1, y, text, va="center", fontsize=NOTE_SIZE, color=GREY)
     frame.ax.set_xlim(0, 100)
     label = f"share of the variance of {result.attrs.get('metric', 'time')}, percent"
     if bool(negative.any()):
@@ -66,7 +71,7 @@ def _draw_single_level(frame: RowFrame, result: xr.Dataset, level: str) -> Axes:
     """Draw the coefficient of variation between the repetitions of the only level."""
     spread = frame.values(result["total_coefficient_of_variation"])
     frame.ax.barh(frame.heights, 100 * spread, height=0.72, color=level_colours([level])[level])
-    frame.note(np.isnan(spread), "not measured")
+    frame.note(np.isnan(spread), "one run shows no variation")
     frame.ax.set_xlim(left=0)
     frame.ax.xaxis.set_major_formatter(lambda value, _: f"{round(value, 6):g} %")
     label = f"coefficient of variation of {result.attrs.get('metric', 'time')} between {plural(level)}"

@@ -33,20 +33,20 @@ def lazy_table(path: Path, read: Callable[[Path], xr.Dataset], chunks: Any) -> x
             return None
         cells = cells_of(rows, read, progress=None)
         groups, length, gaps = _groups(cells)
+        coords = cells.coords(length, gaps=gaps)
     except FileError:
         return None  # the whole table may still be understood, or has the better error
-    timings = assembled(cells, {name: _StoredValues(cells, name, groups, length, gaps) for name in cells.factors}, length)
+    timings = assembled(cells, {name: _StoredValues(cells, name, groups, length, gaps) for name in cells.factors}, coords)
     return timings.chunk(chunks, token=uuid4().hex)
 
 
-def assembled(cells: TableCells, arrays: Mapping[str, BackendArray], length: int) -> xr.Dataset:
-    """Return the timings with the values of `arrays`, which are read where they are indexed; `length` is that of the last dim."""
+def assembled(cells: TableCells, arrays: Mapping[str, BackendArray], coords: Mapping[str, xr.Variable]) -> xr.Dataset:
+    """Return the timings with the values of `arrays`, which are read where they are indexed."""
     template, dims = cells.template, cells.dims
     variables = {
         name: xr.Variable(dims, indexing.LazilyIndexedArray(array), template[name].attrs) for name, array in arrays.items()
     }  # fmt: skip
-    coords = {name: coord for name, coord in template.coords.items() if dims[-1] not in coord.dims}
-    return xr.Dataset(variables, {**coords, dims[-1]: np.arange(length)}, template.attrs)
+    return xr.Dataset(variables, coords, template.attrs)
 
 
 def _groups(cells: TableCells) -> tuple[list[LocatedGroup], int, bool]:

@@ -96,9 +96,10 @@ def _placed(cells: TableCells, scratch: Path, progress: bool | None) -> xr.Datas
             row += batch.num_rows
             if bar is not None:
                 bar.update(batch.num_rows)
-    length, _ = present.close_gaps(list(arrays.values()))
+    length, gaps = present.close_gaps(list(arrays.values()))
+    coords = cells.coords(length, gaps=gaps)
     stored = {name: _Mapped(array.reshape(cells.shape)[..., :length]) for name, array in arrays.items()}
-    timings = assembled(cells, stored, length)
+    timings = assembled(cells, stored, coords)
     return timings.assign({name: timings[name].variable.chunk("auto", name=name) for name in stored})
 
 

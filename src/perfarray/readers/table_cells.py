@@ -17,12 +17,14 @@ import numpy.typing as npt
 import pandas as pd
 import xarray as xr
 
-from perfarray.conventions import CENSORED_AT, COMPARED, HISTORY, LEVELS, MARKS
+from perfarray.conventions import CENSORED_AT, COMPARED, HISTORY, ITERATION, LEVELS, MARKS
 from perfarray.numerics.types import Floats, Integers, Mask
-from perfarray.readers.row_blocks import Rows
+from perfarray.readers.row_blocks import READ_AT_ONCE, Rows
 from perfarray.readers.tidy_csv import check_columns
 from perfarray.tables.measured import UNITS_OF_ROWS, name_and_unit, value_column
 from perfarray.tables.roles import depends_only_on
+from perfarray.timings.crossed import label_name
+from perfarray.timings.options import options, set_options
 from perfarray.timings.progress import progress_bar
 from perfarray.timings.validation import listed
 from perfarray.timings.values import out_of_range
@@ -41,6 +43,7 @@ class TableCells(NamedTuple):
     template: xr.Dataset
     numbers: Integers  # (combinations,) the cell of each
     ranks: Integers  # position of each label of the lowest level
+    names: dict[str, xr.Variable]  # the coordinate of these labels, where they are more than positions
     factors: dict[str, float]  # from the numbers of each variable's column to its units
     columns: dict[str, str]  # the column of each variable
 
@@ -67,6 +70,20 @@ class TableCells(NamedTuple):
         if not combinations.lowest:
             return cells, np.zeros(batch.num_rows, dtype=np.int64)
         return cells, self.ranks[combinations.codes_of(batch, [combinations.lowest], learn=False)[:, 0]]
+
+    def coords(self, length: int, *, gaps: bool) -> dict[str, xr.Variable]:
+        """Return the coordinates of `length` repetitions of the lowest level; raise for labels that have other positions in other cells."""
+        level, template = self.dims[-1], self.template
+        coords = {str(name): coord.variable for name, coord in template.coords.items() if level not in coord.dims}
+        coords[level] = xr.Variable((level,), np.arange(length))
+        if level != self.combinations.lowest or level == ITERATION:
+            return coords
+        if gaps:
+            raise self.rows.error(
+                f"column {level!r} does not count from the same number in every cell, so that its labels cannot be streamed; number it "
+                f"from 0 in each cell, or call it {ITERATION!r}"
+            )
+        return coords | self.names
 
     def values(self, batch: Any, name: str, first_row: int) -> Floats:
         """Return the values of a block, which begins at row `first_row` of the table, in the variable's units."""
@@ -205,22 +222,12 @@ class Combinations:
 
 def _placed(rows: Rows, combinations: Combinations, read: Callable[[Path], xr.Dataset]) -> TableCells:
     """Read the combinations as a small table, with their numbers as values: where these are read to are the cells."""
-    table, number = combinations.table(), len(combinations.codes)
-    pyarrow = import_module("pyarrow")
-    if combinations.lowest:
-        table = table.append_column(combinations.lowest, pyarrow.array(np.zeros(number, dtype=np.int64)))
-    for value in rows.values:
-        table = table.append_column(value, pyarrow.array(np.arange(1.0, number + 1)))
-    with TemporaryDirectory() as folder:
-        place = file = Path(folder) / rows.place.name
-        if rows.place.is_dir():
-            place.mkdir()
-            file = place / "part-0.parquet"
-        rows.write(table.select(rows.columns), file)
-        try:
-            template = read(place)
-        except ValueError as error:
-            raise rows.error(str(error).replace(f"{file}: ", "")) from None
+    table, number, lowest = combinations.table(), len(combinations.codes), combinations.lowest
+    pyarrow, names = import_module("pyarrow"), dict[str, xr.Variable]()
+    if lowest:
+        names = _names_of_units(rows, combinations, read, table)
+        table = table.append_column(lowest, pyarrow.array(np.zeros(number, dtype=np.int64)))
+    template = _read_small(rows, read, table)
     arrays = {str(name): template[name] for name in template.data_vars}
     factors = {name: float(array.min()) for name, array in arrays.items()}
     first = next(iter(arrays))
@@ -228,7 +235,35 @@ def _placed(rows: Rows, combinations: Combinations, read: Callable[[Path], xr.Da
     cells = np.empty(number, dtype=np.int64)
     measured = np.flatnonzero(~np.isnan(stand_ins))
     cells[stand_ins[measured].astype(np.int64) - 1] = measured
-    return TableCells(rows, combinations, template, cells, combinations.ranks(), factors, _columns_of_metrics(rows, [*factors]))
+    return TableCells(
+        rows, combinations, template, cells, combinations.ranks(), names, factors=factors, columns=_columns_of_metrics(rows, [*factors])
+    )
+
+
+def _names_of_units(rows: Rows, combinations: Combinations, read: Callable[[Path], xr.Dataset], table: Any) -> dict[str, xr.Variable]:
+    """Return the coordinate that a small table would have of the labels of the lowest level, if it has one."""
+    pyarrow, lowest = import_module("pyarrow"), str(combinations.lowest)
+    labels = pyarrow.array(list(combinations.labels[lowest]), type=combinations.types[lowest])
+    first = table.take(pyarrow.array(np.zeros(len(labels), dtype=np.int64)))
+    with set_options(max_file_bytes=max(options().max_file_bytes, READ_AT_ONCE)):  # a table of our own
+        times = _read_small(rows, read, first.append_column(lowest, labels))
+    return {name: times.coords[name].variable for name in (label_name(lowest),) if name in times.coords}
+
+
+def _read_small(rows: Rows, read: Callable[[Path], xr.Dataset], table: Any) -> xr.Dataset:
+    """Write some labels with stand-in values as the table is stored, and read them."""
+    for value in rows.values:
+        table = table.append_column(value, import_module("pyarrow").array(np.arange(1.0, len(table) + 1)))
+    with TemporaryDirectory() as folder:
+        place = file = Path(folder) / rows.place.name
+        if rows.place.is_dir():
+            place.mkdir()
+            file = place / "part-0.parquet"
+        rows.write(table.select(rows.columns), file)
+        try:
+            return read(place).load()
+        except ValueError as error:
+            raise rows.error(str(error).replace(f"{file}: ", "")) from None
 
 
 def _check_roles(rows: Rows, combinations: Combinations) -> None:

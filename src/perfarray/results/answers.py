@@ -2,6 +2,8 @@
 
 import math
 from collections.abc import Iterator
+from functools import reduce
+from operator import or_
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -77,7 +79,9 @@ def first_rows(result: xr.Dataset | xr.DataArray | FittedModel, *, sort: str | N
         raise ValueError(f"this is no result of perfarray: its attr 'result' is missing; it has the variables {listed(data.data_vars)}")
     data = without_foreign_names(data.compute() if is_lazy(data) else data)
     if kind == "combine":
-        blocks = {name: _rows(without_foreign_names(dataset), sort, most, all_cells=True) for name, dataset in parts_of(data).items()}
+        results = {name: without_foreign_names(dataset) for name, dataset in parts_of(data).items()}
+        measured = reduce(or_, map(_measured_cells, results.values()))
+        blocks = {name: _rows(dataset, sort, most, measured) for name, dataset in results.items()}
         frame = pd.concat(_same_index_order({name: block.frame for name, block in blocks.items()}), axis=1).fillna("")
         rows = next(iter(blocks.values()))._replace(suites=0, frame=frame)
     else:
@@ -112,13 +116,26 @@ class Rows(NamedTuple):
     positions: Integers
 
 
-def _rows(data: xr.Dataset, sort: str | None, most: int | None, *, all_cells: bool = False) -> Rows:
-    """Return one row for each cell with a measurement (or for `all_cells`), the rows of suites last."""
+def _measured_cells(data: xr.Dataset) -> xr.DataArray:
+    """Return which cells of a result have a row."""
+    layout = layout_of(data)
+    cells = _cells(data, main := _main(data, layout), layout.inner)
+    mask = _shown(cells, data) & _measured(cells, main, layout.zero)
+    return xr.DataArray(mask.reshape([data.sizes[dim] for dim in cells.dims]), dims=cells.dims)
+
+
+def _main(data: xr.Dataset, layout: Layout) -> str:
+    return layout.main if layout.main in data.data_vars else str(next(iter(data.data_vars)))
+
+
+def _rows(data: xr.Dataset, sort: str | None, most: int | None, measured: xr.DataArray | None = None) -> Rows:
+    """Return one row for each cell with a measurement (or those that are given as measured), the rows of suites last."""
     layout = layout_of(data)
     columns = layout.columns(data)
-    main = layout.main if layout.main in data.data_vars else str(next(iter(data.data_vars)))
+    main = _main(data, layout)
     cells = _cells(data, main, layout.inner)
-    positions = np.flatnonzero(_shown(cells, data) & (all_cells or _measured(cells, main, layout.zero)))[:most]
+    measured = _measured_cells(data) if measured is None else measured.any([dim for dim in measured.dims if dim not in cells.dims])
+    positions = np.flatnonzero(measured.transpose(*cells.dims))[:most]
     if sort == "effect":
         values = cells.values[layout.effect or main]
         if values.dtype.kind in "OUS":

@@ -1,6 +1,5 @@
 """Results as rows: tables, records, JSON and Markdown, for reports, the command line and files."""
 
-import itertools
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -90,21 +89,26 @@ def json_value(value: Any) -> Any:
     return value if isinstance(value, str | int | float | bool | None) else str(value)
 
 
-def records(data: xr.Dataset, dims: Sequence[str]) -> list[dict[str, Any]]:
-    """Return one mapping for each cell along some dims: its labels and every variable, as nested mappings along further dims."""
+def records(data: xr.Dataset, dims: Sequence[str], positions: Integers | None = None) -> list[dict[str, Any]]:
+    """Return one mapping for each cell along some dims: its labels and every variable, as nested mappings along further dims.
+
+    `positions` are those of the cells (the last dim varies fastest); default: all.
+    """
     labels = {str(dim): data[dim].values.tolist() for dim in data.dims}
     sizes = {dim: len(labels[dim]) for dim in dims}
-    columns = [_cell_values(array.variable, sizes, labels) for array in data.data_vars.values()]
+    positions = np.arange(math.prod(sizes.values())) if positions is None else positions
+    columns = [_cell_values(array.variable, sizes, labels, positions) for array in data.data_vars.values()]
+    indices = np.unravel_index(positions, tuple(sizes.values())) if sizes else ()
+    columns[:0] = [[labels[dim][index] for index in along.tolist()] for dim, along in zip(dims, indices, strict=True)]
     titles = [*dims, *map(str, data.data_vars)]
-    cells = itertools.product(*(labels[dim] for dim in dims))
-    return [dict(zip(titles, (*cell, *values), strict=True)) for cell, *values in zip(cells, *columns, strict=True)]
+    return [dict(zip(titles, values, strict=True)) for values in zip(*columns, strict=True)]
 
 
-def _cell_values(variable: xr.Variable, sizes: Mapping[str, int], labels: Mapping[str, list[Any]]) -> list[Any]:
+def _cell_values(variable: xr.Variable, sizes: Mapping[str, int], labels: Mapping[str, list[Any]], positions: Integers) -> list[Any]:
     inner = [str(dim) for dim in variable.dims if dim not in sizes]
     all_sizes: dict[Any, int] = {**sizes, **{dim: variable.sizes[dim] for dim in inner}}
     whole = variable.set_dims(all_sizes).transpose(*all_sizes)
-    values = whole.values.reshape(-1, *(whole.sizes[dim] for dim in inner))
+    values = whole.values.reshape(-1, *(whole.sizes[dim] for dim in inner))[positions]
     if not inner and values.dtype != object:
         return list(values.tolist())
     return [_nested(cell, inner, labels) for cell in values]

@@ -313,6 +313,9 @@ def along_cells(values: xr.DataArray, array: xr.DataArray, levels: tuple[str, ..
 @check("one_side")
 def one_side_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Name the cells that lack a side."""
-    names = cell_names(result["n"] == 0)
+    without = result["n"] == 0
+    if {"baseline", "candidate"} <= {*result.data_vars}:
+        without &= result["candidate"].notnull() | result["baseline"].notnull()  # a cell that nobody measured is no cell
+    names = cell_names(without)
     text = f"{{cells}} have no measured value on one side; their answers are NaN: {listed(names, 5)}"
-    return (count_note("one_side_empty", text, result["n"] == 0, names=names),)
+    return (count_note("one_side_empty", text, without, names=names),)

@@ -1,16 +1,18 @@
 """What the pictures of a suite's scores show: their densities, and histograms of ratios."""
 
-from functools import partial
 from typing import Final
 
+import numpy as np
 import xarray as xr
 
 from perfarray.numerics.curves import histogram, kernel_density
+from perfarray.numerics.types import Floats
 from perfarray.suites.matching import REPLICATE
 from perfarray.timings.apply import apply, outputs
 from perfarray.timings.validation import check_count
 
 PLACES = 400  # places at which a density is estimated
+QUARTILES = (0.25, 0.5, 0.75)
 BEYOND = 3.0  # how far a density reaches beyond the scores, in standard deviations of its kernel
 
 # By the variable that holds ratios of redrawn scores, that of the observed ratio.
@@ -18,7 +20,7 @@ OBSERVED: Final = {"null_distribution": "statistic", "distribution": "estimate"}
 
 
 def densities(scores: xr.DataArray) -> xr.Dataset:
-    """Estimate the density of every cell's scores.
+    """Estimate the density of every cell's scores, and their quartiles.
 
     Parameters
     ----------
@@ -29,13 +31,17 @@ def densities(scores: xr.DataArray) -> xr.Dataset:
     -------
     Dataset
         Along `place`: `score` (units of the scores) and `density`, NaN where the score never varies: Gaussian kernels by Scott's rule.
-        Coordinates and attrs are those of the scores.
+        Along `quartile`: `quartiles` (units of the scores). Coordinates and attrs are those of the scores.
     """
     units = str(scores.attrs.get("units", "1"))
-    named = outputs(units, ("place",), score="") | outputs("", ("place",), density="")
-    labels = {"place": range(PLACES)}
-    density = partial(kernel_density, points=PLACES, beyond=BEYOND)
-    return apply(density, scores, core=[[REPLICATE]], outputs=named, coords=labels, attrs=scores.attrs)
+    named = outputs(units, ("place",), score="") | outputs("", ("place",), density="") | outputs(units, ("quartile",), quartiles="")
+    labels = {"place": range(PLACES), "quartile": QUARTILES}
+
+    def density_and_quartiles(values: Floats) -> tuple[Floats, ...]:
+        quartiles = np.moveaxis(np.quantile(values, QUARTILES, axis=-1), 0, -1)
+        return *kernel_density(values, points=PLACES, beyond=BEYOND), quartiles
+
+    return apply(density_and_quartiles, scores, core=[[REPLICATE]], outputs=named, coords=labels, attrs=scores.attrs)
 
 
 def ratio_histograms(result: xr.Dataset, *, bins: int = 40) -> xr.Dataset:

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import xarray as xr
 
-from perfarray.conventions import BETTER
+from perfarray.conventions import BETTER, SUITE
 from perfarray.numerics.levels import unit_means
 from perfarray.numerics.suite import MEANS, Sides, common_movement, match_sides, movement, run_statistic, suite_units
 from perfarray.numerics.types import Floats, Integers, Mask
 from perfarray.suites.numerics.distributions import Drawing, Suite, arrange
-from perfarray.timings.across import UNMATCHED, Weights, check_across, name_suites, suites_hint
+from perfarray.timings.across import UNMATCHED, Weights, check_across, measured_along, name_suites, names_one_suite, suites_hint
 from perfarray.timings.apply import Labels, Output, apply, is_chunked, outputs
 from perfarray.timings.best import slow_end_note
 from perfarray.timings.censored import ONLY_WORSE, Bounds, bound_interval
@@ -25,15 +25,16 @@ from perfarray.timings.notes import Note, check, count_note, with_notes
 from perfarray.timings.pairs import Pair, label_values, resolve_pair
 from perfarray.timings.resolve import Data, Timings, check_dim, decline_zeros, resolve
 from perfarray.timings.streams import Rng, cell_keys, describe_key, key_of, order_of_labels
-from perfarray.timings.units import describe_value, pool_above_unit, unit_depth, value_depth
+from perfarray.timings.units import describe_unit, describe_value, pool_above_unit, unit_depth, value_depth
 from perfarray.timings.validation import check_choice, check_count, listed
 from perfarray.timings.weights import Weighing, weigh
-from perfarray.timings.zeros import Positive
+from perfarray.timings.zeros import Positive, cell_names
 
 Result = TypeVar("Result", xr.Dataset, xr.DataArray)
 Names = str | Sequence[str] | None
 Kernel = Callable[[Sides, Any], tuple[np.ndarray, ...]]
 
+SHOWN = 3  # cells that a note quotes
 INDEPENDENT = "independent (assumed)"  # what the attr `benchmarks` says where no level is known to be shared
 REPLICATE = "replicate"  # the dim of redrawn scores, and of ratios of scores
 SPREADS = ("range", "interquartile_range", "standard_deviation", "relative_variation")  # a bound of the runs is no bound of these
@@ -47,6 +48,7 @@ class OneSystem(NamedTuple):
     complete: xr.DataArray
     unmatched: tuple[str, ...]
     weighing: Weighing
+    incomplete: Note | None = None
 
 
 class TwoSystems(NamedTuple):
@@ -80,32 +82,65 @@ class TwoSystems(NamedTuple):
 
 
 def match_cells(data: Timings, across: str, weighing: Weighing) -> OneSystem:
-    """Find the benchmarks that every cell has; cells without any value do not count."""
+    """Find the benchmarks that count; cells without any value do not matter.
+
+    Benchmarks of one named suite make a score together: a cell that lacks one has none, and is named. If no cell has them all, and where
+    no suite is named, those count that every cell has.
+    """
     array = along(data, across)
     dims = [dim for dim in array.dims if dim not in data.levels]
-    cell_dims = [str(dim) for dim in dims if dim != across]
+    cell_dims, axis = [str(dim) for dim in dims if dim != across], dims.index(across)
+    other_axes = tuple(map(dims.index, cell_dims))
     present = (~np.isnan(array.data)).any(axis=tuple(map(array.dims.index, data.levels)))
-    measured = present | ~present.any(axis=dims.index(across), keepdims=True)
+    measured = present.any(axis=axis, keepdims=True)
+    in_suite = present.any(axis=other_axes, keepdims=True)
+    full = measured & (present | ~in_suite).all(axis=axis, keepdims=True)
+    by_name = full.any() & names_one_suite(array, across)
+    lacking = measured & ~full & by_name
+    counted = ((present | ~measured).all(axis=other_axes) & ~by_name) | (in_suite.reshape(-1) & by_name)
     names = [across] if across in array.indexes else []
     labels = Labels({name: array.coords.variables[name] for name in names}, {name: array.xindexes[name] for name in names})
-    complete = labels.array(xr.Variable((across,), measured.all(axis=tuple(map(dims.index, cell_dims)))))
+    complete = labels.array(xr.Variable((across,), counted))
+    without_score = xr.Variable(dims, lacking).isel({across: 0})
     if is_chunked(complete):
         complete = complete.chunk({across: -1})
-        return OneSystem(data._replace(array=read_again(data.array, complete)), across, complete, (), weighing)
-    if not complete.values.any() and present.any():
+        array = data.array.where(~without_score).transpose(*data.array.dims).assign_attrs(data.array.attrs)
+        return OneSystem(data._replace(array=read_again(array, complete)), across, complete, (), weighing)
+    if not counted.any() and present.any():
         raise ValueError(
             f"no label of {across!r} was measured in every cell, so no suite is the same for all; select cells that have benchmarks in "
             f"common (dims {tuple(cell_dims)}){suites_hint(array, across)}"
         )
-    missing = () if complete.values.all() else label_values(complete, across)[~complete.values]
-    return OneSystem(data, across, complete, tuple(map(str, missing)), weighing)
+    missing = () if by_name else label_values(complete, across)[~counted & in_suite.reshape(-1)]
+    if not lacking.any():
+        return OneSystem(data, across, complete, tuple(map(str, missing)), weighing)
+    absent = xr.DataArray(xr.Variable(dims, lacking & in_suite & ~present), {dim: label_values(array, dim) for dim in dims})
+    array = array.where(~without_score).transpose(*array.dims).assign_attrs(array.attrs)
+    return OneSystem(data._replace(array=array), across, complete, (), weighing, _incomplete_note(absent, across, int(measured.sum())))
+
+
+def _incomplete_note(absent: xr.DataArray, across: str, n_cells: int) -> Note:
+    """Return the note on the cells that lack benchmarks of their suite, and which."""
+    absent = absent.transpose(..., across)
+    lacking = absent.any(across)
+    names, rows = cell_names(lacking), absent.values[lacking.values]
+    benchmarks = [absent[across].values[row].tolist() for row in rows]
+    described = [f"{name} (no {listed(lacked, 3)})" for name, lacked in zip(names, benchmarks, strict=True)]
+    more = f"; and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    text = (
+        f"{len(names)} of {n_cells} cells lack benchmarks of their suite and have no score: {'; '.join(described[:SHOWN])}{more}. "
+        f"times.drop_vars({SUITE!r}) takes the benchmarks that all cells have"
+    )
+    labels = sorted({str(name) for row in benchmarks for name in row})
+    return Note("incomplete_suite", text, {"cells": names, "of": n_cells, "labels": labels})
 
 
 def describe_one(
     result: Result, system: OneSystem, attrs: dict[str, Hashable], *notes: Note | None, checks: tuple[str, ...] = ()
 ) -> Result:
     """Write the attrs of a result on one system's suite, and its notes."""
-    data, across, unmatched = system.data, system.across, system.unmatched
+    data: Timings = system.data
+    across, unmatched = system.across, system.unmatched
     attrs = attrs | {"across": across, BETTER: data.better} | system.weighing.attrs | _unmatched(unmatched)
     attrs |= {} if is_chunked(system.complete) else {"n_benchmarks": int(system.complete.values.sum())}
     result = _bounded_scores(result, system) if data.bounded else result
@@ -118,7 +153,10 @@ def describe_one(
     bounds = data.stopped_note("a score of theirs is a bound, and its spread NaN")
     suites = name_suites(result, data.array, system.complete, across, by=True)
     slow = slow_end_note([attrs.get("statistic")], data.better)
-    return with_notes(result, *data.notes, slow, *notes, *system.weighing.notes, bounds, suites, left_out, checks=checks)
+    if system.incomplete:
+        result.attrs.update(_unmatched(tuple(system.incomplete.values["labels"])))
+    remarks = (*data.notes, slow, *notes, *system.weighing.notes, bounds, suites, left_out, system.incomplete)
+    return with_notes(result, *remarks, checks=checks)
 
 
 def _bounded_scores(result: Result, system: OneSystem) -> Result:
@@ -216,7 +254,7 @@ def describe_two(
     result = answers.drop_vars(["_matched", "_incomplete"])
     if not any(across in variable.dims for variable in result.data_vars.values()):
         result = result.drop_vars(across, errors="ignore")
-    unit, array = pair.candidate.levels[systems.depth], pair.candidate.array
+    unit, array = describe_unit(pair.candidate, systems.depth)["unit"], pair.candidate.array
     jointly = f"shared: {' '.join(pair.shared)}" if systems.shared else f"paired: {paired}" if paired else INDEPENDENT
     attrs = {**pair.attrs, "unit": unit, "across": across, "benchmarks": jointly} | systems.weighing.attrs | attrs
     attrs |= {"paired": paired} if paired else {}
@@ -225,20 +263,36 @@ def describe_two(
     if not is_chunked(matched):
         # Pairs without any data lack no benchmark: they are counted by a check.
         pairs = np.moveaxis(matched.values, matched.get_axis_num(across), -1).reshape(-1, matched.sizes[across])
-        lacking = matched[across].values[~pairs[pairs.any(axis=1)].all(axis=0)].tolist()
+        either = measured_along(pair.candidate.array, across) | measured_along(pair.baseline.array, across)
+        lacking = matched[across].values[~pairs[pairs.any(axis=1)].all(axis=0) & either].tolist()
         if left_out := int(answers["_incomplete"].sum()):
             attrs["n_incomplete_units"] = left_out
             text = f"{left_out} shared units ({unit}) lack some benchmarks and are left out"
             incomplete = Note("incomplete_units", text, {"units": left_out})
     result = result.assign_attrs(attrs | _unmatched((*pair.unmatched, *map(str, lacking))))
+    counted = "suite_benchmarks" in result and not is_chunked(array)
+    one_sided = _one_sided_note(result["suite_benchmarks"], pair, across) if counted else None
     suites = name_suites(result, array, matched, across, by=True)
     if lacking:
         text = f"{len(lacking)} of {matched.sizes[across]} along {across!r} are missing in some cells: {listed(lacking)}"
         text += f"; each ratio is over the benchmarks measured on both sides{suites_hint(array, across) if suites is None else ''}"
         missing = Note("unmatched", text, {"labels": [str(label) for label in lacking], "dim": across})
     slow = slow_end_note([attrs.get("statistic")], systems.better)
-    remarks = (*pair.notes, copies_note(pair), slow, *pair.unit_notes, pair.stopped_note(ONLY_WORSE), suites, missing, incomplete)
-    return with_notes(result, *remarks, *notes, *systems.weighing.notes, checks=checks)
+    remarks = (*pair.notes, copies_note(pair), slow, *pair.unit_notes, pair.stopped_note(ONLY_WORSE))
+    return with_notes(result, *remarks, suites, missing, incomplete, one_sided, *notes, *systems.weighing.notes, checks=checks)
+
+
+def _one_sided_note(benchmarks: xr.DataArray, pair: Pair, across: str) -> Note | None:
+    """Return the note on the cells of which one side alone was measured, or each side in other benchmarks."""
+    inner = {*pair.candidate.levels, across}
+    sides = [side.array.notnull().any([dim for dim in side.array.dims if dim in inner]) for side in (pair.candidate, pair.baseline)]
+    measured = (sides[0].variable | sides[1].variable).set_dims(dict(benchmarks.sizes))
+    without = (benchmarks.variable == 0) & measured
+    if not without.any() or not (benchmarks > 0).any():
+        return None
+    numbers = int(without.sum()), int(measured.sum())
+    text = f"{numbers[0]} of {numbers[1]} cells have no benchmark measured on both sides; their answers are NaN"
+    return Note("no_value", text, {"cells": numbers[0], "of": numbers[1]})
 
 
 def along(side: Timings, across: str) -> xr.DataArray:
@@ -254,7 +308,9 @@ def _unmatched(labels: tuple[str, ...]) -> dict[str, Hashable]:
 
 
 def count_empty(empty: xr.DataArray, reason: str) -> Note | None:
-    """Count the cells that have nothing to go by."""
+    """Count the cells that have nothing to go by, if all are so: a cell that nobody measured is no cell."""
+    if not empty.all():
+        return None
     return count_note("no_value", f"{{cells}} have {reason}; their answers are NaN", empty)
 
 
@@ -295,7 +351,9 @@ def resolve_runs(
     drawing = Drawing(check_count(n_resamples, "n_resamples", 2), mean, key_of(rng))
     positive = "" if mean == "arithmetic" else f"mean={mean!r}"
     weighing = weigh(times, across, weights)
-    data = pool_above_unit(resolve(weighing.select(times), metric, levels, shared=shared, censored="bound", with_copies=True), unit)
+    times, as_nested = weighing.select(times), unit is not None
+    data = resolve(times, metric, levels, shared=shared, censored="bound", with_copies=True, as_nested=as_nested)
+    data = pool_above_unit(data, unit)
     depth = value_depth(data, value)
     data = decline_zeros(data, Positive(positive, level=depth)) if positive else data
     system = match_cells(data, across, weighing)

@@ -130,7 +130,8 @@ def required_runs(
     attrs |= {"confidence_level": level, "width": target, "start": first}
     attrs |= {"n_resamples": draws.n_resamples} | describe_key(draws.key) if draws is not None else {}
     checks = ("suite_start", "suite_pilot", *systems.movement_checks(shared_units))
-    return matching.describe_two(result.drop_vars(["_unused", "suite_benchmarks"]), systems, attrs, _note_unused(result), checks=checks)
+    described = matching.describe_two(result.drop_vars("_unused"), systems, attrs, _note_unused(result), checks=checks)
+    return described.drop_vars("suite_benchmarks")
 
 
 def _most(systems: matching.TwoSystems, start: int) -> int:

@@ -14,7 +14,7 @@ from perfarray.suites.numerics.ratios import ratio_intervals
 from perfarray.suites.numerics.redrawn_scores import Score, two_sided_level
 from perfarray.timings.across import PRIORS, Weights, for_each_suite
 from perfarray.timings.apply import apply, outputs
-from perfarray.timings.best import BEST, SUMMARIES, resolve_best
+from perfarray.timings.best import BEST, SLOWER_MEDIAN, SUMMARIES, resolve_best
 from perfarray.timings.censored import Bounds, bound_interval
 from perfarray.timings.metrics import for_each_metric
 from perfarray.timings.notes import Note, check, count_note
@@ -62,8 +62,9 @@ def suite_score(
         Over the benchmarks.
     weights : DataArray, Series, mapping or sequence, optional
         How much each benchmark counts: a number that is not negative, by label of `across` or in their order. Default: all alike.
-    statistic : {"mean", "median", "min", "best", "geometric"}
-        Of the runs of one benchmark, one value per unit; `best` is the minimum of times and the maximum of rates.
+    statistic : {"mean", "median", "slower_median", "min", "best", "geometric"}
+        Of the runs of one benchmark, one value per unit; `best` is the minimum of times and the maximum of rates, `slower_median` what
+        SPEC publishes: the median, and of an even number of runs the slower of the two in the middle.
     unit : str, optional
         The level whose repetitions are the runs, lower levels averaged first; default: the outermost.
     levels, metric : str or sequence of str, optional
@@ -97,11 +98,13 @@ def suite_score(
     [4.0, 3.2, 5.0]
     """
     check_choice(mean, "mean", MEANS)
-    check_choice(statistic, "statistic", SUMMARIES)
+    check_choice(statistic, "statistic", (*SUMMARIES, SLOWER_MEDIAN))
     positive = f"a {mean} mean" if mean != "arithmetic" else "a geometric mean" if statistic == "geometric" else ""
     weighing = weigh(times, across, weights)
     above_zero = Positive(positive, score_above_zero(statistic), unit or 0) if positive else None
-    data = resolve(weighing.select(times), metric, levels, positive=above_zero, censored="bound", with_copies=True)
+    data = resolve(
+        weighing.select(times), metric, levels, positive=above_zero, censored="bound", with_copies=True, as_nested=unit is not None
+    )
     unit_index = unit_depth(data, unit)
     system, depth, statistic_of_runs = matching.match_cells(data, across, weighing), len(data.levels), resolve_best(statistic, data.better)
     array = matching.along(system.data, across)
@@ -163,7 +166,8 @@ def score_ratio_interval(
     baseline, dim : label, DataArray or Dataset; str, optional
         A label of `dim` (default: the one dim that holds it), or other timings, matched by label except along repetitions.
     mean, weights, statistic, across, by, unit, levels, metric
-        As for `suite_score`; repetitions of `unit` are independent. Medians, minima and `best` have bootstrap limits only.
+        As for `suite_score`, without `slower_median`; repetitions of `unit` are independent. Medians, minima and `best` have bootstrap
+        limits only.
     confidence_level : float
         Between 0 and 1.
     alternative : {"two-sided", "less", "greater"}

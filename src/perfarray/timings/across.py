@@ -11,13 +11,17 @@ import numpy.typing as npt
 import pandas as pd
 import xarray as xr
 
-from perfarray.conventions import BENCHMARK, MARKS, SUITE, UNKNOWN
+from perfarray.conventions import BENCHMARK, CENSORED_AT, LEVELS, MARKS, SUITE, UNKNOWN
 from perfarray.timings.apply import Kernel, Output, apply, is_chunked
+from perfarray.timings.crossed import label_name
 from perfarray.timings.metrics import concat_results
 from perfarray.timings.notes import NOTES, Note, collecting_notes, with_notes
 from perfarray.timings.resolve import Data, as_mark, check_dim
 from perfarray.timings.streams import one_key
-from perfarray.timings.validation import listed
+from perfarray.timings.validation import listed, number_of
+
+# How many suites a note that concerns several quotes
+SHOWN = 2
 
 # Attr: the suites that one mean is taken over
 SUITES = "suites"
@@ -115,10 +119,10 @@ class TooFew(ValueError):
 
 
 def for_each_suite(function: Callable[P, R]) -> Callable[P, R]:
-    """Decorate a function so that `by=` gives one result for each value of a coordinate along the benchmarks, along a dim of that name.
+    """Decorate a function so that each suite has its own answer, along a dim `suite`, where the benchmarks are of several.
 
-    Functions of one system also answer suite by suite where a label is a benchmark of several suites. Suites that raise `TooFew` are left
-    out and named.
+    `by=` names another coordinate along the benchmarks, whose values have one answer each. Suites that raise `TooFew` are left out and
+    named.
     """
     parameters = inspect.signature(function).parameters
     one_system, first = "baseline" not in parameters, next(iter(parameters))
@@ -127,16 +131,53 @@ def for_each_suite(function: Callable[P, R]) -> Callable[P, R]:
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
         by, across = kwargs.pop("by", None), str(kwargs.get("across", kwargs.get("features", BENCHMARK)))
         times = cast(Data, args[0] if args else kwargs.get(first))
-        several = shared_names_note(times, across) if by is None and one_system else None
+        several = _suites_apart(times, across, args[1:], kwargs) if by is None else None
         if by is None and several is None:
             return function(*args, **kwargs)
         by = SUITE if by is None else str(by)
         labels = suites_of(times, by, across)
-        results, notes = _results_by_suite(function, args, one_key(function, kwargs), labels, by, across)
-        notes += [] if several is None else [several]
-        return cast(R, with_notes(_concat_suites(results, by, times), *notes))
+        keywords = one_key(function, kwargs)
+        if one_system:
+            bare = _without_descriptors(times, by)
+            args, keywords = tuple(bare if argument is times else argument for argument in args), keywords  # type: ignore[assignment]
+            keywords = {key: bare if value is times else value for key, value in keywords.items()}
+        results, notes = _results_by_suite(function, args, keywords, labels, by, across)
+        answer = _concat_suites(results, by, times)
+        return cast(R, with_notes(_described(answer, times, across) if one_system else answer, *notes, several))
 
     return cast(Callable[P, R], wrapper)
+
+
+def _suites_apart(times: Data, across: str, baseline: tuple[object, ...], kwargs: Mapping[str, Any]) -> Note | None:
+    """Return the note on several suites, each of which has its own answer.
+
+    Labels compared that may be of different suites, as two machines are, stay together: the comparison refuses these.
+    """
+    dims = [str(name) for name in _dims(times, SUITE) if name != across]
+    reference, dim = baseline[0] if baseline else kwargs.get("baseline"), kwargs.get("dim")
+    if dims and not isinstance(reference, xr.DataArray | xr.Dataset):
+        named = [dim] if dim is not None else [name for name in dims if reference in times.indexes.get(name, ())]
+        if set(named) & set(dims):
+            return None
+    return several_suites_note(times, across)
+
+
+def _without_descriptors(times: Data, by: str) -> Data:
+    """Return timings without the coordinates that formulas do not read: these would be selected for each suite."""
+    levels = {dim for dim in times.dims if dim in LEVELS}
+    needed = {*times.dims, *MARKS, CENSORED_AT, SUITE, by, *map(label_name, map(str, levels))}
+    return times.drop_vars([name for name in times.coords if name not in needed and name not in times.xindexes])
+
+
+def _described(answer: Any, times: Data, across: str) -> Any:
+    """Return an answer with the coordinates of the timings along its dims."""
+    names = [name for name in times.coords if name not in answer.coords and {*times.coords[name].dims} <= {*answer.dims} - {across}]
+    coords = times.coords.to_dataset()[names].drop_vars([*times.dims], errors="ignore")
+    chosen = {}
+    for dim in coords.dims:
+        if dim in answer.indexes and not answer.indexes[dim].equals(times.indexes[dim]):
+            chosen[dim] = times.indexes[dim].get_indexer(answer.indexes[dim])
+    return answer.assign_coords(coords.isel(chosen).variables)
 
 
 def _concat_suites(results: Mapping[str, Any], by: str, times: Data) -> Any:
@@ -165,17 +206,19 @@ def _dims(times: Data, name: Hashable) -> tuple[Hashable, ...]:
 
 
 def suite_row_for_each(function: Callable[P, xr.Dataset]) -> Callable[P, xr.Dataset]:
-    """Decorate a function so that `by=` gives one suite row for each value of a coordinate along the benchmarks.
+    """Decorate a function so that each suite has a row, along a dim `suite`, where the benchmarks are of several.
 
-    The benchmarks keep their rows, and the coordinate under a name of two parts such as `benchmark_suite`.
+    `by=` names another coordinate along the benchmarks. These keep their rows, and the coordinate under a name of two parts such as
+    `benchmark_suite`.
     """
 
     @functools.wraps(function)
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> xr.Dataset:
         coordinate, across = kwargs.pop("by", None), str(kwargs.get("across", BENCHMARK))
-        if coordinate is None:
+        several = None if coordinate is not None else _suites_apart(cast(Data, args[0]), across, args[1:], kwargs)
+        if coordinate is None and several is None:
             return function(*args, **kwargs)
-        by, keywords = str(coordinate), one_key(function, kwargs)
+        by, keywords = SUITE if coordinate is None else str(coordinate), one_key(function, kwargs)
         labels = suites_of(cast(Data, args[0]), by, across)
         with collecting_notes() as all_notes:
             answer: xr.Dataset = function(*args, **cast(Any, keywords))
@@ -192,7 +235,7 @@ def suite_row_for_each(function: Callable[P, xr.Dataset]) -> Callable[P, xr.Data
         for attr in set(result.attrs) & {SUITES, "n_incomplete_units", NOTES}:
             del result.attrs[attr]
         notes = [note for note in all_notes if note.code not in SUITE_NOTES] + [note for note in suite_notes if note.code in SUITE_NOTES]
-        return with_notes(result, *notes)
+        return with_notes(result, *notes, several)
 
     return cast(Callable[P, xr.Dataset], wrapper)
 
@@ -211,7 +254,7 @@ def _results_by_suite(
     function: Any, args: Any, kwargs: Any, labels: dict[str, Any], by: str, across: str
 ) -> tuple[dict[str, Any], list[Note]]:
     """Return the results of a function for each suite, and their notes, which name the suite."""
-    results, gathered, errors, reason = {}, list[Note](), list[str](), ""
+    results, by_code, errors, reason = {}, dict[str, dict[str, Note]](), list[str](), ""
     for label, names in labels.items():
         with collecting_notes() as notes:
             positional = [select_suite(argument, by, across, label, names) for argument in args]
@@ -222,13 +265,31 @@ def _results_by_suite(
             except TooFew as error:
                 errors.append(label)
                 reason = str(error)
-        gathered += [replace(note, message=f"{label}: {note.message}", values={**note.values, by: label}) for note in notes]
+        for note in notes:
+            by_code.setdefault(note.code, {}).setdefault(label, note)
+    gathered = [_joined(by_label, by) for by_label in by_code.values()]
     if errors:
         text = f"{len(errors)} of {len(labels)} along {by!r} have too little data ({listed(errors)}); in the last, {reason}"
         if not results:
             raise TooFew(text)
         gathered.append(Note("suites_without_answer", text, {by: errors}))
     return results, gathered
+
+
+def _joined(by_label: Mapping[str, Note], by: str) -> Note:
+    """Return the notes of one code of several suites as one, which names the suites."""
+    first = next(iter(by_label.values()))
+    if len(by_label) == 1:
+        label = next(iter(by_label))
+        return replace(first, message=f"{label}: {first.message}", values={**first.values, by: label})
+    counts = [(note.values.get("cells"), note.values.get("of")) for note in by_label.values()]
+    texts = {note.message.replace(f"{cells} of {of}", "{}", 1) for note, (cells, of) in zip(by_label.values(), counts, strict=True)}
+    if len(texts) == 1 and all(isinstance(cells, int) for cells, _ in counts):
+        cells, of = (sum(numbers) for numbers in zip(*cast(list[tuple[int, int]], counts), strict=True))
+        return replace(first, message=texts.pop().replace("{}", f"{cells} of {of}", 1), values={**first.values, "cells": cells, "of": of})
+    message = "; ".join(f"{label}: {note.message}" for label, note in [*by_label.items()][:SHOWN])
+    message += f"; and {number_of(len(by_label) - SHOWN, by)} more" if len(by_label) > SHOWN else ""
+    return replace(first, message=message, values={by: [*by_label], "of": {label: dict(note.values) for label, note in by_label.items()}})
 
 
 def suites_of(times: Data, by: str, across: str) -> dict[str, Any]:
@@ -277,19 +338,24 @@ def _measured(times: Data, dims: tuple[Hashable, ...]) -> npt.NDArray[np.bool_]:
     return cells
 
 
-def shared_names_note(times: Data, across: str) -> Note | None:
-    """Return a note where labels are benchmarks of several suites, so that each suite has its own answer."""
-    dims = _dims(times, SUITE)
-    if len(dims) < 2 or across not in dims:
+def measured_along(times: Data, across: str) -> npt.NDArray[np.bool_]:
+    """Return for which labels anything was measured; without the dim, for the only one."""
+    return _measured(times, (across,)) if across in times.dims else np.ones(1, dtype=bool)
+
+
+def several_suites_note(times: Data, across: str) -> Note | None:
+    """Return a note where the benchmarks measured are of several suites, so that each suite has its own answer."""
+    if across not in _dims(times, SUITE):
         return None
-    rows = suite_labels(times, SUITE, across).reshape(times.sizes[across], -1)
-    several = [row for row in (set(row.tolist()) - {None} for row in rows) if len(row) > 1]
-    if not several:
+    labels = suite_labels(times, SUITE, across)[_measured(times, (across,))]
+    suites = dict.fromkeys(label for label in labels.ravel().tolist() if label is not None)
+    if len(suites) < 2:
         return None
-    suites = list(suites_of(times, SUITE, across))
-    text = f"{len(several)} labels of {across!r} are benchmarks of several suites: each suite has its own answer, as by={SUITE!r} gives it "
-    text += f"({listed(suites)}); times.where(times[{SUITE!r}] == {suites[0]!r}) selects one"
-    return Note("suites_apart", text, {"suites": suites})
+    shared = sum(len({*row} - {None}) > 1 for row in labels.reshape(len(labels), -1).tolist())
+    who = f"{shared} labels of {across!r} are benchmarks of several suites" if shared else f"the benchmarks are of {len(suites)} suites"
+    text = f"{who}: each suite has its own answer, as by={SUITE!r} gives it ({listed(suites)}); "
+    text += f"times.where(times[{SUITE!r}] == {next(iter(suites))!r}) selects one"
+    return Note("suites_apart", text, {"suites": [*suites]}, aside=not shared)
 
 
 def _suite_of_each(array: xr.DataArray, across: str) -> npt.NDArray[Any] | None:
@@ -298,6 +364,13 @@ def _suite_of_each(array: xr.DataArray, across: str) -> npt.NDArray[Any] | None:
         return None
     rows = [set(row) - {None} for row in suite_labels(array, SUITE, across).reshape(array.sizes[across], -1).tolist()]
     return None if any(len(row) > 1 for row in rows) else np.array([next(iter(row), UNKNOWN) for row in rows], dtype=object)
+
+
+def names_one_suite(array: xr.DataArray, across: str) -> bool:
+    """Return whether all benchmarks are of one suite, which has a name."""
+    suites = _suite_of_each(array, across)
+    suites = None if suites is None else suites[_measured(array, (across,))]
+    return suites is not None and len(suites) > 0 and suites[0] != UNKNOWN and bool((suites == suites[0]).all())
 
 
 def select_suite(argument: Any, by: str, across: str, name: str, benchmarks: Any) -> Any:
@@ -311,19 +384,25 @@ def select_suite(argument: Any, by: str, across: str, name: str, benchmarks: Any
     times = argument.isel({across: np.isin(argument[across].values, benchmarks)})
     if len(_dims(times, by)) < 2:
         return times
-    cells = times.coords[by].transpose(across, ...).reset_coords(drop=True)
     labels = suite_labels(times, by, across)
-    members = [label is not None and name in _names_in(label, by) for label in labels.ravel().tolist()]
-    cells = cells.copy(data=np.reshape(members, labels.shape))
+    members = np.array([label is not None and name in _names_in(label, by) for label in labels.ravel().tolist()])
+    cells = xr.Variable(times.coords[by].variable.transpose(across, ...).dims, members.reshape(labels.shape))
     labelled = [dim for dim in cells.dims if dim in times.indexes]
-    positions = {dim: np.flatnonzero(cells.any([name for name in cells.dims if name != dim])) for dim in labelled}
+    positions = {dim: np.flatnonzero(cells.any([other for other in cells.dims if other != dim]).values) for dim in labelled}
     times, cells = times.isel(positions), cells.isel(positions)
-    marks = {mark: as_mark(times.coords[mark]) & cells for mark in MARKS if {*cells.dims} <= {*_dims(times, mark)}}
+
+    def masked(variable: xr.Variable, fill: Any) -> xr.Variable:
+        inside = cells.set_dims(dict(variable.sizes)).transpose(*variable.dims).values
+        values = np.where(inside, variable.values, fill) if not is_chunked(variable) else variable.where(inside, fill).data
+        return xr.Variable(variable.dims, values, variable.attrs)
+
+    marks = {mark: as_mark(times.coords[mark]).variable for mark in MARKS if mark in times.coords}
+    coords = {mark: masked(variable, False) for mark, variable in marks.items() if {*cells.dims} <= {*variable.dims}}
+    coords[by] = xr.Variable(across, np.full(times.sizes[across], name, dtype=object))
     if isinstance(times, xr.DataArray):
-        times = times.where(cells)
-    else:
-        times = times.assign({key: array.where(cells) for key, array in times.data_vars.items() if {*cells.dims} <= {*array.dims}})
-    return times.assign_coords(marks | {by: (across, np.full(times.sizes[across], name, dtype=object))})
+        return times.copy(data=masked(times.variable, np.nan).data).assign_coords(coords)
+    arrays = {key: masked(array.variable, np.nan) for key, array in times.data_vars.items() if {*cells.dims} <= {*array.dims}}
+    return times.assign(arrays).assign_coords(coords)
 
 
 def suites_remedy(by: bool) -> str:

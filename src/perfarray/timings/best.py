@@ -1,4 +1,4 @@
-"""The least disturbed value of a sample: the smallest time, the largest rate."""
+"""Statistics of a sample that depend on whether times or rates are measured: the least disturbed value, the slower median."""
 
 from collections.abc import Iterable
 from typing import TypeVar
@@ -11,6 +11,9 @@ Statistic = TypeVar("Statistic")
 # The statistic that takes the least disturbed run, whichever direction is good
 BEST = "best"
 
+# The run that SPEC publishes: the median, and of an even number of runs the slower of the two in the middle
+SLOWER_MEDIAN = "slower_median"
+
 # Statistics of one benchmark's runs
 SUMMARIES = ("mean", "median", "min", BEST, "geometric")
 
@@ -19,10 +22,12 @@ SLOW_END = ("min", "quartile")
 
 
 def resolve_best(statistic: Statistic, better: str) -> Statistic | str:
-    """Return `best` as `min` or `max`; any other statistic as it is."""
-    if statistic != BEST:
-        return statistic
-    return "max" if better == HIGHER else "min"
+    """Return `best` as `min` or `max`, and the slower median as the low or the high one; any other statistic as it is."""
+    if statistic == BEST:
+        return "max" if better == HIGHER else "min"
+    if statistic == SLOWER_MEDIAN:
+        return "low_median" if better == HIGHER else "high_median"
+    return statistic
 
 
 def slow_end_note(statistics: Iterable[object], better: str) -> Note | None:

@@ -48,7 +48,7 @@ def counts(
     >>> times.perf.counts()["total"].sel(level="iteration").to_series().to_dict()
     {'old': 4.0, 'new': 3.0}
     """
-    data = resolve(times, metric, levels, censored=censored)
+    data = resolve(times, metric, levels, censored=censored, as_nested=True)
     fewest, most = (f"{extreme} repetitions inside one parent" for extreme in ("fewest", "most"))
     named = outputs("1", (LEVEL,), minimum=fewest, maximum=most, total="repetitions with data")
     result = apply(

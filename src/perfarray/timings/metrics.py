@@ -56,7 +56,9 @@ def concat_results(results: Sequence[Told], dim: str, labels: Sequence[str]) -> 
             if variable.dtype.kind in "Ob":
                 blanks[name] = UNKNOWN if variable.dtype == object else False
     along = xr.IndexVariable(dim, np.array(labels, dtype=object))
-    how: dict[str, Any] = {"combine_attrs": "drop_conflicts", "coords": "minimal", "compat": "override"}
+    # All other coordinates describe the data, and are the same in every result.
+    computed: Any = ["suite_score"] if "suite_score" in results[0].coords else "minimal"
+    how: dict[str, Any] = {"combine_attrs": "drop_conflicts", "coords": computed, "compat": "override"}
     return cast(Told, xr.concat(datasets, along, join="outer", fill_value=blanks, **how))
 
 

@@ -4,7 +4,7 @@ import json
 import re
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -34,6 +34,9 @@ Check = Callable[[xr.Dataset], "tuple[Note | None, ...]"]
 
 _CHECKS: dict[str, Check] = {}
 _COLLECTOR: ContextVar["list[Note] | None"] = ContextVar("collector", default=None)
+
+# Which cells of the result that is checked were measured: a cell that nobody measured is not counted. None: all, or none of them.
+_MEASURED: ContextVar[Mask | None] = ContextVar("measured", default=None)
 
 
 def escape_controls(text: str) -> str:
@@ -97,11 +100,17 @@ class PerfarrayWarning(UserWarning):
 
 
 def count_note(code: str, text: str, where: Any, noun: str = "cells", **values: Any) -> Note | None:
-    """Return a note on the cells where a mask is true, None if there are none; `{cells}` in the text becomes `2 of 9 cells`."""
+    """Return a note on the cells where a mask is true, None if there are none; `{cells}` in the text becomes `2 of 9 cells`.
+
+    In a check, cells that nobody measured do not count.
+    """
+    measured, of = _MEASURED.get(), where.size
+    if measured is not None and measured.shape == where.shape:
+        where, of = np.asarray(where) & measured, int(np.count_nonzero(measured))
     number = int(np.count_nonzero(where))
     if not number:
         return None
-    return Note(code, text.replace("{cells}", f"{number} of {where.size} {noun}"), {noun: number, "of": where.size, **values})
+    return Note(code, text.replace("{cells}", f"{number} of {of} {noun}"), {noun: number, "of": of, **values})
 
 
 def significant_in_all(pvalue: Floats) -> Mask:
@@ -143,11 +152,30 @@ def with_notes(result: Told, *notes: Note | None, checks: tuple[str, ...] = ()) 
         if is_lazy(dataset):
             result.attrs[UNCHECKED] = " ".join(checks)
         else:
-            notes = (*notes, *(note for name in checks for note in _CHECKS[name](dataset)))
+            notes = (*notes, *_checked(dataset, checks))
     result.attrs.setdefault("perfarray_version", version())
     if emitted := emit(*notes):
         result.attrs[NOTES] = to_json(emitted)
     return result
+
+
+def _checked(result: xr.Dataset, names: Iterable[str]) -> list[Note | None]:
+    """Return the notes of some checks of a computed result."""
+    token = _MEASURED.set(_measured_cells(result))
+    try:
+        return [note for name in names if name in _CHECKS for note in _CHECKS[name](result)]
+    finally:
+        _MEASURED.reset(token)
+
+
+def _measured_cells(result: xr.Dataset) -> Mask | None:
+    """Return which cells rest on a unit, of either side; None where that is not known, and where all or none of them do."""
+    sides = [name for name in ("n_candidate", "n_baseline") if name in result.data_vars]
+    names = sides or [name for name in ("n",) if name in result.data_vars and "baseline" not in result.attrs]
+    if not names:
+        return None
+    measured: Mask = np.any([np.nan_to_num(result.variables[name].values) > 0 for name in names], axis=0)
+    return None if measured.all() or not measured.any() else measured
 
 
 def keep_notes(data: Told, *notes: Note | None) -> Told:
@@ -245,6 +273,5 @@ def notes(result: xr.Dataset | xr.DataArray | pd.DataFrame) -> tuple[Note, ...]:
         import perfarray
 
         getattr(perfarray, str(result.attrs.get("result")), None)
-        checked = [note for name in checks if name in _CHECKS for note in _CHECKS[name](result) if note is not None]
-        collected += [note for note in checked if note not in collected]
+        collected += [note for note in _checked(result, checks) if note is not None and note not in collected]
     return tuple(collected)

@@ -19,7 +19,7 @@ from perfarray.timings.chunks import chunk_lengths, evenly_chunked
 from perfarray.timings.comparable import align_sides, check_label, check_sides, check_systems, never_together
 from perfarray.timings.crossed import crossed_notes, label_name, paired_units, unit_labels
 from perfarray.timings.notes import Note
-from perfarray.timings.resolve import Data, Timings, decline_zeros, resolve
+from perfarray.timings.resolve import Data, Timings, decline_zeros, place_units, resolve
 from perfarray.timings.units import one_process_note
 from perfarray.timings.validation import listed
 from perfarray.timings.validity import validity_notes
@@ -133,11 +133,18 @@ def resolve_pair(
     coordinates of the baseline to keep besides its labels and the marks of stopped runs and of copies that count. The other arguments are
     those of `resolve`.
     """
-    choose = partial(resolve, positive=positive, censored=censored, with_copies=with_copies, measured=measured)
-    candidate = choose(times, metric, levels, shared=shared)
-    if isinstance(baseline, xr.DataArray | xr.Dataset):
-        reference = choose(baseline, _same_metric(baseline, metric, candidate), candidate.levels)
-        pair = _pair_of_objects(candidate, reference, dim)
+    other = baseline if isinstance(baseline, xr.DataArray | xr.Dataset) else None
+    as_nested = paired is not None or unit is not None
+    choose = partial(resolve, censored=censored, with_copies=with_copies, measured=measured, as_nested=as_nested or other is not None)
+    candidate = choose(times, metric, levels, shared=shared, positive=None if other is not None else positive)
+    if other is not None:
+        name = _same_metric(other, metric, candidate)
+        if levels is None and not as_nested:
+            sides = place_units(*_of_one_nest(candidate, choose(other, name, levels)))
+        else:
+            sides = [candidate, choose(other, name, candidate.levels)]
+        sides = sides if positive is None else [decline_zeros(side, positive) for side in sides]
+        candidate, pair = sides[0], _pair_of_objects(sides[0], sides[1], dim)
     else:
         pair = _each_with_each(candidate, str(dim)) if baseline is EVERY else _split(candidate, baseline, dim)
     marks = (*((CENSORED,) if pair.baseline.bounded else ()), *((COPIED,) if with_copies else ()))
@@ -150,8 +157,8 @@ def resolve_pair(
         if paired != pair.candidate.levels[0]:
             raise ValueError(f"paired={paired!r} is not known; choose one of {listed(pair.candidate.levels[:1])}")
         (new, old), partners = paired_units(pair.candidate.array, pair.baseline.array, paired)
-        sides = pair.candidate._replace(array=new), pair.baseline._replace(array=old)
-        pair = pair._replace(candidate=sides[0], baseline=sides[1], notes=(*pair.notes, *partners))
+        matched = pair.candidate._replace(array=new), pair.baseline._replace(array=old)
+        pair = pair._replace(candidate=matched[0], baseline=matched[1], notes=(*pair.notes, *partners))
         paired_by = {"paired_by": "number" if unit_labels(pair.candidate.array, paired) is None else "label"}
     if is_chunked(pair.candidate.array) or is_chunked(pair.baseline.array):
         pair = _evenly_chunked(pair)
@@ -160,12 +167,22 @@ def resolve_pair(
     return pair._replace(attrs=_describe(pair, baseline) | paired_by, notes=notes)
 
 
+def _of_one_nest(*sides: Timings) -> list[Timings]:
+    """Return both sides with the levels of either; a side that lacks one has one unit of it."""
+    levels = tuple(level for level in LEVELS if any(level in side.levels for side in sides))
+    missing = [[level for level in levels if level not in side.levels] for side in sides]
+    arrays = [side.array.drop_vars(names, errors="ignore").expand_dims(names) for side, names in zip(sides, missing, strict=True)]
+    return [side._replace(array=array.assign_attrs(side.array.attrs), levels=levels) for side, array in zip(sides, arrays, strict=True)]
+
+
 def _without_sessions(times: Data, pair: Pair) -> tuple[Note, ...]:
     """Return a note where each side is one session, so that intervals lack the variation between sessions.
 
     It concerns data read from files, and a selected session; arrays made in memory are left to their authors.
     """
     array, levels = pair.candidate.array, pair.candidate.levels
+    if any(note.code == "one_session" for note in pair.notes):
+        return ()
     sessions = SESSION in (*array.dims, *array.coords) or not {FORMAT, N_FILES}.isdisjoint(times.attrs)
     if not sessions or SEVERAL_SESSIONS in times.attrs or SESSION in (*levels, pair.dim) or levels[0] not in LEVELS:
         return ()
@@ -208,7 +225,8 @@ def _split(candidate: Timings, baseline: object, dim: str | None) -> Pair:
     old, new = take(array, dim, positions[0]), take(array, dim, rest)
     notes = (*check_label(array, positions[0], rest_positions, nest, dim, aligned), *candidate.notes)
     notes = (*notes, *never_together(new, old, nest), *validity_notes(new, array.isel({dim: positions[0]}), dim, str(baseline)))
-    return Pair(candidate._replace(array=new), Timings(old, nest, {}, bounded=candidate.bounded), dim, (), notes)
+    reference = Timings(old, nest, {}, bounded=candidate.bounded, unit_of_most=candidate.unit_of_most)
+    return Pair(candidate._replace(array=new), reference, dim, (), notes)
 
 
 def _each_with_each(candidate: Timings, dim: str) -> Pair:

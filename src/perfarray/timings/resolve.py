@@ -28,6 +28,7 @@ from perfarray.timings.censored import CHOICES, Bounds, bounds_of, left_out_note
 from perfarray.timings.chunks import evenly_chunked
 from perfarray.timings.crossed import by_label, crossed_notes, unit_labels
 from perfarray.timings.notes import Note
+from perfarray.timings.repeated import units_of_cells
 from perfarray.timings.validation import check_choice, listed
 from perfarray.timings.values import check_direction, check_limits, direction_by_name, measurable
 from perfarray.timings.zeros import ZEROS, Positive, cell_names, without_zeros, zeros_note
@@ -49,6 +50,12 @@ class Timings(NamedTuple):
     uncounted: tuple[str, ...] = ()
     shared: tuple[str, ...] = ()
     bounded: bool = False
+    unit_of_most: str = ""
+
+    @property
+    def unit(self) -> str:
+        """The level whose units are independent; where cells repeat different levels, that of most."""
+        return self.unit_of_most or self.levels[0]
 
     @property
     def bounds(self) -> Bounds:
@@ -101,7 +108,7 @@ class Timings(NamedTuple):
 
     def describe(self) -> dict[str, Hashable]:
         """Return the attrs of every result: the metric, the levels, the sampling unit, the numbers of values left out."""
-        attrs: dict[str, Hashable] = {"metric": str(self.array.name or TIME), "levels": " ".join(self.levels), "unit": self.levels[0]}
+        attrs: dict[str, Hashable] = {"metric": str(self.array.name or TIME), "levels": " ".join(self.levels), "unit": self.unit}
         attrs |= {f"n_{mark}": number for mark, number in self.left_out.items()}
         attrs |= {FORMAT: self.array.attrs[FORMAT]} if FORMAT in self.array.attrs else {}
         attrs |= {CENSORED: "bound"} if self.bounded else {CENSORED: "drop"} if CENSORED in self.left_out else {}
@@ -198,6 +205,7 @@ def resolve(
     with_copies: bool = False,
     measured: bool = True,
     any_size: bool = False,
+    as_nested: bool = False,
 ) -> Timings:
     """Choose the metric and the nest, and set values marked as warm-up, censored, failed or copied to NaN.
 
@@ -215,6 +223,8 @@ def resolve(
         Whether values are measurements, which have a range, or parameters of a model, which may be any number.
     any_size : bool
         Whether the method scales values, so that their squares may overflow.
+    as_nested : bool
+        Whether the outermost level is the unit of all cells, as for components of variance. Default: the outermost that a cell repeats.
     """
     check_choice(censored, CENSORED, CHOICES)
     array = choose_metric(times, metric, levels)
@@ -239,6 +249,8 @@ def resolve(
     values = measurable(timings.array, any_size=any_size) if measured else timings.array
     notes = (*notes, *zeros_note(values, of_times=True)) if measured else notes
     timings = timings._replace(array=values, notes=notes, selected=selected, shared=shared_levels(timings, shared))
+    if levels is None and not as_nested:
+        (timings,) = place_units(timings)
     return timings if positive is None else decline_zeros(timings, positive)
 
 
@@ -340,6 +352,19 @@ def shared_levels(times: Timings, shared: str | Sequence[str] | None) -> tuple[s
             f"benchmark unless it is; name it too, or choose levels= that start at {names[0]!r}"
         )
     return names
+
+
+def place_units(*sides: Timings) -> list[Timings]:
+    """Return timings, one system or both, with the units of each cell along the outermost level that any cell of them repeats."""
+    units = units_of_cells([side.array for side in sides], sides[0].levels)
+    notes, unit = (units.note,) if units.note else (), "" if units.unit == units.levels[0] else units.unit
+    return [
+        side._replace(
+            array=array, levels=units.levels, notes=(*side.notes, *notes), unit_of_most=unit,
+            shared=tuple(level for level in side.shared if level in units.levels),
+        )
+        for side, array in zip(sides, units.arrays, strict=True)
+    ]  # fmt: skip
 
 
 def decline_zeros(times: Timings, positive: Positive, along: tuple[str, ...] = ()) -> Timings:

@@ -35,7 +35,7 @@ def value_depth(data: Timings, value: str | None) -> int:
 
 def describe_unit(data: Timings, depth: int) -> dict[str, Hashable]:
     """Return the attrs of a result with another sampling unit than the outermost level."""
-    return data.describe() | {"unit": data.levels[depth]}
+    return data.describe() | {"unit": data.levels[depth] if depth else data.unit}
 
 
 def describe_value(data: Timings, depth: int) -> dict[str, Hashable]:

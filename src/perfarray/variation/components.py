@@ -132,7 +132,7 @@ def variance_components(
     if limits != "normal" and method != "anova":
         raise ValueError(f"limits={limits!r} are those of method='anova'; method={method!r} has the limits of its likelihood")
     confidence = check_confidence_level(confidence_level)
-    data = resolve(times, metric, levels)
+    data = resolve(times, metric, levels, as_nested=True)
     units = np.append([str(label) for label in labels_along(data.array, data.levels[0])], "").astype(object)
     result = apply(
         lambda values: _split(values, len(data.levels), units, method, negative, limits, confidence),

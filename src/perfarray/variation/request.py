@@ -89,10 +89,10 @@ def systems(
     if baseline is None:
         if paired is not None:
             raise ValueError(f"paired={paired!r} matches the units of two systems; name the baseline too")
-        timings = resolve(times, metric, levels, positive=positive)
+        timings = resolve(times, metric, levels, positive=positive, as_nested=True)
         return Systems((timings,), timings.describe(), (*timings.notes, *timings.crossed), {})
     if levels is None and isinstance(baseline, xr.DataArray | xr.Dataset):
-        nests = [resolve(side, metric, None).levels for side in (times, baseline)]
+        nests = [resolve(side, metric, None, as_nested=True).levels for side in (times, baseline)]
         if nests[0] != nests[1]:
             raise ValueError(
                 f"the timings have the levels {nests[0]}, the baseline {nests[1]}; plan from the components of both, "

@@ -34,7 +34,8 @@ def explained(result: xr.Dataset, ax: Axes | None = None, *, kind: str | None = 
     kind : {"influence", "predicted", "dependence", "coefficients", "standardized", "diagnostics"}, optional
         What each predictor explains, the largest first, with limits; measured against predicted values of the test rows; the average
         prediction at values of a predictor; the coefficients of a linear model with their limits, which is the default for several
-        responses; the standardised coefficients, which compare predictors, beside those in units; or its residuals against fitted values, with a larger point for a machine that moves the fit further (Cook's distance).
+        responses; the standardised coefficients, which compare predictors, beside those in units; or its residuals against
+        fitted values, with a larger point for a machine that moves the fit further (Cook's distance).
     predictor : str, optional
         The predictor of a partial dependence. Default: the strongest three side by side, or on the Axes given the strongest.
 

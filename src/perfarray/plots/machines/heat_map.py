@@ -16,6 +16,7 @@ MAX_ROWS: Final = 400  # thinner rows have no visible colour; of more the extrem
 COLUMN: Final = 0.3  # inches of a column
 LEAST: Final = 4.5  # inches of all columns
 NUMBERS: Final = (20, 15)  # cells of up to so many rows and columns have their number
+VECTORS: Final = 400  # more cells are an image in an SVG, which is a tenth as long
 HOLE: Final = "#bdbdbd"
 NARROW: Final = 1.1  # the scale reaches at least so far from 1: noise has pale colours
 
@@ -91,7 +92,12 @@ def _draw_cells(frame: RowFrame, cells: Floats, farthest: float, better: str) ->
     # The best and the worst rows are apart: each block of rows is a mesh of its own.
     for block in np.split(np.arange(len(cells)), np.flatnonzero(np.diff(frame.heights) > 1) + 1):
         heights = np.append(frame.heights[block], frame.heights[block[-1]] + 1) - 0.5
-        lines: dict[str, Any] = {"edgecolors": "white", "linewidth": min(0.5, 80 / len(cells)), "gid": "cells"}
+        lines: dict[str, Any] = {
+            "edgecolors": "white",
+            "linewidth": min(0.5, 80 / len(cells)),
+            "rasterized": cells.size > VECTORS,
+            "gid": "cells",
+        }
         frame.ax.pcolormesh(edges, heights, np.ma.masked_invalid(cells[block]), cmap=colours, norm=norm, **lines)
     if cells.shape[0] <= NUMBERS[0] and cells.shape[1] <= NUMBERS[1]:
         for row, column in np.argwhere(np.isfinite(cells)).tolist():

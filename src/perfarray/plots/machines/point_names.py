@@ -6,7 +6,6 @@ from typing import Final, NamedTuple, TypeAlias
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patheffects import withStroke
 
 from perfarray.plots.figure import NOTE_SIZE, Floats, text_width
 
@@ -19,7 +18,8 @@ LOOSE: Final = 1.08  # a name on a screen, where letters have whole pixels, is a
 MOVES: Final = tuple(sign * step for step in range(14) for sign in (1, -1))[1:]  # vertical shifts of a name, in its height
 FARTHER: Final = (0.0, 40.0, 80.0)  # further distances of a name from its point, where there is no room beside it
 NEAR: Final = 7  # shifts, in its height, up to which a name is moved so that its line crosses no other
-HALO: Final = (withStroke(linewidth=2, foreground="white"),)  # keeps a name readable over an arrow
+# Keeps a name readable over an arrow; an outline of its letters would make paths of them, which are ten times as many bytes of an SVG.
+BACKGROUND: Final = {"boxstyle": "square,pad=0.1", "facecolor": "white", "alpha": 0.7, "linewidth": 0}
 
 Box: TypeAlias = tuple[float, float, float, float]  # left, bottom, right, top
 
@@ -166,5 +166,5 @@ def _write(ax: Axes, mark: Mark, spot: Spot) -> None:
     line = {"arrowstyle": "-", "color": mark.colour, "alpha": 0.8, "linewidth": 0.5, "shrinkA": 0, "shrinkB": 0} if spot.is_moved else None
     ax.annotate(
         mark.name, (mark.x, mark.y), (spot.side * spot.away, spot.up), textcoords="offset points", ha="left" if spot.side > 0 else "right",
-        va="center", fontsize=NOTE_SIZE, color=mark.colour, arrowprops=line, zorder=4, path_effects=HALO,
+        va="center", fontsize=NOTE_SIZE, color=mark.colour, arrowprops=line, zorder=4, bbox=BACKGROUND,
     ).set_in_layout(False)  # fmt: skip

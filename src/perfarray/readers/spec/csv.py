@@ -1,6 +1,6 @@
 """SPEC CPU result CSV, 2006 and 2017: the "Full Results Table", and the blocks HARDWARE and SOFTWARE.
 
-The "Selected Results Table" repeats medians of the full one and is not read.
+The "Selected Results Table" repeats the selected runs of the full one, medians or the slower of two, and is not read.
 """
 
 import csv

@@ -1,0 +1,75 @@
+"""`perfarray machines`: one row per machine or other configuration, with its performance, its variation and what describes it."""
+
+import math
+from typing import TYPE_CHECKING, Any, Final
+
+import perfarray
+from perfarray.cli import options
+from perfarray.cli.forms import Answer, Target, answering, described, give
+from perfarray.cli.problems import NOTHING_SLOWER, counted
+from perfarray.cli.reading import read_one
+from perfarray.conventions import MACHINE, SUITE
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MAX_COLUMNS: Final = 5  # descriptors that the screen shows
+
+COMPUTED: Final = ("performance", "relative_variation", "n_runs", "n_benchmarks")
+
+OPTIONS: Final = options.spoken("by shared")
+
+
+def machines(
+    archive: options.Archive,
+    *,
+    by: options.By = None,
+    shared: options.Shared = None,
+    select: options.Select = None,
+    nest: options.Nest,
+    reading: options.Reading,
+    target: Target,
+) -> None:
+    """Make a table of machines: what each scores, by how much that varies, and its hardware, software and flags in typed columns.
+
+    `perfarray explain` fits a model to this table.
+
+    Exit code 0: there is a table.
+    Exit code 2: none; a file cannot be read, nothing was measured, a wrong option.
+
+    Example: perfarray machines results/ -o machines.csv
+    """
+    choices = nest | options.given(by=by, shared=options.names(shared))
+    with answering(target, {"archive": archive}, "rows", "attrs", "notes", options=OPTIONS) as sentences:
+        times = read_one(archive, reading, None, sentences, select)
+        frame = perfarray.machine_table(times, **choices)
+    labels = [str(name) for name in (SUITE, *times.dims) if name in frame]
+    rows = frame.to_dict("records")
+    shown = _columns(frame, labels)
+    n_left_out = frame.shape[1] - len(labels) - len(shown)
+    table = frame.set_index(labels)[shown].map(_text)
+    table.attrs = {}  # those of the frame are no attrs of a table of texts
+    answer = Answer(
+        table=table,
+        rows=rows,
+        content={"archive": archive, "rows": rows, **described(frame)},
+        outcome=f"{counted(len(rows), 'row')} of {counted(frame[MACHINE].nunique(), MACHINE)}, {counted(frame.shape[1], 'column')}",
+        code=NOTHING_SLOWER,
+        legend=[f"{n_left_out} more columns describe machines and flags (--output csv has all)."] if n_left_out else (),
+    )
+    give(answer, target, sentences, OPTIONS)
+
+
+def _columns(frame: "pd.DataFrame", labels: list[str]) -> list[str]:
+    """Return the columns that a screen shows: what was computed, and of the descriptors the numbers that most rows have."""
+    computed = [name for name in COMPUTED if name in frame]
+    numbers = frame.drop(columns=[*labels, *computed]).select_dtypes("number")
+    numbers = numbers.loc[:, numbers.max() > numbers.min()]
+    return computed + [str(name) for name in numbers.count().sort_values(ascending=False, kind="stable").index[:MAX_COLUMNS]]
+
+
+def _text(value: Any) -> str:
+    """Write a value of the table; a dash where it is not known."""
+    if isinstance(value, float):
+        return "-" if math.isnan(value) else f"{value:.4g}" if abs(value) < 1000 else f"{value:.0f}"
+    return str(value)

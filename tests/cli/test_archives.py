@@ -1,0 +1,252 @@
+"""Commands about an archive of machines and suites, on a small one and on those of genuine reports."""
+
+import csv
+import io
+import json
+import math
+import re
+import shlex
+
+import numpy as np
+import pytest
+
+import perfarray
+from cli.archives import write_archive
+from cli.commands import as_json, one_line, refused, run
+from shared_material import ARCHIVES, needs_archives
+
+FIVE = ("minimum", "q1", "median", "q3", "maximum")
+BY_SUITE = ("--by", "suite")
+
+
+@pytest.fixture
+def path():
+    return write_archive()
+
+
+@pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
+class TestScores:
+    def test_numbers(self, path):
+        """A row for each configuration and suite: the score, five numbers and relative variation of the library, and the runs."""
+        rows = as_json("scores", path, *BY_SUITE, code=0)["rows"]
+        times = perfarray.read_archive(str(path)).squeeze("file")
+        results = {
+            "score": times.perf.suite_score(by="suite", statistic="median")["estimate"],
+            "relative_variation": times.perf.relative_variation(by="suite")["relative_variation"],
+            **{name: times.perf.five_number_summary(by="suite", method="exact")[name] for name in FIVE},
+        }
+        assert {row["machine"] for row in rows if row["suite"] == "int2017"} == {f"box-{number}" for number in range(8)}
+        assert len({(row["suite"], row["machine"], row["compiler"]) for row in rows}) == len(rows)
+        for row in rows:
+            labels = {dim: row[dim] for dim in ("suite", "machine", "compiler")}
+            for name, values in results.items():
+                value = math.nan if row[name] is None else row[name]
+                np.testing.assert_allclose(value, values.sel(labels).item(), rtol=1e-12)
+            assert row["n"] == (1 if row["machine"] == "box-3" else 3)
+            assert (row["relative_variation"] is None) is (row["machine"] == "box-3")
+
+    def test_table(self, path, monkeypatch):
+        """The columns of three results stand side by side; configurations that nobody measured have no row."""
+        monkeypatch.setenv("COLUMNS", "200")
+        printed = run("scores", path, *BY_SUITE, code=0).stdout
+        head = next(line.split() for line in printed.splitlines() if line.startswith("suite"))
+        assert head == ["suite", "machine", "compiler", "score", *FIVE, "relative", "variation", "n"]
+        assert [line.split()[1:4] for line in printed.splitlines() if "box-1" in line and line.startswith("int2017")] == [
+            ["box-1", "gcc", "13"]
+        ]
+        assert "scores; relative variation 0." in printed
+
+    def test_order(self, path):
+        """By size or by name inside each suite, whose scores have a scale of their own; alike in JSON and CSV."""
+        rows = as_json("scores", path, *BY_SUITE, "--sort", "effect")["rows"]
+        suites = [row["suite"] for row in rows]
+        assert suites == sorted(suites, key=["int2017", "fp2017"].index)
+        for suite in ("int2017", "fp2017"):
+            scores = [row["score"] for row in rows if row["suite"] == suite and row["score"] is not None]
+            assert scores == sorted(scores, reverse=True)
+        text = run("scores", path, *BY_SUITE, "--sort", "effect", "--output", "csv").stdout
+        assert [row["machine"] for row in csv.DictReader(io.StringIO(text))] == [row["machine"] for row in rows]
+        names = [(row["machine"], row["compiler"]) for row in as_json("scores", path, *BY_SUITE, "--sort", "name")["rows"]]
+        half = len(names) // 2
+        assert names[:half] == sorted(names[:half])
+
+    def test_selected(self, path, tmp_path):
+        """`--select` restricts what is scored; one suite needs no column; -o writes, and the outcome is printed."""
+        done = run("scores", path, "--select", "suite=int*", "--select", "machine=box-[45]", "-o", "scores.csv", code=0)
+        assert done.stdout.startswith("4 scores; relative variation")
+        rows = list(csv.DictReader(io.StringIO((tmp_path / "scores.csv").read_text())))
+        assert [(row["machine"], row["compiler"]) for row in rows] == [
+            (box, name) for box in ("box-4", "box-5") for name in ("gcc 13", "clang 18")
+        ]
+        assert "no such machine" in refused("scores", path, "--select", "machine=AMD*")
+
+    def test_statistics(self, path):
+        """The score is that of another statistic of the runs, too, and so is its variation."""
+        select = ("--select", "machine=box-4", "--select", "suite=int2017", "--select", "compiler=gcc 13")
+        times = perfarray.read_archive(str(path)).isel(file=0, benchmark=slice(4)).sel(machine="box-4", compiler="gcc 13")
+        for statistic in ("mean", "best"):
+            (row,) = as_json("scores", path, *select, "--statistic", statistic)["rows"]
+            assert row["score"] == pytest.approx(times.perf.suite_score(statistic=statistic)["estimate"].item())
+            variation = times.perf.relative_variation(statistic=statistic)["relative_variation"].item()
+            assert row["relative_variation"] == pytest.approx(variation)
+
+    def test_page(self, path, tmp_path):
+        """A page has the picture of the five numbers."""
+        pytest.importorskip("matplotlib")
+        run("scores", path, *BY_SUITE, "--select", "machine=box-[4-7]", "-o", "scores.html", code=0)
+        assert "data:image/svg" in (tmp_path / "scores.html").read_text()
+
+    def test_nothing_is_common(self, tmp_path):
+        """Two machines without a common benchmark have no score: exit code 2."""
+        rows = "a,m1,0,1.0\na,m1,1,1.1\nb,m2,0,1.0\nb,m2,1,1.2\n"
+        (tmp_path / "apart.csv").write_text(f"benchmark,machine,execution,time\n{rows}")
+        assert "was measured in every cell" in refused("scores", "apart.csv")
+        assert "scores" not in run("about", "apart.csv", code=0).stdout
+
+
+class TestMachines:
+    def test_table(self, path, tmp_path):
+        """A row for each configuration, typed descriptors; the file has all columns, the screen some of the numbers."""
+        done = run("machines", path, "--select", "suite=int2017", "-o", "machines.csv", code=0)
+        assert done.stdout.startswith("15 rows of 8 machines, ")
+        rows = list(csv.DictReader(io.StringIO((tmp_path / "machines.csv").read_text())))
+        assert {(row["machine"], row["cpu_mhz"], row["cores"]) for row in rows} >= {("box-0", "2000.0", "8.0"), ("box-7", "3750.0", "16.0")}
+        assert {row["cpu"] for row in rows} >= {"AMD Z1", "Intel X0"}
+        printed = run("machines", path, "--select", "suite=int2017").stdout
+        assert "performance" in printed
+        assert "cpu_mhz" in printed
+        assert "more columns describe machines and flags (--output csv has all)." in printed
+
+    def test_by_suite(self, path):
+        """Each suite has its own rows."""
+        rows = as_json("machines", path, *BY_SUITE)["rows"]
+        assert {row["suite"] for row in rows} == {"int2017", "fp2017"}
+
+
+class TestExplain:
+    @pytest.fixture
+    def many(self):
+        pytest.importorskip("sklearn")
+        return write_archive("many.csv", n_machines=30)
+
+    def test_sentences(self, many):
+        """The outcome is what a report says: the clock explains performance; every predictor has a row, the strongest first."""
+        command = ("explain", many, "--select", "suite=int2017", "--response", "performance", "--predictors", "cpu_mhz, cores")
+        answer = as_json(*command, code=0)
+        assert [row["predictor"] for row in answer["rows"]] == ["cpu_mhz", "cores"]
+        assert answer["findings"][0].startswith("cpu_mhz explains ")
+        assert answer["attrs"]["response"] == "performance"
+        assert 0.5 < answer["model"]["correlation"] <= 1
+        printed = run(*command).stdout
+        assert printed.splitlines()[-1].startswith("cpu_mhz explains ")
+        assert "All 2 predictors together explain" in one_line(printed)
+
+    def test_models(self, many, tmp_path):
+        """Least squares has coefficients; a page has a picture."""
+        pytest.importorskip("matplotlib")
+        command = ("explain", many, "--select", "suite=int2017", "--response", "performance", "--predictors", "cpu_mhz", "--model", "ols")
+        assert "standardised coefficient" in run(*command).stdout
+        run(*command, "-o", "explained.html", code=0)
+        assert "data:image/svg" in (tmp_path / "explained.html").read_text()
+
+    def test_errors(self, path):
+        """A column that is not there is named beside those that are; few machines have no model."""
+        assert "columns 'speed' not found; the table has 'machine'" in refused("explain", path, "--response", "speed")
+        few = ("explain", path, "--select", "machine=box-[01]", "--select", "suite=int2017", "--response", "performance")
+        assert "a model needs 6 or more" in refused(*few)
+
+    def test_the_other_explain_is_named(self):
+        """The helps of the command and of `compare --explain` name each other."""
+        assert "`perfarray compare --explain`" in one_line(run("explain", "--help").stdout).replace("│ ", "")
+        assert "`perfarray explain`" in one_line(run("compare", "--help").stdout)
+
+
+class TestComparisons:
+    def test_largest_changes(self, path):
+        """Of more than 60 rows 20 are printed, the suites, and how to have all; JSON and CSV have all, and the exit code is that of all."""
+        wide = write_archive("wide.csv", n_machines=12)
+        command = ("compare", wide, "--dim", "compiler", "--baseline", "clang 18")
+        answer = as_json(*command, code=1)
+        n_rows = sum(row["n"] > 0 for row in answer["benchmarks"])
+        assert n_rows > 60
+        printed = run(*command, code=1).stdout
+        rows = [line.split() for line in printed.splitlines() if "slower" in line and " -> " in line]
+        assert len(rows) == 20
+        assert f"The 20 largest of {n_rows} changes. --all, json and csv have every row." in printed
+        largest = sorted((row for row in answer["benchmarks"] if row["n"] > 0), key=lambda row: -abs(math.log(row["estimate"])))[:20]
+        assert [(row[0], row[1]) for row in rows] == [(row["benchmark"], row["machine"]) for row in largest]
+        assert printed.count("\nall ") == 11
+        by_name = run(*command, "--sort", "name").stdout
+        named = [line.split()[0] for line in by_name.splitlines() if "slower" in line and " -> " in line]
+        assert len(named) == 20
+        assert named == sorted(named)
+        everything = run(*command, "--all").stdout
+        assert sum(" -> " in line and "box-" in line for line in everything.splitlines()) == n_rows
+        assert "largest of" not in everything
+        assert len(run("compare", path, "--dim", "compiler", "--baseline", "gcc 13").stdout.splitlines()) > 50
+
+    def test_only_what_both_sides_have(self, tmp_path):
+        """Of several candidates, one line says how many results have no other side; no row and no name of these is printed."""
+        rows = [
+            f"{name},{machine},{compiler},{run},{1 + run / 50}"
+            for name in ("fft", "sort")
+            for machine, compilers in (("m1", "ab"), ("m2", "bc"), ("m3", "a"))
+            for compiler in compilers
+            for run in range(3)
+        ]
+        (tmp_path / "sparse.csv").write_text("\n".join(["benchmark,machine,compiler,execution,time", *rows]))
+        done = run("compare", "sparse.csv", "--dim", "compiler", code=0)
+        assert done.stdout.startswith("sparse.csv: every compiler beside b (in most places beside others; --baseline names another)\n")
+        assert "Results without the other side: 2 of another compiler (--output json names all).\n" in done.stdout
+        assert "m3" not in done.stdout
+        rows = as_json("compare", "sparse.csv", "--dim", "compiler")["benchmarks"]
+        assert all(row["n_old"] > 0 or row["n_new"] > 0 for row in rows)
+
+
+class TestAbout:
+    def test_content_and_commands(self, path):
+        """The scores of each suite and the descriptors are named; each proposed command has an answer on this very path."""
+        pytest.importorskip("sklearn")
+        pytest.importorskip("matplotlib")
+        printed = run("about", path, code=0).stdout
+        assert "2 suites: 'int2017', 'fp2017'" in printed
+        assert "scores (each machine with its compiler): int2017 15, fp2017 1" in printed
+        assert "descriptors of machines: cpu, cpu_mhz, cores, date_tested" in printed
+        commands = [shlex.split(line) for line in re.findall(r"^  perfarray (.*?)  ", printed, re.M)]
+        assert [words[0] for words in commands][:5] == ["scores", "plot", "plot", "machines", "explain"]
+        assert commands[2][1:] == ["biplot", path.name, "--select", "suite=int2017", "--select", "compiler=gcc 13", "-o", "biplot.svg"]
+        for words in commands[:5]:
+            run(*words, code=0)
+        assert {"plan", "components"}.isdisjoint(words[0] for words in commands)
+
+    def test_one_suite_of_one_machine(self, tmp_path):
+        """It has scores, and neither a biplot nor a table of machines."""
+        rows = [f"{name},int,{run},{1 + run / 50}" for name in ("fft", "sort") for run in range(3)]
+        (tmp_path / "suite.csv").write_text("\n".join(["benchmark,suite,execution,time", *rows]))
+        printed = run("about", "suite.csv", code=0).stdout
+        assert ("  perfarray scores " in printed, "biplot" in printed, "explain" in printed) == (True, False, False)
+
+
+@needs_archives
+class TestGenuineArchives:
+    @pytest.mark.parametrize(("name", "n_scores"), [("spec_csv", 12), ("spec_txt", 342)])
+    def test_scores(self, name, n_scores):
+        """Every configuration of every suite has its row."""
+        answer = json.loads(run("scores", ARCHIVES / name, *BY_SUITE, "--levels", "execution", "--json", code=0).stdout)
+        rows = answer["rows"]
+        assert n_scores <= len(rows) <= n_scores * 1.05
+        assert all(row["score"] is not None for row in rows)
+
+    def test_published_scores(self):
+        """SPEC prints 416 and 432, 35.3, 317 and 1.24 for these."""
+        rows = as_json("scores", ARCHIVES / "spec_csv", *BY_SUITE, code=0)["rows"]
+        scores = {(row["suite"], row["machine"][:6], row["tuning"]): row["score"] for row in rows}
+        assert scores["int2006_rate", "ACTINA", "base"] == pytest.approx(416.443094, rel=5e-3)
+        assert scores["int2006_rate", "standa", "base"] == pytest.approx(35.27003, rel=5e-3)
+
+    def test_a_comparison_fits_a_screen_or_two(self):
+        """It printed 1,503 lines."""
+        printed = run("compare", ARCHIVES / "spec_txt", "--dim", "compiler", "--levels", "execution", code=1).stdout
+        assert len(printed.splitlines()) < 200
+        assert "--all, json and csv have every row" in printed
+        assert "no ratio on either side" not in printed
