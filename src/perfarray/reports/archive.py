@@ -37,9 +37,8 @@ def is_archive(times: xr.DataArray | xr.Dataset, baseline: object) -> bool:
 def sections(times: xr.DataArray | xr.Dataset, options: Options, pictures: bool) -> Iterator[Section]:
     """Yield the sections of the report in their order, also those without an answer."""
     nest = options.nest
-    by = {"by": SUITE} if BENCHMARK in getattr(times.coords.get(SUITE), "dims", ()) else {}
     about = "The score is the mean over a suite's benchmarks. The five numbers are those of the scores that single runs of the suite have."
-    question = Question("Scores", about, SCORES, {**nest, **by, "method": "exact"})
+    question = Question("Scores", about, SCORES, {**nest, "method": "exact"})
     scores = answered(times, question, pictures=False)
     if scores.result is None:
         yield scores
@@ -49,19 +48,35 @@ def sections(times: xr.DataArray | xr.Dataset, options: Options, pictures: bool)
     notes = tuple(note.message for note in perfarray.notes(times))
     yield _read(states)._replace(notes=notes)
     if options.asks(SCORES):
-        yield _ranked(scores, pictures, max_rows=DRAWN_ROWS)
+        yield _ranked(scores, pictures)
     if options.asks(AXES) or options.asks(RATIOS):
         yield from _machines(times, medians.assign_attrs(scores.result.attrs), options, pictures)
     if options.asks(VARIATION):
         about = "The standard deviation of a score over repeated experiments, relative to the score."
-        question = Question("Which machines vary most", about, VARIATION, {**nest, **by})
-        yield _ranked(answered(times, question, pictures=False), pictures, max_rows=DRAWN_ROWS, order="variation")
+        question = Question("Which machines vary most", about, VARIATION, nest)
+        yield _ranked(answered(times, question, pictures=False), pictures, order="variation")
     if options.asks(EXPLAINED):
-        about = "The influence of what describes machines, compilers and flags on the scores."
+        array, source, about = (
+            *_of_largest_suite(times, medians),
+            "The influence of what describes machines, compilers and flags on the scores.",
+        )
         choices = {**{name: value for name, value in nest.items() if name == METRIC}, "response": "performance", **SEED}
-        explained = answered(times, Question("What explains the scores", about, EXPLAINED, choices), pictures)
+        explained = answered(array, Question("What explains the scores", about, EXPLAINED, choices, source=source), pictures)
         yield explained if explained.table is None else _first_rows(explained, explained.table, "the strongest predictors")
     yield _stated(states)
+
+
+def _of_largest_suite(times: xr.DataArray | xr.Dataset, scores: xr.DataArray) -> tuple[xr.DataArray | xr.Dataset, str]:
+    """Return the timings of the suite with most results, and their code."""
+    if SUITE not in scores.dims:
+        return times, "times"
+    suite = scores.count([dim for dim in scores.dims if dim != SUITE]).idxmax(SUITE).item()
+    return _of_suite(times, times, suite, "times")
+
+
+def _of_suite(times: Any, part: Any, suite: str, source: str) -> tuple[Any, str]:
+    """Return a suite's part of some timings, and its code."""
+    return part.where(times[SUITE] == suite, drop=True), f"{source}.where(times['suite'] == {suite!r}, drop=True)"
 
 
 def _states(times: xr.DataArray | xr.Dataset, scores: xr.DataArray) -> xr.Dataset:
@@ -112,7 +127,7 @@ def _ranked(section: Section, pictures: bool, **drawing: Any) -> Section:
         rows = np.concatenate([rows[_ends(rows.size, n_ends)] for rows in suites.values()])
     largest = max(suites, key=lambda suite: suites[suite].size)
     drawn = result.sel({SUITE: [largest]}) if SUITE in result.dims else result
-    picture = picture_of(drawn, **drawing) if pictures else None
+    picture = picture_of(drawn, max_rows=DRAWN_ROWS, **drawing) if pictures else None
     shown = f" The picture is of {largest}, which has most results." if picture and len(suites) > 1 else ""
     about = f"{section.about}{_rest(rows.size, table, which)}{shown}"
     return section._replace(about=about, table=table.of_rows(rows), whole=table, picture=picture)
@@ -159,21 +174,21 @@ def _machines(times: xr.DataArray | xr.Dataset, scores: xr.DataArray, options: O
         array, source = array.sel(labels), f"{source}.sel({', '.join(f'{dim}={label!r}' for dim, label in labels.items())})"
     if SUITE in others:
         suite = most[SUITE].item()
-        array, names = array.where(times[SUITE] == suite, drop=True), [suite, *names]
-        source += f".where(times['suite'] == {suite!r}, drop=True)"
+        (array, source), names = _of_suite(times, array, suite, source), [suite, *names]
     if int(most) < array.sizes[MACHINE]:
         array, source = array.dropna(MACHINE, how="all"), f"{source}.dropna('machine', how='all')"
+    nest = {name: value for name, value in options.nest.items() if name != METRIC}
     which = f"Of {', '.join(map(str, names))}, with which most machines were measured. " if names else ""
     if options.asks(AXES):
         about = (
             f"{which}Machines that lie together are fast at the same benchmarks. Arrows that point together are benchmarks that are alike."
         )
-        question = Question("Which machines are alike", about, AXES, {**options.nest, "n_components": 2}, source=f"np.log({source})")
+        question = Question("Which machines are alike", about, AXES, {**nest, "n_components": 2}, source=f"np.log({source})")
         with np.errstate(divide="ignore", invalid="ignore"):
             yield answered(np.log(array), question, pictures)
     if options.asks(RATIOS):
         about = f"{which}What a machine reaches in a benchmark, over what the median machine does."
-        question = Question("Machines against the median machine", about, RATIOS, options.nest, source=source)
+        question = Question("Machines against the median machine", about, RATIOS, nest, source=source)
         yield _ranked(answered(array, question, pictures=False), pictures)
 
 

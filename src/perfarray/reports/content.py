@@ -1,5 +1,6 @@
 """What a report says: the sections of its kind, a summary, and what was measured on and with."""
 
+from collections.abc import Iterable
 from importlib.util import find_spec
 from typing import Final
 
@@ -22,7 +23,9 @@ def content_of(times: xr.DataArray | xr.Dataset, baseline: object, options: Opti
     _check_sections(options, [*(archive.METHODS if is_archive else ()), *(question.method for question in questions)])
     sections: list[Section] = []
     if is_archive:
-        sections = [section for section in archive.sections(times, options, pictures) if options.sections or section.table is not None]
+        sections = _told_once(
+            section for section in archive.sections(times, options, pictures) if options.sections or section.table is not None
+        )
         # Prices ask for a plan.
         options = options if options.sections else options._replace(sections=(PLAN,) if options.priced.get("costs") else ())
     asked = [question for question in questions if options.asks(question.method)]
@@ -48,6 +51,16 @@ def _check_sections(options: Options, methods: list[str]) -> None:
         raise ValueError(
             f"sections={unknown[0]!r} is no section of this report; choose from {', '.join(map(repr, dict.fromkeys(methods)))}"
         )
+
+
+def _told_once(sections: Iterable[Section]) -> list[Section]:
+    """Return sections without the notes that an earlier one has: all are about the same archive."""
+    told: set[str] = set()
+    once = []
+    for section in sections:
+        once.append(section._replace(notes=tuple(note for note in section.notes if note not in told)))
+        told.update(section.notes)
+    return once
 
 
 def _first_rows(section: Section) -> Section:
