@@ -12,7 +12,8 @@ import perfarray
 from perfarray.reports.archive import is_archive
 
 READ, SCORES, ALIKE, RATIOS = "What was read", "Scores", "Which machines are alike", "Machines against the median machine"
-VARIATION, EXPLAINED, STATED = "Which machines vary most", "What explains the scores", "Invalid and estimated results"
+VARIATION, STATED = "Which machines vary most", "Invalid and estimated results"
+EXPLAINED = ["What explains the scores", "What explains the variation"]
 
 
 def archive(n_machines=12):
@@ -61,7 +62,7 @@ def section_of(report, title):
 def test_an_archive_has_its_own_sections(report):
     """Nothing is said of modes, of a next experiment, or of how long something takes."""
     assert report["title"] == "Archive of 12 machines"
-    assert [section["title"] for section in report["sections"]] == [READ, SCORES, ALIKE, RATIOS, VARIATION, EXPLAINED, STATED]
+    assert [section["title"] for section in report["sections"]] == [READ, SCORES, ALIKE, RATIOS, VARIATION, *EXPLAINED, STATED]
     text = json.dumps(report)
     assert not re.search("How long|one mode|variability_level|plan_repetitions", text)
 
@@ -84,6 +85,15 @@ def test_several_machines_without_versions_are_an_archive(sizes, answer):
     times = xr.DataArray(np.ones((*sizes.values(), 3)), dims=(*sizes, "execution"), name="time")
     assert is_archive(times, None) is answer
     assert not is_archive(times, "a")
+
+
+def test_without_a_score_means_are_shown():
+    """Two machines without a common benchmark have no scores."""
+    ratios = xr.DataArray([[[1.0, 1.1]], [[np.nan] * 2]], dims=("benchmark", "machine", "execution"), name="time")
+    ratios = xr.concat([ratios, ratios[::-1].assign_coords(benchmark=ratios["benchmark"])], "machine")
+    with warnings.catch_warnings(action="ignore"):
+        titles = [section["title"] for section in json.loads(ratios.perf.report(format="json"))["sections"]]
+    assert titles[0] == "How long it takes"
 
 
 def test_a_report_with_a_baseline_stays(times):
@@ -147,6 +157,21 @@ def test_machines_are_placed_by_what_most_of_them_ran(times, report):
     np.testing.assert_array_equal(section["result"]["variables"]["score"]["values"], expected["score"].values)
 
 
+def test_what_explains_the_scores(times, report):
+    """The sentence stands in the outcome, too; where nothing explains a response, the sentence is the section."""
+    section = section_of(report, EXPLAINED[0])
+    with warnings.catch_warnings(action="ignore"):
+        model = eval(section["code"], {"times": times})
+    findings = model.table().attrs["findings"]
+    assert section["about"].startswith(" ".join(findings))
+    assert {*findings} < {*report["summary"]}
+    assert section["code"] == "times.where(times['suite'] == 'int2017', drop=True).perf.explain_variation(response='performance', rng=1)"
+    markdown = times.perf.report(format="markdown")
+    part = markdown.partition(f"## {EXPLAINED[1]}")[2].partition("\n## ")[0]
+    assert re.fullmatch(r"\s*No predictor explains relative variation: [^|>]*", part)
+    assert section_of(report, EXPLAINED[1])["rows"]
+
+
 def test_what_is_not_valid_is_named(report):
     """Invalid results, and of estimates and the others the fewer."""
     section = section_of(report, STATED)
@@ -155,6 +180,13 @@ def test_what_is_not_valid_is_named(report):
     )
     stated = {(row["machine"], row["stated"]) for row in section["rows"]}
     assert stated == {("box-5", "invalid"), ("box-6", "not estimated")}
+
+
+def test_where_all_are_estimates_none_is_named(times):
+    """The sentence says it."""
+    text = times.drop_vars("valid").assign_coords(estimated=1).perf.report(sections="relative_variation", format="markdown")
+    assert "44 of 44 results are estimated, as their files say." in text
+    assert "stated" not in text
 
 
 def test_sections_without_data_are_left_out(times):

@@ -21,11 +21,9 @@ def content_of(times: xr.DataArray | xr.Dataset, baseline: object, options: Opti
     questions = list(versions.questions(times, () if baseline is None else (baseline,), options))
     is_archive = archive.is_archive(times, baseline)
     _check_sections(options, [*(archive.METHODS if is_archive else ()), *(question.method for question in questions)])
-    sections: list[Section] = []
-    if is_archive:
-        sections = _told_once(
-            section for section in archive.sections(times, options, pictures) if options.sections or section.table is not None
-        )
+    sections = _told_once(archive.sections(times, options, pictures)) if is_archive else []
+    if is_archive := bool(sections):
+        sections = sections if options.sections else [section for section in sections if section.result is not None]
         # Prices ask for a plan.
         options = options if options.sections else options._replace(sections=(PLAN,) if options.priced.get("costs") else ())
     asked = [question for question in questions if options.asks(question.method)]
