@@ -6,7 +6,7 @@ from typing import Final
 
 import xarray as xr
 
-from perfarray.conventions import LEVELS, MACHINE, plural
+from perfarray.conventions import LEVELS, MACHINE, SUITE, plural
 from perfarray.reports import archive, versions
 from perfarray.reports.sections import Content, Options, Section, answered
 
@@ -18,6 +18,10 @@ PLAN: Final = "plan_repetitions"
 
 def content_of(times: xr.DataArray | xr.Dataset, baseline: object, options: Options, *, pictures: bool) -> Content:
     """Ask the questions of a kind of report: of an archive of machines, or of versions. Without a baseline nothing is compared."""
+    if options.by is not None:
+        if options.by not in times.coords:
+            raise ValueError(f"by={options.by!r} not found; the timings have the coordinates {', '.join(map(repr, times.coords))}")
+        times = times.assign_coords({SUITE: times.coords[options.by]})
     questions = list(versions.questions(times, () if baseline is None else (baseline,), options))
     is_archive = archive.is_archive(times, baseline)
     _check_sections(options, [*(archive.METHODS if is_archive else ()), *(question.method for question in questions)])
@@ -38,6 +42,7 @@ def content_of(times: xr.DataArray | xr.Dataset, baseline: object, options: Opti
     summary += [UNDRAWN] if pictures and find_spec("matplotlib") is None else []
     code = ["import numpy as np"] if any("np." in section.code for section in sections) else []
     code += ["import perfarray", "", f"times = ...  # what this report is about{_reading(times, options.dim)}"]
+    code += [] if options.by is None else [f"times = times.assign_coords({SUITE}=times[{options.by!r}])"]
     code += [f"print(perfarray.table({section.code}))" for section in sections if section.code]
     return Content(title, tuple(summary), _described(times, options.dim), sections, "\n".join(code))
 

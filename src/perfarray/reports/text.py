@@ -59,9 +59,8 @@ def _rows(table: Table, result: xr.Dataset) -> list[dict[str, Any]]:
     cells = _cells(result.drop_vars(list(suite_names)), table.places.dims)
     numbers = [cells[position] for position in table.places.positions]
     if table.attrs["suites"]:
-        inner = {*result[[name for name in result.data_vars if name not in suite_names]].dims} - {*table.places.dims}
-        dims = [str(dim) for dim in result["suite_estimate"].dims if dim not in inner]
-        numbers += [row for row in _cells(result[list(suite_names)].rename(suite_names), dims) if row["benchmarks"] > 1]
+        suites = result[list(suite_names)].rename(suite_names)
+        numbers += [row for row in _cells(suites, list(map(str, suites["benchmarks"].dims))) if row["benchmarks"] > 1]
     titles, texts = titles_and_rows(table)
     lines = [dict(zip(titles, line, strict=True)) for line in texts]
     columns = [str(title) for title in table.columns]
