@@ -129,7 +129,7 @@ def _ranked(section: Section, pictures: bool, **drawing: Any) -> Section:
     Of variation the largest are shown, of scores the best and the worst, suite by suite.
     """
     table, result = section.table, section.result
-    if table is None or result is None or table.empty:
+    if table is None or result is None:
         return section
     kind = result.attrs["result"]
     values = result[RANKED[kind]].transpose(*table.places.dims).values.ravel()[table.places.positions]
