@@ -10,12 +10,10 @@ from perfarray.cli import options
 from perfarray.cli.forms import Answer, Row, Target, answering, described, give
 from perfarray.cli.problems import NO_ANSWER, NOTHING_SLOWER, counted
 from perfarray.cli.reading import read_one
-from perfarray.conventions import FORMAT, SUITE
-
-SPEC: Final = "spec"  # how the names of its formats begin
+from perfarray.conventions import FORMAT, SUITE, published_median
 
 MEDIAN: Final = "median"
-SLOWER_MEDIAN: Final = "slower_median"  # which SPEC publishes of an even number of runs
+SLOWER_MEDIAN: Final = "slower_median"
 
 FIVE: Final = ("minimum", "q1", "median", "q3", "maximum")
 
@@ -69,7 +67,7 @@ def scores(
     choices, runs = nest | options.given(by=by), options.given(shared=options.names(shared))
     with answering(target, {"archive": archive}, "rows", "attrs", "notes", options=OPTIONS) as sentences:
         times = read_one(archive, reading, files_are, sentences, select)
-        published = SLOWER_MEDIAN if str(times.attrs.get(FORMAT, "")).startswith(SPEC) else MEDIAN
+        published = published_median(str(times.attrs.get(FORMAT, "")))
         five = perfarray.five_number_summary(times, method="exact", **choices, **runs)
         result = perfarray.combine(
             {
