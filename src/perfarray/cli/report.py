@@ -74,7 +74,8 @@ def report(
         missing = [level for level in without_price(times, nest.get("levels")) if level not in prices]
         text = perfarray.report(
             times, **options.given(baseline=sides.baseline, dim=sides.dim, threshold=threshold, correction=correction), **nest,
-            **options.given(order=sorted_by, by=by), costs=prices or None, cost_units=units, sections=sections, path=target.file, format=target.kind, redact=redact,
+            **options.given(order=sorted_by, by=by), costs=prices or None, cost_units=units, sections=sections, path=target.file,
+            format=target.kind, redact=redact,
         )  # fmt: skip
         if units == SECONDS and missing and PLAN in text:
             flags = " ".join(f"--cost {level}=SECONDS" for level in missing)
