@@ -212,7 +212,7 @@ def _comparisons(units: "xr.DataArray") -> Iterator[tuple[str, str]]:
     """Yield the dims along which cells were measured more than once, and a baseline for each; benchmarks, if there is no other."""
     dims = [str(dim) for dim, size in units.sizes.items() if size > 1 and dim in units.coords and not _separates_suites(units, str(dim))]
     for dim in [dim for dim in dims if dim != BENCHMARK] or [dim for dim in dims if units.sizes[dim] <= FEW]:
-        cells = comparable_cells(units > 1, dim)
+        cells = comparable_cells(units > 1, dim).values
         if cells.any():
             yield dim, str(units[dim].values[cells.argmax()])
 
