@@ -44,12 +44,12 @@ def as_json(content: Content) -> str:
 
 def _section(section: Section) -> dict[str, Any]:
     texts = {"title": section.title, "about": section.about, "code": section.code, "notes": section.notes}
-    if section.table is None or section.result is None:
+    table = section.table if section.whole is None else section.whole
+    if table is None or section.result is None:
         return texts | {"rows": [], "result": None}
     result: dict[str, Any] = {"attrs": section.result.attrs}
     for kind, variables in (("coords", section.result.coords), ("variables", section.result.data_vars)):
         result[kind] = {str(name): {"dims": array.dims, "values": array.values} for name, array in variables.items()}
-    table = section.table if section.whole is None else section.whole
     return texts | {"rows": _rows(table, section.result), "result": result}
 
 
