@@ -34,7 +34,7 @@ VARIABLES: Final = {
     "n": "variation_n",
 }
 
-OPTIONS: Final = options.spoken("statistic value by shared")
+OPTIONS: Final = options.spoken("statistic by shared")
 
 
 def scores(
@@ -80,11 +80,13 @@ def scores(
         )
         table = perfarray.table(result, sort=sort)
     cells = result[list(VARIABLES.values())].rename({name: title for title, name in VARIABLES.items()})
-    rows = records(cells, table.places.dims, table.places.positions)
+    dims = table.places.dims
+    rows = [row | {"n": int(row["n"])} for row in records(cells, dims, table.places.positions)]
     # Scores of two suites have no common scale: each suite has its rows together.
-    suites = next((list(dict.fromkeys(result[dim].values.tolist())) for dim in (by, SUITE) if dim in table.places.dims), [])
-    order = sorted(range(len(rows)), key=lambda row: suites.index(rows[row][by or SUITE]) if suites else 0)
-    table, rows = table.iloc[order], [rows[row] | {"n": int(rows[row]["n"])} for row in order]
+    if group := next((dim for dim in (by, SUITE) if dim in dims), None):
+        suites = result[group].values.tolist()
+        order = sorted(range(len(rows)), key=lambda row: suites.index(rows[row][group]))
+        table, rows = table.iloc[order], [rows[row] for row in order]
     code, outcome = _outcome(rows)
     answer = Answer(
         table=table[list(COLUMNS.values())].set_axis([*COLUMNS], axis="columns"),
