@@ -116,7 +116,9 @@ def required_runs(
     def kernel(sides: Sides, cells: Any) -> tuple[np.ndarray, ...]:
         result, numbers = numerics.required_runs(sides, cells, score, draws, method, width=target, start=first), smallest_numbers(sides)
         used = np.minimum(*numbers)
-        return *result, *numbers, _remarks(result, used, first), _unused(sides, used)
+        remarks = _remarks(result, used, first)
+        remarks[np.isnan(sides.new).all(axis=(1, 2)) & np.isnan(sides.old).all(axis=(1, 2))] = ""  # nobody measured these
+        return *result, *numbers, remarks, _unused(sides, used)
 
     named = outputs(required="fewest runs with an interval as narrow as asked")
     named |= outputs(extrapolated="the same, extrapolated where the data do not suffice")
