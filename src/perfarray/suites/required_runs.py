@@ -116,9 +116,7 @@ def required_runs(
     def kernel(sides: Sides, cells: Any) -> tuple[np.ndarray, ...]:
         result, numbers = numerics.required_runs(sides, cells, score, draws, method, width=target, start=first), smallest_numbers(sides)
         used = np.minimum(*numbers)
-        remarks = _remarks(result, used, first)
-        remarks[np.isnan(sides.new).all(axis=(1, 2)) & np.isnan(sides.old).all(axis=(1, 2))] = ""  # nobody measured these
-        return *result, *numbers, remarks, _unused(sides, used)
+        return *result, *numbers, _remarks(result, used, first), _unused(sides, used)
 
     named = outputs(required="fewest runs with an interval as narrow as asked")
     named |= outputs(extrapolated="the same, extrapolated where the data do not suffice")
@@ -132,6 +130,9 @@ def required_runs(
     attrs |= {"confidence_level": level, "width": target, "start": first}
     attrs |= {"n_resamples": draws.n_resamples} | describe_key(draws.key) if draws is not None else {}
     checks = ("suite_start", "suite_pilot", *systems.movement_checks(shared_units))
+    remark = result["remark"].variable
+    is_cell = matching.measured_on_a_side(systems.pair, across).set_dims(dict(remark.sizes)).transpose(*remark.dims)
+    result["remark"] = remark.where(is_cell, "")
     described = matching.describe_two(result.drop_vars("_unused"), systems, attrs, _note_unused(result), checks=checks)
     return described.drop_vars("suite_benchmarks")
 
