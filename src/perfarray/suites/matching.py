@@ -95,17 +95,20 @@ def match_cells(data: Timings, across: str, weighing: Weighing) -> OneSystem:
     measured = present.any(axis=axis, keepdims=True)
     in_suite = present.any(axis=other_axes, keepdims=True)
     full = measured & (present | ~in_suite).all(axis=axis, keepdims=True)
-    by_name = full.any() & names_one_suite(array, across)
+    named = names_one_suite(array, across)
+    by_name = named and full.any()
     lacking = measured & ~full & by_name
-    counted = ((present | ~measured).all(axis=other_axes) & ~by_name) | (in_suite.reshape(-1) & by_name)
+    counted = (present | ~measured).all(axis=other_axes)
+    counted = (counted & ~by_name) | (in_suite.reshape(-1) & by_name) if named else counted
     names = [across] if across in array.indexes else []
     labels = Labels({name: array.coords.variables[name] for name in names}, {name: array.xindexes[name] for name in names})
     complete = labels.array(xr.Variable((across,), counted))
     without_score = xr.Variable(dims, lacking).isel({across: 0})
     if is_chunked(complete):
         complete = complete.chunk({across: -1})
-        array = data.array.where(~without_score).transpose(*data.array.dims).assign_attrs(data.array.attrs)
-        return OneSystem(data._replace(array=read_again(array, complete)), across, complete, (), weighing)
+        array = read_again(data.array, complete)
+        array = array.where(~without_score).transpose(*array.dims).assign_attrs(array.attrs) if named else array
+        return OneSystem(data._replace(array=array), across, complete, (), weighing)
     if not counted.any() and present.any():
         raise ValueError(
             f"no label of {across!r} was measured in every cell, so no suite is the same for all; select cells that have benchmarks in "
