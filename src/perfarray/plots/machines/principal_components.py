@@ -77,16 +77,18 @@ def principal_components(
 def _largest_analysis(result: xr.Dataset) -> tuple[xr.Dataset, int]:
     """Return the analysis with most samples, without what it lacks, and the number of other analyses."""
     extra = [str(dim) for dim in result["explained_variance_ratio"].dims if dim != "principal_component"]
-    if not extra:
-        return result, 0
     samples, features = str(result.attrs["samples"]), str(result.attrs["features"])
-    sizes = result["score"].isel(principal_component=0).count(samples)
-    analysis = result.isel({dim: int(index) for dim, index in sizes.argmax(extra).items()})
+    analysis, n_others = result, 0
+    if extra:
+        sizes = result["score"].isel(principal_component=0).count(samples)
+        analysis = result.isel({dim: int(index) for dim, index in sizes.argmax(extra).items()})
+        n_others = int(np.count_nonzero(sizes > 0)) - 1
+    # An analysis that the caller selected lacks the benchmarks of the other suites, too.
     for dim, name in ((samples, "score"), (features, "loading"), ("principal_component", "explained_variance_ratio")):
         present = analysis[name].notnull()
         others = [other_dim for other_dim in present.dims if other_dim != dim]
         analysis = analysis.isel({dim: np.flatnonzero(present.any(others).values)})
-    return analysis, int(np.count_nonzero(sizes > 0)) - 1
+    return analysis, n_others
 
 
 def _draw_biplot(result: xr.Dataset, ax: Axes | None, components: tuple[int, int], title_parts: list[str], regions: bool) -> Axes:
