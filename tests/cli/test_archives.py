@@ -175,7 +175,7 @@ class TestComparisons:
         assert f"The 20 largest of {n_rows} changes. --all, json and csv have every row." in printed
         largest = sorted((row for row in answer["benchmarks"] if row["n"] > 0), key=lambda row: -abs(math.log(row["estimate"])))[:20]
         assert [(row[0], row[1]) for row in rows] == [(row["benchmark"], row["machine"]) for row in largest]
-        assert printed.count("\nall ") == 11
+        assert printed.count("\nall ") == 2 * 11
         by_name = run(*command, "--sort", "name").stdout
         named = [line.split()[0] for line in by_name.splitlines() if "slower" in line and " -> " in line]
         assert len(named) == 20

@@ -70,7 +70,7 @@ def test_the_sentences_are_those_of_a_report(model):
     first, second = model.sentences()[:2]
     words = re.match(r"cpu_mhz explains (\d+) % of the variation of performance between machines \((\d+) to (\d+)\)", first)
     np.testing.assert_allclose([float(word) for word in words.groups()], numbers, atol=0.51)
-    assert second.startswith("All 5 predictors together explain ")
+    assert second.startswith("The 5 predictors together explain ")
     assert second.endswith(" machines that the fit did not see.")
     assert all(sentence in repr(model.table()) for sentence in model.sentences())
     assert numbers[0] > 50

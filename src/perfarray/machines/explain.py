@@ -55,7 +55,8 @@ def explain_variation(
     Parameters
     ----------
     table_or_times : pandas.DataFrame, DataArray or Dataset
-        One row per machine, as from `machine_table`, or timings, from which that table is made.
+        One row per machine or configuration, as from `machine_table`, or timings, from which that table is made. Of several suites the
+        largest is taken, unless `suite` is among the predictors, groups or terms.
     response : str
         The column to explain. `"levels"`, with `model="gamma"`: the mean and the variance of each level, one after the other.
     predictors : "environment", "flags", or sequence of str, optional
@@ -92,13 +93,16 @@ def explain_variation(
     Returns
     -------
     VariabilityModel
-        `.influence`, `.correlation`, `.predict(table)`, `.result`, `.plot(kind="influence"|"predicted"|"dependence"|"coefficients")`.
-        `.to_dataset()`, by `predictor`: `influence` (percent) and `permutation_influence`, the squared error that permuting adds on test
-        rows over the variance of the response, with `lower` and `upper`; `standardized_coefficient` with limits: by how many of its
+        `.sentences()`, `.table()`, `.influence`, `.correlation`, `.predict(table)`, `.result`, and `.plot(kind="influence"|"predicted"|
+        "dependence"|"coefficients"|"standardized"|"diagnostics")`. `.to_dataset()`, by `predictor`, the strongest first: `explained`, its
+        part of the variance of the response that the model explains in test rows (`total_explained`), both with `_lower` and `_upper`
+        from test machines drawn with replacement; `influence` (percent) and `permutation_influence`, the squared error that permuting adds
+        on test rows over the variance of the response, with `lower` and `upper`; `standardized_coefficient` with limits: by how many of its
         standard deviations the response of a linear model changes for one of the predictor (for several terms: that of their sum, without
-        sign; of a gamma model: the change of the log). By `row`: `measured`, `predicted`; `correlation` with `correlation_lower` and
-        `correlation_upper`, and `noise_ceiling`; by `dependent` and `point`: the partial `dependence` `at` values; by `term`:
-        `coefficient` with limits and `pvalue`; by `effect`: `variance` of mixed models. Attrs count what was left out;
+        sign; of a gamma model: the change of the log); `unit_coefficient` with limits, for one unit more. By `row`: `measured`,
+        `predicted`; `correlation` with `correlation_lower` and `correlation_upper`, and `noise_ceiling`; by `dependent` and `point`: the
+        partial `dependence` `at` values; by `term`: `coefficient` with limits and `pvalue`; by `fitted_row`: `fitted`, `residual`, and
+        `cook_distance` of its row or group; by `effect`: `variance` of mixed models. Attrs count what was left out;
         `better_than_mean` is 1 where the correlation is surely positive; `groups` is the column whose labels stay together, or `none`.
         `response="levels"`: coefficients and `n` by `response`.
 
@@ -115,11 +119,11 @@ def explain_variation(
 
     Notes
     -----
-    Look at `better_than_mean` and the limits of `permutation_influence` first: without predictive power, percentages divide up noise.
-    Predictors that say the same replace each other and look unimportant. Rows of one machine are never on both sides of a split, unless
-    `groups` or `predictors` say so. Copies of predicted rows in the fit (attr `n_test_copies`) flatter: give `groups`. Limits take rows, or
-    groups, as independent units; fewer than 6 give no limits of the influence. See docs/how-to/explain_variation.md for how they are
-    computed.
+    Look at the sentences first: without predictive power, percentages divide up noise. Limits of `explained` contain which machines were
+    tested, and not which were fitted. Predictors that say the same replace each other and look unimportant. Rows of one machine are never
+    on both sides of a split, unless `groups` or `predictors` say so. Copies of predicted rows in the fit (attr `n_test_copies`) flatter:
+    give `groups`. Limits take rows, or groups, as independent units; fewer than 6 give no limits of the influence. See
+    docs/how-to/explain_variation.md for how they are computed.
 
     References
     ----------

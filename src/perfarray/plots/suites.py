@@ -6,9 +6,10 @@ from typing import Final
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
 
 from perfarray.conventions import BETTER, HIGHER, LOWER, SUITE
-from perfarray.plots.figure import COLOURS, DARK, axes_for, describe, number_format, selection, write_units
+from perfarray.plots.figure import COLOURS, DARK, TICKS, axes_for, describe, number_format, selection, write_units
 from perfarray.plots.rows import MAX_ROWS, RowFrame, largest_part, named_cells, ranked_rows, shown_rows
 
 INCHES: Final = 0.4  # height of the row of a density
@@ -43,8 +44,7 @@ def score_densities(curves: xr.Dataset, ax: Axes | None = None) -> Axes:
     title_parts = ["Scores of single runs of the suite", *selection(scores)]
     units, label = str(curves.attrs.get("units", "1")), _score_label(curves.attrs)
     if len(measured_cells) > len(COLOURS):
-        frame = RowFrame(ax, *shown_rows(scores, "score", inches=INCHES), inches=INCHES)
-        frame.note(np.isnan(frame.values(scores)))
+        frame = RowFrame(ax, *shown_rows(scores, "score", inches=INCHES, measured=scores.notnull()), inches=INCHES)
         for row in frame.rows:
             _draw_density(frame.ax, curves.isel(row.cell), COLOURS[0], "density", foot=row.y + HEIGHT / 2, height=-HEIGHT)
         write_units(frame.ax.xaxis, units)
@@ -57,8 +57,7 @@ def score_densities(curves: xr.Dataset, ax: Axes | None = None) -> Axes:
         ax.vlines(quartiles, 0, [0.5, 1, 0.5], color=COLOURS[2], linewidth=1.2, linestyle="--", label="quartiles")
     write_units(ax.xaxis, units)
     ax.set(xlabel=label, ylabel="density (highest = 1)", ylim=(0, 1.08))
-    n_unmeasured = scores.size - len(measured_cells)
-    return describe(ax, title_parts + [f"{n_unmeasured} of {scores.size} cells not measured"] * bool(n_unmeasured))
+    return describe(ax, title_parts)
 
 
 def _draw_density(ax: Axes, cell: xr.Dataset, colour: str, label: str, *, foot: float = 0.0, height: float = 1.0) -> None:
@@ -161,6 +160,7 @@ def relative_variation(result: xr.Dataset, ax: Axes | None = None, *, max_rows: 
     frame.ax.plot(percentages, frame.heights, "o", color=COLOURS[0], markersize=6, gid="estimates")
     frame.note(np.isnan(percentages), "one run shows no variation")
     frame.ax.set_xlim(left=0)
+    frame.ax.xaxis.set_major_locator(MaxNLocator(TICKS))
     frame.ax.xaxis.set_major_formatter(lambda value, _: f"{round(value, 6):g} %")
     texts = list(map(number_format(str(score.attrs.get("units", "1"))), frame.values(score)))
     title_parts = ["How much scores vary", *suite, *labels]

@@ -22,7 +22,7 @@ def explained(data: xr.Dataset) -> Columns:
     columns: Columns = {
         "explains": lambda cell: percent_between(cell["explained"], cell["explained_lower"], cell["explained_upper"]),
         # Without predictive power it divides up noise.
-        "influence": lambda cell: percent(cell["influence"] / 100) if _predicts(data) else NOTHING,
+        "influence": lambda cell: percent(round(cell["influence"] / 100, 4)) if _predicts(data) else NOTHING,
     }
     if "standardized_coefficient" in data:
         columns["standardised coefficient"] = limited("standardized_coefficient", "standardized_")
@@ -49,15 +49,16 @@ def findings(data: xr.Dataset) -> list[str]:
         sentences = [f"No single predictor surely explains {response}, since others can replace it."]
     else:
         first, *others = texts
+        spread = "variance" if "variation" in response else "variation"
         share, _, limits = first.format("explains ").partition(" % (")
-        between = f"{share} % of the variation of {response} between machines" + (f" ({limits}" if limits else "")
+        between = f"{share} % of the {spread} of {response} between machines" + (f" ({limits}" if limits else "")
         sentences = [", ".join([between, *(text.format("") for text in others)]) + "."]
     if data.sizes["predictor"] > 1:
         total = percent_between(*(float(data[f"total_explained{end}"]) for end in ("", "_lower", "_upper")))
-        sentences.append(f"All {data.sizes['predictor']} predictors together explain {total} for {tests} that the fit did not see.")
+        sentences.append(f"The {data.sizes['predictor']} predictors together explain {total} for {tests} that the fit did not see.")
     ceiling = float(data["noise_ceiling"]) ** 2
     if ceiling < 1:
-        sentences.append(f"The noise of so few runs leaves {percent(ceiling)} that any model could explain.")
+        sentences.append(f"No model could explain more than {percent(ceiling)}, since {response} is estimated from few runs.")
     return sentences
 
 
