@@ -29,7 +29,7 @@ SECONDS = 1800.0  # the reference time of all benchmarks
 
 def reports() -> Iterator[tuple[str, str]]:
     """Yield the names and texts of the reports."""
-    generator = np.random.default_rng(2017)
+    generator = np.random.default_rng(2024)
     for position, (maker, models) in enumerate(MAKERS.items()):
         for model in range(1, models + 1):
             mhz, cores = int(generator.choice(np.arange(2100, 4000, 100))), int(generator.choice([8, 16, 32, 64]))

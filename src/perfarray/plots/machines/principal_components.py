@@ -8,7 +8,6 @@ from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from matplotlib.ticker import MaxNLocator
 
-from perfarray.conventions import SUITE
 from perfarray.plots.figure import COLOURS, DARK, NOTE_SIZE, Floats, axes_for, describe, selection, shortened
 from perfarray.plots.machines.point_names import Mark, write_names
 
@@ -67,8 +66,7 @@ def principal_components(
     if kind not in ("biplot", "scree"):
         raise ValueError(f"kind={kind!r} is not known; choose one of 'biplot', 'scree'")
     result, n_others = _largest_analysis(result)
-    suite = [str(result[SUITE].item())] if SUITE in result.coords and result[SUITE].ndim == 0 else []
-    title_parts = [*suite, *selection(result), *([f"one of {n_others + 1} analyses (select another)"] if n_others else [])]
+    title_parts = [*selection(result), *([f"one of {n_others + 1} analyses (select another)"] if n_others else [])]
     if regions and "region_radius" not in result:
         raise ValueError("the result has no regions: give principal_components, or biplot, n_resamples=500")
     return _draw_scree(result, ax, title_parts) if kind == "scree" else _draw_biplot(result, ax, components, title_parts, regions)
