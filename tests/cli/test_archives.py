@@ -139,7 +139,7 @@ class TestExplain:
         assert 0.5 < answer["model"]["correlation"] <= 1
         printed = run(*command).stdout
         assert printed.splitlines()[-1].startswith("cpu_mhz explains ")
-        assert "All 2 predictors together explain" in one_line(printed)
+        assert "Both predictors together explain" in one_line(printed)
 
     def test_models(self, many, tmp_path):
         """Least squares has coefficients; a page has a picture."""

@@ -70,7 +70,7 @@ def test_the_sentences_are_those_of_a_report(model):
     first, second = model.sentences()[:2]
     words = re.match(r"cpu_mhz explains (\d+) % of the variation of performance between machines \((\d+) to (\d+)\)", first)
     np.testing.assert_allclose([float(word) for word in words.groups()], numbers, atol=0.51)
-    assert second.startswith("The 5 predictors together explain ")
+    assert second.startswith("All 5 predictors together explain ")
     assert second.endswith(" machines that the fit did not see.")
     assert all(sentence in repr(model.table()) for sentence in model.sentences())
     assert numbers[0] > 50
@@ -137,6 +137,16 @@ def test_few_machines(machines):
     with pytest.warns(perfarray.PerfarrayWarning, match="3 machines were tested, too few to tell an influence from chance"):
         model = table.perf.explain_variation(**ask)
     assert model.to_dataset()["explained_lower"].isnull().all()
+
+
+def test_a_predictor_of_any_name_is_in_the_sentence():
+    """Braces and percent signs in the name of a flag are those of its name."""
+    flag = "flag -D{X}=%s"
+    chance = np.random.default_rng(6)
+    table = pd.DataFrame({"machine": range(60), flag: chance.random(60) < 0.5})
+    table["performance"] = np.exp(table[flag] + 0.3 * chance.standard_normal(60))
+    model = table.perf.explain_variation(response="performance", rng=1)
+    assert model.sentences()[0].startswith(f"{flag} explains ")
 
 
 def test_nothing_found_is_said():

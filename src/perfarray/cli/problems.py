@@ -29,7 +29,7 @@ QUOTED: Final = re.compile(r"((?<!\w)'[^']*'(?!\w)|\"[^\"]*\")")
 MERGING: Final = re.compile(r'merge_level\("\w+"\)(?: or|,) (--levels [\w,]+)(?: or unit="\w+")? take')
 SELECTING: Final = re.compile(r"\.sel\((\w+='[^']*'(?:, \w+='[^']*')*)\)")
 WITH_SUITE: Final = re.compile(
-    r"(?:times\.where\(times|table\[table)\['(\w+)'\] == '([^']*)'[\])](?: of table = times\.perf\.machine_table\(\))?"
+    r"(?:times\.where\(times|table\[table)\['(\w+)'\] == '?([^'\])]*)'?[\])](?: of table = times\.perf\.machine_table\(\))?"
 )
 AS_BY: Final = r", as by='\w+' gives it"
 BY_SUITE: Final = r'times\.groupby\("suite"\)( or by="suite")?'

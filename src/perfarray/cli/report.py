@@ -43,7 +43,7 @@ def report(
         typer.Option(
             "--section",
             metavar="METHOD",
-            help="Only the section that this method answers: suite scores are five_number_summary. Repeat it for several.",
+            help="Only the sections of some methods, such as five_number_summary. Repeat it for several.",
         ),
     ] = None,
     nest: options.Nest,

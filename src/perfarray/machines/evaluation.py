@@ -38,8 +38,8 @@ SHOWN, GRID, AVERAGED = 8, 12, 100
 class Tests(NamedTuple):
     """By test of a row: the row, its split, its prediction, the mean of the rows fitted, and what permuting adds to its squared error.
 
-    That is by predictor, NaN where it was not permuted, and again with what the value of the row adds to the error of another. Then rows
-    whose predictors are those of a row that was fitted, and rows without a prediction.
+    Losses (2, predictors, n) are NaN where nothing was permuted; the second also count what the value of the row adds to the error of
+    another. Then rows whose predictors are those of a row that was fitted, and rows without a prediction.
     """
 
     rows: Integers
@@ -47,7 +47,6 @@ class Tests(NamedTuple):
     predicted: Floats
     mean: Floats
     losses: Floats
-    joint_losses: Floats
     copies: Integers
     unanswered: Integers
 
@@ -79,9 +78,9 @@ def evaluate(
         exchanged=folds is not None or splits > 1,
     )
     variance = float(target[answered].var()) if len(answered) else np.nan
-    influence = influence_of(tests.losses, variance, units_of_rows, confidence_level)
+    influence = influence_of(tests.losses[0], variance, units_of_rows, confidence_level)
     errors, baseline = (target[tested] - answers) ** 2, (target[tested] - tests.mean) ** 2
-    shares = explained_shares(errors, baseline, tests.joint_losses, units_of_rows, confidence_level, rng)
+    shares = explained_shares(errors, baseline, tests.losses[1], units_of_rows, confidence_level, rng)
     predicted = np.bincount(tested, weights=answers, minlength=len(rows))[answered] / times
     names = rows[MACHINE].astype(str).to_numpy()[answered] if MACHINE in rows else answered.astype(str)
     variables: dict[str, Any] = {
@@ -163,7 +162,7 @@ def _tests(problem: Problem, test_size: float, folds: int | None, splits: int, r
         )
     no_rows = np.empty(0, dtype=np.intp)
     if not predictors:
-        return Tests(no_rows, no_rows, np.empty(0), np.empty(0), np.empty((0, 0)), np.empty((0, 0)), no_rows, no_rows)
+        return Tests(no_rows, no_rows, np.empty(0), np.empty(0), np.empty((2, 0, 0)), no_rows, no_rows)
     codes = rows[predictors].apply(lambda column: pd.factorize(column)[0])
     marks = pd.util.hash_pandas_object(codes, index=False).to_numpy()
     tests = []
@@ -181,10 +180,10 @@ def _tests(problem: Problem, test_size: float, folds: int | None, splits: int, r
             unanswered = chosen[~answered]
             # Permuting would give labels that the fit did not see to other rows.
             chosen, predicted, prepared = chosen[answered], predicted[answered], prepared[answered]
-            losses, joint_losses = np.full((2, len(predictors), len(chosen)), np.nan)
+            losses = np.full((2, len(predictors), len(chosen)), np.nan)
             permuted = _sampled(chosen, groups, rng)
             repeats = int(np.clip(ROWS_PERMUTED // max(len(permuted), 1), 1, REPEATS if folds else max(1, REPEATS // splits)))
-            losses[:, permuted], joint_losses[:, permuted] = _permuted(
+            losses[..., permuted] = _permuted(
                 fit.predict_prepared,
                 prepared.iloc[permuted].reset_index(drop=True),
                 target[chosen[permuted]],
@@ -194,7 +193,7 @@ def _tests(problem: Problem, test_size: float, folds: int | None, splits: int, r
                 bar,
             )
             mean = np.full(len(chosen), target[training].mean())
-            tests.append((chosen, np.full(len(chosen), number), predicted, mean, losses, joint_losses, copies, unanswered))
+            tests.append((chosen, np.full(len(chosen), number), predicted, mean, losses, copies, unanswered))
     return Tests(*(np.concatenate(arrays, axis=-1) for arrays in zip(*tests, strict=True)))
 
 
@@ -207,7 +206,7 @@ def _sampled(chosen: Integers, groups: Integers | None, rng: np.random.Generator
 
 def _permuted(
     predict: Predict, test_rows: pd.DataFrame, measured: Floats, predicted: Floats, repeats: int, rng: np.random.Generator, bar: Any
-) -> tuple[Floats, Floats]:
+) -> Floats:
     """Return what permuting each predictor adds to the squared error of each row; NaN where it is the same in all of them.
 
     Then the same with what the value of the row adds in the row that gets it, less the mean. Both have the same mean. Where a predictor
@@ -229,7 +228,7 @@ def _permuted(
     losses[[test_rows[name].nunique(dropna=False) < 2 for name in predictors]] = np.nan
     elsewhere = np.take_along_axis(losses, np.argsort(orders)[None], axis=-1)
     by_row = losses.mean(axis=1)
-    return by_row, by_row + elsewhere.mean(axis=1) - by_row.mean(axis=-1, keepdims=True)
+    return np.stack([by_row, by_row + elsewhere.mean(axis=1) - by_row.mean(axis=-1, keepdims=True)])
 
 
 def _ceiling(problem: Problem) -> float:

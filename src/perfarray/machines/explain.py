@@ -155,18 +155,13 @@ def explain_variation(
         table = _table(table_or_times, responses, metric)
     columns = [predictors] if isinstance(predictors, str) else list(predictors or ())
     columns += [] if parsed is None else names_in(parsed.codes())
+    effects = [name for effect in choice.effects for name in effect.split(":")]
+    table, suite_notes = _one_suite(table, responses, [groups, *effects, *columns])
     groups, group_notes = _groups(table, groups, columns, responses)
     choice = choice._replace(groups=groups)
     if model == "mixed" and groups is None and not choice.effects:
         raise ValueError("model='mixed' needs a random effect: name a column with groups= (vendor, family), or several with random=")
-    effects = [name for effect in choice.effects for name in effect.split(":")] + ([groups] if groups is not None else [])
-    check_columns(table, effects)
-    table, suite_notes = _one_suite(table, responses, [*effects, *columns])
-    if len(table) < LEAST:
-        largest = f" of its largest suite, {suite_notes[0].values[SUITE]!r}" if suite_notes else ""
-        remedy = f"; name {SUITE!r} in predictors= to take the rows of all suites" if suite_notes else ""
-        text = f"the table has {len(table)} rows (machines){largest}; a model needs {LEAST} or more, and says little below 30{remedy}"
-        raise ValueError(text)
+    check_columns(table, effects if groups is None else [*effects, groups])
 
     def problem_of(name: str) -> Problem:
         if parsed is not None:
@@ -267,21 +262,26 @@ def _groups(table: pd.DataFrame, groups: str | None, predictors: Sequence[str], 
     return None, [Note("machines_on_both_sides", text, {"rows": repeated, "columns": hardware})] if repeated else []
 
 
-def _one_suite(table: pd.DataFrame, responses: Sequence[str], columns: Sequence[str]) -> tuple[pd.DataFrame, list[Note]]:
+def _one_suite(table: pd.DataFrame, responses: Sequence[str], columns: Sequence[str | None]) -> tuple[pd.DataFrame, list[Note]]:
     """Return the rows of the suite with most responses, since scores of two suites are not comparable; all where a column is `suite`."""
-    if SUITE not in table or SUITE in columns:
-        return table, []
-    answered = [table[name].notna() for name in responses if name in table and name != SUITE]
-    rows = table.loc[np.logical_and.reduce(answered) if answered else slice(None), SUITE].astype(str).value_counts()
-    if len(rows) < 2:
-        return table, []
-    largest, others = str(rows.index[0]), ", ".join(f"{suite!r} ({number} rows)" for suite, number in rows.items())
-    text = (
-        f"The table has rows of {len(rows)} suites: {others}. The answer is that of {largest!r} alone, since scores of two suites are not "
-        f"comparable. Select another with table[table[{SUITE!r}] == ...], or name {SUITE!r} in predictors="
-    )
-    values = {"suite": largest, "suites": list(map(str, rows.index)), "rows": rows.tolist()}
-    return table[(table[SUITE].astype(str) == largest).to_numpy()], [Note("largest_suite", text, values)]
+    notes, largest, remedy = [], "", ""
+    if SUITE in table and SUITE not in columns:
+        answered = table[[name for name in responses if name in table]].notna().all(axis=1)
+        rows = table.loc[answered, SUITE].astype(str).value_counts()
+        if len(rows) > 1:
+            suites = ", ".join(f"{suite!r} ({number} rows)" for suite, number in rows.items())
+            text = (
+                f"The table has rows of {len(rows)} suites: {suites}. The answer is that of {rows.index[0]!r} alone, since scores of two "
+                f"suites are not comparable. Select another with table[table[{SUITE!r}] == ...], or name {SUITE!r} in predictors="
+            )
+            values = {"suite": str(rows.index[0]), "suites": list(map(str, rows.index)), "rows": rows.tolist()}
+            notes.append(Note("largest_suite", text, values))
+            largest, remedy = f" of its largest suite, {rows.index[0]!r}", f"; name {SUITE!r} in predictors= to take the rows of all suites"
+            table = table[(table[SUITE].astype(str) == rows.index[0]).to_numpy()]
+    if len(table) < LEAST:
+        text = f"the table has {len(table)} rows (machines){largest}; a model needs {LEAST} or more, and says little below 30{remedy}"
+        raise ValueError(text)
+    return table, notes
 
 
 def _check_units(table: pd.DataFrame, responses: list[str], notes: list[Note]) -> None:

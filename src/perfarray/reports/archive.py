@@ -1,13 +1,27 @@
 """The report of an archive of machines: scores by suite, which machines are alike, which vary most, and what explains the scores."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
 import xarray as xr
 
 import perfarray
-from perfarray.conventions import BENCHMARK, BETTER, ESTIMATED, HISTORY, LOWER, MACHINE, METRIC, SUITE, VALID, VERSION, plural
+from perfarray.conventions import (
+    BENCHMARK,
+    BETTER,
+    ESTIMATED,
+    FORMAT,
+    HISTORY,
+    LOWER,
+    MACHINE,
+    METRIC,
+    SUITE,
+    VALID,
+    VERSION,
+    plural,
+    published_median,
+)
 from perfarray.reports.sections import SEED, Options, Question, Section, answered, picture_of, sentence
 from perfarray.results.rows import Table
 
@@ -18,7 +32,7 @@ VARIATION: Final = "relative_variation"
 EXPLAINED: Final = "explain_variation"
 METHODS: Final = (SCORES, AXES, RATIOS, VARIATION, EXPLAINED)
 # The variable that sorts the rows of a table
-RANKED: Final = {SCORES: "median", RATIOS: "mean_ratio", VARIATION: "relative_variation"}
+RANKED: Final = {SCORES: "score", RATIOS: "mean_ratio", VARIATION: "relative_variation"}
 
 ROWS: Final = 10  # of a table that shows extremes
 LEAST_ROWS: Final = 6  # of each of several suites
@@ -37,12 +51,10 @@ def is_archive(times: xr.DataArray | xr.Dataset, baseline: object) -> bool:
 def sections(times: xr.DataArray | xr.Dataset, options: Options, pictures: bool) -> Iterator[Section]:
     """Yield the sections of the report in their order; those without an answer have no result. Without scores there are none."""
     nest = options.nest
-    about = "The score is the mean over a suite's benchmarks. The five numbers are those of the scores that single runs of the suite have."
-    question = Question("Scores", about, SCORES, {**nest, "method": "exact"})
-    scores = answered(times, question, pictures=False)
+    scores = _scores(times, nest)
     if scores.result is None:
         return
-    medians = scores.result["median"]
+    medians = scores.result["score"]
     states = _states(times, medians.reset_coords(drop=True))
     notes = tuple(note.message for note in perfarray.notes(times))
     yield _read(states)._replace(notes=notes)
@@ -57,6 +69,20 @@ def sections(times: xr.DataArray | xr.Dataset, options: Options, pictures: bool)
     if options.asks(EXPLAINED):
         yield from _explained(*_of_largest_suite(times, medians), options, pictures)
     yield from _stated(states)
+
+
+def _scores(times: xr.DataArray | xr.Dataset, nest: Mapping[str, Any]) -> Section:
+    """Return the section of scores: as they are published, beside the five numbers, whose result has them too."""
+    about = "The score is the mean over a suite's benchmarks. The five numbers are those of the scores that single runs of the suite have."
+    section = answered(times, Question("Scores", about, SCORES, {**nest, "method": "exact"}), pictures=False)
+    statistic = published_median(str(times.attrs.get(FORMAT, "")))
+    published = answered(times, Question("", "", "suite_score", {**nest, "statistic": statistic}), pictures=False)
+    if section.table is None or section.result is None or published.table is None or published.result is None:
+        return section._replace(result=None)
+    section.table.insert(0, "score", published.table["estimate"].reindex(section.table.index))
+    result = section.result.assign(score=published.result["estimate"].reset_coords(drop=True))
+    code = f"perfarray.combine({{'score': {published.code}, 'runs': {section.code}}})"
+    return section._replace(code=code, notes=tuple(dict.fromkeys((*section.notes, *published.notes))), result=result)
 
 
 def _of_largest_suite(times: xr.DataArray | xr.Dataset, scores: xr.DataArray) -> tuple[xr.DataArray | xr.Dataset, str]:
@@ -103,7 +129,7 @@ def _ranked(section: Section, pictures: bool, **drawing: Any) -> Section:
     Of variation the largest are shown, of scores the best and the worst, suite by suite.
     """
     table, result = section.table, section.result
-    if table is None or result is None or table.empty:
+    if table is None or result is None:
         return section
     kind = result.attrs["result"]
     values = result[RANKED[kind]].transpose(*table.places.dims).values.ravel()[table.places.positions]
@@ -240,7 +266,7 @@ def summary(sections: Sequence[Section]) -> list[str]:
 
 
 def _scores_in_words(table: Table, suite: str, rows: Any) -> str:
-    best, worst = (f"{table['median'].iloc[row]} ({_name(table, row, suite)})" for row in (rows[0], rows[-1]))
+    best, worst = (f"{table['score'].iloc[row]} ({_name(table, row, suite)})" for row in (rows[0], rows[-1]))
     scores = f"score {best}" if rows.size == 1 else f"{rows.size} results, scores from {worst} to {best}"
     return f"{suite}: {scores}." if suite else sentence(scores)
 

@@ -92,8 +92,8 @@ def report(
         A coordinate of the benchmarks, such as `tags`, whose values are the suites that have a score or a row. Default: `suite`.
     sections : str or sequence of str, optional
         The methods whose sections are written, as in `("five_number_summary", "variability_level")`; an error lists those that there
-        are. Default: all of them; of an archive of machines `five_number_summary`, `principal_components`, `relative_variation` and
-        `explain_variation`, as far as they have an answer, and a plan where `costs` are given.
+        are. Default: all of them; of an archive of machines `five_number_summary`, `principal_components`, `machine_ratios`,
+        `relative_variation` and `explain_variation`, as far as they have an answer, and a plan where `costs` are given.
     costs : mapping of str to float, optional
         The cost of starting one more repetition of a level, as for `plan_repetitions`; default: from the data.
     cost_units : {"iterations", "s"}, optional

@@ -116,9 +116,8 @@ def _placed_lazily(array: xr.DataArray, nest: Sequence[str], n_units: int) -> xr
 
 def _note(outer: str, unit: str, cells: int = 1, of: int = 1) -> Note:
     """Return the note on cells that were measured in one unit of an outer level; it is an aside where all were."""
-    which = f"{cells} of {of} cells were" if cells < of else "Every cell was"
     text = (
-        f"{which} measured in one {outer}: the units are {plural(unit)} there, and what {plural(outer)} vary by is not in the answer. "
-        f"Measure several {plural(outer)}, or name what they vary by (compare has between=)"
+        f"{cells} of {of} cells were measured in one {outer}: the units are {plural(unit)} there, and what {plural(outer)} vary by is not "
+        f"in the answer. Measure several {plural(outer)}, or name what they vary by (compare has between=)"
     )
     return Note("one_session", text, {"cells": cells, "of": of, "level": outer, "unit": unit}, aside=cells == of)
