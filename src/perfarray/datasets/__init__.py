@@ -26,7 +26,7 @@ def dataset_path(name: str) -> Path:
     name : {"aa_sessions", "c_suite", "cpu_archive", "python_malloc"}
         `c_suite`: five C benchmarks at -O2 and -O3, 15 builds x 10 executions x 20 iterations (tidy CSV). `python_malloc`: six Python
         benchmarks with two memory allocators (pyperf JSON). `aa_sessions`: the same six, twice, in two sessions (pyperf JSON).
-        `cpu_archive`: 80 simulated reports of 40 machines that do not exist, two suites of ten benchmarks, three runs (CSV of SPEC CPU2017).
+        `cpu_archive`: 80 simulated reports of 40 machines, none of which exists, in two suites of ten benchmarks (CSV of SPEC CPU2017).
 
     Returns
     -------
@@ -59,7 +59,7 @@ def load_dataset(name: str) -> xr.Dataset:
     Returns
     -------
     Dataset
-        `time` in seconds along `benchmark`, what is compared (`flags`, `version` or `machine`) and the levels; of `cpu_archive` also `ratio`.
+        `time` in seconds along `benchmark`, what is compared (`flags`, `version`, `machine`) and the levels; of `cpu_archive` also `ratio`.
 
     Raises
     ------
