@@ -111,7 +111,7 @@ def machine_table(
     responses = check_names(response, "response")
     scores = single_values(times, metric) if levels is None else None
     if scores is None:
-        data = pool_above_unit(resolve(times, metric, levels, shared=shared, censored="bound", as_nested=unit is not None), unit)
+        data = pool_above_unit(resolve(times, metric, levels, shared=shared, censored="bound", as_nested=True), unit)
         array, nest, shared, data_notes = data.array, data.levels, data.shared or shared, data.notes
     else:
         for name, option in (("unit", unit), ("shared", shared)):
@@ -124,7 +124,7 @@ def machine_table(
     full_chunks: dict[Hashable, int] = {dim: array.sizes[dim] for dim in (across, *nest) if dim in array.dims}
     array = evenly_chunked(array, full_chunks) if is_chunked(array) and nest else array.copy(data=array.values)  # descriptors stay lazy
     options = {"statistic": statistic, "mean": mean, "method": method, "n_resamples": n_resamples, "shared": shared, "rng": rng}
-    options["progress"] = progress
+    options |= {"progress": progress, "levels": None if unit is None and levels is None else nest}
     several = several_suites_note(array, across) if by is None else None
     by, notes = by if several is None else SUITE, [*data_notes, several]
     row_arrays, all_labels, all_columns, left_out = [], [], [], list[str]()

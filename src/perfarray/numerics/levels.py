@@ -137,6 +137,20 @@ def placed_units(
     return result
 
 
+def measured_units(values: Floats, levels: int, n_units: int) -> Mask:
+    """Return where values (..., n_L, ..., n_1) hold a measurement: (cells, the outermost levels, as many as may be units)."""
+    measured = ~np.isnan(values).reshape(-1, *values.shape[values.ndim - levels :])
+    return np.asarray(measured.any(axis=tuple(range(1 + n_units, measured.ndim))))
+
+
+def units_on_one_axis(values: Floats, levels: int, n_units: int, length: int = 0) -> Floats:
+    """Place the units of each cell along the outermost level, which has `length` positions or more."""
+    shape, measured = values.shape[: values.ndim - levels], measured_units(values, levels, n_units)
+    cells = values.reshape(len(measured), *values.shape[len(shape) :])
+    placed = placed_units(cells, measured, repeated_level(measured), 0, np.nan, length)
+    return placed.reshape(*shape, *placed.shape[1:])
+
+
 def summarise_units(means: Floats) -> UnitSummary:
     """Return mean, squared standard error and number of the units along the last axis.
 

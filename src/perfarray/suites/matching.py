@@ -282,11 +282,18 @@ def describe_two(
     return with_notes(result, *remarks, suites, missing, incomplete, one_sided, *notes, *systems.weighing.notes, checks=checks)
 
 
+def measured_on_a_side(pair: Pair, across: str) -> xr.Variable:
+    """Return in which cells any benchmark of either side was measured."""
+    inner = {*pair.candidate.levels, across}
+    sides = [side.array.variable for side in (pair.candidate, pair.baseline)]
+    new, old = (side.notnull().any([dim for dim in side.dims if dim in inner]) for side in sides)
+    either: xr.Variable = new | old
+    return either
+
+
 def _one_sided_note(benchmarks: xr.DataArray, pair: Pair, across: str) -> Note | None:
     """Return the note on the cells of which one side alone was measured, or each side in other benchmarks."""
-    inner = {*pair.candidate.levels, across}
-    sides = [side.array.notnull().any([dim for dim in side.array.dims if dim in inner]) for side in (pair.candidate, pair.baseline)]
-    measured = (sides[0].variable | sides[1].variable).set_dims(dict(benchmarks.sizes))
+    measured = measured_on_a_side(pair, across).set_dims(dict(benchmarks.sizes))
     without = (benchmarks.variable == 0) & measured
     if not without.any() or not (benchmarks > 0).any():
         return None

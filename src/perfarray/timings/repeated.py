@@ -12,7 +12,7 @@ import numpy.typing as npt
 import xarray as xr
 
 from perfarray.conventions import CENSORED, EXECUTION, LEVELS, plural
-from perfarray.numerics.levels import placed_units, repeated_level
+from perfarray.numerics.levels import measured_units, placed_units, repeated_level, units_on_one_axis
 from perfarray.numerics.types import Floats, Integers, Mask
 from perfarray.timings.apply import Output, apply, is_chunked
 from perfarray.timings.crossed import label_name
@@ -28,13 +28,18 @@ class UnitsOfCells(NamedTuple):
     note: Note | None = None
 
 
+def number_of_unit_levels(nest: Sequence[str]) -> int:
+    """Return how many levels of a nest, the outermost first, may be the unit of a cell."""
+    return nest.index(EXECUTION) + 1 if EXECUTION in nest and set(nest) <= set(LEVELS) else 1
+
+
 def units_of_cells(arrays: Sequence[xr.DataArray], nest: tuple[str, ...]) -> UnitsOfCells:
     """Place the units of each cell along the outermost level that any cell repeats, and drop the levels around it.
 
     The note counts the cells that lack an outer level. Of lazy arrays the levels of one unit are dropped, and cells are placed when they
     are computed.
     """
-    n_units = nest.index(EXECUTION) + 1 if EXECUTION in nest and set(nest) <= set(LEVELS) else 1
+    n_units = number_of_unit_levels(nest)
     single = [all(array.sizes[level] == 1 for array in arrays) for level in nest[: n_units - 1]]
     if n_units == 1:
         return UnitsOfCells([*arrays], nest, nest[0])
@@ -44,7 +49,7 @@ def units_of_cells(arrays: Sequence[xr.DataArray], nest: tuple[str, ...]) -> Uni
         levels = nest[outermost:]
         note = _note(nest[0], levels[0]) if outermost else None
         return UnitsOfCells([_placed_lazily(array, levels, n_units - outermost) for array in arrays], levels, levels[0], note)
-    measured = [_measured(array.transpose(..., *nest).values, len(nest), n_units) for array in arrays]
+    measured = [measured_units(array.transpose(..., *nest).values, len(nest), n_units) for array in arrays]
     depths = [repeated_level(cells) for cells in measured]
     of_measured = np.concatenate([depth[depth >= 0] for depth in depths])
     if not of_measured.any():
@@ -60,12 +65,6 @@ def units_of_cells(arrays: Sequence[xr.DataArray], nest: tuple[str, ...]) -> Uni
     inner = np.concatenate(depths)[several & (np.concatenate(depths) > 0)]
     note = _note(nest[0], nest[int(np.bincount(inner).argmax())], len(inner), len(of_measured)) if len(inner) else None
     return UnitsOfCells(placed, nest[outermost:], unit, note)
-
-
-def _measured(values: Floats, n_levels: int, n_units: int) -> Mask:
-    """Return where values (..., levels) hold a measurement: (cells, the levels that may be units)."""
-    measured = ~np.isnan(values).reshape(-1, *values.shape[values.ndim - n_levels :])
-    return np.asarray(measured.any(axis=tuple(range(1 + n_units, measured.ndim))))
 
 
 def _placed(array: xr.DataArray, nest: Sequence[str], measured: Mask, depth: Integers, outermost: int) -> xr.DataArray:
@@ -102,11 +101,7 @@ def _placed_lazily(array: xr.DataArray, nest: Sequence[str], n_units: int) -> xr
     length = max(array.sizes[level] for level in nest[:n_units])
 
     def placed(values: Floats) -> tuple[Floats]:
-        shape = values.shape[: values.ndim - len(nest)]
-        measured = _measured(values, len(nest), n_units)
-        cells = values.reshape(len(measured), *values.shape[len(shape) :])
-        moved = placed_units(cells, measured, repeated_level(measured), 0, np.nan, length)
-        return (moved.reshape(*shape, *moved.shape[1:]),)
+        return (units_on_one_axis(values, len(nest), n_units, length),)
 
     names = {f"_{level}": level for level in nest}  # a formula may not change the length of a dim that it gets
     sizes = {name: np.arange(length if level == nest[0] else array.sizes[level]) for name, level in names.items()}
