@@ -89,8 +89,8 @@ def machine_table(
 
     Notes
     -----
-    All rows are scores of the same suite: the benchmark or the row with the largest share of gaps is dropped until no gap is left. Such a
-    row stays without responses, and a warning names it.
+    Rows of a suite are scores of the same benchmarks: the benchmark or the row with the largest share of gaps is dropped until no gap is
+    left. Such a row stays without responses, and a warning names it. The runs of a row are the outermost level that it repeats.
 
     References
     ----------

@@ -102,7 +102,7 @@ def five_numbers(result: xr.Dataset, ax: Axes | None = None, *, max_rows: int = 
     >>> ax.get_title(loc="left")
     'Five numbers of the score, exact'
     """
-    result, suite = _largest_suite(result, "median")
+    result, others = _largest_suite(result, "median")
     frame, labels = _ranked_frame(ax, result["median"], result.attrs, max_rows)
     ax, y = frame.ax, frame.heights
     low, q1, median, q3, high = (frame.values(result[name]) for name in ("minimum", "q1", "median", "q3", "maximum"))
@@ -115,7 +115,7 @@ def five_numbers(result: xr.Dataset, ax: Axes | None = None, *, max_rows: int = 
     write_units(ax.xaxis, units)
     how = "exact" if result.attrs.get("method") == "exact" else f"{result.attrs.get('n_resamples', '')} scores drawn"
     texts = list(map(number_format(units), median))
-    return frame.finish(["Five numbers of the score", *suite, *labels, how], _score_label(result.attrs), texts, "median")
+    return frame.finish(["Five numbers of the score", *labels, *others, how], _score_label(result.attrs), texts, "median")
 
 
 def relative_variation(result: xr.Dataset, ax: Axes | None = None, *, max_rows: int = MAX_ROWS, order: str = "score") -> Axes:
@@ -151,7 +151,7 @@ def relative_variation(result: xr.Dataset, ax: Axes | None = None, *, max_rows: 
     """
     if order not in ("score", "variation"):
         raise ValueError(f"order={order!r} is not known; choose one of 'score', 'variation'")
-    result, suite = _largest_suite(result, "performance")
+    result, others = _largest_suite(result, "performance")
     score, variation = result["performance"], 100 * result["relative_variation"]
     ranked = score if order == "score" else variation.fillna(-1.0).where(score.notnull())  # cells without a variation come last
     frame, labels = _ranked_frame(ax, ranked, result.attrs if order == "score" else {BETTER: HIGHER}, max_rows)
@@ -163,7 +163,7 @@ def relative_variation(result: xr.Dataset, ax: Axes | None = None, *, max_rows: 
     frame.ax.xaxis.set_major_locator(MaxNLocator(TICKS))
     frame.ax.xaxis.set_major_formatter(lambda value, _: f"{round(value, 6):g} %")
     texts = list(map(number_format(str(score.attrs.get("units", "1"))), frame.values(score)))
-    title_parts = ["How much scores vary", *suite, *labels]
+    title_parts = ["How much scores vary", *labels, *others]
     return frame.finish(title_parts, "standard deviation of the score, percent of it", texts, "score")
 
 
@@ -191,7 +191,7 @@ def suite_scores(result: xr.Dataset, ax: Axes | None = None, *, max_rows: int = 
     >>> ax.lines[0].get_xdata().tolist(), ax.get_xlabel()
     ([2.0], 'geometric mean of time over benchmark')
     """
-    result, suite = _largest_suite(result, "estimate")
+    result, others = _largest_suite(result, "estimate")
     score = result["estimate"]
     frame, labels = _ranked_frame(ax, score, result.attrs, max_rows)
     scores, units = frame.values(score), str(score.attrs.get("units", "1"))
@@ -200,16 +200,16 @@ def suite_scores(result: xr.Dataset, ax: Axes | None = None, *, max_rows: int = 
     frame.ax.plot(scores, frame.heights, "o", color=COLOURS[0], markersize=6)
     write_units(frame.ax.xaxis, units)
     texts = list(map(number_format(units), scores))
-    return frame.finish(["Scores of the suite", *suite, *labels], _score_label(result.attrs), texts, "score")
+    return frame.finish(["Scores of the suite", *labels, *others], _score_label(result.attrs), texts, "score")
 
 
 def _largest_suite(result: xr.Dataset, name: str) -> tuple[xr.Dataset, list[str]]:
-    """Return the suite with most scores, and what the title says of it and of the others."""
+    """Return the suite with most scores, and what the title says of the others."""
     if result.sizes.get(SUITE, 1) == 1:
         return result, []
     counts = result[name].count([dim for dim in result[name].dims if dim != SUITE])
     position, others = largest_part(counts, "suites")
-    return result.isel(position), [str(result[SUITE].values[position[SUITE]]), *others]
+    return result.isel(position), others
 
 
 def _ranked_frame(ax: Axes | None, score: xr.DataArray, attrs: Mapping[Hashable, object], max_rows: int) -> tuple[RowFrame, list[str]]:
