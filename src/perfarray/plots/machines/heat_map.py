@@ -50,7 +50,7 @@ def heat_map(result: xr.Dataset, ax: Axes | None = None, *, max_rows: int = MAX_
     ... )
     >>> ax = table.perf.plot.heat_map()
     >>> [label.get_text() for label in ax.get_yticklabels()]
-    ['z', 'y', 'x']
+    ['x', 'y', 'z']
     """
     samples, features = str(result.attrs["samples"]), str(result.attrs["features"])
     parts = [dim for dim in result["reference"].dims if dim != features]
