@@ -60,7 +60,7 @@ def findings(data: xr.Dataset) -> list[str]:
         )
     ceiling = float(data["noise_ceiling"]) ** 2
     if ceiling < 1:
-        sentences.append(f"No model could explain more than {percent(ceiling)}, since {response} is estimated from few runs.")
+        sentences.append(f"No model could explain more than about {percent(ceiling)}, since {response} is estimated from few runs.")
     return sentences
 
 
