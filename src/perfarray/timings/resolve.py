@@ -356,15 +356,19 @@ def shared_levels(times: Timings, shared: str | Sequence[str] | None) -> tuple[s
 
 def place_units(*sides: Timings) -> list[Timings]:
     """Return timings, one system or both, with the units of each cell along the outermost level that any cell of them repeats."""
-    units = units_of_cells([side.array for side in sides], sides[0].levels)
+    nest, stopped = sides[0].levels, any(side.bounded for side in sides)
+    units = units_of_cells([side.array for side in sides], nest, stopped=stopped)
     notes, unit = (units.note,) if units.note else (), "" if units.unit == units.levels[0] else units.unit
+
+    def shared(side: Timings) -> tuple[str, ...]:
+        # Runs of one session that all benchmarks share may move together as sessions do.
+        instead = units.levels[:1] if nest[0] in side.shared else ()
+        return tuple(level for level in units.levels if level in (*side.shared, *instead))
+
     return [
-        side._replace(
-            array=array, levels=units.levels, notes=(*side.notes, *notes), unit_of_most=unit,
-            shared=tuple(level for level in side.shared if level in units.levels),
-        )
+        side._replace(array=array, levels=units.levels, notes=(*side.notes, *notes), unit_of_most=unit, shared=shared(side))
         for side, array in zip(sides, units.arrays, strict=True)
-    ]  # fmt: skip
+    ]
 
 
 def decline_zeros(times: Timings, positive: Positive, along: tuple[str, ...] = ()) -> Timings:
