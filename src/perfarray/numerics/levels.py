@@ -114,20 +114,24 @@ def placed_units(
 
     Of values (cells, n_L, ..., n_1, ...) `measured` has the first axes, the levels that may be units; `level` says which of these it is in
     each cell. The levels around `outermost`, of which every cell has one unit, go; units of inner levels lie at the first position of the
-    levels between. The axis has `length` positions or more, filled with `fill`.
+    levels between. They keep their positions, so that executions of one number stay beside each other. What has no unit is `fill`. The axis
+    has `length` positions or more; without a `length`, inner axes end at the last unit of a cell that has several units around it.
     """
     sizes, inner = measured.shape[1:], values.shape[measured.ndim :]
-    merged = values.reshape(len(values), -1, *sizes[outermost + 1 :], *inner)
+    extents = sizes[outermost + 1 :] if length else [_extent(measured[level < axis], axis + 1) for axis in range(outermost + 1, len(sizes))]
+    inside = tuple(map(slice, extents))
+    merged = values[(slice(None),) * (outermost + 2) + inside].reshape(len(values), -1, *extents, *inner)
     moves = level >= (outermost if merged.shape[1] > sizes[outermost] else outermost + 1)
     stay = (level >= 0) & ~moves
-    placed, longest = [], merged.shape[1] if stay.any() else 0
+    placed, longest = [], merged.shape[1] if stay.any() else max(length, 1)
     for position in np.unique(level[moves]).tolist():
         cells = np.flatnonzero(moves & (level == position))
-        units = values[cells].reshape(len(cells), -1, *sizes[position + 1 :], *inner)
-        present = measured[cells].reshape(*units.shape[:2], -1).any(axis=2)
-        order = np.argsort(~present, axis=1, kind="stable")[:, : present.sum(axis=1).max()]
-        longest = max(longest, order.shape[1])
-        placed.append((cells, position, np.take_along_axis(units, order.reshape(*order.shape, *[1] * (units.ndim - 2)), axis=1)))
+        units = values[cells].reshape(len(cells), -1, *sizes[position:], *inner)
+        present = np.asarray(measured[cells].reshape(*units.shape[:3], -1).any(axis=3))
+        units = units[np.arange(len(cells)), present.any(axis=2).argmax(axis=1)]
+        ends: tuple[Any, ...] = (slice(None), slice(_extent(present, 2)), *inside[position - outermost :])
+        placed.append((cells, position, units[ends]))
+        longest = max(longest, placed[-1][2].shape[1])
     result = np.full((len(values), max(longest, length), *merged.shape[2:]), fill, dtype=values.dtype)
     if stay.any():
         result[stay, : merged.shape[1]] = merged[stay]
@@ -137,17 +141,23 @@ def placed_units(
     return result
 
 
-def measured_units(values: Floats, levels: int, n_units: int) -> Mask:
-    """Return where values (..., n_L, ..., n_1) hold a measurement: (cells, the outermost levels, as many as may be units)."""
-    measured = ~np.isnan(values).reshape(-1, *values.shape[values.ndim - levels :])
-    return np.asarray(measured.any(axis=tuple(range(1 + n_units, measured.ndim))))
+def _extent(measured: Mask, axis: int) -> int:
+    """Return the length of an axis up to the last measurement, 1 or more."""
+    positions = np.flatnonzero(measured.any(axis=tuple(other for other in range(measured.ndim) if other != axis)))
+    return int(positions[-1]) + 1 if len(positions) else 1
 
 
-def units_on_one_axis(values: Floats, levels: int, n_units: int, length: int = 0) -> Floats:
-    """Place the units of each cell along the outermost level, which has `length` positions or more."""
-    shape, measured = values.shape[: values.ndim - levels], measured_units(values, levels, n_units)
+def measured_units(runs: Mask, levels: int, n_units: int) -> Mask:
+    """Return which units of the outer levels have a run, of runs (..., n_L, ..., n_1): (cells, the levels that may be units)."""
+    cells = runs.reshape(-1, *runs.shape[runs.ndim - levels :])
+    return np.asarray(cells.any(axis=tuple(range(1 + n_units, cells.ndim))))
+
+
+def units_on_one_axis(values: Floats, levels: int, n_units: int) -> Floats:
+    """Place the units of each cell of values (..., n_L, ..., n_1) along the outermost level."""
+    shape, measured = values.shape[: values.ndim - levels], measured_units(~np.isnan(values), levels, n_units)
     cells = values.reshape(len(measured), *values.shape[len(shape) :])
-    placed = placed_units(cells, measured, repeated_level(measured), 0, np.nan, length)
+    placed = placed_units(cells, measured, repeated_level(measured), 0, np.nan)
     return placed.reshape(*shape, *placed.shape[1:])
 
 

@@ -136,16 +136,29 @@ def for_each_suite(function: Callable[P, R]) -> Callable[P, R]:
             return function(*args, **kwargs)
         by = SUITE if by is None else str(by)
         labels = suites_of(times, by, across)
-        keywords = one_key(function, kwargs)
+        keywords, unmatched = one_key(function, kwargs), None
+        if isinstance(keywords.get("weights"), Sequence | np.ndarray):  # in the order of all benchmarks
+            keywords["weights"] = as_weights(keywords["weights"], times[across])
+        if not one_system:
+            unmatched = _baseline_only_note(times, args[1] if len(args) > 1 else kwargs.get("baseline"), across)
         if one_system:
             bare = _without_descriptors(times, by)
             args, keywords = tuple(bare if argument is times else argument for argument in args), keywords  # type: ignore[assignment]
             keywords = {key: bare if value is times else value for key, value in keywords.items()}
         results, notes = _results_by_suite(function, args, keywords, labels, by, across)
         answer = _concat_suites(results, by, times)
-        return cast(R, with_notes(_described(answer, times, across) if one_system else answer, *notes, several))
+        return cast(R, with_notes(_described(answer, times, across) if one_system else answer, *notes, unmatched, several))
 
     return cast(Callable[P, R], wrapper)
+
+
+def _baseline_only_note(times: Data, baseline: object, across: str) -> Note | None:
+    """Return the note on benchmarks that only other timings have, which are in no suite of the data."""
+    if not isinstance(baseline, xr.DataArray | xr.Dataset) or across not in baseline.dims:
+        return None
+    names = [str(label) for label in baseline[across].values[~np.isin(baseline[across].values, times[across].values)]]
+    text = f"{len(names)} labels are in the baseline only and are left out: {listed(names)}"
+    return Note(UNMATCHED, text, {"labels": names}) if names else None
 
 
 def _suites_apart(times: Data, across: str, baseline: tuple[object, ...], kwargs: Mapping[str, Any]) -> Note | None:
@@ -260,10 +273,10 @@ def _results_by_suite(
     for label, names in labels.items():
         with collecting_notes() as notes:
             positional = [select_suite(argument, by, across, label, names) for argument in args]
+            keywords = {key: select_suite(value, by, across, label, names) for key, value in kwargs.items()}
             try:
-                results[label] = function(
-                    *positional, **{key: select_suite(value, by, across, label, names) for key, value in kwargs.items()}
-                )
+                _check_sides([*positional, *keywords.values()], across)
+                results[label] = function(*positional, **keywords)
             except TooFew as error:
                 errors.append(label)
                 reason = str(error)
@@ -278,9 +291,16 @@ def _results_by_suite(
     return results, gathered
 
 
+def _check_sides(arguments: Sequence[object], across: str) -> None:
+    """Raise `TooFew` where other timings have no benchmark of a suite."""
+    sides = [argument for argument in arguments if isinstance(argument, xr.DataArray | xr.Dataset) and across in argument.dims]
+    if not all(side.sizes[across] for side in sides):
+        raise TooFew(f"no label of {across!r} is on both sides")
+
+
 def _joined(by_label: Mapping[str, Note], by: str) -> Note:
     """Return the notes of one code of several suites as one, which names the suites."""
-    first = next(iter(by_label.values()))
+    first = replace(next(iter(by_label.values())), aside=all(note.aside for note in by_label.values()))
     if len(by_label) == 1:
         label = next(iter(by_label))
         return replace(first, message=f"{label}: {first.message}", values={**first.values, by: label})

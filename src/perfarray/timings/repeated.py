@@ -5,14 +5,15 @@ the units of a cell from one axis. Cells that repeat outer levels keep these: re
 """
 
 from collections.abc import Sequence
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from perfarray.conventions import CENSORED, EXECUTION, LEVELS, plural
-from perfarray.numerics.levels import measured_units, placed_units, repeated_level, units_on_one_axis
+from perfarray.conventions import CENSORED, ITERATION, plural
+from perfarray.numerics.levels import measured_units, placed_units, repeated_level
 from perfarray.numerics.types import Floats, Integers, Mask
 from perfarray.timings.apply import Output, apply, is_chunked
 from perfarray.timings.crossed import label_name
@@ -30,14 +31,14 @@ class UnitsOfCells(NamedTuple):
 
 def number_of_unit_levels(nest: Sequence[str]) -> int:
     """Return how many levels of a nest, the outermost first, may be the unit of a cell."""
-    return nest.index(EXECUTION) + 1 if EXECUTION in nest and set(nest) <= set(LEVELS) else 1
+    return max(len(nest) - (ITERATION in nest), 1)
 
 
-def units_of_cells(arrays: Sequence[xr.DataArray], nest: tuple[str, ...]) -> UnitsOfCells:
+def units_of_cells(arrays: Sequence[xr.DataArray], nest: tuple[str, ...], *, stopped: bool = False) -> UnitsOfCells:
     """Place the units of each cell along the outermost level that any cell repeats, and drop the levels around it.
 
     The note counts the cells that lack an outer level. Of lazy arrays the levels of one unit are dropped, and cells are placed when they
-    are computed.
+    are computed. If `stopped`, runs without a value that are marked as stopped are runs.
     """
     n_units = number_of_unit_levels(nest)
     single = [all(array.sizes[level] == 1 for array in arrays) for level in nest[: n_units - 1]]
@@ -47,9 +48,10 @@ def units_of_cells(arrays: Sequence[xr.DataArray], nest: tuple[str, ...]) -> Uni
         outermost = single.index(False) if False in single else n_units - 1
         arrays = [array.isel(dict.fromkeys(nest[:outermost], 0), drop=True) for array in arrays]
         levels = nest[outermost:]
-        note = _note(nest[0], levels[0]) if outermost else None
-        return UnitsOfCells([_placed_lazily(array, levels, n_units - outermost) for array in arrays], levels, levels[0], note)
-    measured = [measured_units(array.transpose(..., *nest).values, len(nest), n_units) for array in arrays]
+        note = _note(nest[0], levels[:1]) if outermost else None
+        placed = [_placed_lazily(array, levels, n_units - outermost, stopped) for array in arrays]
+        return UnitsOfCells(placed, levels, levels[0], note)
+    measured = [measured_units(_runs(array, stopped).transpose(..., *nest).values, len(nest), n_units) for array in arrays]
     depths = [repeated_level(cells) for cells in measured]
     of_measured = np.concatenate([depth[depth >= 0] for depth in depths])
     if not of_measured.any():
@@ -63,8 +65,15 @@ def units_of_cells(arrays: Sequence[xr.DataArray], nest: tuple[str, ...]) -> Uni
     # A cell of one run has no limits, and a note of its own.
     several = np.concatenate([cells.reshape(len(cells), -1).sum(axis=1) > 1 for cells in measured])
     inner = np.concatenate(depths)[several & (np.concatenate(depths) > 0)]
-    note = _note(nest[0], nest[int(np.bincount(inner).argmax())], len(inner), len(of_measured)) if len(inner) else None
+    of = len(inner) if outermost else len(of_measured)  # where no cell has several outer units, every cell was measured in one
+    names, counts = np.unique(inner, return_counts=True)
+    note = _note(nest[0], [nest[level] for level in names[np.argsort(-counts)]], len(inner), of) if len(inner) else None
     return UnitsOfCells(placed, nest[outermost:], unit, note)
+
+
+def _runs(array: xr.DataArray, stopped: bool) -> xr.DataArray:
+    """Return where an array has a run."""
+    return array.notnull() | array.coords[CENSORED] if stopped and CENSORED in array.coords else array.notnull()
 
 
 def _placed(array: xr.DataArray, nest: Sequence[str], measured: Mask, depth: Integers, outermost: int) -> xr.DataArray:
@@ -83,36 +92,51 @@ def _placed(array: xr.DataArray, nest: Sequence[str], measured: Mask, depth: Int
     coords = {}
     for name, coordinate in array.coords.items():
         is_level = name in units
-        if not set(units) & set(coordinate.dims):
+        if not set(units) & set(coordinate.dims) and name != CENSORED:
             coords[name] = coordinate.variable
         elif not (is_level and coordinate.dtype.kind in "iu"):  # the numbers of units are positions
-            is_mark = coordinate.dtype.kind == "b"
-            labels = coordinate.variable if coordinate.dtype.kind in "bf" else coordinate.variable.astype(object)
-            coords[label_name(str(name)) if is_level else name] = placed(labels.to_base_variable(), not is_mark and np.nan)
+            kind, is_date = coordinate.dtype.kind, coordinate.dtype.kind in "mM"
+            labels = coordinate.variable if is_date or kind in "bf" else coordinate.variable.astype(object)
+            fill = coordinate.dtype.type("NaT") if is_date else kind != "b" and np.nan
+            coords[label_name(str(name)) if is_level else name] = placed(labels.to_base_variable(), fill)
     order = [dim for dim in array.dims if dim not in nest[:outermost]]
     placed_array = xr.DataArray(placed(array.variable, np.nan), coords, name=array.name)
     return placed_array.transpose(*order).assign_attrs(array.attrs)
 
 
-def _placed_lazily(array: xr.DataArray, nest: Sequence[str], n_units: int) -> xr.DataArray:
-    """Place the units of each cell along the outermost level when the values are computed; stopped runs stay where they are."""
-    if n_units == 1 or CENSORED in array.coords:
+def _placed_lazily(array: xr.DataArray, nest: Sequence[str], n_units: int, stopped: bool) -> xr.DataArray:
+    """Place the units of each cell along the outermost level when the values are computed."""
+    if n_units == 1:
         return array
     length = max(array.sizes[level] for level in nest[:n_units])
+    marks = [array.coords[CENSORED].reset_coords(drop=True)] if stopped and CENSORED in array.coords else []
+    marks = [mark.broadcast_like(array).chunk(array.chunksizes) for mark in marks]
 
-    def placed(values: Floats) -> tuple[Floats]:
-        return (units_on_one_axis(values, len(nest), n_units, length),)
+    def placed(values: Floats, *marks: Mask) -> list[npt.NDArray[Any]]:
+        shape = values.shape[: values.ndim - len(nest)]
+        measured = measured_units(reduce(np.logical_or, marks, ~np.isnan(values)), len(nest), n_units)
+        depth = repeated_level(measured)
+        moved = []
+        for side in (values, *marks):
+            cells = side.reshape(len(measured), *side.shape[len(shape) :])
+            fill = np.nan if side is values else False
+            moved.append(placed_units(cells, measured, depth, 0, fill, length))
+        return [side.reshape(*shape, *side.shape[1:]) for side in moved]
 
     names = {f"_{level}": level for level in nest}  # a formula may not change the length of a dim that it gets
     sizes = {name: np.arange(length if level == nest[0] else array.sizes[level]) for name, level in names.items()}
-    lazy = apply(placed, array, core=[nest], outputs={"placed": Output(tuple(names))}, coords=sizes)["placed"]
-    return lazy.drop_vars(list(names)).rename(names).rename(array.name).transpose(*array.dims).assign_attrs(array.attrs)
+    variables = {"placed": Output(tuple(names))} | ({"mark": Output(tuple(names), "", bool)} if marks else {})
+    lazy = apply(placed, array, *marks, core=[nest] * (1 + len(marks)), outputs=variables, coords=sizes)
+    lazy = lazy.drop_vars(list(names)).rename(names).transpose(*array.dims)
+    placed_array = lazy["placed"].rename(array.name).assign_attrs(array.attrs)
+    return placed_array.assign_coords({CENSORED: lazy["mark"].variable}) if marks else placed_array
 
 
-def _note(outer: str, unit: str, cells: int = 1, of: int = 1) -> Note:
-    """Return the note on cells that were measured in one unit of an outer level; it is an aside where all were."""
+def _note(outer: str, units: Sequence[str], cells: int = 0, of: int = 0) -> Note:
+    """Return the note on cells that were measured in one unit of an outer level; it is an aside where all were. Lazy cells have no number."""
+    which = f"{cells} of {of} cells were" if of else "every cell was"
     text = (
-        f"{cells} of {of} cells were measured in one {outer}: the units are {plural(unit)} there, and what {plural(outer)} vary by is not "
+        f"{which} measured in one {outer}: the units are {' or '.join(map(plural, units))} there, and what {plural(outer)} vary by is not "
         f"in the answer. Measure several {plural(outer)}, or name what they vary by (compare has between=)"
     )
-    return Note("one_session", text, {"cells": cells, "of": of, "level": outer, "unit": unit}, aside=cells == of)
+    return Note("one_session", text, {"cells": cells, "of": of, "level": outer, "unit": units[0]}, aside=cells == of)

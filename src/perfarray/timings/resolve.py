@@ -2,12 +2,14 @@
 
 from collections.abc import Hashable, Sequence
 from functools import reduce
+from operator import or_
 from typing import NamedTuple
 
 import numpy as np
 import xarray as xr
 
 from perfarray.conventions import (
+    BENCHMARK,
     BETTER,
     BINARY,
     CENSORED,
@@ -274,7 +276,7 @@ def _copies_note(cells: xr.DataArray) -> Note | None:
 
 def _without_marks(array: xr.DataArray, levels: tuple[str, ...], marks: Sequence[str], censored: str, with_copies: bool) -> Timings:
     """Set marked values to NaN; with `censored="bound"` the limits of stopped runs replace these, unless another mark leaves them out."""
-    copies: xr.DataArray | None = None
+    unmarked, copies = array, None
     left_out: dict[str, int] = {}
     uncounted: list[str] = []
     at_limit: xr.DataArray | None = None
@@ -306,8 +308,27 @@ def _without_marks(array: xr.DataArray, levels: tuple[str, ...], marks: Sequence
         array = array.assign_coords({COPIED: copies.variable})
     elif copies is not None and not is_chunked(copies):
         note = _copies_note(copies)
-    notes = (*limit_notes, note) if note else limit_notes
-    return Timings(array, levels, left_out, notes, uncounted=tuple(uncounted), bounded=at_limit is not None)
+    notes = (*limit_notes, _all_marked_note(unmarked, array, levels, [mark for mark in left_out if mark != COPIED]), note)
+    return Timings(array, levels, left_out, tuple(filter(None, notes)), uncounted=tuple(uncounted), bounded=at_limit is not None)
+
+
+def _all_marked_note(unmarked: xr.DataArray, array: xr.DataArray, nest: Sequence[str], marks: Sequence[str]) -> Note | None:
+    """Return a note on the cells of which every run is left out by a mark; cells without runs are not measured, and not named."""
+    if not marks or is_chunked(array):
+        return None
+    marked = reduce(or_, (as_mark(unmarked.coords[mark]).reset_coords(drop=True) for mark in marks))
+    measured = array.notnull().reset_coords(drop=True).any(nest)
+    lost = (marked | xr.zeros_like(unmarked, dtype=bool).reset_coords(drop=True)).any(nest) & ~measured
+    if not lost.any():
+        return None
+    lost = lost.transpose(*measured.dims)
+    names = cell_names(lost)
+    if BENCHMARK in lost.dims and lost.ndim > 1:  # where every benchmark is lost, as of a machine, that is named
+        whole = lost.any(BENCHMARK) & ~measured.any(BENCHMARK)
+        names = cell_names(whole) + cell_names(lost & ~whole)
+    cells, of = int(lost.sum()), int((lost | measured).sum())
+    text = f"{cells} of {of} cells have no answer, since every run of theirs is marked as {' or '.join(marks)}: {listed(names, 5)}"
+    return Note("all_marked", text, {"cells": cells, "of": of, "names": names})
 
 
 def _number(marked: xr.DataArray, array: xr.DataArray) -> int:
@@ -356,15 +377,19 @@ def shared_levels(times: Timings, shared: str | Sequence[str] | None) -> tuple[s
 
 def place_units(*sides: Timings) -> list[Timings]:
     """Return timings, one system or both, with the units of each cell along the outermost level that any cell of them repeats."""
-    units = units_of_cells([side.array for side in sides], sides[0].levels)
+    nest, stopped = sides[0].levels, any(side.bounded for side in sides)
+    units = units_of_cells([side.array for side in sides], nest, stopped=stopped)
     notes, unit = (units.note,) if units.note else (), "" if units.unit == units.levels[0] else units.unit
+
+    def shared(side: Timings) -> tuple[str, ...]:
+        # Runs of one session that all benchmarks share may move together as sessions do.
+        instead = units.levels[:1] if nest[0] in side.shared else ()
+        return tuple(level for level in units.levels if level in (*side.shared, *instead))
+
     return [
-        side._replace(
-            array=array, levels=units.levels, notes=(*side.notes, *notes), unit_of_most=unit,
-            shared=tuple(level for level in side.shared if level in units.levels),
-        )
+        side._replace(array=array, levels=units.levels, notes=(*side.notes, *notes), unit_of_most=unit, shared=shared(side))
         for side, array in zip(sides, units.arrays, strict=True)
-    ]  # fmt: skip
+    ]
 
 
 def decline_zeros(times: Timings, positive: Positive, along: tuple[str, ...] = ()) -> Timings:
