@@ -156,8 +156,8 @@ def common_movement(*sides: Floats, summaries: Sequence[UnitSummary] = ()) -> tu
     those of shared units similar ones (a Rayleigh test). Under independence the squared length of the sum has a mean and a variance that
     do not depend on the distribution of the values; the beta distribution with both is exact for two benchmarks of normal values. Its tail
     is too short for few units, three runs of each; where the Pearson distribution of type III with the third moment, too, gives a larger
-    probability, that counts. Units may serve both systems (sessions), so that two sides tell less than twice what one does: the variance is that over all orders of each
-    benchmark's units, the same on both sides.
+    probability, that counts. Units may serve both systems (sessions), so that two sides tell less than twice what one does: the variance
+    is that over all orders of each benchmark's units, the same on both sides.
 
     Sides are (..., benchmarks, units), NaN where not measured; unit j of one benchmark may be unit j of another. The answers are the mean
     correlation over all pairs of benchmarks that vary on every side, and the probability of one as large if there is none (...); NaN for

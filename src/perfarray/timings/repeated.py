@@ -133,7 +133,7 @@ def _placed_lazily(array: xr.DataArray, nest: Sequence[str], n_units: int, stopp
 
 
 def _note(outer: str, units: Sequence[str], cells: int = 0, of: int = 0) -> Note:
-    """Return the note on cells that were measured in one unit of an outer level; it is an aside where all were. Lazy cells have no number."""
+    """Return the note on cells that were measured in one unit of an outer level; an aside where all were. Lazy cells are not counted."""
     which = f"{cells} of {of} cells were" if of else "every cell was"
     text = (
         f"{which} measured in one {outer}: the units are {' or '.join(map(plural, units))} there, and what {plural(outer)} vary by is not "
