@@ -47,6 +47,18 @@ FORMAT: Final = "format"
 # Attr: the number of files of an archive
 N_FILES: Final = "n_files"
 
+
+def published_median(format: str) -> str:
+    """Return the median of runs of which a published score is made: SPEC takes the slower one of the middle two of an even number.
+
+    Examples
+    --------
+    >>> published_median("spec_text"), published_median("pyperf")
+    ('slower_median', 'median')
+    """
+    return "slower_median" if format.startswith("spec") else "median"
+
+
 # Attr: the level that several sessions were merged into
 SEVERAL_SESSIONS: Final = "several_sessions"
 

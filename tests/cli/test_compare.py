@@ -238,13 +238,13 @@ class TestOptions:
         assert "choose one of 'order_statistics', 'rank', 'percentile', 'basic', 'bca', or --statistic 'mean'" in line
 
     def test_by(self):
-        """`--by` names a coordinate of the benchmarks, also where one side lacks some; without it the suites of the row are named."""
+        """`--by` names a coordinate of the benchmarks, also where one side lacks some; without it each suite has its row."""
         for side, names in (("x.csv", "abc"), ("y.csv", "abcd")):
             rows = [f"{name},{'int' if name == 'a' else 'fp'},{i},{time}" for name in names for i, time in enumerate(OLD)]
             write_rows(side, "benchmark,suite,execution,time", rows)
-        assert [row["suite"] for row in as_json("compare", "x.csv", "y.csv", "--by", "suite")["suites"]] == ["int", "fp"]
-        printed = one_line(run("compare", "x.csv", "x.csv", "--explain").stdout)
-        assert "the ratios over the suites int, fp (--by suite gives each a row)" in printed
+        for options in (("--by", "suite"), ()):
+            assert [row["suite"] for row in as_json("compare", "x.csv", "y.csv", *options)["suites"]] == ["int", "fp"]
+        assert "each suite has its own answer, as --by 'suite' gives it" in one_line(run("compare", "x.csv", "x.csv", "--explain").stdout)
 
     def test_notes_name_options(self):
         path = write_rows("old.csv", "benchmark,time,energy", [row for time in OLD for row in (f"a,{time},", f"b,,{time}")])

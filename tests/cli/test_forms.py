@@ -211,6 +211,13 @@ def test_a_label_commands_no_terminal(monkeypatch, capsys):
         ('of two suites; times.groupby("suite") or by="suite" gives each its own', ("by",), "of two suites; --by suite gives each its own"),
         ('of two suites; times.groupby("suite") or by="suite" gives each its own', ("metric",), "of two suites"),
         ("as in .sel(benchmark='a b', version='old')", ("select",), "as in --select 'benchmark=a b' --select 'version=old'"),
+        (
+            "times.where(times['suite'] == 'int') selects one. Select another with table[table['suite'] == ...], or name 'suite'",
+            ("select",),
+            "--select 'suite=int' selects one. Select another with --select 'suite=...', or name 'suite'",
+        ),
+        ("has its own answer, as by='suite' gives it ('int', 'fp')", ("select",), "has its own answer ('int', 'fp')"),
+        ("has its own answer, as by='suite' gives it ('int')", ("by",), "has its own answer, as --by 'suite' gives it ('int')"),
         ("say shared='a'; shared=() says that none does", ("shared",), "say --shared 'a'; --shared '' says that none does"),
         ("levels=('execution', 'iteration') take", ("levels",), "--levels execution,iteration take"),
         ("threshold=-0.01 is out of range", ("threshold",), "--threshold -1% is out of range"),

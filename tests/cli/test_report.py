@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cli.commands import SHIPPED, run, write_rows
+from cli.commands import OLD as TIMES
+from cli.commands import SHIPPED, refused, run, write_rows
 from readers.files_of_our_own import bench, suite, write
 from readers.files_of_our_own import run as pyperf_run
 
@@ -118,3 +119,15 @@ def test_a_stable_history_has_no_change():
     found = report(write_rows("t.csv", "benchmark,commit,time", rows), "--dims", "commit=commit")[1]
     sentence = "No change in 1 series along the commits: none is larger than chance makes it."
     assert (found["summary"][0], section(found, "Since when")["notes"][-1]) == (sentence, sentence)
+
+
+def test_suites_by_a_coordinate_of_the_benchmarks():
+    """`--by` gives each group its row, in JSON, too; a name that is no coordinate is an error that lists those that are."""
+    for side, factor in (("old", 1.0), ("new", 1.3)):
+        rows = [f"{name},{group},{i},{factor * time}" for name, group in zip("abcd", "xxyy", strict=True) for i, time in enumerate(TIMES)]
+        write_rows(f"{side}.csv", "benchmark,tags,execution,time", rows)
+    report = json.loads(run("report", "old.csv", "new.csv", "--by", "tags", "--output", "json", code=0).stdout)
+    suites = [row for row in report["sections"][0]["rows"] if "benchmarks" in row]
+    assert [(row["suite"], row["benchmarks"], row["verdict"]) for row in suites] == [("x", 2, "slower"), ("y", 2, "slower")]
+    assert "times = times.assign_coords(suite=times['tags'])" in report["code"]
+    assert "--by 'tag' not found; the timings have the coordinates 'benchmark'" in refused("report", "old.csv", "new.csv", "--by", "tag")

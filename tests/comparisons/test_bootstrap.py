@@ -150,7 +150,7 @@ def test_one_unit_and_no_data_have_nan_limits():
     drawn = times.perf.bootstrap_distribution(n_resamples=20, rng=1)
     assert np.isnan(drawn.sel(benchmark="none")).all()
     assert (drawn.sel(benchmark="one").std("replicate") < 1e-12).all()
-    with pytest.warns(UserWarning, match=r"(?s)\('one'\) rest on one execution.*\('none'\) have no measured value") as caught:
+    with pytest.warns(UserWarning, match=r"^1 of 2 cells \('one'\) rest on one execution") as caught:
         times.isel(version=0).perf.bootstrap_interval(rng=1)
     assert len(caught) == 1
 

@@ -14,7 +14,7 @@ JUDGED = ["verdict", "pvalue", "pvalue_equivalent", "pvalue_not_slower", "not_sl
 def times():
     values = np.random.default_rng(1).normal(10, 0.05, (3, 3, 12))
     values *= np.array([[1.0, 1.03, 0.99], [1.0, 1.03, 0.97], [1.0, 1.0, 1.0]])[:, :, None]
-    coords = {"benchmark": ["parse", "sort", "fft"], "version": ["old", "new", "next"], "suite": ("benchmark", ["a", "a", "b"])}
+    coords = {"benchmark": ["parse", "sort", "fft"], "version": ["old", "new", "next"], "group": ("benchmark", ["a", "a", "b"])}
     return in_seconds(values, "benchmark", "version", "execution", **coords)
 
 
@@ -69,7 +69,7 @@ def test_corrections_hold_for_the_family_of_all_thresholds(times):
 
 def test_lazy_timings_and_pairs_and_suites_know_thresholds(times):
     ask = {"threshold": {"parse": 0.05, ...: 0.01}}
-    result, suites = times.perf.compare("old", **ask), times.perf.compare("old", **ask, by="suite")
+    result, suites = times.perf.compare("old", **ask), times.perf.compare("old", **ask, by="group")
     xr.testing.assert_equal(times.chunk({"benchmark": 1}).perf.compare("old", **ask).compute()[JUDGED], result[JUDGED])
     pairs = times.perf.pairwise(dim="version", **ask).sel(baseline="old", version=["new", "next"])
     assert ((pairs["verdict"] == result["verdict"]) & (suites["verdict"] == result["verdict"])).all()

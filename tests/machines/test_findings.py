@@ -59,7 +59,8 @@ def test_a_label_that_cannot_be_read_explains_itself(archive):
     """A compiler that no rule reads keeps its label as a predictor; notes name rows by their labels."""
     integers = archive.isel(benchmark=slice(2)).assign_coords(compiler=["my own", "yours"])
     with pytest.warns(perfarray.PerfarrayWarning, match="2 of 80 cells .'m1, my own', 'm1, yours'. rest on one execution"):
-        result = integers.perf.explain_variation(response="performance", rng=1, splits=1).to_dataset()
+        integers.perf.machine_table()
+    result = integers.perf.explain_variation(response="performance", rng=1, splits=1).to_dataset()
     assert "compiler" in result["predictor"].values
 
 
@@ -137,6 +138,16 @@ def test_few_machines(machines):
     with pytest.warns(perfarray.PerfarrayWarning, match="3 machines were tested, too few to tell an influence from chance"):
         model = table.perf.explain_variation(**ask)
     assert model.to_dataset()["explained_lower"].isnull().all()
+
+
+def test_a_predictor_of_any_name_is_in_the_sentence():
+    """Braces and percent signs in the name of a flag are those of its name."""
+    flag = "flag -D{X}=%s"
+    chance = np.random.default_rng(6)
+    table = pd.DataFrame({"machine": range(60), flag: chance.random(60) < 0.5})
+    table["performance"] = np.exp(table[flag] + 0.3 * chance.standard_normal(60))
+    model = table.perf.explain_variation(response="performance", rng=1)
+    assert model.sentences()[0].startswith(f"{flag} explains ")
 
 
 def test_nothing_found_is_said():

@@ -131,7 +131,7 @@ def test_the_number_of_clusters_is_chosen_and_named(medians):
     assert (note.code, note.values["n_clusters"]) == ("n_clusters", [2])
     assert note.message == f"2 clusters: the largest mean silhouette of 2 to 10, {silhouettes[0]:.2f}. n_clusters= gives another number."
     assert note.message in clusters.perf.table().attrs["notes"]
-    assert medians.perf.cluster_machines(2).attrs["criterion"] == "given"
+    assert (clusters.attrs["n_clusters"], medians.perf.cluster_machines(2).attrs["criterion"]) == (2, "given")
 
 
 def test_machines_without_groups_are_said_to_have_none():
@@ -216,6 +216,16 @@ class TestFurtherDims:
         assert (clusters.sel(compiler="c") == 0).all()
         assert clusters["n_clusters"].values.tolist() == [2, 2, 0]
         assert len(clusters.perf.table()) == 7
+
+    @pytest.mark.filterwarnings("ignore:.*too little data")
+    def test_an_analysis_of_fewer_machines_than_clusters_is_counted(self):
+        """It has no clusters; where no analysis has enough machines, that is an error."""
+        with pytest.warns(UserWarning, match="1 of 2 cells have fewer than 4 labels of 'machine' and no clusters"):
+            clusters = self.table().perf.cluster_machines(4)
+        assert clusters.sel(compiler="a").values.tolist() == [1, 2, 3, 4]
+        assert not clusters.sel(compiler="b").any()
+        with pytest.raises(ValueError, match="n_clusters=5: there are 4"):
+            self.table().perf.cluster_machines(5)
 
     def test_no_cell_with_enough_data(self):
         with pytest.raises(ValueError, match="none of 3 cells along 'compiler' has enough data; in the last, 1 labels of 'machine'"):

@@ -143,7 +143,7 @@ def test_what_has_no_fit():
     assert np.isnan(alike["bic"]).all()
     assert np.isnan(plain.isel(execution=[0]).perf.fit_mixture(**TOGETHER).to_dataset()["bic"]).all()
     empty = plain.where(plain["benchmark"] == "b").perf.fit_mixture(**TOGETHER).to_dataset()
-    assert [note.code for note in empty.perf.notes()] == ["no_value", "untested_modes"]
+    assert [note.code for note in empty.perf.notes()] == ["untested_modes"]
 
 
 def test_contours_hold_what_they_say(times, fit):

@@ -225,6 +225,13 @@ def test_common_movement_by_hand():
     np.testing.assert_allclose(common_movement(constant), common_movement(one))
 
 
+@pytest.mark.parametrize("benchmarks", [4, 10])
+def test_common_movement_of_three_units_keeps_its_level_far_out(benchmarks):
+    """Of 100,000 suites of three normal runs, p is below 1 in 1,000 about so often: archives test hundreds; it was 3.8 times as often."""
+    runs = 1 + 0.01 * np.random.default_rng(3).standard_normal((100_000, benchmarks, 3))
+    assert (common_movement(runs)[1] <= 0.001).mean() < 0.0015
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("law", ["normal", "lognormal", "two modes"])
 @pytest.mark.parametrize("units", [3, 5, 12])

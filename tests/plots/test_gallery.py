@@ -192,7 +192,7 @@ SHOWN = {
     "Variance that components explain": lambda page, ax: [
         ([bar.get_height() for bar in ax.patches], 100 * page["result"]["explained_variance_ratio"])],
     "What explains the variation": lambda page, ax: [
-        (sorted(bar.get_width() for bar in ax.patches), np.sort(page["result"].influence))],
+        (sorted(bar.get_width() for bar in ax.patches), np.sort(100 * page["result"].to_dataset()["explained"].values))],
 }  # fmt: skip
 """By the heading of its block, what a picture shows, and the numbers that it has to show."""
 

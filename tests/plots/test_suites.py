@@ -8,6 +8,7 @@ import xarray as xr
 import perfarray
 from perfarray.plots import five_numbers
 from picture_parts import beside, points, rows, segments, simulated, texts, title
+from shared_material import ARCHIVES, needs_archives
 
 
 @pytest.fixture
@@ -47,13 +48,13 @@ def test_every_machine_has_a_density(number):
 def test_cells_without_data(times):
     """They have no row; a distribution without any score is refused; a score that never varies is a line."""
     half = times.where(times["machine"] == "x").assign_attrs(times.attrs)
-    with pytest.warns(perfarray.PerfarrayWarning, match="1 of 2 cells .*have no measured value"):
-        summary, scores = half.perf.five_number_summary(rng=1), half.perf.score_distribution(rng=1)
+    summary, scores = half.perf.five_number_summary(rng=1), half.perf.score_distribution(rng=1)
     ax = five_numbers(summary)
     assert (rows(ax), title(ax)) == ([""], "Five numbers of the score, x, 500 scores drawn")
     with pytest.raises(ValueError, match="no cell has a score"):
         scores.sel(machine=["y"]).perf.plot()
-    assert title(scores.perf.plot()).endswith("1 of 2 cells not measured")
+    ax = scores.perf.plot()
+    assert (title(ax), len(ax.lines)) == ("Scores of single runs of the suite", 2)
     constant = times.isel(execution=[0, 0]).perf.score_distribution(rng=1)
     assert all(len(line.get_xdata()) == 2 for line in constant.perf.plot().lines)
 
@@ -93,6 +94,18 @@ def test_every_suite_has_a_sheet():
     many = xr.DataArray(np.arange(400.0).reshape(8, 50) + 1, {"suite": [f"suite{number}" for number in range(8)]}, ("suite", "machine"))
     ax = five_numbers_of(many).perf.plot()
     assert (len(ax.figure.axes), "suite0, one of 8 suites (select another)" in title(ax)) == (1, True)
+
+
+@needs_archives
+@pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
+@pytest.mark.parametrize(("archive", "most"), [("spec_csv", [3, 2, 2, 2, 1, 1, 1]), ("spec_txt", [40, 40, 40, 28])])
+@pytest.mark.parametrize("picture", ["five_numbers", "relative_variation"])
+def test_archives_have_a_sheet_for_each_suite(archive, most, picture):
+    """Up to 40 rows on each, with names that are whole: machine, compiler and flags where these vary, without the processor."""
+    ax = getattr(perfarray.read(ARCHIVES / archive).perf.plot, picture)()
+    names = [rows(panel) for panel in ax.figure.axes]
+    assert sorted(map(len, names), reverse=True) == most
+    assert not any("…" in name or "(" in name for labels in names for name in labels)
 
 
 def test_variations_are_ordered_by_score_or_by_variation():

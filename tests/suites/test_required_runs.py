@@ -129,8 +129,8 @@ def test_why_no_number_of_runs_is_enough_is_said():
     with pytest.warns(perfarray.PerfarrayWarning) as caught:
         found = times.perf.required_runs("old", dim="version", width=0.03).squeeze("version")
     (told,) = [warning.message for warning in caught]
-    assert [(note.code, note.values["cells"], note.values["of"]) for note in told.notes] == [("no_value", 1, 4), ("fewer_than_start", 1, 3)]
-    assert "1 of 3 cells have fewer than start=3 runs" in str(told)
+    assert [(note.code, note.values["cells"], note.values["of"]) for note in told.notes] == [("no_value", 1, 4), ("fewer_than_start", 1, 4)]
+    assert "1 of 4 cells have fewer than start=3 runs" in str(told)
     assert "no benchmark measured on both sides" in str(told)
     remark = found["remark"].to_series()
     last = found["width"].sel(machine="wide", runs=6).item()

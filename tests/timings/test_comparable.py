@@ -104,7 +104,7 @@ def test_a_dim_of_that_name_may_be_compared():
 def test_answers_by_keyword():
     """The timings may be named, with suites and without."""
     times = scores(suite=[["rate", "speed", "rate"], ["rate", "rate", "rate"]])
-    with pytest.warns(perfarray.PerfarrayWarning, match="1 labels of 'benchmark' are benchmarks of several suites"):
+    with pytest.warns(perfarray.PerfarrayWarning, match="rate: 1 of 3 cells lack benchmarks of their suite"):
         assert set(perfarray.suite_score(times=times)["suite"].values) == {"rate", "speed"}
 
 

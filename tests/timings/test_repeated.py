@@ -367,7 +367,7 @@ class TestNote:
         """Every cell was measured in one session, those of one run too: that is said beside the answer."""
         note = self.note(archive().sel(machine=["one", "later", "single"]))
         assert note.aside
-        assert note.message.startswith("Every cell was measured in one session")
+        assert note.message.startswith("6 of 6 cells were measured in one session")
 
     def test_all_units_are_named(self):
         """Where cells of one build repeat sessions or executions, both are named."""

@@ -11,8 +11,8 @@ from perfarray.cli import options
 from perfarray.cli.console import program, show
 from perfarray.cli.prices import without_price
 from perfarray.cli.problems import counted, in_line, quoted, reporting
-from perfarray.cli.reading import STORES, read_archive
-from perfarray.conventions import BENCHMARK, BETTER, ESTIMATED, HISTORY, LEVELS, MACHINE, METRIC, SUITE, UNKNOWN, VALID, plural
+from perfarray.cli.reading import STORES, comparable_cells, read_archive
+from perfarray.conventions import BENCHMARK, BETTER, ESTIMATED, EXECUTION, HISTORY, LEVELS, MACHINE, METRIC, SUITE, UNKNOWN, VALID, plural
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -116,7 +116,9 @@ def _parameters(times: "xr.Dataset") -> dict[str, list[Any]]:
 def _questions(archive: str, times: "xr.Dataset", scores: "xr.DataArray | None", reading: dict[str, Any]) -> Iterator[str]:
     """Yield commands that have an answer for these timings; where nothing is repeated, what is missing."""
     counts = _counts(times)
-    units = None if counts is None else counts["total"].isel(level=0)
+    # A cell that repeats any level down to executions has a unit that it repeats.
+    levels = [] if counts is None else counts["level"].values.tolist()
+    units = None if counts is None else counts["total"].isel(level=levels.index(EXECUTION) if EXECUTION in levels else 0)
     several_files = times.sizes.get("file", 1) > 1
     commands = _commands(archive, times, scores, units, reading, several_files=several_files)
     width = max((len(command) for command in commands if len(command) <= LONGEST), default=0)
@@ -210,10 +212,9 @@ def _comparisons(units: "xr.DataArray") -> Iterator[tuple[str, str]]:
     """Yield the dims along which cells were measured more than once, and a baseline for each; benchmarks, if there is no other."""
     dims = [str(dim) for dim, size in units.sizes.items() if size > 1 and dim in units.coords and not _separates_suites(units, str(dim))]
     for dim in [dim for dim in dims if dim != BENCHMARK] or [dim for dim in dims if units.sizes[dim] <= FEW]:
-        measured = (units > 1).transpose(dim, ...)
-        first = int(measured.any([name for name in measured.dims if name != dim]).argmax(dim))
-        if bool((measured.isel({dim: first}) & (measured.sum(dim) > 1)).any()):  # another label was measured in the same cell
-            yield dim, str(units[dim].values[first])
+        cells = comparable_cells(units > 1, dim).values
+        if cells.any():
+            yield dim, str(units[dim].values[cells.argmax()])
 
 
 def _separates_suites(units: "xr.DataArray", dim: str) -> bool:

@@ -36,7 +36,7 @@ SETTINGS = ("different_machines", "settings_differ")  # codes of the notes on wh
 
 SEED = 1  # the same files give the same answer
 
-OPTIONS = options.spoken("threshold correction statistic value method prior between shared paired by")
+OPTIONS = options.spoken("threshold correction statistic value method prior shared paired by")
 
 
 def compare(

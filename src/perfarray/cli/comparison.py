@@ -138,8 +138,7 @@ def legend(compared: Comparison) -> list[str]:
     if any(row["benchmarks"] > 1 for row in compared.suites):
         joint = f"all benchmarks on the same {plural(compared.unit)}, treated jointly"
         independent = f"each benchmark with its own {plural(compared.unit)}, {attrs['benchmarks']}"
-        over = f" over the suites {attrs['suites']} (--by suite gives each a row)" if "suites" in attrs else ""
-        lines.append(f"all: geometric mean of the ratios{over}; {independent if 'assumed' in str(attrs['benchmarks']) else joint}.")
+        lines.append(f"all: geometric mean of the ratios; {independent if 'assumed' in str(attrs['benchmarks']) else joint}.")
     marks = [mark for mark in MARKS if f"n_{mark}" in attrs and not (mark == CENSORED and attrs[CENSORED] == "bound")]
     left_out = ", ".join(f"{attrs[f'n_{mark}']} {mark}" for mark in marks)
     return lines + ([f"Left out as marked: {left_out} values."] if left_out else [])

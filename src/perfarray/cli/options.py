@@ -229,7 +229,7 @@ Selected = Annotated[Selection, Group(Selection)]
 
 def spoken(arguments: str = "", **options: str) -> dict[str, str]:
     """Return which options stand for arguments of the library in its messages: the usual ones, and those of a command."""
-    names = f"dims pattern encoding better keep_failed format layout levels metric dim select {arguments}".split()
+    names = f"dims pattern encoding better keep_failed format layout levels metric dim select between {arguments}".split()
     return {name: f"--{name.replace('_', '-')}" for name in names} | {"confidence_level": "--confidence"} | options
 
 

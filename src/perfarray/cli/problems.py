@@ -29,8 +29,9 @@ QUOTED: Final = re.compile(r"((?<!\w)'[^']*'(?!\w)|\"[^\"]*\")")
 MERGING: Final = re.compile(r'merge_level\("\w+"\)(?: or|,) (--levels [\w,]+)(?: or unit="\w+")? take')
 SELECTING: Final = re.compile(r"\.sel\((\w+='[^']*'(?:, \w+='[^']*')*)\)")
 WITH_SUITE: Final = re.compile(
-    r"(?:times\.where\(times|table\[table)\['(\w+)'\] == '([^']*)'[\])](?: of table = times\.perf\.machine_table\(\))?"
+    r"(?:times\.where\(times|table\[table)\['(\w+)'\] == '?([^'\])]*)'?[\])](?: of table = times\.perf\.machine_table\(\))?"
 )
+AS_BY: Final = r", as by='\w+' gives it"
 BY_SUITE: Final = r'times\.groupby\("suite"\)( or by="suite")?'
 
 
@@ -72,7 +73,7 @@ def reporting(
 def in_line(text: object, options: Mapping[str, str] = MappingProxyType({})) -> str:
     """Write a message in one line, with options of the command in the places of the library's arguments."""
     line = re.sub(r"[\x00-\x1f\x7f-\x9f]", "?", " ".join(str(text).split()))
-    line = re.sub(BY_SUITE, "--by suite", line) if "by" in options else re.sub(rf"; {BY_SUITE} gives each its own", "", line)
+    line = re.sub(BY_SUITE, "--by suite", line) if "by" in options else re.sub(rf"; {BY_SUITE} gives each its own|{AS_BY}", "", line)
     if "dims" in options:  # dims={'benchmark': 0, 'time_ms': 1} becomes dims=benchmark=0,time_ms=1
         line = re.sub(
             r"\bdims=\{([^{}]*)\}", lambda match: "dims=" + re.sub("['\"]", "", match[1]).replace(": ", "=").replace(", ", ","), line

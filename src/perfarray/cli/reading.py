@@ -262,8 +262,13 @@ def _baseline(times: "xr.Dataset", dim: str, selected: Selection) -> Any:
         raise ValueError(f"say with which {dim} the others are compared: --baseline LABEL, one of {quoted(list(labels))}")
     array = next(times[name] for name in (times.attrs.get(METRIC), *times.data_vars) if name in times and dim in times[name].dims)
     measured = array.notnull().any([level for level in LEVELS if level in array.dims])
+    return list(labels.values())[int(comparable_cells(measured, dim).values.argmax())]
+
+
+def comparable_cells(measured: "xr.DataArray", dim: str) -> "xr.DataArray":
+    """Return the number of cells of each label of a dim that were measured at another label of it, too."""
     comparable = measured & (measured.sum(dim) > 1)
-    return list(labels.values())[int(comparable.sum([name for name in comparable.dims if name != dim]).values.argmax())]
+    return comparable.sum([name for name in comparable.dims if name != dim])
 
 
 def matching_label(text: str, labels: Sequence[str], dim: str) -> str:

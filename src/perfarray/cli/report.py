@@ -20,7 +20,7 @@ FORMS = ("html", "markdown", "json")
 # The call of the section with a plan, which a report of an archive of machines has only where it is asked for
 PLAN = "times.perf.plan_repetitions("
 
-OPTIONS = options.spoken("threshold correction order", costs="--cost", cost_units="--units", sections="--section")
+OPTIONS = options.spoken("threshold correction order by", costs="--cost", cost_units="--units", sections="--section")
 
 
 def report(
@@ -35,6 +35,7 @@ def report(
     order: options.Order = None,
     threshold: options.Threshold = None,
     correction: options.Correction = None,
+    by: options.By = None,
     costs: options.Costs = None,
     units: options.CostUnits = "s",
     sections: Annotated[
@@ -42,7 +43,7 @@ def report(
         typer.Option(
             "--section",
             metavar="METHOD",
-            help="Only the section that this method answers: suite scores are five_number_summary. Repeat it for several.",
+            help="Only the sections of some methods, such as five_number_summary. Repeat it for several.",
         ),
     ] = None,
     nest: options.Nest,
@@ -68,12 +69,13 @@ def report(
             raise ValueError(f"-o {file}: the suffix says the form, and {Path(file or '').suffix!r} is none of {suffixes}; or say --output")
         prices = given_costs(costs or (), units, named_levels(nest.get("levels"), selected.reading))
         sides = read(places, selected, sentences)
-        times, by = (sides.times, None) if order is None else in_order(sides.times, history_dim(sides.times, None), order, sentences)
+        times, sorted_by = (sides.times, None) if order is None else in_order(sides.times, history_dim(sides.times, None), order, sentences)
         prices = costs_by_level(prices, str(times.attrs.get("format", "")))
         missing = [level for level in without_price(times, nest.get("levels")) if level not in prices]
         text = perfarray.report(
-            times, **options.given(baseline=sides.baseline, dim=sides.dim, threshold=threshold, correction=correction, order=by), **nest,
-            costs=prices or None, cost_units=units, sections=sections, path=target.file, format=target.kind, redact=redact,
+            times, **options.given(baseline=sides.baseline, dim=sides.dim, threshold=threshold, correction=correction), **nest,
+            **options.given(order=sorted_by, by=by), costs=prices or None, cost_units=units, sections=sections, path=target.file,
+            format=target.kind, redact=redact,
         )  # fmt: skip
         if units == SECONDS and missing and PLAN in text:
             flags = " ".join(f"--cost {level}=SECONDS" for level in missing)

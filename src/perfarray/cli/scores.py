@@ -10,12 +10,10 @@ from perfarray.cli import options
 from perfarray.cli.forms import Answer, Row, Target, answering, described, give
 from perfarray.cli.problems import NO_ANSWER, NOTHING_SLOWER, counted
 from perfarray.cli.reading import read_one
-from perfarray.conventions import FORMAT, SUITE
-
-SPEC: Final = "spec"  # how the names of its formats begin
+from perfarray.conventions import FORMAT, SUITE, published_median
 
 MEDIAN: Final = "median"
-SLOWER_MEDIAN: Final = "slower_median"  # which SPEC publishes of an even number of runs
+SLOWER_MEDIAN: Final = "slower_median"
 
 FIVE: Final = ("minimum", "q1", "median", "q3", "maximum")
 
@@ -36,7 +34,7 @@ VARIABLES: Final = {
     "n": "variation_n",
 }
 
-OPTIONS: Final = options.spoken("statistic value by shared")
+OPTIONS: Final = options.spoken("statistic by shared")
 
 
 def scores(
@@ -69,7 +67,7 @@ def scores(
     choices, runs = nest | options.given(by=by), options.given(shared=options.names(shared))
     with answering(target, {"archive": archive}, "rows", "attrs", "notes", options=OPTIONS) as sentences:
         times = read_one(archive, reading, files_are, sentences, select)
-        published = SLOWER_MEDIAN if str(times.attrs.get(FORMAT, "")).startswith(SPEC) else MEDIAN
+        published = published_median(str(times.attrs.get(FORMAT, "")))
         five = perfarray.five_number_summary(times, method="exact", **choices, **runs)
         result = perfarray.combine(
             {
@@ -82,11 +80,13 @@ def scores(
         )
         table = perfarray.table(result, sort=sort)
     cells = result[list(VARIABLES.values())].rename({name: title for title, name in VARIABLES.items()})
-    rows = records(cells, table.places.dims, table.places.positions)
+    dims = table.places.dims
+    rows = [row | {"n": int(row["n"])} for row in records(cells, dims, table.places.positions)]
     # Scores of two suites have no common scale: each suite has its rows together.
-    suites = next((list(dict.fromkeys(result[dim].values.tolist())) for dim in (by, SUITE) if dim in table.places.dims), [])
-    order = sorted(range(len(rows)), key=lambda row: suites.index(rows[row][by or SUITE]) if suites else 0)
-    table, rows = table.iloc[order], [rows[row] | {"n": int(rows[row]["n"])} for row in order]
+    if group := next((dim for dim in (by, SUITE) if dim in dims), None):
+        suites = result[group].values.tolist()
+        order = sorted(range(len(rows)), key=lambda row: suites.index(rows[row][group]))
+        table, rows = table.iloc[order], [rows[row] for row in order]
     code, outcome = _outcome(rows)
     answer = Answer(
         table=table[list(COLUMNS.values())].set_axis([*COLUMNS], axis="columns"),

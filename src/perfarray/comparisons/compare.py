@@ -57,7 +57,7 @@ def compare(
     dim : str, optional
         The dim compared; default: the one that holds the baseline.
     levels : str or tuple of str, optional
-        The nest, outermost first; default: the repetition dims present. The outermost are the independent units.
+        The nest, outermost first; default: the repetition dims present. The independent units of a cell are the outermost that it repeats.
     threshold : float, mapping or DataArray
         A relative change that does not matter: 0.02 for 2 %. The band is 1 - threshold to 1 + threshold. It may differ by benchmark, as in
         `{"parse": 0.05, ...: 0.02}`, where `...` is all others (default 0) and the suite; or along any dims of the verdicts, the suite's
@@ -104,7 +104,7 @@ def compare(
         in; with a prior it is shrunk, too. A side of one run takes the variance of runs from there, or has no limits. Sides of several
         sessions, in an archive of both kinds, keep what these show. For formulas of means.
     by : str, optional
-        A coordinate along `across`, such as `suite`, with one suite row for each of its values.
+        A coordinate along `across`, with one suite row for each of its values. Default: `suite`, where benchmarks are of several suites.
     shared : str or tuple of str, optional
         Levels whose label is the same unit for every benchmark (one build serves the suite). Default: `attrs["shared_levels"]`.
     paired : str, optional

@@ -1,4 +1,4 @@
-"""Timings we measured ourselves, in the formats people have; `measurement/` holds the scripts, docs/datasets.md says how."""
+"""Timings we measured or simulated, in the formats people have; `measurement/` holds the scripts, docs/datasets.md says how."""
 
 from pathlib import Path
 
@@ -12,6 +12,7 @@ FOLDER = Path(__file__).parent
 LAYOUTS = {
     "aa_sessions": ("aa_sessions", "{version}.json"),
     "c_suite": ("c_suite.csv.gz", None),
+    "cpu_archive": ("cpu_archive.zip", None),
     "python_malloc": ("python_malloc", "{version}.json"),
 }
 """Name of a dataset to its file or folder, and the layout of a folder."""
@@ -22,9 +23,10 @@ def dataset_path(name: str) -> Path:
 
     Parameters
     ----------
-    name : {"aa_sessions", "c_suite", "python_malloc"}
+    name : {"aa_sessions", "c_suite", "cpu_archive", "python_malloc"}
         `c_suite`: five C benchmarks at -O2 and -O3, 15 builds x 10 executions x 20 iterations (tidy CSV). `python_malloc`: six Python
         benchmarks with two memory allocators (pyperf JSON). `aa_sessions`: the same six, twice, in two sessions (pyperf JSON).
+        `cpu_archive`: 80 simulated reports of 40 machines, none of which exists, in two suites of ten benchmarks (CSV of SPEC CPU2017).
 
     Returns
     -------
@@ -51,13 +53,13 @@ def load_dataset(name: str) -> xr.Dataset:
 
     Parameters
     ----------
-    name : {"aa_sessions", "c_suite", "python_malloc"}
+    name : {"aa_sessions", "c_suite", "cpu_archive", "python_malloc"}
         As for `dataset_path`.
 
     Returns
     -------
     Dataset
-        `time` in seconds along `benchmark`, what is compared (`flags` or `version`) and the levels.
+        `time` in seconds along `benchmark`, what is compared (`flags`, `version`, `machine`) and the levels; of `cpu_archive` also `ratio`.
 
     Raises
     ------

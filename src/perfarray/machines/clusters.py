@@ -1,6 +1,7 @@
 """Which machines behave alike: groups by the distances between their scores on the principal components."""
 
 from collections.abc import Sequence
+from typing import cast
 
 import numpy as np
 import xarray as xr
@@ -10,7 +11,7 @@ from perfarray.machines.principal_components import coordinates_along, principal
 from perfarray.machines.regions import COMPONENT
 from perfarray.numerics.types import Floats
 from perfarray.timings.apply import Output, apply
-from perfarray.timings.notes import Note, add_notes
+from perfarray.timings.notes import Note, add_notes, count_note
 from perfarray.timings.resolve import Data
 from perfarray.timings.validation import check_choice, check_count
 
@@ -56,7 +57,8 @@ def cluster_machines(
 
         Coordinates `n_clusters` and `silhouette`, the mean over samples (NaN for one cluster). The dendrogram, along samples: `leaf`, the
         place from 1; `join_distance`, at which the branch of a sample joins the next one, NaN for the last; `join_step`, the order of
-        these joins, from 1, 0 for the last. The attr `criterion` says what chose the number.
+        these joins, from 1, 0 for the last. The attr `criterion` says what chose the number; the
+        attr `n_clusters` has it where all analyses have the same.
 
     Raises
     ------
@@ -123,8 +125,12 @@ def cluster_machines(
     result = result.assign_coords(coordinates_along(score, samples)).set_coords([name for name in outputs if name != "cluster"])
     criterion = "given" if number is not None else "largest mean silhouette"
     attrs = components.attrs | {"result": "cluster_machines", "method": method, "criterion": criterion}
-    clusters = result["cluster"].assign_attrs(attrs)
-    return clusters if number is not None else add_notes(clusters, _number_note(clusters))
+    clusters, numbers = result["cluster"].assign_attrs(attrs), np.unique(result["n_clusters"].values[sizes.values > 0])
+    clusters.attrs |= {"n_clusters": int(numbers[0])} if numbers.size == 1 else {}
+    few = sizes.values[sizes.values > 0] < (number or 0)
+    without_clusters = count_note("cells_without_answer", f"{{cells}} have fewer than {number} labels of {samples!r} and no clusters", few)
+    notes = [note for note in (without_clusters, None if number is not None else _number_note(clusters)) if note is not None]
+    return cast(xr.DataArray, add_notes(clusters, *notes)) if notes else clusters
 
 
 def _number_note(clusters: xr.DataArray) -> Note:

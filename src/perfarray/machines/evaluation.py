@@ -10,7 +10,7 @@ import pandas as pd
 from perfarray.conventions import MACHINE
 from perfarray.machines.columns import LOG_NOISE, is_number, is_text, roles_of
 from perfarray.machines.models import Fit, Predict
-from perfarray.machines.numerics.influence import LEAST_UNITS, correlation_interval, influence_of, split_rows
+from perfarray.machines.numerics.influence import LEAST_UNITS, Influence, correlation_interval, influence_of, split_rows
 from perfarray.machines.numerics.noise_ceiling import noise_ceiling
 from perfarray.machines.numerics.shares import explained_shares
 from perfarray.machines.problem import Problem
@@ -23,10 +23,13 @@ from perfarray.timings.validation import check_count, listed, number_of
 REPEATS, ROWS_PERMUTED = 5, 2_000
 
 # Rows of one prediction: more do not fit into the cache of the processor.
-ROWS_PREDICTED: Final = 5_000
+ROWS_PREDICTED: Final = 20_000
 
 # The correlation of ranks from which on predictors say nearly the same.
 SIMILAR: Final = 0.95
+
+# Rows whose ranks are correlated
+RANKED: Final = 2_000
 
 # Predictors with a partial dependence, points of each, and rows that are averaged.
 SHOWN, GRID, AVERAGED = 8, 12, 100
@@ -35,8 +38,8 @@ SHOWN, GRID, AVERAGED = 8, 12, 100
 class Tests(NamedTuple):
     """By test of a row: the row, its split, its prediction, the mean of the rows fitted, and what permuting adds to its squared error.
 
-    That is by predictor, NaN where it was not permuted. Then rows whose predictors are those of a row that was fitted, and rows without a
-    prediction.
+    Losses (2, predictors, n) are NaN where nothing was permuted; the second also count what the value of the row adds to the error of
+    another. Then rows whose predictors are those of a row that was fitted, and rows without a prediction.
     """
 
     rows: Integers
@@ -75,9 +78,9 @@ def evaluate(
         exchanged=folds is not None or splits > 1,
     )
     variance = float(target[answered].var()) if len(answered) else np.nan
-    influence = influence_of(tests.losses, variance, units_of_rows, confidence_level)
+    influence = influence_of(tests.losses[0], variance, units_of_rows, confidence_level)
     errors, baseline = (target[tested] - answers) ** 2, (target[tested] - tests.mean) ** 2
-    shares = explained_shares(errors, baseline, tests.losses, units_of_rows, confidence_level, rng)
+    shares = explained_shares(errors, baseline, tests.losses[1], units_of_rows, confidence_level, rng)
     predicted = np.bincount(tested, weights=answers, minlength=len(rows))[answered] / times
     names = rows[MACHINE].astype(str).to_numpy()[answered] if MACHINE in rows else answered.astype(str)
     variables: dict[str, Any] = {
@@ -97,7 +100,7 @@ def evaluate(
         "correlation_lower": ((), lower, {"units": "1"}),
         "correlation_upper": ((), upper, {"units": "1"}),
         "noise_ceiling": ((), _ceiling(problem), {"units": "1"}),
-        **_dependence(fit.predict, rows, [predictors[n] for n in np.argsort(-influence.percent, kind="stable")[:SHOWN]]),
+        **_dependence(fit, rows, [predictors[n] for n in np.argsort(-influence.percent, kind="stable")[:SHOWN]]),
         **_variances(fit.result),
         "predictor": np.array(predictors, dtype=object),
         "row": names.astype(object),
@@ -111,23 +114,27 @@ def evaluate(
         "n_test_copies": len(np.unique(tests.copies)),
         "better_than_mean": int(lower > 0),
     }
-    notes = []
+    return variables, attrs, _notes(problem, influence, number)
+
+
+def _notes(problem: Problem, influence: Influence, number: int) -> tuple[Note, ...]:
+    """Return what limits the answer: few units tested, predictors that never vary in a test, and those that rise and fall together."""
+    rows, predictors, notes = problem.rows, problem.predictors, []
     if predictors and number < LEAST_UNITS:
-        noun = "rows" if groups is None else "machines" if problem.choice.groups == MACHINE else "groups"
+        noun = "rows" if problem.groups is None else "machines" if problem.choice.groups == MACHINE else "groups"
         text = f"{number} {noun} were tested, too few to tell an influence from chance (it takes {LEAST_UNITS}): its limits are NaN"
         notes.append(Note("few_test_units", text, {"units": number, "needed": LEAST_UNITS}))
     constant = [name for name, increase in zip(predictors, influence.increase, strict=True) if not np.isfinite(increase)]
     if constant:
         text = f"{listed(constant)} are the same throughout each test: permuting them says nothing, and their influence is not known"
         notes.append(Note("constant_in_tests", text, {"predictors": constant}))
-    notes += _similar(rows, [name for name, low in zip(predictors, influence.lower, strict=True) if low > 0], predictors)
-    return variables, attrs, tuple(notes)
+    return *notes, *_similar(rows, [name for name, low in zip(predictors, influence.lower, strict=True) if low > 0], predictors)
 
 
 def _similar(rows: pd.DataFrame, strong: list[str], predictors: list[str]) -> list[Note]:
     """Return a note where predictors that surely contribute rise and fall with others, which could stand for them."""
     numbers = [name for name in predictors if is_number(rows[name])]
-    ranks = rows[numbers].rank()
+    ranks = rows[numbers].iloc[_evenly(len(rows), RANKED)].rank()
     correlations = ranks.fillna(ranks.mean()).astype(float).corr().to_numpy()
     similar = [
         (numbers[first], numbers[second], float(correlations[first, second]))
@@ -155,7 +162,7 @@ def _tests(problem: Problem, test_size: float, folds: int | None, splits: int, r
         )
     no_rows = np.empty(0, dtype=np.intp)
     if not predictors:
-        return Tests(no_rows, no_rows, np.empty(0), np.empty(0), np.empty((0, 0)), no_rows, no_rows)
+        return Tests(no_rows, no_rows, np.empty(0), np.empty(0), np.empty((2, 0, 0)), no_rows, no_rows)
     codes = rows[predictors].apply(lambda column: pd.factorize(column)[0])
     marks = pd.util.hash_pandas_object(codes, index=False).to_numpy()
     tests = []
@@ -173,10 +180,10 @@ def _tests(problem: Problem, test_size: float, folds: int | None, splits: int, r
             unanswered = chosen[~answered]
             # Permuting would give labels that the fit did not see to other rows.
             chosen, predicted, prepared = chosen[answered], predicted[answered], prepared[answered]
-            losses = np.full((len(predictors), len(chosen)), np.nan)
+            losses = np.full((2, len(predictors), len(chosen)), np.nan)
             permuted = _sampled(chosen, groups, rng)
             repeats = int(np.clip(ROWS_PERMUTED // max(len(permuted), 1), 1, REPEATS if folds else max(1, REPEATS // splits)))
-            losses[:, permuted] = _permuted(
+            losses[..., permuted] = _permuted(
                 fit.predict_prepared,
                 prepared.iloc[permuted].reset_index(drop=True),
                 target[chosen[permuted]],
@@ -200,22 +207,28 @@ def _sampled(chosen: Integers, groups: Integers | None, rng: np.random.Generator
 def _permuted(
     predict: Predict, test_rows: pd.DataFrame, measured: Floats, predicted: Floats, repeats: int, rng: np.random.Generator, bar: Any
 ) -> Floats:
-    """Return what permuting each predictor adds to the squared error of each row; NaN where it is the same in all of them."""
-    orders = np.concatenate([rng.permutation(len(test_rows)) for _ in range(repeats)])
+    """Return what permuting each predictor adds to the squared error of each row; NaN where it is the same in all of them.
+
+    Then the same with what the value of the row adds in the row that gets it, less the mean. Both have the same mean. Where a predictor
+    adds nothing, the spread of the first is that of its mean; elsewhere a row counts twice, since values of a few rows may do most.
+    """
+    orders = np.stack([rng.permutation(len(test_rows)) for _ in range(repeats)])
     repeated = test_rows.iloc[np.tile(np.arange(len(test_rows)), repeats)].reset_index(drop=True)
     predictors = [str(name) for name in test_rows]
-    losses = np.empty((len(predictors), len(test_rows)))
+    losses = np.empty((len(predictors), repeats, len(test_rows)))
     at_once = max(1, ROWS_PREDICTED // max(len(repeated), 1))
     # Several predictors share one call of the model, which has a cost of its own.
     for start in range(0, len(predictors), at_once):
         names = predictors[start : start + at_once]
-        blocks: list[pd.DataFrame] = [repeated.assign(**{name: test_rows[name].iloc[orders].array}) for name in names]
+        blocks: list[pd.DataFrame] = [repeated.assign(**{name: test_rows[name].iloc[orders.ravel()].array}) for name in names]
         permuted = predict(pd.concat(blocks, ignore_index=True)).reshape(len(names), repeats, len(test_rows))
-        losses[start : start + len(names)] = ((measured - permuted) ** 2).mean(axis=1) - (measured - predicted) ** 2
+        losses[start : start + len(names)] = (measured - permuted) ** 2 - (measured - predicted) ** 2
         if bar is not None:
             bar.update(len(names))
     losses[[test_rows[name].nunique(dropna=False) < 2 for name in predictors]] = np.nan
-    return losses
+    elsewhere = np.take_along_axis(losses, np.argsort(orders)[None], axis=-1)
+    by_row = losses.mean(axis=1)
+    return np.stack([by_row, by_row + elsewhere.mean(axis=1) - by_row.mean(axis=-1, keepdims=True)])
 
 
 def _ceiling(problem: Problem) -> float:
@@ -230,11 +243,13 @@ def _ceiling(problem: Problem) -> float:
     return noise_ceiling(logs, problem.rows[LOG_NOISE].to_numpy(dtype=float))
 
 
-def _dependence(predict: Predict, rows: pd.DataFrame, names: list[str]) -> dict[str, Any]:
+def _dependence(fit: Fit, rows: pd.DataFrame, names: list[str]) -> dict[str, Any]:
     """Return the average prediction at values of the most influential predictors, with all others as they are in the rows."""
-    sample = rows.iloc[np.unique(np.linspace(0, len(rows) - 1, min(AVERAGED, len(rows))).astype(int))].reset_index(drop=True)
+    sample = rows.iloc[_evenly(len(rows), AVERAGED)].reset_index(drop=True)
+    prepared = fit.prepare(sample)
     at = np.full((len(names), GRID), "", dtype=object)
     value, averages = np.full((2, len(names), GRID), np.nan)
+    blocks = []
     for number, name in enumerate(names):
         column = rows[name]
         if is_number(column):
@@ -244,16 +259,26 @@ def _dependence(predict: Predict, rows: pd.DataFrame, names: list[str]) -> dict[
         else:
             points = (column.astype(str) if is_text(column) else column).value_counts().index[:GRID].tolist()
         at[number, : len(points)] = [f"{point:g}" if isinstance(point, float) else str(point) for point in points]
-        repeated = sample.iloc[np.tile(np.arange(len(sample)), len(points))].reset_index(drop=True)
-        predictions = predict(repeated.assign(**{name: np.repeat(points, len(sample))})).reshape(len(points), len(sample))
-        answered = np.isfinite(predictions).any(axis=1)
-        averages[number, np.flatnonzero(answered)] = np.nanmean(predictions[answered], axis=1)
+        prepared_points = fit.prepare(sample.iloc[np.zeros(len(points), dtype=int)].assign(**{name: points}))[name]
+        repeated = prepared.iloc[np.tile(np.arange(len(sample)), len(points))].reset_index(drop=True)
+        blocks.append(repeated.assign(**{name: prepared_points.iloc[np.repeat(np.arange(len(points)), len(sample))].array}))
+    # One call for all, which has a cost of its own.
+    predictions = fit.predict_prepared(pd.concat(blocks, ignore_index=True)).reshape(-1, len(sample)) if blocks else np.empty((0, 1))
+    ends = np.cumsum([len(block) // len(sample) for block in blocks])
+    for number, of_name in enumerate(np.split(predictions, ends)[:-1]):
+        answered = np.isfinite(of_name).any(axis=1)
+        averages[number, np.flatnonzero(answered)] = np.nanmean(of_name[answered], axis=1)
     return {
         "dependent": ("dependent", np.array(names, dtype=object)),
         "at": (("dependent", "point"), at),
         "at_value": (("dependent", "point"), value),
         "dependence": (("dependent", "point"), averages),
     }
+
+
+def _evenly(number: int, most: int) -> Integers:
+    """Return at most so many positions of rows, at equal steps."""
+    return np.unique(np.linspace(0, number - 1, min(most, number)).astype(int))
 
 
 def _variances(result: Any) -> dict[str, Any]:

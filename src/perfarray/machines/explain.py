@@ -55,7 +55,8 @@ def explain_variation(
     Parameters
     ----------
     table_or_times : pandas.DataFrame, DataArray or Dataset
-        One row per machine, as from `machine_table`, or timings, from which that table is made.
+        One row per machine or configuration, as from `machine_table`, or timings, from which that table is made. Of several suites the
+        largest is taken, unless `suite` is among the predictors, groups or terms.
     response : str
         The column to explain. `"levels"`, with `model="gamma"`: the mean and the variance of each level, one after the other.
     predictors : "environment", "flags", or sequence of str, optional
@@ -92,13 +93,16 @@ def explain_variation(
     Returns
     -------
     VariabilityModel
-        `.influence`, `.correlation`, `.predict(table)`, `.result`, `.plot(kind="influence"|"predicted"|"dependence"|"coefficients")`.
-        `.to_dataset()`, by `predictor`: `influence` (percent) and `permutation_influence`, the squared error that permuting adds on test
-        rows over the variance of the response, with `lower` and `upper`; `standardized_coefficient` with limits: by how many of its
+        `.sentences()`, `.table()`, `.influence`, `.correlation`, `.predict(table)`, `.result`, and `.plot(kind="influence"|"predicted"|
+        "dependence"|"coefficients"|"standardized"|"diagnostics")`. `.to_dataset()`, by `predictor`, the strongest first: `explained`, its
+        part of the variance of the response that the model explains in test rows (`total_explained`), both with `_lower` and `_upper`
+        from test machines drawn with replacement; `influence` (percent) and `permutation_influence`, the squared error that permuting adds
+        on test rows over the variance of the response, with `lower` and `upper`; `standardized_coefficient` with limits: by how many of its
         standard deviations the response of a linear model changes for one of the predictor (for several terms: that of their sum, without
-        sign; of a gamma model: the change of the log). By `row`: `measured`, `predicted`; `correlation` with `correlation_lower` and
-        `correlation_upper`, and `noise_ceiling`; by `dependent` and `point`: the partial `dependence` `at` values; by `term`:
-        `coefficient` with limits and `pvalue`; by `effect`: `variance` of mixed models. Attrs count what was left out;
+        sign; of a gamma model: the change of the log); `unit_coefficient` with limits, for one unit more. By `row`: `measured`,
+        `predicted`; `correlation` with `correlation_lower` and `correlation_upper`, and `noise_ceiling`; by `dependent` and `point`: the
+        partial `dependence` `at` values; by `term`: `coefficient` with limits and `pvalue`; by `fitted_row`: `fitted`, `residual`, and
+        `cook_distance` of its row or group; by `effect`: `variance` of mixed models. Attrs count what was left out;
         `better_than_mean` is 1 where the correlation is surely positive; `groups` is the column whose labels stay together, or `none`.
         `response="levels"`: coefficients and `n` by `response`.
 
@@ -115,11 +119,11 @@ def explain_variation(
 
     Notes
     -----
-    Look at `better_than_mean` and the limits of `permutation_influence` first: without predictive power, percentages divide up noise.
-    Predictors that say the same replace each other and look unimportant. Rows of one machine are never on both sides of a split, unless
-    `groups` or `predictors` say so. Copies of predicted rows in the fit (attr `n_test_copies`) flatter: give `groups`. Limits take rows, or
-    groups, as independent units; fewer than 6 give no limits of the influence. See docs/how-to/explain_variation.md for how they are
-    computed.
+    Look at the sentences first: without predictive power, percentages divide up noise. Limits of `explained` contain which machines were
+    tested, and not which were fitted. Predictors that say the same replace each other and look unimportant. Rows of one machine are never
+    on both sides of a split, unless `groups` or `predictors` say so. Copies of predicted rows in the fit (attr `n_test_copies`) flatter:
+    give `groups`. Limits take rows, or groups, as independent units; fewer than 6 give no limits of the influence. See
+    docs/how-to/explain_variation.md for how they are computed.
 
     References
     ----------
@@ -151,18 +155,13 @@ def explain_variation(
         table = _table(table_or_times, responses, metric)
     columns = [predictors] if isinstance(predictors, str) else list(predictors or ())
     columns += [] if parsed is None else names_in(parsed.codes())
+    effects = [name for effect in choice.effects for name in effect.split(":")]
+    table, suite_notes = _one_suite(table, responses, [groups, *effects, *columns])
     groups, group_notes = _groups(table, groups, columns, responses)
     choice = choice._replace(groups=groups)
     if model == "mixed" and groups is None and not choice.effects:
         raise ValueError("model='mixed' needs a random effect: name a column with groups= (vendor, family), or several with random=")
-    effects = [name for effect in choice.effects for name in effect.split(":")] + ([groups] if groups is not None else [])
-    check_columns(table, effects)
-    table, suite_notes = _one_suite(table, responses, [*effects, *columns])
-    if len(table) < LEAST:
-        largest = f" of its largest suite, {suite_notes[0].values[SUITE]!r}" if suite_notes else ""
-        remedy = f"; name {SUITE!r} in predictors= to take the rows of all suites" if suite_notes else ""
-        text = f"the table has {len(table)} rows (machines){largest}; a model needs {LEAST} or more, and says little below 30{remedy}"
-        raise ValueError(text)
+    check_columns(table, effects if groups is None else [*effects, groups])
 
     def problem_of(name: str) -> Problem:
         if parsed is not None:
@@ -263,21 +262,26 @@ def _groups(table: pd.DataFrame, groups: str | None, predictors: Sequence[str], 
     return None, [Note("machines_on_both_sides", text, {"rows": repeated, "columns": hardware})] if repeated else []
 
 
-def _one_suite(table: pd.DataFrame, responses: Sequence[str], columns: Sequence[str]) -> tuple[pd.DataFrame, list[Note]]:
+def _one_suite(table: pd.DataFrame, responses: Sequence[str], columns: Sequence[str | None]) -> tuple[pd.DataFrame, list[Note]]:
     """Return the rows of the suite with most responses, since scores of two suites are not comparable; all where a column is `suite`."""
-    if SUITE not in table or SUITE in columns:
-        return table, []
-    answered = [table[name].notna() for name in responses if name in table and name != SUITE]
-    rows = table.loc[np.logical_and.reduce(answered) if answered else slice(None), SUITE].astype(str).value_counts()
-    if len(rows) < 2:
-        return table, []
-    largest, others = str(rows.index[0]), ", ".join(f"{suite!r} ({number} rows)" for suite, number in rows.items())
-    text = (
-        f"The table has rows of {len(rows)} suites: {others}. The answer is that of {largest!r} alone, since scores of two suites are not "
-        f"comparable. Select another with table[table[{SUITE!r}] == ...], or name {SUITE!r} in predictors="
-    )
-    values = {"suite": largest, "suites": list(map(str, rows.index)), "rows": rows.tolist()}
-    return table[(table[SUITE].astype(str) == largest).to_numpy()], [Note("largest_suite", text, values)]
+    notes, largest, remedy = [], "", ""
+    if SUITE in table and SUITE not in columns:
+        answered = table[[name for name in responses if name in table]].notna().all(axis=1)
+        rows = table.loc[answered, SUITE].astype(str).value_counts()
+        if len(rows) > 1:
+            suites = ", ".join(f"{suite!r} ({number} rows)" for suite, number in rows.items())
+            text = (
+                f"The table has rows of {len(rows)} suites: {suites}. The answer is that of {rows.index[0]!r} alone, since scores of two "
+                f"suites are not comparable. Select another with table[table[{SUITE!r}] == ...], or name {SUITE!r} in predictors="
+            )
+            values = {"suite": str(rows.index[0]), "suites": list(map(str, rows.index)), "rows": rows.tolist()}
+            notes.append(Note("largest_suite", text, values))
+            largest, remedy = f" of its largest suite, {rows.index[0]!r}", f"; name {SUITE!r} in predictors= to take the rows of all suites"
+            table = table[(table[SUITE].astype(str) == rows.index[0]).to_numpy()]
+    if len(table) < LEAST:
+        text = f"the table has {len(table)} rows (machines){largest}; a model needs {LEAST} or more, and says little below 30{remedy}"
+        raise ValueError(text)
+    return table, notes
 
 
 def _check_units(table: pd.DataFrame, responses: list[str], notes: list[Note]) -> None:

@@ -12,7 +12,7 @@ from perfarray.conventions import BETTER, CENSORED, LOWER
 from perfarray.machines.columns import COUNTS, LOG_NOISE, computed_roles, level_columns
 from perfarray.machines.numerics.noise_ceiling import concentration, log_spread_noise, spread_of_redrawn
 from perfarray.machines.numerics.principal_components import complete_part
-from perfarray.numerics.levels import one_value_per_unit
+from perfarray.numerics.levels import one_value_per_unit, units_on_one_axis
 from perfarray.numerics.nested_anova import nested_anova
 from perfarray.numerics.suite import MEANS, suite_mean
 from perfarray.numerics.types import Floats, Mask
@@ -22,6 +22,7 @@ from perfarray.timings.apply import apply, outputs
 from perfarray.timings.best import resolve_best
 from perfarray.timings.notes import Note, is_lazy
 from perfarray.timings.notes import notes as notes_of
+from perfarray.timings.repeated import number_of_unit_levels
 from perfarray.timings.validation import check_choice, listed
 
 ROW: Final = "row"
@@ -80,14 +81,14 @@ def response_columns(rows: xr.DataArray, nest: tuple[str, ...], across: str, nam
     suite = array
     if not measured.all():
         suite = array.isel({ROW: np.flatnonzero(complete), across: np.flatnonzero(columns)}).assign_attrs(array.attrs)
-    responses = relative_variation(suite, across=across, levels=nest, **options).drop_vars("standard_deviation")
+    responses = relative_variation(suite, across=across, **options).drop_vars("standard_deviation")
     statistic = resolve_best(options["statistic"], str(rows.attrs.get(BETTER, LOWER)))
     uncensored = suite
     if CENSORED in suite.coords:  # how rows with stopped runs vary is unknown
         mark = suite.coords[CENSORED]
         uncensored = suite.where(~mark.any([dim for dim in mark.dims if dim != ROW])).transpose(*suite.dims)
     by_level = apply(
-        partial(_level_columns, levels=nest, statistic=statistic),
+        partial(_level_columns, levels=nest, n_units=number_of_unit_levels(nest) if options["levels"] is None else 1, statistic=statistic),
         uncensored,
         core=[(across, *nest)],
         outputs=outputs(**dict.fromkeys([*(name for level in nest for name in level_columns(level)), CONCENTRATION], "")),
@@ -112,8 +113,8 @@ def response_columns(rows: xr.DataArray, nest: tuple[str, ...], across: str, nam
     return frame.fillna(dict.fromkeys(COUNTS, 0)).astype(dict.fromkeys(COUNTS, int)), left_out, notes
 
 
-def _level_columns(values: Floats, levels: tuple[str, ...], statistic: str) -> tuple[Floats, ...]:
-    """Return the relative variance of each level, averaged over benchmarks, its noise and root; and the concentration."""
+def _level_columns(values: Floats, levels: tuple[str, ...], n_units: int, statistic: str) -> tuple[Floats, ...]:
+    """Return the relative variance of each level, averaged over benchmarks, its noise and root; and the concentration of units."""
     components = nested_anova(values, len(levels))
     squared = components.mean[..., None] ** 2
     with np.errstate(invalid="ignore"):  # a benchmark of zeros has no relative variance
@@ -123,7 +124,8 @@ def _level_columns(values: Floats, levels: tuple[str, ...], statistic: str) -> t
     for number in range(len(levels)):
         columns += [variance[:, number], noise[:, number], np.sqrt(np.maximum(variance[:, number], 0.0))]
     with np.errstate(invalid="ignore", divide="ignore"):
-        spread = spread_of_redrawn(np.log(one_value_per_unit(values, len(levels), 0)), statistic)
+        units = values if n_units == 1 else units_on_one_axis(values, len(levels), n_units)
+        spread = spread_of_redrawn(np.log(one_value_per_unit(units, len(levels), 0)), statistic)
     return *columns, concentration(spread)
 
 

@@ -22,6 +22,9 @@ from perfarray.timings.streams import Rng
 from perfarray.timings.units import pool_above_unit
 from perfarray.timings.validation import check_choice, check_count
 
+# Codes of the notes on how well a variation is known, which a table without one does not need
+OF_VARIATION = ("single_unit", "one_session", "move_together")
+
 
 def machine_table(
     times: Data,
@@ -89,8 +92,8 @@ def machine_table(
 
     Notes
     -----
-    All rows are scores of the same suite: the benchmark or the row with the largest share of gaps is dropped until no gap is left. Such a
-    row stays without responses, and a warning names it.
+    Rows of a suite are scores of the same benchmarks: the benchmark or the row with the largest share of gaps is dropped until no gap is
+    left. Such a row stays without responses, and a warning names it. The runs of a row are the outermost level that it repeats.
 
     References
     ----------
@@ -111,7 +114,7 @@ def machine_table(
     responses = check_names(response, "response")
     scores = single_values(times, metric) if levels is None else None
     if scores is None:
-        data = pool_above_unit(resolve(times, metric, levels, shared=shared, censored="bound", as_nested=unit is not None), unit)
+        data = pool_above_unit(resolve(times, metric, levels, shared=shared, censored="bound", as_nested=True), unit)
         array, nest, shared, data_notes = data.array, data.levels, data.shared or shared, data.notes
     else:
         for name, option in (("unit", unit), ("shared", shared)):
@@ -124,9 +127,10 @@ def machine_table(
     full_chunks: dict[Hashable, int] = {dim: array.sizes[dim] for dim in (across, *nest) if dim in array.dims}
     array = evenly_chunked(array, full_chunks) if is_chunked(array) and nest else array.copy(data=array.values)  # descriptors stay lazy
     options = {"statistic": statistic, "mean": mean, "method": method, "n_resamples": n_resamples, "shared": shared, "rng": rng}
-    options["progress"] = progress
+    options |= {"progress": progress, "levels": None if unit is None and levels is None else nest}
     several = several_suites_note(array, across) if by is None else None
     by, notes = by if several is None else SUITE, [*data_notes, several]
+    varies = {*responses} != {"performance"}
     row_arrays, all_labels, all_columns, left_out = [], [], [], list[str]()
     for suite, suite_array in _suites(array, by, across).items():
         rows, labels = _rows(suite_array, nest, across)
@@ -140,7 +144,8 @@ def machine_table(
         all_labels.append(labels if by is None else labels.assign(**{by: suite}))
         all_columns.append(columns)
         left_out += dropped
-        notes += [replace(note, message=f"{suite}: {note.message}") if suite else note for note in (*inner, *column_notes)]
+        told = [note for note in (*inner, *column_notes) if varies or note.code not in OF_VARIATION]
+        notes += [replace(note, message=f"{suite}: {note.message}") if suite else note for note in told]
     labels, columns = pd.concat(all_labels, ignore_index=True), pd.concat(all_columns, ignore_index=True)
     along_rows = [str(name) for name, coordinate in row_arrays[0].coords.items() if coordinate.dims == (ROW,) and name != ROW]
     coordinates = {name: [rows.coords[name].variable for rows in row_arrays] for name in along_rows}

@@ -147,6 +147,20 @@ def _extent(measured: Mask, axis: int) -> int:
     return int(positions[-1]) + 1 if len(positions) else 1
 
 
+def measured_units(runs: Mask, levels: int, n_units: int) -> Mask:
+    """Return which units of the outer levels have a run, of runs (..., n_L, ..., n_1): (cells, the levels that may be units)."""
+    cells = runs.reshape(-1, *runs.shape[runs.ndim - levels :])
+    return np.asarray(cells.any(axis=tuple(range(1 + n_units, cells.ndim))))
+
+
+def units_on_one_axis(values: Floats, levels: int, n_units: int) -> Floats:
+    """Place the units of each cell of values (..., n_L, ..., n_1) along the outermost level."""
+    shape, measured = values.shape[: values.ndim - levels], measured_units(~np.isnan(values), levels, n_units)
+    cells = values.reshape(len(measured), *values.shape[len(shape) :])
+    placed = placed_units(cells, measured, repeated_level(measured), 0, np.nan)
+    return placed.reshape(*shape, *placed.shape[1:])
+
+
 def summarise_units(means: Floats) -> UnitSummary:
     """Return mean, squared standard error and number of the units along the last axis.
 

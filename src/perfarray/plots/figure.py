@@ -38,7 +38,7 @@ DARK: Final = "#333333"
 # Okabe and Ito's colours, which colour-blind readers can tell apart; the first four are those of the repetition dims.
 COLOURS: Final = ("#0072B2", "#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#F0E442")
 
-NAMED: Final = ("benchmark", "version", "compiler", "flags", "tuning", *LEVELS)  # scalar coordinates that a title names
+NAMED: Final = ("benchmark", "suite", "version", "compiler", "flags", "tuning", *LEVELS)  # scalar coordinates that a title names
 PREFIXED: Final = ("s", "J", "W", "Hz", "ops/s")  # units that take a prefix: ms, kJ
 TICKS: Final = 5  # steps between ticks with units: more would touch
 SHORT: Final = 5.0  # ratio of the ends of a logarithmic axis below which ticks are equal steps

@@ -27,10 +27,9 @@ from perfarray.plots.figure import (
 GAP: Final = 0.7  # room between groups, in rows
 INCHES: Final = 0.25  # height of a row
 TALLEST: Final = 15.0  # inches of all rows; where more would be needed, the extremes are drawn, and the title says so
-LONGEST: Final = 60  # letters of a label that names a cell by all its dims
+LONGEST: Final = 80  # letters of a label that names a cell by all its dims
 MAX_ROWS: Final = 40  # ranked rows that a reader takes in; of more the extremes are drawn
 SMALLEST: Final = 6.0  # points of the letters of rows that stand close
-WIDEST: Final = 90  # letters of a label that names a ranked row
 SUITE_SHARE: Final = 3  # suites take at most one in so many of the rows that fit
 
 
@@ -219,7 +218,7 @@ def ranked_rows(score: xr.DataArray, better: str, max_rows: int) -> tuple[list[R
             names.append([texts[position] for position in np.unravel_index(drawn, score.shape)[axis].tolist()])
         elif score.sizes[dim] > 1:
             shared += labels
-    texts_of_rows = shortened([", ".join(parts) for parts in zip(*names, strict=True)], WIDEST) if names else [""]
+    texts_of_rows = shortened([", ".join(parts) for parts in zip(*names, strict=True)], LONGEST) if names else [""]
     cells = zip(*(index.tolist() for index in np.unravel_index(drawn, score.shape)), strict=True) if score.ndim else [()]
     rows = [
         Row(dict(zip(map(str, score.dims), cell, strict=True)), text, "", y + (GAP if y >= n_best else 0.0))

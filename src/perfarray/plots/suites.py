@@ -6,9 +6,10 @@ from typing import Final
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
 
 from perfarray.conventions import BETTER, HIGHER, LOWER, SUITE
-from perfarray.plots.figure import COLOURS, DARK, axes_for, describe, number_format, selection, write_units
+from perfarray.plots.figure import COLOURS, DARK, TICKS, axes_for, describe, number_format, selection, write_units
 from perfarray.plots.rows import MAX_ROWS, RowFrame, largest_part, named_cells, ranked_rows, shown_rows
 
 INCHES: Final = 0.4  # height of the row of a density
@@ -43,8 +44,7 @@ def score_densities(curves: xr.Dataset, ax: Axes | None = None) -> Axes:
     title_parts = ["Scores of single runs of the suite", *selection(scores)]
     units, label = str(curves.attrs.get("units", "1")), _score_label(curves.attrs)
     if len(measured_cells) > len(COLOURS):
-        frame = RowFrame(ax, *shown_rows(scores, "score", inches=INCHES), inches=INCHES)
-        frame.note(np.isnan(frame.values(scores)))
+        frame = RowFrame(ax, *shown_rows(scores, "score", inches=INCHES, measured=scores.notnull()), inches=INCHES)
         for row in frame.rows:
             _draw_density(frame.ax, curves.isel(row.cell), COLOURS[0], "density", foot=row.y + HEIGHT / 2, height=-HEIGHT)
         write_units(frame.ax.xaxis, units)
@@ -57,8 +57,7 @@ def score_densities(curves: xr.Dataset, ax: Axes | None = None) -> Axes:
         ax.vlines(quartiles, 0, [0.5, 1, 0.5], color=COLOURS[2], linewidth=1.2, linestyle="--", label="quartiles")
     write_units(ax.xaxis, units)
     ax.set(xlabel=label, ylabel="density (highest = 1)", ylim=(0, 1.08))
-    n_unmeasured = scores.size - len(measured_cells)
-    return describe(ax, title_parts + [f"{n_unmeasured} of {scores.size} cells not measured"] * bool(n_unmeasured))
+    return describe(ax, title_parts)
 
 
 def _draw_density(ax: Axes, cell: xr.Dataset, colour: str, label: str, *, foot: float = 0.0, height: float = 1.0) -> None:
@@ -103,7 +102,7 @@ def five_numbers(result: xr.Dataset, ax: Axes | None = None, *, max_rows: int = 
     >>> ax.get_title(loc="left")
     'Five numbers of the score, exact'
     """
-    result, suite = _largest_suite(result, "median")
+    result, others = _largest_suite(result, "median")
     frame, labels = _ranked_frame(ax, result["median"], result.attrs, max_rows)
     ax, y = frame.ax, frame.heights
     low, q1, median, q3, high = (frame.values(result[name]) for name in ("minimum", "q1", "median", "q3", "maximum"))
@@ -116,7 +115,7 @@ def five_numbers(result: xr.Dataset, ax: Axes | None = None, *, max_rows: int = 
     write_units(ax.xaxis, units)
     how = "exact" if result.attrs.get("method") == "exact" else f"{result.attrs.get('n_resamples', '')} scores drawn"
     texts = list(map(number_format(units), median))
-    return frame.finish(["Five numbers of the score", *suite, *labels, how], _score_label(result.attrs), texts, "median")
+    return frame.finish(["Five numbers of the score", *labels, *others, how], _score_label(result.attrs), texts, "median")
 
 
 def relative_variation(result: xr.Dataset, ax: Axes | None = None, *, max_rows: int = MAX_ROWS, order: str = "score") -> Axes:
@@ -152,7 +151,7 @@ def relative_variation(result: xr.Dataset, ax: Axes | None = None, *, max_rows: 
     """
     if order not in ("score", "variation"):
         raise ValueError(f"order={order!r} is not known; choose one of 'score', 'variation'")
-    result, suite = _largest_suite(result, "performance")
+    result, others = _largest_suite(result, "performance")
     score, variation = result["performance"], 100 * result["relative_variation"]
     ranked = score if order == "score" else variation.fillna(-1.0).where(score.notnull())  # cells without a variation come last
     frame, labels = _ranked_frame(ax, ranked, result.attrs if order == "score" else {BETTER: HIGHER}, max_rows)
@@ -161,9 +160,10 @@ def relative_variation(result: xr.Dataset, ax: Axes | None = None, *, max_rows: 
     frame.ax.plot(percentages, frame.heights, "o", color=COLOURS[0], markersize=6, gid="estimates")
     frame.note(np.isnan(percentages), "one run shows no variation")
     frame.ax.set_xlim(left=0)
+    frame.ax.xaxis.set_major_locator(MaxNLocator(TICKS))
     frame.ax.xaxis.set_major_formatter(lambda value, _: f"{round(value, 6):g} %")
     texts = list(map(number_format(str(score.attrs.get("units", "1"))), frame.values(score)))
-    title_parts = ["How much scores vary", *suite, *labels]
+    title_parts = ["How much scores vary", *labels, *others]
     return frame.finish(title_parts, "standard deviation of the score, percent of it", texts, "score")
 
 
@@ -191,7 +191,7 @@ def suite_scores(result: xr.Dataset, ax: Axes | None = None, *, max_rows: int = 
     >>> ax.lines[0].get_xdata().tolist(), ax.get_xlabel()
     ([2.0], 'geometric mean of time over benchmark')
     """
-    result, suite = _largest_suite(result, "estimate")
+    result, others = _largest_suite(result, "estimate")
     score = result["estimate"]
     frame, labels = _ranked_frame(ax, score, result.attrs, max_rows)
     scores, units = frame.values(score), str(score.attrs.get("units", "1"))
@@ -200,16 +200,16 @@ def suite_scores(result: xr.Dataset, ax: Axes | None = None, *, max_rows: int = 
     frame.ax.plot(scores, frame.heights, "o", color=COLOURS[0], markersize=6)
     write_units(frame.ax.xaxis, units)
     texts = list(map(number_format(units), scores))
-    return frame.finish(["Scores of the suite", *suite, *labels], _score_label(result.attrs), texts, "score")
+    return frame.finish(["Scores of the suite", *labels, *others], _score_label(result.attrs), texts, "score")
 
 
 def _largest_suite(result: xr.Dataset, name: str) -> tuple[xr.Dataset, list[str]]:
-    """Return the suite with most scores, and what the title says of it and of the others."""
+    """Return the suite with most scores, and what the title says of the others."""
     if result.sizes.get(SUITE, 1) == 1:
         return result, []
     counts = result[name].count([dim for dim in result[name].dims if dim != SUITE])
     position, others = largest_part(counts, "suites")
-    return result.isel(position), [str(result[SUITE].values[position[SUITE]]), *others]
+    return result.isel(position), others
 
 
 def _ranked_frame(ax: Axes | None, score: xr.DataArray, attrs: Mapping[Hashable, object], max_rows: int) -> tuple[RowFrame, list[str]]:

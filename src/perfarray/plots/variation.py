@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from perfarray.conventions import plural
-from perfarray.plots.figure import COLOURS, DARK, GREY, NOTE_SIZE, axes_for, compared, describe, level_colours, selection
+from perfarray.plots.figure import COLOURS, DARK, GREY, NOTE_SIZE, TICKS, axes_for, compared, describe, level_colours, selection
 from perfarray.plots.rows import RowFrame, mark_border, shown_rows
 
 WRITTEN: Final = 9.0  # bars of this many percent have room for their number
@@ -45,7 +45,7 @@ def variance_components(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     is_alone = result["share"].count("level") == 1
     is_alone = is_alone & ~result["merged"].any("level") if "merged" in result else is_alone
     shares = 100 * result["share"].fillna(0.0).where(~is_alone, 0.0)
-    rows, left_out = shown_rows(spread, "coefficient of variation", measured=result["mean"].notnull())
+    rows, left_out = shown_rows(spread, "coefficient of variation", measured=result["mean"].notnull() | spread.notnull())
     is_repeated = result["share"].notnull().any([dim for dim in result["share"].dims if dim != "level"]).values
     levels = result["level"].values[is_repeated | ~is_repeated.any()]
     if len(levels) == 1:
@@ -73,6 +73,7 @@ def _draw_single_level(frame: RowFrame, result: xr.Dataset, level: str) -> Axes:
     frame.ax.barh(frame.heights, 100 * spread, height=0.72, color=level_colours([level])[level])
     frame.note(np.isnan(spread), "one run shows no variation")
     frame.ax.set_xlim(left=0)
+    frame.ax.xaxis.set_major_locator(MaxNLocator(TICKS))
     frame.ax.xaxis.set_major_formatter(lambda value, _: f"{round(value, 6):g} %")
     label = f"coefficient of variation of {result.attrs.get('metric', 'time')} between {plural(level)}"
     texts = [_percent(value) for value in spread]

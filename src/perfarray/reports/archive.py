@@ -1,13 +1,27 @@
 """The report of an archive of machines: scores by suite, which machines are alike, which vary most, and what explains the scores."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
 import xarray as xr
 
 import perfarray
-from perfarray.conventions import BENCHMARK, BETTER, ESTIMATED, HISTORY, LOWER, MACHINE, METRIC, SUITE, VALID, VERSION, plural
+from perfarray.conventions import (
+    BENCHMARK,
+    BETTER,
+    ESTIMATED,
+    FORMAT,
+    HISTORY,
+    LOWER,
+    MACHINE,
+    METRIC,
+    SUITE,
+    VALID,
+    VERSION,
+    plural,
+    published_median,
+)
 from perfarray.reports.sections import SEED, Options, Question, Section, answered, picture_of, sentence
 from perfarray.results.rows import Table
 
@@ -18,13 +32,12 @@ VARIATION: Final = "relative_variation"
 EXPLAINED: Final = "explain_variation"
 METHODS: Final = (SCORES, AXES, RATIOS, VARIATION, EXPLAINED)
 # The variable that sorts the rows of a table
-RANKED: Final = {SCORES: "median", RATIOS: "mean_ratio", VARIATION: "relative_variation"}
+RANKED: Final = {SCORES: "score", RATIOS: "mean_ratio", VARIATION: "relative_variation"}
 
 ROWS: Final = 10  # of a table that shows extremes
 LEAST_ROWS: Final = 6  # of each of several suites
-DRAWN_ROWS: Final = 20
+DRAWN_ROWS: Final = 16  # of a picture
 FEWEST_MACHINES: Final = 3  # two machines lie on a line
-SHOWN: Final = 3  # principal components
 SUITES_NAMED: Final = 8  # in the summary
 RESULTS, INVALID = "results", "invalid"
 
@@ -36,32 +49,53 @@ def is_archive(times: xr.DataArray | xr.Dataset, baseline: object) -> bool:
 
 
 def sections(times: xr.DataArray | xr.Dataset, options: Options, pictures: bool) -> Iterator[Section]:
-    """Yield the sections of the report in their order, also those without an answer."""
+    """Yield the sections of the report in their order; those without an answer have no result. Without scores there are none."""
     nest = options.nest
-    by = {"by": SUITE} if BENCHMARK in getattr(times.coords.get(SUITE), "dims", ()) else {}
-    about = "The score is the mean over a suite's benchmarks. The five numbers are those of the scores that single runs of the suite have."
-    question = Question("Scores", about, SCORES, {**nest, **by, "method": "exact"})
-    scores = answered(times, question, pictures=False)
+    scores = _scores(times, nest)
     if scores.result is None:
-        yield scores
         return
-    medians = scores.result["median"]
+    medians = scores.result["score"]
     states = _states(times, medians.reset_coords(drop=True))
     notes = tuple(note.message for note in perfarray.notes(times))
     yield _read(states)._replace(notes=notes)
     if options.asks(SCORES):
-        yield _ranked(scores, pictures, max_rows=DRAWN_ROWS)
+        yield _ranked(scores, pictures)
     if options.asks(AXES) or options.asks(RATIOS):
-        yield from _axes(times, medians, options, pictures)
+        yield from _machines(times, medians.assign_attrs(scores.result.attrs), options, pictures)
     if options.asks(VARIATION):
         about = "The standard deviation of a score over repeated experiments, relative to the score."
-        question = Question("Which machines vary most", about, VARIATION, {**nest, **by})
-        yield _ranked(answered(times, question, pictures=False), pictures, max_rows=DRAWN_ROWS, order="variation")
+        question = Question("Which machines vary most", about, VARIATION, nest)
+        yield _ranked(answered(times, question, pictures=False), pictures, order="variation")
     if options.asks(EXPLAINED):
-        about = "The influence of what describes machines, compilers and flags on the scores."
-        choices = {**{name: value for name, value in nest.items() if name == METRIC}, "response": "performance", **SEED}
-        yield answered(times, Question("What explains the scores", about, EXPLAINED, choices), pictures)
-    yield _stated(states)
+        yield from _explained(*_of_largest_suite(times, medians), options, pictures)
+    yield from _stated(states)
+
+
+def _scores(times: xr.DataArray | xr.Dataset, nest: Mapping[str, Any]) -> Section:
+    """Return the section of scores: as they are published, beside the five numbers, whose result has them too."""
+    about = "The score is the mean over a suite's benchmarks. The five numbers are those of the scores that single runs of the suite have."
+    section = answered(times, Question("Scores", about, SCORES, {**nest, "method": "exact"}), pictures=False)
+    statistic = published_median(str(times.attrs.get(FORMAT, "")))
+    published = answered(times, Question("", "", "suite_score", {**nest, "statistic": statistic}), pictures=False)
+    if section.table is None or section.result is None or published.table is None or published.result is None:
+        return section._replace(result=None)
+    section.table.insert(0, "score", published.table["estimate"].reindex(section.table.index))
+    result = section.result.assign(score=published.result["estimate"].reset_coords(drop=True))
+    code = f"perfarray.combine({{'score': {published.code}, 'runs': {section.code}}})"
+    return section._replace(code=code, notes=tuple(dict.fromkeys((*section.notes, *published.notes))), result=result)
+
+
+def _of_largest_suite(times: xr.DataArray | xr.Dataset, scores: xr.DataArray) -> tuple[xr.DataArray | xr.Dataset, str]:
+    """Return the timings of the suite with most results, and their code."""
+    if SUITE not in scores.dims:
+        return times, "times"
+    suite = scores.count([dim for dim in scores.dims if dim != SUITE]).idxmax(SUITE).item()
+    return _of_suite(times, times, suite, "times")
+
+
+def _of_suite(times: Any, part: Any, suite: str, source: str) -> tuple[Any, str]:
+    """Return a suite's part of some timings, and its code."""
+    return part.where(times[SUITE] == suite, drop=True), f"{source}.where(times['suite'] == {suite!r}, drop=True)"
 
 
 def _states(times: xr.DataArray | xr.Dataset, scores: xr.DataArray) -> xr.Dataset:
@@ -95,26 +129,29 @@ def _ranked(section: Section, pictures: bool, **drawing: Any) -> Section:
     Of variation the largest are shown, of scores the best and the worst, suite by suite.
     """
     table, result = section.table, section.result
-    if table is None or result is None or table.empty:
+    if table is None or result is None:
         return section
     kind = result.attrs["result"]
     values = result[RANKED[kind]].transpose(*table.places.dims).values.ravel()[table.places.positions]
+    if np.isnan(values).all():
+        return section._replace(table=None, result=None)
     is_ascending = kind != VARIATION and result.attrs.get(BETTER, LOWER) == LOWER
-    table = table.of_rows(np.argsort(values if is_ascending else -values, kind="stable"))
+    order = np.argsort(values if is_ascending else -values, kind="stable")
+    table, values = table.of_rows(order), values[order]
     suites = _rows_by_suite(table, result)
+    largest = max(suites, key=lambda suite: suites[suite].size)
+    drawn = result.sel({SUITE: [largest]}) if SUITE in result.dims else result
     if kind == VARIATION:
+        drawn = drawn.where(drawn[kind] >= np.nanmin(values[suites[largest][:DRAWN_ROWS]]))
         rows, which = np.arange(values.size)[:ROWS], f"the {ROWS} largest"
     else:
         n_ends = max(LEAST_ROWS, ROWS // len(suites)) // 2
         which = f"the {n_ends} best and the {n_ends} worst{' of each suite' if len(suites) > 1 else ''}"
         table = table.of_rows(np.concatenate([*suites.values()]))
-        suites = _rows_by_suite(table, result)
-        rows = np.concatenate([rows[_ends(rows.size, n_ends)] for rows in suites.values()])
-    largest = max(suites, key=lambda suite: suites[suite].size)
-    drawn = result.sel({SUITE: [largest]}) if SUITE in result.dims else result
-    picture = picture_of(drawn, **drawing) if pictures else None
-    shown = f" The picture is of {largest}, which has most results." if picture and len(suites) > 1 else ""
-    about = f"{section.about}{_rest(rows.size, table, which)}{shown}"
+        rows = np.concatenate([rows[_ends(rows.size, n_ends)] for rows in _rows_by_suite(table, result).values()])
+    picture = picture_of(drawn, max_rows=DRAWN_ROWS, **drawing) if pictures else None
+    about = f"{section.about}{_rest(rows.size, table, which)}"
+    about += f" The picture is of {largest}, the suite with most results." if picture and len(suites) > 1 else ""
     return section._replace(about=about, table=table.of_rows(rows), whole=table, picture=picture)
 
 
@@ -137,46 +174,67 @@ def _rest(n_shown: int, table: Table, which: str) -> str:
     return f" The table shows {n_shown} of {len(table)} rows, {which}. This report as JSON has all." if n_shown < len(table) else ""
 
 
-def _axes(times: xr.DataArray | xr.Dataset, scores: xr.DataArray, options: Options, pictures: bool) -> Iterator[Section]:
+def _first_rows(section: Section, table: Table, which: str) -> Section:
+    """Return a section with the first rows of a table."""
+    shown = table.first(ROWS)
+    return section._replace(about=f"{section.about}{_rest(len(shown), table, which)}", table=shown, whole=table)
+
+
+def _machines(times: xr.DataArray | xr.Dataset, scores: xr.DataArray, options: Options, pictures: bool) -> Iterator[Section]:
     """Yield the sections about machines and benchmarks, of the suite and all else that most machines were measured with."""
     others = [dim for dim in scores.dims if dim != MACHINE]
     n_machines = scores.notnull().sum(MACHINE)
     most = n_machines.isel(n_machines.argmax(others)) if others else n_machines
     if int(most) < FEWEST_MACHINES:
         return
+    array, source = (
+        (times, "times") if isinstance(times, xr.DataArray) else (times[scores.attrs[METRIC]], f"times[{scores.attrs[METRIC]!r}]")
+    )
     labels = {str(dim): most[dim].item() for dim in others if dim != SUITE and scores.sizes[dim] > 1}
-    source, names = "times", [*labels.values()]
+    names = [*labels.values()]
     if labels:
-        times, source = times.sel(labels), f"times.sel({', '.join(f'{dim}={label!r}' for dim, label in labels.items())})"
+        array, source = array.sel(labels), f"{source}.sel({', '.join(f'{dim}={label!r}' for dim, label in labels.items())})"
     if SUITE in others:
         suite = most[SUITE].item()
-        times, names = times.where(times[SUITE] == suite, drop=True), [suite, *names]
-        source += f".where(times['suite'] == {suite!r}, drop=True)"
-    if int(most) < times.sizes[MACHINE]:
-        times, source = times.dropna(MACHINE, how="all"), f"{source}.dropna('machine', how='all')"
-    which = f"Of {', '.join(map(str, names))}, with which most machines were measured." if names else ""
+        (array, source), names = _of_suite(times, array, suite, source), [suite, *names]
+    if int(most) < array.sizes[MACHINE]:
+        array, source = array.dropna(MACHINE, how="all"), f"{source}.dropna('machine', how='all')"
+    nest = {name: value for name, value in options.nest.items() if name != METRIC}
+    which = f"Of {', '.join(map(str, names))}, with which most machines were measured. " if names else ""
     if options.asks(AXES):
         about = (
-            f"{which} Machines that lie together are fast at the same benchmarks. Arrows that point together are benchmarks that are alike."
+            f"{which}Machines that lie together are fast at the same benchmarks. Arrows that point together are benchmarks that are alike."
         )
-        yield answered(
-            times,
-            Question("Which machines are alike", about.strip(), AXES, {**options.nest, "n_components": SHOWN}, source=source),
-            pictures,
-        )
+        question = Question("Which machines are alike", about, AXES, {**nest, "n_components": 2}, source=f"np.log({source})")
+        with np.errstate(divide="ignore", invalid="ignore"):
+            logs: Any = np.log(array)
+        yield answered(logs, question, pictures)
     if options.asks(RATIOS):
-        about = f"{which} A machine's result on a benchmark, over that of the median machine."
-        question = Question("Machines against the median machine", about.strip(), RATIOS, options.nest, source=source)
-        yield _ranked(answered(times, question, pictures=False), pictures)
+        about = f"{which}A machine's value in a benchmark, over that of the median machine."
+        question = Question("Machines against the median machine", about, RATIOS, nest, source=source)
+        yield _ranked(answered(array, question, pictures=False), pictures)
 
 
-def _stated(states: xr.Dataset) -> Section:
-    """Return the section that names the invalid results, and of the estimates and the other results the fewer."""
-    section = Section("Invalid and estimated results", "Do not publish such scores as valid results.")
+def _explained(times: xr.DataArray | xr.Dataset, source: str, options: Options, pictures: bool) -> Iterator[Section]:
+    """Yield the sections about what explains scores and their variation; a model that predicts nothing is a sentence."""
+    for response, title in (("performance", "What explains the scores"), (VARIATION, "What explains the variation")):
+        choices = {**{name: value for name, value in options.nest.items() if name == METRIC}, "response": response, **SEED}
+        section = answered(times, Question(title, "", EXPLAINED, choices, source=source), pictures)
+        table, result = section.table, section.result
+        if table is None or result is None:
+            yield section
+        elif result.attrs["better_than_mean"] and result["total_explained"] > 0:
+            yield _first_rows(section, table, "the strongest predictors")
+        else:
+            yield section._replace(about=" ".join(table.attrs["findings"]), table=None, whole=table, notes=(), picture=None)
+
+
+def _stated(states: xr.Dataset) -> Iterator[Section]:
+    """Yield the section that names the invalid results, and of the estimates and the other results the fewer, where there are any."""
     measured = states[RESULTS]
     n_results, counts = int(measured.sum()), {state: int(states[state].sum()) for state in (INVALID, ESTIMATED) if state in states}
     if not any(counts.values()):
-        return section
+        return
     named = {INVALID: states[INVALID]} if counts.get(INVALID) else {}
     if counts.get(ESTIMATED):
         is_rare = counts[ESTIMATED] <= n_results / 2
@@ -185,19 +243,18 @@ def _stated(states: xr.Dataset) -> Section:
     for state, cells in named.items():
         texts[cells.values] += np.where(texts[cells.values] == "", state, f", {state}").astype(object)
     result = measured.copy(data=texts).to_dataset(name="stated").assign_attrs(result="stated")
+    clauses = [f"{number} of {n_results} results are {state}, as their files say" for state, number in counts.items() if number]
+    section = Section("Invalid and estimated results", f"{'; '.join(clauses)}. Do not publish such scores as valid results.", result=result)
     table = perfarray.table(result)
-    said = [f"{number} of {n_results} results are {state}, as their files say" for state, number in counts.items() if number]
-    shown = table.first(ROWS)
-    about = f"{'; '.join(said)}. {section.about}{_rest(len(shown), table, 'the first')}"
-    return section._replace(about=about, table=shown, whole=table, result=result)
+    yield section if table.empty else _first_rows(section, table, "the first")
 
 
 def summary(sections: Sequence[Section]) -> list[str]:
     """Return the outcome: of each suite the lowest and the highest score, what varies most, and what explains the scores."""
     lines: list[str] = []
     for section in sections:
-        table, result = section.table if section.whole is None else section.whole, section.result
-        if table is None or result is None or table.empty:
+        table, result = section.whole, section.result
+        if table is None or result is None:
             continue
         if result.attrs["result"] == SCORES:
             suites = [(suite, rows) for suite, rows in _rows_by_suite(table, result).items() if rows.size][:SUITES_NAMED]
@@ -209,7 +266,7 @@ def summary(sections: Sequence[Section]) -> list[str]:
 
 
 def _scores_in_words(table: Table, suite: str, rows: Any) -> str:
-    best, worst = (f"{table['median'].iloc[row]} ({_name(table, row, suite)})" for row in (rows[0], rows[-1]))
+    best, worst = (f"{table['score'].iloc[row]} ({_name(table, row, suite)})" for row in (rows[0], rows[-1]))
     scores = f"score {best}" if rows.size == 1 else f"{rows.size} results, scores from {worst} to {best}"
     return f"{suite}: {scores}." if suite else sentence(scores)
 

@@ -1,11 +1,12 @@
 """What a report says: the sections of its kind, a summary, and what was measured on and with."""
 
+from collections.abc import Iterable
 from importlib.util import find_spec
 from typing import Final
 
 import xarray as xr
 
-from perfarray.conventions import LEVELS, MACHINE, plural
+from perfarray.conventions import LEVELS, MACHINE, SUITE, plural
 from perfarray.reports import archive, versions
 from perfarray.reports.sections import Content, Options, Section, answered
 
@@ -17,12 +18,16 @@ PLAN: Final = "plan_repetitions"
 
 def content_of(times: xr.DataArray | xr.Dataset, baseline: object, options: Options, *, pictures: bool) -> Content:
     """Ask the questions of a kind of report: of an archive of machines, or of versions. Without a baseline nothing is compared."""
+    if options.by is not None:
+        if options.by not in times.coords:
+            raise ValueError(f"by={options.by!r} not found; the timings have the coordinates {', '.join(map(repr, times.coords))}")
+        times = times.assign_coords({SUITE: times.coords[options.by]})
     questions = list(versions.questions(times, () if baseline is None else (baseline,), options))
     is_archive = archive.is_archive(times, baseline)
     _check_sections(options, [*(archive.METHODS if is_archive else ()), *(question.method for question in questions)])
-    sections: list[Section] = []
-    if is_archive:
-        sections = [section for section in archive.sections(times, options, pictures) if options.sections or section.table is not None]
+    sections = _told_once(archive.sections(times, options, pictures)) if is_archive else []
+    if is_archive := bool(sections):
+        sections = sections if options.sections else [section for section in sections if section.result is not None]
         # Prices ask for a plan.
         options = options if options.sections else options._replace(sections=(PLAN,) if options.priced.get("costs") else ())
     asked = [question for question in questions if options.asks(question.method)]
@@ -35,7 +40,9 @@ def content_of(times: xr.DataArray | xr.Dataset, baseline: object, options: Opti
         title, summary = "Timings report", [line for section in sections for line in versions.verdicts(section)]
         summary += _measured(times, counts[0] if counts else None)
     summary += [UNDRAWN] if pictures and find_spec("matplotlib") is None else []
-    code = ["import perfarray", "", f"times = ...  # what this report is about{_reading(times, options.dim)}"]
+    code = ["import numpy as np"] if any("np." in section.code for section in sections) else []
+    code += ["import perfarray", "", f"times = ...  # what this report is about{_reading(times, options.dim)}"]
+    code += [] if options.by is None else [f"times = times.assign_coords({SUITE}=times[{options.by!r}])"]
     code += [f"print(perfarray.table({section.code}))" for section in sections if section.code]
     return Content(title, tuple(summary), _described(times, options.dim), sections, "\n".join(code))
 
@@ -47,6 +54,16 @@ def _check_sections(options: Options, methods: list[str]) -> None:
         raise ValueError(
             f"sections={unknown[0]!r} is no section of this report; choose from {', '.join(map(repr, dict.fromkeys(methods)))}"
         )
+
+
+def _told_once(sections: Iterable[Section]) -> list[Section]:
+    """Return sections without the notes that an earlier one has: all are about the same archive."""
+    told: set[str] = set()
+    once = []
+    for section in sections:
+        once.append(section._replace(notes=tuple(note for note in section.notes if note not in told)))
+        told.update(section.notes)
+    return once
 
 
 def _first_rows(section: Section) -> Section:

@@ -13,9 +13,9 @@ STYLE: Final = """
 :root { color-scheme: light; --line: #d8dee4; --quiet: #57606a }
 body { font: 16px/1.5 system-ui, sans-serif; margin: 0 auto; max-width: 70rem; padding: 1rem; color: #1f2328;
   overflow-wrap: anywhere }
-h1 { font-size: 1.7rem } h2 { font-size: 1.25rem; margin-top: 2.5rem; border-bottom: 1px solid var(--line) }
+h1 { font-size: 1.7rem } h2 { font-size: 1.25rem; margin-top: 2rem; border-bottom: 1px solid var(--line) }
 .wide { overflow-x: auto } table { border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums }
-th, td { padding: .25rem .8rem .25rem 0; text-align: left; white-space: nowrap; border-bottom: 1px solid var(--line) }
+th, td { padding: .15rem .8rem .15rem 0; text-align: left; white-space: nowrap; border-bottom: 1px solid var(--line) }
 thead th button { all: unset; cursor: pointer; font-weight: 600 } thead th button:focus-visible { outline: 2px solid #0072B2 }
 .faster { color: #00704f; font-weight: 600 } .slower { color: #b04400; font-weight: 600 }
 .note { color: var(--quiet); border-left: 3px solid var(--line); padding-left: .8rem; margin: .4rem 0 }

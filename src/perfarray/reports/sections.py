@@ -26,6 +26,8 @@ class Options(NamedTuple):
     priced: Mapping[str, Any] = {}
     order: Mapping[str, Any] = {}
     dim: str | None = None
+    # A coordinate of the benchmarks whose values are the suites
+    by: str | None = None
     # The methods whose sections are written; None for those that the kind of report chooses
     sections: tuple[str, ...] | None = None
 

@@ -44,12 +44,12 @@ def as_json(content: Content) -> str:
 
 def _section(section: Section) -> dict[str, Any]:
     texts = {"title": section.title, "about": section.about, "code": section.code, "notes": section.notes}
-    if section.table is None or section.result is None:
+    table = section.table if section.whole is None else section.whole
+    if table is None or section.result is None:
         return texts | {"rows": [], "result": None}
     result: dict[str, Any] = {"attrs": section.result.attrs}
     for kind, variables in (("coords", section.result.coords), ("variables", section.result.data_vars)):
         result[kind] = {str(name): {"dims": array.dims, "values": array.values} for name, array in variables.items()}
-    table = section.table if section.whole is None else section.whole
     return texts | {"rows": _rows(table, section.result), "result": result}
 
 
@@ -59,7 +59,8 @@ def _rows(table: Table, result: xr.Dataset) -> list[dict[str, Any]]:
     cells = _cells(result.drop_vars(list(suite_names)), table.places.dims)
     numbers = [cells[position] for position in table.places.positions]
     if table.attrs["suites"]:
-        numbers += [row for row in _cells(result[list(suite_names)].rename(suite_names), table.places.dims) if row["benchmarks"] > 1]
+        suites = result[list(suite_names)].rename(suite_names)
+        numbers += [row for row in _cells(suites, list(map(str, suites["benchmarks"].dims))) if row["benchmarks"] > 1]
     titles, texts = titles_and_rows(table)
     lines = [dict(zip(titles, line, strict=True)) for line in texts]
     columns = [str(title) for title in table.columns]

@@ -6,7 +6,7 @@ from typing import Final
 import xarray as xr
 
 import perfarray
-from perfarray.conventions import HISTORY, LEVELS, SECONDS, plural
+from perfarray.conventions import HISTORY, LEVELS, METRIC, SECONDS, TIME, plural
 from perfarray.reports.sections import ONE_SIDED, SEED, Options, Question, Section, sentence
 
 HALF_WIDTH: Final = 0.01  # of the intervals of the next experiment
@@ -69,9 +69,10 @@ def _of_order(times: xr.DataArray | xr.Dataset, options: Options) -> Iterator[Qu
 def titled(section: Section) -> Section:
     """Return the section of means with a title that says what they are of, where that is no time."""
     result = section.result
-    if result is None or result.attrs["result"] != "mean_interval" or result["estimate"].attrs.get("units", "1") == SECONDS:
+    if result is None or result.attrs["result"] != "mean_interval":
         return section
-    return section._replace(title=f"The mean {result.attrs.get('metric', 'value')}")
+    metric, units = str(result.attrs.get(METRIC, TIME)), result["estimate"].attrs.get("units", "1")
+    return section if units == SECONDS or metric == TIME else section._replace(title=f"The mean {metric}")
 
 
 def verdicts(section: Section) -> list[str]:

@@ -57,6 +57,7 @@ def report(
     threshold: float | None = None,
     correction: str | None = None,
     order: Any = None,
+    by: str | None = None,
     sections: str | Sequence[str] | None = None,
     costs: Mapping[str, float] | None = None,
     cost_units: str | None = None,
@@ -87,10 +88,12 @@ def report(
         Correction of the verdicts on many benchmarks, as for `compare`.
     order : str or array, optional
         What sorts the commits of a history, as for `change_points`; default: their dates, numbers or versions.
+    by : str, optional
+        A coordinate of the benchmarks, such as `tags`, whose values are the suites that have a score or a row. Default: `suite`.
     sections : str or sequence of str, optional
         The methods whose sections are written, as in `("five_number_summary", "variability_level")`; an error lists those that there
-        are. Default: all of them; of an archive of machines `five_number_summary`, `principal_components`, `relative_variation` and
-        `explain_variation`, as far as they have an answer, and a plan where `costs` are given.
+        are. Default: all of them; of an archive of machines `five_number_summary`, `principal_components`, `machine_ratios`,
+        `relative_variation` and `explain_variation`, as far as they have an answer, and a plan where `costs` are given.
     costs : mapping of str to float, optional
         The cost of starting one more repetition of a level, as for `plan_repetitions`; default: from the data.
     cost_units : {"iterations", "s"}, optional
@@ -111,7 +114,7 @@ def report(
     Raises
     ------
     ValueError
-        An unknown format or section; a baseline that is not there.
+        An unknown format, section or coordinate; a baseline that is not there.
     OSError
         Where the file cannot be written.
 
@@ -140,6 +143,7 @@ def report(
             priced=_given(costs=None if costs is None else dict(costs), cost_units=cost_units),
             order=_given(order=order),
             dim=dim,
+            by=by,
             sections=None if sections is None else (sections,) if isinstance(sections, str) else tuple(sections),
         ),
         pictures=format == "html",

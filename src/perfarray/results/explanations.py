@@ -22,7 +22,7 @@ def explained(data: xr.Dataset) -> Columns:
     columns: Columns = {
         "explains": lambda cell: percent_between(cell["explained"], cell["explained_lower"], cell["explained_upper"]),
         # Without predictive power it divides up noise.
-        "influence": lambda cell: percent(cell["influence"] / 100) if _predicts(data) else NOTHING,
+        "influence": lambda cell: percent(round(cell["influence"] / 100, 4)) if _predicts(data) else NOTHING,
     }
     if "standardized_coefficient" in data:
         columns["standardised coefficient"] = limited("standardized_coefficient", "standardized_")
@@ -39,25 +39,28 @@ def findings(data: xr.Dataset) -> list[str]:
         return [f"No predictor explains {response}: the model predicts no better than the mean for {tests} that the fit did not see."]
     if bool(data["lower"].isnull().all()):
         return [f"{tests} were tested, too few to tell what explains {response} from chance."]
-    surely = data.isel(predictor=(data["lower"] > 0).values)
+    surely = data.isel(predictor=((data["lower"] > 0) & (data["explained_lower"] > 0)).values)
     order = surely["explained"].argsort().values[::-1][:NAMED]
     values = (surely[f"explained{end}"].values[order].tolist() for end in ("", "_lower", "_upper"))
-    texts = [
-        f"{name} {{}}{percent_between(*limits)}" for name, *limits in zip(surely["predictor"].values[order].tolist(), *values, strict=True)
-    ]
+    names = [str(name) for name in surely["predictor"].values[order]]
+    texts = [percent_between(*limits) for limits in zip(*values, strict=True)]
     if not texts:
         sentences = [f"No single predictor surely explains {response}, since others can replace it."]
     else:
-        first, *others = texts
-        share, _, limits = first.format("explains ").partition(" % (")
-        between = f"{share} % of the variation of {response} between machines" + (f" ({limits}" if limits else "")
-        sentences = [", ".join([between, *(text.format("") for text in others)]) + "."]
-    if data.sizes["predictor"] > 1:
+        share, _, limits = texts[0].partition(" (")
+        spread = "variance" if "variation" in response else "variation"
+        first = f"{names[0]} explains {share} of the {spread} of {response} between machines ({limits}"
+        others = [f"{name} {text}" for name, text in zip(names[1:], texts[1:], strict=True)]
+        sentences = [", ".join([first, *others]) + "."]
+    count = data.sizes["predictor"]
+    if count > 1:
         total = percent_between(*(float(data[f"total_explained{end}"]) for end in ("", "_lower", "_upper")))
-        sentences.append(f"All {data.sizes['predictor']} predictors together explain {total} for {tests} that the fit did not see.")
+        sentences.append(
+            f"{'Both' if count == 2 else f'All {count}'} predictors together explain {total} for {tests} that the fit did not see."
+        )
     ceiling = float(data["noise_ceiling"]) ** 2
     if ceiling < 1:
-        sentences.append(f"The noise of so few runs leaves {percent(ceiling)} that any model could explain.")
+        sentences.append(f"No model could explain more than about {percent(ceiling)}, since {response} is estimated from few runs.")
     return sentences
 
 

@@ -61,11 +61,13 @@ def score_distribution(
     across : str
         The dim of the suite.
     by : str, optional
-        A coordinate along `across`, such as `suite`: a result for each of its values, along a dim of that name.
+        A coordinate along `across`: a result for each of its values, along a dim of that name. Default: `suite`, where benchmarks are of
+        several suites.
     value : str, optional
         The level whose repetitions are runs; levels below it are averaged. Default: `execution`, else the lowest level.
     unit : str, optional
-        The level whose repetitions are independent, those of levels above it pooled; default: the outermost.
+        The level whose repetitions are independent, those of levels above it pooled; default: the outermost
+        that a cell repeats.
     shared : str or tuple of str, optional
         Levels whose label is the same unit for every benchmark, drawn for all together. Default: `attrs["shared_levels"]`, else none.
     levels, metric : str or sequence of str; str, optional
@@ -86,8 +88,9 @@ def score_distribution(
     Notes
     -----
     The distribution is that of single passes through the suite, not the uncertainty of a mean: more runs do not make it narrower. For
-    limits of a score, use `score_ratio_interval`. Benchmarks that some cell lacks are left out of every cell (attr `unmatched`, and a
-    warning), and so are shared units that a benchmark lacks. A cell without any value is NaN.
+    limits of a score, use `score_ratio_interval`. Benchmarks of several suites have an answer for each suite, along `suite`. A cell that
+    lacks a benchmark of its named suite has none (NaN), and a warning names it; where no suite is named, benchmarks that some cell lacks
+    are left out of every cell (attr `unmatched`), and so are shared units that a benchmark lacks.
 
     References
     ----------
@@ -169,6 +172,8 @@ def five_number_summary(
 
     Notes
     -----
+    Several suites and cells that lack benchmarks are as in `score_distribution`.
+
     A quantile is inf{x: F(x) >= p}. Up to 2**22 possible scores (13 benchmarks with 3 runs) are listed: the exact quartiles are among
     them, and the bounds are equal to them. Beyond that, runs are rounded to a lattice on the scale of the mean; the bounds of a quartile
     of B benchmarks are then at most B / 2**20 of the range of all scores apart, on that scale. Minimum and maximum are always exact.
@@ -244,7 +249,8 @@ def relative_variation(
     statistic : {"median", "mean", "min", "best", "geometric"}
         The summary of one benchmark's runs; `best` is the minimum of times and the maximum of rates.
     unit : str, optional
-        The level whose repetitions are redrawn, those of levels above it pooled; default: the outermost.
+        The level whose repetitions are redrawn, those of levels above it pooled; default: the outermost
+        that a cell repeats.
     progress : bool, optional
         Show a progress bar that counts cells; a lazy result has none. Default: in a terminal or a notebook, after a second.
 
@@ -263,6 +269,8 @@ def relative_variation(
 
     Notes
     -----
+    Several suites and cells that lack benchmarks are as in `score_distribution`.
+
     An experiment is redrawn as the bootstrap does: as many outermost units as there are, with replacement, in each benchmark (units that
     are shared, for all benchmarks at once). The median of three runs is then the lowest, middle and highest with weights 7/27, 13/27
     and 7/27; the weights of n runs follow from the binomial distribution, and the standard deviation of a geometric mean from the moments

@@ -95,17 +95,20 @@ def match_cells(data: Timings, across: str, weighing: Weighing) -> OneSystem:
     measured = present.any(axis=axis, keepdims=True)
     in_suite = present.any(axis=other_axes, keepdims=True)
     full = measured & (present | ~in_suite).all(axis=axis, keepdims=True)
-    by_name = full.any() & names_one_suite(array, across)
+    named = names_one_suite(array, across)
+    by_name = named and full.any()
     lacking = measured & ~full & by_name
-    counted = ((present | ~measured).all(axis=other_axes) & ~by_name) | (in_suite.reshape(-1) & by_name)
+    counted = (present | ~measured).all(axis=other_axes)
+    counted = (counted & ~by_name) | (in_suite.reshape(-1) & by_name) if named else counted
     names = [across] if across in array.indexes else []
     labels = Labels({name: array.coords.variables[name] for name in names}, {name: array.xindexes[name] for name in names})
     complete = labels.array(xr.Variable((across,), counted))
     without_score = xr.Variable(dims, lacking).isel({across: 0})
     if is_chunked(complete):
         complete = complete.chunk({across: -1})
-        array = data.array.where(~without_score).transpose(*data.array.dims).assign_attrs(data.array.attrs)
-        return OneSystem(data._replace(array=read_again(array, complete)), across, complete, (), weighing)
+        array = read_again(data.array, complete)
+        array = array.where(~without_score).transpose(*array.dims).assign_attrs(array.attrs) if named else array
+        return OneSystem(data._replace(array=array), across, complete, (), weighing)
     if not counted.any() and present.any():
         raise ValueError(
             f"no label of {across!r} was measured in every cell, so no suite is the same for all; select cells that have benchmarks in "
@@ -282,11 +285,18 @@ def describe_two(
     return with_notes(result, *remarks, suites, missing, incomplete, one_sided, *notes, *systems.weighing.notes, checks=checks)
 
 
+def measured_on_a_side(pair: Pair, across: str) -> xr.Variable:
+    """Return in which cells any benchmark of either side was measured."""
+    inner = {*pair.candidate.levels, across}
+    sides = [side.array.variable for side in (pair.candidate, pair.baseline)]
+    new, old = (side.notnull().any([dim for dim in side.dims if dim in inner]) for side in sides)
+    either: xr.Variable = new | old
+    return either
+
+
 def _one_sided_note(benchmarks: xr.DataArray, pair: Pair, across: str) -> Note | None:
     """Return the note on the cells of which one side alone was measured, or each side in other benchmarks."""
-    inner = {*pair.candidate.levels, across}
-    sides = [side.array.notnull().any([dim for dim in side.array.dims if dim in inner]) for side in (pair.candidate, pair.baseline)]
-    measured = (sides[0].variable | sides[1].variable).set_dims(dict(benchmarks.sizes))
+    measured = measured_on_a_side(pair, across).set_dims(dict(benchmarks.sizes))
     without = (benchmarks.variable == 0) & measured
     if not without.any() or not (benchmarks > 0).any():
         return None

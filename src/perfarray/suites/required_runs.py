@@ -130,6 +130,9 @@ def required_runs(
     attrs |= {"confidence_level": level, "width": target, "start": first}
     attrs |= {"n_resamples": draws.n_resamples} | describe_key(draws.key) if draws is not None else {}
     checks = ("suite_start", "suite_pilot", *systems.movement_checks(shared_units))
+    remark = result["remark"].variable
+    is_cell = matching.measured_on_a_side(systems.pair, across).set_dims(dict(remark.sizes)).transpose(*remark.dims)
+    result["remark"] = remark.where(is_cell, "")
     described = matching.describe_two(result.drop_vars("_unused"), systems, attrs, _note_unused(result), checks=checks)
     return described.drop_vars("suite_benchmarks")
 

@@ -57,7 +57,8 @@ def suite_score(
     across : str
         The dim averaged over.
     by : str, optional
-        A coordinate along `across`, such as `suite`: a result for each of its values, along a dim of that name.
+        A coordinate along `across`: a result for each of its values, along a dim of that name. Default: `suite`, where benchmarks are of
+        several suites.
     mean : {"geometric", "harmonic", "arithmetic"}
         Over the benchmarks.
     weights : DataArray, Series, mapping or sequence, optional
@@ -66,7 +67,7 @@ def suite_score(
         Of the runs of one benchmark, one value per unit; `best` is the minimum of times and the maximum of rates, `slower_median` what
         SPEC publishes: the median, and of an even number of runs the slower of the two in the middle.
     unit : str, optional
-        The level whose repetitions are the runs, lower levels averaged first; default: the outermost.
+        The level whose repetitions are the runs, lower levels averaged first; default: the outermost that a cell repeats.
     levels, metric : str or sequence of str, optional
         The nest, outermost first (default: the repetition dims present); the variable(s) of a Dataset (default: its `time`).
 
@@ -83,8 +84,9 @@ def suite_score(
 
     Notes
     -----
-    Benchmarks that some cell lacks are left out of every cell, and named in one warning and in the attr `unmatched`; the weights of the
-    others keep their ratios. A cell without any value is NaN. The attr `weights` holds the shares of the benchmarks as JSON.
+    Benchmarks of several suites have a score for each suite, along `suite`. A cell that lacks a benchmark of its named suite has none
+    (NaN), and a warning names it. Where no suite is named, benchmarks that some cell lacks are left out of every cell, and the weights of
+    the others keep their ratios. The attr `unmatched` names them, and `weights` holds the shares of the benchmarks as JSON.
 
     References
     ----------
@@ -216,7 +218,8 @@ def score_ratio_interval(
     With few runs, prefer t to the bootstrap, whose limits are too narrow; "How to compare two systems over a whole suite" in the
     documentation has the coverage of both. Runs that are equal by rounding show no variation: where they are equal in every benchmark,
     the limits coincide. A weighted sample of benchmarks is assumed to vary alike, whatever the weights. Benchmarks that one side lacks are
-    left out of both scores, and named in the attr `unmatched` and in one warning. Sharing and pairing change the limits, not the estimate.
+    left out of both scores, and named in the attr `unmatched` and in one warning. Benchmarks of several suites have a ratio for each, along
+    `suite`. Sharing and pairing change the limits, not the estimate.
 
     References
     ----------

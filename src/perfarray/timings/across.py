@@ -241,7 +241,9 @@ def suite_row_for_each(function: Callable[P, xr.Dataset]) -> Callable[P, xr.Data
             for name, members in ((name, members[np.isin(members, present)]) for name, members in labels.items())
             if len(members)
         }
-        results, suite_notes = _results_by_suite(function, args, keywords, labels, by, across)
+        # What is known of machines and settings is said of the rows of benchmarks.
+        bare = tuple(_without_descriptors(side, by) if isinstance(side, xr.DataArray | xr.Dataset) else side for side in args)
+        results, suite_notes = _results_by_suite(function, bare, keywords, labels, by, across)
         names = [name for name in answer.data_vars if str(name).startswith(OF_SUITE)]
         rows = _concat_suites({name: result[names] for name, result in results.items()}, by, cast(Data, args[0]))
         result = answer.drop_vars(names).rename({by: f"{across}_{by}"} if by in answer.coords else {}).assign(rows.data_vars)
@@ -306,7 +308,8 @@ def _joined(by_label: Mapping[str, Note], by: str) -> Note:
     texts = {note.message.replace(f"{cells} of {of}", "{}", 1) for note, (cells, of) in zip(by_label.values(), counts, strict=True)}
     if len(texts) == 1 and all(isinstance(cells, int) for cells, _ in counts):
         cells, of = (sum(numbers) for numbers in zip(*cast(list[tuple[int, int]], counts), strict=True))
-        return replace(first, message=texts.pop().replace("{}", f"{cells} of {of}", 1), values={**first.values, "cells": cells, "of": of})
+        message, aside = texts.pop().replace("{}", f"{cells} of {of}", 1), all(note.aside for note in by_label.values())
+        return replace(first, message=message, values={**first.values, "cells": cells, "of": of}, aside=aside)
     message = "; ".join(f"{label}: {note.message}" for label, note in [*by_label.items()][:SHOWN])
     message += f"; and {number_of(len(by_label) - SHOWN, by)} more" if len(by_label) > SHOWN else ""
     return replace(first, message=message, values={by: [*by_label], "of": {label: dict(note.values) for label, note in by_label.items()}})
@@ -375,7 +378,7 @@ def several_suites_note(times: Data, across: str) -> Note | None:
     who = f"{shared} labels of {across!r} are benchmarks of several suites" if shared else f"the benchmarks are of {len(suites)} suites"
     text = f"{who}: each suite has its own answer, as by={SUITE!r} gives it ({listed(suites)}); "
     text += f"times.where(times[{SUITE!r}] == {next(iter(suites))!r}) selects one"
-    return Note("suites_apart", text, {"suites": [*suites]}, aside=not shared)
+    return Note("suites_apart", text, {"suites": [*suites]}, aside=True)
 
 
 def _suite_of_each(array: xr.DataArray, across: str) -> npt.NDArray[Any] | None:

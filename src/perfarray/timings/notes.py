@@ -169,12 +169,10 @@ def _checked(result: xr.Dataset, names: Iterable[str]) -> list[Note | None]:
 
 
 def _measured_cells(result: xr.Dataset) -> Mask | None:
-    """Return which cells rest on a unit, of either side; None where that is not known, and where all or none of them do."""
-    sides = [name for name in ("n_candidate", "n_baseline") if name in result.data_vars]
-    names = sides or [name for name in ("n",) if name in result.data_vars and "baseline" not in result.attrs]
-    if not names:
+    """Return which cells rest on a unit, of both sides; None where that is not known, and where all or none of them do."""
+    if "n" not in result.data_vars or ("baseline" in result.attrs and "n_candidate" not in result.data_vars):
         return None
-    measured: Mask = np.any([np.nan_to_num(result.variables[name].values) > 0 for name in names], axis=0)
+    measured: Mask = np.nan_to_num(result.variables["n"].values) > 0
     return None if measured.all() or not measured.any() else measured
 
 

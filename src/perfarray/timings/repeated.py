@@ -13,7 +13,7 @@ import numpy.typing as npt
 import xarray as xr
 
 from perfarray.conventions import CENSORED, ITERATION, plural
-from perfarray.numerics.levels import placed_units, repeated_level
+from perfarray.numerics.levels import measured_units, placed_units, repeated_level
 from perfarray.numerics.types import Floats, Integers, Mask
 from perfarray.timings.apply import Output, apply, is_chunked
 from perfarray.timings.crossed import label_name
@@ -29,13 +29,18 @@ class UnitsOfCells(NamedTuple):
     note: Note | None = None
 
 
+def number_of_unit_levels(nest: Sequence[str]) -> int:
+    """Return how many levels of a nest, the outermost first, may be the unit of a cell."""
+    return max(len(nest) - (ITERATION in nest), 1)
+
+
 def units_of_cells(arrays: Sequence[xr.DataArray], nest: tuple[str, ...], *, stopped: bool = False) -> UnitsOfCells:
     """Place the units of each cell along the outermost level that any cell repeats, and drop the levels around it.
 
     The note counts the cells that lack an outer level. Of lazy arrays the levels of one unit are dropped, and cells are placed when they
     are computed. If `stopped`, runs without a value that are marked as stopped are runs.
     """
-    n_units = max(len(nest) - (ITERATION in nest), 1)
+    n_units = number_of_unit_levels(nest)
     single = [all(array.sizes[level] == 1 for array in arrays) for level in nest[: n_units - 1]]
     if n_units == 1:
         return UnitsOfCells([*arrays], nest, nest[0])
@@ -46,7 +51,7 @@ def units_of_cells(arrays: Sequence[xr.DataArray], nest: tuple[str, ...], *, sto
         note = _note(nest[0], levels[:1]) if outermost else None
         placed = [_placed_lazily(array, levels, n_units - outermost, stopped) for array in arrays]
         return UnitsOfCells(placed, levels, levels[0], note)
-    measured = [_measured(_runs(array, stopped).transpose(..., *nest).values, len(nest), n_units) for array in arrays]
+    measured = [measured_units(_runs(array, stopped).transpose(..., *nest).values, len(nest), n_units) for array in arrays]
     depths = [repeated_level(cells) for cells in measured]
     of_measured = np.concatenate([depth[depth >= 0] for depth in depths])
     if not of_measured.any():
@@ -69,12 +74,6 @@ def units_of_cells(arrays: Sequence[xr.DataArray], nest: tuple[str, ...], *, sto
 def _runs(array: xr.DataArray, stopped: bool) -> xr.DataArray:
     """Return where an array has a run."""
     return array.notnull() | array.coords[CENSORED] if stopped and CENSORED in array.coords else array.notnull()
-
-
-def _measured(runs: Mask, n_levels: int, n_units: int) -> Mask:
-    """Return where runs (..., levels) are units of the outer levels: (cells, the levels that may be units)."""
-    cells = runs.reshape(-1, *runs.shape[runs.ndim - n_levels :])
-    return np.asarray(cells.any(axis=tuple(range(1 + n_units, cells.ndim))))
 
 
 def _placed(array: xr.DataArray, nest: Sequence[str], measured: Mask, depth: Integers, outermost: int) -> xr.DataArray:
@@ -115,7 +114,7 @@ def _placed_lazily(array: xr.DataArray, nest: Sequence[str], n_units: int, stopp
 
     def placed(values: Floats, *marks: Mask) -> list[npt.NDArray[Any]]:
         shape = values.shape[: values.ndim - len(nest)]
-        measured = _measured(reduce(np.logical_or, marks, ~np.isnan(values)), len(nest), n_units)
+        measured = measured_units(reduce(np.logical_or, marks, ~np.isnan(values)), len(nest), n_units)
         depth = repeated_level(measured)
         moved = []
         for side in (values, *marks):
@@ -133,9 +132,9 @@ def _placed_lazily(array: xr.DataArray, nest: Sequence[str], n_units: int, stopp
     return placed_array.assign_coords({CENSORED: lazy["mark"].variable}) if marks else placed_array
 
 
-def _note(outer: str, units: Sequence[str], cells: int = 1, of: int = 1) -> Note:
-    """Return the note on cells that were measured in one unit of an outer level; it is an aside where all were."""
-    which = f"{cells} of {of} cells were" if cells < of else "Every cell was"
+def _note(outer: str, units: Sequence[str], cells: int = 0, of: int = 0) -> Note:
+    """Return the note on cells that were measured in one unit of an outer level; an aside where all were. Lazy cells are not counted."""
+    which = f"{cells} of {of} cells were" if of else "every cell was"
     text = (
         f"{which} measured in one {outer}: the units are {' or '.join(map(plural, units))} there, and what {plural(outer)} vary by is not "
         f"in the answer. Measure several {plural(outer)}, or name what they vary by (compare has between=)"

@@ -110,6 +110,9 @@ def one_process_note(data: Timings, unit: str | None, compared: str | None) -> N
     return Note(ONE_PROCESS, text, {"executions": array.sizes[EXECUTION]})
 
 
+# The number of cells from which on a note does not name them
+NAMED = 4
+
 # The checks of the number of units, and of cells without values
 UNITS, MEASURED = "units", "measured"
 NOT_MEASURED = "{cells} have no measured value; their answers are NaN"
@@ -122,6 +125,7 @@ def units_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     single_unit, no_value, no_spread = (n == 1) & np.isnan(lower), n == 0, (lower == upper) & (n > 1)
     if not (single_unit | no_value | no_spread).any():
         return ()
+    alone = without_other_side(result) if "n_candidate" in result and not no_value.all() else None
     unit = str(result.attrs["unit"])
     one_side = "n_candidate" in result and bool((single_unit & (result["n_candidate"] != result["n_baseline"]).values).any())
     remedy = more_units(result.attrs, one_side=one_side)
@@ -138,7 +142,22 @@ def units_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
         ("no_value", NOT_MEASURED, no_value),
         ("no_spread", constant, no_spread),
     )
-    return tuple(cells_note(code, text, result["n"], where) for code, text, where in cases if where.any())
+    return (*(cells_note(code, text, result["n"], where) for code, text, where in cases if where.any()), alone)
+
+
+def without_other_side(result: xr.Dataset) -> Note | None:
+    """Return the note on what was measured on one side alone: of each candidate, and of the baseline if no candidate has it."""
+    candidate, baseline = (result[name] > 0 for name in ("n_candidate", "n_baseline"))
+    of_baseline = baseline & ~candidate
+    dim = str(result.attrs.get("dim"))
+    if dim in result.dims:
+        of_baseline = baseline.any(dim) & ~(candidate & baseline).any(dim)
+    number = int((candidate & ~baseline).sum() + of_baseline.sum())
+    if not number:
+        return None
+    of, names = number + int((candidate & baseline).sum()), cell_names(candidate != baseline) if number < NAMED else []
+    which = f"{number} of {of} cells{f' ({listed(names)})' if names else ''}"
+    return Note("no_value", f"{which} have no measured value on one side, and no answer", {"cells": number, "of": of, "names": names})
 
 
 @check(MEASURED)
@@ -151,5 +170,5 @@ def not_measured(result: xr.Dataset) -> tuple[Note | None, ...]:
 def cells_note(code: str, text: str, like: xr.DataArray, where: Mask) -> Note | None:
     """Return a note on some cells; `{cells}` in the text becomes their number, and up to three names."""
     number = np.count_nonzero(where)
-    names = cell_names(like.copy(data=where)) if where.ndim and 0 < number < min(where.size, 4) else []
+    names = cell_names(like.copy(data=where)) if where.ndim and 0 < number < min(where.size, NAMED) else []
     return count_note(code, text.replace("{cells}", f"{{cells}} ({listed(names)})") if names else text, where, names=names)

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 from scipy.cluster.hierarchy import leaves_list, linkage
-from scipy.spatial.distance import pdist, squareform
+from scipy.spatial.distance import pdist
 
-from perfarray.machines.numerics.clusters import clusters_of, mean_silhouette
+from perfarray.machines.numerics import clusters
+from perfarray.machines.numerics.clusters import clusters_of
 
 
 def test_clusters_are_numbered_as_they_appear():
@@ -16,26 +17,28 @@ def test_clusters_are_numbered_as_they_appear():
 
 
 @pytest.mark.parametrize("number", [2, 4])
-def test_silhouettes_are_those_of_scikit_learn(number):
-    """Of groups that overlap, one of which is a single sample."""
+def test_silhouettes_are_those_of_scikit_learn(number, monkeypatch):
+    """Of groups that overlap, one of which is a single sample; of all samples in one there is none."""
     metrics = pytest.importorskip("sklearn.metrics")
     scores = np.random.default_rng(number).normal(size=(12, 3))
     labels = np.append(np.arange(11) % number, number)
     expected = metrics.silhouette_score(scores, labels)
-    assert mean_silhouette(squareform(pdist(scores)), labels) == pytest.approx(expected, rel=1e-12)
+    monkeypatch.setattr(clusters, "BLOCK", 5)
+    found = clusters.mean_silhouettes(scores, np.stack([labels, np.zeros(12, dtype=int)], axis=1))
+    np.testing.assert_allclose(found, [expected, np.nan], rtol=1e-12)
 
 
 def test_the_largest_silhouette_chooses_the_number():
     """Four groups are found as four; machines that are all alike, and two machines, are one cluster without a silhouette."""
     rng = np.random.default_rng(1)
     groups = np.repeat([[0.0, 0.0], [9.0, 0.0], [0.0, 9.0], [9.0, 9.0]], 5, axis=0) + rng.normal(0, 0.3, (20, 2))
-    clusters = clusters_of(groups, "ward", None, 10)
-    assert (clusters.number, clusters.labels.tolist()) == (4, np.repeat([1, 2, 3, 4], 5).tolist())
-    assert clusters.silhouette == max(clusters_of(groups, "ward", number, 10).silhouette for number in range(2, 11))
+    found = clusters_of(groups, "ward", None, 10)
+    assert (found.number, found.labels.tolist()) == (4, np.repeat([1, 2, 3, 4], 5).tolist())
+    assert found.silhouette == max(clusters_of(groups, "ward", number, 10).silhouette for number in range(2, 11))
     assert clusters_of(groups, "ward", None, 3).number == 3
     for alike in (np.ones((5, 2)), groups[:2]):
-        clusters = clusters_of(alike, "ward", None, 10)
-        assert (clusters.number, np.isnan(clusters.silhouette), set(clusters.labels.tolist())) == (1, True, {1})
+        found = clusters_of(alike, "ward", None, 10)
+        assert (found.number, np.isnan(found.silhouette), set(found.labels.tolist())) == (1, True, {1})
 
 
 @pytest.mark.parametrize("method", ["ward", "centroid"])
@@ -43,10 +46,10 @@ def test_the_dendrogram_is_that_of_scipy(method):
     """Positions are SciPy's order of leaves; joining neighbours step by step gives its sizes and distances, where these fall, too."""
     scores = np.random.default_rng(3).normal(size=(15, 2))
     tree = linkage(pdist(scores), method)
-    clusters = clusters_of(scores, method, 3, 10)
-    order = np.argsort(clusters.positions)
+    found = clusters_of(scores, method, 3, 10)
+    order = np.argsort(found.positions)
     assert order.tolist() == leaves_list(tree).tolist()
-    steps, heights = clusters.steps[order], clusters.heights[order]
+    steps, heights = found.steps[order], found.heights[order]
     assert (steps[-1], np.isnan(heights[-1])) == (0, True)
     runs = [[leaf] for leaf in range(15)]
     for step, (_, _, distance, size) in enumerate(tree, 1):

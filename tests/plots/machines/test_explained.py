@@ -1,5 +1,6 @@
 """A model's pictures: bars in order, coefficients, measured against predicted, partial dependence."""
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -96,8 +97,61 @@ def test_dependence(model):
     assert sorted(rows(model.plot(kind="dependence", predictor="os"))) == ["aix", "linux"]
 
 
+def test_dependence_on_the_strongest(model):
+    """The three strongest stand side by side on one scale; on Axes that are given the strongest alone."""
+    first = model.plot(kind="dependence")
+    panels = first.figure.axes
+    names = [name for panel in panels for name in (panel.get_xlabel(), panel.get_ylabel()) if not name.startswith("predicted")]
+    assert names == model.influence.index.tolist()
+    scales = {panel.get_ylim() if "predicted" in panel.get_ylabel() else panel.get_xlim() for panel in panels}
+    assert len(scales) == 1
+    _, (left, right) = plt.subplots(1, 2)
+    assert model.plot(kind="dependence", ax=right) is right
+    assert not left.has_data()
+
+
+def test_numbers_that_double_have_a_logarithmic_axis():
+    """From one machine to the next cores double; a predictor of few values has a tick at each."""
+    cores = 2.0 ** (np.arange(60) % 7)
+    table = pd.DataFrame({"machine": range(60), "cores": cores, "chips": 1 + np.arange(60) % 3, "performance": cores**0.5})
+    model = table.perf.explain_variation(formula="np.log(performance) ~ np.log(cores) + chips", model="ols", rng=1)
+    assert model.plot(kind="dependence", predictor="cores").get_xscale() == "log"
+    chips = model.plot(kind="dependence", predictor="chips")
+    assert (chips.get_xscale(), chips.get_xticks().tolist()) == ("linear", [1, 2, 3])
+
+
+def test_standardised_coefficients_stand_beside_those_in_units(model):
+    """A point and its limits for each predictor, and right of it the coefficient in units."""
+    result = model.to_dataset()
+    ax = model.plot(kind="standardized")
+    assert rows(ax) == model.influence.index.tolist()
+    np.testing.assert_allclose(ax.collections[1].get_offsets()[:, 0], result["standardized_coefficient"])
+    beside = [text.get_text() for text in ax.texts if text.get_gid() == "beside"]
+    assert beside == [f"{value:.3g}" for value in result["unit_coefficient"].values]
+
+
+def test_residuals_against_fitted_values():
+    """The rows of the machines that move the fit most have colours and their Cook's distance; all other rows are grey."""
+    rng = np.random.default_rng(2)
+    machines = np.repeat([f"m{number}" for number in range(20)], 3)
+    table = pd.DataFrame({"machine": machines, "cores": np.repeat(rng.uniform(1, 9, 20), 3)})
+    table["performance"] = np.exp(0.2 * table["cores"] + 0.1 * rng.standard_normal(60) + 2.0 * (machines == "m5"))
+    model = table.perf.explain_variation(response="performance", model="ols", rng=1)
+    result = model.to_dataset()
+    ax = model.plot(kind="diagnostics")
+    rest, strongest = ax.collections[0].get_offsets(), ax.collections[1].get_offsets()
+    assert (len(rest), len(strongest)) == (48, 3)
+    of_machine = result["fitted_row"].values == "m5"
+    np.testing.assert_allclose(strongest[:, 1], result["residual"].values[of_machine])
+    assert legend(ax)[0] == f"m5 ({result['cook_distance'].values[of_machine][0]:.2g})"
+    with pytest.raises(ValueError, match="kind='diagnostics' needs 'residual', which this result does not have"):
+        table.perf.explain_variation(response="performance", rng=1).plot(kind="diagnostics")
+
+
 def test_messages(model):
-    with pytest.raises(ValueError, match="kind='bars' is not known; choose one of 'influence', 'predicted', 'dependence', 'coefficients'"):
+    with pytest.raises(
+        ValueError, match="kind='bars' is not known; choose one of 'influence', 'predicted', 'dependence', 'coefficients', "
+    ):
         model.plot(kind="bars")
     with pytest.raises(ValueError, match="'speed' has no partial dependence; there is one of"):
         model.plot(kind="dependence", predictor="speed")

@@ -72,6 +72,18 @@ def test_titles_say_what_is_drawn(result):
     assert title(ax).endswith("peak, one of 2 analyses (select another)")
 
 
+def test_a_selected_suite_is_drawn_without_the_benchmarks_of_others():
+    """The analysis of one of two suites has its own arrows, and the title names it."""
+    table = xr.DataArray(
+        np.random.default_rng(1).lognormal(1, 0.3, (6, 5)),
+        {"machine": list("uvwxyz"), "benchmark": list("abcde"), "suite": ("benchmark", ["int", "int", "int", "fp", "fp"])},
+        ("machine", "benchmark"),
+    )
+    ax = table.perf.principal_components().sel(suite="fp").perf.plot()
+    assert title(ax) == "machine and benchmark: biplot, each benchmark in its own size, fp"
+    assert {*texts(ax)} & {*"abcde"} == {"d", "e"}
+
+
 def test_rounding_is_no_component():
     """Two machines differ in one direction: nothing stands off the horizontal axis, and the vertical one says so."""
     ax = components(np.random.default_rng(1).lognormal(1, 0.3, (2, 4))).perf.plot()

@@ -102,7 +102,7 @@ def test_flags_of_text_reports_are_not_the_environment(reports):
     flags = {"flag -flto", "flag -ljemalloc", "flag -march=native"}
     assert flags <= set(tables[10].index)
     assert not any("flag" in name for name in tables[9].index)
-    assert {"compiler", "cpu_mhz", "cores"} <= set(tables[9].index)
+    assert {"compiler_family", "compiler_version", "cpu_mhz", "cores"} <= set(tables[9].index)
 
 
 @needs_archives

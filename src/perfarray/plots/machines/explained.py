@@ -18,7 +18,8 @@ KINDS: Final = {
 RESPONSE: Final = "response"
 MOST: Final = 12  # predictors with a bar
 STRONGEST: Final = 3  # predictors whose dependence is drawn side by side
-NAMED: Final = 5  # machines with a name among the residuals
+NAMED: Final = 4  # machines with a colour among the residuals
+FEW_TICKS: Final = 4  # values of a predictor that are all ticks
 CROWD: Final = 1000  # more points are small and pale
 
 
@@ -34,8 +35,8 @@ def explained(result: xr.Dataset, ax: Axes | None = None, *, kind: str | None = 
     kind : {"influence", "predicted", "dependence", "coefficients", "standardized", "diagnostics"}, optional
         What each predictor explains, the largest first, with limits; measured against predicted values of the test rows; the average
         prediction at values of a predictor; the coefficients of a linear model with their limits, which is the default for several
-        responses; the standardised coefficients, which compare predictors, beside those in units; or its residuals against
-        fitted values, with a larger point for a machine that moves the fit further (Cook's distance).
+        responses; its standardised coefficients, which compare predictors, beside those in units; or its residuals against fitted values,
+        with the machines that move the fit most in colours (Cook's distance).
     predictor : str, optional
         The predictor of a partial dependence. Default: the strongest three side by side, or on the Axes given the strongest.
 
@@ -67,7 +68,8 @@ def explained(result: xr.Dataset, ax: Axes | None = None, *, kind: str | None = 
     if kind == "dependence":
         return _draw_dependence(result, ax, predictor)
     pictures = {
-        "influence": _draw_influence, "predicted": _draw_predicted, "coefficients": _draw_coefficients, "diagnostics": _draw_diagnostics,
+        "influence": _draw_influence, "predicted": _draw_predicted, "coefficients": _draw_coefficients,
+        "standardized": _draw_standardized, "diagnostics": _draw_diagnostics,
     }  # fmt: skip
     return pictures[kind](result, ax)
 
@@ -164,25 +166,25 @@ def _draw_predicted(result: xr.Dataset, ax: Axes | None) -> Axes:
 
 
 def _draw_diagnostics(result: xr.Dataset, ax: Axes | None) -> Axes:
-    """Draw residuals against fitted values, and name the machines that move the fit most."""
+    """Draw residuals against fitted values, in colours those of the machines that move the fit most."""
     fitted, residuals, names = (result[name].values for name in ("fitted", "residual", "fitted_row"))
     distances = result["cook_distance"].fillna(0.0).values if "cook_distance" in result else np.zeros(len(fitted))
+    moving = [names[index] for index in np.argsort(-distances, kind="stable") if distances[index] > 0]
+    strongest = list(dict.fromkeys(moving))[:NAMED]
     ax = axes_for(ax, (7.5, 5.0))
     ax.axhline(0.0, color=GREY, linewidth=0.8, zorder=1)
-    sizes = (14.0 if len(fitted) <= CROWD else 5.0) + 200.0 * distances / max(float(distances.max(initial=0.0)), 1.0)
-    ax.scatter(fitted, residuals, s=sizes, color=COLOURS[0], alpha=0.7 if len(fitted) <= CROWD else 0.25, linewidths=0, zorder=2)
+    size, alpha = (14, 0.5) if len(fitted) <= CROWD else (5, 0.25)
+    others = ~np.isin(names, strongest)
+    ax.scatter(fitted[others], residuals[others], s=size, color=GREY, alpha=alpha, linewidths=0, zorder=2)
+    for name, label, colour in zip(strongest, shortened([str(name) for name in strongest]), COLOURS, strict=False):
+        rows = names == name
+        label = f"{label} ({distances[rows].max():.2g})"
+        ax.scatter(fitted[rows], residuals[rows], s=26, color=colour, linewidths=0, label=label, zorder=3)
     is_gamma = result.attrs["model"] == "gamma"
     ax.set(xlabel=f"fitted {_response(result)}", ylabel="residual, relative to what is fitted" if is_gamma else "residual")
-    ax.margins(0.08)
-    order = [index for index in np.argsort(-distances, kind="stable") if distances[index] > 0]
-    first = {str(names[index]): index for index in reversed(order)}
-    strongest = sorted(first.items(), key=lambda item: -distances[item[1]])[:NAMED]
-    for name, index in strongest:
-        ax.annotate(
-            shortened([name])[0], (fitted[index], residuals[index]), (6, 4), textcoords="offset points", fontsize=LABEL_SIZE, color=DARK,
-        )  # fmt: skip
-    largest = [f"{name} moves the fit most (Cook's distance {distances[index]:.2g})" for name, index in strongest[:1]]
-    return describe(ax, ["Residuals of the rows fitted", *largest])
+    return describe(
+        ax, ["Residuals of the rows fitted", *(["in colours the machines with the largest Cook's distance"] if strongest else [])]
+    )
 
 
 def _draw_dependence(result: xr.Dataset, ax: Axes | None, predictor: str | None) -> Axes:
@@ -218,8 +220,10 @@ def _draw_curve(result: xr.Dataset, ax: Axes | None, name: str) -> Axes:
     if is_numeric:
         ax.plot(values, predictions, color=COLOURS[0], marker="o", markersize=3.5)
         ax.set(xlabel=name, ylabel=prediction_label)
+        if len(values) <= FEW_TICKS:
+            ax.set_xticks(values)
         # Cores and caches double from one machine to the next.
-        if values.size and values.min() > 0 and values.max() > LONG * values.min():
+        elif values.min() > 0 and values.max() > LONG * values.min():
             ax.set_xscale("log")
             write_plain(ax.xaxis)
     else:

@@ -50,11 +50,12 @@ def heat_map(result: xr.Dataset, ax: Axes | None = None, *, max_rows: int = MAX_
     ... )
     >>> ax = table.perf.plot.heat_map()
     >>> [label.get_text() for label in ax.get_yticklabels()]
-    ['z', 'y', 'x']
+    ['x', 'y', 'z']
     """
     samples, features = str(result.attrs["samples"]), str(result.attrs["features"])
     parts = [dim for dim in result["reference"].dims if dim != features]
-    indexers, others = largest_part(result["mean_ratio"].count([dim for dim in result["mean_ratio"].dims if dim not in parts]), "suites")
+    counts = result["mean_ratio"].count([dim for dim in result["mean_ratio"].dims if dim not in parts])
+    indexers, others = largest_part(counts, "suites")
     shared = selection(result.isel({dim: [position] for dim, position in indexers.items()}))
     result = result.isel(indexers, drop=True)
     better, mean = str(result.attrs.get(BETTER, LOWER)), result["mean_ratio"]

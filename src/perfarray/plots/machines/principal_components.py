@@ -8,7 +8,6 @@ from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from matplotlib.ticker import MaxNLocator
 
-from perfarray.conventions import SUITE
 from perfarray.plots.figure import COLOURS, DARK, NOTE_SIZE, Floats, axes_for, describe, selection, shortened
 from perfarray.plots.machines.point_names import Mark, write_names
 
@@ -67,8 +66,7 @@ def principal_components(
     if kind not in ("biplot", "scree"):
         raise ValueError(f"kind={kind!r} is not known; choose one of 'biplot', 'scree'")
     result, n_others = _largest_analysis(result)
-    suite = [str(result[SUITE].item())] if SUITE in result.coords and result[SUITE].ndim == 0 else []
-    title_parts = [*suite, *selection(result), *([f"one of {n_others + 1} analyses (select another)"] if n_others else [])]
+    title_parts = [*selection(result), *([f"one of {n_others + 1} analyses (select another)"] if n_others else [])]
     if regions and "region_radius" not in result:
         raise ValueError("the result has no regions: give principal_components, or biplot, n_resamples=500")
     return _draw_scree(result, ax, title_parts) if kind == "scree" else _draw_biplot(result, ax, components, title_parts, regions)
@@ -77,16 +75,18 @@ def principal_components(
 def _largest_analysis(result: xr.Dataset) -> tuple[xr.Dataset, int]:
     """Return the analysis with most samples, without what it lacks, and the number of other analyses."""
     extra = [str(dim) for dim in result["explained_variance_ratio"].dims if dim != "principal_component"]
-    if not extra:
-        return result, 0
     samples, features = str(result.attrs["samples"]), str(result.attrs["features"])
-    sizes = result["score"].isel(principal_component=0).count(samples)
-    analysis = result.isel({dim: int(index) for dim, index in sizes.argmax(extra).items()})
+    analysis, n_others = result, 0
+    if extra:
+        sizes = result["score"].isel(principal_component=0).count(samples)
+        analysis = result.isel({dim: int(index) for dim, index in sizes.argmax(extra).items()})
+        n_others = int(np.count_nonzero(sizes > 0)) - 1
+    # An analysis that the caller selected lacks the benchmarks of the other suites, too.
     for dim, name in ((samples, "score"), (features, "loading"), ("principal_component", "explained_variance_ratio")):
         present = analysis[name].notnull()
         others = [other_dim for other_dim in present.dims if other_dim != dim]
         analysis = analysis.isel({dim: np.flatnonzero(present.any(others).values)})
-    return analysis, int(np.count_nonzero(sizes > 0)) - 1
+    return analysis, n_others
 
 
 def _draw_biplot(result: xr.Dataset, ax: Axes | None, components: tuple[int, int], title_parts: list[str], regions: bool) -> Axes:
