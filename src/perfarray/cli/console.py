@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import typer
 
-from perfarray.cli.grid import Grid
+from perfarray.cli.grid import QUARTILES, Grid
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -104,6 +104,10 @@ def table(grid: Grid, width: int) -> "Iterator[Renderable]":
             break
         grid = grid.without(title)
         dropped.append(title)
+    for title in QUARTILES:  # names of machines that are whole are worth more
+        if title in grid.titles and sum(_widest([*title.split(), *cells]) + GAP for title, *cells in grid.columns) - GAP > width:
+            grid = grid.without(title)
+            dropped.append(title)
     titles_fit = sum(_widest(column) + GAP for column in grid.columns) - GAP <= width
     numbers_fit = _least_width(grid) <= width
     layout = Table(box=Box(RULE_BELOW_TITLES, ascii=True), show_edge=False, padding=(0, GAP - 1, 0, 0), pad_edge=False, header_style="none")

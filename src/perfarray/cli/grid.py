@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 VERDICT: Final = "verdict"
 CHANGE: Final = "change"
 CHANGED: Final = ("faster", "slower")  # verdicts on what has changed
+QUARTILES: Final = ("q1", "q3")  # columns that make room for labels
 COUNTS: Final = ("n", "values", "measurements", "benchmarks")  # columns that are dropped first where there is no room
 
 

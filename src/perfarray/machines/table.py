@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from perfarray.conventions import MACHINE, METRIC, SUITE, UNKNOWN
+from perfarray.conventions import CENSORED_AT, MACHINE, MARKS, METRIC, SUITE, UNKNOWN
 from perfarray.machines.columns import LABELS, ROLES, computable_responses, computed_roles
-from perfarray.machines.descriptors import FAMILY, FLAGS, UNPARSED, described, with_flags
+from perfarray.machines.descriptors import FAMILY, FLAGS, OF_BENCHMARKS, UNPARSED, described, with_flags
 from perfarray.machines.responses import ROW, response_columns, score_columns
 from perfarray.machines.sample_table import single_values
 from perfarray.timings.across import check_across, select_suite, several_suites_note, suites_of
@@ -21,6 +21,9 @@ from perfarray.timings.resolve import Data, check_names, resolve
 from perfarray.timings.streams import Rng
 from perfarray.timings.units import pool_above_unit
 from perfarray.timings.validation import check_choice, check_count
+
+# The end of the names of coordinates that say where a row lies along a dim
+POSITION = "_position"
 
 # Codes of the notes on how well a variation is known, which a table without one does not need
 OF_VARIATION = ("single_unit", "one_session", "move_together")
@@ -131,6 +134,7 @@ def machine_table(
     several = several_suites_note(array, across) if by is None else None
     by, notes = by if several is None else SUITE, [*data_notes, several]
     varies = {*responses} != {"performance"}
+    descriptors_of_cells, array = _apart(array, nest, across, by)
     row_arrays, all_labels, all_columns, left_out = [], [], [], list[str]()
     for suite, suite_array in _suites(array, by, across).items():
         rows, labels = _rows(suite_array, nest, across)
@@ -147,8 +151,9 @@ def machine_table(
         told = [note for note in (*inner, *column_notes) if varies or note.code not in OF_VARIATION]
         notes += [replace(note, message=f"{suite}: {note.message}") if suite else note for note in told]
     labels, columns = pd.concat(all_labels, ignore_index=True), pd.concat(all_columns, ignore_index=True)
-    along_rows = [str(name) for name, coordinate in row_arrays[0].coords.items() if coordinate.dims == (ROW,) and name != ROW]
-    coordinates = {name: [rows.coords[name].variable for rows in row_arrays] for name in along_rows}
+    coordinates = {name: [_at_rows(variable, rows) for rows in row_arrays] for name, variable in descriptors_of_cells.items()}
+    along_rows = [name for name in FLAGS if name in row_arrays[0].coords and row_arrays[0].coords[name].dims == (ROW,)]
+    coordinates |= {name: [rows.coords[name].variable for rows in row_arrays] for name in along_rows}
     descriptors, flags, unparsed = described(coordinates, labels, n_flags)
     table = pd.concat([labels, columns, pd.DataFrame(descriptors, index=columns.index)], axis=1)
     # What was read of a label whole, in columns of their own, would explain the same twice.
@@ -170,6 +175,22 @@ def machine_table(
         table.attrs["unmatched"] = ", ".join(dict.fromkeys(left_out))
     table.attrs[ROLES] = json.dumps(roles)
     return with_notes(table, *notes)
+
+
+def _apart(array: xr.DataArray, levels: Sequence[str], across: str, by: str | None) -> tuple[dict[str, xr.Variable], xr.DataArray]:
+    """Return the descriptors of cells, and the array without these, but with positions, by which each row finds its own once."""
+    inner, read = {across, *levels}, {*MARKS, CENSORED_AT, *FLAGS, *OF_BENCHMARKS, SUITE, by}
+    others = [name for name in array.coords if name not in read]
+    descriptors = {
+        str(name): array.coords[name].variable for name in others if array.coords[name].dims and not inner & {*array.coords[name].dims}
+    }
+    positions = {f"{dim}{POSITION}": (dim, np.arange(size)) for dim, size in array.sizes.items() if dim not in inner}
+    return descriptors, array.drop_vars([name for name in others if name not in array.dims]).assign_coords(positions)
+
+
+def _at_rows(variable: xr.Variable, rows: xr.DataArray) -> xr.Variable:
+    """Return the values of a descriptor in the cells of some rows."""
+    return variable.isel({dim: rows.coords[f"{dim}{POSITION}"].variable for dim in variable.dims})
 
 
 def _suites(array: xr.DataArray, by: str | None, across: str) -> dict[str, xr.DataArray]:
