@@ -342,3 +342,83 @@ def test_sides_of_one_build_and_one_session(form):
     }[form]
     result = new.perf.compare(old, between=between)
     assert 0.03 <= float((result["verdict"] != "inconclusive").mean()) <= 0.07
+
+
+class TestBothKinds:
+    """An archive in which some sides have several sessions, and others one: `between=` is added to the latter."""
+
+    @pytest.fixture
+    def archive(self):
+        """Machines of four sessions, of one session, of one run, and of four sessions against one."""
+        rng = np.random.default_rng(3)
+        machines = [xr.concat([draw(rng, sessions=4, runs=3) for _ in range(2)], "version") for _ in range(4)]
+        times = xr.concat(machines, "machine").assign_coords(version=["old", "new"], machine=["several", "one", "single", "against"])
+        values = times.transpose("machine", "version", ...).copy()
+        values[1:3, :, :, 1:] = values[2, :, :, :, 1:] = values[3, 1, :, 1:] = np.nan
+        return values
+
+    @pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
+    def test_each_row_has_what_it_lacks(self, archive, history):
+        """Rows of several sessions keep their limits, rows of one have those that they have alone; a pair of both is between these."""
+        plain, added = (archive.perf.compare("old", between=between) for between in (None, history))
+        for name in ("lower", "upper", "verdict", "suite_lower", "suite_upper", "df"):
+            several, alone = added[name].sel(machine="several"), plain[name].sel(machine="several")
+            assert several.equals(alone) or np.allclose(several, alone, rtol=1e-12)
+            for machine in ("one", "single"):
+                row = archive.sel(machine=[machine]).isel(session=[0]).perf.compare("old", between=history)
+                assert (added[name].sel(machine=[machine]).values == row[name].values).all(), (name, machine)
+        widths = [(result["upper"] - result["lower"]).sel(machine="against") for result in (plain, added)]
+        assert (widths[1] > widths[0]).all()
+        assert added["session_df"].sel(machine="several").isnull().all()
+        assert (added["session_df"].sel(machine="against") == 8).all()
+        (note,) = [note for note in added.perf.notes() if note.code == "one_session"]
+        assert (note.values["cells"], note.values["of"], note.aside) == (30, 48, True)
+        assert note.message.startswith("between= adds what sessions vary by where a side is one: 30 of 48 cells")
+
+    @pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
+    def test_one_side_of_other_timings(self, archive, history):
+        """Two objects have the same numbers; one of them may have no sessions at all."""
+        new, old = (archive.sel(version=label, drop=True) for label in ("new", "old"))
+        added = archive.perf.compare("old", between=history)
+        np.testing.assert_allclose(new.perf.compare(old, between=history)["lower"].values, added["lower"].isel(version=0).values)
+        runs = new.isel(session=0, drop=True).sel(machine=["against"])
+        result = runs.perf.compare(old.sel(machine=["against"]), between=history)
+        np.testing.assert_allclose(result["lower"].values, added["lower"].sel(machine=["against"]).isel(version=0).values)
+
+    @pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
+    def test_all_forms(self, archive, history):
+        """Components and a stated standard deviation are added to the same rows, and a prior learns as before."""
+        plain = archive.perf.compare("old")
+        for between in (history.perf.variance_components(), (0.03, 8)):
+            added = archive.perf.compare("old", between=between)
+            np.testing.assert_allclose(added["lower"].sel(machine="several"), plain["lower"].sel(machine="several"))
+            assert (added["lower"].sel(machine="one") < plain["lower"].sel(machine="one")).all()
+        learned = [archive.perf.compare("old", between=between, prior="suite")["lower"] for between in (None, history)]
+        np.testing.assert_allclose(learned[0].sel(machine="several"), learned[1].sel(machine="several"))
+
+    def test_what_has_sessions_everywhere_needs_none(self, archive, history):
+        """Nor is it known which sides of lazy timings are one session; named levels decide for all rows."""
+        for times, options in ((archive.sel(machine=["several"]), {}), (archive, {"levels": ("session", "execution")})):
+            with pytest.raises(ValueError, match="for sides that are one session each, and these timings have 4"):
+                times.perf.compare("old", between=history, **options)
+        pytest.importorskip("dask.array")
+        with pytest.raises(ValueError, match="for sides that are one session each, and these timings have 4"):
+            archive.chunk(machine=1).perf.compare("old", between=history)
+
+
+@pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
+def test_archives_of_both_kinds_have_the_level():
+    """800 suites: rows and suites of each pair of kinds are false in 5 % but for chance, where sessions vary with `between=`."""
+    spec = importlib.util.spec_from_file_location("units_script", SCRIPT.with_name("units_of_cells.py"))
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    rng, seen = np.random.default_rng(4), (script.SEVERAL, *script.SINGLE)
+    pairs = [(kind, other) for kind in seen for other in seen] + [(script.SEVERAL, kind) for kind in script.UNSEEN]
+    times = script.archive(rng, 800, pairs)
+    earlier = script.draw(rng, 800, script.SEVERAL)[..., :3]
+    earlier = xr.DataArray(earlier, {"benchmark": times["benchmark"].values}, ("experiment", *times.dims[3:]), attrs=times.attrs)
+    plain, added = (script.false_verdicts(perfarray.compare(times, "old", shared=(), **more)) for more in ({}, {"between": earlier}))
+    for rows, suites in ((plain[0][:9], plain[1][:9]), added):
+        assert rows.max() < 7
+        assert suites.max() < 5 + 4 * 100 * np.sqrt(0.05 * 0.95 / 800)
+    assert plain[0][9:11].min() > 20  # what the note says is not in the answer

@@ -44,7 +44,7 @@ def test_machine_whose_runs_failed_is_named(name):
     assert (marked.values["cells"], marked.values["of"], marked.aside) == (5 * versions, 11 * versions, False)
     assert {label.split(",")[0] for label in marked.values["names"]} == {"broken", "half"}
     assert len(marked.values["names"]) == 2 * versions
-    assert "every run of theirs is marked as failed: 'broken" in marked.message
+    assert "all their runs are marked as failed: 'broken" in marked.message
 
 
 @pytest.mark.parametrize(("mark", "options"), [("warmup", {}), ("censored", {"censored": "drop"})])

@@ -101,8 +101,8 @@ def compare(
         What sessions (or builds) vary by, where each side is one of them: timings of two or more (`session`, `binary`, or a history along
         `commit`, `date` or `build`, whose changes are left out), variance components with that level outermost, or their relative standard
         deviation, without that of their runs, and its degrees of freedom, as in `(0.01, 5)`. Verdicts, limits and the suite row have it
-        in; with a prior it is shrunk, too. A side of one run takes the variance of runs from there, or has no limits. For formulas of
-        means.
+        in; with a prior it is shrunk, too. A side of one run takes the variance of runs from there, or has no limits. Sides of several
+        sessions, in an archive of both kinds, keep what these show. For formulas of means.
     by : str, optional
         A coordinate along `across`, with one suite row for each of its values. Default: `suite`, where benchmarks are of several suites.
     shared : str or tuple of str, optional

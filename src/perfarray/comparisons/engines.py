@@ -142,7 +142,7 @@ def along_suite(across: str, *arrays: xr.DataArray) -> list[xr.DataArray]:
 def _formulas(rules: Rules, across: str, sessions: Sessions | None) -> Engine:
     further = (learned_outputs(across) if rules.prior else {}) | (session_outputs(across) if sessions else {})
     return Engine(
-        evidence=partial(ratio_tests.evidence_of_units, rules=rules),
+        evidence=partial(ratio_tests.evidence_of_units, rules=rules, mixed=bool(sessions and sessions.lacking)),
         limits=partial(ratio_tests.limits_of_units, rules=rules),
         material={"_limits": (PART,)},
         coords={PART: range(ratio_tests.MATERIAL)},

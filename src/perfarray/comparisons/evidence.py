@@ -12,11 +12,11 @@ from perfarray.comparisons.engines import CompareOptions, Engine, along_suite, c
 from perfarray.comparisons.medians import MEDIAN, STOPPED, check_runs
 from perfarray.comparisons.noise import ADJUSTED, NOISE_OUTPUTS
 from perfarray.comparisons.rounds import rounds_note
-from perfarray.comparisons.sessions import Sessions, noise_between, single_session
+from perfarray.comparisons.sessions import Sessions, cells_of_one, noise_between, single_session
 from perfarray.comparisons.spread import spread_note
 from perfarray.comparisons.thresholds import SUITE_THRESHOLD, THRESHOLD, thresholds_of
 from perfarray.comparisons.turns import sequence_note
-from perfarray.conventions import COPIED, SUITE
+from perfarray.conventions import BINARY, COPIED, SESSION, SUITE
 from perfarray.numerics.dependence import dependence_pvalue
 from perfarray.numerics.levels import summarise_units, unit_means
 from perfarray.numerics.rank_sums import RANK
@@ -69,8 +69,11 @@ class Measured(NamedTuple):
 def measure(times: Data, baseline: object, options: CompareOptions) -> Measured:
     """Resolve two systems, and gather and describe the evidence on their ratios."""
     if options.between is not None:
-        times = single_session(times, options.between)
-        baseline = single_session(baseline, options.between) if isinstance(baseline, xr.DataArray | xr.Dataset) else baseline
+        times = single_session(times, options.between, options.levels)
+        if isinstance(baseline, xr.DataArray | xr.Dataset):
+            baseline = single_session(baseline, options.between, options.levels)
+            missing = [{*other.dims} & {BINARY, SESSION} - {*side.dims} for side, other in ((times, baseline), (baseline, times))]
+            times, baseline = times.expand_dims(list(missing[0])), baseline.expand_dims(list(missing[1]))
     resolve = partial(
         resolve_pair,
         times,
@@ -93,6 +96,9 @@ def measure(times: Data, baseline: object, options: CompareOptions) -> Measured:
     if options.between is not None:
         sessions = noise_between(options.between, pair, options.metric, options.across, learn=rules.prior is not None)
         rules = rules._replace(between=True)
+        if sessions.level == pair.candidate.levels[0]:  # some cells have several sessions, and need no others
+            lacking, added = cells_of_one(resolve(unit=sessions.level), sessions.level)
+            sessions = sessions._replace(lacking=tuple(along_suite(options.across, *lacking)), notes=(*sessions.notes, added))
         pair = pair._replace(notes=(*(note for note in pair.notes if note.code not in ("one_session", ONE_PROCESS)), *sessions.notes))
     whole = resolve(with_copies=True) if copies.has_copies(pair) else pair
     options = options if whole is pair and options.thresholds is None else options.seeded()

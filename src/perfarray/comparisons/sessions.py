@@ -31,21 +31,25 @@ LARGEST = 1e9  # degrees of freedom of a variance that is exactly known
 
 
 class Sessions(NamedTuple):
-    """The noise of sessions along the benchmarks of a comparison, and of their mean, by the names of `SessionNoise`; the level it is of."""
+    """The noise of sessions along the benchmarks of a comparison, and of their mean, by the names of `SessionNoise`; the level it is of.
+
+    `lacking` says which cells of both sides are one session, where others have several.
+    """
 
     rows: xr.Dataset
     suite: xr.Dataset
     level: str
     notes: tuple[Note, ...] = ()
+    lacking: tuple[xr.DataArray, ...] = ()
 
     @property
     def inputs(self) -> tuple[xr.DataArray, ...]:
-        """The arrays that a formula takes: of the benchmarks, then of the suite."""
-        return tuple(noise[name] for noise in (self.rows, self.suite) for name in NOISE)
+        """The arrays that a formula takes: of the benchmarks, then of the suite, then of both sides."""
+        return (*(noise[name] for noise in (self.rows, self.suite) for name in NOISE), *self.lacking)
 
     def core(self, across: str) -> tuple[list[str], ...]:
         """The core dims of `inputs`."""
-        return (*([across] for _ in NOISE), *([] for _ in NOISE))
+        return (*([across] for _ in NOISE), *([] for _ in NOISE), *([across] for _ in self.lacking))
 
 
 def session_outputs(across: str) -> dict[str, Output]:
@@ -67,15 +71,35 @@ def check_between(between: Any, **arguments: Any) -> None:
         raise ValueError(f"{', '.join(given)} does not go with between=, which is for formulas of means of two independent sides")
 
 
-def single_session(times: Data, between: Any) -> Data:
-    """Return timings without the dims of sessions and builds, of which each side has one."""
+def single_session(times: Data, between: Any, levels: Any = None) -> Data:
+    """Return timings without the dims of sessions and builds of which every cell has one."""
     level = _level_of(between)
-    if times.sizes.get(level, 1) > 1:
-        raise ValueError(
-            f"between= is for sides that are one {level} each, and these timings have {times.sizes[level]}: leave it out, and the "
-            f"{plural(level)} are the units; or select one"
-        )
+    several = [name for name in ("binary", SESSION, level) if times.sizes.get(name, 1) > 1]
+    if level in several and (len({*several}) > 1 or level not in LEVELS or times.chunksizes or levels is not None):
+        raise ValueError(_for_one(level, times.sizes[level]))
     return times.isel({name: 0 for name in LIKE_SESSIONS if times.sizes.get(name) == 1}, drop=True)
+
+
+def cells_of_one(pair: Pair, level: str) -> tuple[list[xr.DataArray], Note]:
+    """Return which cells of both sides of a pair, whose nest is as measured, are one session, as others have several; and a note on these.
+
+    Where all that was measured has several, `between=` has nothing to add.
+    """
+    arrays = [side.array.notnull().any([name for name in side.levels if name != level]) for side in (pair.candidate, pair.baseline)]
+    counts = [array.sum(level).reset_coords(drop=True) for array in arrays]
+    single, measured = (sum(int(cells.sum()) for cells in masks) for masks in ((n == 1 for n in counts), (n > 0 for n in counts)))
+    if not single:
+        raise ValueError(_for_one(level, int(max(count.max() for count in counts))))
+    text = f"between= adds what {plural(level)} vary by where a side is one: {single} of {measured} cells. The others show it themselves"
+    return [count < 2 for count in counts], Note("one_session", text, {"cells": single, "of": measured, "level": level}, aside=True)
+
+
+def _for_one(level: str, number: int) -> str:
+    """Write that `between=` is for sides of one session each."""
+    return (
+        f"between= is for sides that are one {level} each, and these timings have {number}: leave it out, and the {plural(level)} are the "
+        "units; or select one"
+    )
 
 
 def _level_of(between: Any) -> str:

@@ -25,7 +25,7 @@ from perfarray.numerics.intervals import (
 )
 from perfarray.numerics.levels import UnitSummary, summarise_units
 from perfarray.numerics.moderated import learned, moderated_ratio
-from perfarray.numerics.sessions import SessionNoise, SideError, add_sessions, variances_of_sides
+from perfarray.numerics.sessions import BOTH, Lacking, SessionNoise, SideError, add_sessions, variances_of_sides
 from perfarray.numerics.suite import match_sides, smallest_number
 from perfarray.numerics.types import Floats, Mask, same_text
 from perfarray.numerics.verdicts import Evidence, Known, Rules, Suite, Tests, open_set
@@ -34,26 +34,29 @@ MATERIAL = 5  # numbers that the limits of a ratio are made from, beside its evi
 
 
 def evidence_of_units(
-    new: Floats, old: Floats, *arrays: Any, rules: Rules, summaries: Sequence[UnitSummary] = ()
+    new: Floats, old: Floats, *arrays: Any, rules: Rules, summaries: Sequence[UnitSummary] = (), mixed: bool = False
 ) -> tuple[Floats | Mask, ...]:
     """Return `Evidence`, `Suite`, and the material of limits, from unit means (..., benchmarks, units) of two systems.
 
-    `arrays` are the fields of `SessionNoise` of the benchmarks and of the suite, where sessions vary, then those of `Known`, where runs
-    were stopped. With a prior, what is `learned` follows; with sessions, what they add.
+    `arrays` are the fields of `SessionNoise` of the benchmarks and of the suite, where sessions vary, then, if `mixed`, which sides are
+    one session each, then the fields of `Known`, where runs were stopped. With a prior, what is `learned` follows; with sessions, what they
+    add.
     """
     sessions = len(SessionNoise._fields) if rules.between else 0
     noise, suite_noise, bounds = arrays[:sessions], arrays[sessions : 2 * sessions], arrays[2 * sessions :]
+    lacking, bounds = (bounds[:2], bounds[2:]) if mixed else (BOTH, bounds)
     new_units, old_units = batch_means(new, old, paired=rules.paired) if rules.method == BATCH_MEANS else (new, old)
     ratio, df = ratio_with_df(new_units, old_units, paired=rules.paired, method=rules.method, df_rule=rules.df, summaries=summaries)
     censoring = known_of(ratio, bounds)
     further: tuple[Floats, ...] = ()
-    suite = suite_of_units(new_units, old_units, ratio, rules, noise=SessionNoise(*suite_noise) if sessions else None)
+    suite_sessions = SessionNoise(*suite_noise) if sessions else None
+    suite = suite_of_units(new_units, old_units, ratio, rules, noise=suite_sessions, lacking=lacking)
     suite = suite_row(suite, ratio, rules.limits, censoring)
     if rules.prior:
         unmoderated, (ratio, df, prior) = ratio, moderated_ratio(new_units, old_units, paired=rules.paired, df_rule=rules.df)
         further = learned(prior, ratio, unmoderated)
     if sessions:
-        ratio, df, between = _with_sessions(ratio, df, SessionNoise(*noise), rules)
+        ratio, df, between = _with_sessions(ratio, df, SessionNoise(*noise), rules, lacking)
         further = (*further, *between)
     evidence = row_evidence(ratio, df, rules.df, band_tests(ratio, df, rules.method, rules.limits), censoring)
     positive = [np.fmin.reduce(side, axis=-1, initial=np.inf) >= 0 for side in (new, old)]
@@ -65,11 +68,16 @@ def evidence_of_units(
     return *evidence, *suite, np.stack(np.broadcast_arrays(*material), axis=-1), *further
 
 
-def _with_sessions(ratio: Ratio, df: Floats, noise: SessionNoise, rules: Rules) -> tuple[Ratio, Floats, tuple[Floats, ...]]:
+def _with_sessions(
+    ratio: Ratio, df: Floats, noise: SessionNoise, rules: Rules, lacking: Lacking
+) -> tuple[Ratio, Floats, tuple[Floats, ...]]:
     """Return a ratio whose errors have the noise of sessions, and that noise with the limits that lack it."""
     within = ratio_limits(ratio, df, rules.confidence_level, rules.method, positive=True)
-    ratio, df = add_sessions(ratio, noise, rules.df)
-    deviation, freedom = (np.broadcast_to(each, df.shape) for each in (np.sqrt(noise.variance), noise.df))
+    new_sessions, old_sessions = lacking
+    added = np.logical_or(new_sessions, old_sessions)
+    ratio, joint_df = add_sessions(ratio, noise, rules.df, lacking)
+    df = np.where(added, joint_df, df)
+    deviation, freedom = (np.broadcast_to(np.where(added, each, np.nan), df.shape) for each in (np.sqrt(noise.variance), noise.df))
     return ratio, df, (deviation, freedom, within.lower, within.upper)
 
 
@@ -136,28 +144,33 @@ def suite_row(suite: Suite, ratio: Ratio, limits: tuple[float, float], censoring
 
 
 def suite_of_units(
-    new: Floats, old: Floats, ratio: Ratio, rules: Rules, extra: Floats | float = 0.0, noise: SessionNoise | None = None
-) -> Suite:
+    new: Floats, old: Floats, ratio: Ratio, rules: Rules, extra: Floats | float = 0.0, noise: SessionNoise | None = None,
+    lacking: Lacking = BOTH,
+) -> Suite:  # fmt: skip
     """Return the geometric mean ratio over the benchmarks that both sides measured, with means above 0.
 
     That of one benchmark has no limits and p-values here: `judge` gives it those of the benchmark. `extra` is the part of the squared
-    error of each log ratio that shared units do not show, `noise` what varies between sessions.
+    error of each log ratio that shared units do not show, `noise` what varies between sessions. A side is `lacking` sessions where one of
+    its benchmarks is one session: limits are then wider than they need be.
     """
     if rules.shared or rules.paired:
         with np.errstate(invalid="ignore"):
             matched = ratio.estimate > 0
         new, old = (np.where(matched[..., None], side, np.nan) for side in (new, old))
         log, errors, n, count = _shared_units_suite(new, old, rules.paired)
-        lacking = np.where(matched, extra, 0.0).sum(axis=-1) / np.maximum(count, 1) ** 2
+        unshown = np.where(matched, extra, 0.0).sum(axis=-1) / np.maximum(count, 1) ** 2
     else:
         log, errors, n, count = _independent_suite(ratio)
-        lacking = 0.0
+        unshown = 0.0
     dfs = [np.full(n.shape, np.inf) if rules.df == "normal" else n - 1 if rules.df == "conservative" else side.df for side in errors]
     if noise is not None:
-        variances, df = variances_of_sides([side._replace(df=np.maximum(own, 1)) for side, own in zip(errors, dfs, strict=True)], noise)
+        with np.errstate(invalid="ignore"):
+            any_lacking = [np.asarray((np.asarray(side) & (ratio.estimate > 0)).any(axis=-1)) for side in lacking]
+        sides = [side._replace(df=np.maximum(own, 1)) for side, own in zip(errors, dfs, strict=True)]
+        variances, df = variances_of_sides(sides, noise, any_lacking)
         variance = variances.sum(axis=0)
     else:
-        variance = sum(side.variance for side in errors) + lacking
+        variance = sum(side.variance for side in errors) + unshown
         own_df = dfs[0] if rules.paired or rules.df != "satterthwaite" else welch_df(errors[0].variance, errors[1].variance, *dfs)
         df = np.where(n > 1, own_df, np.nan)
     df, error = np.where(count == 1, np.nan, df), np.sqrt(variance)

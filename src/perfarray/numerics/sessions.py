@@ -14,7 +14,7 @@ import numpy as np
 from perfarray.numerics.intervals import Ratio, df_with_prior, ratio_from
 from perfarray.numerics.levels import mean_of_measured, summarise_units, unit_means
 from perfarray.numerics.moderated import fit_prior, moderate
-from perfarray.numerics.types import Floats
+from perfarray.numerics.types import Floats, Mask
 
 # A difference of neighbours in a history beyond so many standard deviations is a change of the program, and no noise.
 STEP = 4.0
@@ -38,6 +38,10 @@ class SideError(NamedTuple):
     n: Floats
     df: Floats
 
+
+# Which sides of a ratio are one session each, so that their errors lack what varies between sessions
+Lacking = Sequence[Mask | bool]
+BOTH: Lacking = (True, True)
 
 # From values and their number of levels, of which sessions are the outermost, to their noise
 Noise = Callable[[Floats, int], SessionNoise]
@@ -172,13 +176,13 @@ def runs_of_suite(rows: SessionNoise) -> RunsOfSuite:
         return RunsOfSuite(total / number**2, df, runs)
 
 
-def add_sessions(ratio: Ratio, noise: SessionNoise, df_rule: str) -> tuple[Ratio, Floats]:
-    """Return a ratio of two sides of one session each, with what varies between sessions in its errors, and its degrees of freedom."""
+def add_sessions(ratio: Ratio, noise: SessionNoise, df_rule: str, lacking: Lacking = BOTH) -> tuple[Ratio, Floats]:
+    """Return a ratio of two sides, with what varies between sessions in the errors of those of one session, and its degrees of freedom."""
     sides = (ratio.numerator, ratio.denominator)
     with np.errstate(divide="ignore", invalid="ignore"):
         freedoms = dfs_of_sides(ratio, df_rule)
         errors = [SideError(side.variance / side.mean**2, side.n, df) for side, df in zip(sides, freedoms, strict=True)]
-    variances, df = variances_of_sides(errors, noise)
+    variances, df = variances_of_sides(errors, noise, lacking)
     moved = [
         side._replace(variance=np.where(side.n > 0, variance * side.mean**2, np.nan))
         for side, variance in zip(sides, variances, strict=True)
@@ -198,9 +202,10 @@ def dfs_of_sides(ratio: Ratio, rule: str) -> list[Floats]:
     return [df_with_prior([np.ones(share.shape)], [share], [df], ratio.prior_df) for share, df in zip(shares, numbers, strict=True)]
 
 
-def variances_of_sides(errors: Sequence[SideError], noise: SessionNoise) -> tuple[Floats, Floats]:
+def variances_of_sides(errors: Sequence[SideError], noise: SessionNoise, lacking: Lacking = BOTH) -> tuple[Floats, Floats]:
     """Return the variances of both sides (first axis), and the degrees of freedom of their sum.
 
+    A side that is not `lacking` sessions has several, and the error that these show.
     A side differs from the other sessions by a change, and has no less than what its runs show. Where it has more runs than those
     sessions, and what their runs add is not known well enough to be subtracted, nothing is: limits are wider than they need be. A side of
     one run whose spread nothing tells has NaN.
@@ -208,17 +213,19 @@ def variances_of_sides(errors: Sequence[SideError], noise: SessionNoise) -> tupl
     with np.errstate(divide="ignore", invalid="ignore"):
         # A baseline of several candidates has one row for all.
         variance, n, df = (np.stack(np.broadcast_arrays(*fields)) for fields in zip(*errors, strict=True))
-        single = n == 1
+        without = np.stack(np.broadcast_arrays(*lacking, variance[0]))[:2].astype(bool)
+        single, sessions = (n == 1) & without, np.where(without, noise.variance, 0.0)
         within = np.where(single, noise.within, variance * n)
         alike = n == noise.runs  # runs as many as those of the other sessions are in their variance already
         inside, change = np.where(alike & single, 0.0, within / n), np.where(alike, 0.0, within / n - within / noise.runs)
+        inside, change = (np.where(without, part, variance) for part in (inside, change))
         # What sessions vary by has few degrees of freedom, and what a single run does has many: where the first comes out small by chance,
         # Satterthwaite's formula has far too many (7.5 % false with three sessions). The mean of both, weighted, has not (Cochran, Cox).
         power = np.where(single.any(axis=0), 1, 2)
 
         def joint(change: Floats) -> tuple[Floats, Floats]:
-            variances = np.maximum(noise.variance + change, inside)
-            parts = (2 * noise.variance) ** power / noise.df
+            variances = np.maximum(sessions + change, inside)
+            parts = sessions.sum(axis=0) ** power / noise.df
             parts = parts + np.where(single, 0.0, np.abs(change) ** power / df).sum(axis=0)
             borrowed = np.where(single, change, 0.0).sum(axis=0)
             parts = parts + np.where(borrowed > 0, borrowed**power / noise.within_df, 0.0)

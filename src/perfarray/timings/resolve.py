@@ -327,7 +327,7 @@ def _all_marked_note(unmarked: xr.DataArray, array: xr.DataArray, nest: Sequence
         whole = lost.any(BENCHMARK) & ~measured.any(BENCHMARK)
         names = cell_names(whole) + cell_names(lost & ~whole)
     cells, of = int(lost.sum()), int((lost | measured).sum())
-    text = f"{cells} of {of} cells have no answer, since every run of theirs is marked as {' or '.join(marks)}: {listed(names, 5)}"
+    text = f"{cells} of {of} cells have no answer, since all their runs are marked as {' or '.join(marks)}: {listed(names, 5)}"
     return Note("all_marked", text, {"cells": cells, "of": of, "names": names})
 
 
