@@ -151,6 +151,20 @@ INTERVAL_LEVEL: Final = "interval_level"
 BY_PVALUE: Final = "*"
 
 
+def is_archive(times: _Any, baseline: object = None) -> bool:
+    """Return whether timings are an archive: results of suites or several machines, without versions, a history or a baseline.
+
+    Examples
+    --------
+    >>> import numpy as np, xarray as xr
+    >>> is_archive(xr.DataArray(np.ones((2, 2)), dims=("benchmark", "machine")))
+    True
+    """
+    is_one_state = all(times.sizes.get(dim, 1) == 1 for dim in (VERSION, *HISTORY))
+    has_machines = times.sizes.get(MACHINE, 1) > 1 or {SUITE, MACHINE} <= {*times.coords}
+    return baseline is None and is_one_state and has_machines and times.sizes.get(BENCHMARK, 1) > 1
+
+
 def level_of_intervals(result: _Any) -> str:
     """Return the confidence level of the intervals of a result as text, for tables, pictures, reports and commands.
 
@@ -194,6 +208,17 @@ def plural(name: str) -> str:
     if name.endswith("s") and not name.endswith("ss"):
         return name
     return f"{name[:-1]}ies" if name.endswith("y") else f"{name}{'es' if name.endswith(('s', 'x')) else 's'}"
+
+
+def singular(name: str) -> str:
+    """Return what one label of a dim is called; `flags` and `jvm_args` are plurals.
+
+    Examples
+    --------
+    >>> singular("compiler"), singular("flags")
+    ('compiler', 'set of flags')
+    """
+    return f"set of {name}" if name in COMPARED and plural(name) == name else name
 
 
 # Names of coordinates that say which machine it was, the decisive first: its model, how much it has, how fast its clock is, its name

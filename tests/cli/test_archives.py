@@ -13,7 +13,7 @@ import xarray as xr
 
 import perfarray
 from cli.archives import write_archive
-from cli.commands import as_json, one_line, refused, run
+from cli.commands import as_json, one_line, refused, run, write_rows
 from shared_material import ARCHIVES, needs_archives
 
 FIVE = ("minimum", "q1", "median", "q3", "maximum")
@@ -222,6 +222,14 @@ class TestComparisons:
         lines = list(csv.DictReader(io.StringIO(run(*command, "--output", "csv").stdout)))
         assert [line["verdict"] for line in lines[: len(rows)]] == [row["verdict"] for row in rows]
 
+    def test_flags_are_sets(self):
+        """A name that is a plural has a singular."""
+        rows = [f"fft,{machine},{flags},{run},{1 + run / 50}" for machine, flags in ("xa", "xb", "yb", "yc") for run in range(3)]
+        path = write_rows("flags.csv", "benchmark,machine,flags,execution,time", rows)
+        printed = run("compare", path, "--dim", "flags", "--baseline", "a").stdout
+        assert printed.startswith("flags.csv: every set of flags beside a\n")
+        assert "2 of another set of flags" in printed
+
 
 class TestAbout:
     def test_content_and_commands(self, path):
@@ -238,6 +246,12 @@ class TestAbout:
         for words in commands[:5]:
             run(*words, code=0)
         assert {"plan", "components"}.isdisjoint(words[0] for words in commands)
+
+    def test_unknown_descriptors_are_left_out(self, path):
+        """What no machine says describes none."""
+        times = perfarray.read_archive(str(path)).squeeze("file", drop=True)
+        times.assign_coords(l3_kb=("machine", [math.nan] * 8), os=("machine", ["unknown"] * 8)).to_netcdf("nothing.nc")
+        assert "descriptors of machines: cpu, cpu_mhz, cores, date_tested\n" in run("about", "nothing.nc", code=0).stdout
 
     def test_one_suite_of_one_machine(self, tmp_path):
         """It has scores, and neither a biplot nor a table of machines."""

@@ -1,10 +1,13 @@
 """`perfarray plot`: pictures in files, and errors before anything is read."""
 
 import inspect
+import re
+from pathlib import Path
 
 import pytest
 import xarray as xr
 
+from cli.archives import write_archive
 from cli.commands import SHIPPED, run, write_rows
 from perfarray.cli.plot import LEFT_OUT
 
@@ -81,3 +84,38 @@ def test_every_picture_has_its_options():
         parameters = inspect.signature(getattr(pictures, name)).parameters
         needed = {key for key, each in parameters.items() if each.default is each.empty and each.kind is not each.VAR_KEYWORD}
         assert needed <= {"baseline"}, name
+
+
+def words_of(path):
+    """Return the texts of a picture in their order, as comments of the SVG have them."""
+    return " ".join(re.findall(r"<!-- (.*?) -->", Path(path).read_text()))
+
+
+@pytest.fixture
+def archive():
+    return write_archive(n_machines=24)
+
+
+def test_an_archive_of_machines_has_its_five_numbers(archive):
+    """Exact ones; a title speaks of no argument that the command has no option for, and matplotlib is not heard."""
+    done = run("plot", archive, code=0)
+    assert done.stdout == "five-numbers.svg: five_numbers\n"
+    words = words_of("five-numbers.svg")
+    assert "exact" in words
+    assert re.search(r"40 of 4\d: the 20 best and the 20 worst", words)
+    assert "max_rows" not in words
+    assert "constrained_layout" not in run("plot", "violin", archive, "-o", "violin.svg", code=0).stderr
+    assert "shared=" not in done.stderr
+
+
+def test_a_biplot_names_what_was_selected(archive):
+    """The suite and every label that all machines share."""
+    selected = ("suite=int2017", "compiler=gcc 13")
+    run("plot", "biplot", archive, *(word for text in selected for word in ("--select", text)), "-o", "a.svg", code=0)
+    assert re.search("biplot.*int2017, gcc 13", words_of("a.svg"))
+
+
+def test_only_measured_suite_rows_are_counted(archive):
+    """A comparison of a sparse archive counts the suites with a ratio."""
+    run("plot", archive, "--dim", "compiler", "--baseline", "gcc 13", "--select", "suite=int2017", "-o", "a.svg", code=0)
+    assert "20 of 23" in words_of("a.svg")

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from cli.archives import write_archive
 from cli.commands import OLD as TIMES
 from cli.commands import SHIPPED, refused, run, write_rows
 from readers.files_of_our_own import bench, suite, write
@@ -57,6 +58,12 @@ def test_missing_prices():
     assert report(path, "--cost", "execution=1")[0].stderr == ""
     done, text = report(path, "--levels", "iteration", path="report.md")
     assert ("n counts iterations" in text, done.stderr) == (True, "")
+
+
+def test_one_machine_of_an_archive():
+    """Its report is one of scores, which has no plan and asks for no price."""
+    done, found = report(write_archive(), "--select", "machine=box-4")
+    assert (found["title"], found["sections"][1]["title"], done.stderr) == ("Archive of 1 machine", "Scores", "")
 
 
 @pytest.mark.parametrize(

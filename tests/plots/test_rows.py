@@ -85,7 +85,7 @@ def test_ranked_rows_are_those_measured_from_the_best_to_the_worst():
     ranked, _, left_out = ranked_rows(many, "lower", 5)
     assert [row.label for row in ranked] == ["m0", "m1", "m2", "m48", "m49"]
     assert ranked[3].y == ranked[2].y + 1 + GAP
-    assert left_out == ["5 of 49: the 3 best and the 2 worst; max_rows=49 draws the 44 others, too"]
+    assert left_out == ["5 of 49: the 3 best and the 2 worst; max_rows=49 draws the 44 others"]
     assert len(ranked_rows(many, "lower", 49)[0]) == 49
     with pytest.raises(ValueError, match="max_rows=1: give a number of rows of at least 2"):
         ranked_rows(many, "lower", 1)

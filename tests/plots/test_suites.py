@@ -71,7 +71,7 @@ def test_of_too_many_boxes_the_extremes_are_drawn(better):
     cells = xr.DataArray(np.arange(310.0).reshape(31, 10) + 1, dims=("machine", "compiler"))
     result = five_numbers_of(cells, better=better)
     ax = result.perf.plot()
-    assert title(ax).endswith("40 of 310: the 20 best and the 20 worst; max_rows=310 draws the 270 others, too")
+    assert title(ax).endswith("40 of 310: the 20 best and the 20 worst; max_rows=310 draws the 270 others")
     expected = [*range(1, 21), *range(291, 311)]
     assert [ends[0] for ends in segments(ax, "minimum to maximum")] == (expected if better == "lower" else expected[::-1])
     first_and_last = ["machine 0, compiler 0", "machine 30, compiler 9"]

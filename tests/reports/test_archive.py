@@ -11,7 +11,7 @@ import pytest
 import xarray as xr
 
 import perfarray
-from perfarray.reports.archive import is_archive
+from perfarray.conventions import is_archive
 
 READ, SCORES, ALIKE, RATIOS = "What was read", "Scores", "Which machines are alike", "Machines against the median machine"
 VARIATION, STATED = "Which machines vary most", "Invalid and estimated results"
@@ -89,6 +89,18 @@ def test_several_machines_without_versions_are_an_archive(sizes, answer):
     assert not is_archive(times, "a")
 
 
+@pytest.mark.parametrize("place", [0, [0]])
+def test_one_machine_is_an_archive(times, place):
+    """Suites of one machine, or a single report, have scores and no means; a summary without labels has no brackets."""
+    with warnings.catch_warnings(action="ignore"):
+        report = json.loads(times.isel(machine=place).perf.report(format="json"))
+        single = json.loads(times.isel(machine=place, compiler=0, benchmark=slice(4)).perf.report(format="json"))
+    assert report["title"] == single["title"] == "Archive of 1 machine"
+    assert [section["title"] for section in report["sections"]] == [READ, SCORES, VARIATION, STATED]
+    assert re.match(r"int2017: 2 results, scores from 2\S* \(gcc 13\) to 2\S* \(clang 18\)\.", report["summary"][0])
+    assert re.fullmatch(r"(int2017: s|S)core 2\S*", single["summary"][0])
+
+
 def test_without_a_score_means_are_shown():
     """Two machines without a common benchmark have no scores."""
     ratios = xr.DataArray([[[1.0, 1.1]], [[np.nan] * 2]], dims=("benchmark", "machine", "execution"), name="time")
@@ -152,7 +164,7 @@ def test_machines_are_placed_by_what_most_of_them_ran(times, report):
     """The suite and the compiler with which most machines have a result, and machines with a hole are named."""
     section = section_of(report, ALIKE)
     assert section["about"].startswith("Of int2017, gcc 13, with which most machines were measured.")
-    source = "np.log(times['ratio'].sel(compiler='gcc 13').where(times['suite'] == 'int2017', drop=True))"
+    source = "times['ratio'].sel(compiler='gcc 13').where(times['suite'] == 'int2017', drop=True)"
     assert section["code"].startswith(f"{source}.perf.principal_components(")
     with warnings.catch_warnings(action="ignore"):
         expected = eval(section["code"], {"times": times, "np": np})  # the call that is shown gives the answer
@@ -165,12 +177,12 @@ def test_what_explains_the_scores(times, report):
     with warnings.catch_warnings(action="ignore"):
         model = eval(section["code"], {"times": times})
     findings = model.table().attrs["findings"]
-    assert section["about"].startswith(" ".join(findings))
-    assert {*findings} < {*report["summary"]}
+    assert section["about"].startswith(" ".join(["Of int2017, the suite with most results.", *findings]))
+    assert {f"int2017: {finding}" for finding in findings} < {*report["summary"]}
     assert section["code"] == "times.where(times['suite'] == 'int2017', drop=True).perf.explain_variation(response='performance', rng=1)"
     markdown = times.perf.report(format="markdown")
     part = markdown.partition(f"## {EXPLAINED[1]}")[2].partition("\n## ")[0]
-    assert re.fullmatch(r"\s*No predictor explains relative variation: [^|>]*", part)
+    assert re.fullmatch(r"\s*Of int2017, the suite with most results\. No predictor explains relative variation: [^|>]*", part)
     assert section_of(report, EXPLAINED[1])["rows"]
 
 
@@ -221,7 +233,7 @@ def test_names_of_machines_may_be_hidden(times):
 
 def test_words_follow_the_metric(times):
     """A ratio is not how long something takes."""
-    one = times.isel(machine=0)
+    one = times.isel(machine=0, drop=True)
     assert "## The mean ratio" in one.perf.report(format="markdown")
     assert "How long" not in one.perf.report(format="markdown")
 

@@ -97,7 +97,11 @@ def _configurations(times: "xr.Dataset", scores: "xr.DataArray") -> Iterator[str
         yield f"  {counted(int(by_suite.sum()), 'score')}{each}: {', '.join(texts)}"
     elif dims:
         yield f"  {counted(int(by_suite), 'score')}{each}"
-    descriptors = [str(name) for name, coordinate in times.coords.items() if coordinate.dims == (MACHINE,) and name != MACHINE]
+    descriptors = [
+        str(name)
+        for name, coordinate in times.coords.items()
+        if coordinate.dims == (MACHINE,) and name != MACHINE and (coordinate.notnull() & (coordinate != UNKNOWN)).any()
+    ]
     if descriptors:
         more = f" and {len(descriptors) - MOST} more" if len(descriptors) > MOST else ""
         yield f"  descriptors of machines: {', '.join(descriptors[:MOST])}{more}"

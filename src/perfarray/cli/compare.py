@@ -15,7 +15,7 @@ from perfarray.cli.grid import CHANGED
 from perfarray.cli.problems import NO_ANSWER, NOTHING_SLOWER, SOMETHING_SLOWER, WITHOUT_ANSWER, quoted
 from perfarray.cli.reading import paths_read, read_sessions, read_sides, with_metrics
 from perfarray.cli.tails import percentiles, share_of
-from perfarray.conventions import BENCHMARK, METRIC, OF_MACHINES, TUNING, plural
+from perfarray.conventions import BENCHMARK, METRIC, OF_MACHINES, TUNING, plural, singular
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -216,7 +216,7 @@ def _unmatched(compared: Comparison) -> "Iterator[str]":
 
     baseline, candidates = compared.named(new=False).values(), compared.named(old=False)
     lonely = places(baseline) - places(compared.named().values())
-    numbers = {f"{len(lonely):,} of {compared.labels[0]}": lonely, f"{len(candidates):,} of another {dim}": candidates}
+    numbers = {f"{len(lonely):,} of {compared.labels[0]}": lonely, f"{len(candidates):,} of another {singular(dim)}": candidates}
     if texts := [text for text, of_side in numbers.items() if of_side]:
         yield f"Results without the other side: {', '.join(texts)} (--output json names all)."
     if copies := len(compared.copies(same=True)) + len(compared.copies(same=False)):

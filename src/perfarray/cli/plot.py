@@ -3,6 +3,7 @@
 import inspect
 import os
 import re
+import warnings
 from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,14 +16,18 @@ from perfarray.cli import options
 from perfarray.cli.console import show
 from perfarray.cli.problems import quoted, reporting
 from perfarray.cli.reading import read
-from perfarray.conventions import plural
+from perfarray.conventions import is_archive, plural
 
 if TYPE_CHECKING:
     import xarray as xr
 
+SCORES = "five_numbers"
+
 SUFFIXES = (".svg", ".png", ".pdf")
 
 OPTIONS = options.spoken("threshold baseline by")
+
+MORE_ROWS = re.compile(r";\s+max_rows=\d+\s+draws\s+the\s+\d+\s+others")  # of a title: the command has no such option
 
 LEFT_OUT = ("against", "plan", "png", "svg")  # no pictures of timings alone: a plan has prices, and there is no option for the other axis
 
@@ -32,7 +37,8 @@ def plot(
         list[str],
         typer.Argument(
             metavar="[PICTURE] OLD [NEW]...",
-            help="The picture (a wrong name lists all) and what it shows. Default: intervals of a comparison, violin of one place.",
+            help="The picture (a wrong name lists all) and what it shows. Default: intervals of a comparison; of one place "
+            "violin, of an archive of machines five-numbers.",
             show_default=False,
         ),
     ],
@@ -60,7 +66,13 @@ def plot(
             raise ImportError("this needs matplotlib, which is not installed; install perfarray[plots]")
         os.environ.setdefault("MPLBACKEND", "Agg")
         perfarray.read  # noqa: B018  (registers .perf)
+        # A picture with room for a part of many cells says so itself.
+        warnings.filterwarnings("ignore", message="constrained_layout not applied")
         kind, places = _kind_and_places(arguments, selected)
+        sides = None
+        if not kind:
+            sides = read(places, selected, sentences)
+            kind = SCORES if is_archive(sides.times) else "violin"
         file = _file_to_write(output, kind)
         parameters = inspect.signature(_picture(None, kind)).parameters
         wrong = [f"--{name}" for name in choices if name not in parameters]
@@ -69,14 +81,19 @@ def plot(
         compares = "baseline" in parameters and parameters["baseline"].default is inspect.Parameter.empty
         if compares and len(places) == 1 and selected.dim is None and selected.baseline is None:
             raise ValueError(f"the picture {kind} compares: give OLD and NEW, or --dim and --baseline")
-        sides = read(places, selected, sentences)
+        sides = sides or read(places, selected, sentences)
+        choices |= {"method": "exact"} if kind == SCORES else {}
         choices |= {name: value for name, value in options.given(baseline=sides.baseline, dim=sides.dim).items() if name in parameters}
         _check_samples(sides.times, kind, parameters)
-        # A picture that shows one label takes timings without the dim.
-        one_label = [dim for dim in {text.partition("=")[0] for text in selected.select or ()} if sides.times.sizes.get(dim) == 1]
+        # A picture that shows one label takes timings without the dim; that of several samples names the label.
+        selected_dims = {text.partition("=")[0] for text in selected.select or () if "samples" not in parameters}
+        one_label = [dim for dim in selected_dims if sides.times.sizes.get(dim) == 1]
         axes = _picture(sides.times.squeeze(one_label), kind)(**choices)
+        figure = axes.get_figure(root=True)
+        for text in figure.findobj(lambda artist: hasattr(artist, "get_text")):
+            text.set_text(MORE_ROWS.sub("", text.get_text()))
         with replacing(file) as (fresh,):
-            axes.get_figure(root=True).savefig(fresh, format=file.suffix[1:].lower(), bbox_inches="tight")
+            figure.savefig(fresh, format=file.suffix[1:].lower(), bbox_inches="tight")
     show([f"{file}: {kind}"])
 
 
@@ -106,7 +123,7 @@ def _check_samples(times: "xr.Dataset", kind: str, parameters: Mapping[str, insp
 
 
 def _kind_and_places(arguments: list[str], selected: options.Selection) -> tuple[str, list[str]]:
-    """Return the picture, named first or the one that suits what is shown, and the places."""
+    """Return the picture, named first or that of a comparison, and the places; "" where what is read decides."""
     first, *others = arguments
     name, names = first.replace("-", "_"), _picture_names()
     if others and name in names:
@@ -114,7 +131,7 @@ def _kind_and_places(arguments: list[str], selected: options.Selection) -> tuple
     if others and re.fullmatch(r"[\w-]+", first) and not Path(first).exists():
         raise ValueError(f"there is no picture {first!r}; there are {quoted(names, 30)}")
     compared = others or selected.dim is not None or selected.baseline is not None
-    return ("intervals" if compared else "violin"), arguments
+    return ("intervals" if compared else ""), arguments
 
 
 def _file_to_write(output: Path | None, kind: str) -> Path:

@@ -11,7 +11,7 @@ from typing import Any, Final
 import typer
 
 from perfarray.cli.console import program
-from perfarray.conventions import plural
+from perfarray.conventions import plural, singular
 
 NOTHING_SLOWER: Final = 0
 SOMETHING_SLOWER: Final = 1
@@ -32,6 +32,7 @@ WITH_SUITE: Final = re.compile(
     r"(?:times\.where\(times|table\[table)\['(\w+)'\] == '?([^'\])]*)'?[\])](?: of table = times\.perf\.machine_table\(\))?"
 )
 AS_BY: Final = r", as by='\w+' gives it"
+SHARED: Final = r"; if one \w+ serves all benchmarks, say shared='\w+'; shared=\(\) says that none does"
 BY_SUITE: Final = r'times\.groupby\("suite"\)( or by="suite")?'
 
 
@@ -74,6 +75,7 @@ def in_line(text: object, options: Mapping[str, str] = MappingProxyType({})) -> 
     """Write a message in one line, with options of the command in the places of the library's arguments."""
     line = re.sub(r"[\x00-\x1f\x7f-\x9f]", "?", " ".join(str(text).split()))
     line = re.sub(BY_SUITE, "--by suite", line) if "by" in options else re.sub(rf"; {BY_SUITE} gives each its own|{AS_BY}", "", line)
+    line = line if "shared" in options else re.sub(SHARED, "", line)
     if "dims" in options:  # dims={'benchmark': 0, 'time_ms': 1} becomes dims=benchmark=0,time_ms=1
         line = re.sub(
             r"\bdims=\{([^{}]*)\}", lambda match: "dims=" + re.sub("['\"]", "", match[1]).replace(": ", "=").replace(", ", ","), line
@@ -122,4 +124,4 @@ def quoted(names: Sequence[Any], most: int = 9) -> str:
 
 def counted(number: float, noun: str) -> str:
     """Write a number with its noun: `1 file`, `3 binaries`."""
-    return f"{number:.0f} {noun if number == 1 else plural(noun)}"
+    return f"{number:.0f} {singular(noun) if number == 1 else plural(noun)}"

@@ -12,7 +12,7 @@ import perfarray
 from perfarray.cli.options import FilesAre, Selection, fraction
 from perfarray.cli.problems import quoted
 from perfarray.cli.selecting import select
-from perfarray.conventions import BENCHMARK, EXECUTION, LEVELS, MARKS, METRIC, N_FILES, SESSION, TIME, VERSION, plural
+from perfarray.conventions import BENCHMARK, EXECUTION, LEVELS, MARKS, METRIC, N_FILES, SESSION, TIME, VERSION, plural, singular
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -168,7 +168,7 @@ def _labels_compared(archive: str, selected: Selection, sentences: list[str]) ->
     times, _ = _without_constant_dims(times, dim, [str(name) for name in times.dims if name not in (*LEVELS, BENCHMARK, dim)])
     baseline = _baseline(times, dim, selected)
     why = "" if selected.baseline is not None else "the first" if dim == BENCHMARK else "in most places beside others"
-    heading = [f"{archive}: every {dim} beside {baseline}{f' ({why}; --baseline names another)' if why else ''}"]
+    heading = [f"{archive}: every {singular(dim)} beside {baseline}{f' ({why}; --baseline names another)' if why else ''}"]
     return Sides(times.rename({dim: PROGRAM}), PROGRAM, baseline, heading) if dim == BENCHMARK else Sides(times, dim, baseline, heading)
 
 

@@ -53,8 +53,8 @@ def report(
 ) -> None:
     """Write a report: what was measured, what changed, how sure that is, where it varies, how many repetitions to run next.
 
-    Of one place, what lies in it is compared if a baseline is named; else its means are shown. Of several machines without versions, the
-    report has their scores, which of them are alike, which vary most, and what explains it. The page needs nothing beside it.
+    Of one place, what lies in it is compared if a baseline is named; else its means are shown. Of suites or several machines without
+    versions, the report has scores, which machines are alike, which vary most, and what explains it. The page needs nothing beside it.
 
     Exit code 0: it is written.
     Exit code 2: it is not; a file cannot be read, or the output not be written.

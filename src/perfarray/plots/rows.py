@@ -226,7 +226,7 @@ def ranked_rows(score: xr.DataArray, better: str, max_rows: int) -> tuple[list[R
     ]
     n_left_out = n_rows - len(rows)
     extremes = f"the {n_best} best and the {len(rows) - n_best} worst"
-    sentence = f"{len(rows)} of {n_rows}: {extremes}; max_rows={n_rows} draws the {n_left_out} others, too"
+    sentence = f"{len(rows)} of {n_rows}: {extremes}; max_rows={n_rows} draws the {n_left_out} others"
     return rows, shared, [sentence] * bool(n_left_out)
 
 
@@ -255,10 +255,11 @@ def suite_rows(result: xr.Dataset, name: str, rows: Sequence[Row], label: str) -
     """Return rows for the suite's answers, below the others; none where a single benchmark is the suite."""
     if f"suite_{name}" not in result or result[f"suite_{name}"].size == result[name].size:
         return []
-    suite, left_out = shown_rows(result[f"suite_{name}"], name, top=rows[-1].y + 1 + GAP, share=SUITE_SHARE)
+    suite, _ = shown_rows(result[f"suite_{name}"], name, top=rows[-1].y + 1 + GAP, share=SUITE_SHARE)
     if len(suite) == 1:
         return [suite[0]._replace(label=label)]
-    label = f"{label}, {len(suite)} of {result[f'suite_{name}'].size}" if left_out else label
+    n_measured = int(result[f"suite_{name}"].count())
+    label = f"{label}, {len(suite)} of {n_measured}" if len(suite) < n_measured else label
     return [row._replace(group=label, label=", ".join(filter(None, (row.group, row.label)))) for row in suite]
 
 

@@ -8,17 +8,14 @@ import xarray as xr
 
 import perfarray
 from perfarray.conventions import (
-    BENCHMARK,
     BETTER,
     ESTIMATED,
     FORMAT,
-    HISTORY,
     LOWER,
     MACHINE,
     METRIC,
     SUITE,
     VALID,
-    VERSION,
     plural,
     published_median,
 )
@@ -42,12 +39,6 @@ SUITES_NAMED: Final = 8  # in the summary
 RESULTS, INVALID = "results", "invalid"
 
 
-def is_archive(times: xr.DataArray | xr.Dataset, baseline: object) -> bool:
-    """Return whether timings are an archive: several machines and benchmarks, no versions and no history beside them, and no baseline."""
-    is_one_state = all(times.sizes.get(dim, 1) == 1 for dim in (VERSION, *HISTORY))
-    return baseline is None and is_one_state and times.sizes.get(MACHINE, 1) > 1 and times.sizes.get(BENCHMARK, 1) > 1
-
-
 def sections(times: xr.DataArray | xr.Dataset, options: Options, pictures: bool) -> Iterator[Section]:
     """Yield the sections of the report in their order; those without an answer have no result. Without scores there are none."""
     nest = options.nest
@@ -67,15 +58,18 @@ def sections(times: xr.DataArray | xr.Dataset, options: Options, pictures: bool)
         question = Question("Which machines vary most", about, VARIATION, nest)
         yield _ranked(answered(times, question, pictures=False), pictures, order="variation")
     if options.asks(EXPLAINED):
-        yield from _explained(*_of_largest_suite(times, medians), options, pictures)
+        yield from _explained(times, _largest_suite(medians), options, pictures)
     yield from _stated(states)
 
 
 def _scores(times: xr.DataArray | xr.Dataset, nest: Mapping[str, Any]) -> Section:
     """Return the section of scores: as they are published, beside the five numbers, whose result has them too."""
-    about = "The score is the mean over a suite's benchmarks. The five numbers are those of the scores that single runs of the suite have."
-    section = answered(times, Question("Scores", about, SCORES, {**nest, "method": "exact"}), pictures=False)
     statistic = published_median(str(times.attrs.get(FORMAT, "")))
+    about = (
+        f"The score is the geometric mean over a suite's benchmarks, of the {statistic.replace('_', ' ')} of the runs of each. "
+        "The five numbers are those of the scores that single runs of the suite have."
+    )
+    section = answered(times, Question("Scores", about, SCORES, {**nest, "method": "exact"}), pictures=False)
     published = answered(times, Question("", "", "suite_score", {**nest, "statistic": statistic}), pictures=False)
     if section.table is None or section.result is None or published.table is None or published.result is None:
         return section._replace(result=None)
@@ -85,12 +79,9 @@ def _scores(times: xr.DataArray | xr.Dataset, nest: Mapping[str, Any]) -> Sectio
     return section._replace(code=code, notes=tuple(dict.fromkeys((*section.notes, *published.notes))), result=result)
 
 
-def _of_largest_suite(times: xr.DataArray | xr.Dataset, scores: xr.DataArray) -> tuple[xr.DataArray | xr.Dataset, str]:
-    """Return the timings of the suite with most results, and their code."""
-    if SUITE not in scores.dims:
-        return times, "times"
-    suite = scores.count([dim for dim in scores.dims if dim != SUITE]).idxmax(SUITE).item()
-    return _of_suite(times, times, suite, "times")
+def _largest_suite(scores: xr.DataArray) -> str | None:
+    """Return the suite with most results; None where all are of one."""
+    return scores.count([dim for dim in scores.dims if dim != SUITE]).idxmax(SUITE).item() if SUITE in scores.dims else None
 
 
 def _of_suite(times: Any, part: Any, suite: str, source: str) -> tuple[Any, str]:
@@ -182,6 +173,8 @@ def _first_rows(section: Section, table: Table, which: str) -> Section:
 
 def _machines(times: xr.DataArray | xr.Dataset, scores: xr.DataArray, options: Options, pictures: bool) -> Iterator[Section]:
     """Yield the sections about machines and benchmarks, of the suite and all else that most machines were measured with."""
+    if MACHINE not in scores.dims:
+        return
     others = [dim for dim in scores.dims if dim != MACHINE]
     n_machines = scores.notnull().sum(MACHINE)
     most = n_machines.isel(n_machines.argmax(others)) if others else n_machines
@@ -205,28 +198,32 @@ def _machines(times: xr.DataArray | xr.Dataset, scores: xr.DataArray, options: O
         about = (
             f"{which}Machines that lie together are fast at the same benchmarks. Arrows that point together are benchmarks that are alike."
         )
-        question = Question("Which machines are alike", about, AXES, {**nest, "n_components": 2}, source=f"np.log({source})")
-        with np.errstate(divide="ignore", invalid="ignore"):
-            logs: Any = np.log(array)
-        yield answered(logs, question, pictures)
+        yield answered(array, Question("Which machines are alike", about, AXES, {**nest, "n_components": 2}, source=source), pictures)
     if options.asks(RATIOS):
         about = f"{which}A machine's value in a benchmark, over that of the median machine."
         question = Question("Machines against the median machine", about, RATIOS, nest, source=source)
         yield _ranked(answered(array, question, pictures=False), pictures)
 
 
-def _explained(times: xr.DataArray | xr.Dataset, source: str, options: Options, pictures: bool) -> Iterator[Section]:
-    """Yield the sections about what explains scores and their variation; a model that predicts nothing is a sentence."""
+def _explained(times: xr.DataArray | xr.Dataset, suite: str | None, options: Options, pictures: bool) -> Iterator[Section]:
+    """Yield the sections about what explains scores of a suite and their variation; a model that predicts nothing is a sentence."""
+    times, source = (times, "times") if suite is None else _of_suite(times, times, suite, "times")
+    about = "" if suite is None else f"Of {suite}, the suite with most results."
     for response, title in (("performance", "What explains the scores"), (VARIATION, "What explains the variation")):
         choices = {**{name: value for name, value in options.nest.items() if name == METRIC}, "response": response, **SEED}
-        section = answered(times, Question(title, "", EXPLAINED, choices, source=source), pictures)
+        section = answered(times, Question(title, about, EXPLAINED, choices, source=source), pictures)
         table, result = section.table, section.result
         if table is None or result is None:
             yield section
-        elif result.attrs["better_than_mean"] and result["total_explained"] > 0:
-            yield _first_rows(section, table, "the strongest predictors")
+            continue
+        findings = table.attrs["findings"]
+        if result.attrs["better_than_mean"] and result["total_explained"] > 0:
+            section = _first_rows(section, table, "the strongest predictors")
         else:
-            yield section._replace(about=" ".join(table.attrs["findings"]), table=None, whole=table, notes=(), picture=None)
+            section = section._replace(about=" ".join(filter(None, [about, *findings])), table=None, whole=table, notes=(), picture=None)
+        # The summary says of which suite they are.
+        table.attrs["findings"] = findings if suite is None else [f"{suite}: {finding}" for finding in findings]
+        yield section
 
 
 def _stated(states: xr.Dataset) -> Iterator[Section]:
@@ -260,18 +257,20 @@ def summary(sections: Sequence[Section]) -> list[str]:
             suites = [(suite, rows) for suite, rows in _rows_by_suite(table, result).items() if rows.size][:SUITES_NAMED]
             lines += [_scores_in_words(table, suite, rows) for suite, rows in suites]
         elif result.attrs["result"] == VARIATION:
-            lines.append(f"Most variation: {table.iloc[0]['relative variation']} ({_name(table, 0)}).")
+            lines.append(f"Most variation: {table.iloc[0]['relative variation']}{_name(table, 0)}.")
         lines += table.attrs["findings"]
     return lines
 
 
 def _scores_in_words(table: Table, suite: str, rows: Any) -> str:
-    best, worst = (f"{table['score'].iloc[row]} ({_name(table, row, suite)})" for row in (rows[0], rows[-1]))
+    best, worst = (f"{table['score'].iloc[row]}{_name(table, row, suite)}" for row in (rows[0], rows[-1]))
     scores = f"score {best}" if rows.size == 1 else f"{rows.size} results, scores from {worst} to {best}"
     return f"{suite}: {scores}." if suite else sentence(scores)
 
 
 def _name(table: Table, row: int, suite: str = "") -> str:
+    """Return the labels of a row in brackets, without its suite; "" where it has no others."""
     label = table.index[row]
-    labels = label if isinstance(label, tuple) else (label,)
-    return ", ".join(str(part) for part in labels if str(part) != suite)
+    labels = label if isinstance(label, tuple) else (label,) if table.has_labels() else ()
+    text = ", ".join(str(part) for part in labels if str(part) != suite)
+    return f" ({text})" if text else ""

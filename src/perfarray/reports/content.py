@@ -6,7 +6,7 @@ from typing import Final
 
 import xarray as xr
 
-from perfarray.conventions import LEVELS, MACHINE, SUITE, plural
+from perfarray.conventions import LEVELS, MACHINE, SUITE, is_archive, plural, singular
 from perfarray.reports import archive, versions
 from perfarray.reports.sections import Content, Options, Section, answered
 
@@ -23,25 +23,25 @@ def content_of(times: xr.DataArray | xr.Dataset, baseline: object, options: Opti
             raise ValueError(f"by={options.by!r} not found; the timings have the coordinates {', '.join(map(repr, times.coords))}")
         times = times.assign_coords({SUITE: times.coords[options.by]})
     questions = list(versions.questions(times, () if baseline is None else (baseline,), options))
-    is_archive = archive.is_archive(times, baseline)
-    _check_sections(options, [*(archive.METHODS if is_archive else ()), *(question.method for question in questions)])
-    sections = _told_once(archive.sections(times, options, pictures)) if is_archive else []
-    if is_archive := bool(sections):
+    may_be_archive = is_archive(times, baseline)
+    _check_sections(options, [*(archive.METHODS if may_be_archive else ()), *(question.method for question in questions)])
+    sections = _told_once(archive.sections(times, options, pictures)) if may_be_archive else []
+    if has_scores := bool(sections):
         sections = sections if options.sections else [section for section in sections if section.result is not None]
         # Prices ask for a plan.
         options = options if options.sections else options._replace(sections=(PLAN,) if options.priced.get("costs") else ())
     asked = [question for question in questions if options.asks(question.method)]
     sections += [versions.titled(_first_rows(answered(times, question, pictures))) for question in asked]
-    if is_archive:
-        title, summary = f"Archive of {times.sizes[MACHINE]} machines", archive.summary(sections)
+    if has_scores:
+        n_machines = times.sizes.get(MACHINE, 1)
+        title, summary = f"Archive of {n_machines} {MACHINE if n_machines == 1 else plural(MACHINE)}", archive.summary(sections)
         sections[0] = sections[0]._replace(about=" ".join([*_measured(times, None), sections[0].about]))
     else:
         counts = [section.result for section in sections if section.result is not None and section.result.attrs["result"] == "counts"]
         title, summary = "Timings report", [line for section in sections for line in versions.verdicts(section)]
         summary += _measured(times, counts[0] if counts else None)
     summary += [UNDRAWN] if pictures and find_spec("matplotlib") is None else []
-    code = ["import numpy as np"] if any("np." in section.code for section in sections) else []
-    code += ["import perfarray", "", f"times = ...  # what this report is about{_reading(times, options.dim)}"]
+    code = ["import perfarray", "", f"times = ...  # what this report is about{_reading(times, options.dim)}"]
     code += [] if options.by is None else [f"times = times.assign_coords({SUITE}=times[{options.by!r}])"]
     code += [f"print(perfarray.table({section.code}))" for section in sections if section.code]
     return Content(title, tuple(summary), _described(times, options.dim), sections, "\n".join(code))
@@ -76,7 +76,11 @@ def _first_rows(section: Section) -> Section:
 
 
 def _measured(times: xr.DataArray | xr.Dataset, counts: xr.Dataset | None) -> list[str]:
-    phrases = [", ".join(f"{size} {dim if size == 1 else plural(str(dim))}" for dim, size in times.sizes.items() if dim not in LEVELS)]
+    phrases = [
+        ", ".join(
+            f"{size} {singular(str(dim)) if size == 1 else plural(str(dim))}" for dim, size in times.sizes.items() if dim not in LEVELS
+        )
+    ]
     attrs = times.attrs if counts is None else times.attrs | counts.attrs
     if counts is not None:
         most = counts["maximum"].max([dim for dim in counts["maximum"].dims if dim != "level"])

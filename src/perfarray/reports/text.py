@@ -7,7 +7,6 @@ import pandas as pd
 import xarray as xr
 
 import perfarray
-from perfarray.numerics.types import Integers
 from perfarray.reports.sections import Content, Section
 from perfarray.results.rows import Table, escape_markdown, json_value, records
 
@@ -71,7 +70,7 @@ def _rows(table: Table, result: xr.Dataset) -> list[dict[str, Any]]:
     ]
 
 
-def _cells(data: xr.Dataset, dims: list[str], positions: Integers | None = None) -> list[dict[str, Any]]:
+def _cells(data: xr.Dataset, dims: list[str], positions: Any = None) -> list[dict[str, Any]]:
     """Return one row for each cell along the dims that the data have, or at some positions, with the variables along any of them."""
     present = [dim for dim in dims if dim in data.dims]
     return records(data[[name for name, array in data.items() if not present or set(present) & set(array.dims)]], present, positions)

@@ -74,8 +74,9 @@ def report(
     times : DataArray or Dataset
         Timings.
     baseline : label, optional
-        The label that the others are compared with; default: nothing is compared. Then timings of several machines and benchmarks are an
-        archive of machines, unless they hold several versions, commits, dates or builds as well; of others, means are shown.
+        The label that the others are compared with; default: nothing is compared. Then timings of several benchmarks are an archive
+        if they are of several machines, or have the coordinates `suite` and `machine`, unless they hold several versions, commits, dates
+        or builds as well; of others, means are shown.
     dim : str, optional
         The dim of the baseline; default: the one dim that holds it.
     levels : str or tuple of str, optional

@@ -68,7 +68,7 @@ def test_many_machines_stand_close_and_too_many_show_the_extremes():
     assert not texts(ax, "ratio")
     ax = result.perf.plot(max_rows=10)
     assert [mesh.get_array().shape for mesh in meshes(ax)] == [(5, 3), (5, 3)]
-    assert "10 of 200: the 5 best and the 5 worst; max_rows=200 draws the 190 others, too" in title(ax)
+    assert "10 of 200: the 5 best and the 5 worst; max_rows=200 draws the 190 others" in title(ax)
 
 
 def test_of_several_suites_the_largest_is_drawn():

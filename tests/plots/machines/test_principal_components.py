@@ -100,6 +100,13 @@ def test_names_without_room_are_counted():
     assert len(ax.texts) - 1 + int(note.split()[3]) == 94
 
 
+@pytest.mark.parametrize(("left_out", "note"), [(["a"], "no room for 1 name: a"), (["a", "b"], "no room for 2 names: a, b")])
+def test_few_names_without_room_are_written(monkeypatch, left_out, note):
+    """Up to three are named, of more the number is told."""
+    monkeypatch.setattr("perfarray.plots.machines.principal_components.write_names", lambda *_: left_out)
+    assert note in texts(components(np.random.default_rng(1).lognormal(1, 0.3, (5, 4))).perf.plot())
+
+
 @pytest.mark.parametrize("number", [5, 34])
 def test_names_stay_inside_and_apart(number):
     """Every name lies inside the axes, and no two overlap; long names keep the number that tells them apart."""
@@ -125,7 +132,7 @@ def test_names_leave_room_for_the_note():
     """A name beside a point at the lower border stands above the line on which the note is written."""
     ax = plt.subplots()[1]
     ax.set(xlim=(-1, 1), ylim=(-1, 1))
-    assert write_names(ax, [Mark("low", 0.5, -0.99, "black", is_arrow=False)]) == 0
+    assert write_names(ax, [Mark("low", 0.5, -0.99, "black", is_arrow=False)]) == []
     ax.figure.draw_without_rendering()
     (name,) = ax.texts
     assert Text.get_window_extent(name).y0 > ax.get_window_extent().y0 + 13 * ax.figure.dpi / 72

@@ -48,8 +48,8 @@ class Spot(NamedTuple):
         return self.up != 0 or self.away > AWAY
 
 
-def write_names(ax: Axes, marks: Sequence[Mark], stretch: float = 1.0) -> int:
-    """Write names beside points, the farthest from the origin first, with a line to those moved; return how many found no room.
+def write_names(ax: Axes, marks: Sequence[Mark], stretch: float = 1.0) -> list[str]:
+    """Write names beside points, the farthest from the origin first, with a line to those moved; return those that found no room.
 
     Both axes get one scale, or the vertical unit is `stretch` times as long.
     """
@@ -68,14 +68,14 @@ def write_names(ax: Axes, marks: Sequence[Mark], stretch: float = 1.0) -> int:
         list(map(_around, _steps(origin, position))) if mark.is_arrow else [] for position, mark in zip(positions, marks, strict=True)
     ]
     leaders: list[Box] = []
-    left_out = 0
+    left_out: list[str] = []
     for index in np.argsort(-np.hypot(*(positions - origin).T), kind="stable").tolist():
         mark, position = marks[index], positions[index]
         spots = list(_spots(position, widths[index], -1 if mark.x < 0 else 1))
         others = [box for other, shaft in enumerate(shafts) if other != index for box in shaft] + leaders
         spot = _first_free(spots, position, frame, obstacles, shafts[index], others)
         if spot is None:
-            left_out += 1
+            left_out.append(mark.name)
             continue
         obstacles.append(spot.box)
         if spot.is_moved:

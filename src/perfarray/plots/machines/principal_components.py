@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from matplotlib.ticker import MaxNLocator
 
+from perfarray.conventions import SUITE
 from perfarray.plots.figure import COLOURS, DARK, NOTE_SIZE, Floats, axes_for, describe, selection, shortened
 from perfarray.plots.machines.point_names import Mark, write_names
 
@@ -20,6 +21,7 @@ FLAT: Final = 2.0  # where scores reach so many times as far along the first axi
 STRETCHED: Final = 20.0  # at most by this factor
 CROWD: Final = 20  # more arrows are thin, since thick ones would hide what lies below them
 THICK: Final = 0.03  # inches that the shaft of an arrow is thick
+NAMED: Final = 3  # names without room that are written below; of more, their number
 OUTLINE: Final = 61  # points of the outline of a region
 
 
@@ -66,7 +68,9 @@ def principal_components(
     if kind not in ("biplot", "scree"):
         raise ValueError(f"kind={kind!r} is not known; choose one of 'biplot', 'scree'")
     result, n_others = _largest_analysis(result)
-    title_parts = [*selection(result), *([f"one of {n_others + 1} analyses (select another)"] if n_others else [])]
+    suites = np.unique(result[SUITE].values.astype(str)).tolist() if SUITE in result.coords else []
+    labels = dict.fromkeys([*(suites if len(suites) == 1 else ()), *selection(result)])
+    title_parts = [*labels, *([f"one of {n_others + 1} analyses (select another)"] if n_others else [])]
     if regions and "region_radius" not in result:
         raise ValueError("the result has no regions: give principal_components, or biplot, n_resamples=500")
     return _draw_scree(result, ax, title_parts) if kind == "scree" else _draw_biplot(result, ax, components, title_parts, regions)
@@ -135,7 +139,9 @@ def _draw_biplot(result: xr.Dataset, ax: Axes | None, components: tuple[int, int
     left_out = write_names(ax, marks, stretch)
     ax.set_aspect(stretch, adjustable="box")
     if left_out:
-        ax.text(0.99, 0.01, f"no room for {left_out} names", transform=ax.transAxes, ha="right", fontsize=NOTE_SIZE, color=DARK)
+        names = f"{len(left_out)} name{'s' if len(left_out) > 1 else ''}"
+        which = f": {', '.join(left_out)}" if len(left_out) <= NAMED else ""
+        ax.text(0.99, 0.01, f"no room for {names}{which}", transform=ax.transAxes, ha="right", fontsize=NOTE_SIZE, color=DARK)
     return ax
 
 
