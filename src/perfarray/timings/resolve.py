@@ -269,7 +269,7 @@ def _copies_note(cells: xr.DataArray) -> Note | None:
         return None
     names = cell_names(cells.isel({dim: 0 for dim, size in cells.sizes.items() if size == 1 < cells.size}))
     text = (
-        f"{len(names)} cells are copies of others, not measured, and left out (SPEC: a peak that is its base, their ratio 1 by rule): "
+        f"{len(names)} cells are copies of other results (a peak that reuses its base, or a report published twice), and are left out: "
         f'{listed(names, 5)}; times.drop_vars("copied") counts them as measured'
     )
     return Note("copied", text, {"cells": len(names)})
