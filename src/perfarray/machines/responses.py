@@ -8,27 +8,33 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from perfarray.conventions import BETTER, CENSORED, LOWER
+from perfarray.conventions import BETTER, CENSORED, LOWER, SUITE
 from perfarray.machines.columns import COUNTS, LOG_NOISE, computed_roles, level_columns
 from perfarray.machines.numerics.noise_ceiling import concentration, log_spread_noise, spread_of_redrawn
 from perfarray.machines.numerics.principal_components import complete_part
-from perfarray.numerics.levels import one_value_per_unit, units_on_one_axis
+from perfarray.numerics.levels import measured_units, one_value_per_unit, repeated_level, units_on_one_axis
 from perfarray.numerics.nested_anova import nested_anova
 from perfarray.numerics.suite import MEANS, suite_mean
 from perfarray.numerics.types import Floats, Mask
 from perfarray.suites.distributions import relative_variation
-from perfarray.timings.across import suites_hint
+from perfarray.suites.matching import match_cells
+from perfarray.timings.across import names_one_suite, suites_hint
 from perfarray.timings.apply import apply, outputs
 from perfarray.timings.best import resolve_best
 from perfarray.timings.notes import Note, is_lazy
 from perfarray.timings.notes import notes as notes_of
 from perfarray.timings.repeated import number_of_unit_levels
+from perfarray.timings.resolve import Timings
 from perfarray.timings.validation import check_choice, listed
+from perfarray.timings.weights import weigh
 
 ROW: Final = "row"
 
 # How unequal the contributions of the benchmarks to the variation of a row are.
 CONCENTRATION: Final = "_concentration"
+
+# The position in the nest of the level that most benchmarks of a row repeat.
+UNIT: Final = "_unit"
 
 # Columns, benchmarks that were dropped from all rows, and notes.
 Columns = tuple[pd.DataFrame, tuple[str, ...], tuple[Note, ...]]
@@ -42,7 +48,7 @@ def score_columns(rows: xr.DataArray, across: str, mean: str, names: Sequence[st
     benchmarks = 1
     if across in rows.dims:
         check_choice(mean, "mean", MEANS)
-        complete, columns, left_out, notes = _same_suite(~np.isnan(values), rows[across].values, suites_hint(rows, across))
+        complete, columns, left_out, notes = _same_suite(rows.notnull(), across)
         usable = np.where(complete[:, None], values, np.nan)[:, columns]
         if mean != "arithmetic" and (usable <= 0).any():
             raise ValueError(
@@ -55,11 +61,19 @@ def score_columns(rows: xr.DataArray, across: str, mean: str, names: Sequence[st
     return pd.DataFrame(table), left_out, notes
 
 
-def _same_suite(measured: Mask, benchmarks: Any, hint: str) -> tuple[Mask, Mask, tuple[str, ...], tuple[Note, ...]]:
-    """Return the rows and benchmarks that leave no gap, the benchmarks that are dropped, and notes."""
-    rows, columns = complete_part(measured)
-    left_out = tuple(str(name) for name in benchmarks[~columns])
-    notes = []
+def _same_suite(measured: xr.DataArray, across: str) -> tuple[Mask, Mask, tuple[str, ...], tuple[Note, ...]]:
+    """Return the rows and benchmarks that leave no gap, the benchmarks that are dropped, and notes.
+
+    Benchmarks of a named suite are those that its scores are of, if any row has them all. Others are those that leave most rows.
+    """
+    cells = measured.astype(float).where(measured)
+    if names_one_suite(cells, across) and (measured | ~measured.any(ROW)).all(across).any():
+        suite = match_cells(Timings(cells, (), {}), across, weigh(cells, across, None))
+        incomplete = () if suite.incomplete is None else (suite.incomplete,)
+        return suite.data.array.notnull().any(across).values, suite.complete.values, (), incomplete
+    rows, columns = complete_part(measured.values)
+    left_out = tuple(str(name) for name in measured[across].values[~columns])
+    hint, notes = suites_hint(cells, across), []
     if left_out:
         text = f"{len(left_out)} of {len(columns)} benchmarks are left out, so that all rows have the same suite: {listed(left_out)}{hint}"
         notes.append(Note("benchmarks_left_out", text, {"benchmarks": list(left_out), "of": len(columns)}))
@@ -76,11 +90,12 @@ def response_columns(rows: xr.DataArray, nest: tuple[str, ...], across: str, nam
     if across not in array.dims:
         array = array.expand_dims({across: ["all"]})
     array = array.transpose(ROW, across, *nest)
-    measured = array.notnull().any(nest).values
-    complete, columns, left_out, notes = _same_suite(measured, array[across].values, suites_hint(rows, across))
-    suite = array
+    suites = {SUITE: rows.coords[SUITE].variable} if SUITE in rows.coords else {}
+    measured = array.notnull().any(nest).compute().assign_coords(suites)
+    complete, columns, left_out, notes = _same_suite(measured, across)
+    suite = array.assign_coords(suites) if names_one_suite(measured.astype(float).where(measured), across) else array
     if not measured.all():
-        suite = array.isel({ROW: np.flatnonzero(complete), across: np.flatnonzero(columns)}).assign_attrs(array.attrs)
+        suite = suite.isel({ROW: np.flatnonzero(complete), across: np.flatnonzero(columns)}).assign_attrs(array.attrs)
     responses = relative_variation(suite, across=across, **options).drop_vars("standard_deviation")
     statistic = resolve_best(options["statistic"], str(rows.attrs.get(BETTER, LOWER)))
     uncensored = suite
@@ -91,19 +106,21 @@ def response_columns(rows: xr.DataArray, nest: tuple[str, ...], across: str, nam
         partial(_level_columns, levels=nest, n_units=number_of_unit_levels(nest) if options["levels"] is None else 1, statistic=statistic),
         uncensored,
         core=[(across, *nest)],
-        outputs=outputs(**dict.fromkeys([*(name for level in nest for name in level_columns(level)), CONCENTRATION], "")),
+        outputs=outputs(**dict.fromkeys([*(name for level in nest for name in level_columns(level)), CONCENTRATION, UNIT], "")),
     )
     roles = computed_roles(names, nest)
     numbers_named = [*names, *(name for name, role in roles.items() if role == "noise")]
-    responses = responses.assign({name: by_level[name] for name in (*numbers_named, CONCENTRATION) if name in by_level})
+    responses = responses.assign({name: by_level[name] for name in (*numbers_named, CONCENTRATION, UNIT) if name in by_level})
     if is_lazy(responses):
         responses = responses.compute()
+        if options["levels"] is None:  # until it was computed, the outermost level was
+            responses.attrs["unit"] = nest[int(np.bincount(responses[UNIT].values.astype(int)).argmax())]
         notes += notes_of(responses)
     if "variation" in numbers_named:
         responses["variation"] = responses["performance"] * responses["relative_variation"]
     runs = responses["n"].values.astype(int)
     table = {name: responses[name].values for name in numbers_named}
-    table |= dict(zip(COUNTS, (runs, np.full(len(runs), int(columns.sum()))), strict=True))
+    table |= dict(zip(COUNTS, (runs, np.where(runs > 0, columns.sum(), 0)), strict=True))
     if LOG_NOISE in roles:
         concentrations, noise = responses[CONCENTRATION].values, np.full(len(runs), np.nan)
         for number in np.unique(runs[runs > 1]).tolist():  # rows with equally many runs have the same noise
@@ -126,7 +143,8 @@ def _level_columns(values: Floats, levels: tuple[str, ...], n_units: int, statis
     with np.errstate(invalid="ignore", divide="ignore"):
         units = values if n_units == 1 else units_on_one_axis(values, len(levels), n_units)
         spread = spread_of_redrawn(np.log(one_value_per_unit(units, len(levels), 0)), statistic)
-    return *columns, concentration(spread)
+        depth = repeated_level(measured_units(~np.isnan(values), len(levels), n_units)).reshape(len(values), -1)
+    return *columns, concentration(spread), np.median(depth, axis=1)
 
 
 def _mean_of_known(shares: Floats) -> Floats:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Hashable, Sequence
-from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,10 +13,10 @@ from perfarray.machines.columns import LABELS, ROLES, computable_responses, comp
 from perfarray.machines.descriptors import FAMILY, FLAGS, OF_BENCHMARKS, UNPARSED, described, with_flags
 from perfarray.machines.responses import ROW, response_columns, score_columns
 from perfarray.machines.sample_table import single_values
-from perfarray.timings.across import check_across, select_suite, several_suites_note, suites_of
+from perfarray.timings.across import check_across, joined_notes, select_suite, several_suites_note, suites_of
 from perfarray.timings.apply import is_chunked
 from perfarray.timings.chunks import evenly_chunked
-from perfarray.timings.notes import collecting_notes, with_notes
+from perfarray.timings.notes import Note, collecting_notes, with_notes
 from perfarray.timings.resolve import Data, check_names, resolve
 from perfarray.timings.streams import Rng
 from perfarray.timings.units import pool_above_unit
@@ -95,8 +95,10 @@ def machine_table(
 
     Notes
     -----
-    Rows of a suite are scores of the same benchmarks: the benchmark or the row with the largest share of gaps is dropped until no gap is
-    left. Such a row stays without responses, and a warning names it. The runs of a row are the outermost level that it repeats.
+    Rows of a suite are scores of the same benchmarks. Of a named suite these are all, as in `suite_score`, if any row has them all. Else
+    the benchmark or the row with the largest share of gaps is dropped until no gap is left. A row that lacks a benchmark stays without
+    responses, and a warning names it. Copies of other results count as in `suite_score` and `relative_variation`. The runs of a row are
+    the outermost level that it repeats.
 
     References
     ----------
@@ -117,7 +119,7 @@ def machine_table(
     responses = check_names(response, "response")
     scores = single_values(times, metric) if levels is None else None
     if scores is None:
-        data = pool_above_unit(resolve(times, metric, levels, shared=shared, censored="bound", as_nested=True), unit)
+        data = pool_above_unit(resolve(times, metric, levels, shared=shared, censored="bound", with_copies=True, as_nested=True), unit)
         array, nest, shared, data_notes = data.array, data.levels, data.shared or shared, data.notes
     else:
         for name, option in (("unit", unit), ("shared", shared)):
@@ -132,25 +134,9 @@ def machine_table(
     options = {"statistic": statistic, "mean": mean, "method": method, "n_resamples": n_resamples, "shared": shared, "rng": rng}
     options |= {"progress": progress, "levels": None if unit is None and levels is None else nest}
     several = several_suites_note(array, across) if by is None else None
-    by, notes = by if several is None else SUITE, [*data_notes, several]
-    varies = {*responses} != {"performance"}
+    by = by if several is None else SUITE
     descriptors_of_cells, array = _apart(array, nest, across, by)
-    row_arrays, all_labels, all_columns, left_out = [], [], [], list[str]()
-    for suite, suite_array in _suites(array, by, across).items():
-        rows, labels = _rows(suite_array, nest, across)
-        rows = with_flags(rows, ROW, across)
-        with collecting_notes() as inner:
-            if nest:
-                columns, dropped, column_notes = response_columns(rows, nest, across, responses, options)
-            else:
-                columns, dropped, column_notes = score_columns(rows, across, mean, responses)
-        row_arrays.append(rows)
-        all_labels.append(labels if by is None else labels.assign(**{by: suite}))
-        all_columns.append(columns)
-        left_out += dropped
-        told = [note for note in (*inner, *column_notes) if varies or note.code not in OF_VARIATION]
-        notes += [replace(note, message=f"{suite}: {note.message}") if suite else note for note in told]
-    labels, columns = pd.concat(all_labels, ignore_index=True), pd.concat(all_columns, ignore_index=True)
+    row_arrays, labels, columns, left_out, notes = _suites_in_rows(array, nest, across, by, responses, options)
     coordinates = {name: [_at_rows(variable, rows) for rows in row_arrays] for name, variable in descriptors_of_cells.items()}
     along_rows = [name for name in FLAGS if name in row_arrays[0].coords and row_arrays[0].coords[name].dims == (ROW,)]
     coordinates |= {name: [rows.coords[name].variable for rows in row_arrays] for name in along_rows}
@@ -172,9 +158,34 @@ def machine_table(
     if "relative_variation" in table:
         table.attrs["n_zero_variation"] = int((table["relative_variation"] == 0).sum())
     if left_out:
-        table.attrs["unmatched"] = ", ".join(dict.fromkeys(left_out))
+        table.attrs["unmatched"] = ", ".join(left_out)
     table.attrs[ROLES] = json.dumps(roles)
-    return with_notes(table, *notes)
+    return with_notes(table, *data_notes, several, *notes)
+
+
+def _suites_in_rows(
+    array: xr.DataArray, nest: tuple[str, ...], across: str, by: str | None, responses: Sequence[str], options: dict[str, Any]
+) -> tuple[list[xr.DataArray], pd.DataFrame, pd.DataFrame, tuple[str, ...], list[Note]]:
+    """Return the rows of each suite, the labels and responses of all, the benchmarks that were dropped, and notes."""
+    row_arrays, labels, columns = [], [], []
+    left_out, by_code = dict[str, None](), dict[str, dict[str, Note]]()
+    for suite, suite_array in _suites(array, by, across).items():
+        rows, suite_labels = _rows(suite_array, nest, across)
+        rows = with_flags(rows, ROW, across)
+        with collecting_notes() as inner:
+            if nest:
+                suite_columns, dropped, column_notes = response_columns(rows, nest, across, responses, options)
+            else:
+                suite_columns, dropped, column_notes = score_columns(rows, across, options["mean"], responses)
+        row_arrays.append(rows)
+        labels.append(suite_labels if by is None else suite_labels.assign(**{by: suite}))
+        columns.append(suite_columns)
+        left_out |= dict.fromkeys(dropped)
+        for note in (*inner, *column_notes):
+            if {*responses} != {"performance"} or note.code not in OF_VARIATION:
+                by_code.setdefault(note.code, {}).setdefault(suite, note)
+    notes = [note for by_label in by_code.values() for note in (by_label.values() if by is None else [joined_notes(by_label, by)])]
+    return row_arrays, pd.concat(labels, ignore_index=True), pd.concat(columns, ignore_index=True), tuple(left_out), notes
 
 
 def _apart(array: xr.DataArray, levels: Sequence[str], across: str, by: str | None) -> tuple[dict[str, xr.Variable], xr.DataArray]:

@@ -282,7 +282,7 @@ def _results_by_suite(
                 reason = str(error)
         for note in notes:
             by_code.setdefault(note.code, {}).setdefault(label, note)
-    gathered = [_joined(by_label, by) for by_label in by_code.values()]
+    gathered = [joined_notes(by_label, by) for by_label in by_code.values()]
     if errors:
         text = f"{len(errors)} of {len(labels)} along {by!r} have too little data ({listed(errors)}); in the last, {reason}"
         if not results:
@@ -298,7 +298,7 @@ def _check_sides(arguments: Sequence[object], across: str) -> None:
         raise TooFew(f"no label of {across!r} is on both sides")
 
 
-def _joined(by_label: Mapping[str, Note], by: str) -> Note:
+def joined_notes(by_label: Mapping[str, Note], by: str) -> Note:
     """Return the notes of one code of several suites as one, which names the suites."""
     first = replace(next(iter(by_label.values())), aside=all(note.aside for note in by_label.values()))
     if len(by_label) == 1:
@@ -320,7 +320,10 @@ def suites_of(times: Data, by: str, across: str) -> dict[str, Any]:
     labels, benchmarks = suite_labels(times, by, across), times[across].values
     rows = [{name for label in row if label is not None for name in _names_in(label, by)} for row in labels.reshape(len(benchmarks), -1)]
     names = dict.fromkeys(name for label in labels.ravel() if label is not None for name in _names_in(label, by))
-    return {name: benchmarks[[name in row for row in rows]] for name in names}
+    measured = measured_along(times, across)
+    members = {name: np.array([name in row for row in rows]) for name in names}
+    answered = {name: benchmarks[row] for name, row in members.items() if (row & measured).any()}
+    return answered or {name: benchmarks[row] for name, row in members.items()}
 
 
 def _names_in(label: str, by: str) -> list[str]:
