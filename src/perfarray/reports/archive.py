@@ -223,7 +223,7 @@ def _explained(times: xr.DataArray | xr.Dataset, source: str, options: Options, 
         table, result = section.table, section.result
         if table is None or result is None:
             yield section
-        elif result.attrs["better_than_mean"] and result["total_explained"] > 0:
+        elif result.attrs["better_than_mean"]:
             yield _first_rows(section, table, "the strongest predictors")
         else:
             yield section._replace(about=" ".join(table.attrs["findings"]), table=None, whole=table, notes=(), picture=None)
