@@ -9,6 +9,7 @@ import shlex
 
 import numpy as np
 import pytest
+import xarray as xr
 
 import perfarray
 from cli.archives import write_archive
@@ -217,6 +218,25 @@ class TestComparisons:
         assert "m3" not in done.stdout
         rows = as_json("compare", "sparse.csv", "--dim", "compiler")["benchmarks"]
         assert all(row["n_old"] > 0 or row["n_new"] > 0 for row in rows)
+
+    def test_rows_in_full(self, path):
+        """CSV and JSON have a row for what each candidate has, one for what the baseline has alone, and verdicts of both sides alone."""
+        times = perfarray.read_archive(str(path))
+        several = [times.assign_coords(compiler=["gcc 13", "clang 18"]), times.isel(compiler=[0]).assign_coords(compiler=["icc"])]
+        joint = xr.concat([several[0], several[1].where(several[1]["machine"] == "box-4")], "compiler")
+        joint.where((joint["machine"] != "box-5") | (joint["compiler"] == "gcc 13")).to_netcdf("three.nc")
+        command = ("compare", "three.nc", "--dim", "compiler", "--baseline", "gcc 13")
+        answer = as_json(*command)
+        rows = answer["benchmarks"]
+        alone = {"box-1", "box-5"}
+        assert {(row["machine"], row["compiler"], row["n_new"]) for row in rows if row["machine"] in alone} == {
+            (machine, "gcc 13", 0) for machine in alone
+        }
+        assert sum(row["machine"] in alone for row in rows) == 14
+        assert all((row["verdict"] == "") is (row["n"] == 0) for row in rows)
+        assert answer["exit_reason"].startswith(f"{sum(row['verdict'] != '' for row in rows)} compared: ")
+        lines = list(csv.DictReader(io.StringIO(run(*command, "--output", "csv").stdout)))
+        assert [line["verdict"] for line in lines[: len(rows)]] == [row["verdict"] for row in rows]
 
 
 class TestAbout:

@@ -85,3 +85,13 @@ def test_formats():
     assert "pyperf" not in one
     assert "--format 'xml' is not known; choose one of" in run("formats", "xml", code=2).stderr
     assert "`--dims benchmark=0,time_ms=1` names the columns" in one_line(run("formats", "custom").stdout)
+
+
+@pytest.mark.parametrize("command", ["components", "counts"])
+def test_cells_without_measurements_have_no_row(command):
+    """Of a sparse archive, JSON and CSV have the rows of the table."""
+    rows = [f"fft,{machine},{compiler},{i},{time}" for machine, compiler in (("m1", "a"), ("m2", "b")) for i, time in enumerate(OLD)]
+    path = write_rows("sparse.csv", "benchmark,machine,compiler,execution,time", rows)
+    shown = as_json(command, path)["rows"]
+    assert [(row["machine"], row["compiler"]) for row in shown] == [("m1", "a"), ("m2", "b")]
+    assert len(run(command, path, "--output", "csv").stdout.splitlines()) == 3

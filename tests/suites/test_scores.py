@@ -402,7 +402,7 @@ def test_a_side_of_one_session_has_its_executions():
     values[1, :, 1] = np.nan
     coords = {"version": ["new", "old"]}
     times = xr.DataArray(values, dims=("version", "benchmark", "session", "execution"), coords=coords, name="time", attrs={"units": "s"})
-    new, old = times.isel(version=0).mean("execution"), times.isel(version=1, session=0, drop=True)
+    new, old = times.isel(version=0).mean("execution", keep_attrs=True), times.isel(version=1, session=0, drop=True)
     assert old.sizes["execution"] == 4
     said = "6 of 12 cells were measured in one session: the units are executions there"
     with pytest.warns(UserWarning, match=said):

@@ -211,3 +211,47 @@ class TestNotes:
         times[{"session": 1}] = np.nan
         notes = {note.code: note for note in ask(times, "suite_score").perf.notes()}
         assert notes["one_session"].aside
+
+    def test_suites_without_a_measurement_are_none(self):
+        """A selection that has nothing of a suite has no answer of it, and no note on its cells."""
+        times = archive((4, 3, 2)).copy()
+        times[{"machine": 1, "benchmark": slice(0, 4)}] = np.nan
+        answer = ask(times.sel(machine=["m1"]), "suite_score")
+        assert answer["suite"].values.tolist() == ["s1", "s2"]
+        assert [note.code for note in answer.perf.notes()] == ["suites_apart"]
+
+    def test_executions_that_move_together_are_said_of_their_cell(self):
+        """The note counts and names the cells of which it is true."""
+        times = archive((6, 6)).sel(version=["new"]).copy()
+        times[{"machine": 2, "benchmark": slice(0, 6)}] += 0.3 * times[{"machine": 2, "benchmark": slice(0, 6)}] * np.array([0, 1, 2, 3, 4])
+        (note,) = (note for note in ask(times, "relative_variation").perf.notes() if note.code == "move_together")
+        assert "s0: benchmarks are taken for independent, but their executions move together in 1 of 3 cells ('m2')" in note.message
+
+
+class TestReports:
+    """A configuration with several reports (sessions) among others with one."""
+
+    def times(self):
+        times = archive((4,)).sel(version="new", drop=True).expand_dims(session=2).copy()
+        times[{"session": 1}] *= np.array([1.1, 0.9, 1.05, 0.95])[:, None]
+        times[{"session": 1, "machine": slice(1, None)}] = np.nan
+        return times.drop_vars("suite")
+
+    def test_their_score_lies_between_those_of_the_reports(self):
+        """The slower median is a rule for the runs of one report; of the reports each benchmark has the median."""
+        times = self.times()
+        score = ask(times, "suite_score", statistic="slower_median")["estimate"]
+        apart = ask(times, "suite_score", statistic="slower_median", levels="execution")["estimate"]
+        means = times.sel(machine="m0").mean("execution").mean("session")
+        assert score.sel(machine="m0").item() == pytest.approx(np.exp(np.log(means).mean()))
+        np.testing.assert_allclose(score.sel(machine=["m1", "m2"]), apart.sel(machine=["m1", "m2"]).isel(session=0))
+
+    @pytest.mark.parametrize("shared", ["execution", "session", ("session", "execution")])
+    def test_what_all_benchmarks_share_may_be_called_by_either_level(self, shared):
+        """The unit of most cells stands for the outermost level, as notes propose it."""
+        answer = ask(self.times(), "relative_variation", shared=shared)
+        np.testing.assert_allclose(
+            answer["relative_variation"], ask(self.times(), "relative_variation", shared="session")["relative_variation"]
+        )
+        one = self.times().isel(session=[0])
+        assert ask(one, "relative_variation", shared=shared).attrs["benchmarks"].startswith("shared: execution")

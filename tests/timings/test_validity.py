@@ -85,3 +85,12 @@ def test_unknown_states_say_nothing(tmp_path):
     assert told(lambda: both.perf.compare("base", dim="tuning"))[0] == []
     lazy = result(tmp_path / "c.csv", valid=0).chunk()
     assert [note.code for note in told(lambda: lazy.perf.compare("base", dim="tuning"))[0]] == ["invalid_side"]
+
+
+def test_results_that_are_not_compared_are_not_named():
+    """An invalid machine that lacks a side is in no row, and no warning names it."""
+    dims = {"benchmark": ["a", "b"], "version": ["old", "new"], "machine": ["m1", "m2"]}
+    times = perfarray.simulate(sizes={"execution": 4}, variances={"execution": 1e-4}, dims=dims, rng=1)["time"]
+    times = times.where((times["machine"] == "m1") | (times["version"] == "old")).assign_coords(valid=("machine", [1, 0]))
+    notes, _ = told(lambda: times.assign_attrs(units="s").perf.compare("old"))
+    assert notes == []

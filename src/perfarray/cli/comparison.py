@@ -19,7 +19,11 @@ VERDICTS = ("slower", "faster", "equivalent", "inconclusive")
 
 
 class Comparison(NamedTuple):
-    """A comparison: one row per benchmark and one suite row, each per label of any other dim, where a side was measured."""
+    """A comparison: one row per benchmark and one suite row, each per label of any other dim, where a side was measured.
+
+    Of several candidates a row is of what a candidate has; what none of them has is one row of the baseline. Rows without a test have no
+    verdict.
+    """
 
     rows: list[Row]
     # Of each row among all cells, measured or not
@@ -70,12 +74,21 @@ def comparison(result: "xr.Dataset") -> Comparison:
     if len(candidates) == 1 and dim != PROGRAM:
         single, suites = single.isel({dim: 0}, drop=True), suites.isel({dim: 0}, drop=True)
     statistic = result.attrs.get("statistic", "mean")
-    scores = [single[f"{side}_{statistic}"].notnull() for side in ("baseline", "candidate")]  # those of copies have no units
-    masks = (single["n_old"] > 0) | (single["n_new"] > 0) | scores[0] | scores[1], suites["benchmarks"] > 0
+    # Scores of copies have no units.
+    sides = {"n_old": f"baseline_{statistic}", "n_new": f"candidate_{statistic}"}
+    old, new = ((single[number] > 0) | single[score].notnull() for number, score in sides.items())
+    if dim in single.dims:  # what no candidate has is one row of the baseline, and not one for every candidate
+        old = old & ~new.any(dim) & (single[dim] == candidates[0])
+    masks = old | new, suites["benchmarks"] > 0
     positions, rows = [], []
     for data, mask in zip((single, suites), masks, strict=True):
         positions.append(mask.broadcast_like(data["estimate"]).transpose(*data["estimate"].dims).values.ravel().nonzero()[0])
         rows.append(records(data, [str(name) for name in data["estimate"].dims], positions[-1]))
+    for row in rows[0]:
+        if not row["n"] > 0:  # one side alone, or a copy: nothing was tested
+            row["verdict"] = ""
+        if dim in row and not row["n_new"] > 0 and math.isnan(row[sides["n_new"]]):
+            row[dim] = baseline
     for row in (*rows[0], *rows[1]):
         row.update({name: int(row[name]) for name in ("n", "n_old", "n_new", "benchmarks") if row.get(name, math.nan) >= 0})
     candidate = str(candidates[0]) if len(candidates) == 1 else dim

@@ -72,8 +72,7 @@ def history(
         start = 0 if from_commit is None else commit_index(changes, along, from_commit)
         recent = changes.isel({along: slice(start, None)})
         table = perfarray.table(recent, sort=sort)
-    cells = records(recent[list(SHOWN)], table.places.dims)
-    rows = [cells[position] for position in table.places.positions]
+    rows = records(recent[list(SHOWN)], table.places.dims, table.places.positions)
     code, outcome = _outcome(changes, rows, along)
     answer = Answer(
         table=table,

@@ -69,8 +69,8 @@ def _give_by_level(
     """Give a result whose levels are columns and whose other dims are rows."""
     from perfarray.results.rows import records
 
-    rows = records(result, [str(dim) for dim in result.dims if dim != "level"])
     table = perfarray.table(result, sort=sort)
+    rows = records(result, table.places.dims, table.places.positions)
     legend = [f"{table.attrs['about']}."] if table.attrs["about"] else []
     content = {"archive": archive, "rows": rows, **described(result)}
     give(Answer(table=table, rows=rows, content=content, outcome=outcome[0], code=outcome[1], legend=legend), target, sentences)

@@ -56,11 +56,11 @@ def stop(
         sides = read(places, selected, sentences)
         result = perfarray.stopping(sides.times, sides.baseline, dim=sides.dim, half_width=half_width, **nest, **choices)
     per_cell = result.drop_dims("runs")
-    rows = records(per_cell, [str(dim) for dim in per_cell["n"].dims])
+    table = perfarray.table(result, sort=sort)
+    rows = records(per_cell, table.places.dims, table.places.positions)
     for row in rows:
         more = row.pop("remaining")
         row["more"] = int(more) if math.isfinite(more) else more
-    table = perfarray.table(result, sort=sort)
     code, outcome = _outcome(result, rows)
     ratio = "candidate / baseline" if "baseline" in result.attrs else "the mean"
     legend = [

@@ -49,7 +49,8 @@ def _common_shift_note(result: xr.Dataset, across: str) -> Note | None:
     factor, low, high = (float(np.exp(end)) for end in (shift, shift - half_width, shift + half_width))
     number = int(result["estimate"].transpose(..., across).notnull().values[index].sum())
     subject = f"All {number} benchmarks" if moved == number else f"{moved:.0f} of {number} benchmarks"
-    several = f" in {int(shifts.common.sum())} of {shifts.common.size} comparisons, in one of them" if shifts.common.size > 1 else ""
+    of = int(result["estimate"].notnull().any(across).sum())
+    several = f" in {int(shifts.common.sum())} of {of} comparisons, in one of them" if of > 1 else ""
     text = (
         f"{subject} moved by one factor{several}: {factor:.4g} ({low:.4g} to {high:.4g}). Another machine, load or setting does this, "
         "too, and changes of a program seldom do. Measure both sides in turns."

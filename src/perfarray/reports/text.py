@@ -7,6 +7,7 @@ import pandas as pd
 import xarray as xr
 
 import perfarray
+from perfarray.numerics.types import Integers
 from perfarray.reports.sections import Content, Section
 from perfarray.results.rows import Table, escape_markdown, json_value, records
 
@@ -56,8 +57,7 @@ def _section(section: Section) -> dict[str, Any]:
 def _rows(table: Table, result: xr.Dataset) -> list[dict[str, Any]]:
     """Return the rows of a table: labels, the numbers by their variables, and as `text` the columns that people read."""
     suite_names = {name: str(name).removeprefix(SUITE) for name in result.data_vars if str(name).startswith(SUITE)}
-    cells = _cells(result.drop_vars(list(suite_names)), table.places.dims)
-    numbers = [cells[position] for position in table.places.positions]
+    numbers = _cells(result.drop_vars(list(suite_names)), table.places.dims, table.places.positions)
     if table.attrs["suites"]:
         suites = result[list(suite_names)].rename(suite_names)
         numbers += [row for row in _cells(suites, list(map(str, suites["benchmarks"].dims))) if row["benchmarks"] > 1]
@@ -71,7 +71,7 @@ def _rows(table: Table, result: xr.Dataset) -> list[dict[str, Any]]:
     ]
 
 
-def _cells(data: xr.Dataset, dims: list[str]) -> list[dict[str, Any]]:
-    """Return one row for each cell along the dims that the data have, with the variables along any of them."""
+def _cells(data: xr.Dataset, dims: list[str], positions: Integers | None = None) -> list[dict[str, Any]]:
+    """Return one row for each cell along the dims that the data have, or at some positions, with the variables along any of them."""
     present = [dim for dim in dims if dim in data.dims]
-    return records(data[[name for name, array in data.items() if not present or set(present) & set(array.dims)]], present)
+    return records(data[[name for name, array in data.items() if not present or set(present) & set(array.dims)]], present, positions)

@@ -313,9 +313,14 @@ def along_cells(values: xr.DataArray, array: xr.DataArray, levels: tuple[str, ..
 @check("one_side")
 def one_side_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Name the cells that lack a side."""
-    without = result["n"] == 0
-    if {"baseline", "candidate"} <= {*result.data_vars}:
-        without &= result["candidate"].notnull() | result["baseline"].notnull()  # a cell that nobody measured is no cell
-    names = cell_names(without)
-    text = f"{{cells}} have no measured value on one side; their answers are NaN: {listed(names, 5)}"
-    return (count_note("one_side_empty", text, without, names=names),)
+    if "n_candidate" in result:
+        measured = (result["n_candidate"] > 0) | (result["n_baseline"] > 0)
+    elif "candidate" in result:
+        measured = result["candidate"].notnull() | result["baseline"].notnull()
+    else:
+        measured = xr.ones_like(result["n"], dtype=bool)
+    names, of = cell_names(measured & (result["n"] == 0)), int(measured.sum())
+    if not names:
+        return ()
+    text = f"{len(names)} of {of} cells have no measured value on one side; their answers are NaN: {listed(names, 5)}"
+    return (Note("one_side_empty", text, {"cells": len(names), "of": of, "names": names}),)

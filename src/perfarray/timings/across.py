@@ -320,7 +320,10 @@ def suites_of(times: Data, by: str, across: str) -> dict[str, Any]:
     labels, benchmarks = suite_labels(times, by, across), times[across].values
     rows = [{name for label in row if label is not None for name in _names_in(label, by)} for row in labels.reshape(len(benchmarks), -1)]
     names = dict.fromkeys(name for label in labels.ravel() if label is not None for name in _names_in(label, by))
-    return {name: benchmarks[[name in row for row in rows]] for name in names}
+    measured = measured_along(times, across)
+    members = {name: np.array([name in row for row in rows]) for name in names}
+    answered = {name: benchmarks[row] for name, row in members.items() if (row & measured).any()}
+    return answered or {name: benchmarks[row] for name, row in members.items()}
 
 
 def _names_in(label: str, by: str) -> list[str]:

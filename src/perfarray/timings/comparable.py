@@ -44,16 +44,25 @@ def never_together(new: xr.DataArray, old: xr.DataArray, levels: Sequence[str]) 
     if BENCHMARK not in new.dims or BENCHMARK not in old.dims or not names or is_chunked(new) or is_chunked(old):
         return ()
     candidate, baseline = (side.variable.notnull().any([level for level in levels if level in side.dims]) for side in (new, old))
-    apart = candidate.any(names) & baseline.any(names) & ~(candidate & baseline).any(names)
-    benchmarks = apart.any([other for other in apart.dims if other != BENCHMARK]).values
-    if not benchmarks.any():
+    both = candidate.any(names) & baseline.any(names)
+    apart = both & ~(candidate & baseline).any(names)
+    others = [dim for dim in apart.dims if dim != BENCHMARK]
+    never = apart.any(BENCHMARK) & ~(both & ~apart).any(BENCHMARK)  # labels compared that meet the baseline nowhere
+    never_there, labels, text = f"never at one label of {listed(names)}", list[str](), ""
+    if len(others) == 1 and never.any() and not never.all() and others[0] in new.coords:
+        labels = [str(label) for label in new[others[0]].values[never.values].tolist()]
+        text = f"{len(labels)} of {never.size} labels of {others[0]!r} and the baseline were {never_there}: {listed(labels, 5)}. "
+        both, apart = both & ~never, apart & ~never
+    benchmarks = (apart.any(others) & ~(both & ~apart).any(others)).values
+    if benchmarks.any():
+        of_benchmarks = [str(label) for label in new[BENCHMARK].values[benchmarks].tolist()]
+        labels += of_benchmarks
+        text += f"{len(of_benchmarks)} of {new.sizes[BENCHMARK]} benchmarks were measured on both sides, but {never_there}: "
+        text += f"{listed(of_benchmarks, 5)}. "
+    if not text:
         return ()
-    labels = np.asarray(new[BENCHMARK].values)[benchmarks].tolist()
-    text = (
-        f"{len(labels)} of {new.sizes[BENCHMARK]} benchmarks were measured on both sides, but never at one label of {listed(names)}: "
-        f"{listed(labels, 5)}. They have no ratio. Measure both sides at one label, or select a label for each side and compare these."
-    )
-    return (Note("never_together", text, {"labels": [str(label) for label in labels], "dims": names}),)
+    text += "They have no ratio. Measure both sides at one label, or select a label for each side and compare these."
+    return (Note("never_together", text, {"labels": labels, "dims": names}),)
 
 
 def check_systems(array: xr.DataArray, levels: Sequence[str], dim: str, aligned: Sequence[str] = ()) -> tuple[Note, ...]:
@@ -95,7 +104,8 @@ def _refusal(new: xr.DataArray, old: xr.DataArray, cells: xr.DataArray, dim: str
     remedy = "give sides of one suite"
     if dim is not None and dim in cells.dims:
         differs = cells.any([name for name in cells.dims if name != dim])
-        comparable = cells[dim].values[~differs.values].tolist()
+        together = (new.notnull() & old.notnull()).any([name for name in new.dims if name != dim])
+        comparable = cells[dim].values[~differs.values & together.values].tolist()
         remedy += f": times.sel({dim}=[...]) with the baseline and {listed(comparable, 5)}, which have its suite" if comparable else ""
     return f'{text}{remedy}; if these are names of one suite, times.drop_vars("{SUITE}") compares them'
 

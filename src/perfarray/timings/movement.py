@@ -13,6 +13,8 @@ from perfarray.timings.apply import Output, apply, is_chunked
 from perfarray.timings.crossed import MATTERS
 from perfarray.timings.notes import Note, check, significant_in_all
 from perfarray.timings.resolve import Timings
+from perfarray.timings.validation import listed
+from perfarray.timings.zeros import cell_names
 
 # The correlation of the unit means of different benchmarks (of pairs, their ratios), and its p-value.
 MOVES = {
@@ -44,9 +46,13 @@ def movement_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     strongest, tested = int(np.nanargmin(np.where(moving, pvalue, np.nan))), int(np.count_nonzero(~np.isnan(pvalue)))
     mean, least = float(correlation[strongest]), float(pvalue[strongest])
     unit, units = str(result.attrs["unit"]), plural(str(result.attrs["unit"]))
+    where = ""
+    if tested > 1:
+        cells = result["suite_correlation"].copy(data=moving.reshape(result["suite_correlation"].shape))
+        where = f" in {int(moving.sum())} of {tested} cells ({listed(cell_names(cells), 2)})"
     text = (
-        f"benchmarks are taken for independent, but their {units} move together (mean correlation {mean:.2g}, p {least:.2g}): the suite's "
-        f"limits are too narrow; if one {unit} serves all benchmarks, say shared={unit!r}; shared=() says that none does"
+        f"benchmarks are taken for independent, but their {units} move together{where} (mean correlation {mean:.2g}, p {least:.2g}): the "
+        f"suite's limits are too narrow; if one {unit} serves all benchmarks, say shared={unit!r}; shared=() says that none does"
     )
     return (Note("move_together", text, {"correlation": mean, "pvalue": least, "suites": tested, "unit": unit}),)
 

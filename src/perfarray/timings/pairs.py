@@ -19,7 +19,7 @@ from perfarray.timings.chunks import chunk_lengths, evenly_chunked
 from perfarray.timings.comparable import align_sides, check_label, check_sides, check_systems, never_together
 from perfarray.timings.crossed import crossed_notes, label_name, paired_units, unit_labels
 from perfarray.timings.notes import Note
-from perfarray.timings.resolve import Data, Timings, decline_zeros, place_units, resolve
+from perfarray.timings.resolve import Data, Timings, decline_zeros, place_units, resolve, shared_levels
 from perfarray.timings.units import one_process_note
 from perfarray.timings.validation import listed
 from perfarray.timings.validity import validity_notes
@@ -136,11 +136,15 @@ def resolve_pair(
     other = baseline if isinstance(baseline, xr.DataArray | xr.Dataset) else None
     as_nested = paired is not None or unit is not None
     choose = partial(resolve, censored=censored, with_copies=with_copies, measured=measured, as_nested=as_nested or other is not None)
-    candidate = choose(times, metric, levels, shared=shared, positive=None if other is not None else positive)
+    by_cell = other is not None and levels is None and not as_nested
+    candidate = choose(times, metric, levels, shared=None if by_cell else shared, positive=None if other is not None else positive)
     if other is not None:
         name = _same_metric(other, metric, candidate)
-        if levels is None and not as_nested:
-            sides = place_units(*_of_one_nest(candidate, choose(other, name, levels)))
+        if by_cell:
+            nested = _of_one_nest(candidate, choose(other, name, levels))
+            sides = place_units(*nested)
+            if shared is not None:
+                sides[0] = sides[0]._replace(shared=shared_levels(sides[0], shared, nested[0].levels))
         else:
             sides = [candidate, choose(other, name, candidate.levels)]
         sides = sides if positive is None else [decline_zeros(side, positive) for side in sides]

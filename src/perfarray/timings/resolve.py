@@ -250,9 +250,10 @@ def resolve(
     notes = (*hidden, *check_direction(array), *timings.notes)
     values = measurable(timings.array, any_size=any_size) if measured else timings.array
     notes = (*notes, *zeros_note(values, of_times=True)) if measured else notes
-    timings = timings._replace(array=values, notes=notes, selected=selected, shared=shared_levels(timings, shared))
+    timings = timings._replace(array=values, notes=notes, selected=selected, shared=shared_levels(timings, None))
     if levels is None and not as_nested:
         (timings,) = place_units(timings)
+    timings = timings if shared is None else timings._replace(shared=shared_levels(timings, shared, nest))
     return timings if positive is None else decline_zeros(timings, positive)
 
 
@@ -356,17 +357,23 @@ def as_mark(coordinate: xr.DataArray) -> xr.DataArray:
     return coordinate.notnull() & coordinate.fillna(False).astype(bool)
 
 
-def shared_levels(times: Timings, shared: str | Sequence[str] | None) -> tuple[str, ...]:
-    """Return the levels whose units are the same for every benchmark: `shared=`, else the attr `shared_levels`, else none."""
+def shared_levels(times: Timings, shared: str | Sequence[str] | None, nest: Sequence[str] = ()) -> tuple[str, ...]:
+    """Return the levels whose units are the same for every benchmark: `shared=`, else the attr `shared_levels`, else none.
+
+    Where units of cells were placed, names are those of the `nest` before: what cells have as units stands for the outermost level.
+    """
     if shared is None:
         named = str(times.array.attrs.get("shared_levels", "")).split()
         return tuple(level for level in named if level in times.levels)
     if shared == () or shared == "":
         return ()
-    names = check_names(shared, "shared")
+    names, nest = check_names(shared, "shared"), nest or times.levels
     for name in names:
-        if name not in times.levels:
-            raise ValueError(f"shared={name!r} is not one of the levels {times.levels}")
+        if name not in nest:
+            raise ValueError(f"shared={name!r} is not one of the levels {tuple(nest)}")
+    outer = nest[: nest.index(times.levels[0])]
+    if {times.unit, *outer} & {*names}:
+        return tuple(level for level in times.levels if level in (times.levels[0], *names))
     if times.levels[0] not in names:
         raise ValueError(
             f"shared={listed(names)} leaves out the outermost level {times.levels[0]!r}: units inside it cannot be the same for every "

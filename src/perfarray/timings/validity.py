@@ -3,7 +3,7 @@
 import numpy as np
 import xarray as xr
 
-from perfarray.conventions import ESTIMATED, VALID
+from perfarray.conventions import ESTIMATED, LEVELS, VALID
 from perfarray.timings.apply import is_chunked
 from perfarray.timings.notes import Note
 from perfarray.timings.validation import listed
@@ -20,9 +20,9 @@ def validity_notes(new: xr.DataArray, old: xr.DataArray, dim: str | None, baseli
     """
     candidates = new[dim].values.tolist() if dim in new.coords else []
     names = {"candidate": candidates if len(candidates) == 1 else [], "baseline": [] if baseline is None else [baseline]}
-    notes = []
+    notes, compared = [], _cells_compared(new, old)
     for name, (value, code, state) in STATES.items():
-        labels = {side: _labels(array, name, value) for side, array in (("candidate", new), ("baseline", old))}
+        labels = {side: _labels(array, compared, name, value) for side, array in (("candidate", new), ("baseline", old))}
         sides = {side: along or [str(label) for label in names[side]] for side, along in labels.items() if along is not None}
         if not sides:
             continue
@@ -34,14 +34,22 @@ def validity_notes(new: xr.DataArray, old: xr.DataArray, dim: str | None, baseli
     return tuple(notes)
 
 
-def _labels(array: xr.DataArray, name: str, value: int) -> list[str] | None:
-    """Return the labels of the measured cells in a state, none where it has no dims; None where no cell is in it."""
+def _cells_compared(new: xr.DataArray, old: xr.DataArray) -> xr.DataArray | None:
+    """Return the cells that were measured on both sides; None where that is not known, or nothing is stated of either side."""
+    if is_chunked(new) or is_chunked(old) or not {VALID, ESTIMATED} & {*new.coords, *old.coords}:
+        return None
+    sides = (side.reset_coords(drop=True).notnull().any([dim for dim in side.dims if dim in LEVELS]) for side in (new, old))
+    return next(sides) & next(sides)
+
+
+def _labels(array: xr.DataArray, compared: xr.DataArray | None, name: str, value: int) -> list[str] | None:
+    """Return the labels of the cells compared that are in a state, none where it has no dims; None where no cell is in it."""
     coordinate = array.coords.get(name)
     if coordinate is None or coordinate.dtype.kind not in "biuf":
         return None
     cells = (coordinate == value).reset_coords(drop=True).compute()
-    if not is_chunked(array):
-        cells = cells & array.reset_coords(drop=True).notnull().any([dim for dim in array.dims if dim not in cells.dims])
+    if compared is not None:
+        cells = cells & compared.any([dim for dim in compared.dims if dim not in cells.dims])
     if not np.any(cells):
         return None
     return cell_names(cells.isel({dim: 0 for dim, size in cells.sizes.items() if size == 1 < cells.size})) if cells.ndim else []
