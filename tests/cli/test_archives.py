@@ -107,16 +107,15 @@ class TestScores:
 
 class TestMachines:
     def test_table(self, path, tmp_path):
-        """A row for each configuration, typed descriptors; the file has all columns, the screen some of the numbers."""
+        """A row for each configuration, typed descriptors; the file has all columns, the screen scores, variation and counts."""
         done = run("machines", path, "--select", "suite=int2017", "-o", "machines.csv", code=0)
         assert done.stdout.startswith("15 rows of 8 machines, ")
         rows = list(csv.DictReader(io.StringIO((tmp_path / "machines.csv").read_text())))
         assert {(row["machine"], row["cpu_mhz"], row["cores"]) for row in rows} >= {("box-0", "2000.0", "8.0"), ("box-7", "3750.0", "16.0")}
         assert {row["cpu"] for row in rows} >= {"AMD Z1", "Intel X0"}
         printed = run("machines", path, "--select", "suite=int2017").stdout
-        assert "performance" in printed
-        assert "cpu_mhz" in printed
-        assert "more columns describe machines and flags (--output csv has all)." in printed
+        assert one_line(printed).startswith("machine compiler performance relative variation runs benchmarks")
+        assert re.search(r"\d+ more columns describe machines and flags: -o machines.csv has all\.", one_line(printed))
 
     def test_by_suite(self, path):
         """Each suite has its own rows."""
@@ -155,6 +154,23 @@ class TestExplain:
         assert "columns 'speed' not found; the table has 'machine'" in refused("explain", path, "--response", "speed")
         few = ("explain", path, "--select", "machine=box-[01]", "--select", "suite=int2017", "--response", "performance")
         assert "a model needs 6 or more" in refused(*few)
+
+    def test_one_machine(self, tmp_path):
+        """One machine in many settings has no model: the error proposes what the command can do."""
+        benchmark = [f"{name},m1,{flags},{run},{1 + flags + 0.01 * run}" for name in "ab" for flags in range(8) for run in range(3)]
+        (tmp_path / "one.csv").write_text("benchmark,machine,threads,execution,time\n" + "\n".join(benchmark) + "\n")
+        error = refused("explain", "one.csv", "--response", "performance", "--predictors", "threads")
+        assert "'machine' has 1 label in 8 rows" in error
+        assert "Select more: limits take 6" in error
+        assert "groups=" not in error
+
+    def test_notes_are_of_the_answer(self, many):
+        """Of several suites the notes are those of the suite that is explained; of performance, none about variation."""
+        told = run("explain", many, "--response", "performance", "--predictors", "cpu_mhz", code=0).stderr
+        assert "The answer is that of 'int2017' alone" in told
+        assert "fp2017:" not in told
+        assert "no score" not in told
+        assert "variation is NaN" not in told
 
     def test_the_other_explain_is_named(self):
         """The helps of the command and of `compare --explain` name each other."""

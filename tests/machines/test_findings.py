@@ -160,6 +160,31 @@ def test_nothing_found_is_said():
     assert model.table()["influence"].tolist() == ["-"]
 
 
+def test_one_criterion_says_that_something_is_explained():
+    """The attr, the sentences, the table and the picture go by the lower limit of the whole share; few machines have no limits."""
+    chance = np.random.default_rng(1)
+    rows = np.repeat(np.arange(10), 3)
+    clock = np.linspace(2, 4, 10)[rows]
+    table = pd.DataFrame(
+        {"machine": [f"m{n}" for n in rows], "clock": clock, "performance": clock * np.exp(0.1 * chance.standard_normal(30))}
+    )
+    found = set()
+    for seed in range(6):
+        for rows_used in (table, table.assign(clock=chance.permutation(table["clock"]))):
+            model = rows_used.perf.explain_variation(response="performance", model="ols", splits=3, rng=seed)
+            result = model.to_dataset()
+            better = bool(result["total_explained_lower"] > 0)
+            assert result.attrs["better_than_mean"] == better
+            assert model.sentences()[0].startswith("No predictor explains") != better
+            assert (model.table()["influence"].iloc[0] == "-") != better
+            found.add((better, bool(result["correlation_lower"] > 0)))
+    assert {better for better, _ in found} == {True, False}
+    few = table[table["machine"].isin(["m0", "m4", "m9"])]
+    with pytest.warns(perfarray.PerfarrayWarning, match="3 machines were tested, too few"):
+        model = few.perf.explain_variation(response="performance", model="ols", rng=1)
+    assert model.sentences() == ("3 machines were tested, too few to tell what explains performance from chance.",)
+
+
 def test_limits_of_shares_do_not_fit_again(monkeypatch, table):
     """Machines are drawn again, and the model is fitted once for each test and once to all rows."""
     from perfarray.machines import problem

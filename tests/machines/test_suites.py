@@ -111,6 +111,43 @@ def test_a_single_run_is_named_by_its_unit():
     assert found[0] == found[1]
 
 
+def settings():
+    """Eight settings of two machines in two suites; the smaller suite lacks a benchmark, and machine `b` has one run."""
+    chance = np.random.default_rng(5)
+    times = np.exp(chance.standard_normal((5, 2, 8, 1)) + 0.01 * chance.standard_normal((5, 2, 8, 3)))
+    times[3, 0, 0], times[3:, :, 5:], times[:, 1, :, 1:] = np.nan, np.nan, np.nan
+    coords = {"benchmark": [name for names in SUITES.values() for name in names], "machine": ["a", "b"], "threads": np.arange(8)}
+    suite = ("benchmark", [name for name, names in SUITES.items() for _ in names])
+    array = xr.DataArray(times, dims=("benchmark", "machine", "threads", "execution"), coords=coords, name="time", attrs={"units": "s"})
+    return array.assign_coords(suite=suite)
+
+
+def test_a_model_has_the_notes_of_its_suite():
+    """The largest suite is explained, and its table alone made: notes on the other, and on variation that nobody asked for, do not come."""
+    times = settings()
+    assert {"incomplete_suite", "single_unit"} <= {note.code for note in times.perf.machine_table().perf.notes()}
+    ask = {"predictors": ["threads"], "model": "ols", "groups": None, "rng": 1}
+    of_performance = times.perf.explain_variation(response="performance", **ask)
+    assert [note.code for note in of_performance.notes()] == ["largest_suite"]
+    assert of_performance.to_dataset().attrs["n"] == 16
+    of_variation = times.perf.explain_variation(**ask)
+    assert [note.code for note in of_variation.notes() if note.code != "few_test_units"] == ["single_unit", "largest_suite"]
+    assert of_variation.to_dataset().attrs["n"] == 8
+    same = times.perf.explain_variation(response="performance", levels=("execution",), **ask).to_dataset()
+    assert same["total_explained"] == of_performance.to_dataset()["total_explained"]
+    with pytest.raises(ValueError, match=r"levels=.* was given for a table: it is for timings; machine_table takes it"):
+        times.perf.machine_table().perf.explain_variation(levels=("execution",), **ask)
+
+
+@pytest.mark.parametrize("machine", ["a", ["a"]])
+def test_one_machine_is_one_unit(machine):
+    """However one machine was selected, its settings are rows of one machine, and no test is possible on another."""
+    times = settings().sel(machine=machine)
+    assert set(times.perf.machine_table()["machine"]) == {"a"}
+    with pytest.raises(ValueError, match=r"'machine' has 1 label in 8 rows; a test needs 2 or more.*Select more: limits take 6"):
+        times.perf.explain_variation(response="performance", predictors=["threads"], model="ols")
+
+
 @needs_archives
 def test_the_genuine_archives():
     """Base and peak have the scores that SPEC publishes, and every configuration its row."""

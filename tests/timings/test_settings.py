@@ -116,7 +116,8 @@ def test_benchmarks_that_never_meet_are_named():
 def test_labels_that_never_meet_the_baseline_are_named():
     """One version was measured on another machine throughout: it is named, and the benchmarks that others have a ratio of are not."""
     times = sides(benchmarks=("a", "b"))
-    times = xr.concat([times, times.sel(version=["new"]).assign_coords(version=["newer"])], "version").expand_dims(machine=["m1", "m2", "m3"])
+    times = xr.concat([times, times.sel(version=["new"]).assign_coords(version=["newer"])], "version")
+    times = times.expand_dims(machine=["m1", "m2", "m3"])
     elsewhere = (times["version"] == "newer") == (times["machine"] == "m3")
     note = notes_on(times.where(elsewhere).assign_attrs(times.attrs))["never_together"]
     assert note.values["labels"] == ["newer"]

@@ -52,10 +52,9 @@ def explain(
     columns = None if predictors is None else [name.strip() for name in next(csv.reader([predictors], skipinitialspace=True), [])]
     choices: dict[str, Any] = options.given(predictors=columns[0] if columns in (["environment"], ["flags"]) else columns, model=model)
     with answering(target, {"archive": archive}, "rows", "attrs", "notes", options=OPTIONS) as sentences:
-        machines = perfarray.machine_table(
-            read_one(archive, reading, None, sentences, select), **nest, **options.given(shared=options.names(shared))
-        )
-        result = perfarray.explain_variation(machines, response=response, rng=SEED, **choices).to_dataset()
+        times = read_one(archive, reading, None, sentences, select)
+        choices |= nest | options.given(shared=options.names(shared))
+        result = perfarray.explain_variation(times, response=response, rng=SEED, **choices).to_dataset()
         table = perfarray.table(result, sort=sort)
     findings = table.attrs["findings"]
     places = table.places

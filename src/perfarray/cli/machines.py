@@ -11,11 +11,15 @@ from perfarray.cli.reading import read_one
 from perfarray.conventions import MACHINE, SUITE
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
-MAX_COLUMNS: Final = 5  # descriptors that the screen shows
-
-COMPUTED: Final = ("performance", "relative_variation", "n_runs", "n_benchmarks")
+# What the screen shows beside the labels, and its headers
+COMPUTED: Final = {
+    "performance": "performance",
+    "relative_variation": "relative variation",
+    "n_runs": "runs",
+    "n_benchmarks": "benchmarks",
+}
 
 OPTIONS: Final = options.spoken("by shared")
 
@@ -45,9 +49,9 @@ def machines(
         frame = perfarray.machine_table(times, **choices)
     labels = [str(name) for name in (SUITE, *times.dims) if name in frame]
     rows = frame.to_dict("records")
-    shown = _columns(frame, labels)
+    shown = [name for name in COMPUTED if name in frame]
     n_left_out = frame.shape[1] - len(labels) - len(shown)
-    table = frame.set_index(labels)[shown].map(_text)
+    table = frame.set_index(labels)[shown].map(_text).rename(columns=COMPUTED)
     table.attrs = {}  # those of the frame are no attrs of a table of texts
     answer = Answer(
         table=table,
@@ -55,17 +59,9 @@ def machines(
         content={"archive": archive, "rows": rows, **described(frame)},
         outcome=f"{counted(len(rows), 'row')} of {counted(frame[MACHINE].nunique(), MACHINE)}, {counted(frame.shape[1], 'column')}",
         code=NOTHING_SLOWER,
-        legend=[f"{n_left_out} more columns describe machines and flags (--output csv has all)."] if n_left_out else (),
+        legend=[f"{n_left_out} more columns describe machines and flags: -o machines.csv has all."] if n_left_out else (),
     )
     give(answer, target, sentences, OPTIONS)
-
-
-def _columns(frame: "pd.DataFrame", labels: list[str]) -> list[str]:
-    """Return the columns that a screen shows: what was computed, and of the descriptors the numbers that most rows have."""
-    computed = [name for name in COMPUTED if name in frame]
-    numbers = frame.drop(columns=[*labels, *computed]).select_dtypes("number")
-    numbers = numbers.loc[:, numbers.max() > numbers.min()]
-    return computed + [str(name) for name in numbers.count().sort_values(ascending=False, kind="stable").index[:MAX_COLUMNS]]
 
 
 def _text(value: Any) -> str:

@@ -31,6 +31,7 @@ SELECTING: Final = re.compile(r"\.sel\((\w+='[^']*'(?:, \w+='[^']*')*)\)")
 WITH_SUITE: Final = re.compile(
     r"(?:times\.where\(times|table\[table)\['(\w+)'\] == '?([^'\])]*)'?[\])](?: of table = times\.perf\.machine_table\(\))?"
 )
+AS_GROUPS: Final = re.compile(r"\. Or give another column as groups=.* by itself$")  # no option stands for it
 AS_BY: Final = r", as by='\w+' gives it"
 SHARED: Final = r"; if one \w+ serves all benchmarks, say shared='\w+'; shared=\(\) says that none does"
 BY_SUITE: Final = r'times\.groupby\("suite"\)( or by="suite")?'
@@ -81,6 +82,7 @@ def in_line(text: object, options: Mapping[str, str] = MappingProxyType({})) -> 
             r"\bdims=\{([^{}]*)\}", lambda match: "dims=" + re.sub("['\"]", "", match[1]).replace(": ", "=").replace(", ", ","), line
         )
     line = re.sub(r"autocorrelation\(dim='\w+'\)", f"{program()} plot run-sequence", line)
+    line = AS_GROUPS.sub("", line)
     line = line.replace('rename(file="session")', "--files-are session")
     line = line.replace('on_error="warn"', f"{program()} convert --on-error warn")
     if "select" in options:  # .sel(benchmark='fft', version='old') becomes --select 'benchmark=fft' --select 'version=old'

@@ -112,7 +112,7 @@ def evaluate(
         "n_test": len(answered),
         "n_test_units": number,
         "n_test_copies": len(np.unique(tests.copies)),
-        "better_than_mean": int(lower > 0),
+        "better_than_mean": int(shares.total_lower > 0),
     }
     return variables, attrs, _notes(problem, influence, number)
 
@@ -155,7 +155,7 @@ def _tests(problem: Problem, test_size: float, folds: int | None, splits: int, r
     if folds is not None and check_count(folds, "folds", 2) > len(rows):
         raise ValueError(f"folds={folds} of {len(rows)} rows: give {len(rows)} or fewer")
     if groups is not None and predictors and problem.units < (folds or 2):
-        fewer = " Give fewer folds=," if folds is not None and problem.units > 1 else " Give"
+        fewer = " Give fewer folds=," if folds is not None and problem.units > 1 else f" Select more: limits take {LEAST_UNITS}. Or give"
         raise ValueError(
             f"{problem.choice.groups!r} has {number_of(problem.units, 'label')} in {len(rows)} rows; a test needs {folds or 2} or more, "
             f"since rows of one label stay together.{fewer} another column as groups=, or groups=None, which tests each row by itself"

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from perfarray.conventions import MACHINE, SUITE
+from perfarray.conventions import BENCHMARK, MACHINE, SUITE
 from perfarray.machines.coefficients import coefficients
 from perfarray.machines.columns import check_columns, computable_responses, hardware_columns, level_columns, roles_of
 from perfarray.machines.evaluation import evaluate
@@ -17,6 +17,7 @@ from perfarray.machines.problem import LEAST, Problem, by_columns, by_formula
 from perfarray.machines.sample_table import single_values
 from perfarray.machines.table import machine_table
 from perfarray.machines.variability import RESPONSE, VariabilityModel
+from perfarray.timings.across import select_suite, several_suites_note, suites_of
 from perfarray.timings.notes import Note, collecting_notes, with_notes
 from perfarray.timings.resolve import Data, check_names, resolve
 from perfarray.timings.streams import Rng, key_of
@@ -48,6 +49,8 @@ def explain_variation(
     confidence_level: float = 0.95,
     rng: Rng = None,
     progress: bool | None = None,
+    shared: str | Sequence[str] | None = None,
+    levels: str | Sequence[str] | None = None,
     metric: str | None = None,
 ) -> VariabilityModel:
     """Explain performance or its variation by descriptions of machines, and test the model on machines that the fit did not see.
@@ -87,8 +90,8 @@ def explain_variation(
         Seed (or the `rng_key` of an earlier result) of splits, trees and permutations.
     progress : bool, optional
         A progress bar over the tests. Default: after a second, in a terminal or a notebook.
-    metric : str, optional
-        Variable of a Dataset.
+    shared, levels, metric : str or sequence of str; str, optional
+        Of timings, as for `machine_table`.
 
     Returns
     -------
@@ -103,7 +106,7 @@ def explain_variation(
         `predicted`; `correlation` with `correlation_lower` and `correlation_upper`, and `noise_ceiling`; by `dependent` and `point`: the
         partial `dependence` `at` values; by `term`: `coefficient` with limits and `pvalue`; by `fitted_row`: `fitted`, `residual`, and
         `cook_distance` of its row or group; by `effect`: `variance` of mixed models. Attrs count what was left out;
-        `better_than_mean` is 1 where the correlation is surely positive; `groups` is the column whose labels stay together, or `none`.
+        `better_than_mean` is 1 where `total_explained_lower` is above 0; `groups` is the column whose labels stay together, or `none`.
         `response="levels"`: coefficients and `n` by `response`.
 
     Raises
@@ -151,12 +154,11 @@ def explain_variation(
     all_levels = responses == [EVERY_LEVEL]
     if all_levels and model != "gamma":
         raise ValueError(f"response='levels' needs model='gamma', which takes variances of zero or less; model={model!r} came")
-    with collecting_notes() as table_notes:
-        table = _table(table_or_times, responses, metric)
     columns = [predictors] if isinstance(predictors, str) else list(predictors or ())
     columns += [] if parsed is None else names_in(parsed.codes())
     effects = [name for effect in choice.effects for name in effect.split(":")]
-    table, suite_notes = _one_suite(table, responses, [groups, *effects, *columns])
+    tables = _tables(table_or_times, responses, SUITE in [groups, *effects, *columns], shared=shared, levels=levels, metric=metric)
+    table, table_notes = _largest(tables, responses)
     groups, group_notes = _groups(table, groups, columns, responses)
     choice = choice._replace(groups=groups)
     if model == "mixed" and groups is None and not choice.effects:
@@ -169,7 +171,7 @@ def explain_variation(
         return by_columns(table, name, predictors, log and model != "gamma", choice)
 
     attrs = {"result": "explain_variation", "model": model, "confidence_level": confidence_level, "groups": groups or "none"}
-    table_notes += [*suite_notes, *group_notes]
+    table_notes += group_notes
     if all_levels:
         dataset, results = _levels(table, problem_of, confidence_level, table_notes)
         dataset.attrs = attrs | {RESPONSE: EVERY_LEVEL, "log": 0}
@@ -208,21 +210,52 @@ def _choice(model: str, formula: str | None, groups: str | None, random: str | S
     return ModelChoice(model, groups, effects, reml, seed)
 
 
-def _table(data: Any, responses: list[str], metric: str | None) -> pd.DataFrame:
-    if isinstance(data, pd.DataFrame):
-        if metric is not None:
-            raise ValueError(f"metric={metric!r} was given for a table; it chooses a variable of a Dataset")
-        table = _with_machines(data).rename(columns=str)
-        if not table.columns.is_unique:
-            repeated = listed(table.columns[table.columns.duplicated()].unique())
-            raise ValueError(f"columns {repeated} occur twice; give each a name of its own")
-        return table
+def _tables(data: Any, responses: list[str], together: bool, **choices: Any) -> dict[str, tuple[pd.DataFrame, list[Note]]]:
+    """Return the table of each suite, and its notes; one of all where there are not several, or where they are taken `together`."""
     if isinstance(data, xr.DataArray | xr.Dataset):
-        levels = resolve(data, metric).levels if single_values(data, metric) is None else ()
-        names = [level_columns(level)[0] for level in levels] if responses == [EVERY_LEVEL] else responses
-        computed = [name for name in names if name in computable_responses(levels)]
-        return machine_table(data, response=tuple(dict.fromkeys(["performance", *computed])), metric=metric)
-    raise TypeError(f"expected a table of machines or timings, got {type(data).__name__}")
+        return _tables_of_timings(data, responses, together, choices)
+    if not isinstance(data, pd.DataFrame):
+        raise TypeError(f"expected a table of machines or timings, got {type(data).__name__}")
+    for name, value in choices.items():
+        if value is not None:
+            reason = "it chooses a variable of a Dataset" if name == "metric" else "it is for timings; machine_table takes it"
+            raise ValueError(f"{name}={value!r} was given for a table: {reason}")
+    table = _with_machines(data).rename(columns=str)
+    if not table.columns.is_unique:
+        repeated = listed(table.columns[table.columns.duplicated()].unique())
+        raise ValueError(f"columns {repeated} occur twice; give each a name of its own")
+    if together or SUITE not in table:
+        return {"": (table, [])}
+    suites = table[SUITE].astype(str)
+    names = suites[_answered(table, responses)].unique()
+    return {str(name): (table[(suites == name).to_numpy()], []) for name in names} if len(names) > 1 else {"": (table, [])}
+
+
+def _tables_of_timings(
+    times: Data, responses: list[str], together: bool, choices: dict[str, Any]
+) -> dict[str, tuple[pd.DataFrame, list[Note]]]:
+    """Make the table of each suite in which anything was measured."""
+    metric, levels = choices["metric"], choices["levels"]
+    array, nest = single_values(times, metric) if levels is None else None, tuple[str, ...]()
+    if array is None:
+        timings = resolve(times, metric, levels, censored="bound", with_copies=True, as_nested=True)
+        array, nest = timings.array, timings.levels
+    names = [level_columns(level)[0] for level in nest] if responses == [EVERY_LEVEL] else responses
+    computed = tuple(dict.fromkeys(["performance", *(name for name in names if name in computable_responses(nest))]))
+    suites: dict[str, Data] = {"": times}
+    if not together and several_suites_note(array, BENCHMARK):
+        members = {name: (SUITE, BENCHMARK, name, labels) for name, labels in suites_of(array, SUITE, BENCHMARK).items()}
+        suites = {name: select_suite(times, *which) for name, which in members.items() if select_suite(array, *which).notnull().any()}
+    tables = {}
+    for suite, suite_times in suites.items():
+        with collecting_notes() as notes:
+            tables[suite] = machine_table(suite_times, response=computed, **choices), notes
+    return tables
+
+
+def _answered(table: pd.DataFrame, responses: Sequence[str]) -> pd.Series:
+    """Return which rows have all responses that the table has."""
+    return table[[name for name in responses if name in table]].notna().all(axis=1)
 
 
 def _with_machines(data: pd.DataFrame) -> pd.DataFrame:
@@ -262,24 +295,23 @@ def _groups(table: pd.DataFrame, groups: str | None, predictors: Sequence[str], 
     return None, [Note("machines_on_both_sides", text, {"rows": repeated, "columns": hardware})] if repeated else []
 
 
-def _one_suite(table: pd.DataFrame, responses: Sequence[str], columns: Sequence[str | None]) -> tuple[pd.DataFrame, list[Note]]:
-    """Return the rows of the suite with most responses, since scores of two suites are not comparable; all where a column is `suite`."""
-    notes, largest, remedy = [], "", ""
-    if SUITE in table and SUITE not in columns:
-        answered = table[[name for name in responses if name in table]].notna().all(axis=1)
-        rows = table.loc[answered, SUITE].astype(str).value_counts()
-        if len(rows) > 1:
-            suites = ", ".join(f"{suite!r} ({number} rows)" for suite, number in rows.items())
-            text = (
-                f"The table has rows of {len(rows)} suites: {suites}. The answer is that of {rows.index[0]!r} alone, since scores of two "
-                f"suites are not comparable. Select another with table[table[{SUITE!r}] == ...], or name {SUITE!r} in predictors="
-            )
-            values = {"suite": str(rows.index[0]), "suites": list(map(str, rows.index)), "rows": rows.tolist()}
-            notes.append(Note("largest_suite", text, values))
-            largest, remedy = f" of its largest suite, {rows.index[0]!r}", f"; name {SUITE!r} in predictors= to take the rows of all suites"
-            table = table[(table[SUITE].astype(str) == rows.index[0]).to_numpy()]
+def _largest(tables: dict[str, tuple[pd.DataFrame, list[Note]]], responses: Sequence[str]) -> tuple[pd.DataFrame, list[Note]]:
+    """Return the table of the suite with most responses, since scores of two suites are not comparable, and notes."""
+    rows = {suite: int(_answered(table, responses).sum()) for suite, (table, _) in tables.items()}
+    order = sorted(rows, key=rows.__getitem__, reverse=True)
+    table, notes = tables[order[0]]
+    several, of_largest, remedy = [suite for suite in order if rows[suite]], "", ""
+    if len(several) > 1:
+        counted = ", ".join(f"{suite!r} ({rows[suite]} rows)" for suite in several)
+        text = (
+            f"The table has rows of {len(several)} suites: {counted}. The answer is that of {order[0]!r} alone, since scores of two "
+            f"suites are not comparable. Select another with table[table[{SUITE!r}] == ...], or name {SUITE!r} in predictors="
+        )
+        values = {"suite": order[0], "suites": several, "rows": [rows[suite] for suite in several]}
+        notes = [*notes, Note("largest_suite", text, values)]
+        of_largest, remedy = f" of its largest suite, {order[0]!r}", f"; name {SUITE!r} in predictors= to take the rows of all suites"
     if len(table) < LEAST:
-        text = f"the table has {len(table)} rows (machines){largest}; a model needs {LEAST} or more, and says little below 30{remedy}"
+        text = f"the table has {len(table)} rows (machines){of_largest}; a model needs {LEAST} or more, and says little below 30{remedy}"
         raise ValueError(text)
     return table, notes
 

@@ -190,6 +190,8 @@ def _suites_in_rows(
 
 def _apart(array: xr.DataArray, levels: Sequence[str], across: str, by: str | None) -> tuple[dict[str, xr.Variable], xr.DataArray]:
     """Return the descriptors of cells, and the array without these, but with positions, by which each row finds its own once."""
+    if MACHINE in array.coords and not array.coords[MACHINE].dims:  # one machine was selected
+        array = array.expand_dims(MACHINE)
     inner, read = {across, *levels}, {*MARKS, CENSORED_AT, *FLAGS, *OF_BENCHMARKS, SUITE, by}
     others = [name for name in array.coords if name not in read]
     descriptors = {

@@ -217,7 +217,7 @@ def _explained(times: xr.DataArray | xr.Dataset, suite: str | None, options: Opt
             yield section
             continue
         findings = table.attrs["findings"]
-        if result.attrs["better_than_mean"] and result["total_explained"] > 0:
+        if result.attrs["better_than_mean"]:
             section = _first_rows(section, table, "the strongest predictors")
         else:
             section = section._replace(about=" ".join(filter(None, [about, *findings])), table=None, whole=table, notes=(), picture=None)

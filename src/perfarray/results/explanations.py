@@ -22,7 +22,7 @@ def explained(data: xr.Dataset) -> Columns:
     columns: Columns = {
         "explains": lambda cell: percent_between(cell["explained"], cell["explained_lower"], cell["explained_upper"]),
         # Without predictive power it divides up noise.
-        "influence": lambda cell: percent(round(cell["influence"] / 100, 4)) if _predicts(data) else NOTHING,
+        "influence": lambda cell: percent(round(cell["influence"] / 100, 4)) if data.attrs["better_than_mean"] else NOTHING,
     }
     if "standardized_coefficient" in data:
         columns["standardised coefficient"] = limited("standardized_coefficient", "standardized_")
@@ -35,10 +35,10 @@ def findings(data: xr.Dataset) -> list[str]:
     if "explained" not in data:
         return []
     response, tests = str(data.attrs["response"]).replace("_", " "), _tests(data)
-    if not _predicts(data):
-        return [f"No predictor explains {response}: the model predicts no better than the mean for {tests} that the fit did not see."]
-    if bool(data["lower"].isnull().all()):
+    if bool(data["total_explained_lower"].isnull()):
         return [f"{tests} were tested, too few to tell what explains {response} from chance."]
+    if not data.attrs["better_than_mean"]:
+        return [f"No predictor explains {response}: the model predicts no better than the mean for {tests} that the fit did not see."]
     surely = data.isel(predictor=((data["lower"] > 0) & (data["explained_lower"] > 0)).values)
     order = surely["explained"].argsort().values[::-1][:NAMED]
     values = (surely[f"explained{end}"].values[order].tolist() for end in ("", "_lower", "_upper"))
@@ -62,11 +62,6 @@ def findings(data: xr.Dataset) -> list[str]:
     if ceiling < 1:
         sentences.append(f"No model could explain more than about {percent(ceiling)}, since {response} is estimated from few runs.")
     return sentences
-
-
-def _predicts(data: xr.Dataset) -> bool:
-    """Return whether the model predicts rows that the fit did not see better than the mean does."""
-    return bool(data.attrs["better_than_mean"] and data["total_explained"] > 0)
 
 
 def _tests(data: xr.Dataset) -> str:

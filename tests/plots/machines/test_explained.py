@@ -42,7 +42,7 @@ def test_bars_are_sorted(model):
 
 
 def test_nothing_is_surely_more_than_chance_without_a_prediction():
-    """Where the interval of the correlation contains 0, every bar is grey and the title says so, inside the figure."""
+    """Where the interval of the explained share contains 0, every bar is grey and the title says so, inside the figure."""
     rng = np.random.default_rng(8)
     table = pd.DataFrame({"relative_variation": np.exp(rng.standard_normal(40)), "cores": rng.uniform(1, 9, 40)})
     result = table.perf.explain_variation(model="ols", rng=1).to_dataset()

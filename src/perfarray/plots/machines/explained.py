@@ -44,7 +44,8 @@ def explained(result: xr.Dataset, ax: Axes | None = None, *, kind: str | None = 
     -------
     Axes
         The first of several. A bar is grey where permuting the predictor does not cost more than chance might: the limits of
-        `permutation_influence` contain 0, there are none, or those of the correlation contain 0. The title says what all explain together.
+        `permutation_influence` contain 0, there are none, or those of `total_explained` contain 0. The title says what all explain
+        together.
 
     Raises
     ------
@@ -76,7 +77,7 @@ def explained(result: xr.Dataset, ax: Axes | None = None, *, kind: str | None = 
 
 def _draw_influence(result: xr.Dataset, ax: Axes | None) -> Axes:
     shown = result.isel(predictor=slice(MOST))
-    names, is_shown = [str(name) for name in shown["predictor"].values], bool(result["correlation_lower"] > 0)
+    names, is_shown = [str(name) for name in shown["predictor"].values], bool(result.attrs["better_than_mean"])
     positions = np.arange(len(names))
     explained, lower, upper = (100 * shown[f"explained{end}"].fillna(0.0 if not end else np.nan).values for end in ("", "_lower", "_upper"))
     ax = axes_for(ax, (7.0, 1.7 + 0.3 * len(names)))
