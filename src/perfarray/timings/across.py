@@ -139,13 +139,14 @@ def for_each_suite(function: Callable[P, R]) -> Callable[P, R]:
         keywords, unmatched = one_key(function, kwargs), None
         if isinstance(keywords.get("weights"), Sequence | np.ndarray):  # in the order of all benchmarks
             keywords["weights"] = as_weights(keywords["weights"], times[across])
-        if not one_system:
-            unmatched = _baseline_only_note(times, args[1] if len(args) > 1 else kwargs.get("baseline"), across)
+        arguments: tuple[Any, ...] = args
         if one_system:
             bare = _without_descriptors(times, by)
-            args, keywords = tuple(bare if argument is times else argument for argument in args), keywords  # type: ignore[assignment]
+            arguments = tuple(bare if argument is times else argument for argument in args)
             keywords = {key: bare if value is times else value for key, value in keywords.items()}
-        results, notes = _results_by_suite(function, args, keywords, labels, by, across)
+        else:
+            unmatched = _baseline_only_note(times, args[1] if len(args) > 1 else kwargs.get("baseline"), across)
+        results, notes = _results_by_suite(function, arguments, keywords, labels, by, across)
         answer = _concat_suites(results, by, times)
         return cast(R, with_notes(_described(answer, times, across) if one_system else answer, *notes, unmatched, several))
 
