@@ -157,6 +157,7 @@ class TestExplain:
 
     def test_one_machine(self, tmp_path):
         """One machine in many settings has no model: the error proposes what the command can do."""
+        pytest.importorskip("sklearn")
         benchmark = [f"{name},m1,{flags},{run},{1 + flags + 0.01 * run}" for name in "ab" for flags in range(8) for run in range(3)]
         (tmp_path / "one.csv").write_text("benchmark,machine,threads,execution,time\n" + "\n".join(benchmark) + "\n")
         error = refused("explain", "one.csv", "--response", "performance", "--predictors", "threads")
@@ -221,6 +222,7 @@ class TestComparisons:
 
     def test_rows_in_full(self, path):
         """CSV and JSON have a row for what each candidate has, one for what the baseline has alone, and verdicts of both sides alone."""
+        pytest.importorskip("h5netcdf")
         times = perfarray.read_archive(str(path))
         several = [times.assign_coords(compiler=["gcc 13", "clang 18"]), times.isel(compiler=[0]).assign_coords(compiler=["icc"])]
         joint = xr.concat([several[0], several[1].where(several[1]["machine"] == "box-4")], "compiler")
@@ -265,6 +267,7 @@ class TestAbout:
 
     def test_unknown_descriptors_are_left_out(self, path):
         """What no machine says describes none."""
+        pytest.importorskip("h5netcdf")
         times = perfarray.read_archive(str(path)).squeeze("file", drop=True)
         times.assign_coords(l3_kb=("machine", [math.nan] * 8), os=("machine", ["unknown"] * 8)).to_netcdf("nothing.nc")
         assert "descriptors of machines: cpu, cpu_mhz, cores, date_tested\n" in run("about", "nothing.nc", code=0).stdout

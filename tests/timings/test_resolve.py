@@ -134,7 +134,7 @@ class TestMetric:
     def test_cells_of_copies_are_named(self):
         """Nothing was measured where all runs are copies of others; where some are, they are counted."""
         copied = ((TIMES["benchmark"] == "sort") & (TIMES["version"] == "new")).broadcast_like(TIMES)
-        with pytest.warns(UserWarning, match=r"1 cells are copies of others.*: 'sort, new'; times.drop_vars") as caught:
+        with pytest.warns(UserWarning, match=r"1 cells are copies of other results .*: 'sort, new'; times.drop_vars") as caught:
             found = TIMES.assign_coords(copied=copied).perf.ratio_interval("old")
         assert found["estimate"].isnull().sum() == 1
         assert caught[0].message.notes[0].values == {"cells": 1}
