@@ -246,6 +246,16 @@ class TestReports:
         assert score.sel(machine="m0").item() == pytest.approx(np.exp(np.log(means).mean()))
         np.testing.assert_allclose(score.sel(machine=["m1", "m2"]), apart.sel(machine=["m1", "m2"]).isel(session=0))
 
+    @pytest.mark.parametrize("session", [False, True])
+    def test_iterations_leave_runs_what_they_are(self, session):
+        """Of an even number of runs of several iterations the slower median counts, in one session as without one."""
+        times = self.times().isel(session=0, execution=slice(4), drop=True)
+        inside = times.expand_dims(iteration=3, axis=-1).copy()
+        inside = inside.expand_dims(session=2).where(xr.DataArray([True, False], dims="session")) if session else inside
+        score = ask(inside.assign_attrs(times.attrs), "suite_score", statistic="slower_median")["estimate"]
+        np.testing.assert_allclose(score, ask(times, "suite_score", statistic="slower_median")["estimate"])
+        assert (score != ask(times, "suite_score", statistic="median")["estimate"]).all()
+
     @pytest.mark.parametrize("shared", ["execution", "session", ("session", "execution")])
     def test_what_all_benchmarks_share_may_be_called_by_either_level(self, shared):
         """The unit of most cells stands for the outermost level, as notes propose it."""

@@ -1,7 +1,7 @@
 """`perfarray machines`: one row per machine or other configuration, with its performance, its variation and what describes it."""
 
 import math
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import perfarray
 from perfarray.cli import options
@@ -9,9 +9,6 @@ from perfarray.cli.forms import Answer, Target, answering, described, give
 from perfarray.cli.problems import NOTHING_SLOWER, counted
 from perfarray.cli.reading import read_one
 from perfarray.conventions import MACHINE, SUITE
-
-if TYPE_CHECKING:
-    pass
 
 # What the screen shows beside the labels, and its headers
 COMPUTED: Final = {

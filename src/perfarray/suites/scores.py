@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from perfarray.conventions import BENCHMARK
+from perfarray.conventions import BENCHMARK, EXECUTION
 from perfarray.numerics.bootstrap import Draws
 from perfarray.numerics.suite import MEANS, Sides, run_statistic, suite_mean, suite_units
 from perfarray.numerics.types import Floats, Mask
@@ -109,6 +109,7 @@ def suite_score(
     )
     unit_index = unit_depth(data, unit)
     system, depth, statistic_of_runs = matching.match_cells(data, across, weighing), len(data.levels), resolve_best(statistic, data.better)
+    n_outer = data.levels.index(EXECUTION) if unit is None and EXECUTION in data.levels else 0
     array = matching.along(system.data, across)
     shares = weighing.shares_of(array[across].values)
 
@@ -117,8 +118,9 @@ def suite_score(
         values = values.compress(complete, axis=-depth - 1)
         units = suite_units(values, values.shape[: -depth - 1], depth, unit_index)
         scores = run_statistic(units, statistic_of_runs)
-        if statistic == SLOWER_MEDIAN and depth > 1:  # a rule for the runs of one report: of several reports the median counts
-            inside = (~np.isnan(values)).sum(axis=-1).reshape(*values.shape[:-depth], -1).max(axis=-1, initial=0)
+        if statistic == SLOWER_MEDIAN and n_outer:  # a rule for the runs of one report: of several reports the median counts
+            runs = (~np.isnan(values)).any(axis=tuple(range(n_outer + 1 - depth, 0)))
+            inside = runs.reshape(*runs.shape[:-n_outer], -1).sum(axis=-1).max(axis=-1, initial=0)
             scores = np.where(inside.reshape(scores.shape) > 1, run_statistic(units, "median"), scores)
         scores = scores.reshape(values.shape[:-depth])
         return (suite_mean(scores, mean, weights=None if shares is None else shares[complete]),)
