@@ -52,7 +52,8 @@ autodoc_member_order = "bysource"
 napoleon_google_docstring = False
 napoleon_use_rtype = False
 
-# Files that a page reads from the current folder. Data that are not ours to ship lie beside the checkout, or the page does not run.
+# Files that a page reads from the current folder. Data that are not ours to ship lie beside the
+# checkout, or the page does not run.
 SHARED = Path(os.environ.get("PERFARRAY_SHARED", HERE.parents[1] / "shared"))
 page_files = {
     "tutorials/kalibera_fft": str(SHARED / "data/archives/research_csv/kalibera_fft/fft-10.csv.xz"),
@@ -63,8 +64,20 @@ page_files = {
 def fill_changelog(_, docname, source):
     """Show the fragments of the coming release in the changelog, as towncrier will write them."""
     if docname == "changelog":
-        command = [sys.executable, "-m", "towncrier", "build", "--draft", "--version", "0.1.0", "--date", "not released"]
-        draft = subprocess.run(command, cwd=HERE.parent, check=True, capture_output=True, text=True).stdout
+        command = [
+            sys.executable,
+            "-m",
+            "towncrier",
+            "build",
+            "--draft",
+            "--version",
+            "0.1.0",
+            "--date",
+            "not released",
+        ]
+        draft = subprocess.run(
+            command, cwd=HERE.parent, check=True, capture_output=True, text=True
+        ).stdout
         marker = "<!-- towncrier: releases follow -->\n"
         source[0] = source[0].replace(marker, marker + "\n" + draft[draft.index("## ") :])
 
@@ -76,7 +89,8 @@ def remove_source_maps(app, _):
 
 
 def write_formula(translator, node):
-    """Write a formula as MathML, which browsers set by themselves: without scripts, and without a network."""
+    """Write a formula as MathML, which browsers set by themselves: without scripts, and without a
+    network."""
     translator.body.append(tex2mathml(node.astext(), node.tagname == "math_block"))
     raise nodes.SkipNode
 
@@ -95,5 +109,7 @@ def setup(app):
     """Connect what is above."""
     app.connect("source-read", fill_changelog)
     app.connect("build-finished", remove_source_maps)
-    app.connect("env-get-outdated", lambda *_: ["changelog"])  # its fragments are files of their own
+    app.connect(
+        "env-get-outdated", lambda *_: ["changelog"]
+    )  # its fragments are files of their own
     app.add_html_math_renderer("mathml", (write_formula, None), (write_formula, None))

@@ -1,14 +1,18 @@
-"""Reference numbers and archives for tests; how hypothesis draws; a switch that turns skips into failures.
+"""Reference numbers and archives for tests; how hypothesis draws; a switch that turns skips into
+failures.
 
-The same examples are drawn in every run, so that a run says something about the change and not about luck: few of them where people
-wait for the answer, many where PERFARRAY_EXAMPLES=many says so (`.ci/run` does). To look for more, run
-`pytest --hypothesis-profile=default` (with `--hypothesis-seed=N` to repeat what was found).
+The same examples are drawn in every run, so that a run says something about the change and not
+about luck: few of them where people wait for the answer, many where PERFARRAY_EXAMPLES=many says so
+(`.ci/run` does). To look for more, run `pytest --hypothesis-profile=default` (with
+`--hypothesis-seed=N` to repeat what was found).
 
-PERFARRAY_WITHOUT_EXTRAS=1 is for an environment that has none: a test that needs one is skipped, but only where the package told it which
-extra to install; every such test is then a test of that message.
+PERFARRAY_WITHOUT_EXTRAS=1 is for an environment that has none: a test that needs one is skipped,
+but only where the package told it which extra to install; every such test is then a test of that
+message.
 
-PERFARRAY_REQUIRE_ALL=1 makes a skipped test fail: where the archives and every extra are there, nothing may be skipped; with
-PERFARRAY_WITHOUT_BROWSER=1, as on a system that packages cannot be added to, nothing but what needs a browser.
+PERFARRAY_REQUIRE_ALL=1 makes a skipped test fail: where the archives and every extra are there,
+nothing may be skipped; with PERFARRAY_WITHOUT_BROWSER=1, as on a system that packages cannot be
+added to, nothing but what needs a browser.
 """
 
 import gc
@@ -26,13 +30,18 @@ from shared_material import SHARED
 from strategies import examples
 
 os.environ.setdefault("MPLBACKEND", "agg")  # no screen
-os.environ.setdefault("OMP_NUM_THREADS", "1")  # the processes of pytest-xdist share the cores already
+os.environ.setdefault(
+    "OMP_NUM_THREADS", "1"
+)  # the processes of pytest-xdist share the cores already
 
-# Tests start some eighty processes: what is compiled is kept, or each would compile the same modules again.
+# Tests start some eighty processes: what is compiled is kept, or each would compile the same
+# modules again.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
-settings.register_profile("fixed", derandomize=True, database=None, deadline=None, max_examples=examples(100))
+settings.register_profile(
+    "fixed", derandomize=True, database=None, deadline=None, max_examples=examples(100)
+)
 settings.load_profile("fixed")
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -45,7 +54,8 @@ gc.disable()  # until all is imported and collected: what is made then stays
 
 
 def pytest_collection_finish():
-    """Keep the garbage collector from looking again and again at all that was imported and collected."""
+    """Keep the garbage collector from looking again and again at all that was imported and
+    collected."""
     gc.freeze()
     gc.enable()
 
@@ -69,7 +79,10 @@ def shared():
     def find(*parts: str) -> Path:
         path = SHARED.joinpath(*parts)
         if not path.exists():
-            pytest.skip(f"needs the shared material ({'/'.join(parts)}), which is not beside this checkout (since 2026-11)")
+            pytest.skip(
+                f"needs the shared material ({'/'.join(parts)}), which is not beside this "
+                "checkout (since 2026-11)"
+            )
         return path
 
     return find
@@ -80,10 +93,13 @@ TOLD = r"install perfarray\[\w+\]|chunk manager 'dask' is not available"
 
 
 def skip_for_extras(report, pattern):
-    """Return the report of a failure, as a skip where an error (and nothing that was asserted) says that an extra is not there."""
+    """Return the report of a failure, as a skip where an error (and nothing that was asserted) says
+    that an extra is not there."""
     text = str(report.longrepr)
     crash = getattr(report.longrepr, "reprcrash", None)
-    if not (WITHOUT_EXTRAS and report.failed) or (crash and crash.message.startswith(("assert", "AssertionError"))):
+    if not (WITHOUT_EXTRAS and report.failed) or (
+        crash and crash.message.startswith(("assert", "AssertionError"))
+    ):
         return report
     if "src/perfarray/" not in text:  # the test itself, or xarray on its behalf, imports the extra
         pattern = rf"No module named '({EXTRAS})|{pattern}"
@@ -98,7 +114,10 @@ def refuse_skips(report):
         reason = str(report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr)
         if WITHOUT_BROWSER and "chromium" in reason:
             return report
-        report.outcome, report.longrepr = "failed", f"skipped where nothing may be skipped (PERFARRAY_REQUIRE_ALL): {reason}"
+        report.outcome, report.longrepr = (
+            "failed",
+            f"skipped where nothing may be skipped (PERFARRAY_REQUIRE_ALL): {reason}",
+        )
     return report
 
 

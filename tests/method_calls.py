@@ -1,4 +1,5 @@
-"""A call of every method of timings on little data: what the tests of names and of misuse go through."""
+"""A call of every method of timings on little data: what the tests of names and of misuse go
+through."""
 
 import warnings
 from typing import Any
@@ -54,9 +55,17 @@ NESTED = ("drop_warmup", "merge_level", "modes_by")
 def timings(machines: int = 4) -> xr.DataArray:
     """Return timings of two versions of three benchmarks."""
     factors = [np.array([1.0, 2.0, 3.0])[:, None, None], np.arange(1.0, 1 + machines)[:, None]]
-    values = np.random.default_rng(1).lognormal(0, 0.02, (2, 3, machines, 6)) * factors[0] * factors[1]
-    labels = {"version": ["old", "new"], "benchmark": list("abc"), "machine": [f"m{place}" for place in range(machines)]}
-    array = xr.DataArray(values, labels, ("version", "benchmark", "machine", "execution"), "time", {"units": "s"})
+    values = (
+        np.random.default_rng(1).lognormal(0, 0.02, (2, 3, machines, 6)) * factors[0] * factors[1]
+    )
+    labels = {
+        "version": ["old", "new"],
+        "benchmark": list("abc"),
+        "machine": [f"m{place}" for place in range(machines)],
+    }
+    array = xr.DataArray(
+        values, labels, ("version", "benchmark", "machine", "execution"), "time", {"units": "s"}
+    )
     return array.assign_coords(cores=("machine", np.arange(machines) * 7 % 5 + 1))
 
 
@@ -68,7 +77,8 @@ def given(name: str, times: xr.DataArray | None = None) -> xr.DataArray:
 
 
 def ask(times: Any, name: str, call: Any) -> Any:
-    """Return what a call of a table gives: keywords of a method, whose name may go on behind a comma, or a function of the timings."""
+    """Return what a call of a table gives: keywords of a method, whose name may go on behind a
+    comma, or a function of the timings."""
     return call(times) if callable(call) else getattr(times.perf, name.partition(", ")[0])(**call)
 
 

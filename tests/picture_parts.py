@@ -8,7 +8,9 @@ import perfarray
 def simulated(executions, iterations=None, **dims):
     """Return times near a second that vary by 1 % between executions, and inside them."""
     sizes = {"execution": executions} | ({"iteration": iterations} if iterations else {})
-    return perfarray.simulate(sizes=sizes, variances=dict.fromkeys(sizes, 1e-4), dims=dims, rng=1)["time"]
+    return perfarray.simulate(sizes=sizes, variances=dict.fromkeys(sizes, 1e-4), dims=dims, rng=1)[
+        "time"
+    ]
 
 
 def title(ax):
@@ -32,7 +34,8 @@ def legend(ax):
 
 
 def texts(ax, kind=None):
-    """Return the texts inside the axes and right of the rows: all, or those of a kind such as beside, group or change."""
+    """Return the texts inside the axes and right of the rows: all, or those of a kind such as
+    beside, group or change."""
     return [text.get_text() for text in ax.texts if kind in (None, text.get_gid())]
 
 
@@ -47,8 +50,13 @@ def lines(ax, kind="estimates"):
 
 
 def points(ax, label=None, kind="estimates"):
-    """Return the places of points along the horizontal axis, from the first row down: of an entry of the legend, or of a kind."""
-    chosen = [line for line in ax.lines if (line.get_label() == label if label else line.get_gid() == kind)]
+    """Return the places of points along the horizontal axis, from the first row down: of an entry
+    of the legend, or of a kind."""
+    chosen = [
+        line
+        for line in ax.lines
+        if (line.get_label() == label if label else line.get_gid() == kind)
+    ]
     places = {y: x for line in chosen for x, y in zip(*line.get_data(), strict=True)}
     return [places[y] for y in sorted(places)]
 
@@ -59,8 +67,13 @@ def heights(ax, label):
 
 
 def segments(ax, label=None, axis=0):
-    """Return the ends, along an axis, of the strokes in the collections, or in those with a label."""
-    chosen = [strokes for strokes in ax.collections if label in (None, strokes.get_label()) and hasattr(strokes, "get_segments")]
+    """Return the ends, along an axis, of the strokes in the collections, or in those with a
+    label."""
+    chosen = [
+        strokes
+        for strokes in ax.collections
+        if label in (None, strokes.get_label()) and hasattr(strokes, "get_segments")
+    ]
     ends = [segment for strokes in chosen for segment in strokes.get_segments()]
     return [segment[:, axis].tolist() for segment in ends if segment.size]  # one of NaN is empty
 

@@ -1,4 +1,5 @@
-"""The xarray engine: files opened by name or by content, in chunks, several at once; what is not ours is left to others."""
+"""The xarray engine: files opened by name or by content, in chunks, several at once; what is not
+ours is left to others."""
 
 import gzip
 import io
@@ -16,14 +17,26 @@ from perfarray.backend import PerfarrayBackend
 from readers.files_of_our_own import bench, entry, run, small_suite, suite, write
 from strategies import examples
 
-NESTED = {"engine": "perfarray", "combine": "nested", "concat_dim": "version", "join": "outer", "coords": "different", "compat": "equals"}
+NESTED = {
+    "engine": "perfarray",
+    "combine": "nested",
+    "concat_dim": "version",
+    "join": "outer",
+    "coords": "different",
+    "compat": "equals",
+}
 
 
 @pytest.fixture
 def sides(tmp_path):
     """Return two pyperf files, the second with more executions and a warm-up less."""
-    old = write(tmp_path / "old.json", suite(bench("fft", run(1.0, 1.1, warmups=[(1, 2.0)]), run(1.2, 1.0, warmups=[(1, 2.0)]))))
-    new = write(tmp_path / "new.json", suite(bench("fft", run(0.8, 0.9), run(0.8, 0.7), run(0.9, 0.9))))
+    old = write(
+        tmp_path / "old.json",
+        suite(bench("fft", run(1.0, 1.1, warmups=[(1, 2.0)]), run(1.2, 1.0, warmups=[(1, 2.0)]))),
+    )
+    new = write(
+        tmp_path / "new.json", suite(bench("fft", run(0.8, 0.9), run(0.8, 0.7), run(0.9, 0.9)))
+    )
     return [old, new]
 
 
@@ -37,11 +50,14 @@ class TestOpen:
 
     def test_by_name(self, sides):
         """The engine gives what `read` gives."""
-        xr.testing.assert_identical(xr.open_dataset(sides[0], engine="perfarray"), perfarray.read(sides[0]))
+        xr.testing.assert_identical(
+            xr.open_dataset(sides[0], engine="perfarray"), perfarray.read(sides[0])
+        )
 
     @pytest.mark.parametrize("name", ["a.json", "a.data", "a.json.gz", "a.json.bz2", "a.json.xz"])
     def test_by_content(self, tmp_path, name):
-        """Without engine= a file is recognised by what is in it, packed or not, whatever its name."""
+        """Without engine= a file is recognised by what is in it, packed or not, whatever its
+        name."""
         path = write(tmp_path / name, small_suite(1.0))
         xr.testing.assert_identical(xr.open_dataset(path), perfarray.read(path))
 
@@ -59,9 +75,10 @@ class TestOpen:
     def test_drop_variables(self, sides, dropped):
         """Variables and coordinates are left out by name; names that are not there do no harm."""
         found = xr.open_dataset(sides[0], engine="perfarray", drop_variables=dropped)
-        assert set(perfarray.read(sides[0]).variables) - set(found.variables) == {"warmup", "time"}.intersection(
-            [dropped] if isinstance(dropped, str) else dropped
-        )
+        assert set(perfarray.read(sides[0]).variables) - set(found.variables) == {
+            "warmup",
+            "time",
+        }.intersection([dropped] if isinstance(dropped, str) else dropped)
 
     def test_chunks(self, sides):
         """`chunks=` gives dask arrays with the same values."""
@@ -77,25 +94,33 @@ class TestSeveral:
     @pytest.mark.filterwarnings("ignore:1 of 1 cells rest on two executions:UserWarning")
     @pytest.mark.parametrize("parallel", [False, True])
     def test_beside_each_other(self, sides, parallel):
-        """Files become labels of a new dim; ragged ones are padded in a chunk of its own, which has to be joined."""
+        """Files become labels of a new dim; ragged ones are padded in a chunk of its own, which has
+        to be joined."""
         pytest.importorskip("dask.array")
         both = xr.open_mfdataset(sides, **NESTED, parallel=parallel)
         both = both.assign_coords(version=["old", "new"])
-        with pytest.raises(ValueError, match=r"dim 'execution' is split over 2 chunks.*use .chunk\(\{'execution': -1\}\)"):
+        with pytest.raises(
+            ValueError,
+            match=r"dim 'execution' is split over 2 chunks.*use .chunk\(\{'execution': -1\}\)",
+        ):
             both.perf.ratio_interval("old")
         both = both.chunk(execution=-1, iteration=-1)
         assert both["time"].chunks is not None
         direct = perfarray.read_archive({"old": sides[0], "new": sides[1]}, dim="version")
         found, expected = (times.perf.ratio_interval("old").compute() for times in (both, direct))
         for name in ("estimate", "lower", "upper", "n"):
-            np.testing.assert_allclose(found[name].values.ravel(), expected[name].values.ravel(), rtol=1e-12)
+            np.testing.assert_allclose(
+                found[name].values.ravel(), expected[name].values.ravel(), rtol=1e-12
+            )
 
     def test_labels_from_names(self, sides):
         """`preprocess` may take the label from the name of the file."""
         pytest.importorskip("dask.array")
 
         def label(times):
-            return times.expand_dims(version=[times.encoding["source"].rpartition("/")[2].removesuffix(".json")])
+            return times.expand_dims(
+                version=[times.encoding["source"].rpartition("/")[2].removesuffix(".json")]
+            )
 
         both = xr.open_mfdataset(sides, **NESTED, preprocess=label)
         assert both["version"].values.tolist() == ["old", "new"]
@@ -106,7 +131,10 @@ class TestWrongInput:
 
     def test_a_folder(self, tmp_path):
         """The message says who reads folders."""
-        with pytest.raises(ValueError, match=r"is a folder, and engine='perfarray' opens one file; perfarray\.read_archive reads folders"):
+        with pytest.raises(
+            ValueError,
+            match=r"is a folder, and engine='perfarray' opens one file; perfarray\.read_archive reads folders",
+        ):
             xr.open_dataset(tmp_path, engine="perfarray")
 
     def test_no_such_file(self, tmp_path):
@@ -119,7 +147,10 @@ class TestWrongInput:
         [
             (b"abc", "opens local files by their path; got bytes"),
             (io.BytesIO(b"abc"), "opens local files by their path; got BytesIO"),
-            ("https://example.org/a.json", "opens local files, and 'https://example.org/a.json' is none; download it first"),
+            (
+                "https://example.org/a.json",
+                "opens local files, and 'https://example.org/a.json' is none; download it first",
+            ),
         ],
     )
     def test_no_path(self, given, message):
@@ -146,7 +177,10 @@ class TestGuess:
         """xarray knows the engine by its entry point."""
         assert "perfarray" in xr.backends.list_engines()
 
-    @pytest.mark.parametrize(("engine", "name"), [("h5netcdf", "a.nc"), ("netcdf4", "a.json"), ("scipy", "a.csv"), ("scipy", "a.nc.gz")])
+    @pytest.mark.parametrize(
+        ("engine", "name"),
+        [("h5netcdf", "a.nc"), ("netcdf4", "a.json"), ("scipy", "a.csv"), ("scipy", "a.nc.gz")],
+    )
     def test_netcdf_is_not_claimed(self, tmp_path, weather, engine, name):
         """Neither version 3 nor 4, whatever the file is called."""
         pytest.importorskip({"netcdf4": "netCDF4", "scipy": "scipy.io"}.get(engine, engine))
@@ -177,18 +211,39 @@ class TestGuess:
     def test_a_cut_off_file_is_not_claimed(self, tmp_path):
         """It cannot be opened; asked for by name, the error says where it ends."""
         assert not guess(write(tmp_path / "a.json", json.dumps(small_suite(1.0))[:-30]))
-        assert not guess(write(tmp_path / "a.json.gz", gzip.compress(json.dumps(small_suite(1.0)).encode())[:-9]))
+        assert not guess(
+            write(tmp_path / "a.json.gz", gzip.compress(json.dumps(small_suite(1.0)).encode())[:-9])
+        )
 
-    @pytest.mark.parametrize("given", [None, 3, b"abc", io.BytesIO(b"a"), "", "nothing.json", "a\0b", "https://example.org/a.json", "."])
+    @pytest.mark.parametrize(
+        "given",
+        [
+            None,
+            3,
+            b"abc",
+            io.BytesIO(b"a"),
+            "",
+            "nothing.json",
+            "a\0b",
+            "https://example.org/a.json",
+            ".",
+        ],
+    )
     def test_it_never_raises(self, given):
         """Whatever xarray was given."""
         assert guess(given) is False
 
     @given(
         content=st.binary(max_size=300),
-        start=st.sampled_from([b"", b"\x1f\x8b\x08", b"BZh9", b"\xfd7zXZ\x00", b'{"benchmarks": "runs"', b"["]),
+        start=st.sampled_from(
+            [b"", b"\x1f\x8b\x08", b"BZh9", b"\xfd7zXZ\x00", b'{"benchmarks": "runs"', b"["]
+        ),
     )
-    @settings(max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+    @settings(
+        max_examples=examples(60),
+        suppress_health_check=[HealthCheck.function_scoped_fixture],
+        deadline=None,
+    )
     def test_it_never_raises_on_any_content(self, tmp_path, content, start):
         """Whatever is in the file."""
         path = tmp_path / "a"

@@ -6,12 +6,20 @@ from benchmarks import peak_memory, recorded
 
 
 def test_a_row_that_became_slower_is_named(tmp_path):
-    """The peer takes 10 times as long, then 5 times: ours is slower. Rows of one run alone are passed over; none at all is said."""
-    recorded.save({"scores: scipy / ours": [10.0, 10.1, 9.9], "gone": [1.0, 1.0], "same": [3.0, 3.1, 2.9]}, tmp_path / "before.json")
-    found = recorded.against(
-        tmp_path / "before.json", {"scores: scipy / ours": [5.0, 5.1, 4.9], "same": [3.0, 3.05, 2.95], "new": [2.0, 2.0]}
+    """The peer takes 10 times as long, then 5 times: ours is slower. Rows of one run alone are
+    passed over; none at all is said."""
+    recorded.save(
+        {"scores: scipy / ours": [10.0, 10.1, 9.9], "gone": [1.0, 1.0], "same": [3.0, 3.1, 2.9]},
+        tmp_path / "before.json",
     )
-    assert [(name, verdict) for name, _, verdict in found] == [("scores: scipy / ours", "slower"), ("same", "inconclusive")]
+    found = recorded.against(
+        tmp_path / "before.json",
+        {"scores: scipy / ours": [5.0, 5.1, 4.9], "same": [3.0, 3.05, 2.95], "new": [2.0, 2.0]},
+    )
+    assert [(name, verdict) for name, _, verdict in found] == [
+        ("scores: scipy / ours", "slower"),
+        ("same", "inconclusive"),
+    ]
     with pytest.raises(SystemExit, match="no row stands in both runs"):
         recorded.against(tmp_path / "before.json", {"scores: scipy / ours": [5.0]})
 

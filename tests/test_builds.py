@@ -1,4 +1,5 @@
-"""The recipes for builds: the scripts of the page and of the action, run on a repository whose new commit is slower, or is not."""
+"""The recipes for builds: the scripts of the page and of the action, run on a repository whose new
+commit is slower, or is not."""
 
 import os
 import re
@@ -17,7 +18,10 @@ yaml = pytest.importorskip("yaml", reason="reads the recipes")
 ROOT = Path(__file__).parents[1]
 ACTION = ROOT / "docs" / "action" / "action.yml"
 BLOCKS = [
-    yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", (ROOT / "docs/how-to/in_a_build.md").read_text("utf-8"), re.S)
+    yaml.safe_load(block)
+    for block in re.findall(
+        r"```yaml\n(.*?)```", (ROOT / "docs/how-to/in_a_build.md").read_text("utf-8"), re.S
+    )
 ]
 
 BENCHMARK = """
@@ -39,24 +43,38 @@ echo "$@" > posted
 
 @pytest.fixture(params=["slower", "unchanged"] if MANY else ["slower"])
 def project(request, tmp_path):
-    """Return a checkout with two commits, what the second is, and the environment of a build, in which `gh` writes its arguments."""
+    """Return a checkout with two commits, what the second is, and the environment of a build, in
+    which `gh` writes its arguments."""
     folder, programs = tmp_path / "project", tmp_path / "bin"
     programs.mkdir()
     (programs / "gh").write_text(GH)
     (programs / "gh").chmod(0o755)
     paths = [str(programs), str(Path(sys.executable).parent), os.environ["PATH"]]
-    identity = {f"GIT_{role}_{part}": "tester@example.org" for role in ("AUTHOR", "COMMITTER") for part in ("NAME", "EMAIL")}
+    identity = {
+        f"GIT_{role}_{part}": "tester@example.org"
+        for role in ("AUTHOR", "COMMITTER")
+        for part in ("NAME", "EMAIL")
+    }
     build = {"RUNNER_TEMP": str(tmp_path), "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md")}
     environment = os.environ | identity | build | {"PATH": os.pathsep.join(paths)}
 
     def git(*arguments):
-        return subprocess.run(["git", *arguments], cwd=folder, env=environment, check=True, capture_output=True, text=True).stdout.strip()
+        return subprocess.run(
+            ["git", *arguments],
+            cwd=folder,
+            env=environment,
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout.strip()
 
     (folder / "src").mkdir(parents=True)
     (folder / "benchmarks").mkdir()
     git("init", "--quiet")
     for milliseconds in (4, 16 if request.param == "slower" else 4):
-        (folder / "src" / "work.py").write_text(f"import time\n\n\ndef work():\n    time.sleep({milliseconds} / 1000)\n")
+        (folder / "src" / "work.py").write_text(
+            f"import time\n\n\ndef work():\n    time.sleep({milliseconds} / 1000)\n"
+        )
         (folder / "benchmarks" / "run.py").write_text(BENCHMARK)
         git("add", ".")
         git("commit", "--quiet", "--allow-empty", "--message", f"{milliseconds} ms")
@@ -66,13 +84,16 @@ def project(request, tmp_path):
 def execute(script, folder, environment):
     """Run a step as a runner does, and return its exit code."""
     command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script]
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=100)
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=100
+    )
     print(done.stdout, done.stderr)
     return done.returncode
 
 
 def run_steps(steps, folder, environment, inputs):
-    """Run the steps of a job after its installation, `${{ }}` filled in; return the exit codes by name."""
+    """Run the steps of a job after its installation, `${{ }}` filled in; return the exit codes by
+    name."""
     values = {
         "github.event.pull_request.base.sha": environment["BASE_COMMIT"],
         "github.event.pull_request.number": "7",
@@ -88,7 +109,11 @@ def run_steps(steps, folder, environment, inputs):
     del steps["Install"]
     assert "cancelled()" in steps["Comment"]["if"]
     return {
-        name: execute(fill(step["run"]), folder, environment | {key: fill(value) for key, value in step.get("env", {}).items()})
+        name: execute(
+            fill(step["run"]),
+            folder,
+            environment | {key: fill(value) for key, value in step.get("env", {}).items()},
+        )
         for name, step in steps.items()
     }
 
@@ -103,7 +128,10 @@ def check_build(change, comparison, code):
 
 def check_order(folder):
     """Check that the version that is measured first alternates from round to round."""
-    dates = [[(folder / side / f"{number}.json").stat().st_mtime_ns for side in ("old", "new")] for number in range(1, 7)]
+    dates = [
+        [(folder / side / f"{number}.json").stat().st_mtime_ns for side in ("old", "new")]
+        for number in range(1, 7)
+    ]
     assert [old < new for old, new in dates] == [True, False] * 3
 
 
@@ -111,16 +139,29 @@ def test_github(project):
     """The block measures in turn, fails at the comparison, and comments the table."""
     folder, change, environment = project
     job = next(block for block in BLOCKS if "jobs" in block)
-    codes = run_steps(job["jobs"]["compare"]["steps"], folder, environment | {"BENCHMARK": job["env"]["BENCHMARK"]}, {})
+    codes = run_steps(
+        job["jobs"]["compare"]["steps"],
+        folder,
+        environment | {"BENCHMARK": job["env"]["BENCHMARK"]},
+        {},
+    )
     check_build(change, folder / "comparison.md", codes["Compare"])
     check_order(folder.parent)
     assert (codes["Measure both versions in turn"], codes["Comment"]) == (0, 0)
-    assert (folder / "posted").read_text().startswith("pr comment 7 --edit-last --create-if-none --body-file comparison.md")
-    assert Path(environment["GITHUB_STEP_SUMMARY"]).read_text() == (folder / "comparison.md").read_text()
+    assert (
+        (folder / "posted")
+        .read_text()
+        .startswith("pr comment 7 --edit-last --create-if-none --body-file comparison.md")
+    )
+    assert (
+        Path(environment["GITHUB_STEP_SUMMARY"]).read_text()
+        == (folder / "comparison.md").read_text()
+    )
 
 
 def test_action(project):
-    """The composite action does the same, with commands of the user's own, and installs the checkout it belongs to."""
+    """The composite action does the same, with commands of the user's own, and installs the
+    checkout it belongs to."""
     folder, change, environment = project
     action = yaml.safe_load(ACTION.read_text("utf-8"))
     assert (ACTION.parent / "../..").resolve() == ROOT
@@ -128,7 +169,10 @@ def test_action(project):
     programs = Path(environment["RUNNER_TEMP"], "perfarray", "bin")
     programs.mkdir(parents=True)
     (programs / "perfarray").symlink_to(shutil.which("perfarray", path=environment["PATH"]))
-    given = {"benchmark": next(block for block in BLOCKS if "jobs" in block)["env"]["BENCHMARK"], "setup": 'touch "$TREE/built"'}
+    given = {
+        "benchmark": next(block for block in BLOCKS if "jobs" in block)["env"]["BENCHMARK"],
+        "setup": 'touch "$TREE/built"',
+    }
     inputs = {name: declared.get("default") for name, declared in action["inputs"].items()} | given
     codes = run_steps(action["runs"]["steps"], folder, environment, inputs)
     comparison = Path(environment["RUNNER_TEMP"], "comparison.md")
@@ -145,14 +189,24 @@ def test_gitlab(project):
     job = next(block for block in BLOCKS if "benchmarks" in block)["benchmarks"]
     install, *script = job["script"]
     assert install.startswith("python -m pip install")
-    variables = {"BENCHMARK": job["variables"]["BENCHMARK"]["value"], "CI_MERGE_REQUEST_DIFF_BASE_SHA": environment["BASE_COMMIT"]}
-    check_build(change, folder / "comparison.md", execute("\n".join(script), folder, environment | variables))
+    variables = {
+        "BENCHMARK": job["variables"]["BENCHMARK"]["value"],
+        "CI_MERGE_REQUEST_DIFF_BASE_SHA": environment["BASE_COMMIT"],
+    }
+    check_build(
+        change,
+        folder / "comparison.md",
+        execute("\n".join(script), folder, environment | variables),
+    )
     check_order(folder)
 
 
 def test_options_of_the_action_are_described():
     """The page names every input of the action, and its example gives no other."""
-    page, declared = (ROOT / "docs/how-to/in_a_build.md").read_text("utf-8"), yaml.safe_load(ACTION.read_text("utf-8"))["inputs"]
+    page, declared = (
+        (ROOT / "docs/how-to/in_a_build.md").read_text("utf-8"),
+        yaml.safe_load(ACTION.read_text("utf-8"))["inputs"],
+    )
     example = next(block for block in BLOCKS if isinstance(block, list))[0]["with"]
     assert {*example} <= {*declared}
     assert all(f"`{name}`" in page or name in example for name in declared)

@@ -1,4 +1,5 @@
-"""Seeded numbers hang on the labels of a cell: on nothing else that is there, on no order, no chunks, and on how it was selected."""
+"""Seeded numbers hang on the labels of a cell: on nothing else that is there, on no order, no
+chunks, and on how it was selected."""
 
 import numpy as np
 import pytest
@@ -14,7 +15,8 @@ BENCHMARKS, MACHINES = ["fft", "hash", "sort", "zip"], ["m1", "m2", "m3"]
 
 @pytest.fixture(scope="module")
 def times():
-    """Four benchmarks, three machines and two versions, executions of iterations, one of them ragged."""
+    """Four benchmarks, three machines and two versions, executions of iterations, one of them
+    ragged."""
     found = perfarray.simulate(
         sizes={"execution": 6, "iteration": 3}, variances={"execution": 1e-4, "iteration": 1e-4},
         dims={"benchmark": BENCHMARKS, "machine": MACHINES, "version": ["old", "new"]}, rng=1,
@@ -24,7 +26,11 @@ def times():
 
 
 DRAWN = {"n_resamples": 60, "rng": 1}
-PERCENTILE, ALL, SHARED = OLD | {"method": "percentile"}, {"resample": "all"}, {"shared": "execution"}
+PERCENTILE, ALL, SHARED = (
+    OLD | {"method": "percentile"},
+    {"resample": "all"},
+    {"shared": "execution"},
+)
 BY_CELL = {
     "bootstrap_distribution": {}, "bootstrap_distribution, all": ALL, "bootstrap_distribution, median": ALL | {"statistic": "median"},
     "bootstrap_distribution, shared": SHARED, "bootstrap_interval": {"method": "bca"}, "mean_interval": {"method": "studentized"},
@@ -40,7 +46,8 @@ BY_SUITE = {
 
 
 def asking(name):
-    """Return a function that asks timings by a name of the tables; of cells, a comparison gives the numbers that are drawn."""
+    """Return a function that asks timings by a name of the tables; of cells, a comparison gives the
+    numbers that are drawn."""
 
     def call(times):
         found = ask(times, name, (BY_CELL | BY_SUITE)[name] | DRAWN)
@@ -51,26 +58,39 @@ def asking(name):
 
 def same(found, expected):
     """Assert that numbers are the same, but for the order in which benchmarks are summed up."""
-    found, expected = (part if isinstance(part, xr.Dataset) else part.to_dataset(name="found") for part in (found, expected))
+    found, expected = (
+        part if isinstance(part, xr.Dataset) else part.to_dataset(name="found")
+        for part in (found, expected)
+    )
     for name, variable in expected.data_vars.items():
         aligned = found[name].transpose(*variable.dims)
         if variable.dtype == object:
             assert (aligned.values == variable.values).all(), name
         else:
-            np.testing.assert_allclose(aligned.values, variable.values, rtol=1e-9, err_msg=str(name))
+            np.testing.assert_allclose(
+                aligned.values, variable.values, rtol=1e-9, err_msg=str(name)
+            )
 
 
 @pytest.mark.parametrize("name", BY_CELL)
 def test_other_benchmarks_do_not_matter(times, name):
-    """Selected, reordered or alone, a benchmark on a machine keeps its numbers; a label that is selected stays a label."""
+    """Selected, reordered or alone, a benchmark on a machine keeps its numbers; a label that is
+    selected stays a label."""
     give = asking(name)
     expected = give(times)
     some = {"benchmark": ["sort", "fft"], "machine": ["m3", "m1"]}
     same(give(times.sel(some)), expected.sel(some))
     for alone in ({"benchmark": "sort"}, {"machine": "m3"}, {"benchmark": "fft", "machine": "m1"}):
         same(give(times.sel(alone)), expected.sel(alone))
-    longer = xr.concat([times, times.isel(benchmark=[0]).assign_coords(benchmark=["new one"])], "benchmark")
-    same(give(longer.pad(iteration=(0, 2)) if "shared" not in name else longer).sel(benchmark=BENCHMARKS), expected)
+    longer = xr.concat(
+        [times, times.isel(benchmark=[0]).assign_coords(benchmark=["new one"])], "benchmark"
+    )
+    same(
+        give(longer.pad(iteration=(0, 2)) if "shared" not in name else longer).sel(
+            benchmark=BENCHMARKS
+        ),
+        expected,
+    )
 
 
 @pytest.mark.parametrize("name", [*BY_CELL, *BY_SUITE])
@@ -79,8 +99,15 @@ def test_order_and_chunks_do_not_matter(times, name):
     pytest.importorskip("dask.array")
     give = asking(name)
     expected = give(times)
-    turned = times.transpose("execution", "machine", ..., "benchmark").isel(benchmark=[2, 0, 3, 1], machine=[2, 1, 0])
-    same(give(turned).sel({dim: expected[dim] for dim in ("benchmark", "machine") if dim in expected.dims}), expected)
+    turned = times.transpose("execution", "machine", ..., "benchmark").isel(
+        benchmark=[2, 0, 3, 1], machine=[2, 1, 0]
+    )
+    same(
+        give(turned).sel(
+            {dim: expected[dim] for dim in ("benchmark", "machine") if dim in expected.dims}
+        ),
+        expected,
+    )
     chunks = {"machine": 2} | ({"benchmark": 1} if name in BY_CELL else {})
     same(give(times.chunk(chunks)).compute(scheduler="synchronous"), expected)
 
@@ -95,7 +122,8 @@ def test_other_machines_do_not_matter(times, name):
 
 
 def test_two_objects_draw_as_two_labels_do(times):
-    """Timings given one by one have the labels they were selected by: the answer is that of one object."""
+    """Timings given one by one have the labels they were selected by: the answer is that of one
+    object."""
     one, other = times.sel(version="new"), times.sel(version="old")
     expected = times.perf.ratio_interval("old", method="percentile", **DRAWN).squeeze("version")
     same(one.perf.ratio_interval(other, method="percentile", **DRAWN), expected)
@@ -107,14 +135,21 @@ def test_pairs_are_drawn_as_in_one_comparison(times):
     found = table.perf.pairwise(dim="version", **keywords)
     for baseline, candidate in (("old", "new"), ("new", "old")):
         expected = table.perf.compare(baseline, dim="version", **keywords).sel(version=candidate)
-        np.testing.assert_array_equal(found["lower"].sel(version=candidate, baseline=baseline), expected["lower"])
+        np.testing.assert_array_equal(
+            found["lower"].sel(version=candidate, baseline=baseline), expected["lower"]
+        )
     assert found.attrs["rng_key"] == expected.attrs["rng_key"]
 
 
-@pytest.mark.parametrize("name", ["bootstrap_distribution", "bootstrap_distribution, all", "score_distribution"])
+@pytest.mark.parametrize(
+    "name", ["bootstrap_distribution", "bootstrap_distribution, all", "score_distribution"]
+)
 def test_a_longer_run_begins_with_the_shorter(times, name):
     """The first replicates of many are those of few."""
-    few, many = (ask(times, name, (BY_CELL | BY_SUITE)[name] | {"n_resamples": number, "rng": 1}) for number in (50, 300))
+    few, many = (
+        ask(times, name, (BY_CELL | BY_SUITE)[name] | {"n_resamples": number, "rng": 1})
+        for number in (50, 300)
+    )
     np.testing.assert_array_equal(few, many.isel(replicate=slice(50)))
 
 

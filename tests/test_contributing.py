@@ -1,4 +1,5 @@
-"""The page on contributing: its additions, made to a copy of the package, give a method, a picture and a reader that work."""
+"""The page on contributing: its additions, made to a copy of the package, give a method, a picture
+and a reader that work."""
 
 import os
 import re
@@ -46,7 +47,8 @@ else:
 
 
 def additions() -> list[tuple[bool, str, str | None, str]]:
-    """Return what the page adds: whether to a file that is there, the path, the class or mapping it belongs to, and the text."""
+    """Return what the page adds: whether to a file that is there, the path, the class or mapping it
+    belongs to, and the text."""
     blocks = []
     for indent, text in BLOCK.findall(PAGE.read_text(encoding="utf-8")):
         block = textwrap.dedent(text) if indent else text
@@ -62,16 +64,23 @@ def add(file: Path, place: str | None, text: str) -> None:
     if place is None:
         file.write_text(lines + text, encoding="utf-8")
         return
-    start = re.search(rf"^class {place}\b.*\n(?:    \"\"\".*\"\"\"\n)?\n?|^{place}: Final\S* = {{\n", lines, re.M)
+    start = re.search(
+        rf"^class {place}\b.*\n(?:    \"\"\".*\"\"\"\n)?\n?|^{place}: Final\S* = {{\n", lines, re.M
+    )
     assert start is not None, f"{file.name} has no {place}"
     file.write_text(lines[: start.end()] + text + lines[start.end() :], encoding="utf-8")
 
 
 def test_the_additions_of_the_page_work(tmp_path):
-    """A method with its table, a picture and a reader are there after the steps of the page, and no others."""
+    """A method with its table, a picture and a reader are there after the steps of the page, and no
+    others."""
     pytest.importorskip("matplotlib")
     package = tmp_path / "src" / "perfarray"
-    shutil.copytree(Path(perfarray.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__", "measurement"))
+    shutil.copytree(
+        Path(perfarray.__file__).parent,
+        package,
+        ignore=shutil.ignore_patterns("__pycache__", "measurement"),
+    )
     steps = additions()
     assert len(steps) == 10
     for exists, path, place, text in steps:
@@ -84,5 +93,7 @@ def test_the_additions_of_the_page_work(tmp_path):
     (tmp_path / "timings.txt").write_text("# laps\nfft 1.0 1.25 0.75\nsort 3.0 2.0 1.0\n")
     (tmp_path / "broken.txt").write_text("# laps\nfft 1.0 soon\n")
     environment = os.environ | {"PYTHONPATH": str(package.parent)}
-    done = subprocess.run([sys.executable, "-c", USE], cwd=tmp_path, env=environment, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", USE], cwd=tmp_path, env=environment, capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr

@@ -14,7 +14,9 @@ NAMES = [method.name for method in METHODS]
 def suite(factor: float, *, units: int = 10, benchmarks: int = 6, seed: int = 1) -> xr.DataArray:
     """Return two versions of a suite; the new one takes `factor` times as long."""
     dims = {"benchmark": benchmarks, "version": ["old", "new"]}
-    times = perfarray.simulate(sizes={"execution": units}, variances={"execution": 1e-4}, dims=dims, rng=seed)["time"]
+    times = perfarray.simulate(
+        sizes={"execution": units}, variances={"execution": 1e-4}, dims=dims, rng=seed
+    )["time"]
     return times.where(times["version"] == "old", factor * times).assign_attrs(times.attrs)
 
 
@@ -25,7 +27,10 @@ def test_a_clear_gain_is_seen_by_all():
     assert found["suite_agree"].item()
     assert found["agree"].all()
     outcome = found["outcome"].sel({"method": "speedup_test_mean"})
-    assert set(outcome.values.tolist()) == {"conclusive", "not applicable"}  # one sample is not normal
+    assert set(outcome.values.tolist()) == {
+        "conclusive",
+        "not applicable",
+    }  # one sample is not normal
     asked = found["suite_verdict"].to_series()
     assert set(asked[asked != "not asked"]) == {"faster"}
     assert found["suite_differences"].item() == ""
@@ -46,17 +51,36 @@ def test_answers_are_those_of_the_methods_themselves():
     times = suite(0.99)
     found = times.perf.agreement("old", dim="version", rng=3).squeeze("version")
     verdicts = times.perf.compare("old", dim="version").squeeze("version")
-    for name in ("estimate", "lower", "upper", "pvalue", "verdict", "suite_estimate", "suite_lower", "suite_verdict"):
-        np.testing.assert_array_equal(found[name].sel({"method": "fieller"}).values, verdicts[name].values)
-    exchanged = times.perf.randomization_test("old", dim="version", n_resamples=1000, rng=3).squeeze("version")
-    assert found["suite_pvalue"].sel({"method": "randomization"}).item() == exchanged["pvalue"].item()
-    sides = [times.assign_attrs(better=better).perf.hierarchical_performance_test("old", dim="version") for better in ("lower", "higher")]
+    for name in (
+        "estimate",
+        "lower",
+        "upper",
+        "pvalue",
+        "verdict",
+        "suite_estimate",
+        "suite_lower",
+        "suite_verdict",
+    ):
+        np.testing.assert_array_equal(
+            found[name].sel({"method": "fieller"}).values, verdicts[name].values
+        )
+    exchanged = times.perf.randomization_test(
+        "old", dim="version", n_resamples=1000, rng=3
+    ).squeeze("version")
+    assert (
+        found["suite_pvalue"].sel({"method": "randomization"}).item() == exchanged["pvalue"].item()
+    )
+    sides = [
+        times.assign_attrs(better=better).perf.hierarchical_performance_test("old", dim="version")
+        for better in ("lower", "higher")
+    ]
     ranks = min(side["pvalue"].item() for side in sides)
     assert found["suite_pvalue"].sel({"method": "hpt"}).item() == min(1.0, 2 * ranks)
 
 
 def test_effects_that_cancel():
-    """Where half the suite gains what the other half loses, single benchmarks differ and the suite does not."""
+    """Where half the suite gains what the other half loses, single benchmarks differ and the suite
+    does not."""
     times = suite(1.0)
     factor = xr.DataArray([0.9, 1 / 0.9] * 3, dims="benchmark")
     times = times.where(times["version"] == "old", factor * times).assign_attrs(times.attrs)
@@ -66,11 +90,16 @@ def test_effects_that_cancel():
 
 
 def test_who_differs_is_said():
-    """The methods are listed by verdict where they do not agree, and then those that could not answer."""
+    """The methods are listed by verdict where they do not agree, and then those that could not
+    answer."""
     old, new = [[1.0, 1.2, 0.9], [2.0, 2.1, 1.9]], [[1.1, 0.7, 0.95], [1.6, 1.7, 1.65]]
     samples = {"fft": [old[0], new[0]], "sort": [old[1], new[1]]}
-    times = perfarray.from_samples(samples, dim="benchmark", level=("version", "execution")).assign_coords(version=["old", "new"])
-    found = times.perf.agreement("old", rng=1, threshold=0.2).squeeze("version").sel(benchmark="sort")
+    times = perfarray.from_samples(
+        samples, dim="benchmark", level=("version", "execution")
+    ).assign_coords(version=["old", "new"])
+    found = (
+        times.perf.agreement("old", rng=1, threshold=0.2).squeeze("version").sel(benchmark="sort")
+    )
     assert not found["agree"].item()
     kinds = dict(part.split(": ") for part in found["differences"].item().split("; "))
     assert kinds["not applicable"] == "randomization"
@@ -78,23 +107,39 @@ def test_who_differs_is_said():
     assert "speedup_test_median" in kinds["faster"]
     for kind, names in kinds.items():
         verdicts = found[["verdict", "outcome"]].sel({"method": names.split(", ")})
-        assert set(verdicts["verdict"].values) == {kind if kind != "not applicable" else "inconclusive"}
+        assert set(verdicts["verdict"].values) == {
+            kind if kind != "not applicable" else "inconclusive"
+        }
         assert ((verdicts["outcome"] == "not applicable") == (kind == "not applicable")).all()
 
 
 def test_a_method_that_cannot_answer_contradicts_nobody():
-    """Three units a side: the randomization test of one benchmark has no p below 0.1, which is said and no disagreement; nor can HPT."""
-    found = suite(0.9, units=3, benchmarks=2).perf.agreement("old", dim="version", rng=1).squeeze("version")
+    """Three units a side: the randomization test of one benchmark has no p below 0.1, which is said
+    and no disagreement; nor can HPT."""
+    found = (
+        suite(0.9, units=3, benchmarks=2)
+        .perf.agreement("old", dim="version", rng=1)
+        .squeeze("version")
+    )
     exchanged = found.sel({"method": "randomization"}).isel(benchmark=0)
-    assert exchanged[["verdict", "outcome"]].to_array().values.tolist() == ["inconclusive", "not applicable"]
+    assert exchanged[["verdict", "outcome"]].to_array().values.tolist() == [
+        "inconclusive",
+        "not applicable",
+    ]
     assert found["agree"].isel(benchmark=0).item()
     assert found["differences"].isel(benchmark=0).item() == ""
     assert "its p cannot fall below 0.1" in exchanged["remark"].item()
     ranks = found.sel({"method": "hpt"})
     assert ranks["suite_outcome"].item() == "not applicable"
     assert ranks["suite_remark"].item().endswith("its p cannot fall below 1")
-    four = suite(0.9, units=4, benchmarks=2).perf.agreement("old", dim="version", rng=1).squeeze("version")
-    assert four["suite_remark"].sel({"method": "hpt"}).item().endswith("its p cannot fall below 0.5")
+    four = (
+        suite(0.9, units=4, benchmarks=2)
+        .perf.agreement("old", dim="version", rng=1)
+        .squeeze("version")
+    )
+    assert (
+        four["suite_remark"].sel({"method": "hpt"}).item().endswith("its p cannot fall below 0.5")
+    )
 
 
 def test_a_method_that_found_nothing_did_answer():
@@ -117,7 +162,8 @@ def test_without_any_answer_nobody_agrees():
 
 
 def test_reach_is_that_of_each_benchmark():
-    """One benchmark with 3 runs among others with 10: only there can the randomization test not answer."""
+    """One benchmark with 3 runs among others with 10: only there can the randomization test not
+    answer."""
     times = suite(0.9)
     times[{"benchmark": 0, "execution": slice(3, None)}] = np.nan
     found = times.perf.agreement("old", dim="version", rng=1).squeeze("version")
@@ -130,7 +176,9 @@ def test_a_benchmark_of_one_side_is_not_measured():
     times = suite(0.9)
     times[{"benchmark": 0, "version": 1}] = np.nan
     found = times.perf.agreement("old", dim="version", rng=1).squeeze("version").isel(benchmark=0)
-    assert set(found["remark"].sel({"method": ["fieller", "randomization"]}).values) == {"not measured on both sides"}
+    assert set(found["remark"].sel({"method": ["fieller", "randomization"]}).values) == {
+        "not measured on both sides"
+    }
     assert not found["agree"].item()
 
 
@@ -145,7 +193,9 @@ def test_unequal_numbers_of_runs_reach_smaller_p():
 
 def test_one_benchmark_without_a_dim():
     """A single program is a suite of one."""
-    times = perfarray.from_samples({"old": [1.0, 1.01, 0.99, 1.0, 1.02], "new": [0.8, 0.81, 0.79, 0.8, 0.82]})
+    times = perfarray.from_samples(
+        {"old": [1.0, 1.01, 0.99, 1.0, 1.02], "new": [0.8, 0.81, 0.79, 0.8, 0.82]}
+    )
     found = times.perf.agreement("old", rng=1).squeeze("version")
     assert found["verdict"].dims == ("method",)
     assert found["verdict"].sel({"method": "fieller"}).item() == "faster"
@@ -158,12 +208,19 @@ def test_a_baseline_with_a_dim_more():
     alone = new.perf.agreement(old, n_resamples=20, rng=1)
     for machine in ("a", "b"):
         own = found.sel(machine=machine, drop=True).transpose("method", ...)
-        xr.testing.assert_allclose(own[["estimate", "suite_estimate"]], alone[["estimate", "suite_estimate"]])
+        xr.testing.assert_allclose(
+            own[["estimate", "suite_estimate"]], alone[["estimate", "suite_estimate"]]
+        )
 
 
 def test_what_ignores_pairs_keeps_its_reach():
-    """Five pairs can be swapped in 32 ways: too few for the randomization test; the Speedup-Test and HPT, which do not pair, have 252."""
-    found = suite(0.9, units=5).perf.agreement("old", dim="version", paired="execution", rng=1).squeeze("version")
+    """Five pairs can be swapped in 32 ways: too few for the randomization test; the Speedup-Test
+    and HPT, which do not pair, have 252."""
+    found = (
+        suite(0.9, units=5)
+        .perf.agreement("old", dim="version", paired="execution", rng=1)
+        .squeeze("version")
+    )
     exchanged = found.sel({"method": "randomization"})
     assert set(exchanged["outcome"].values) == {"not applicable"}
     np.testing.assert_allclose(exchanged["pvalue"], 2 / 32)
@@ -175,9 +232,14 @@ def test_what_ignores_pairs_keeps_its_reach():
 
 
 def test_few_exchanges_are_all_counted():
-    """3 runs against 3: twice 1 of 20 exchanges, without chance, which is a verdict at a level of 0.9 and not applicable at 0.95."""
+    """3 runs against 3: twice 1 of 20 exchanges, without chance, which is a verdict at a level of
+    0.9 and not applicable at 0.95."""
     for level, outcome in ((0.9, "conclusive"), (0.95, "not applicable")):
-        found = suite(0.9, units=3).perf.agreement("old", dim="version", confidence_level=level, rng=1).squeeze("version")
+        found = (
+            suite(0.9, units=3)
+            .perf.agreement("old", dim="version", confidence_level=level, rng=1)
+            .squeeze("version")
+        )
         exchanged = found.sel({"method": "randomization"})
         np.testing.assert_allclose(exchanged["pvalue"], 0.1)
         assert set(exchanged["outcome"].values) == {outcome}
@@ -186,14 +248,20 @@ def test_few_exchanges_are_all_counted():
 
 
 def test_more_exchanges_than_numbers():
-    """Of 600 runs a side there are 10^360 ways to exchange them, which no float holds: no p is out of reach."""
+    """Of 600 runs a side there are 10^360 ways to exchange them, which no float holds: no p is out
+    of reach."""
     old = np.random.default_rng(1).normal(10.0, 0.1, 600)
-    answer = perfarray.from_samples({"old": old, "new": 0.9 * old[::-1]}).perf.agreement("old", n_resamples=99, rng=1).sel(version="new")
+    answer = (
+        perfarray.from_samples({"old": old, "new": 0.9 * old[::-1]})
+        .perf.agreement("old", n_resamples=99, rng=1)
+        .sel(version="new")
+    )
     assert answer["verdict"].sel({"method": "randomization"}).item() == "faster"
 
 
 def test_shared_units_reach_as_far_as_the_fewest():
-    """With 3 sessions of one benchmark and 10 of the others, 3 can change hands for the whole suite: 20 ways."""
+    """With 3 sessions of one benchmark and 10 of the others, 3 can change hands for the whole
+    suite: 20 ways."""
     times = suite(0.9)
     times[{"benchmark": 0, "execution": slice(3, None)}] = np.nan
     found = times.perf.agreement("old", dim="version", shared="execution", rng=1).squeeze("version")
@@ -205,7 +273,13 @@ def test_shared_units_reach_as_far_as_the_fewest():
 def test_shared_builds_are_said():
     """HPT takes benchmarks for independent, and says so where they are not."""
     dims = {"benchmark": 6, "version": ["old", "new"]}
-    times = perfarray.simulate(sizes={"binary": 6, "execution": 2}, variances={"binary": 1e-4}, dims=dims, shared={"binary": 0.5}, rng=2)
+    times = perfarray.simulate(
+        sizes={"binary": 6, "execution": 2},
+        variances={"binary": 1e-4},
+        dims=dims,
+        shared={"binary": 0.5},
+        rng=2,
+    )
     found = times.perf.agreement("old", dim="version", rng=1).squeeze("version")
     assert found.attrs["benchmarks"] == "shared: binary"
     assert "takes benchmarks for independent" in found["suite_remark"].sel({"method": "hpt"}).item()
@@ -214,22 +288,33 @@ def test_shared_builds_are_said():
 def test_few_units_are_noted():
     """What a comparison notes of the units it rests on holds for all methods, and is said once."""
     with pytest.warns(perfarray.PerfarrayWarning) as said:
-        suite(0.9, units=2, benchmarks=2).perf.agreement("old", dim="version", rng=1, n_resamples=99)
+        suite(0.9, units=2, benchmarks=2).perf.agreement(
+            "old", dim="version", rng=1, n_resamples=99
+        )
     assert [note.code for note in said[0].message.notes] == ["two_units"]
 
 
 def test_suites_apart_are_what_each_is_alone(monkeypatch):
-    """Every suite has its own row under every method, and says nothing of several suites; benchmarks keep theirs."""
+    """Every suite has its own row under every method, and says nothing of several suites;
+    benchmarks keep theirs."""
     monkeypatch.setattr("perfarray.crosscheck.METHODS", METHODS[:3])
-    mixed = suite(0.97, units=4).assign_coords(suite=("benchmark", ["int", "int", "fp", "fp", "int", "fp"]))
+    mixed = suite(0.97, units=4).assign_coords(
+        suite=("benchmark", ["int", "int", "fp", "fp", "int", "fp"])
+    )
     whole = mixed.drop_vars("suite").perf.agreement("old", dim="version", rng=1, n_resamples=99)
     found = mixed.perf.agreement("old", dim="version", rng=1, n_resamples=99)
-    xr.testing.assert_equal(found, mixed.perf.agreement("old", dim="version", rng=1, n_resamples=99, by="suite"))
-    alone = mixed.sel(benchmark=mixed["suite"] == "fp").perf.agreement("old", dim="version", rng=1, n_resamples=99)
+    xr.testing.assert_equal(
+        found, mixed.perf.agreement("old", dim="version", rng=1, n_resamples=99, by="suite")
+    )
+    alone = mixed.sel(benchmark=mixed["suite"] == "fp").perf.agreement(
+        "old", dim="version", rng=1, n_resamples=99
+    )
     for name in found.data_vars:
         suites = name.startswith("suite_")
         expected = alone if suites else whole
-        np.testing.assert_array_equal(found[name].sel(suite="fp") if suites else found[name], expected[name])
+        np.testing.assert_array_equal(
+            found[name].sel(suite="fp") if suites else found[name], expected[name]
+        )
 
 
 def test_same_seed_same_numbers():
@@ -237,7 +322,9 @@ def test_same_seed_same_numbers():
     pytest.importorskip("dask")
     times = suite(0.99)
     first = times.perf.agreement("old", dim="version", rng=5)
-    xr.testing.assert_identical(first, times.chunk({"benchmark": 2}).perf.agreement("old", dim="version", rng=5))
+    xr.testing.assert_identical(
+        first, times.chunk({"benchmark": 2}).perf.agreement("old", dim="version", rng=5)
+    )
 
 
 def test_bad_input():
@@ -249,12 +336,18 @@ def test_bad_input():
 
 
 def test_the_table_says_what_the_picture_says():
-    """A column a method by its title, the suite as last row, and what is not applicable is not called inconclusive."""
+    """A column a method by its title, the suite as last row, and what is not applicable is not
+    called inconclusive."""
     found = suite(0.9, units=3).perf.agreement("old", dim="version", rng=1)
     table = found.perf.table()
     assert [*table.columns] == [*found["title"].values.tolist(), "agree"]
     assert table.index.tolist() == [*found["benchmark"].values.tolist(), "all 6"]
-    outcomes = np.vstack([found["outcome"].squeeze("version").transpose("benchmark", "method"), found["suite_outcome"].squeeze("version")])
+    outcomes = np.vstack(
+        [
+            found["outcome"].squeeze("version").transpose("benchmark", "method"),
+            found["suite_outcome"].squeeze("version"),
+        ]
+    )
     words = table.drop(columns="agree").to_numpy()
     assert (words == "n/a").tolist() == (outcomes == "not applicable").tolist()
     assert (words == NOTHING).tolist() == (outcomes == "not asked").tolist()

@@ -1,4 +1,5 @@
-"""Chunked timings: answers stay lazy or say what to rechunk, and are the same for any chunks, scheduler and cluster."""
+"""Chunked timings: answers stay lazy or say what to rechunk, and are the same for any chunks,
+scheduler and cluster."""
 
 import functools
 import gc
@@ -23,7 +24,9 @@ dask = pytest.importorskip("dask")
 pytest.importorskip("dask.array")
 pytest.importorskip("dask.callbacks")
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*(limits are too narrow|are the extreme replicates):UserWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:.*(limits are too narrow|are the extreme replicates):UserWarning"
+)
 
 DRAWN, SEED = {"n_resamples": 20, "rng": 1}, {"rng": 1}
 
@@ -103,7 +106,8 @@ def expected(times):
 
 @pytest.fixture(scope="module")
 def archive(tmp_path_factory):
-    """Return a function that gives a store of so many machines in chunks of so many, written once for all that is asked of it."""
+    """Return a function that gives a store of so many machines in chunks of so many, written once
+    for all that is asked of it."""
     pytest.importorskip("zarr")
 
     @functools.cache
@@ -126,9 +130,13 @@ def chunked(times):
 
 
 def assert_same(found, expected):
-    """Assert equal labels, text and counts, numbers to the last digits, equal attrs, and equal notes: those counted later among them."""
+    """Assert equal labels, text and counts, numbers to the last digits, equal attrs, and equal
+    notes: those counted later among them."""
     xr.testing.assert_allclose(found, expected, rtol=1e-12)
-    own, other = ({key: value for key, value in each.attrs.items() if key not in ("notes", "unchecked")} for each in (found, expected))
+    own, other = (
+        {key: value for key, value in each.attrs.items() if key not in ("notes", "unchecked")}
+        for each in (found, expected)
+    )
     assert own == other
     assert perfarray.notes(found.compute()) == perfarray.notes(expected)
 
@@ -139,32 +147,45 @@ class TestLazy:
     @each
     @pytest.mark.usefixtures("unasked")
     def test_same_numbers_for_any_chunks(self, times, expected, name):
-        """A call only builds the graph; cells alone, descriptors lazy as those of a store. The tests of schedulers have other chunks."""
+        """A call only builds the graph; cells alone, descriptors lazy as those of a store. The
+        tests of schedulers have other chunks."""
         clocks = xr.DataArray([2.0, 3.0], dims="machine").chunk(machine=-1)
         found = ask(chunked(times).assign_coords(cpu_mhz=clocks), name, CALLS[name])
         variables = found.data_vars.values() if isinstance(found, xr.Dataset) else [found]
         assert all(variable.chunks is not None for variable in variables)
-        assert_same(found.drop_vars("cpu_mhz", errors="ignore").compute(scheduler="synchronous"), expected[name])
+        assert_same(
+            found.drop_vars("cpu_mhz", errors="ignore").compute(scheduler="synchronous"),
+            expected[name],
+        )
 
     @each
     @pytest.mark.parametrize("level", ["binary", "execution", "iteration"])
     def test_a_split_level_is_named(self, times, name, level):
         """A level has to be whole, except where positions are only cut off."""
         if name == "drop_warmup":
-            assert_same(ask(times.chunk({level: 1}), name, CALLS[name]).compute(), ask(times, name, CALLS[name]))
+            assert_same(
+                ask(times.chunk({level: 1}), name, CALLS[name]).compute(),
+                ask(times, name, CALLS[name]),
+            )
             return
-        with pytest.raises(ValueError, match=rf"dim '{level}' is split over \d chunks; .*use .chunk\(\{{'{level}': -1\}}\)"):
+        with pytest.raises(
+            ValueError,
+            match=rf"dim '{level}' is split over \d chunks; .*use .chunk\(\{{'{level}': -1\}}\)",
+        ):
             ask(times.chunk({level: 1}), name, CALLS[name])
 
     @pytest.mark.parametrize("name", TOPICS)
     @pytest.mark.usefixtures("unasked")
     def test_other_topics(self, times, name):
-        """They stay lazy too, name a level that is split, and give the numbers of the array in memory."""
+        """They stay lazy too, name a level that is split, and give the numbers of the array in
+        memory."""
         found = ask(chunked(times), name, TOPICS[name])
         with pytest.raises(ValueError, match=r"dim 'binary' is split over 5 chunks"):
             ask(times.chunk(binary=1), name, TOPICS[name])
         with warnings.catch_warnings(action="ignore"):
-            xr.testing.assert_allclose(found.compute(scheduler="synchronous"), ask(times, name, TOPICS[name]), rtol=1e-12)
+            xr.testing.assert_allclose(
+                found.compute(scheduler="synchronous"), ask(times, name, TOPICS[name]), rtol=1e-12
+            )
 
     @pytest.mark.parametrize("name", WHOLE)
     def test_what_needs_another_dim_whole(self, times, name):
@@ -174,18 +195,25 @@ class TestLazy:
             ask(chunked(times), name, call)
         with warnings.catch_warnings(action="ignore"):
             found = ask(chunked(times).chunk({dim: -1}), name, call)
-            xr.testing.assert_allclose(found.compute(scheduler="synchronous"), ask(times, name, call), rtol=1e-12)
+            xr.testing.assert_allclose(
+                found.compute(scheduler="synchronous"), ask(times, name, call), rtol=1e-12
+            )
 
     @pytest.mark.parametrize("dim", ["machine", "benchmark"])
     def test_what_computes_at_once(self, times, dim):
-        """Tables, groups of machines and every method side by side are in memory, whatever the chunks."""
+        """Tables, groups of machines and every method side by side are in memory, whatever the
+        chunks."""
         old = times.sel(version="old", drop=True).isel(binary=slice(1, None))
         for call in (
             lambda given: given.perf.machine_table(),
             lambda given: given.perf.cluster_machines(2).to_series().to_frame(),
             lambda given: given.perf.to_frame(),
-            lambda given: perfarray.join(given, given.assign_coords(machine=["m3", "m4"])).to_dataframe(),
-            lambda given: given.perf.agreement("m1", dim="machine", n_resamples=20, rng=1)["estimate"].to_dataframe(),
+            lambda given: perfarray.join(
+                given, given.assign_coords(machine=["m3", "m4"])
+            ).to_dataframe(),
+            lambda given: given.perf.agreement("m1", dim="machine", n_resamples=20, rng=1)[
+                "estimate"
+            ].to_dataframe(),
         ):
             with warnings.catch_warnings(action="ignore"):
                 pd.testing.assert_frame_equal(call(old.chunk({dim: 1})), call(old))
@@ -193,24 +221,34 @@ class TestLazy:
     @pytest.mark.parametrize("name", ["mean_interval", "compare", "variance_components"])
     def test_marks_are_left_out(self, times, name):
         """A lazy mark leaves out the same values."""
-        first = (times["iteration"] == 0).broadcast_like(times["time"]).transpose(*times["time"].dims)
+        first = (
+            (times["iteration"] == 0).broadcast_like(times["time"]).transpose(*times["time"].dims)
+        )
         marked = times.assign_coords(warmup=first.where(times["execution"] == 1, False))
-        found, expected = ask(chunked(marked), name, CALLS[name]).compute(), ask(marked, name, CALLS[name])
+        found, expected = (
+            ask(chunked(marked), name, CALLS[name]).compute(),
+            ask(marked, name, CALLS[name]),
+        )
         xr.testing.assert_allclose(found.drop_attrs(), expected.drop_attrs(), rtol=1e-12)
         assert not found.drop_attrs().equals(ask(times, name, CALLS[name]).drop_attrs())
 
     def test_merge_level(self, times):
         """A level that was merged lazily gives the same answers."""
-        found, expected = (one.perf.merge_level("binary").perf.mean_interval() for one in (chunked(times), times))
+        found, expected = (
+            one.perf.merge_level("binary").perf.mean_interval() for one in (chunked(times), times)
+        )
         assert_same(found.compute(), expected)
 
 
 class TestSchedulers:
     """Threads, processes, a cluster: one set of numbers."""
 
-    @pytest.mark.parametrize(("scheduler", "names"), [("threads", tuple(CALLS)), ("processes", FAR)][: 1 + MANY])
+    @pytest.mark.parametrize(
+        ("scheduler", "names"), [("threads", tuple(CALLS)), ("processes", FAR)][: 1 + MANY]
+    )
     def test_local(self, times, expected, scheduler, names):
-        """dask's own schedulers; what goes to other processes comes out as it was, which is all that is asked of them while people wait."""
+        """dask's own schedulers; what goes to other processes comes out as it was, which is all
+        that is asked of them while people wait."""
         sent = pickle.loads(pytest.importorskip("cloudpickle").dumps(lazy_answers(times, names)))
         (found,) = dask.compute(sent, scheduler=scheduler, num_workers=2)
         for name, answer in found.items():
@@ -218,7 +256,8 @@ class TestSchedulers:
 
     @pytest.mark.skipif(sys.platform == "win32", reason="there is no such signal")
     def test_a_worker_that_is_killed(self, times, expected, tmp_path):
-        """One of two processes of a cluster dies in the middle of a task: the other does its work again, and the numbers are the same."""
+        """One of two processes of a cluster dies in the middle of a task: the other does its work
+        again, and the numbers are the same."""
         distributed = pytest.importorskip("distributed")
 
         def deadly(block):
@@ -231,21 +270,31 @@ class TestSchedulers:
 
         with (
             dask.config.set({"distributed.comm.timeouts.connect": "5s"}),  # the dead do not answer
-            dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"}),  # dask is imported once, not by each
-            distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0") as cluster,
+            dask.config.set(
+                {"distributed.worker.multiprocessing-method": "forkserver"}
+            ),  # dask is imported once, not by each
+            distributed.LocalCluster(
+                n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
+            ) as cluster,
             distributed.Client(cluster),
         ):
             cells = times.chunk(machine=1, benchmark=1)
-            cells["time"] = cells["time"].copy(data=cells["time"].data.map_blocks(deadly, dtype=float, meta=np.empty((0,) * 6)))
+            cells["time"] = cells["time"].copy(
+                data=cells["time"].data.map_blocks(deadly, dtype=float, meta=np.empty((0,) * 6))
+            )
             (found,) = dask.compute(
-                {name: ask(cells, name, CALLS[name]) for name in ("mean_interval", "ratio_interval", "bootstrap_distribution")}
+                {
+                    name: ask(cells, name, CALLS[name])
+                    for name in ("mean_interval", "ratio_interval", "bootstrap_distribution")
+                }
             )
         assert len(list(tmp_path.iterdir())) > 2  # the mark, the one that was killed, and another
         for name, answer in found.items():
             assert_same(answer, expected[name])
 
     def test_answers_computed_together_agree_on_tasks(self, times, tmp_path):
-        """A task in the graphs of two answers has the same inputs in both: of others a cluster logs debugging text, and may stop."""
+        """A task in the graphs of two answers has the same inputs in both: of others a cluster logs
+        debugging text, and may stop."""
         pytest.importorskip("zarr")
         times.chunk(machine=1).to_zarr(tmp_path / "a.zarr", zarr_format=3, consolidated=False)
         stored = xr.open_zarr(tmp_path / "a.zarr", consolidated=False)
@@ -280,20 +329,25 @@ class TestStores:
         assert_same(found.perf.compare("old").compute(), times.perf.compare("old"))
 
     def test_a_missing_chunk_is_not_measured(self, store, times):
-        """Its values are NaN: the cells have no answer, all others have theirs, and `counts` shows it."""
+        """Its values are NaN: the cells have no answer, all others have theirs, and `counts` shows
+        it."""
         shutil.rmtree(store[1])
         found = xr.open_zarr(store[0], consolidated=False)
         assert np.isnan(found["time"].isel(machine=0)).all()
         answer = found.perf.mean_interval().compute()
         assert (answer["n"].isel(machine=0) == 0).all()
         assert np.isnan(answer["estimate"].isel(machine=0)).all()
-        xr.testing.assert_allclose(answer.isel(machine=slice(1, None)), times.perf.mean_interval().isel(machine=slice(1, None)))
+        xr.testing.assert_allclose(
+            answer.isel(machine=slice(1, None)),
+            times.perf.mean_interval().isel(machine=slice(1, None)),
+        )
         total = found.perf.counts()["total"].sel(level="iteration").compute()
         assert (total.isel(machine=0) == 0).all()
         assert (total.isel(machine=1) > 0).all()
 
     def test_a_damaged_chunk_is_an_error(self, store):
-        """It is raised when the chunk is wanted, and not before: the other chunks are still read."""
+        """It is raised when the chunk is wanted, and not before: the other chunks are still
+        read."""
         (file,) = (path for path in store[1].rglob("*") if path.is_file())
         file.write_bytes(file.read_bytes()[:-20])
         answer = xr.open_zarr(store[0], consolidated=False).perf.mean_interval()
@@ -301,9 +355,15 @@ class TestStores:
         with pytest.raises(Exception, match=r"(?i)decompress|zstd|error"):
             answer["estimate"].isel(machine=0).compute()
 
-    @pytest.mark.parametrize("name", ["mean_interval", "variance_components", "suite_score", "principal_components"][: 4 if MANY else 1])
+    @pytest.mark.parametrize(
+        "name",
+        ["mean_interval", "variance_components", "suite_score", "principal_components"][
+            : 4 if MANY else 1
+        ],
+    )
     def test_memory_is_that_of_a_chunk(self, archive, tmp_path, name):
-        """An archive written by region and computed into another store adds a fifth of its growth at most, half that of the archive."""
+        """An archive written by region and computed into another store adds a fifth of its growth
+        at most, half that of the archive."""
         peaks, given, stored = [], [], []
         for machines in (7_500, 57_500) if MANY else (3_000, 9_000):
             answers = tmp_path / f"{machines}_{name}.zarr"
@@ -323,26 +383,38 @@ class TestStores:
     @pytest.mark.parametrize("runs", [3, 2] if MANY else [3])
     @pytest.mark.parametrize("name", STREAMED)
     def test_no_chunk_waits_for_others(self, archive, tmp_path, name, runs):
-        """What tasks hand on is held for as many chunks at a time, however many there are; keys and marks of machines are small."""
+        """What tasks hand on is held for as many chunks at a time, however many there are; keys and
+        marks of machines are small."""
         held = []
         for machines in (200, 600):
-            times = xr.open_zarr(archive(machines, 100), consolidated=False).isel(execution=slice(runs))
+            times = xr.open_zarr(archive(machines, 100), consolidated=False).isel(
+                execution=slice(runs)
+            )
             with dask.config.set(scheduler="synchronous"), Held() as callback:
                 answer = ask(times, name, STREAMED[name])
                 if isinstance(answer, xr.Dataset):
-                    answer.to_zarr(tmp_path / f"{machines}_{name}.zarr", zarr_format=3, consolidated=False)
+                    answer.to_zarr(
+                        tmp_path / f"{machines}_{name}.zarr", zarr_format=3, consolidated=False
+                    )
             held.append(callback.most)
         assert held[1] - held[0] <= times["time"].nbytes / 6 + 64 * 400
 
     def test_an_answer_with_texts_is_computed_once(self, tmp_path):
-        """What is written is not computed first to see that it is text (of each, xarray looks at one); in a file, too, it is what it is."""
+        """What is written is not computed first to see that it is text (of each, xarray looks at
+        one); in a file, too, it is what it is."""
         pytest.importorskip("zarr")
         pytest.importorskip("h5netcdf")
         write_by_region(tmp_path / "a.zarr", 12, 2)
         times, reads = xr.open_zarr(tmp_path / "a.zarr", consolidated=False), []
-        times = times.assign_coords(benchmark=times["benchmark"].astype(object))  # as they are opened, old xarray cannot write them
-        counted = times["time"].data.map_blocks(lambda block: reads.append(block.size) or block, dtype=float, meta=np.empty((0,) * 3))
-        verdicts = times.assign(time=times["time"].copy(data=counted)).perf.compare(0, dim="machine")
+        times = times.assign_coords(
+            benchmark=times["benchmark"].astype(object)
+        )  # as they are opened, old xarray cannot write them
+        counted = times["time"].data.map_blocks(
+            lambda block: reads.append(block.size) or block, dtype=float, meta=np.empty((0,) * 3)
+        )
+        verdicts = times.assign(time=times["time"].copy(data=counted)).perf.compare(
+            0, dim="machine"
+        )
         texts = [name for name, variable in verdicts.data_vars.items() if variable.dtype == object]
         verdicts = verdicts[["estimate", *texts]]
         verdicts.drop_vars(texts).to_zarr(tmp_path / "n.zarr", zarr_format=3, consolidated=False)
@@ -351,8 +423,13 @@ class TestStores:
         assert sum(reads) - once <= len(texts) * 2 * max(reads)
         verdicts.to_netcdf(tmp_path / "v.nc", engine="h5netcdf")
         expected = times.compute().perf.compare(0, dim="machine")
-        for found in (xr.open_zarr(tmp_path / "v.zarr", consolidated=False), xr.open_dataset(tmp_path / "v.nc", engine="h5netcdf")):
-            assert all(found[name].values.tolist() == expected[name].values.tolist() for name in texts)
+        for found in (
+            xr.open_zarr(tmp_path / "v.zarr", consolidated=False),
+            xr.open_dataset(tmp_path / "v.nc", engine="h5netcdf"),
+        ):
+            assert all(
+                found[name].values.tolist() == expected[name].values.tolist() for name in texts
+            )
 
 
 class Held(dask.callbacks.Callback):
@@ -362,12 +439,19 @@ class Held(dask.callbacks.Callback):
 
     def _posttask(self, *task):
         """Add up what is there when a task has ended."""
-        arrays = [part for value in task[3]["cache"].values() for part in (value if isinstance(value, tuple) else (value,))]
-        self.most = max(self.most, sum(array.nbytes for array in arrays if isinstance(array, np.ndarray)))
+        arrays = [
+            part
+            for value in task[3]["cache"].values()
+            for part in (value if isinstance(value, tuple) else (value,))
+        ]
+        self.most = max(
+            self.most, sum(array.nbytes for array in arrays if isinstance(array, np.ndarray))
+        )
 
 
 class Peak(dask.callbacks.Callback):
-    """The most bytes that were in use while a task ran; what waits for the collector, how much hangs on the tests before, is left out."""
+    """The most bytes that were in use while a task ran; what waits for the collector, how much
+    hangs on the tests before, is left out."""
 
     most = 0
 
@@ -392,5 +476,9 @@ def write_by_region(path, machines, size):
     template.to_zarr(path, compute=False, zarr_format=3, consolidated=False)
     dims = {"machine": size, "benchmark": benchmarks}
     for start in range(0, machines, size):
-        part = perfarray.simulate(sizes={"execution": 3}, variances={"execution": 1e-4}, dims=dims, rng=start)
-        part.drop_vars(list(part.coords)).to_zarr(path, region={"machine": slice(start, start + size)}, consolidated=False)
+        part = perfarray.simulate(
+            sizes={"execution": 3}, variances={"execution": 1e-4}, dims=dims, rng=start
+        )
+        part.drop_vars(list(part.coords)).to_zarr(
+            path, region={"machine": slice(start, start + size)}, consolidated=False
+        )

@@ -1,4 +1,5 @@
-"""The documentation: its code runs, its numbers are those that are printed, its links lead somewhere, its glossary is complete."""
+"""The documentation: its code runs, its numbers are those that are printed, its links lead
+somewhere, its glossary is complete."""
 
 import inspect
 import json
@@ -23,7 +24,11 @@ from perfarray.readers.recognising import formats
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")], key=str)
 PAGES = [page for page in PAGES if "_build" not in page.parts]
-WITH_CODE = [page for page in PAGES if "```python" in page.read_text(encoding="utf-8") and page.parent.name != "gallery"]
+WITH_CODE = [
+    page
+    for page in PAGES
+    if "```python" in page.read_text(encoding="utf-8") and page.parent.name != "gallery"
+]
 """The gallery is run by tests/plots/test_gallery.py, which looks at what is drawn."""
 
 
@@ -31,7 +36,15 @@ def name_of(page: Path) -> str:
     return page.relative_to(ROOT).as_posix()
 
 
-NEEDS = {"docs/tutorials/kalibera_fft.md": ("data", "archives", "research_csv", "kalibera_fft", "fft-10.csv.xz")}
+NEEDS = {
+    "docs/tutorials/kalibera_fft.md": (
+        "data",
+        "archives",
+        "research_csv",
+        "kalibera_fft",
+        "fft-10.csv.xz",
+    )
+}
 """Pages about data that cannot be shipped: the file of the shared material that they read from the current folder."""
 
 
@@ -42,7 +55,9 @@ def shipped(tmp_path_factory):
     shutil.copy(data / "malloc.json", folder / "old.json")
     shutil.copy(data / "pymalloc.json", folder / "new.json")
     metric = {"score": 1.0, "scoreUnit": "ms/op", "rawData": [[1.0, 1.1], [1.2, 1.1]]}
-    (folder / "jmh-result.json").write_text(json.dumps([{"benchmark": "a.B.c", "mode": "avgt", "primaryMetric": metric}]))
+    (folder / "jmh-result.json").write_text(
+        json.dumps([{"benchmark": "a.B.c", "mode": "avgt", "primaryMetric": metric}])
+    )
     times = perfarray.simulate(
         sizes={"execution": 3, "iteration": 2},
         variances={"execution": 1.0},
@@ -50,7 +65,9 @@ def shipped(tmp_path_factory):
         dims={"benchmark": ["fft", "sort"], "version": ["old", "new"]},
         rng=1,
     )
-    times.perf.to_frame().rename(columns={"time": "time_ms"}).to_csv(folder / "timings.csv", index=False)
+    times.perf.to_frame().rename(columns={"time": "time_ms"}).to_csv(
+        folder / "timings.csv", index=False
+    )
     (folder / "trust").symlink_to(ROOT / "docs" / "scripts" / "trust")
     return folder
 
@@ -65,14 +82,18 @@ def files(shipped, tmp_path, monkeypatch):
 
 
 @pytest.mark.filterwarnings(
-    "ignore:(?s).*(skewed|depend on those before them|cannot be tested|carry, more than chance):perfarray.PerfarrayWarning"
+    "ignore:(?s).*(skewed|depend on those before them|cannot be tested|carry, more than "
+    "chance):perfarray.PerfarrayWarning"
 )  # some of the timings that pages use are
 @pytest.mark.parametrize("page", WITH_CODE, ids=name_of)
 def test_code_runs(page, files, shared, capsys, caplog, monkeypatch):
-    """Every block of Python runs, in order and in one namespace; output that is shown, also behind a `print`, is what is printed."""
+    """Every block of Python runs, in order and in one namespace; output that is shown, also behind
+    a `print`, is what is printed."""
     if "LocalCluster" in page.read_text(encoding="utf-8"):
         pytest.importorskip("distributed")
-        monkeypatch.setattr(logging.getLogger("distributed"), "propagate", True)  # which importing it turns off
+        monkeypatch.setattr(
+            logging.getLogger("distributed"), "propagate", True
+        )  # which importing it turns off
     if name_of(page) in NEEDS:
         data = shared(*NEEDS[name_of(page)])
         (files / data.name).symlink_to(data)
@@ -90,14 +111,37 @@ COMMANDS = re.compile(r"^[ -]*(?:run: )?perfarray ([a-z].*?) *(?:#.*)?$", re.M)
 
 def test_commands_have_their_options():
     """Every option that a page types is one of its command."""
-    taken = {command.callback.__name__.replace("_", "-"): command.callback for command in app.registered_commands}
-    taken = {name: {own.replace("_", "-") for own in inspect.signature(function).parameters} for name, function in taken.items()}
-    taken = {name: own | {"o"} | ({"append"} if name == "convert" else set()) for name, own in taken.items()}
-    fences = [fence for page in PAGES for fence in re.findall(r"^```(\w*)\n(.*?)^```$", page.read_text(encoding="utf-8"), re.M | re.S)]
-    calls = [call.split() for kind, block in fences if kind in ("bash", "yaml", "") for call in COMMANDS.findall(block)]
+    taken = {
+        command.callback.__name__.replace("_", "-"): command.callback
+        for command in app.registered_commands
+    }
+    taken = {
+        name: {own.replace("_", "-") for own in inspect.signature(function).parameters}
+        for name, function in taken.items()
+    }
+    taken = {
+        name: own | {"o"} | ({"append"} if name == "convert" else set())
+        for name, own in taken.items()
+    }
+    fences = [
+        fence
+        for page in PAGES
+        for fence in re.findall(
+            r"^```(\w*)\n(.*?)^```$", page.read_text(encoding="utf-8"), re.M | re.S
+        )
+    ]
+    calls = [
+        call.split()
+        for kind, block in fences
+        if kind in ("bash", "yaml", "")
+        for call in COMMANDS.findall(block)
+    ]
     assert len(calls) > 8
     for name, *words in calls:
-        assert {word.lstrip("-") for word in words if re.match("--?[a-z]", word)} <= taken[name], (name, words)
+        assert {word.lstrip("-") for word in words if re.match("--?[a-z]", word)} <= taken[name], (
+            name,
+            words,
+        )
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
@@ -122,12 +166,19 @@ def anchors(page: Path) -> set[str]:
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_no_absolute_paths(page):
     """What is written holds on any machine."""
-    assert not re.search(r"(?<![\w:/.`\"])/(home|root|tmp|work|usr|opt)/", page.read_text(encoding="utf-8"))
+    assert not re.search(
+        r"(?<![\w:/.`\"])/(home|root|tmp|work|usr|opt)/", page.read_text(encoding="utf-8")
+    )
 
 
 def test_the_readme_runs_the_same_tests_as_the_checks():
-    """README.md's second command and .ci/run end in the same call of pytest, after installing the same extra."""
-    commands = [line for line in (ROOT / "README.md").read_text(encoding="utf-8").splitlines() if line.startswith("python3 -m venv .venv")]
+    """README.md's second command and .ci/run end in the same call of pytest, after installing the
+    same extra."""
+    commands = [
+        line
+        for line in (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+        if line.startswith("python3 -m venv .venv")
+    ]
     demo, tests = commands
     assert demo.endswith(".venv/bin/perfarray demo")
     run = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
@@ -139,15 +190,25 @@ def test_the_readme_runs_the_same_tests_as_the_checks():
 
 def glossary() -> set[str]:
     """Return everything that stands in code signs in the glossary."""
-    return set(re.findall(r"`([^`]+)`", (ROOT / "docs" / "conventions.md").read_text(encoding="utf-8")))
+    return set(
+        re.findall(r"`([^`]+)`", (ROOT / "docs" / "conventions.md").read_text(encoding="utf-8"))
+    )
 
 
 def test_glossary_names_every_constant():
     """Every public name of conventions.py is in docs/conventions.md, and every word it defines."""
-    public = {name for name, value in vars(conventions).items() if not name.startswith("_") and name != "Final"}
+    public = {
+        name
+        for name, value in vars(conventions).items()
+        if not name.startswith("_") and name != "Final"
+    }
     assert public - glossary() == set()
     words = {*conventions.LEVELS, *conventions.COMPARED, *conventions.MARKS}
-    words |= {value for name, value in vars(conventions).items() if name.isupper() and isinstance(value, str)}
+    words |= {
+        value
+        for name, value in vars(conventions).items()
+        if name.isupper() and isinstance(value, str)
+    }
     assert words - glossary() == set()
 
 
@@ -165,7 +226,11 @@ SENTENCES = {
 """Variables of free text, or of labels."""
 
 
-@pytest.mark.filterwarnings("ignore:.*cells:UserWarning", "ignore:.*n_resamples:UserWarning", "ignore:.*smallest:UserWarning")
+@pytest.mark.filterwarnings(
+    "ignore:.*cells:UserWarning",
+    "ignore:.*n_resamples:UserWarning",
+    "ignore:.*smallest:UserWarning",
+)
 def test_glossary_names_what_results_hold():
     """Variables, coordinates and attributes of every result are in the glossary."""
     levels = ("binary", "execution", "iteration")
@@ -187,7 +252,9 @@ def test_glossary_names_what_results_hold():
         times.perf.compare(**baseline, correction="holm"),
         times.perf.pairwise(dim="version"),
         times.perf.suite_score(),
-        times.perf.score_ratio_interval(**baseline, sensitivity=True, distribution=True, method="basic", rng=1),
+        times.perf.score_ratio_interval(
+            **baseline, sensitivity=True, distribution=True, method="basic", rng=1
+        ),
         times.perf.randomization_test(**baseline, distribution=True, rng=1),
         times.perf.hierarchical_performance_test(**baseline),
         times.perf.required_runs(**baseline, width=0.5, start=2),
@@ -206,14 +273,25 @@ def test_glossary_names_what_results_hold():
         times.perf.modes_by(n_resamples=1, rng=1),
         times.perf.calibrate(n_splits=2, rng=1),
         perfarray.coverage("ratio_interval", sizes={"binary": 3}, variances={}, n_experiments=2),
-        perfarray.power("compare", ratio=[0.9], sizes={"binary": 2, "execution": 2}, variances={}, ignored="binary", n_experiments=2),
+        perfarray.power(
+            "compare",
+            ratio=[0.9],
+            sizes={"binary": 2, "execution": 2},
+            variances={},
+            ignored="binary",
+            n_experiments=2,
+        ),
         perfarray.load_dataset("aa_sessions"),
     ]
     used: set[str] = set()
     for result in results:
         used |= {str(name) for name in result.variables} | {str(name) for name in result.attrs}
         used |= {str(name) for variable in result.variables.values() for name in variable.attrs}
-        words = [variable for name, variable in result.data_vars.items() if variable.dtype == object and name not in SENTENCES]
+        words = [
+            variable
+            for name, variable in result.data_vars.items()
+            if variable.dtype == object and name not in SENTENCES
+        ]
         used |= {str(value) for variable in words for value in np.unique(variable) if value}
     assert used - glossary() == set()
 
@@ -225,16 +303,22 @@ def test_every_format_has_its_section():
         assert f"`{name}`" in readme, name
         assert page.count(f"`{name}`") >= 2, name
     sections = [
-        part for part in page.split("\n## ")[1:] if not part.startswith(("Many files", "Hostile and broken files", "Adding a format"))
+        part
+        for part in page.split("\n## ")[1:]
+        if not part.startswith(("Many files", "Hostile and broken files", "Adding a format"))
     ]
     assert all("| --- |" in part for part in sections)
 
 
 def test_the_conda_recipe_needs_what_the_package_needs():
-    """Every dependency of pyproject.toml with its lowest version, and no other; the version is the package's."""
+    """Every dependency of pyproject.toml with its lowest version, and no other; the version is the
+    package's."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     recipe = (ROOT / "docs" / "conda" / "recipe.yaml").read_text(encoding="utf-8")
     run = re.search(r"^  run:\n(.*?)^  run_constraints:", recipe, re.M | re.S).group(1)
-    assert re.findall(r"- (.+)", run) == ["python >=${{ python_min }}", *(need.replace(">=", " >=") for need in project["dependencies"])]
+    assert re.findall(r"- (.+)", run) == [
+        "python >=${{ python_min }}",
+        *(need.replace(">=", " >=") for need in project["dependencies"]),
+    ]
     assert f'python_min: "{project["requires-python"].removeprefix(">=")}"' in recipe
     assert f'version: "{project["version"]}"' in recipe

@@ -19,5 +19,9 @@ def test_a_file_says_what_computed_it(path):
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_a_file_is_used(path):
     """Numbers that no test reads are no reference."""
-    tests = [test.read_text(encoding="utf-8") for test in Path(__file__).parent.rglob("test_*.py") if test != Path(__file__)]
+    tests = [
+        test.read_text(encoding="utf-8")
+        for test in Path(__file__).parent.rglob("test_*.py")
+        if test != Path(__file__)
+    ]
     assert any(f'"{path.stem}"' in test for test in tests)

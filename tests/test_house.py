@@ -1,4 +1,5 @@
-"""The house: topic first, floor second. The folder says what a thing is about, the path says what it may know; no file is listed here."""
+"""The house: topic first, floor second. The folder says what a thing is about, the path says what
+it may know; no file is listed here."""
 
 import ast
 import json
@@ -27,14 +28,18 @@ OVER_TOPICS = ("crosscheck", "calibration")
 
 SEEN = {
     ("machines", "suites"): "a machine's relative variation is that of its suite's score",
-    ("speedups", "readers"): "the Speedup-Test's report is about files, which are read as a format of the archive's",
+    (
+        "speedups",
+        "readers",
+    ): "the Speedup-Test's report is about files, which are read as a format of the archive's",
 }
 """Topics that see another room, and why."""
 
 
 @cache
 def modules() -> dict[str, Path]:
-    """Return every module of the package by its dotted name inside it; the programs that measured the shipped timings are no part of it."""
+    """Return every module of the package by its dotted name inside it; the programs that measured
+    the shipped timings are no part of it."""
     found = {}
     for path in sorted(ROOT.rglob("*.py")):
         parts = path.relative_to(ROOT).with_suffix("").parts
@@ -62,12 +67,17 @@ def packaged(name: str) -> str | None:
 
 
 def named(node: ast.AST) -> list[str]:
-    """Return what one node of a syntax tree imports: by statement, or by the string given to import_module."""
+    """Return what one node of a syntax tree imports: by statement, or by the string given to
+    import_module."""
     if isinstance(node, ast.ImportFrom) and node.module:
         return [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
     if isinstance(node, ast.Import):
         return [alias.name for alias in node.names]
-    if isinstance(node, ast.Call) and node.args and ast.unparse(node.func).rpartition(".")[2] in {"import_module", "__import__"}:
+    if (
+        isinstance(node, ast.Call)
+        and node.args
+        and ast.unparse(node.func).rpartition(".")[2] in {"import_module", "__import__"}
+    ):
         text = node.args[0].values[0] if isinstance(node.args[0], ast.JoinedStr) else node.args[0]
         return [str(text.value)] if isinstance(text, ast.Constant) else []
     return []
@@ -82,7 +92,9 @@ def names(name: str) -> frozenset[str]:
 @cache
 def imported(name: str) -> frozenset[str]:
     """Return the modules of the package that a module imports."""
-    return frozenset(target for target in map(packaged, names(name)) if target in modules() and target)
+    return frozenset(
+        target for target in map(packaged, names(name)) if target in modules() and target
+    )
 
 
 @cache
@@ -125,15 +137,19 @@ def test_numerics_know_numpy_and_other_numerics(name):
 
 @pytest.mark.parametrize("name", inside(*topics()))
 def test_topics_stand_alone(name):
-    """A topic sees the ground up to the tables, and itself; one that sees another room is named, with its reason."""
+    """A topic sees the ground up to the tables, and itself; one that sees another room is named,
+    with its reason."""
     if room(name) not in OVER_TOPICS:
-        allowed = {"conventions", "numerics", "timings", "results", "tables"} | {other for topic, other in SEEN if topic == room(name)}
+        allowed = {"conventions", "numerics", "timings", "results", "tables"} | {
+            other for topic, other in SEEN if topic == room(name)
+        }
         assert rooms_seen(name) <= allowed
 
 
 @pytest.mark.parametrize("name", inside(*GROUND))
 def test_the_ground_points_downwards(name):
-    """Timings see numerics, results and tables see timings, readers see tables; datasets see readers."""
+    """Timings see numerics, results and tables see timings, readers see tables; datasets see
+    readers."""
     assert rooms_seen(name) <= set(GROUND[: GROUND.index(room(name))])
 
 
@@ -153,19 +169,29 @@ print(json.dumps(found))
 
 @pytest.fixture(scope="module")
 def loaded() -> dict[str, list[str]]:
-    """What importing the package loads besides xarray, in a fresh process; then what importing each topic loads, one after the other."""
+    """What importing the package loads besides xarray, in a fresh process; then what importing each
+    topic loads, one after the other."""
     names = {
-        topic: [f"perfarray.{name}" for name in inside(topic) if not name.rpartition(".")[2].startswith("compiled")] for topic in topics()
+        topic: [
+            f"perfarray.{name}"
+            for name in inside(topic)
+            if not name.rpartition(".")[2].startswith("compiled")
+        ]
+        for topic in topics()
     }
     asked = json.dumps({"": ["perfarray"]} | names)
-    found = subprocess.run([sys.executable, "-c", IMPORTING, asked], capture_output=True, text=True, check=True).stdout
+    found = subprocess.run(
+        [sys.executable, "-c", IMPORTING, asked], capture_output=True, text=True, check=True
+    ).stdout
     return json.loads(found)
 
 
 @pytest.mark.parametrize("topic", topics())
 def test_a_topic_is_imported_alone(topic, loaded):
     """After importing one topic, no other is loaded."""
-    others = {room(part) for part in map(packaged, loaded[topic]) if part} & (set(topics()) | {"readers", "plots"})
+    others = {room(part) for part in map(packaged, loaded[topic]) if part} & (
+        set(topics()) | {"readers", "plots"}
+    )
     assert topic in {room(part) for part in map(packaged, loaded[topic]) if part}
     if topic not in OVER_TOPICS:
         assert others <= {topic} | {other for seeing, other in SEEN if seeing == topic}
@@ -184,18 +210,35 @@ DRAWING = {"numpy", "xarray", "matplotlib", "lazy_loader", "perfarray"}
 
 @pytest.mark.parametrize("name", inside("plots"))
 def test_pictures_see_results_and_compute_nothing(name):
-    """A picture sees the vocabulary, the kinds and words of results, arrays and matplotlib, and makes no number of a sample."""
-    assert {target for target in imported(name) if room(target) != "plots"} <= {"conventions", "results", "results.kinds", "results.words"}
-    assert {part.partition(".")[0] for part in names(name)} <= (sys.stdlib_module_names - {"statistics"}) | DRAWING
+    """A picture sees the vocabulary, the kinds and words of results, arrays and matplotlib, and
+    makes no number of a sample."""
+    assert {target for target in imported(name) if room(target) != "plots"} <= {
+        "conventions",
+        "results",
+        "results.kinds",
+        "results.words",
+    }
+    assert {part.partition(".")[0] for part in names(name)} <= (
+        sys.stdlib_module_names - {"statistics"}
+    ) | DRAWING
     called = [node.func for node in nodes(name) if isinstance(node, ast.Call)]
-    computed = {ast.unparse(function) for function in called if STATISTICS.fullmatch(ast.unparse(function).rpartition(".")[2])}
+    computed = {
+        ast.unparse(function)
+        for function in called
+        if STATISTICS.fullmatch(ast.unparse(function).rpartition(".")[2])
+    }
     assert computed <= {"sum"}  # Python's own: how long labels are together
 
 
 def test_the_accessor_joins_topics_with_pictures():
-    """Nothing else imports pictures; the accessor imports besides them what a timings object is, and curves that results do not carry."""
+    """Nothing else imports pictures; the accessor imports besides them what a timings object is,
+    and curves that results do not carry."""
     assert {room(name) for name in modules() if "plots" in rooms_seen(name)} <= {"accessor"}
-    others = {target for target in imported("accessor") if room(target) not in ("plots", "timings", "results")}
+    others = {
+        target
+        for target in imported("accessor")
+        if room(target) not in ("plots", "timings", "results")
+    }
     assert all(room(target) in topics() and target.endswith(".curves") for target in others)
     functions = [kind.curves.split(".") for kind in KINDS.values() if kind.curves]
     assert functions
@@ -204,16 +247,29 @@ def test_the_accessor_joins_topics_with_pictures():
 
 @pytest.mark.parametrize("name", inside("cli", "reports"))
 def test_doors_see_public_functions(name):
-    """The command line and the reports call public functions; they write files by `tables.replacing`, and words by `results`."""
+    """The command line and the reports call public functions; they write files by
+    `tables.replacing`, and words by `results`."""
     assert rooms_seen(name) <= {"conventions", "timings", "tables", "results"}
     below = {
-        target for target in imported(name) if room(target) in ("timings", "tables", "results") and not target.startswith("tables.stores.")
+        target
+        for target in imported(name)
+        if room(target) in ("timings", "tables", "results")
+        and not target.startswith("tables.stores.")
     }
-    assert below <= {"timings", "timings.notes", "tables", "tables.replacing", "results", "results.rows", "results.words"}
+    assert below <= {
+        "timings",
+        "timings.notes",
+        "tables",
+        "tables.replacing",
+        "results",
+        "results.rows",
+        "results.words",
+    }
 
 
 def test_imports_run_in_no_circle():
-    """No import is circular, not even inside a function: the sort raises `CycleError`. The `__init__` of a package is left out."""
+    """No import is circular, not even inside a function: the sort raises `CycleError`. The
+    `__init__` of a package is left out."""
     inits = {name for name, path in modules().items() if path.stem == "__init__"}
     TopologicalSorter({name: imported(name) - inits for name in modules()}).prepare()
 
@@ -226,28 +282,45 @@ def test_every_reason_is_needed():
 
 def test_only_apply_calls_apply_ufunc():
     """One file holds xarray's plumbing."""
-    assert [name for name, path in modules().items() if "apply_ufunc" in path.read_text()] == ["timings.apply"]
+    assert [name for name, path in modules().items() if "apply_ufunc" in path.read_text()] == [
+        "timings.apply"
+    ]
 
 
 def test_only_plots_know_matplotlib():
     """Figures are drawn in one place."""
     for name in modules():
-        if room(name) != "plots" and any(part.partition(".")[0] == "matplotlib" for part in names(name)):
-            assert not any(part.partition(".")[0] == "matplotlib" for node in runtime(name) for part in named(node)), name
+        if room(name) != "plots" and any(
+            part.partition(".")[0] == "matplotlib" for part in names(name)
+        ):
+            assert not any(
+                part.partition(".")[0] == "matplotlib"
+                for node in runtime(name)
+                for part in named(node)
+            ), name
 
 
 def runtime(name: str) -> list[ast.AST]:
-    """Return the nodes of a module that are there when it runs: not those for type checkers alone."""
-    typing = [node for node in nodes(name) if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"]
+    """Return the nodes of a module that are there when it runs: not those for type checkers
+    alone."""
+    typing = [
+        node
+        for node in nodes(name)
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+    ]
     skipped = {id(inner) for node in typing for inner in ast.walk(node)}
     return [node for node in nodes(name) if id(node) not in skipped]
 
 
 def test_import_is_light(loaded):
-    """Importing perfarray imports no SciPy submodule, statsmodels, matplotlib, scikit-learn or numba, and no topic."""
+    """Importing perfarray imports no SciPy submodule, statsmodels, matplotlib, scikit-learn or
+    numba, and no topic."""
     heavy = ("scipy.", "statsmodels", "matplotlib", "sklearn", "numba", "typer", "rich", "tqdm")
     assert [name for name in loaded[""] if name.startswith(heavy)] == []
-    assert {name for name in loaded[""] if name.startswith("perfarray")} == {"perfarray", "perfarray.accessor"}
+    assert {name for name in loaded[""] if name.startswith("perfarray")} == {
+        "perfarray",
+        "perfarray.accessor",
+    }
 
 
 def test_no_room_has_the_name_of_a_public_function():
@@ -260,10 +333,18 @@ def test_no_room_has_the_name_of_a_public_function():
 
 def test_names_say_what_a_room_is_about():
     """Nothing gathers in a room without a name, and a name is said once."""
-    assert not {path.stem for path in ROOT.rglob("*.py")} & {"utils", "core", "helpers", "common", "misc"}
+    assert not {path.stem for path in ROOT.rglob("*.py")} & {
+        "utils",
+        "core",
+        "helpers",
+        "common",
+        "misc",
+    }
     for name in modules():
         *folders, stem = name.split(".")
-        assert not any(stem.startswith((folder, folder.removesuffix("s"))) for folder in folders[:1]), name
+        assert not any(
+            stem.startswith((folder, folder.removesuffix("s"))) for folder in folders[:1]
+        ), name
 
 
 def test_rooms_stay_small():
@@ -277,9 +358,12 @@ def test_rooms_stay_small():
 
 
 def test_what_travels_together_is_one_thing():
-    """No call passes more than seven arguments by position; kernels that are compiled cannot take requests."""
+    """No call passes more than seven arguments by position; kernels that are compiled cannot take
+    requests."""
     for name in modules():
         if not name.rpartition(".")[2].startswith("compiled"):
             for node in nodes(name):
                 if isinstance(node, ast.Call):
-                    assert len([part for part in node.args if not isinstance(part, ast.Starred)]) <= 7, f"{name}:{node.lineno}"
+                    assert (
+                        len([part for part in node.args if not isinstance(part, ast.Starred)]) <= 7
+                    ), f"{name}:{node.lineno}"

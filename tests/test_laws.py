@@ -1,4 +1,5 @@
-"""Laws that hold for any timings: times x 1000, shuffled executions, transposed, chunked, function = method, a system against itself."""
+"""Laws that hold for any timings: times x 1000, shuffled executions, transposed, chunked, function
+= method, a system against itself."""
 
 import warnings
 
@@ -13,7 +14,8 @@ from perfarray.conventions import LEVELS
 from strategies import MANY, timings
 
 pytestmark = pytest.mark.filterwarnings(
-    "ignore:.*cells.* (rest on (one|two)|have no measured value|show no spread|have most of their error|rest on fewer):UserWarning"
+    "ignore:.*cells.* (rest on (one|two)|have no measured value|show no spread|have most of "
+    "their error|rest on fewer):UserWarning"
 )
 
 METHODS = {
@@ -25,7 +27,9 @@ METHODS = {
     "pairwise": {"dim": "version"},
 }
 
-law = settings(max_examples=50 if MANY else 3, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+law = settings(
+    max_examples=50 if MANY else 3, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 each_method = pytest.mark.parametrize("name", METHODS)
 
 
@@ -39,7 +43,8 @@ UNITS = ("carried_by",)
 
 
 def assert_same(found: xr.Dataset, expected: xr.Dataset, rtol: float = 1e-9) -> None:
-    """Assert that two results are alike, text exactly and numbers closely; dim order is part of the answer, attrs too."""
+    """Assert that two results are alike, text exactly and numbers closely; dim order is part of the
+    answer, attrs too."""
     assert set(found.data_vars) == set(expected.data_vars)
     for name, variable in expected.data_vars.items():
         assert found[name].dims == variable.dims, name
@@ -48,11 +53,26 @@ def assert_same(found: xr.Dataset, expected: xr.Dataset, rtol: float = 1e-9) -> 
         if variable.dtype == object:
             assert (found[name].values == variable.values).all(), name
         else:
-            np.testing.assert_allclose(found[name].values, variable.values, rtol=rtol, atol=1e-12, equal_nan=True, err_msg=str(name))
-    counted = ("notes", "unchecked")  # of a lazy result, what has to be counted is there after computing
-    own, other = ({key: value for key, value in each.attrs.items() if key not in counted} for each in (found, expected))
+            np.testing.assert_allclose(
+                found[name].values,
+                variable.values,
+                rtol=rtol,
+                atol=1e-12,
+                equal_nan=True,
+                err_msg=str(name),
+            )
+    counted = (
+        "notes",
+        "unchecked",
+    )  # of a lazy result, what has to be counted is there after computing
+    own, other = (
+        {key: value for key, value in each.attrs.items() if key not in counted}
+        for each in (found, expected)
+    )
     assert own == other
-    assert [note.code for note in found.perf.notes()] == [note.code for note in expected.perf.notes()]
+    assert [note.code for note in found.perf.notes()] == [
+        note.code for note in expected.perf.notes()
+    ]
 
 
 @each_method
@@ -88,14 +108,21 @@ def test_transposed(times, name, seed):
     """The order of dims in memory is the order of dims in the answer, and nothing else."""
     dims = np.random.default_rng(seed).permutation(list(times.dims))
     found, expected = ask(times.transpose(*dims), name), ask(times, name)
-    assert_same(xr.Dataset({n: v.transpose(*expected[n].dims) for n, v in found.data_vars.items()}, attrs=found.attrs), expected)
+    assert_same(
+        xr.Dataset(
+            {n: v.transpose(*expected[n].dims) for n, v in found.data_vars.items()},
+            attrs=found.attrs,
+        ),
+        expected,
+    )
 
 
 @each_method
 @given(times=timings())
 @law
 def test_chunked(times, name):
-    """A lazy array gives a lazy answer with the same numbers, chunked along any dim that is not a level."""
+    """A lazy array gives a lazy answer with the same numbers, chunked along any dim that is not a
+    level."""
     pytest.importorskip("dask.array")
     lazy = ask(times.chunk({"benchmark": 1, "version": 2}), name)
     assert all(variable.chunks is not None for variable in lazy.data_vars.values())
@@ -120,14 +147,17 @@ def test_function_is_method(times, name):
 @given(times=timings(compared=False))
 @law
 def test_a_system_against_itself_contains_one(times):
-    """Whatever the data, the set of the ratio of a system to itself holds 1, and no verdict is given."""
+    """Whatever the data, the set of the ratio of a system to itself holds 1, and no verdict is
+    given."""
     with warnings.catch_warnings(action="ignore"):
         for method in ("fieller", "delta", "log_delta"):
             found = times.perf.ratio_interval(times, method=method)
             if np.isnan(found["lower"]):
                 continue
             inside = found["lower"] <= 1 <= found["upper"]
-            assert inside if found["kind"] != "exclusive" else not found["lower"] < 1 < found["upper"]
+            assert (
+                inside if found["kind"] != "exclusive" else not found["lower"] < 1 < found["upper"]
+            )
         assert times.perf.compare(times)["verdict"] in ("inconclusive", "equivalent")
 
 
@@ -137,17 +167,24 @@ def test_swapping_the_systems_inverts_the_ratio(times):
     """Bounded Fieller sets of new/old and old/new are reciprocal."""
     forth = times.perf.ratio_interval("old", df="conservative").squeeze("version")
     back = times.perf.ratio_interval("new", df="conservative").squeeze("version")
-    bounded = ((forth["kind"] == "bounded") & (back["kind"] == "bounded") & (forth["lower"] > 0)).values
-    np.testing.assert_allclose(forth["lower"].values[bounded], 1 / back["upper"].values[bounded], rtol=1e-6)
+    bounded = (
+        (forth["kind"] == "bounded") & (back["kind"] == "bounded") & (forth["lower"] > 0)
+    ).values
+    np.testing.assert_allclose(
+        forth["lower"].values[bounded], 1 / back["upper"].values[bounded], rtol=1e-6
+    )
 
 
 @given(times=timings(compared=False, ragged=False))
 @law
 def test_components_add_up_to_the_variance_of_the_mean(times):
-    """SE^2 of the mean is the sum over levels of T^2 over the product of the counts from that level up."""
+    """SE^2 of the mean is the sum over levels of T^2 over the product of the counts from that level
+    up."""
     parts = times.perf.variance_components()
     product = np.cumprod(parts["repetitions"].values)
-    np.testing.assert_allclose((parts["variance"].values / product).sum(), parts["standard_error"].item() ** 2, rtol=1e-6)
+    np.testing.assert_allclose(
+        (parts["variance"].values / product).sum(), parts["standard_error"].item() ** 2, rtol=1e-6
+    )
 
 
 @given(times=timings(compared=False))
@@ -156,4 +193,8 @@ def test_long_table_and_back(times):
     """to_frame and to_timings are inverse up to where the gaps of ragged data stand."""
     assume(bool(times.notnull().any()))
     back = times.perf.to_frame().perf.to_timings()
-    assert_same(back.perf.variance_components(), times.to_dataset(name="time").perf.variance_components(), rtol=1e-7)
+    assert_same(
+        back.perf.variance_components(),
+        times.to_dataset(name="time").perf.variance_components(),
+        rtol=1e-7,
+    )

@@ -1,4 +1,5 @@
-"""Misuse: whatever comes, a method answers or raises in our words; no exception and no warning of NumPy, pandas or xarray gets out."""
+"""Misuse: whatever comes, a method answers or raises in our words; no exception and no warning of
+NumPy, pandas or xarray gets out."""
 
 import datetime
 import inspect
@@ -48,7 +49,9 @@ DATA = {
     "labels alone": TIMES.coords.to_dataset(),
     "units that are a list": TIMES.assign_attrs(units=["s"]),
     "units that are None": TIMES.assign_attrs(units=None),
-    "attrs of several kinds": TIMES.assign_attrs(hosts=["a", "b"], sizes=np.ones(2), nested={"a": 1}),
+    "attrs of several kinds": TIMES.assign_attrs(
+        hosts=["a", "b"], sizes=np.ones(2), nested={"a": 1}
+    ),
     "attrs of other kinds": TIMES.to_dataset().assign_attrs(metric=5, shared_levels=5, units=["s"]),
     "marks that are texts": TIMES.assign_coords(warmup=("execution", list("abcdef"))),
     "loops that are texts": TIMES.assign_coords(loops="many"),
@@ -64,14 +67,18 @@ ARGUMENTS = [
 ]  # fmt: skip
 """What no argument takes; where one does, it is answered."""
 
-FOREIGN = re.compile("unhashable|not iterable|ambiguous|not supported between|must be a string|object has no|object is not|ufunc|broadcast")
+FOREIGN = re.compile(
+    "unhashable|not iterable|ambiguous|not supported between|must be a string|object has "
+    "no|object is not|ufunc|broadcast"
+)
 """How Python and NumPy speak."""
 
 each = pytest.mark.parametrize("name", sorted({*CALLS, *OF_ANSWERS, "join"} - {"agreement"}))
 
 
 def asked(name, times, *others, **options):
-    """Ask a method; return what it raises, if that is in our words, and nothing where it answers."""
+    """Ask a method; return what it raises, if that is in our words, and nothing where it
+    answers."""
     keywords = {**CALLS.get(name, {}), **(OLD if name == "compare" else {}), **options}
     keywords.pop("statistic", None) if name == "compare" and "statistic" not in options else None
     with warnings.catch_warnings():
@@ -107,7 +114,9 @@ def test_what_is_no_timings(name):
         assert re.match("expected .*, got .*; ", str(error)), thing
         if name == "join":
             assert isinstance(asked(name, TIMES, thing), TypeError)
-        if "baseline" in CALLS.get(name, {}) and (thing is not None or name != "stopping"):  # without one it is asked about each system
+        if "baseline" in CALLS.get(name, {}) and (
+            thing is not None or name != "stopping"
+        ):  # without one it is asked about each system
             assert asked(name, TIMES, baseline=thing)
 
 
@@ -115,14 +124,24 @@ def test_what_is_no_timings(name):
 def test_odd_timings(name):
     """Numbers that are none, labels of other kinds, nothing at all."""
     for data in DATA.values():
-        own = data.sel(version="new") if name in ONE_SYSTEM and "version" in data.dims and data.sizes["version"] else data
-        asked(name, own, *([TIMES] if name == "join" else []), **({"along": "session"} if name == "join" else {}))
+        own = (
+            data.sel(version="new")
+            if name in ONE_SYSTEM and "version" in data.dims and data.sizes["version"]
+            else data
+        )
+        asked(
+            name,
+            own,
+            *([TIMES] if name == "join" else []),
+            **({"along": "session"} if name == "join" else {}),
+        )
 
 
 @pytest.mark.parametrize("name", METHODS)
 def test_odd_arguments(name, tmp_path, monkeypatch):
-    """Every argument of every method, in CI with all values and else with a third of them, from parameter to parameter another; a page
-    with pictures takes longer than a report without, and is written as that is.
+    """Every argument of every method, in CI with all values and else with a third of them, from
+    parameter to parameter another; a page with pictures takes longer than a report without, and is
+    written as that is.
     """
     monkeypatch.chdir(tmp_path)  # a text is a good path of a report
     usual = {"format": "json"} if name == "report" else {}
@@ -132,7 +151,9 @@ def test_odd_arguments(name, tmp_path, monkeypatch):
         if parameter.name in ("second", "others", "ax"):
             continue
         for value in ARGUMENTS if MANY else ARGUMENTS[number % 3 :: 3]:
-            asked(name, times, *([TIMES] if name == "join" else []), **usual | {parameter.name: value})
+            asked(
+                name, times, *([TIMES] if name == "join" else []), **usual | {parameter.name: value}
+            )
 
 
 REMEDIES = [
@@ -168,13 +189,20 @@ def test_remedies(error, message, call):
         call()
 
 
-SAYS_ELSEWHERE = {"agreement": "a variable with remarks", "counts": "counts of 0", "trend": "the slope of the others"}
+SAYS_ELSEWHERE = {
+    "agreement": "a variable with remarks",
+    "counts": "counts of 0",
+    "trend": "the slope of the others",
+}
 
 
-@pytest.mark.parametrize("gap", [{"benchmark": "b"}, {"machine": "m1"}], ids=["benchmark", "machine"])
+@pytest.mark.parametrize(
+    "gap", [{"benchmark": "b"}, {"machine": "m1"}], ids=["benchmark", "machine"]
+)
 @pytest.mark.parametrize("name", sorted(CALLS.keys() - SAYS_ELSEWHERE.keys()))
 def test_what_was_never_measured_is_said(name, gap):
-    """An answer is NaN for a benchmark or a machine without values, and for no other, only with a note, or no table has a row of it."""
+    """An answer is NaN for a benchmark or a machine without values, and for no other, only with a
+    note, or no table has a row of it."""
     ((dim, label),) = gap.items()
     times = given(name)
     with warnings.catch_warnings(action="ignore"):
@@ -182,7 +210,21 @@ def test_what_was_never_measured_is_said(name, gap):
             result = getattr(times.where(times[dim] != label).perf, name)(**CALLS[name])
         except ValueError:
             return
-    if isinstance(result, xr.Dataset | xr.DataArray) and "result" in result.attrs and label in result.coords.get(dim, []):
-        arrays = [array for array in ([result] if isinstance(result, xr.DataArray) else result.data_vars.values()) if dim in array.dims]
+    if (
+        isinstance(result, xr.Dataset | xr.DataArray)
+        and "result" in result.attrs
+        and label in result.coords.get(dim, [])
+    ):
+        arrays = [
+            array
+            for array in (
+                [result] if isinstance(result, xr.DataArray) else result.data_vars.values()
+            )
+            if dim in array.dims
+        ]
         is_empty = any(array.sel(gap).isnull().all() and array.notnull().any() for array in arrays)
-        assert not is_empty or result.perf.notes() or label not in perfarray.table(result).reset_index().get(dim, pd.Series()).tolist()
+        assert (
+            not is_empty
+            or result.perf.notes()
+            or label not in perfarray.table(result).reset_index().get(dim, pd.Series()).tolist()
+        )

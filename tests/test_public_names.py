@@ -25,7 +25,8 @@ PICTURES = lines(PlotAccessor, Picture)
 
 
 def test_every_public_name_loads():
-    """`__all__` is sorted; completion sees its names before they are loaded, and every one has a docstring with an example."""
+    """`__all__` is sorted; completion sees its names before they are loaded, and every one has a
+    docstring with an example."""
     assert perfarray.__all__ == sorted(perfarray.__all__)
     assert set(perfarray.__all__) <= set(dir(perfarray))
     for name in perfarray.__all__:
@@ -43,10 +44,18 @@ def test_every_public_name_is_on_the_api_page():
 def test_every_method_is_on_the_accessor_page():
     """Once: those of timings, of pictures, and of long tables."""
     page = (Path(__file__).parents[1] / "docs" / "accessor.md").read_text(encoding="utf-8")
-    listed = re.findall(r"^   (Dataset\.perf\.plot|Dataset\.perf|DataFrame\.perf)\.(\w+)$", page, re.M)
+    listed = re.findall(
+        r"^   (Dataset\.perf\.plot|Dataset\.perf|DataFrame\.perf)\.(\w+)$", page, re.M
+    )
     pictures = [name for name in vars(PlotAccessor) if not name.startswith("_")]
-    wanted = {"Dataset.perf": METHODS, "Dataset.perf.plot": pictures, "DataFrame.perf": lines(FrameAccessor, Method)}
-    assert sorted(listed) == sorted((place, name) for place, names in wanted.items() for name in names)
+    wanted = {
+        "Dataset.perf": METHODS,
+        "Dataset.perf.plot": pictures,
+        "DataFrame.perf": lines(FrameAccessor, Method),
+    }
+    assert sorted(listed) == sorted(
+        (place, name) for place, names in wanted.items() for name in names
+    )
 
 
 def test_unknown_names_raise_attribute_error():
@@ -58,19 +67,29 @@ def test_unknown_names_raise_attribute_error():
 def test_every_function_of_timings_is_a_method():
     """What takes a labelled array or a table first is a line of an accessor, under its own name."""
     functions = [name for name in perfarray.__all__ if inspect.isfunction(getattr(perfarray, name))]
-    first = {name: str(next(iter(inspect.signature(getattr(perfarray, name)).parameters.values()))) for name in functions}
-    takes = {name for name, parameter in first.items() if ("xarray" in parameter or "pandas" in parameter) and "Mapping" not in parameter}
+    first = {
+        name: str(next(iter(inspect.signature(getattr(perfarray, name)).parameters.values())))
+        for name in functions
+    }
+    takes = {
+        name
+        for name, parameter in first.items()
+        if ("xarray" in parameter or "pandas" in parameter) and "Mapping" not in parameter
+    }
     assert takes == {*METHODS, *lines(FrameAccessor, Method)}
 
 
 @pytest.mark.parametrize("name", METHODS)
 def test_method_is_its_function(name):
-    """An accessor method has the function's docstring, and its signature without the data; help shows both."""
+    """An accessor method has the function's docstring, and its signature without the data; help
+    shows both."""
     function, method = getattr(perfarray, name), getattr(TIMES.perf, name)
     assert method.__doc__ == function.__doc__
     parameters = list(inspect.signature(function).parameters.values())
     assert list(inspect.signature(method).parameters.values()) == parameters[1:]
-    assert inspect.signature(method).return_annotation == inspect.signature(function).return_annotation
+    assert (
+        inspect.signature(method).return_annotation == inspect.signature(function).return_annotation
+    )
     assert getattr(TimingsAccessor, name) is function
     shown = pydoc.plain(pydoc.render_doc(method))
     assert all(parameter.name in shown for parameter in parameters[1:])
@@ -79,7 +98,8 @@ def test_method_is_its_function(name):
 
 @pytest.mark.parametrize("name", PICTURES)
 def test_picture_takes_what_its_function_takes(name):
-    """A picture has the signature of the function whose result it draws, and `ax`; its docstring holds the function's."""
+    """A picture has the signature of the function whose result it draws, and `ax`; its docstring
+    holds the function's."""
     function, method = PlotAccessor.__dict__[name]._load(), getattr(TIMES.perf.plot, name)
     taken = dict(inspect.signature(method).parameters)
     assert taken.pop("ax").kind is inspect.Parameter.KEYWORD_ONLY
@@ -114,11 +134,16 @@ def test_accessor_keeps_the_object_and_nothing_else():
     ],
 )
 def test_ipython_completes_names_and_arguments(text, wanted):
-    """Completion in IPython, with jedi as it comes, knows methods, pictures, and the arguments of both."""
-    completer = pytest.importorskip("IPython.core.completer", reason="IPython is not installed (2026-11-22)")
+    """Completion in IPython, with jedi as it comes, knows methods, pictures, and the arguments of
+    both."""
+    completer = pytest.importorskip(
+        "IPython.core.completer", reason="IPython is not installed (2026-11-22)"
+    )
     pytest.importorskip("jedi", reason="jedi is not installed (2026-11-22)")
     with completer.provisionalcompleter():
-        times = TIMES.to_dataset(name="time")  # as files are read; jedi looks at twice as much for a DataArray
+        times = TIMES.to_dataset(
+            name="time"
+        )  # as files are read; jedi looks at twice as much for a DataArray
         found = completer.IPCompleter(namespace={"times": times}).completions(text, len(text))
         assert wanted in {one.text for one in found}
 
@@ -131,29 +156,47 @@ def public_functions():
         if inspect.isfunction(public):
             found[name] = public
         elif inspect.isclass(public):
-            own = {f"{name}.{key}": value for key, value in vars(public).items() if not key.startswith("_")}
-            found |= {key: getattr(value, "__func__", value) for key, value in own.items() if inspect.isroutine(value)}
+            own = {
+                f"{name}.{key}": value
+                for key, value in vars(public).items()
+                if not key.startswith("_")
+            }
+            found |= {
+                key: getattr(value, "__func__", value)
+                for key, value in own.items()
+                if inspect.isroutine(value)
+            }
     return found
 
 
 @pytest.mark.parametrize("name", public_functions())
 def test_every_argument_is_described(name):
-    """The section Parameters names the arguments of the signature, all of them and no other, and Returns is there."""
+    """The section Parameters names the arguments of the signature, all of them and no other, and
+    Returns is there."""
     function = public_functions()[name]
     docstring = inspect.cleandoc(function.__doc__)
     section = re.search(r"^Parameters\n-+\n(.*?)(?=\n\n[A-Z][a-z]+\n-|\Z)", docstring, re.M | re.S)
-    heads = [line.partition(" : ")[0] for line in (section[1] if section else "").split("\n") if line and not line.startswith(" ")]
+    heads = [
+        line.partition(" : ")[0]
+        for line in (section[1] if section else "").split("\n")
+        if line and not line.startswith(" ")
+    ]
     described = [argument.strip().lstrip("*") for head in heads for argument in head.split(",")]
-    assert sorted(described) == sorted(set(inspect.signature(function).parameters) - {"self", "cls"})
+    assert sorted(described) == sorted(
+        set(inspect.signature(function).parameters) - {"self", "cls"}
+    )
     assert "\nReturns\n---" in docstring
 
 
 def test_arguments_after_the_data_are_keywords():
-    """Nothing is positional but the data, what joins them, the baseline, a level, a mixture, a number of iterations or clusters."""
+    """Nothing is positional but the data, what joins them, the baseline, a level, a mixture, a
+    number of iterations or clusters."""
     positional = {"baseline", "level", "mixture", "n", "n_clusters", "others", "second"}
     for name in METHODS:
         parameters = list(inspect.signature(getattr(perfarray, name)).parameters.values())[1:]
-        assert all(p.kind in (p.KEYWORD_ONLY, p.VAR_KEYWORD) or p.name in positional for p in parameters), name
+        assert all(
+            p.kind in (p.KEYWORD_ONLY, p.VAR_KEYWORD) or p.name in positional for p in parameters
+        ), name
 
 
 def test_accessor_never_raises_when_made():

@@ -1,4 +1,5 @@
-"""Timings and every result go to netCDF and Zarr 3 and come back: values, labels, kinds of numbers and text, attrs; and are used again."""
+"""Timings and every result go to netCDF and Zarr 3 and come back: values, labels, kinds of numbers
+and text, attrs; and are used again."""
 
 import functools
 
@@ -62,11 +63,16 @@ TEXT = "OSTU"
 
 @pytest.fixture(scope="module")
 def times():
-    """Return timings of two versions with descriptors of every kind, a mark, and units that serve all benchmarks."""
+    """Return timings of two versions with descriptors of every kind, a mark, and units that serve
+    all benchmarks."""
     found = perfarray.simulate(
         sizes={"binary": 6, "execution": 3, "iteration": 2},
         variances={"binary": 1e-4, "execution": 1e-4, "iteration": 1e-4},
-        dims={"machine": ["m1", "m2"], "benchmark": ["fft", "sort", "größe"], "version": ["old", "new"]},
+        dims={
+            "machine": ["m1", "m2"],
+            "benchmark": ["fft", "sort", "größe"],
+            "version": ["old", "new"],
+        },
         rng=1,
     )
     warmup = (found["iteration"] == 0).broadcast_like(found["time"])
@@ -83,13 +89,18 @@ def times():
 
 @pytest.fixture(scope="module")
 def asked(times):
-    """Return a function that gives the result of another by its name, computed once for all stores."""
+    """Return a function that gives the result of another by its name, computed once for all
+    stores."""
     return functools.cache(lambda name: ask(name, times))
 
 
 def ask(name, times):
     """Return the result of a function as a Dataset."""
-    result = method_calls.ask(times.sel(version="old", drop=True) if name in OF_ONE else times, name, (COMPARED | OF_ONE)[name])
+    result = method_calls.ask(
+        times.sel(version="old", drop=True) if name in OF_ONE else times,
+        name,
+        (COMPARED | OF_ONE)[name],
+    )
     result = result.to_dataset() if not isinstance(result, xr.Dataset | xr.DataArray) else result
     return result.to_dataset(name="answer") if isinstance(result, xr.DataArray) else result
 
@@ -125,7 +136,8 @@ STORED = [
 
 
 def kind(values):
-    """Return the kind of numbers or text: files give text back in types of their own, and it is text all the same."""
+    """Return the kind of numbers or text: files give text back in types of their own, and it is
+    text all the same."""
     letter = np.asarray(values).dtype.kind
     return "text" if letter in TEXT else letter
 
@@ -140,10 +152,15 @@ def assert_came_back(back, data):
         assert back[name].dims == variable.dims, name
         assert kind(back[name]) == kind(variable), name
         assert kind(variable) == "text" or back[name].dtype == variable.dtype, name
-    for found, given in [(back.attrs, data.attrs), *((back[name].attrs, data[name].attrs) for name in data.variables)]:
+    for found, given in [
+        (back.attrs, data.attrs),
+        *((back[name].attrs, data[name].attrs) for name in data.variables),
+    ]:
         assert {type(value) for value in given.values()} <= {str, int, float}
         assert dict(found) == dict(given)
-        assert {key: kind(value) for key, value in found.items()} == {key: kind(value) for key, value in given.items()}
+        assert {key: kind(value) for key, value in found.items()} == {
+            key: kind(value) for key, value in given.items()
+        }
 
 
 def test_every_public_result_is_asked_for():
@@ -162,7 +179,8 @@ def test_timings(times, tmp_path, store):
 
 @pytest.mark.parametrize(("name", "store"), STORED)
 def test_results(asked, tmp_path, name, store):
-    """Every result survives, and what came back is drawn if the result is (in CI from every store, which all give the same)."""
+    """Every result survives, and what came back is drawn if the result is (in CI from every store,
+    which all give the same)."""
     result = asked(name)
     back = store(result, tmp_path / "file")
     assert_came_back(back, result)
@@ -172,7 +190,9 @@ def test_results(asked, tmp_path, name, store):
         apart = ("machine", "version", "baseline") if name in COMPARED else ()
         apart = ("machine", "benchmark") if name == "fit_mixture" else apart
         cell = {dim: 0 for dim in apart if dim in back.dims and dim != result.attrs.get("dim")}
-        picture = back.get("answer", back).isel(cell | ({"baseline": -1} if "baseline" in cell else {}))
+        picture = back.get("answer", back).isel(
+            cell | ({"baseline": -1} if "baseline" in cell else {})
+        )
         assert picture.perf.plot().get_figure() is not None
         matplotlib.pyplot.close("all")
 
@@ -182,7 +202,9 @@ def test_a_distribution_is_asked_again(times, tmp_path, store):
     """Replicates that were stored serve another confidence level."""
     drawn = perfarray.bootstrap_distribution(times, n_resamples=99, rng=1)
     back = store(drawn.to_dataset(name="replicates"), tmp_path / "file")["replicates"]
-    found, expected = (one.perf.bootstrap_interval(confidence_level=0.8, method="basic") for one in (back, drawn))
+    found, expected = (
+        one.perf.bootstrap_interval(confidence_level=0.8, method="basic") for one in (back, drawn)
+    )
     xr.testing.assert_equal(found, expected)
 
 

@@ -15,7 +15,9 @@ NEEDED = ("mypy", "pandas-stubs", "matplotlib")
 missing = [name for name in NEEDED if not any(distributions(name=name))]
 if missing:
     pytest.skip(
-        f"types are checked where mypy and what it reads are installed; {', '.join(missing)} not (2026-11-22)", allow_module_level=True
+        f"types are checked where mypy and what it reads are installed; {', '.join(missing)} "
+        "not (2026-11-22)",
+        allow_module_level=True,
     )
 
 SIGNATURE = r"def \(baseline: object, \*, dim: str \| None =, .*threshold: float \| [^=]* =, .*metric: str \| list\[str\] \| None ="
@@ -73,17 +75,36 @@ def said(tmp_path_factory):
     folder, home = tmp_path_factory.mktemp("mypy"), Path(perfarray.__file__).parents[1]
     (folder / "snippet.py").write_text(SNIPPET)
     (folder / "mypy.ini").write_text(CONFIGURATION)
-    paths = {"PYTHONPATH": str(home)} | ({} if home.name == "site-packages" else {"MYPYPATH": str(home)})
-    command = [sys.executable, "-m", "mypy", "--config-file", "mypy.ini", "--cache-dir", os.devnull, "snippet.py"]
-    done = subprocess.run(command, cwd=folder, env=os.environ | paths, capture_output=True, text=True, check=False)
-    assert done.returncode == 1, done.stdout + done.stderr  # there are mistakes in the snippet, and nothing else
+    paths = {"PYTHONPATH": str(home)} | (
+        {} if home.name == "site-packages" else {"MYPYPATH": str(home)}
+    )
+    command = [
+        sys.executable,
+        "-m",
+        "mypy",
+        "--config-file",
+        "mypy.ini",
+        "--cache-dir",
+        os.devnull,
+        "snippet.py",
+    ]
+    done = subprocess.run(
+        command, cwd=folder, env=os.environ | paths, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1, (
+        done.stdout + done.stderr
+    )  # there are mistakes in the snippet, and nothing else
     lines = [line.rpartition("# ")[2] for line in SNIPPET.split("\n")]
-    return [(lines[int(number) - 1], message) for number, message in re.findall(r"snippet\.py:(\d+): (.*)", done.stdout)]
+    return [
+        (lines[int(number) - 1], message)
+        for number, message in re.findall(r"snippet\.py:(\d+): (.*)", done.stdout)
+    ]
 
 
 @pytest.mark.parametrize("line", LINES)
 def test_mypy_knows_the_accessor(line, said):
-    """It reveals signatures and types of answers, for every kind of object, and rejects what is not there."""
+    """It reveals signatures and types of answers, for every kind of object, and rejects what is not
+    there."""
     found, expected = [message for place, message in said if place == line], LINES[line][1]
     assert len(found) == bool(expected), said
     assert all(re.search(expected, message) for message in found), found

@@ -1,4 +1,5 @@
-"""Run the Python of a page: what it prints is compared with what is shown, and what it draws is put behind the block that drew it."""
+"""Run the Python of a page: what it prints is compared with what is shown, and what it draws is put
+behind the block that drew it."""
 
 import doctest
 import io
@@ -29,7 +30,11 @@ def run_blocks(text: str, name: str):
         else:
             test = doctest.DocTestParser().get_doctest(code, namespace, name, name, line)
             printed: list[str] = []
-            if doctest.DocTestRunner(optionflags=FLAGS).run(test, out=printed.append, clear_globs=False).failed:
+            if (
+                doctest.DocTestRunner(optionflags=FLAGS)
+                .run(test, out=printed.append, clear_globs=False)
+                .failed
+            ):
                 raise OutputDiffers("".join(printed))
             namespace |= test.globs
         yield fence.end()
@@ -50,7 +55,10 @@ def figures(folder: Path, url: str, name: str) -> list[tuple[str, str]]:
         if len(content.getvalue()) > LARGEST:  # thousands of points
             content, ending = io.BytesIO(), "png"
             figure.savefig(content, format="png", bbox_inches="tight", dpi=120)
-        title = next((axes.get_title(loc="left") for axes in figure.axes if axes.get_title(loc="left")), "picture")
+        title = next(
+            (axes.get_title(loc="left") for axes in figure.axes if axes.get_title(loc="left")),
+            "picture",
+        )
         file = f"{name}-{len(images)}.{ending}"
         (folder / file).write_bytes(content.getvalue())
         images.append((escape(title.replace("\n", " ")), url + file))
@@ -64,10 +72,18 @@ def overview(text: str) -> str:
     grids = []
     for question in questions:
         cards = [
-            f'<a href="#{slug(heading)}"><img loading="lazy" alt="" src="{image}"><span>{escape(heading)}</span></a>'
-            for heading, image in re.findall(r"^### ([^\n]*)$(?:(?!^###).)*?<img[^>]* src=\"([^\"]*)\"", question, re.M | re.S)
+            (
+                f'<a href="#{slug(heading)}"><img loading="lazy" alt="" '
+                f'src="{image}"><span>{escape(heading)}</span></a>'
+            )
+            for heading, image in re.findall(
+                r"^### ([^\n]*)$(?:(?!^###).)*?<img[^>]* src=\"([^\"]*)\"", question, re.M | re.S
+            )
         ]
-        grids.append(f'<h4>{escape(question[3:].partition(chr(10))[0])}</h4><div class="thumbnails">{"".join(cards)}</div>')
+        grids.append(
+            f"<h4>{escape(question[3:].partition(chr(10))[0])}</h4><div "
+            f'class="thumbnails">{"".join(cards)}</div>'
+        )
     title, introduction, data = head.split("\n\n", 2)
     grid = f"```{{raw}} html\n{''.join(grids)}\n```"
     return "\n\n".join([title, introduction, grid, data, "".join(questions)])
@@ -79,7 +95,8 @@ def slug(heading: str) -> str:
 
 
 def execute(app, docname, source):
-    """Run a page as it is read; a block that fails, or prints something else than what is shown, is a warning."""
+    """Run a page as it is read; a block that fails, or prints something else than what is shown, is
+    a warning."""
     from sphinx.util import logging  # here, since the tests run pages without Sphinx
 
     needed = Path(app.config.page_files.get(docname, Path(__file__)))
@@ -91,19 +108,32 @@ def execute(app, docname, source):
         return
     os.environ["MPLBACKEND"] = "agg"
     text, home, parts, start = source[0], Path.cwd(), [], 0
-    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings(action="ignore"):  # the tests see to warnings
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        warnings.catch_warnings(action="ignore"),
+    ):  # the tests see to warnings
         (Path(folder) / needed.name).symlink_to(needed)
         os.chdir(folder)
         try:
             for end in run_blocks(text, docname):
                 drawn = figures(
-                    Path(app.outdir) / "_images", "../" * docname.count("/") + "_images/", f"{docname.replace('/', '-')}-{len(parts)}"
+                    Path(app.outdir) / "_images",
+                    "../" * docname.count("/") + "_images/",
+                    f"{docname.replace('/', '-')}-{len(parts)}",
                 )
-                images = [f'```{{raw}} html\n<img class="drawn" loading="lazy" alt="{title}" src="{url}">\n```\n' for title, url in drawn]
+                images = [
+                    (
+                        f'```{{raw}} html\n<img class="drawn" loading="lazy" alt="{title}" '
+                        f'src="{url}">\n```\n'
+                    )
+                    for title, url in drawn
+                ]
                 parts += [text[start:end], *(["\n", "\n".join(images)] if images else [])]
                 start = end
         except Exception as error:
-            logging.getLogger(__name__).warning("a block of code failed: %s: %s", type(error).__name__, error, location=docname)
+            logging.getLogger(__name__).warning(
+                "a block of code failed: %s: %s", type(error).__name__, error, location=docname
+            )
         finally:
             os.chdir(home)
     source[0] = "".join([*parts, text[start:]])

@@ -1,10 +1,12 @@
-"""How often `compare` says that all benchmarks of a suite moved by one factor (the note `common_shift`).
+"""How often `compare` says that all benchmarks of a suite moved by one factor (the note
+`common_shift`).
 
     python docs/scripts/common_shift.py
 
-The noise of an execution is 1 %. "The same" are comparisons of a program with itself. In the next columns all benchmarks are slower, in
-one of them a tenth of the benchmarks by 10 % more. In the last ones only some of the benchmarks changed, or all by other factors: there
-the note is false. The table is that of `docs/how-to/suites.md`.
+The noise of an execution is 1 %. "The same" are comparisons of a program with itself. In the next
+columns all benchmarks are slower, in one of them a tenth of the benchmarks by 10 % more. In the
+last ones only some of the benchmarks changed, or all by other factors: there the note is false. The
+table is that of `docs/how-to/suites.md`.
 """
 
 from itertools import product
@@ -17,7 +19,16 @@ from perfarray.comparisons.suite_rows import shifts_of
 
 EXPERIMENTS, NOISE = 1000, 0.01
 BENCHMARKS, EXECUTIONS = (5, 8, 20, 60), (3, 5, 10, 30)
-CHANGES = ("the same", "all 1 %", "all 3 %", "all 3 %, some 13 %", "a quarter 3 %", "half 1 %", "half 3 %", "half 3 %, half -3 %")
+CHANGES = (
+    "the same",
+    "all 1 %",
+    "all 3 %",
+    "all 3 %, some 13 %",
+    "a quarter 3 %",
+    "half 1 %",
+    "half 3 %",
+    "half 3 %, half -3 %",
+)
 
 
 def change(name: str, benchmarks: int) -> np.ndarray:
@@ -35,11 +46,20 @@ def change(name: str, benchmarks: int) -> np.ndarray:
     }[name]
 
 
-def share_of_notes(rng: np.random.Generator, name: str, benchmarks: int, executions: int, experiments: int = EXPERIMENTS) -> float:
+def share_of_notes(
+    rng: np.random.Generator,
+    name: str,
+    benchmarks: int,
+    executions: int,
+    experiments: int = EXPERIMENTS,
+) -> float:
     """Return the share of experiments with a common shift."""
     log_times = NOISE * rng.standard_normal((2, experiments, benchmarks, executions))
     log_times[1] += change(name, benchmarks)[:, None]
-    old, new = (xr.DataArray(np.exp(side), dims=("experiment", "benchmark", "execution"), name="time") for side in log_times)
+    old, new = (
+        xr.DataArray(np.exp(side), dims=("experiment", "benchmark", "execution"), name="time")
+        for side in log_times
+    )
     return float(shifts_of(perfarray.compare(new, old), "benchmark").common.mean())
 
 

@@ -1,4 +1,5 @@
-"""Haveraaen and Hundvebakke's advice, three to five runs and the minimum, on real samples of 30 or more executions.
+"""Haveraaen and Hundvebakke's advice, three to five runs and the minimum, on real samples of 30 or
+more executions.
 
     python docs/scripts/estimators.py ARCHIVES
 
@@ -29,7 +30,8 @@ def summary(times: xr.DataArray) -> dict[str, float]:
         "mean, %": 100 * float(spread.sel(statistic="mean").median()),
         "median, %": 100 * float(spread.sel(statistic="median").median()),
         "minimum, %": 100 * float(least.median()),
-        "minimum is the most stable, % of samples": 100 * float((least <= spread.min("statistic")).mean()),
+        "minimum is the most stable, % of samples": 100
+        * float((least <= spread.min("statistic")).mean()),
         "minimum below 1 %, % of samples": 100 * float((least < 0.01).mean()),
         "mean above median, % of samples": 100 * float(skew),
     }

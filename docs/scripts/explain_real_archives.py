@@ -2,8 +2,9 @@
 
     python docs/scripts/explain_real_archives.py ARCHIVES
 
-`spec_dump` (26,238 published SPEC CPU2006 results): a model of performance, its correlation beside the paper's, and what is left of it when
-near-copies may not sit on both sides. `spec_txt` (runs of SPEC CPU2017): variation over machines, with its noise ceiling.
+`spec_dump` (26,238 published SPEC CPU2006 results): a model of performance, its correlation beside
+the paper's, and what is left of it when near-copies may not sit on both sides. `spec_txt` (runs of
+SPEC CPU2017): variation over machines, with its noise ceiling.
 """
 
 import argparse
@@ -21,7 +22,9 @@ def published(archives: Path, suite: str) -> pd.DataFrame:
     """Return a table of the base results of one suite."""
     dump = perfarray.read(archives / "spec_dump" / "ESEUR_spec" / "cpu2006-results-20140206.csv.xz")
     base = dump["score"].sel(tuning="base")
-    return base.isel(machine=(base["suite"] == suite).values).perf.machine_table(response="performance")
+    return base.isel(machine=(base["suite"] == suite).values).perf.machine_table(
+        response="performance"
+    )
 
 
 def line(name: str, model: "perfarray.VariabilityModel", paper: float) -> dict[str, object]:
@@ -39,13 +42,31 @@ def line(name: str, model: "perfarray.VariabilityModel", paper: float) -> dict[s
 def performance(archives: Path, suite: str) -> list[dict[str, object]]:
     """Explain performance: rows at random, then whole vendors, then whole processors apart."""
     table = published(archives, suite)
-    texts = ["system", "cpu_characteristics", "orderable", "license", "tested_by", "test_sponsor", "suite", "cpu", "vendor"]
+    texts = [
+        "system",
+        "cpu_characteristics",
+        "orderable",
+        "license",
+        "tested_by",
+        "test_sponsor",
+        "suite",
+        "cpu",
+        "vendor",
+    ]
     dates = ["hardware_available", "software_available", "date_tested", "published", "updated"]
-    predictors = [name for name in table if name not in ["machine", "performance", "n_runs", *texts, *dates]]
+    predictors = [
+        name for name in table if name not in ["machine", "performance", "n_runs", *texts, *dates]
+    ]
     predictors = [name for name in predictors if not name.endswith("_unparsed")]
     rows = []
-    for name, groups in ((f"{suite}, rows at random", None), (f"{suite}, vendors apart", "vendor"), (f"{suite}, processors apart", "cpu")):
-        model = table.perf.explain_variation(response="performance", predictors=predictors, log=False, groups=groups, splits=1, rng=1)
+    for name, groups in (
+        (f"{suite}, rows at random", None),
+        (f"{suite}, vendors apart", "vendor"),
+        (f"{suite}, processors apart", "cpu"),
+    ):
+        model = table.perf.explain_variation(
+            response="performance", predictors=predictors, log=False, groups=groups, splits=1, rng=1
+        )
         rows.append(line(name, model, PAPER["environment"]))
     return rows
 
@@ -59,9 +80,19 @@ def variation(archives: Path) -> list[dict[str, object]]:
     rows = []
     for model in ("boosting", "ols"):
         found = table.perf.explain_variation(
-            model=model, predictors=["cpu_mhz", "cores", "chips", "compiler_version"], groups="machine", folds=10, rng=1
+            model=model,
+            predictors=["cpu_mhz", "cores", "chips", "compiler_version"],
+            groups="machine",
+            folds=10,
+            rng=1,
         )
-        rows.append(line(f"relative variation, {model}, machines apart ({with_zeros} zeros)", found, PAPER["relative variation"]))
+        rows.append(
+            line(
+                f"relative variation, {model}, machines apart ({with_zeros} zeros)",
+                found,
+                PAPER["relative variation"],
+            )
+        )
     return rows
 
 

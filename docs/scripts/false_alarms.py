@@ -1,10 +1,12 @@
 """How often a rule sees a difference between a program and itself.
 
-    python docs/scripts/false_alarms.py [--experiments 10000] [--share 0.37] [--distribution normal] [--seed 1]
+    python docs/scripts/false_alarms.py [--experiments 10000] [--share 0.37] [--distribution normal]
+    [--seed 1]
 
-Both sides of every experiment are drawn from the same nest of executions and iterations, so each "faster" or "slower" is a false
-alarm, and a rule that is said to err in 5 % of such comparisons should raise it in 5 %. The table printed here is the one in
-`README.md` and `docs/why.md`; `tests/test_false_alarms.py` holds it.
+Both sides of every experiment are drawn from the same nest of executions and iterations, so each
+"faster" or "slower" is a false alarm, and a rule that is said to err in 5 % of such comparisons
+should raise it in 5 %. The table printed here is the one in `README.md` and `docs/why.md`;
+`tests/test_false_alarms.py` holds it.
 """
 
 import argparse
@@ -31,22 +33,26 @@ Alarms = npt.NDArray[np.bool_]
 
 
 def pooled_t(old: Samples, new: Samples) -> Alarms:
-    """Student's two-sample t test of all values, 5 %: `pyperf compare_to` (2.x: `pyperf/_utils.py`, `is_significant`)."""
+    """Student's two-sample t test of all values, 5 %: `pyperf compare_to` (2.x: `pyperf/_utils.py`,
+    `is_significant`)."""
     return stats.ttest_ind(_pool(old), _pool(new), axis=1).pvalue < 0.05
 
 
 def pooled_mann_whitney(old: Samples, new: Samples) -> Alarms:
     """Mann and Whitney's U test of all values, 5 %.
 
-    benchstat's default (golang.org/x/perf, `benchmath/anone.go`), and Google Benchmark's `compare.py` (`tools/gbench/report.py`).
+    benchstat's default (golang.org/x/perf, `benchmath/anone.go`), and Google Benchmark's
+    `compare.py` (`tools/gbench/report.py`).
     """
     return _mann_whitney(old, new) < 0.05
 
 
 def strict_mann_whitney(old: Samples, new: Samples) -> Alarms:
-    """Mann and Whitney's U test of all values, 0.2 %: the statistical half of `asv compare` (`asv/statistics.py`, `is_different`).
+    """Mann and Whitney's U test of all values, 0.2 %: the statistical half of `asv compare`
+    (`asv/statistics.py`, `is_different`).
 
-    asv then also asks for a change by a factor of 1.1 (its default), which this column leaves out: it depends on the noise alone.
+    asv then also asks for a change by a factor of 1.1 (its default), which this column leaves out:
+    it depends on the noise alone.
     """
     return _mann_whitney(old, new) < 0.002
 
@@ -54,8 +60,9 @@ def strict_mann_whitney(old: Samples, new: Samples) -> Alarms:
 def jmh_error(old: Samples, new: Samples) -> Alarms:
     """The 99.9 % intervals of two merged scores do not overlap.
 
-    JMH prints "score +- error" over all iterations of all forks (`Result.getScoreError`, Student's t, 99.9 %); it compares nothing
-    itself, and two scores whose errors do not overlap are what its readers take for different.
+    JMH prints "score +- error" over all iterations of all forks (`Result.getScoreError`, Student's
+    t, 99.9 %); it compares nothing itself, and two scores whose errors do not overlap are what its
+    readers take for different.
     """
     apart = 0.0
     for values in (_pool(old), _pool(new)):
@@ -91,7 +98,8 @@ def _pool(values: Samples) -> Samples:
 
 
 def _mann_whitney(old: Samples, new: Samples) -> Samples:
-    """Return two-sided p-values, by the normal approximation that such samples of 60 and more call for."""
+    """Return two-sided p-values, by the normal approximation that such samples of 60 and more call
+    for."""
     return stats.mannwhitneyu(_pool(old), _pool(new), axis=1, method="asymptotic").pvalue
 
 
@@ -104,7 +112,8 @@ def false_alarms(
     distribution: str = "normal",
     rng: int | np.random.Generator | None = None,
 ) -> xr.DataArray:
-    """Return the fraction of experiments in which a rule sees a difference where there is none: (design, rule)."""
+    """Return the fraction of experiments in which a rule sees a difference where there is none:
+    (design, rule)."""
     generator = np.random.default_rng(rng)
     variances = {"execution": share * SPREAD**2, "iteration": (1 - share) * SPREAD**2}
     rates = []
@@ -119,7 +128,12 @@ def false_alarms(
         old, new = times.values
         rates.append([RULES[rule](old, new).mean() for rule in rules])
     labels = [f"{executions} x {iterations}" for executions, iterations in designs]
-    return xr.DataArray(rates, dims=("design", "rule"), coords={"design": labels, "rule": list(rules)}, attrs={"experiments": experiments})
+    return xr.DataArray(
+        rates,
+        dims=("design", "rule"),
+        coords={"design": labels, "rule": list(rules)},
+        attrs={"experiments": experiments},
+    )
 
 
 def standard_error(rates: xr.DataArray) -> xr.DataArray:
@@ -140,7 +154,9 @@ def markdown(rates: xr.DataArray) -> str:
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--experiments", type=int, default=10_000)
     parser.add_argument("--share", type=float, default=SHARE)
     parser.add_argument("--distribution", default="normal")
@@ -148,7 +164,12 @@ def main() -> None:
     arguments = parser.parse_args()
     print(
         markdown(
-            false_alarms(experiments=arguments.experiments, share=arguments.share, distribution=arguments.distribution, rng=arguments.seed)
+            false_alarms(
+                experiments=arguments.experiments,
+                share=arguments.share,
+                distribution=arguments.distribution,
+                rng=arguments.seed,
+            )
         )
     )
 

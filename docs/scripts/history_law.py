@@ -1,7 +1,9 @@
-"""Print the constants of `history/numerics/law.py` (ten minutes) and, with `watch`, of `history/numerics/watch.py`, by simulation.
+"""Print the constants of `history/numerics/law.py` (ten minutes) and, with `watch`, of
+`history/numerics/watch.py`, by simulation.
 
-Of every length, orders of the normal scores are drawn at random; the statistic is that of `strongest`, for many orders at once. A limit
-is the least value that is reached or exceeded with a probability of at most the one given (and 2 % of it, for the error of simulation).
+Of every length, orders of the normal scores are drawn at random; the statistic is that of
+`strongest`, for many orders at once. A limit is the least value that is reached or exceeded with a
+probability of at most the one given (and 2 % of it, for the error of simulation).
 """
 
 import sys
@@ -27,7 +29,9 @@ def draw(n: int, least: int, number: int, rng: np.random.Generator) -> np.ndarra
     length = least
     while length <= min(n - 2 * least, n // 2):
         inside = sums[:, least + length : n - least + 1] - sums[:, least : n - least + 1 - length]
-        bumps = np.maximum(inside.max(axis=1), -inside.min(axis=1)) / np.sqrt(length * (n - length) / n)
+        bumps = np.maximum(inside.max(axis=1), -inside.min(axis=1)) / np.sqrt(
+            length * (n - length) / n
+        )
         largest = np.maximum(largest, bumps - np.sqrt(2 * np.log(np.e * n / length)) + BUMPS)
         length = max(length + 1, round(length * GROWTH))
     return largest
@@ -40,7 +44,10 @@ def limits(n: int, total: int) -> list[float]:
     drawn = np.concatenate([draw(n, 2, block, rng) for _ in range(total // block)])
     values, counts = np.unique(np.round(drawn, 9), return_counts=True)
     reached = np.cumsum(counts[::-1])[::-1] / len(drawn)
-    return [float(values[reached <= 1.02 * chance][0]) if (reached <= 1.02 * chance).any() else np.inf for chance in CHANCES]
+    return [
+        float(values[reached <= 1.02 * chance][0]) if (reached <= 1.02 * chance).any() else np.inf
+        for chance in CHANCES
+    ]
 
 
 def alarms(number: int = 900, n: int = 1000) -> list[float]:

@@ -1,10 +1,11 @@
-"""What measuring in turns is worth where runs depend on those before them, the machine drifts, or becomes slow for a while.
+"""What measuring in turns is worth where runs depend on those before them, the machine drifts, or
+becomes slow for a while.
 
     python docs/scripts/interleaving.py
 
-A program is compared with itself, and with one that is 2 % slower, at 1 % noise. All old runs are measured before all new ones, or both in
-turns (old, new, new, old, ...); in turns, runs are compared as independent ones or as pairs. The table is that of
-`docs/how-to/interleaving.md`.
+A program is compared with itself, and with one that is 2 % slower, at 1 % noise. All old runs are
+measured before all new ones, or both in turns (old, new, new, old, ...); in turns, runs are
+compared as independent ones or as pairs. The table is that of `docs/how-to/interleaving.md`.
 """
 
 import numpy as np
@@ -38,7 +39,8 @@ def drifting(rng: np.random.Generator, runs: int) -> Floats:
 
 
 def slow_for_a_while(rng: np.random.Generator, runs: int) -> Floats:
-    """Draw noise on a machine that is slower by two standard deviations in a third of the runs, one after the other."""
+    """Draw noise on a machine that is slower by two standard deviations in a third of the runs, one
+    after the other."""
     length = runs // 3
     starts = rng.integers(0, runs - length + 1, (EXPERIMENTS, 1))
     place = np.arange(runs)
@@ -46,12 +48,18 @@ def slow_for_a_while(rng: np.random.Generator, runs: int) -> Floats:
 
 
 def shares(series: Floats, order: Floats, paired: str | None) -> list[float]:
-    """Return the shares of verdicts, of a program with itself and of a slower one; `order` says which runs are of the new one."""
+    """Return the shares of verdicts, of a program with itself and of a slower one; `order` says
+    which runs are of the new one."""
     values = 1 + NOISE * series
     cells = []
     for change in (1.0, CHANGE):
         sides = [values[:, order == 0], change * values[:, order == 1]]
-        times = xr.DataArray(sides, dims=("version", "experiment", "execution"), coords={"version": ["old", "new"]}, name="time")
+        times = xr.DataArray(
+            sides,
+            dims=("version", "experiment", "execution"),
+            coords={"version": ["old", "new"]},
+            name="time",
+        )
         verdicts = perfarray.compare(times, "old", paired=paired)["verdict"]
         cells.append(100 * float((verdicts != "inconclusive").mean()))
     return cells
@@ -60,13 +68,23 @@ def shares(series: Floats, order: Floats, paired: str | None) -> list[float]:
 def main() -> None:
     """Print the table: false verdicts, and in brackets how often the change is seen."""
     rng = np.random.default_rng(1)
-    print("| noise | runs a side | one after the other | in turns | in turns, paired |\n| --- | ---: | ---: | ---: | ---: |")
+    print(
+        "| noise | runs a side | one after the other | in turns | in turns, paired |\n| --- | "
+        "---: | ---: | ---: | ---: |"
+    )
     for law in (independent, correlated, drifting, slow_for_a_while):
         for runs in RUNS:
             series, after = law(rng, 2 * runs), np.repeat([0, 1], runs)
             turns = np.resize([0, 1, 1, 0], 2 * runs)
-            results = [shares(series, order, paired) for order, paired in ((after, None), (turns, None), (turns, "execution"))]
-            print(f"| {law.__name__.replace('_', ' ')} | {runs} |", " | ".join(f"{false:.0f} ({seen:.0f})" for false, seen in results), "|")
+            results = [
+                shares(series, order, paired)
+                for order, paired in ((after, None), (turns, None), (turns, "execution"))
+            ]
+            print(
+                f"| {law.__name__.replace('_', ' ')} | {runs} |",
+                " | ".join(f"{false:.0f} ({seen:.0f})" for false, seen in results),
+                "|",
+            )
 
 
 if __name__ == "__main__":

@@ -1,7 +1,9 @@
-"""How often `fit_mixture(distribution="best")` finds the family and the number of components that samples were drawn from.
+"""How often `fit_mixture(distribution="best")` finds the family and the number of components that
+samples were drawn from.
 
-Prints, for samples of 50, 200 and 1,000 runs: the share with the right family, with the right number of components, and with both; and for
-normal samples the share that is not called normal. Arguments: the number of samples of each kind (60), sizes (50 200 1000).
+Prints, for samples of 50, 200 and 1,000 runs: the share with the right family, with the right
+number of components, and with both; and for normal samples the share that is not called normal.
+Arguments: the number of samples of each kind (60), sizes (50 200 1000).
 """
 
 import sys
@@ -38,9 +40,16 @@ def laws(rng: np.random.Generator, n: int) -> dict[str, np.ndarray]:
         "extreme": rng.gumbel(np.where(second, 10.0, 18.0), 1, n),
     }
     scaled = {
-        name: (name, x * np.where(second & (name not in ("normal", "exponential", "extreme")), *PLACES[::-1])) for name, x in two.items()
+        name: (
+            name,
+            x
+            * np.where(second & (name not in ("normal", "exponential", "extreme")), *PLACES[::-1]),
+        )
+        for name, x in two.items()
     }
-    return {f"{name}; 1": found for name, found in one.items()} | {f"{name}; 2": found for name, found in scaled.items()}
+    return {f"{name}; 1": found for name, found in one.items()} | {
+        f"{name}; 2": found for name, found in scaled.items()
+    }
 
 
 def main(number: int, sizes: tuple[int, ...]) -> None:
@@ -51,12 +60,26 @@ def main(number: int, sizes: tuple[int, ...]) -> None:
         print(f"{n} runs, {number} samples: family, components, both; the families chosen")
         for name, (family, _) in drawn[0].items():
             values = np.stack([one[name][1] for one in drawn])
-            times = xr.DataArray(values, dims=("benchmark", "execution"), name="time", attrs={"units": "s"})
-            found = times.perf.fit_mixture(distribution="best", max_components=3, tolerance=1e-5).to_dataset()
-            right, k = (found["family"] == family).values, (found["n_components"] == int(name[-1])).values
+            times = xr.DataArray(
+                values, dims=("benchmark", "execution"), name="time", attrs={"units": "s"}
+            )
+            found = times.perf.fit_mixture(
+                distribution="best", max_components=3, tolerance=1e-5
+            ).to_dataset()
+            right, k = (
+                (found["family"] == family).values,
+                (found["n_components"] == int(name[-1])).values,
+            )
             chosen, counts = np.unique(found["family"].values.astype(str), return_counts=True)
-            share = ", ".join(f"{own} {100 * count / number:.0f}" for own, count in zip(chosen, counts, strict=True))
-            print(f"  {name:18s} {100 * right.mean():4.0f} {100 * k.mean():4.0f} {100 * (right & k).mean():4.0f}   {share}", flush=True)
+            share = ", ".join(
+                f"{own} {100 * count / number:.0f}"
+                for own, count in zip(chosen, counts, strict=True)
+            )
+            print(
+                f"  {name:18s} {100 * right.mean():4.0f} {100 * k.mean():4.0f} "
+                f"{100 * (right & k).mean():4.0f}   {share}",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

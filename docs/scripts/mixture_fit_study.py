@@ -1,11 +1,14 @@
-"""Does the test of a fit keep its risk, and what does it see: section 5.2 of Worms and Touati (2016) redone.
+"""Does the test of a fit keep its risk, and what does it see: section 5.2 of Worms and Touati
+(2016) redone.
 
     python docs/scripts/mixture_fit_study.py --experiments 1000 --figure p-values.png
 
-Samples are drawn from mixtures of normal distributions chosen at random (number of components 1 + Poisson(3.5), weights uniform on the
-simplex, means uniform on 10 to 60, standard deviations 0.3 + c Beta(3, 2) with c = 2, 4, 6), where p-values should be uniform, and from
-mixtures of shifted exponentials, where they should be small: shifts as the means, scales as the standard deviations at c = 2. The report
-does not say how it chose the latter. The tables printed here are those in `docs/papers/worms_touati.md`.
+Samples are drawn from mixtures of normal distributions chosen at random (number of components 1 +
+Poisson(3.5), weights uniform on the simplex, means uniform on 10 to 60, standard deviations 0.3 + c
+Beta(3, 2) with c = 2, 4, 6), where p-values should be uniform, and from mixtures of shifted
+exponentials, where they should be small: shifts as the means, scales as the standard deviations at
+c = 2. The report does not say how it chose the latter. The tables printed here are those in
+`docs/papers/worms_touati.md`.
 """
 
 import argparse
@@ -33,12 +36,18 @@ def sample(n: int, spread: float, exponential: bool, rng: np.random.Generator) -
     return places[chosen] + scales[chosen] * noise
 
 
-def pvalues(n: int, experiments: int, spread: float, undersample: float, *, exponential: bool = False) -> np.ndarray:
+def pvalues(
+    n: int, experiments: int, spread: float, undersample: float, *, exponential: bool = False
+) -> np.ndarray:
     """Return the p-values of many samples; those of both sizes of draws are of the same samples."""
     rng = np.random.default_rng([n, int(spread), int(exponential)])
     values = np.stack([sample(n, spread, exponential, rng) for _ in range(experiments)])
-    times = xr.DataArray(values, dims=("benchmark", "execution"), coords={"benchmark": np.arange(experiments)})
-    return times.perf.goodness_of_fit(n_resamples=200, undersample=undersample, rng=1)["pvalue"].values
+    times = xr.DataArray(
+        values, dims=("benchmark", "execution"), coords={"benchmark": np.arange(experiments)}
+    )
+    return times.perf.goodness_of_fit(n_resamples=200, undersample=undersample, rng=1)[
+        "pvalue"
+    ].values
 
 
 def uniformity(found: np.ndarray) -> float:
@@ -57,7 +66,10 @@ def study(experiments: dict[int, int]) -> tuple[pd.DataFrame, dict[str, np.ndarr
         for undersample in (1.0, 0.9):
             found = pvalues(n, experiments[n], spread, undersample, exponential=exponential)
             kept[f"{name}, n = {n}, draws of {undersample:g} n"] = found
-            row |= {f"p < 0.05, {undersample:g}": (found < 0.05).mean(), f"uniform, {undersample:g}": uniformity(found)}
+            row |= {
+                f"p < 0.05, {undersample:g}": (found < 0.05).mean(),
+                f"uniform, {undersample:g}": uniformity(found),
+            }
         rows.append(row)
         print(pd.Series(row).to_dict(), flush=True)
     return pd.DataFrame(rows), kept
@@ -70,7 +82,9 @@ def draw(kept: dict[str, np.ndarray], path: str) -> None:
     mpl.use("Agg")
     from matplotlib import pyplot as plt
 
-    figure, axes = plt.subplots(len(kept), 2, figsize=(7, 2.2 * len(kept)), layout="constrained", squeeze=False)
+    figure, axes = plt.subplots(
+        len(kept), 2, figsize=(7, 2.2 * len(kept)), layout="constrained", squeeze=False
+    )
     for (title, found), (left, right) in zip(kept.items(), axes, strict=True):
         left.hist(found, bins=20, range=(0, 1), density=True)
         left.axhline(1, color="black", linewidth=0.8)
@@ -85,7 +99,13 @@ def draw(kept: dict[str, np.ndarray], path: str) -> None:
 def main() -> None:
     """Run the study."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--experiments", type=int, nargs="+", default=[1000], help="samples of each kind: one number, or one for each size")
+    parser.add_argument(
+        "--experiments",
+        type=int,
+        nargs="+",
+        default=[1000],
+        help="samples of each kind: one number, or one for each size",
+    )
     parser.add_argument("--engine", default="numba", choices=("numpy", "numba"))
     parser.add_argument("--figure", help="where to write histograms and quantile plots")
     given = parser.parse_args()

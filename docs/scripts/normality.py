@@ -21,7 +21,10 @@ SIZES = (1, 5, 10, 20, 30, 50, 100)
 def shares(archives: Path) -> pd.DataFrame:
     """Return the share of samples rejected, by source."""
     rows = {
-        name: {f"alpha {alpha}": float(times.perf.normality(alpha=alpha)["share_rejected"].item()) for alpha in (0.05, 0.1)}
+        name: {
+            f"alpha {alpha}": float(times.perf.normality(alpha=alpha)["share_rejected"].item())
+            for alpha in (0.05, 0.1)
+        }
         for name, times in samples(archives).items()
     }
     return pd.DataFrame(rows).T
@@ -43,8 +46,13 @@ def long_samples(archives: Path) -> dict[str, xr.Dataset]:
 
 def means(archives: Path) -> pd.DataFrame:
     """Return the number of samples whose means of so many values are rejected at 5 %."""
-    found = {name: times.perf.normality(group_sizes=SIZES)["rejected"] for name, times in long_samples(archives).items()}
-    return pd.DataFrame({name: rejected.sum("benchmark").to_series() for name, rejected in found.items()}).T
+    found = {
+        name: times.perf.normality(group_sizes=SIZES)["rejected"]
+        for name, times in long_samples(archives).items()
+    }
+    return pd.DataFrame(
+        {name: rejected.sum("benchmark").to_series() for name, rejected in found.items()}
+    ).T
 
 
 if __name__ == "__main__":

@@ -1,9 +1,10 @@
-"""How often equal programs get a verdict from iterations of one process a side, and from what the message names instead.
+"""How often equal programs get a verdict from iterations of one process a side, and from what the
+message names instead.
 
     python docs/scripts/one_process.py
 
-A program is compared with itself: 90 iterations in each process, which vary by 1 %. The rows are what processes vary by. The table is that
-of `docs/how-to/one_session.md`.
+A program is compared with itself: 90 iterations in each process, which vary by 1 %. The rows are
+what processes vary by. The table is that of `docs/how-to/one_session.md`.
 """
 
 import warnings
@@ -13,10 +14,18 @@ import xarray as xr
 
 import perfarray
 
-EXPERIMENTS, ITERATIONS, NOISE, PROCESSES, VARIATIONS = 2000, 90, 0.01, 5, (0.0, 0.002, 0.005, 0.01, 0.02)
+EXPERIMENTS, ITERATIONS, NOISE, PROCESSES, VARIATIONS = (
+    2000,
+    90,
+    0.01,
+    5,
+    (0.0, 0.002, 0.005, 0.01, 0.02),
+)
 
 
-def draw(rng: np.random.Generator, experiments: int, processes: int, variation: float) -> xr.DataArray:
+def draw(
+    rng: np.random.Generator, experiments: int, processes: int, variation: float
+) -> xr.DataArray:
     """Draw the timings of experiments."""
     means = np.exp(variation * rng.standard_normal((experiments, processes, 1)))
     values = means * np.exp(NOISE * rng.standard_normal((experiments, processes, ITERATIONS)))
@@ -35,7 +44,10 @@ def risks(variation: float, experiments: int = EXPERIMENTS, rng: int = 1) -> dic
             "five processes a side": perfarray.compare(new, old),
             "one, and between= of five": perfarray.compare(*one, between=sessions),
         }
-    return {name: 100 * float((result["verdict"] != "inconclusive").mean()) for name, result in verdicts.items()}
+    return {
+        name: 100 * float((result["verdict"] != "inconclusive").mean())
+        for name, result in verdicts.items()
+    }
 
 
 def main() -> None:

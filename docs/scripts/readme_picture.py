@@ -1,4 +1,5 @@
-"""The picture of the README: what `verdicts.perf.plot()` of its ten lines draws of the shipped timings.
+"""The picture of the README: what `verdicts.perf.plot()` of its ten lines draws of the shipped
+timings.
 
 python docs/scripts/readme_picture.py docs/_static/verdicts.svg
 """
@@ -12,10 +13,13 @@ import perfarray
 
 
 def picture() -> str:
-    """Return the forest plot as SVG whose letters are text: small, and read by whoever cannot see it."""
+    """Return the forest plot as SVG whose letters are text: small, and read by whoever cannot see
+    it."""
     folder = perfarray.dataset_path("python_malloc")
     files = {"old": str(folder / "malloc.json"), "new": str(folder / "pymalloc.json")}
-    verdicts = perfarray.read_archive(files, dim="version").perf.compare("old", threshold=0.02, correction="holm")
+    verdicts = perfarray.read_archive(files, dim="version").perf.compare(
+        "old", threshold=0.02, correction="holm"
+    )
     with mpl.rc_context({"svg.fonttype": "none", "font.family": "sans-serif", "backend": "agg"}):
         return verdicts.perf.plot.svg()
 

@@ -1,4 +1,5 @@
-"""Print the map of docs/how-to/skewed_timings.md: coverage of a nominal 95 % by case, with the misses beyond each end, and widths.
+"""Print the map of docs/how-to/skewed_timings.md: coverage of a nominal 95 % by case, with the
+misses beyond each end, and widths.
 
     python docs/scripts/skew_coverage.py [experiments]
 
@@ -22,14 +23,18 @@ SD = 0.04
 def lognormal(sigma: float) -> Draw:
     """Return what draws standardised lognormal effects."""
     return lambda rng, shape: (
-        (np.exp(sigma * rng.standard_normal(shape)) - np.exp(sigma**2 / 2)) / np.sqrt(np.expm1(sigma**2) * np.exp(sigma**2))
+        (np.exp(sigma * rng.standard_normal(shape)) - np.exp(sigma**2 / 2))
+        / np.sqrt(np.expm1(sigma**2) * np.exp(sigma**2))
     )
 
 
 def modes(share: float) -> Draw:
-    """Return what draws standardised effects of two narrow modes, `share` of them in the slower, 20 of their deviations away."""
+    """Return what draws standardised effects of two narrow modes, `share` of them in the slower, 20
+    of their deviations away."""
     scale = np.sqrt(400 * share * (1 - share) + 1)
-    return lambda rng, shape: (20 * ((rng.random(shape) < share) - share) + rng.standard_normal(shape)) / scale
+    return lambda rng, shape: (
+        (20 * ((rng.random(shape) < share) - share) + rng.standard_normal(shape)) / scale
+    )
 
 
 CASES = {
@@ -69,12 +74,24 @@ def main(experiments: int) -> None:
                     for method, more in METHODS.items()
                 }
                 shown = {
-                    method: f"{100 * own['estimate'].item():.1f} ({100 * own['below'].item():.1f} + {100 * own['above'].item():.1f})"
+                    method: (
+                        f"{100 * own['estimate'].item():.1f} ({100 * own['below'].item():.1f} "
+                        f"+ {100 * own['above'].item():.1f})"
+                    )
                     for method, own in found.items()
                 }
-                width = {method: f"{(own['width'] / found['fieller']['width']).item():.2f}" for method, own in found.items()}
-                others = (f"{shown[method]} | {width[method]}" for method in ("skew_adjusted", "studentized"))
-                print(f"| {name} | 1:{spread} | {n} | {shown['fieller']} | {' | '.join(others)} |", flush=True)
+                width = {
+                    method: f"{(own['width'] / found['fieller']['width']).item():.2f}"
+                    for method, own in found.items()
+                }
+                others = (
+                    f"{shown[method]} | {width[method]}"
+                    for method in ("skew_adjusted", "studentized")
+                )
+                print(
+                    f"| {name} | 1:{spread} | {n} | {shown['fieller']} | {' | '.join(others)} |",
+                    flush=True,
+                )
 
 
 if __name__ == "__main__":

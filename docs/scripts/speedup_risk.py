@@ -1,9 +1,11 @@
-"""How often the Speedup-Test declares a speedup where there is none, and how often it does not conclude.
+"""How often the Speedup-Test declares a speedup where there is none, and how often it does not
+conclude.
 
     python docs/scripts/speedup_risk.py [--experiments 4000] [--seed 1]
 
-Both sides of every experiment have the same mean (and, but for the last row, the same distribution), so each "significant" is a false
-alarm; at a confidence level of 95 % there should be 5 % of them. The tables printed here are those in `docs/papers/speedup_test.md`.
+Both sides of every experiment have the same mean (and, but for the last row, the same
+distribution), so each "significant" is a false alarm; at a confidence level of 95 % there should be
+5 % of them. The tables printed here are those in `docs/papers/speedup_test.md`.
 """
 
 import argparse
@@ -70,46 +72,90 @@ def risks(
     search: str = "exhaustive",
     rng: int | np.random.Generator | None = None,
 ) -> xr.Dataset:
-    """Return the share of experiments with a false alarm, at `LEVEL` or more, and with no conclusion: (distribution, n, statistic)."""
+    """Return the share of experiments with a false alarm, at `LEVEL` or more, and with no
+    conclusion: (distribution, n, statistic)."""
     generator = np.random.default_rng(rng)
     rows = []
     for name in distributions:
         for n in sizes:
             old, new = DISTRIBUTIONS[name](generator, (experiments, n))
-            rows.append(_rates(_as_timings(old[..., None]), _as_timings(new[..., None]), confidence_level, search=search))
+            rows.append(
+                _rates(
+                    _as_timings(old[..., None]),
+                    _as_timings(new[..., None]),
+                    confidence_level,
+                    search=search,
+                )
+            )
     joined = xr.concat(rows, "row").coarsen(row=len(sizes)).construct(row=("distribution", "n"))
-    return joined.assign_coords(distribution=list(distributions), n=list(sizes)).assign_attrs(experiments=experiments)
+    return joined.assign_coords(distribution=list(distributions), n=list(sizes)).assign_attrs(
+        experiments=experiments
+    )
 
 
-def nested_risks(designs: Sequence[tuple[int, int]] = DESIGNS, *, experiments: int = 4000, rng: int | None = None) -> xr.Dataset:
-    """Return the same for nested normal data: (design, unit, statistic), with executions or pooled iterations as the sample."""
+def nested_risks(
+    designs: Sequence[tuple[int, int]] = DESIGNS, *, experiments: int = 4000, rng: int | None = None
+) -> xr.Dataset:
+    """Return the same for nested normal data: (design, unit, statistic), with executions or pooled
+    iterations as the sample."""
     generator = np.random.default_rng(rng)
     rows = []
     for executions, iterations in designs:
         shape = (experiments, executions, iterations)
         one, two = (
-            1 + 0.02 * (SHARE**0.5 * generator.normal(size=(*shape[:2], 1)) + (1 - SHARE) ** 0.5 * generator.normal(size=shape))
+            1
+            + 0.02
+            * (
+                SHARE**0.5 * generator.normal(size=(*shape[:2], 1))
+                + (1 - SHARE) ** 0.5 * generator.normal(size=shape)
+            )
             for _ in range(2)
         )
-        units = [_rates(_as_timings(one), _as_timings(two), LEVEL, unit) for unit in ("execution", "iteration")]
+        units = [
+            _rates(_as_timings(one), _as_timings(two), LEVEL, unit)
+            for unit in ("execution", "iteration")
+        ]
         rows.append(xr.concat(units, "unit"))
     labels = [f"{executions} x {iterations}" for executions, iterations in designs]
-    return xr.concat(rows, "design").assign_coords(design=labels, unit=["execution", "iteration"]).assign_attrs(experiments=experiments)
+    return (
+        xr.concat(rows, "design")
+        .assign_coords(design=labels, unit=["execution", "iteration"])
+        .assign_attrs(experiments=experiments)
+    )
 
 
 def _as_timings(values: Samples) -> xr.DataArray:
     """Label experiments, executions and iterations."""
-    return xr.DataArray(values, dims=("experiment", "execution", "iteration"), name="time", attrs={"units": "s", "better": "lower"})
+    return xr.DataArray(
+        values,
+        dims=("experiment", "execution", "iteration"),
+        name="time",
+        attrs={"units": "s", "better": "lower"},
+    )
 
 
 def _rates(
-    old: xr.DataArray, new: xr.DataArray, confidence_level: float | None, unit: str = "execution", search: str = "exhaustive"
+    old: xr.DataArray,
+    new: xr.DataArray,
+    confidence_level: float | None,
+    unit: str = "execution",
+    search: str = "exhaustive",
 ) -> xr.Dataset:
     """Return the rates of one case, along statistic."""
     found = []
     for statistic in ("mean", "median"):
-        result = perfarray.speedup_test(new, old, statistic=statistic, confidence_level=confidence_level, search=search, unit=unit)
-        rates = {"false_alarms": result["significant"].mean(), "no_conclusion": (result["test"] == "cannot conclude").mean()}
+        result = perfarray.speedup_test(
+            new,
+            old,
+            statistic=statistic,
+            confidence_level=confidence_level,
+            search=search,
+            unit=unit,
+        )
+        rates = {
+            "false_alarms": result["significant"].mean(),
+            "no_conclusion": (result["test"] == "cannot conclude").mean(),
+        }
         rates["at_level"] = (result["significant"] & (result["confidence_level"] >= LEVEL)).mean()
         found.append(xr.Dataset(rates))
     return xr.concat(found, "statistic").assign_coords(statistic=["mean", "median"])
@@ -120,18 +166,36 @@ def markdown(rates: xr.DataArray, rows: str, columns: str) -> str:
     head = [f"{rows}", *(str(label) for label in rates[columns].values)]
     lines = [head, ["---", *["---:"] * (len(head) - 1)]]
     for label in rates[rows].values.tolist():
-        lines.append([label, *(f"{100 * rate:.1f}" for rate in rates.sel({rows: label}).transpose(columns).values)])
+        lines.append(
+            [
+                label,
+                *(
+                    f"{100 * rate:.1f}"
+                    for rate in rates.sel({rows: label}).transpose(columns).values
+                ),
+            ]
+        )
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def main() -> None:
     """Print the tables."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--experiments", type=int, default=4000)
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     known = risks(experiments=arguments.experiments, rng=arguments.seed)
-    searches = {name: risks(experiments=arguments.experiments, confidence_level=None, search=name, rng=arguments.seed) for name in SEARCHES}
+    searches = {
+        name: risks(
+            experiments=arguments.experiments,
+            confidence_level=None,
+            search=name,
+            rng=arguments.seed,
+        )
+        for name in SEARCHES
+    }
     nested = nested_risks(experiments=arguments.experiments, rng=arguments.seed)
     for statistic in ("mean", "median"):
         for what in ("false_alarms", "no_conclusion"):

@@ -1,10 +1,12 @@
-"""The evaluation of Kalibera and Jones (2012, section 8) redone: coverage and false alarms in nests with the variances of their table VII.
+"""The evaluation of Kalibera and Jones (2012, section 8) redone: coverage and false alarms in nests
+with the variances of their table VII.
 
     python docs/scripts/trust.py [--experiments 1000] [--study coverage] [--seed 1]
 
-Each study writes a table of percentages to `docs/scripts/trust/<study>.csv`, from which `docs/how-to/trust.md` draws, and prints
-the seconds it took on one core. The tables there were made with --experiments 2000 (coverage, ignored), 1000 (executions, measurements),
-400 (resampling), 300 (false_alarm_thresholds; Fieller's with ten times as many), 200 (all_executions) and 10000 (flat).
+Each study writes a table of percentages to `docs/scripts/trust/<study>.csv`, from which
+`docs/how-to/trust.md` draws, and prints the seconds it took on one core. The tables there were made
+with --experiments 2000 (coverage, ignored), 1000 (executions, measurements), 400 (resampling), 300
+(false_alarm_thresholds; Fieller's with ten times as many), 200 (all_executions) and 10000 (flat).
 """
 
 import argparse
@@ -48,13 +50,38 @@ GRID = [2, 3, 4, 5, 7, 10, 15, 20, 30, 40, 60]
 SHOWN = ("FFT NA OPT", "FFT", "Rijndael OPT", "TCP OPT")
 """Benchmarks of the figures that show several."""
 
-THRESHOLDS = [0.0, 0.0025, 0.005, 0.0075, 0.01, 0.0125, 0.015, 0.02, 0.025, 0.03, 0.04, 0.05, 0.07, 0.1, 0.15]
+THRESHOLDS = [
+    0.0,
+    0.0025,
+    0.005,
+    0.0075,
+    0.01,
+    0.0125,
+    0.015,
+    0.02,
+    0.025,
+    0.03,
+    0.04,
+    0.05,
+    0.07,
+    0.1,
+    0.15,
+]
 """Thresholds whose false alarms are counted."""
 
-FIELLER = {"Fieller, t": {"df": "conservative"}, "Fieller, normal": {"df": "normal"}, "Fieller, Satterthwaite": {"df": "satterthwaite"}}
+FIELLER = {
+    "Fieller, t": {"df": "conservative"},
+    "Fieller, normal": {"df": "normal"},
+    "Fieller, Satterthwaite": {"df": "satterthwaite"},
+}
 DRAWN = {
     name: {"method": "percentile", "resample": levels}
-    for name, levels in {"RRR": "all", "RRN": ("binary", "execution"), "RNN": ("binary",), "FLAT": "flat"}.items()
+    for name, levels in {
+        "RRR": "all",
+        "RRN": ("binary", "execution"),
+        "RNN": ("binary",),
+        "FLAT": "flat",
+    }.items()
 }
 """By name, what `ratio_interval` is asked."""
 
@@ -62,7 +89,11 @@ DRAWN = {
 def variances(*names: str) -> dict[str, xr.DataArray]:
     """Return the variances of some benchmarks, as squares of their mean."""
     return {
-        level: xr.DataArray([(TABLE_VII[name][place] / 100) ** 2 for name in names], dims="benchmark", coords={"benchmark": list(names)})
+        level: xr.DataArray(
+            [(TABLE_VII[name][place] / 100) ** 2 for name in names],
+            dims="benchmark",
+            coords={"benchmark": list(names)},
+        )
         for place, level in enumerate(LEVELS)
     }
 
@@ -101,7 +132,8 @@ KEPT = {"FFT NA OPT": 45, "Rijndael OPT": 45, "TCP OPT": 179}
 
 
 def all_executions(experiments: int, rng: int) -> pd.DataFrame:
-    """Figure 6 at the paper's size: RRR, 100 executions; 8 measurements, each the mean of several of the paper's, 200 replicates."""
+    """Figure 6 at the paper's size: RRR, 100 executions; 8 measurements, each the mean of several
+    of the paper's, 200 replicates."""
     parts = []
     for name, kept in KEPT.items():
         own = variances(name)
@@ -115,10 +147,15 @@ def all_executions(experiments: int, rng: int) -> pd.DataFrame:
 
 
 def false_alarms(experiments: int, rng: int) -> pd.DataFrame:
-    """Figures 3 and 5: false alarms by threshold and number of binaries; 5 executions, 5 measurements."""
+    """Figures 3 and 5: false alarms by threshold and number of binaries; 5 executions, 5
+    measurements."""
     parts = []
     for name, options in (FIELLER | DRAWN).items():
-        more = {"n_resamples": 300, "n_experiments": experiments} if name in DRAWN else {"n_experiments": 10 * experiments}
+        more = (
+            {"n_resamples": 300, "n_experiments": experiments}
+            if name in DRAWN
+            else {"n_experiments": 10 * experiments}
+        )
         found = perfarray.false_alarm_rate(
             "ratio_interval", sizes={"binary": FEWER[:-1], "execution": 5, "iteration": 5}, variances=variances(*SHOWN),
             threshold=THRESHOLDS, rng=rng, progress=True, **options, **more,
@@ -128,20 +165,30 @@ def false_alarms(experiments: int, rng: int) -> pd.DataFrame:
 
 
 def thresholds(alarms: pd.DataFrame, rate: float) -> pd.DataFrame:
-    """8.3.1: the least threshold with no more than a rate of false alarms (percent), between those tried by a straight line."""
+    """8.3.1: the least threshold with no more than a rate of false alarms (percent), between those
+    tried by a straight line."""
     rows = []
     for labels, part in alarms.groupby(["method", "benchmark", "binary"], sort=False):
-        tried, found = part["threshold"].to_numpy(), np.minimum.accumulate(part["percent"].to_numpy())
+        tried, found = (
+            part["threshold"].to_numpy(),
+            np.minimum.accumulate(part["percent"].to_numpy()),
+        )
         least = np.interp(-rate, -found, tried) if found[-1] <= rate else np.nan
         rows.append([*labels, 0.0 if found[0] <= rate else round(100 * least, 2)])
     return pd.DataFrame(rows, columns=["method", "benchmark", "binary", "percent"])
 
 
 def false_alarm_thresholds(experiments: int, rng: int) -> pd.DataFrame:
-    """The whole of `false_alarms` is too large to keep: the least thresholds for 5 and 2 %, and the rates without a threshold."""
+    """The whole of `false_alarms` is too large to keep: the least thresholds for 5 and 2 %, and the
+    rates without a threshold."""
     alarms = false_alarms(experiments, rng)
     parts = [thresholds(alarms, rate).assign(what=f"threshold for {rate} %") for rate in (5, 2)]
-    return pd.concat([*parts, alarms[alarms["threshold"] == 0].drop(columns="threshold").assign(what="false alarms")])
+    return pd.concat(
+        [
+            *parts,
+            alarms[alarms["threshold"] == 0].drop(columns="threshold").assign(what="false alarms"),
+        ]
+    )
 
 
 def ignored(experiments: int, rng: int) -> pd.DataFrame:
@@ -151,8 +198,14 @@ def ignored(experiments: int, rng: int) -> pd.DataFrame:
         "sizes": {"binary": 1, "execution": [2, 3, 5, 10, 20, 50, 100], "iteration": 10}, "ignored": "binary", "df": "conservative",
         "variances": variances("FFT NA OPT", "HTTP OPT", "Rijndael OPT", "TCP OPT"), "n_experiments": experiments, "rng": rng,
     }  # fmt: skip
-    parts.append(frame(perfarray.coverage("ratio_interval", ratio=0.95, progress=True, **given)).assign(what="coverage", threshold=0.0))
-    alarms = perfarray.false_alarm_rate("ratio_interval", threshold=[0.0, 0.01, 0.02, 0.05, 0.09], progress=True, **given)
+    parts.append(
+        frame(perfarray.coverage("ratio_interval", ratio=0.95, progress=True, **given)).assign(
+            what="coverage", threshold=0.0
+        )
+    )
+    alarms = perfarray.false_alarm_rate(
+        "ratio_interval", threshold=[0.0, 0.01, 0.02, 0.05, 0.09], progress=True, **given
+    )
     parts.append(frame(alarms).assign(what="false alarms"))
     return pd.concat(parts)
 
@@ -194,15 +247,20 @@ STUDIES: dict[Callable[[int, int], pd.DataFrame], str] = {
 
 
 def write(study: Callable[[int, int], pd.DataFrame], experiments: int, seed: int) -> None:
-    """Make one study and write its table: percentages, with one number of repetitions in a column."""
+    """Make one study and write its table: percentages, with one number of repetitions in a
+    column."""
     found, across = study(experiments, seed), STUDIES[study]
     others = [name for name in found.columns if name not in ("percent", across)]
-    found.pivot_table("percent", others, across, sort=False).to_csv(FOLDER / f"{study.__name__}.csv")
+    found.pivot_table("percent", others, across, sort=False).to_csv(
+        FOLDER / f"{study.__name__}.csv"
+    )
 
 
 def main() -> None:
     """Make the tables."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--experiments", type=int, default=1000)
     names = {study.__name__: study for study in STUDIES}
     parser.add_argument("--study", choices=list(names), nargs="*", default=list(names))

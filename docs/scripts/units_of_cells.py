@@ -1,11 +1,13 @@
-"""How often a comparison is wrong in an archive whose rows repeat different levels: the table of `docs/how-to/one_session.md`.
+"""How often a comparison is wrong in an archive whose rows repeat different levels: the table of
+`docs/how-to/one_session.md`.
 
     python docs/scripts/units_of_cells.py [experiments]
 
-A program is compared with itself, eight benchmarks a suite, in one archive of all kinds of sides: five sessions of three executions, one
-session of three or ten. The variance between sessions is four times that of executions, or nothing. Each number is that of the worst
-pair of kinds: false verdicts of rows and of suites in percent, nominally 5; `between=` is five earlier sessions of three executions.
-It takes a minute.
+A program is compared with itself, eight benchmarks a suite, in one archive of all kinds of sides:
+five sessions of three executions, one session of three or ten. The variance between sessions is
+four times that of executions, or nothing. Each number is that of the worst pair of kinds: false
+verdicts of rows and of suites in percent, nominally 5; `between=` is five earlier sessions of three
+executions. It takes a minute.
 """
 
 import sys
@@ -38,20 +40,32 @@ PAIRS: Mapping[str, Sequence[tuple[Kind, Kind]]] = {
 
 
 def draw(rng: np.random.Generator, experiments: int, kind: Kind) -> np.ndarray:
-    """Draw times (experiment, benchmark, session, execution) of a side, NaN where its kind has no execution."""
+    """Draw times (experiment, benchmark, session, execution) of a side, NaN where its kind has no
+    execution."""
     sessions, executions, vary = kind
     values = np.full((experiments, BENCHMARKS, 5, 10), np.nan)
     logs = EXECUTION * rng.standard_normal((experiments, BENCHMARKS, sessions, executions))
-    values[:, :, :sessions, :executions] = np.exp(logs + vary * SESSION * rng.standard_normal((*logs.shape[:3], 1)))
+    values[:, :, :sessions, :executions] = np.exp(
+        logs + vary * SESSION * rng.standard_normal((*logs.shape[:3], 1))
+    )
     return values
 
 
-def archive(rng: np.random.Generator, experiments: int, pairs: Sequence[tuple[Kind, Kind]]) -> xr.DataArray:
-    """Draw an archive whose machines are pairs of kinds; on the last ones every second benchmark has five sessions, and the others one."""
+def archive(
+    rng: np.random.Generator, experiments: int, pairs: Sequence[tuple[Kind, Kind]]
+) -> xr.DataArray:
+    """Draw an archive whose machines are pairs of kinds; on the last ones every second benchmark
+    has five sessions, and the others one."""
     machines = [[draw(rng, experiments, kind) for kind in pair] for pair in pairs]
     half = np.arange(BENCHMARKS)[:, None, None] % 2 == 0
     for kinds in (SINGLE, UNSEEN):
-        machines += [[np.where(half, draw(rng, experiments, SEVERAL), draw(rng, experiments, kind)) for _ in range(2)] for kind in kinds]
+        machines += [
+            [
+                np.where(half, draw(rng, experiments, SEVERAL), draw(rng, experiments, kind))
+                for _ in range(2)
+            ]
+            for kind in kinds
+        ]
     dims = ("machine", "version", "experiment", "benchmark", "session", "execution")
     coords = {"version": ["old", "new"], "benchmark": [f"b{i}" for i in range(BENCHMARKS)]}
     return xr.DataArray(np.array(machines), coords, dims, "time", {"units": "s"})
@@ -60,7 +74,9 @@ def archive(rng: np.random.Generator, experiments: int, pairs: Sequence[tuple[Ki
 def false_verdicts(result: xr.Dataset) -> tuple[np.ndarray, np.ndarray]:
     """Return the shares of rows and of suites whose limits exclude 1, by machine, in percent."""
     rows, suites = (
-        ((result[f"{of}lower"] > 1) | (result[f"{of}upper"] < 1)).mean([dim for dim in result[f"{of}lower"].dims if dim != "machine"])
+        ((result[f"{of}lower"] > 1) | (result[f"{of}upper"] < 1)).mean(
+            [dim for dim in result[f"{of}lower"].dims if dim != "machine"]
+        )
         for of in ("", "suite_")
     )
     return 100 * rows.values, 100 * suites.values
@@ -71,15 +87,24 @@ def main(experiments: int) -> None:
     rng = np.random.default_rng(1)
     pairs = [pair for group in PAIRS.values() for pair in group]
     times = archive(rng, experiments, pairs)
-    earlier = xr.DataArray(draw(rng, experiments, SEVERAL)[..., :3], dims=("experiment", *times.dims[3:]), attrs=times.attrs)
+    earlier = xr.DataArray(
+        draw(rng, experiments, SEVERAL)[..., :3],
+        dims=("experiment", *times.dims[3:]),
+        attrs=times.attrs,
+    )
     earlier = earlier.assign_coords(benchmark=times["benchmark"])
     options: tuple[dict[str, Any], ...] = ({}, {"between": earlier})
-    levels = [false_verdicts(perfarray.compare(times, "old", shared=(), **more)) for more in options]
+    levels = [
+        false_verdicts(perfarray.compare(times, "old", shared=(), **more)) for more in options
+    ]
     print("| sides | rows | suites | rows, `between` | suites, `between` |")
     print("| --- | ---: | ---: | ---: | ---: |")
     start = 0
     groups = {name: len(group) for name, group in PAIRS.items()}
-    groups |= {f"every second benchmark with five sessions, the others with one{which}": 2 for which in ("", ", sessions vary")}
+    groups |= {
+        f"every second benchmark with five sessions, the others with one{which}": 2
+        for which in ("", ", sessions vary")
+    }
     for name, number in groups.items():
         numbers = [share[start : start + number].max() for level in levels for share in level]
         print(f"| {name} |", " | ".join(f"{number:.1f}" for number in numbers), "|")

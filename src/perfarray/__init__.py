@@ -28,7 +28,11 @@ def __getattr__(name: str) -> Any:
 def _is_command() -> bool:
     """Return whether this process is the command line, which needs neither xarray nor pandas to show its help."""
     if sys.argv[:1] == ["-m"]:
-        return "perfarray" in sys.orig_argv[sys.orig_argv.index("-m") + 1 :][:1] if "-m" in sys.orig_argv else False
+        return (
+            "perfarray" in sys.orig_argv[sys.orig_argv.index("-m") + 1 :][:1]
+            if "-m" in sys.orig_argv
+            else False
+        )
     return bool(sys.argv[:1]) and Path(sys.argv[0]).stem == "perfarray"
 
 

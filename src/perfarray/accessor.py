@@ -1,4 +1,7 @@
-"""The `.perf` accessor on DataArray, Dataset and DataFrame; it keeps the object and forwards to the functions."""
+"""The `.perf` accessor on DataArray, Dataset and DataFrame.
+
+It keeps the object and forwards to the functions.
+"""
 
 import inspect
 from collections.abc import Callable
@@ -21,7 +24,10 @@ R = TypeVar("R")
 
 
 class Method(Generic[P, R]):
-    """A function of the package, loaded at first use, with the object as its first argument; same signature and docstring."""
+    """A function of the package, loaded at first use, with the object as its first argument.
+
+    Same signature and docstring.
+    """
 
     def __init__(self, load: Callable[[], Callable[Concatenate[Any, P], R]]) -> None:
         self._load = cache(load)
@@ -79,11 +85,17 @@ class Picture(Generic[P]):
 
             result = function(data, *args, **keywords)
             runs = {"times": data} if self._runs else {}
-            return _drawn(result.dataset if isinstance(result, FittedModel) else result, ax=ax, **runs, **self._choices)
+            return _drawn(
+                result.dataset if isinstance(result, FittedModel) else result,
+                ax=ax,
+                **runs,
+                **self._choices,
+            )
 
         draw.__name__ = draw.__qualname__ = self._name
         draw.__doc__ = (
-            f"{self._summary}; return the Axes.\n\n    `ax` is where to draw, default: a new figure; everything else is for "
+            f"{self._summary}; return the Axes.\n\n    `ax` is where to draw, default: a new "
+            "figure; everything else is for "
             f"`{function.__name__}`:\n\n    {function.__doc__}"
         )
         draw.__signature__ = _with_ax(function, draw)  # type: ignore[attr-defined]
@@ -91,7 +103,13 @@ class Picture(Generic[P]):
 
 
 def _drawn(
-    result: Any, *, ax: "Axes | None" = None, row: str | None = None, col: str | None = None, col_wrap: int | None = None, **keywords: Any
+    result: Any,
+    *,
+    ax: "Axes | None" = None,
+    row: str | None = None,
+    col: str | None = None,
+    col_wrap: int | None = None,
+    **keywords: Any,
 ) -> "Axes":
     """Draw a result, or its facets; where the kind declares curves, the keywords are theirs."""
     from perfarray import plots
@@ -99,19 +117,29 @@ def _drawn(
     from perfarray.results.public import without_foreign_names
 
     if isinstance(result, xr.Dataset) and "result" not in result.attrs:
-        stored = [array for array in result.data_vars.values() if "result" in array.attrs]  # an array result that came from a file
+        stored = [
+            array for array in result.data_vars.values() if "result" in array.attrs
+        ]  # an array result that came from a file
         result = stored[0] if len(stored) == 1 else result
-    result = without_foreign_names(result) if isinstance(result, xr.DataArray | xr.Dataset) else result
-    # A stored Dataset may hold a distribution besides other answers; the variable then tells which curves to draw.
+    result = (
+        without_foreign_names(result) if isinstance(result, xr.DataArray | xr.Dataset) else result
+    )
+    # A stored Dataset may hold a distribution besides other answers; the variable then tells which
+    # curves to draw.
     variables = {str(name) for name in getattr(result, "data_vars", ())}
-    name = next((name for name, kind in KINDS.items() if kind.curves and name in variables), str(result.attrs.get("result")))
+    name = next(
+        (name for name, kind in KINDS.items() if kind.curves and name in variables),
+        str(result.attrs.get("result")),
+    )
     curves = KINDS[name].curves if name in KINDS else ""
 
     def draw(cells: Any, ax: "Axes | None") -> "Axes":
         if not curves:
             return plots.draw(cells, ax=ax, **keywords)
         module, _, function = curves.rpartition(".")
-        return plots.draw(getattr(import_module(f"perfarray.{module}"), function)(cells, **keywords), ax=ax)
+        return plots.draw(
+            getattr(import_module(f"perfarray.{module}"), function)(cells, **keywords), ax=ax
+        )
 
     return plots.facets(draw, result, ax, row=row, col=col, col_wrap=col_wrap)
 
@@ -232,36 +260,103 @@ class FrameAccessor(Accessor):
 
         def __getattr__(self, name: str) -> Any:
             """Say that a method of timings needs `to_timings` first."""
-            remedy = f"; it is a method of timings: df.perf.to_timings().perf.{name}" if hasattr(TimingsAccessor, name) else ""
+            remedy = (
+                f"; it is a method of timings: df.perf.to_timings().perf.{name}"
+                if hasattr(TimingsAccessor, name)
+                else ""
+            )
             raise AttributeError(f"the .perf of a pandas table has no {name!r}{remedy}")
 
 
 class PlotAccessor(Accessor):
-    """Pictures: calling the accessor draws a result; each method computes, draws, and returns the Axes."""
+    """Pictures: calling the accessor draws a result.
 
-    against = Picture(lambda: _public("perfarray.diagnostics.curves", "against"), "Draw all measurements against a coordinate")
+    Each method computes, draws, and returns the Axes.
+    """
+
+    against = Picture(
+        lambda: _public("perfarray.diagnostics.curves", "against"),
+        "Draw all measurements against a coordinate",
+    )
     biplot = Method(lambda: perfarray.biplot)
-    cdf_fit = Picture(lambda: perfarray.fit_mixture, "Fit a mixture; draw its distribution and its runs'", runs=True, kind="cdf")
+    cdf_fit = Picture(
+        lambda: perfarray.fit_mixture,
+        "Fit a mixture; draw its distribution and its runs'",
+        runs=True,
+        kind="cdf",
+    )
     counts = Picture(lambda: perfarray.counts, "Count the repetitions of every level and draw them")
-    dendrogram = Picture(lambda: perfarray.cluster_machines, "Group machines that behave alike and draw how they are joined")
-    distribution = Picture(lambda: perfarray.bootstrap_distribution, "Redraw the experiment and draw the replicates' distribution")
-    five_numbers = Picture(lambda: perfarray.five_number_summary, "Draw box plots of the suite's score")
-    heat_map = Picture(lambda: perfarray.machine_ratios, "Draw every machine and benchmark relative to the median machine")
-    history = Picture(lambda: perfarray.change_points, "Find the commits at which a metric changed; draw it over them")
-    influence = Picture(lambda: perfarray.explain_variation, "Explain the variation and draw what each predictor contributes")
-    intervals = Picture(lambda: perfarray.compare, "Compare with a baseline and draw the forest plot of ratios")
-    lag = Picture(lambda: _public("perfarray.diagnostics.curves", "lagged"), "Draw every value against an earlier one of its series")
-    mixture = Picture(lambda: perfarray.fit_mixture, "Fit a mixture to one cell and draw it over its runs", runs=True)
-    ordering = Picture(lambda: perfarray.ordering_stability, "Draw how often estimators order two programs rightly")
-    plan = Picture(lambda: perfarray.plan_repetitions, "Plan the repetitions and draw half-width against cost")
-    pvalues = Picture(lambda: perfarray.compare, "Compare with a baseline and draw the p-values, the smallest first", kind="pvalues")
-    relative_variation = Picture(lambda: perfarray.relative_variation, "Draw how much the suite's score of every machine varies")
-    scree = Picture(lambda: perfarray.principal_components, "Draw the variance that each component explains", kind="scree")
-    stability = Picture(lambda: perfarray.estimator_stability, "Draw how much estimators vary against the size of the group")
-    variance_components = Picture(lambda: perfarray.variance_components, "Draw each level's share of the variance")
+    dendrogram = Picture(
+        lambda: perfarray.cluster_machines,
+        "Group machines that behave alike and draw how they are joined",
+    )
+    distribution = Picture(
+        lambda: perfarray.bootstrap_distribution,
+        "Redraw the experiment and draw the replicates' distribution",
+    )
+    five_numbers = Picture(
+        lambda: perfarray.five_number_summary, "Draw box plots of the suite's score"
+    )
+    heat_map = Picture(
+        lambda: perfarray.machine_ratios,
+        "Draw every machine and benchmark relative to the median machine",
+    )
+    history = Picture(
+        lambda: perfarray.change_points,
+        "Find the commits at which a metric changed; draw it over them",
+    )
+    influence = Picture(
+        lambda: perfarray.explain_variation,
+        "Explain the variation and draw what each predictor contributes",
+    )
+    intervals = Picture(
+        lambda: perfarray.compare, "Compare with a baseline and draw the forest plot of ratios"
+    )
+    lag = Picture(
+        lambda: _public("perfarray.diagnostics.curves", "lagged"),
+        "Draw every value against an earlier one of its series",
+    )
+    mixture = Picture(
+        lambda: perfarray.fit_mixture,
+        "Fit a mixture to one cell and draw it over its runs",
+        runs=True,
+    )
+    ordering = Picture(
+        lambda: perfarray.ordering_stability, "Draw how often estimators order two programs rightly"
+    )
+    plan = Picture(
+        lambda: perfarray.plan_repetitions, "Plan the repetitions and draw half-width against cost"
+    )
+    pvalues = Picture(
+        lambda: perfarray.compare,
+        "Compare with a baseline and draw the p-values, the smallest first",
+        kind="pvalues",
+    )
+    relative_variation = Picture(
+        lambda: perfarray.relative_variation,
+        "Draw how much the suite's score of every machine varies",
+    )
+    scree = Picture(
+        lambda: perfarray.principal_components,
+        "Draw the variance that each component explains",
+        kind="scree",
+    )
+    stability = Picture(
+        lambda: perfarray.estimator_stability,
+        "Draw how much estimators vary against the size of the group",
+    )
+    variance_components = Picture(
+        lambda: perfarray.variance_components, "Draw each level's share of the variance"
+    )
 
     def __call__(
-        self, *, ax: "Axes | None" = None, row: str | None = None, col: str | None = None, col_wrap: int | None = None, **keywords: Any
+        self,
+        *,
+        ax: "Axes | None" = None,
+        row: str | None = None,
+        col: str | None = None,
+        col_wrap: int | None = None,
+        **keywords: Any,
     ) -> "Axes":
         """Draw a result; its attr `result` says what it is.
 
@@ -270,7 +365,8 @@ class PlotAccessor(Accessor):
         ax : Axes, optional
             Where to draw; default: a new figure.
         row, col : str, optional
-            A picture for each label of these dims; the first Axes is returned, `ax.figure.axes` has all.
+            A picture for each label of these dims; the first Axes is returned, `ax.figure.axes` has
+            all.
         col_wrap : int, optional
             How many columns there are, with `col` alone.
         **keywords
@@ -325,7 +421,8 @@ class PlotAccessor(Accessor):
         kind : {"density", "cdf"}
             Densities, or the share of the runs up to each place.
         value : str, optional
-            The level whose repetitions are runs, those of lower levels averaged; default: `execution`, else the lowest.
+            The level whose repetitions are runs, those of lower levels averaged; default:
+            `execution`, else the lowest.
         metric : str, optional
             Variable of a Dataset.
         ax : Axes, optional
@@ -346,7 +443,9 @@ class PlotAccessor(Accessor):
         self, *, metric: str | None = None, max_lines: int = 20, steady: bool = False, ax: "Axes | None" = None, row: str | None = None,
         col: str | None = None, col_wrap: int | None = None,
     ) -> "Axes":  # fmt: skip
-        """Draw measurements in the order they were taken, one line for each execution; warm-up is marked.
+        """Draw measurements in the order they were taken, one line for each execution.
+
+        warm-up is marked.
 
         Parameters
         ----------
@@ -355,18 +454,22 @@ class PlotAccessor(Accessor):
         max_lines : int
             With more executions, this many are drawn.
         steady : bool
-            Whether each is drawn with its segments, and what comes before its steady state (`steady_state`) as warm-up.
+            Whether each is drawn with its segments, and what comes before its steady state
+            (`steady_state`) as warm-up.
         ax : Axes, optional
             Where to draw; default: a new figure.
         row, col, col_wrap : str, str, int, optional
-            A picture for each label of these dims, and how many columns of them there are; the first Axes is returned.
+            A picture for each label of these dims, and how many columns of them there are; the
+            first Axes is returned.
         """
         from perfarray import plots
 
         sequence = _public("perfarray.diagnostics.curves", "sequence")
 
         def draw(part: Any, ax: "Axes | None") -> "Axes":
-            return plots.run_sequence(sequence(part, metric=metric, steady=steady), ax, max_lines=max_lines)
+            return plots.run_sequence(
+                sequence(part, metric=metric, steady=steady), ax, max_lines=max_lines
+            )
 
         return plots.facets(draw, self._object, ax, row=row, col=col, col_wrap=col_wrap)
 
@@ -379,11 +482,13 @@ class PlotAccessor(Accessor):
         Parameters
         ----------
         value : str, optional
-            The level whose repetitions are runs, those of lower levels averaged; default: `execution`, else the lowest.
+            The level whose repetitions are runs, those of lower levels averaged; default:
+            `execution`, else the lowest.
         metric : str, optional
             Variable of a Dataset.
         relative : bool, optional
-            Whether runs are divided by their median; default: where the shapes would not be seen on one axis.
+            Whether runs are divided by their median; default: where the shapes would not be seen on
+            one axis.
         ax : Axes, optional
             Where to draw; default: a new figure.
         row, col, col_wrap : str, str, int, optional

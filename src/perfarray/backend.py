@@ -12,8 +12,9 @@ from xarray.backends import BackendEntrypoint
 class PerfarrayBackend(BackendEntrypoint):
     """Open a file of benchmark results (pyperf, JMH, tidy CSV, ...) as timings.
 
-    xarray finds it by the name `perfarray`, and by itself where the content of a file is of a known format. `perfarray.read` reads the
-    same; through xarray there are `chunks=`, `drop_variables=` and `xarray.open_mfdataset`. The whole file is read when it is opened.
+    xarray finds it by the name `perfarray`, and by itself where the content of a file is of a known
+    format. `perfarray.read` reads the same; through xarray there are `chunks=`, `drop_variables=`
+    and `xarray.open_mfdataset`. The whole file is read when it is opened.
 
     Examples
     --------
@@ -27,7 +28,11 @@ class PerfarrayBackend(BackendEntrypoint):
     open_dataset_parameters = ("filename_or_obj", "drop_variables", "format")
 
     def open_dataset(
-        self, filename_or_obj: Any, *, drop_variables: str | Iterable[str] | None = None, format: str | None = None
+        self,
+        filename_or_obj: Any,
+        *,
+        drop_variables: str | Iterable[str] | None = None,
+        format: str | None = None,
     ) -> xr.Dataset:
         """Read one file.
 
@@ -50,7 +55,8 @@ class PerfarrayBackend(BackendEntrypoint):
         FileNotFoundError
             When there is no such file.
         ValueError
-            For a folder, for what is no local path, for a file that is broken or of no known format.
+            For a folder, for what is no local path, for a file that is broken or of no known
+            format.
         """
         from perfarray.readers import read
 
@@ -58,10 +64,16 @@ class PerfarrayBackend(BackendEntrypoint):
             kind = type(filename_or_obj).__name__
             raise ValueError(f"engine='perfarray' opens local files by their path; got {kind}")
         if "://" in fspath(filename_or_obj):
-            raise ValueError(f"engine='perfarray' opens local files, and {filename_or_obj!r} is none; download it first")
+            raise ValueError(
+                f"engine='perfarray' opens local files, and {filename_or_obj!r} is none; "
+                "download it first"
+            )
         path = Path(filename_or_obj)
         if path.is_dir():
-            raise ValueError(f"{path}: is a folder, and engine='perfarray' opens one file; perfarray.read_archive reads folders")
+            raise ValueError(
+                f"{path}: is a folder, and engine='perfarray' opens one file; "
+                "perfarray.read_archive reads folders"
+            )
         dataset = read(path, format=format)
         if drop_variables is None:
             return dataset

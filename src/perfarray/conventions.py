@@ -1,4 +1,7 @@
-"""The vocabulary: dimension names and their nesting, mark and attribute names, units. `docs/conventions.md` explains it."""
+"""The vocabulary: dimension names and their nesting, mark and attribute names, units.
+
+`docs/conventions.md` explains it.
+"""
 
 import math as _math  # no public names: the glossary has an entry for every one of this module
 from typing import Any as _Any
@@ -8,12 +11,22 @@ from typing import Final
 LEVELS: Final = ("binary", "session", "execution", "iteration")
 
 # Dims that columns of a table may be named after; they are compared or broadcast, never levels
-COMPARED: Final = ("benchmark", "machine", "version", "compiler", "flags", "tuning", "jvm_args", "file")
+COMPARED: Final = (
+    "benchmark",
+    "machine",
+    "version",
+    "compiler",
+    "flags",
+    "tuning",
+    "jvm_args",
+    "file",
+)
 
 # Dims along which a metric has a history
 HISTORY: Final = ("commit", "date", "build")
 
-# Coordinates that describe labels; a column that is given such a name is a dim only where nothing else determines it
+# Coordinates that describe labels; a column that is given such a name is a dim only where nothing
+# else determines it
 DESCRIPTORS: Final = (
     "commit_date", "suite", "cpu", "cpu_mhz", "cpu_max_mhz", "cores", "logical_cores", "chips", "cores_per_chip", "threads_per_core",
     "l2_kb", "l3_kb", "memory_gb", "os", "file_system", "python_version", "python_implementation", "jdk_version", "loops",
@@ -30,7 +43,8 @@ VERSION: Final = "version"
 # Boolean coordinates; marked values are left out of every answer, and counted
 MARKS: Final = ("warmup", "censored", "failed", "copied")
 
-# Coordinate: the number of loops or iterations behind a value; measuring it costs that many times its time
+# Coordinate: the number of loops or iterations behind a value; measuring it costs that many times
+# its time
 LOOPS: Final = "loops"
 
 CENSORED: Final = "censored"
@@ -64,7 +78,8 @@ SEVERAL_SESSIONS: Final = "several_sessions"
 
 # Coordinate: the suite of a benchmark; sides of different suites are not compared
 SUITE: Final = "suite"
-# Of SPEC: the dim of base and peak; whether a result is valid, and whether its scores are estimates (1 or 0)
+# Of SPEC: the dim of base and peak; whether a result is valid, and whether its scores are
+# estimates, as 1 or 0
 TUNING: Final = "tuning"
 VALID: Final = "valid"
 ESTIMATED: Final = "estimated"
@@ -84,7 +99,8 @@ DIRECTIONS: Final = (LOWER, HIGHER)
 # Variables without a unit of which higher is better
 SCORES: Final = ("ratio", "score", "score_rate", "score_speed")
 
-# Attr of simulated timings: their distribution; a normal one may go below 0, as no measured time could
+# Attr of simulated timings: their distribution; a normal one may go below 0, as no measured time
+# could
 SIMULATED: Final = "simulated"
 
 SECONDS: Final = "s"
@@ -143,7 +159,8 @@ def square_units(units: str) -> str:
     return f"{units}2" if units.isalpha() else f"({units})2"
 
 
-# Variable of comparisons: the confidence level of each interval; other results have the attr `confidence_level`
+# Variable of comparisons: the confidence level of each interval; other results have the attr
+# `confidence_level`
 INTERVAL_LEVEL: Final = "interval_level"
 
 
@@ -180,7 +197,11 @@ def level_of_intervals(result: _Any) -> str:
         levels = answered if bool(answered.notnull().any()) else levels
         ends = [float(levels.min()), float(levels.max())]
     else:  # some variables of a corrected comparison alone do not know their level
-        ends = [float(result.attrs.get("confidence_level", _math.nan))] if result.attrs.get("correction", "none") == "none" else []
+        ends = (
+            [float(result.attrs.get("confidence_level", _math.nan))]
+            if result.attrs.get("correction", "none") == "none"
+            else []
+        )
     texts = dict.fromkeys(percentage(end) for end in ends if not _math.isnan(end))
     return f"{' to '.join(texts)} %" if texts else ""
 
@@ -207,7 +228,11 @@ def plural(name: str) -> str:
     """
     if name.endswith("s") and not name.endswith("ss"):
         return name
-    return f"{name[:-1]}ies" if name.endswith("y") else f"{name}{'es' if name.endswith(('s', 'x')) else 's'}"
+    return (
+        f"{name[:-1]}ies"
+        if name.endswith("y")
+        else f"{name}{'es' if name.endswith(('s', 'x')) else 's'}"
+    )
 
 
 def singular(name: str) -> str:
@@ -221,7 +246,8 @@ def singular(name: str) -> str:
     return f"set of {name}" if name in COMPARED and plural(name) == name else name
 
 
-# Names of coordinates that say which machine it was, the decisive first: its model, how much it has, how fast its clock is, its name
+# Names of coordinates that say which machine it was, the decisive first: its model, how much it
+# has, how fast its clock is, its name
 MODELS: Final = (
     "cpu", "cpu_model", "cpu_model_name", "cpu_name", "cpu_brand", "processor", "processor_name", "gpu", "accelerator", "instance_type",
     "hardware", "system_type", "architecture", "goarch", "motherboard",
@@ -230,6 +256,24 @@ COUNTS: Final = (
     "cores", "physical_cores", "logical_cores", "cpus", "num_cpus", "cpu_count", "chips", "sockets", "cores_per_chip", "threads_per_core",
     "nodes", "accelerators", "l1_data_kb", "l1_instruction_kb", "l2_kb", "l3_kb", "memory", "memory_gb", "ram",
 )  # fmt: skip
-CLOCKS: Final = ("cpu_mhz", "cpu_max_mhz", "cpu_speed", "cpu_freq", "mhz", "mhz_per_cpu", "clock_mhz")
-HOSTS: Final = ("machine", "host", "hostname", "host_name", "node", "runner", "computer", "server", "system")
+CLOCKS: Final = (
+    "cpu_mhz",
+    "cpu_max_mhz",
+    "cpu_speed",
+    "cpu_freq",
+    "mhz",
+    "mhz_per_cpu",
+    "clock_mhz",
+)
+HOSTS: Final = (
+    "machine",
+    "host",
+    "hostname",
+    "host_name",
+    "node",
+    "runner",
+    "computer",
+    "server",
+    "system",
+)
 OF_MACHINES: Final = (*MODELS, *COUNTS, *CLOCKS, *HOSTS)

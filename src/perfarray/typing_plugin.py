@@ -1,6 +1,9 @@
-"""A plugin for mypy, from which xarray's and pandas' `__getattr__` hide every accessor; with it `times.perf` has its type.
+"""A plugin for mypy, from which xarray's and pandas' `__getattr__` hide every accessor.
 
-In the configuration of mypy: `plugins = ["perfarray.typing_plugin"]`. Only mypy imports this module.
+With it `times.perf` has its type.
+
+In the configuration of mypy: `plugins = ["perfarray.typing_plugin"]`. Only mypy imports this
+module.
 """
 
 import re
@@ -22,7 +25,8 @@ OWNERS = {
 
 USES = re.compile(r"\.\s*perf\b")
 
-# Packages that the accessor imports: making them wait for it would form a circle, in which mypy loses signatures
+# Packages that the accessor imports: making them wait for it would form a circle, in which mypy
+# loses signatures
 BELOW = ("perfarray", "xarray", "pandas")
 
 
@@ -34,20 +38,32 @@ class AccessorPlugin(Plugin):
         path = Path(file.path)
         if file.is_stub or file.fullname.partition(".")[0] in BELOW:
             return []
-        return [(10, ACCESSOR, -1)] if not path.is_file() or USES.search(path.read_text("utf-8", "replace")) else []
+        return (
+            [(10, ACCESSOR, -1)]
+            if not path.is_file() or USES.search(path.read_text("utf-8", "replace"))
+            else []
+        )
 
     def get_attribute_hook(self, fullname: str) -> Callable[[AttributeContext], Type] | None:
         """Return the hook for an attribute: `.perf` where `__getattr__` answers for it, and pictures."""
         if fullname.startswith(f"{ACCESSOR}.PlotAccessor."):
             return self._with_ax
-        return self._accessor if fullname.startswith(("xarray.", "pandas.")) and fullname.endswith(".perf") else None
+        return (
+            self._accessor
+            if fullname.startswith(("xarray.", "pandas.")) and fullname.endswith(".perf")
+            else None
+        )
 
     def _accessor(self, context: AttributeContext) -> Type:
         """Return the type of an object's accessor; mypy's own type where it has none."""
         bases = context.type.type.mro if isinstance(context.type, Instance) else []
         names = [OWNERS[base.fullname] for base in bases if base.fullname in OWNERS]
         found = self.lookup_fully_qualified(f"{ACCESSOR}.{names[0]}") if names else None
-        return Instance(found.node, []) if found is not None and isinstance(found.node, TypeInfo) else context.default_attr_type
+        return (
+            Instance(found.node, [])
+            if found is not None and isinstance(found.node, TypeInfo)
+            else context.default_attr_type
+        )
 
     def _with_ax(self, context: AttributeContext) -> Type:
         """Return the signature of a picture: that of the function whose result it draws, and `ax`."""

@@ -1,7 +1,9 @@
-"""Run benchmarks and print what they compare as one table of ratios: `OPENBLAS_NUM_THREADS=1 python -m tests.benchmarks [NAME ...]`.
+"""Run benchmarks and print what they compare as one table of ratios: `OPENBLAS_NUM_THREADS=1 python
+-m tests.benchmarks [NAME ...]`.
 
-Every `bench_*.py` has a `main` that times ours and its peers in turn in this process and hands each ratio to `interleaved.compared`.
-`--repeat 3 --record FILE` keeps the ratios of three passes; `--repeat 3 --against FILE` says what became slower since.
+Every `bench_*.py` has a `main` that times ours and its peers in turn in this process and hands each
+ratio to `interleaved.compared`. `--repeat 3 --record FILE` keeps the ratios of three passes;
+`--repeat 3 --against FILE` says what became slower since.
 """
 
 import argparse
@@ -21,10 +23,14 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(known))
     parser.add_argument("--repeat", type=int, default=1, help="passes through the benchmarks")
     parser.add_argument("--record", type=Path, metavar="FILE", help="where to keep the ratios")
-    parser.add_argument("--against", type=Path, metavar="FILE", help="an earlier record to compare with")
+    parser.add_argument(
+        "--against", type=Path, metavar="FILE", help="an earlier record to compare with"
+    )
     asked = parser.parse_args(arguments)
     if unknown := set(asked.names) - set(known):
-        raise SystemExit(f"no benchmark is called {', '.join(sorted(unknown))}; there are {', '.join(known)}")
+        raise SystemExit(
+            f"no benchmark is called {', '.join(sorted(unknown))}; there are {', '.join(known)}"
+        )
     sys.argv = sys.argv[:1]
     found: dict[str, list[float]] = {}
     left_out: dict[str, str] = {}
@@ -40,7 +46,8 @@ def main(arguments: list[str]) -> None:
 
 
 def run(names: list[str], found: dict[str, list[float]], left_out: dict[str, str]) -> None:
-    """Run benchmarks once; add the ratios of every row to those found, and say what was left out."""
+    """Run benchmarks once; add the ratios of every row to those found, and say what was left
+    out."""
     table = import_module("interleaved").TABLE
     for name in names:
         print(f"{name}:", flush=True)
@@ -57,7 +64,13 @@ def run(names: list[str], found: dict[str, list[float]], left_out: dict[str, str
 def show(rows: list[tuple[str, ...]]) -> None:
     """Print a table."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    print("\n" + "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows))
+    print(
+        "\n"
+        + "\n".join(
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+            for row in rows
+        )
+    )
 
 
 if __name__ == "__main__":

@@ -1,11 +1,14 @@
-"""Archives larger than memory: what each method takes for a machine, and the memory of the process, at three sizes.
+"""Archives larger than memory: what each method takes for a machine, and the memory of the process,
+at three sizes.
 
 python tests/benchmarks/bench_archive.py [CHUNK] [MACHINES ...] [METHOD ...]
 
-An archive of machines x 12 benchmarks x 3 runs is written part by part. Then every method is asked for an answer from the store, lazily,
-and the answer is streamed into another store (`machine_table` returns a table in memory). Each measurement is a process of its own (peak
-memory is that of a process). Memory must not grow with the number of machines but for their labels, 8 bytes each here, and the list of
-tasks; the time for a machine must stay what it is. CPU seconds are printed too: on a busy computer they are what can be compared.
+An archive of machines x 12 benchmarks x 3 runs is written part by part. Then every method is asked
+for an answer from the store, lazily, and the answer is streamed into another store (`machine_table`
+returns a table in memory). Each measurement is a process of its own (peak memory is that of a
+process). Memory must not grow with the number of machines but for their labels, 8 bytes each here,
+and the list of tasks; the time for a machine must stay what it is. CPU seconds are printed too: on
+a busy computer they are what can be compared.
 """
 
 import resource
@@ -39,19 +42,29 @@ METHODS: dict[str, dict[str, Any]] = {
 
 
 def write_by_region(store: Path, machines: int, chunk: int) -> None:
-    """Write a template without values, then region after region: no more than one chunk is in memory."""
+    """Write a template without values, then region after region: no more than one chunk is in
+    memory."""
     shape = (machines, len(BENCHMARKS), RUNS)
     blank = dask.array.full(shape, np.nan, chunks=(chunk, -1, -1))
-    coords = {"machine": np.arange(machines), "benchmark": np.array(BENCHMARKS, dtype=object), "execution": np.arange(RUNS)}
+    coords = {
+        "machine": np.arange(machines),
+        "benchmark": np.array(BENCHMARKS, dtype=object),
+        "execution": np.arange(RUNS),
+    }
     attrs = {"units": "s", "better": "lower"}
     template = xr.Dataset({"time": (("machine", "benchmark", "execution"), blank, attrs)}, coords)
     template.to_zarr(store, compute=False, zarr_format=3, consolidated=False)
     for start in range(0, machines, chunk):
         stop = min(start + chunk, machines)
         part = perfarray.simulate(
-            sizes={"execution": RUNS}, variances={"execution": 1e-4}, dims={"machine": stop - start, "benchmark": BENCHMARKS}, rng=start
+            sizes={"execution": RUNS},
+            variances={"execution": 1e-4},
+            dims={"machine": stop - start, "benchmark": BENCHMARKS},
+            rng=start,
         )
-        part.drop_vars(list(part.coords)).to_zarr(store, region={"machine": slice(start, stop)}, consolidated=False)
+        part.drop_vars(list(part.coords)).to_zarr(
+            store, region={"machine": slice(start, stop)}, consolidated=False
+        )
 
 
 def asked(name: str, store: Path, answer: Path) -> None:
@@ -67,7 +80,9 @@ def measure(name: str, folder: Path, machines: int, chunk: int) -> None:
     dask.config.set(scheduler="threads", num_workers=WORKERS)
     store = folder / f"{machines}.zarr"
     with tempfile.TemporaryDirectory(dir=folder) as own:
-        write_by_region(Path(own) / "first.zarr", 10, 10)  # what is imported at first use is not part of the price
+        write_by_region(
+            Path(own) / "first.zarr", 10, 10
+        )  # what is imported at first use is not part of the price
         if name != "write":
             asked(name, Path(own) / "first.zarr", Path(own) / "answer.zarr")
         wall, cpu = time.perf_counter(), time.process_time()
@@ -79,23 +94,45 @@ def measure(name: str, folder: Path, machines: int, chunk: int) -> None:
     print(wall, cpu, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 
 
-def main(chunk: int = CHUNK, sizes: tuple[int, ...] = MACHINES, names: tuple[str, ...] = tuple(METHODS)) -> None:
+def main(
+    chunk: int = CHUNK, sizes: tuple[int, ...] = MACHINES, names: tuple[str, ...] = tuple(METHODS)
+) -> None:
     """Print a row for every method."""
-    print(f"chunks of {chunk} machines, {WORKERS} threads; at {', '.join(map(str, sizes))} machines:")
-    print("method                microseconds a machine     CPU microseconds a machine   peak memory of the process, MB", flush=True)
+    print(
+        f"chunks of {chunk} machines, {WORKERS} threads; at {', '.join(map(str, sizes))} machines:"
+    )
+    print(
+        "method                microseconds a machine     CPU microseconds a machine   peak "
+        "memory of the process, MB",
+        flush=True,
+    )
     with tempfile.TemporaryDirectory() as folder:
         for name in ("write", *names):
             rows = []
             for machines in sizes:
-                call = [sys.executable, __file__, "--measure", name, folder, str(machines), str(chunk)]
-                said = subprocess.run(call, check=True, capture_output=True, text=True).stdout.split()
+                call = [
+                    sys.executable,
+                    __file__,
+                    "--measure",
+                    name,
+                    folder,
+                    str(machines),
+                    str(chunk),
+                ]
+                said = subprocess.run(
+                    call, check=True, capture_output=True, text=True
+                ).stdout.split()
                 wall, cpu, peak = (float(number) for number in said)
                 rows.append((1e6 * wall / machines, 1e6 * cpu / machines, peak))
             columns = ("".join(f"{row[place]:>9.0f}" for row in rows) for place in range(3))
             print(f"{name:<20}", *columns, flush=True)
             last, before = rows[-1], rows[-2:][0]
             for what, place in (("CPU time of a machine", 1), ("peak memory", 2)):
-                compared(f"{name}: {what}, {sizes[-1]} machines", f"{sizes[-2:][0]} machines", last[place] / before[place])
+                compared(
+                    f"{name}: {what}, {sizes[-1]} machines",
+                    f"{sizes[-2:][0]} machines",
+                    last[place] / before[place],
+                )
 
 
 if __name__ == "__main__":
@@ -104,4 +141,8 @@ if __name__ == "__main__":
     else:
         numbers = [int(text) for text in sys.argv[1:] if text.isdigit()]
         asking = tuple(text for text in sys.argv[1:] if not text.isdigit())
-        main(numbers[0] if numbers else CHUNK, tuple(numbers[1:]) or MACHINES, asking or tuple(METHODS))
+        main(
+            numbers[0] if numbers else CHUNK,
+            tuple(numbers[1:]) or MACHINES,
+            asking or tuple(METHODS),
+        )

@@ -1,7 +1,8 @@
-"""Bootstrap of a ratio of means, every level of 30 x 30 x 30 redrawn, against its peers: time per replicate, as ratios.
+"""Bootstrap of a ratio of means, every level of 30 x 30 x 30 redrawn, against its peers: time per
+replicate, as ratios.
 
-`ours` draw 10,000 replicates and peers fewer, since they are slow: what is compared is the time of one replicate. hierarch is
-measured where it is installed.
+`ours` draw 10,000 replicates and peers fewer, since they are slow: what is compared is the time of
+one replicate. hierarch is measured where it is installed.
 """
 
 import importlib.util
@@ -71,7 +72,13 @@ def one_level_scipy(new: np.ndarray, old: np.ndarray, number: int = 40) -> int:
         return x.mean(axis=axis) / y.mean(axis=axis)
 
     stats.bootstrap(
-        (new.ravel(), old.ravel()), ratio, n_resamples=number, batch=10, method="percentile", vectorized=True, rng=np.random.default_rng(1)
+        (new.ravel(), old.ravel()),
+        ratio,
+        n_resamples=number,
+        batch=10,
+        method="percentile",
+        vectorized=True,
+        rng=np.random.default_rng(1),
     )
     return number
 
@@ -83,7 +90,10 @@ def hierarch(new: np.ndarray, old: np.ndarray, number: int = 20) -> int:
     design = np.stack([np.zeros(new.size), *(part.ravel() for part in np.indices(SIZES))], axis=1)
     plan = bootstrap_plan(design)
     rng = np.random.default_rng(1)
-    means = [draw_bootstrap_weights_batch(plan, rng, 0, "weights", number) @ values.ravel() / values.size for values in (new, old)]
+    means = [
+        draw_bootstrap_weights_batch(plan, rng, 0, "weights", number) @ values.ravel() / values.size
+        for values in (new, old)
+    ]
     assert (means[0] / means[1] > 0).all()
     return number
 
@@ -98,15 +108,27 @@ def per_replicate(call: Callable[[], int]) -> float:
 def main(rounds: int = 5) -> None:
     """Measure in turn, and print medians of ratios."""
     new, old = samples()
-    peers = {"nested loops": nested_loops, "index arrays": index_arrays, "scipy, one level": one_level_scipy}
+    peers = {
+        "nested loops": nested_loops,
+        "index arrays": index_arrays,
+        "scipy, one level": one_level_scipy,
+    }
     if importlib.util.find_spec("hierarch"):
         peers["hierarch"] = hierarch
-    timings = [xr.DataArray(side, dims=("binary", "execution", "iteration"), attrs={"units": "s"}) for side in (new, old)]
-    variants = {"ours": lambda: ours(*timings)} | {name: (lambda peer=peer: peer(new, old)) for name, peer in peers.items()}
+    timings = [
+        xr.DataArray(side, dims=("binary", "execution", "iteration"), attrs={"units": "s"})
+        for side in (new, old)
+    ]
+    variants = {"ours": lambda: ours(*timings)} | {
+        name: (lambda peer=peer: peer(new, old)) for name, peer in peers.items()
+    }
     for call in variants.values():
         call()
     found = [{name: per_replicate(call) for name, call in variants.items()} for _ in range(rounds)]
     for name in variants:
-        print(f"{name:<20} {1e6 * statistics.median(times[name] for times in found):10.1f} us a replicate")
+        print(
+            f"{name:<20} {1e6 * statistics.median(times[name] for times in found):10.1f} us a "
+            "replicate"
+        )
     for peer in peers:
         compared(peer, "ours", statistics.median(times[peer] / times["ours"] for times in found))

@@ -1,9 +1,11 @@
-"""Many small cells through the public functions, against whole-array code by hand and a loop over machines: as ratios.
+"""Many small cells through the public functions, against whole-array code by hand and a loop over
+machines: as ratios.
 
-2,000 machines of 12 benchmarks of 3 runs a side (one benchmark for the ratio of means, 30 runs for that of medians). `by hand` draws with
-one generator for all machines, in blocks of 100 that stay in the cache, and gives the same limits or p-values; `a loop` goes machine by
-machine. `permuted` is `Generator.permuted` of 29 benchmarks of 20 runs a side, too many exchanges to tabulate. `with gaps` lacks one
-value in twenty, so that few machines have the same runs.
+2,000 machines of 12 benchmarks of 3 runs a side (one benchmark for the ratio of means, 30 runs for
+that of medians). `by hand` draws with one generator for all machines, in blocks of 100 that stay in
+the cache, and gives the same limits or p-values; `a loop` goes machine by machine. `permuted` is
+`Generator.permuted` of 29 benchmarks of 20 runs a side, too many exchanges to tabulate. `with gaps`
+lacks one value in twenty, so that few machines have the same runs.
 """
 
 import time
@@ -20,8 +22,14 @@ TAILS = (0.025, 0.975)
 def timings(machines: int, benchmarks: int, runs: int) -> xr.DataArray:
     """Return timings of two versions."""
     values = np.random.default_rng(0).lognormal(0, 0.02, (2, machines, benchmarks, runs))
-    labels = {"version": ["old", "new"], "machine": np.arange(machines), "benchmark": [f"b{place}" for place in range(benchmarks)]}
-    return xr.DataArray(values, labels, ("version", "machine", "benchmark", "execution"), "time", {"units": "s"})
+    labels = {
+        "version": ["old", "new"],
+        "machine": np.arange(machines),
+        "benchmark": [f"b{place}" for place in range(benchmarks)],
+    }
+    return xr.DataArray(
+        values, labels, ("version", "machine", "benchmark", "execution"), "time", {"units": "s"}
+    )
 
 
 def in_blocks(formula: Callable[..., np.ndarray], times: xr.DataArray) -> Callable[[], object]:
@@ -30,14 +38,21 @@ def in_blocks(formula: Callable[..., np.ndarray], times: xr.DataArray) -> Callab
 
     def call() -> np.ndarray:
         rng = np.random.default_rng(1)
-        return np.concatenate([formula(new[some : some + SOME], old[some : some + SOME], rng) for some in range(0, len(new), SOME)])
+        return np.concatenate(
+            [
+                formula(new[some : some + SOME], old[some : some + SOME], rng)
+                for some in range(0, len(new), SOME)
+            ]
+        )
 
     return call
 
 
 def redrawn(values: np.ndarray, number: int, rng: np.random.Generator) -> np.ndarray:
     """Return redrawn runs (machines, benchmarks, number, runs)."""
-    picks = rng.integers(0, values.shape[-1], (*values.shape[:-1], number, values.shape[-1]), dtype=np.uint32)
+    picks = rng.integers(
+        0, values.shape[-1], (*values.shape[:-1], number, values.shape[-1]), dtype=np.uint32
+    )
     return np.take_along_axis(values[..., None, :], picks, axis=-1)
 
 
@@ -59,13 +74,22 @@ def ratio_of_scores(new: np.ndarray, old: np.ndarray, rng: np.random.Generator) 
     return np.quantile(np.exp(drawn[0] - drawn[1]), TAILS, axis=-1).T
 
 
-def exchanged(new: np.ndarray, old: np.ndarray, rng: np.random.Generator, number: int = 500) -> np.ndarray:
+def exchanged(
+    new: np.ndarray, old: np.ndarray, rng: np.random.Generator, number: int = 500
+) -> np.ndarray:
     """Return p-values of exchanges within every benchmark, by the geometric mean of means."""
     pool, runs = np.concatenate([new, old], axis=-1), new.shape[-1]
-    drawn = rng.permuted(np.broadcast_to(pool[:, None], (len(pool), number, *pool.shape[1:])), axis=-1)
-    logs = (np.log(drawn[..., :runs].mean(axis=-1)) - np.log(drawn[..., runs:].mean(axis=-1))).sum(axis=-1)
+    drawn = rng.permuted(
+        np.broadcast_to(pool[:, None], (len(pool), number, *pool.shape[1:])), axis=-1
+    )
+    logs = (np.log(drawn[..., :runs].mean(axis=-1)) - np.log(drawn[..., runs:].mean(axis=-1))).sum(
+        axis=-1
+    )
     observed = (np.log(new.mean(axis=-1)) - np.log(old.mean(axis=-1))).sum(axis=-1)
-    shares = [((logs >= observed[:, None]).sum(axis=-1) + 1) / (number + 1), ((logs <= observed[:, None]).sum(axis=-1) + 1) / (number + 1)]
+    shares = [
+        ((logs >= observed[:, None]).sum(axis=-1) + 1) / (number + 1),
+        ((logs <= observed[:, None]).sum(axis=-1) + 1) / (number + 1),
+    ]
     return np.minimum(1, 2 * np.minimum(*shares))
 
 
@@ -74,7 +98,9 @@ def spread_by_machine(values: np.ndarray) -> list[float]:
     rng, found = np.random.default_rng(1), []
     for runs in values:
         picks = rng.integers(0, RUNS, (BENCHMARKS, 500, RUNS))
-        scores = np.exp(np.log(np.take_along_axis(runs[:, None], picks, axis=-1).mean(axis=-1)).mean(axis=0))
+        scores = np.exp(
+            np.log(np.take_along_axis(runs[:, None], picks, axis=-1).mean(axis=-1)).mean(axis=0)
+        )
         found.append(scores.std(ddof=1) / np.exp(np.log(runs.mean(axis=-1)).mean()))
     return found
 

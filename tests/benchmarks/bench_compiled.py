@@ -1,7 +1,8 @@
-"""What compiled code costs before it is there, beside an import of numba, and what a second thread brings: as ratios.
+"""What compiled code costs before it is there, beside an import of numba, and what a second thread
+brings: as ratios.
 
-A first call compiles into an empty folder, in a new process. Two threads need two idle cores: where others keep them busy, the ratio says
-what that takes away, and not more.
+A first call compiles into an empty folder, in a new process. Two threads need two idle cores: where
+others keep them busy, the ratio says what that takes away, and not more.
 """
 
 import os
@@ -25,7 +26,9 @@ runs = xarray.DataArray(numpy.random.default_rng(1).normal(9, 1, (4, 35)), dims=
 """
 FIRST = {
     "fit_mixture": "runs.perf.fit_mixture()",
-    "mean_interval": "runs.expand_dims(binary=3).perf.mean_interval(method='percentile', resample='all', rng=1)",
+    "mean_interval": (
+        "runs.expand_dims(binary=3).perf.mean_interval(method='percentile', resample='all', rng=1)"
+    ),
 }
 
 
@@ -47,18 +50,27 @@ def with_threads(number: int, call) -> None:
 
 def main() -> None:
     """Print times and ratios."""
-    calls = {NOTHING: partial(first_call, NOTHING)} | {name: partial(first_call, SETUP + code) for name, code in FIRST.items()}
+    calls = {NOTHING: partial(first_call, NOTHING)} | {
+        name: partial(first_call, SETUP + code) for name, code in FIRST.items()
+    }
     found = measured("compiled at the first call", calls, rounds=3, budget=0.0)
     for name in FIRST:
         compared(f"first compiled {name}", NOTHING, ratio(found, name, NOTHING))
     for name, work in shared_work().items():
         with perfarray.set_options(engine="numba"):
-            found = measured(name, {f"{number} threads": partial(with_threads, number, work) for number in (1, 2)}, rounds=9, budget=0.0)
+            found = measured(
+                name,
+                {f"{number} threads": partial(with_threads, number, work) for number in (1, 2)},
+                rounds=9,
+                budget=0.0,
+            )
         compared(f"two threads, {name}", "one", ratio(found, "2 threads", "1 threads"))
 
 
 def shared_work():
     """Return calls whose work threads share."""
     rng = np.random.default_rng(1)
-    samples = perfarray.from_samples({f"b{place}": rng.lognormal(0, 0.2, 35) for place in range(200)}, dim="benchmark")
+    samples = perfarray.from_samples(
+        {f"b{place}": rng.lognormal(0, 0.2, 35) for place in range(200)}, dim="benchmark"
+    )
     return {"fit_mixture of 200 samples": partial(perfarray.fit_mixture, samples)}

@@ -1,4 +1,5 @@
-"""Variance components against the NumPy one-liners a user would write, and the price of the labels."""
+"""Variance components against the NumPy one-liners a user would write, and the price of the
+labels."""
 
 import numpy as np
 import xarray as xr
@@ -12,7 +13,8 @@ LEVELS = ("binary", "execution", "iteration")
 
 
 def one_liners(values: np.ndarray) -> tuple[float, ...]:
-    """Return mean, S^2, T^2 and coefficients of variation of three levels, as one writes them in a notebook."""
+    """Return mean, S^2, T^2 and coefficients of variation of three levels, as one writes them in a
+    notebook."""
     n_binary, n_execution, n_iteration = values.shape
     mean = values.mean()
     s_iteration = values.var(axis=-1, ddof=1).mean()
@@ -21,7 +23,16 @@ def one_liners(values: np.ndarray) -> tuple[float, ...]:
     t_execution = s_execution - s_iteration / n_iteration
     t_binary = s_binary - s_execution / n_execution
     relative = [np.sqrt(max(t, 0.0)) / mean for t in (t_binary, t_execution, s_iteration)]
-    return mean, s_binary, s_execution, s_iteration, t_binary, t_execution, np.sqrt(s_binary / n_binary), *relative
+    return (
+        mean,
+        s_binary,
+        s_execution,
+        s_iteration,
+        t_binary,
+        t_execution,
+        np.sqrt(s_binary / n_binary),
+        *relative,
+    )
 
 
 def components() -> None:
@@ -40,14 +51,19 @@ def labels(name: str, values: np.ndarray, formula, method) -> None:
     """Print what the accessor costs above the bare formula."""
     times = xr.DataArray(values, dims=LEVELS, name="time", attrs={"units": "s"})
     title = f"{name}, {' x '.join(map(str, values.shape))}"
-    found = measured(f"{title} values", {"formula": lambda: formula(values), "method": lambda: method(times)})
-    overhead = sorted(b - a for a, b in zip(found["formula"], found["method"], strict=True))[len(found["formula"]) // 2]
+    found = measured(
+        f"{title} values", {"formula": lambda: formula(values), "method": lambda: method(times)}
+    )
+    overhead = sorted(b - a for a, b in zip(found["formula"], found["method"], strict=True))[
+        len(found["formula"]) // 2
+    ]
     print(f"  difference {overhead * 1e3:.3f} ms")
     compared(f"{title}: method", "formula", ratio(found, "method", "formula"))
 
 
 def means(values: np.ndarray) -> object:
-    """Return the bare formula of a ratio of an array to itself, each side averaged as the method does."""
+    """Return the bare formula of a ratio of an array to itself, each side averaged as the method
+    does."""
     found = ratio_of(unit_means(values, 3), unit_means(values, 3), paired=False)
     df = ratio_df(found, "satterthwaite")
     return ratio_limits(found, df, 0.95, "fieller")
@@ -59,5 +75,10 @@ def main() -> None:
     rng = np.random.default_rng(0)
     for shape in ((6, 5, 4), (150, 100, 64), (600, 200, 100)):
         data = rng.normal(1, 0.01, shape)
-        labels("variance_components", data, lambda values: nested_anova(values, 3), lambda times: times.perf.variance_components())
+        labels(
+            "variance_components",
+            data,
+            lambda values: nested_anova(values, 3),
+            lambda times: times.perf.variance_components(),
+        )
         labels("ratio_interval", data, means, lambda times: times.perf.ratio_interval(times))

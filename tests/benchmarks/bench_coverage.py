@@ -1,6 +1,8 @@
-"""Coverage of a ratio over simulated experiments of 30 x 10 x 10, Fieller's and all levels redrawn, against one experiment at a time.
+"""Coverage of a ratio over simulated experiments of 30 x 10 x 10, Fieller's and all levels redrawn,
+against one experiment at a time.
 
-The peer draws each experiment as arrays, and each replicate by arrays of indices. Both are measured in seconds an experiment.
+The peer draws each experiment as arrays, and each replicate by arrays of indices. Both are measured
+in seconds an experiment.
 """
 
 import statistics
@@ -20,7 +22,11 @@ NEST = {"sizes": dict(zip(LEVELS, SIZES, strict=True)), "variances": dict.fromke
 
 def ours(method: str, count: int) -> int:
     """Ask for the coverage."""
-    options = {"method": "percentile", "resample": "all", "n_resamples": REPLICATES} if method == "redrawn" else {}
+    options = (
+        {"method": "percentile", "resample": "all", "n_resamples": REPLICATES}
+        if method == "redrawn"
+        else {}
+    )
     perfarray.coverage("ratio_interval", **NEST, ratio=RATIO, n_experiments=count, rng=1, **options)
     return count
 
@@ -29,8 +35,16 @@ def alone(method: str, count: int) -> int:
     """Draw and judge one experiment after the other."""
     rng, covered = np.random.default_rng(1), 0
     for _ in range(count):
-        drawn = ([rng.normal(0, 0.01, SIZES[:depth])[(...,) + (None,) * (3 - depth)] for depth in (1, 2, 3)] for _ in range(2))
-        new, old = (scale * (1 + sum(effects)) for scale, effects in zip((RATIO, 1), drawn, strict=True))
+        drawn = (
+            [
+                rng.normal(0, 0.01, SIZES[:depth])[(...,) + (None,) * (3 - depth)]
+                for depth in (1, 2, 3)
+            ]
+            for _ in range(2)
+        )
+        new, old = (
+            scale * (1 + sum(effects)) for scale, effects in zip((RATIO, 1), drawn, strict=True)
+        )
         lower, upper = fieller(new, old) if method == "fieller" else percentiles(new, old, rng)
         covered += lower <= RATIO <= upper
     assert covered
@@ -39,9 +53,15 @@ def alone(method: str, count: int) -> int:
 
 def fieller(new: np.ndarray, old: np.ndarray) -> tuple[float, float]:
     """Equation 12, with Satterthwaite's degrees of freedom."""
-    (x, vx), (y, vy) = ((units.mean(), units.var(ddof=1) / SIZES[0]) for units in (side.mean(axis=(1, 2)) for side in (new, old)))
+    (x, vx), (y, vy) = (
+        (units.mean(), units.var(ddof=1) / SIZES[0])
+        for units in (side.mean(axis=(1, 2)) for side in (new, old))
+    )
     ratio = x / y
-    t = stats.t.ppf(0.975, (vx + ratio**2 * vy) ** 2 / (vx**2 + ratio**4 * vy**2) * (SIZES[0] - 1)) ** 2
+    t = (
+        stats.t.ppf(0.975, (vx + ratio**2 * vy) ** 2 / (vx**2 + ratio**4 * vy**2) * (SIZES[0] - 1))
+        ** 2
+    )
     half = np.sqrt((x * y) ** 2 - (y**2 - t * vy) * (x**2 - t * vx))
     return (x * y - half) / (y**2 - t * vy), (x * y + half) / (y**2 - t * vy)
 
@@ -68,7 +88,19 @@ def per_experiment(call: Callable[[str, int], int], method: str, count: int) -> 
 
 def main(rounds: int = 5) -> None:
     """Measure in turn, and print medians of ratios."""
-    for method, many, few in (("fieller", 1000, 200), ("redrawn", 25, 2)):  # what is set up once is not each experiment's
-        found = [[per_experiment(ours, method, many), per_experiment(alone, method, few)] for _ in range(rounds + 1)][1:]
-        print(f"{method}: {1e3 * statistics.median(mine for mine, _ in found):.2f} ms an experiment")
-        compared(f"one experiment at a time, {method}", "coverage", statistics.median(theirs / mine for mine, theirs in found))
+    for method, many, few in (
+        ("fieller", 1000, 200),
+        ("redrawn", 25, 2),
+    ):  # what is set up once is not each experiment's
+        found = [
+            [per_experiment(ours, method, many), per_experiment(alone, method, few)]
+            for _ in range(rounds + 1)
+        ][1:]
+        print(
+            f"{method}: {1e3 * statistics.median(mine for mine, _ in found):.2f} ms an experiment"
+        )
+        compared(
+            f"one experiment at a time, {method}",
+            "coverage",
+            statistics.median(theirs / mine for mine, theirs in found),
+        )

@@ -1,8 +1,10 @@
-"""Change points and trends of many histories through the public functions, as ratios of CPU times in one run.
+"""Change points and trends of many histories through the public functions, as ratios of CPU times
+in one run.
 
-5,000 benchmarks of 3 commits of 3 runs, 2,000 of 10 commits, and 100 of 500 commits of one run, half of them with two steps. `with gaps`
-lacks one run in ten. `linregress` of SciPy fits a line to the means of a benchmark, one benchmark after the other. `otava` is
-apache-otava 0.8 (its command's defaults), where it is installed.
+5,000 benchmarks of 3 commits of 3 runs, 2,000 of 10 commits, and 100 of 500 commits of one run,
+half of them with two steps. `with gaps` lacks one run in ten. `linregress` of SciPy fits a line to
+the means of a benchmark, one benchmark after the other. `otava` is apache-otava 0.8 (its command's
+defaults), where it is installed.
 """
 
 import time
@@ -19,7 +21,9 @@ import perfarray  # noqa: F401  (registers .perf)
 def histories(benchmarks: int, commits: int, runs: int) -> xr.DataArray:
     """Return timings of stable benchmarks."""
     values = np.random.default_rng(0).lognormal(0, 0.01, (benchmarks, commits, runs))
-    return xr.DataArray(values, dims=("benchmark", "commit", "execution"), name="time", attrs={"units": "s"})
+    return xr.DataArray(
+        values, dims=("benchmark", "commit", "execution"), name="time", attrs={"units": "s"}
+    )
 
 
 def lines(times: xr.DataArray) -> list[float]:
@@ -29,11 +33,15 @@ def lines(times: xr.DataArray) -> list[float]:
 
 
 def otava(times: xr.DataArray) -> list[list[int]]:
-    """Return the changes of every benchmark: E-divisive in windows of 50, merged by Student's t at p = 0.001."""
+    """Return the changes of every benchmark: E-divisive in windows of 50, merged by Student's t at
+    p = 0.001."""
     from otava.analysis import compute_change_points
 
     with warnings.catch_warnings(action="ignore"):
-        return [[change.index for change in compute_change_points(row)[0]] for row in times.values[..., 0].tolist()]
+        return [
+            [change.index for change in compute_change_points(row)[0]]
+            for row in times.values[..., 0].tolist()
+        ]
 
 
 def main() -> None:
@@ -45,8 +53,26 @@ def main() -> None:
     long[::2, 350:] *= 0.97
     for name, times in {"5,000 of 3 commits": short, "2,000 of 10 commits": ten}.items():
         ours = {"change points": times.perf.change_points, "trends": times.perf.trend}
-        ranked(name, ours | {"linregress": lambda times=times: lines(times)}, "linregress", prefix=f"{name}, ", **how)
+        ranked(
+            name,
+            ours | {"linregress": lambda times=times: lines(times)},
+            "linregress",
+            prefix=f"{name}, ",
+            **how,
+        )
     both = {"with gaps": gaps.perf.change_points, "without": short.perf.change_points}
-    ranked("5,000 of 3 commits, change points", both, "with gaps", prefix="5,000 of 3 commits, change points ", **how)
-    calls = {"change points": long.perf.change_points, "trends": long.perf.trend, "otava": lambda: otava(long)}
-    ranked("100 of 500 commits", calls, "otava", "change points", prefix="100 of 500 commits, ", **how)
+    ranked(
+        "5,000 of 3 commits, change points",
+        both,
+        "with gaps",
+        prefix="5,000 of 3 commits, change points ",
+        **how,
+    )
+    calls = {
+        "change points": long.perf.change_points,
+        "trends": long.perf.trend,
+        "otava": lambda: otava(long),
+    }
+    ranked(
+        "100 of 500 commits", calls, "otava", "change points", prefix="100 of 500 commits, ", **how
+    )

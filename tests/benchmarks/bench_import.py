@@ -1,4 +1,5 @@
-"""What `import perfarray` costs beside `import xarray`, and the command line beside a first DataArray: new processes in turn.
+"""What `import perfarray` costs beside `import xarray`, and the command line beside a first
+DataArray: new processes in turn.
 
 The issues allow 1.2 times for the import and 1.3 for a small comparison; help needs no array.
 """
@@ -24,19 +25,32 @@ HELP, COMPARE, REPORT = "perfarray --help", "perfarray compare", "perfarray repo
 
 def command(*words: object):
     """Return a call of the command line in a new process."""
-    return lambda: subprocess.run([sys.executable, "-m", "perfarray", *map(str, words)], check=False, capture_output=True)
+    return lambda: subprocess.run(
+        [sys.executable, "-m", "perfarray", *map(str, words)], check=False, capture_output=True
+    )
 
 
 def main() -> None:
     """Print times and the ratios."""
     folder = perfarray.dataset_path("python_malloc")
-    found = measured("import", {module: importing(module) for module in ("xarray", "perfarray")}, rounds=15, budget=0.0)
+    found = measured(
+        "import",
+        {module: importing(module) for module in ("xarray", "perfarray")},
+        rounds=15,
+        budget=0.0,
+    )
     compared("import perfarray", "import xarray", ratio(found, "perfarray", "xarray"))
     calls = {
         FIRST_ARRAY: lambda: subprocess.run([sys.executable, "-c", FIRST_ARRAY], check=True),
         HELP: command("--help"),
         COMPARE: command("compare", folder / "malloc.json", folder / "pymalloc.json"),
-        REPORT: command("report", folder / "malloc.json", folder / "pymalloc.json", "-o", Path(gettempdir(), "perfarray_report.html")),
+        REPORT: command(
+            "report",
+            folder / "malloc.json",
+            folder / "pymalloc.json",
+            "-o",
+            Path(gettempdir(), "perfarray_report.html"),
+        ),
     }
     found = measured("command line", calls, rounds=15, budget=0.0)
     for name in (HELP, COMPARE, REPORT):

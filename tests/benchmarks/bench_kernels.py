@@ -1,7 +1,9 @@
-"""Public calls that draw or test many samples against compiled kernels for the same answers (`kernels.py`): as ratios.
+"""Public calls that draw or test many samples against compiled kernels for the same answers
+(`kernels.py`): as ratios.
 
-A ratio says how many times as much processor time, of one thread, ours take as the kernel with what NumPy makes of its output: limits,
-five numbers, p-values. Kernels know nothing of labels, gaps or notes, and draw from a cheaper generator.
+A ratio says how many times as much processor time, of one thread, ours take as the kernel with what
+NumPy makes of its output: limits, five numbers, p-values. Kernels know nothing of labels, gaps or
+notes, and draw from a cheaper generator.
 """
 
 import time
@@ -36,7 +38,8 @@ def with_numba(call: Callable[[], object]) -> Callable[[], object]:
 
 
 def redrawn(times: xr.DataArray, number: int) -> tuple[Callable[[], object], Callable[[], object]]:
-    """Return ours and the kernel's limits of a ratio of means, every level redrawn: of times (version, cell, *LEVELS)."""
+    """Return ours and the kernel's limits of a ratio of means, every level redrawn: of times
+    (version, cell, *LEVELS)."""
     options = {"method": "percentile", "resample": "all", "n_resamples": number, "rng": 1}
 
     def kernel() -> np.ndarray:
@@ -63,15 +66,22 @@ def randomization() -> tuple[Callable[[], object], Callable[[], object]]:
 
     def kernel() -> np.ndarray:
         old, new = np.log(times.values)
-        observed, drawn = (new - old).mean(axis=(-2, -1)), kernels.exchanged(new, old, EXCHANGES, STATE)
-        shares = [((drawn >= observed[:, None]).sum(axis=-1) + 1), ((drawn <= observed[:, None]).sum(axis=-1) + 1)]
+        observed, drawn = (
+            (new - old).mean(axis=(-2, -1)),
+            kernels.exchanged(new, old, EXCHANGES, STATE),
+        )
+        shares = [
+            ((drawn >= observed[:, None]).sum(axis=-1) + 1),
+            ((drawn <= observed[:, None]).sum(axis=-1) + 1),
+        ]
         return np.minimum(1, 2 * np.minimum(*shares) / (EXCHANGES + 1))
 
     return lambda: times.perf.randomization_test("old", n_resamples=EXCHANGES, rng=1), kernel
 
 
 def same_shape() -> tuple[Callable[[], object], Callable[[], object]]:
-    """Return ours and the kernel's tests of Kolmogorov and Smirnov: 10,000 pairs of samples of 30 values, exact."""
+    """Return ours and the kernel's tests of Kolmogorov and Smirnov: 10,000 pairs of samples of 30
+    values, exact."""
     x, y = np.random.default_rng(1).normal(size=(2, 10_000, 30))
 
     def kernel() -> np.ndarray:
@@ -83,24 +93,36 @@ def same_shape() -> tuple[Callable[[], object], Callable[[], object]]:
 
 
 def mixtures(samples: int, runs: int) -> tuple[Callable[[], object], Callable[[], object]]:
-    """Return ours and the kernel's mixtures of 1 to 9 components, to the maximum: samples of two modes."""
+    """Return ours and the kernel's mixtures of 1 to 9 components, to the maximum: samples of two
+    modes."""
     rng = np.random.default_rng(1)
     values = rng.normal(10 + (rng.random((samples, runs)) < 0.3), 0.2)
     times = xr.DataArray(values, dims=("machine", "execution"), attrs={"units": "s"})
-    ordered = np.sort((values - values.mean(axis=-1, keepdims=True)) / values.std(axis=-1, keepdims=True), axis=-1)
+    ordered = np.sort(
+        (values - values.mean(axis=-1, keepdims=True)) / values.std(axis=-1, keepdims=True), axis=-1
+    )
     starts = np.ones((9, samples, 9, 3))
     for number in range(1, 10):
         classes = quantile_classes(ordered, np.full(samples, runs), number)
-        starts[number - 1, :, :number] = np.stack(parameters_of_classes(ordered, np.ones(values.shape), classes), axis=-1)
+        starts[number - 1, :, :number] = np.stack(
+            parameters_of_classes(ordered, np.ones(values.shape), classes), axis=-1
+        )
     return lambda: times.perf.fit_mixture(), lambda: kernels.best_mixtures(ordered, starts, MARGIN)
 
 
 def main(rounds: int = 5) -> None:
     """Measure in turn, and print ratios."""
     version = {"version": ["old", "new"]}
-    one = xr.DataArray(np.stack(samples()[::-1])[:, None], dims=("version", "cell", *LEVELS), coords=version, attrs={"units": "s"})
+    one = xr.DataArray(
+        np.stack(samples()[::-1])[:, None],
+        dims=("version", "cell", *LEVELS),
+        coords=version,
+        attrs={"units": "s"},
+    )
     values = np.random.default_rng(0).normal(10, 0.1, (2, EXPERIMENTS, 10, 10, 10))
-    many = xr.DataArray(values, dims=("version", "cell", *LEVELS), coords=version, attrs={"units": "s"})
+    many = xr.DataArray(
+        values, dims=("version", "cell", *LEVELS), coords=version, attrs={"units": "s"}
+    )
     rows = {
         "all levels of 30 x 30 x 30": redrawn(one, REPLICATES),
         f"all levels of 10 x 10 x 10, {EXPERIMENTS} experiments": redrawn(many, FEW),
@@ -112,7 +134,9 @@ def main(rounds: int = 5) -> None:
     }
     for name, (ours, kernel) in rows.items():
         compiled = "30 x 30 x 30" in name or "mixtures" in name
-        variants = {"numpy": ours, "kernel": kernel} | ({"numba": with_numba(ours)} if compiled else {})
+        variants = {"numpy": ours, "kernel": kernel} | (
+            {"numba": with_numba(ours)} if compiled else {}
+        )
         found = measured(name, variants, rounds=rounds, clock=time.process_time)
         for engine in [engine for engine in variants if engine != "kernel"]:
             compared(f"{name}, {engine}", "kernel", ratio(found, engine, "kernel"))

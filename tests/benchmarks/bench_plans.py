@@ -1,7 +1,8 @@
 """Plans of many benchmarks, and the picture of one, as ratios of CPU times in one run.
 
-1,000 pilots of 2 executions of 3 iterations. The peer of a plan is `variance_components` of the same pilots, which it starts from; that
-of the picture draws the same lines and words on matplotlib's Axes, without a layout and with one.
+1,000 pilots of 2 executions of 3 iterations. The peer of a plan is `variance_components` of the
+same pilots, which it starts from; that of the picture draws the same lines and words on
+matplotlib's Axes, without a layout and with one.
 """
 
 import io
@@ -19,9 +20,18 @@ def drawn(plan: xr.Dataset, layout: str | None) -> None:
     """Draw the half-width by cost by hand."""
     _, ax = plt.subplots(figsize=(6.5, 4.5), layout=layout)
     ax.plot(
-        plan["least_budget"].values * plan["budget_factor"], 100 * plan["half_width_by_budget"].squeeze(), "o-", label="optimal experiments"
+        plan["least_budget"].values * plan["budget_factor"],
+        100 * plan["half_width_by_budget"].squeeze(),
+        "o-",
+        label="optimal experiments",
     )
-    ax.set(xscale="log", yscale="log", xlabel="cost, iterations", ylabel="half-width, percent of the mean", title="Plan of repetitions")
+    ax.set(
+        xscale="log",
+        yscale="log",
+        xlabel="cost, iterations",
+        ylabel="half-width, percent of the mean",
+        title="Plan of repetitions",
+    )
     ax.legend()
     save(ax)
 
@@ -34,8 +44,15 @@ def save(ax: plt.Axes) -> None:
 
 def main() -> None:
     """Measure in turn, and print ratios: ours beside the peer."""
-    nest = {"sizes": {"execution": 2, "iteration": 3}, "variances": {"execution": 1e-4, "iteration": 1e-4}, "rng": 1}
-    times, wish = perfarray.simulate(**nest, dims={"benchmark": 1000}), {"half_width": 0.02, "costs": {"execution": 5}}
+    nest = {
+        "sizes": {"execution": 2, "iteration": 3},
+        "variances": {"execution": 1e-4, "iteration": 1e-4},
+        "rng": 1,
+    }
+    times, wish = (
+        perfarray.simulate(**nest, dims={"benchmark": 1000}),
+        {"half_width": 0.02, "costs": {"execution": 5}},
+    )
     variants: dict[str, Callable[[], object]] = {
         "plans": lambda: times.perf.plan_repetitions(**wish),
         "plans without assurance": lambda: times.perf.plan_repetitions(assurance=None, **wish),

@@ -1,8 +1,10 @@
-"""The randomization test of 29 benchmarks x 5 runs, 10,000 exchanges, against its peers, as ratios of times in one run.
+"""The randomization test of 29 benchmarks x 5 runs, 10,000 exchanges, against its peers, as ratios
+of times in one run.
 
-`permuted` shuffles the pooled runs of every benchmark and exchange with one call of `Generator.permuted` on the whole array and reduces
-them. `scipy` is `scipy.stats.permutation_test` with a vectorised statistic of all 145 + 145 runs: it cannot exchange within benchmarks,
-so its p-value is another one, and only its time is compared. All use the geometric mean of all runs.
+`permuted` shuffles the pooled runs of every benchmark and exchange with one call of
+`Generator.permuted` on the whole array and reduces them. `scipy` is `scipy.stats.permutation_test`
+with a vectorised statistic of all 145 + 145 runs: it cannot exchange within benchmarks, so its
+p-value is another one, and only its time is compared. All use the geometric mean of all runs.
 """
 
 import numpy as np
@@ -37,7 +39,9 @@ def main() -> None:
         return float(randomization(sides, np.array([0]), how, draws, True)[1][0])
 
     def labelled() -> float:
-        return float(times.perf.randomization_test("old", n_resamples=EXCHANGES, rng=1)["pvalue"].item())
+        return float(
+            times.perf.randomization_test("old", n_resamples=EXCHANGES, rng=1)["pvalue"].item()
+        )
 
     def permuted() -> float:
         drawn = rng.permuted(np.broadcast_to(logs, (EXCHANGES, *logs.shape)), axis=2)
@@ -49,11 +53,17 @@ def main() -> None:
             return x.mean(axis=axis) - y.mean(axis=axis)
 
         sides = (logs[:, :RUNS].ravel(), logs[:, RUNS:].ravel())
-        return float(stats.permutation_test(sides, statistic, vectorized=True, n_resamples=EXCHANGES, rng=rng).pvalue)
+        return float(
+            stats.permutation_test(
+                sides, statistic, vectorized=True, n_resamples=EXCHANGES, rng=rng
+            ).pvalue
+        )
 
     variants = {"ours": ours, "ours, labelled": labelled, "permuted": permuted, "scipy": scipy_test}
     print({name: round(call(), 3) for name, call in variants.items()})
-    found = measured(f"{BENCHMARKS} benchmarks x {RUNS} runs, {EXCHANGES} exchanges", variants, rounds=7)
+    found = measured(
+        f"{BENCHMARKS} benchmarks x {RUNS} runs, {EXCHANGES} exchanges", variants, rounds=7
+    )
     for peer in ("permuted", "scipy"):
         for own in ("ours", "ours, labelled"):
             compared(peer, own, ratio(found, peer, own))

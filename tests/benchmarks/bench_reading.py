@@ -1,7 +1,8 @@
 """How long reading takes, as a multiple of `json.load`, `pandas.read_csv` or a scan of lines.
 
-Rounds alternate between the two, in one process; medians of the processor's time are compared. The tables are made here; the JSON files
-lie in the archive folder beside the repository (or where PERFARRAY_SHARED says).
+Rounds alternate between the two, in one process; medians of the processor's time are compared. The
+tables are made here; the JSON files lie in the archive folder beside the repository (or where
+PERFARRAY_SHARED says).
 """
 
 import bz2
@@ -24,7 +25,11 @@ import perfarray
 
 SHARED = Path(os.environ.get("PERFARRAY_SHARED", Path(__file__).resolve().parents[3] / "shared"))
 SETS = {
-    "pyperf": ("pyperf/moreati_counter-top", "pyperf/leeroywking_benchmark-dashboard", "pyperf/psf_pyperf"),
+    "pyperf": (
+        "pyperf/moreati_counter-top",
+        "pyperf/leeroywking_benchmark-dashboard",
+        "pyperf/psf_pyperf",
+    ),
     "jmh": ("jmh",),
     "google_benchmark": ("google_benchmark",),
 }
@@ -35,7 +40,11 @@ ROUNDS = 7
 
 def files_of(folders: Sequence[str]) -> list[Path]:
     """Return the JSON files of some folders of the archive."""
-    paths = [path for folder in folders for path in sorted((SHARED / "data/archives" / folder).rglob("*.json*"))]
+    paths = [
+        path
+        for folder in folders
+        for path in sorted((SHARED / "data/archives" / folder).rglob("*.json*"))
+    ]
     return [path for path in paths if path.is_file() and path.name not in EMPTY]
 
 
@@ -63,7 +72,9 @@ def tidy(rows: int, folder: Path) -> Path:
     codes = dict(zip(sizes, np.unravel_index(np.arange(rows), tuple(sizes.values())), strict=True))
     frame = pd.DataFrame(codes | {"time": np.random.default_rng(1).lognormal(size=rows)})
     path = folder / f"{rows}.csv"
-    frame.astype({"benchmark": str, "machine": str}).replace({"machine": {str(n): f"host{n}" for n in range(5)}}).to_csv(path, index=False)
+    frame.astype({"benchmark": str, "machine": str}).replace(
+        {"machine": {str(n): f"host{n}" for n in range(5)}}
+    ).to_csv(path, index=False)
     return path
 
 
@@ -72,17 +83,27 @@ def tables() -> None:
     with TemporaryDirectory() as folder:
         for rows in (2_000, 100_000, 1_000_000):
             path = tidy(rows, Path(folder))
-            works = {"pandas.read_csv": lambda path=path: pd.read_csv(path), "read": lambda path=path: perfarray.read(path)}
-            rounds = [{label: seconds(work) for label, work in works.items()} for _ in range(ROUNDS + 1)][1:]
+            works = {
+                "pandas.read_csv": lambda path=path: pd.read_csv(path),
+                "read": lambda path=path: perfarray.read(path),
+            }
+            rounds = [
+                {label: seconds(work) for label, work in works.items()} for _ in range(ROUNDS + 1)
+            ][1:]
             compared(
-                f"tidy CSV, {rows} rows: read", "pandas.read_csv", statistics.median(one["read"] / one["pandas.read_csv"] for one in rounds)
+                f"tidy CSV, {rows} rows: read",
+                "pandas.read_csv",
+                statistics.median(one["read"] / one["pandas.read_csv"] for one in rounds),
             )
 
 
 def hyperfine(folder: Path, random: np.random.Generator) -> Path:
     """Write 100 commands of 200 times each."""
     times = random.lognormal(size=(100, 200)).round(6).tolist()
-    results = [{"command": f"sort {number}", "times": row, "exit_codes": [0] * len(row)} for number, row in enumerate(times)]
+    results = [
+        {"command": f"sort {number}", "times": row, "exit_codes": [0] * len(row)}
+        for number, row in enumerate(times)
+    ]
     path = folder / "hyperfine.json"
     path.write_text(json.dumps({"results": results}, indent=1))
     return path
@@ -97,16 +118,34 @@ def google_benchmark(folder: Path, random: np.random.Generator) -> Path:
         for n, row in enumerate(times) for i, time in enumerate(row)
     ]  # fmt: skip
     path = folder / "google_benchmark.json"
-    path.write_text(json.dumps({"context": {"host_name": "h", "num_cpus": 8}, "benchmarks": rows}, indent=1))
+    path.write_text(
+        json.dumps({"context": {"host_name": "h", "num_cpus": 8}, "benchmarks": rows}, indent=1)
+    )
     return path
 
 
 def go(folder: Path, random: np.random.Generator) -> Path:
     """Write 10,000 lines: 500 benchmarks, each 20 times."""
     times = random.lognormal(5.0, size=(20, 500)).round(2).tolist()
-    lines = [f"BenchmarkSort{n}/n=8-16 \t 1000\t {time} ns/op\t 16 B/op\t 1 allocs/op" for row in times for n, time in enumerate(row)]
+    lines = [
+        f"BenchmarkSort{n}/n=8-16 \t 1000\t {time} ns/op\t 16 B/op\t 1 allocs/op"
+        for row in times
+        for n, time in enumerate(row)
+    ]
     path = folder / "go.txt"
-    path.write_text("\n".join(["goos: linux", "goarch: amd64", "pkg: example.org/sort", *lines, "PASS", "ok example.org/sort 99.0s", ""]))
+    path.write_text(
+        "\n".join(
+            [
+                "goos: linux",
+                "goarch: amd64",
+                "pkg: example.org/sort",
+                *lines,
+                "PASS",
+                "ok example.org/sort 99.0s",
+                "",
+            ]
+        )
+    )
     return path
 
 
@@ -125,12 +164,23 @@ def small_files(folder: Path, random: np.random.Generator) -> list[Path]:
         if number % 2:
             rows = [{"name": f"BM_{n}/64", "repetition_index": i, "iterations": 9, "real_time": t, "cpu_time": t, "time_unit": "us"}
                     for n, row in enumerate(times) for i, t in enumerate(row)]  # fmt: skip
-            content = {"context": {"host_name": f"host{number % 50}", "num_cpus": 8}, "benchmarks": rows}
+            content = {
+                "context": {"host_name": f"host{number % 50}", "num_cpus": 8},
+                "benchmarks": rows,
+            }
         else:
             rows = [
-                {"fullname": f"t.py::test_{n}", "name": f"test_{n}", "stats": {"data": row, "rounds": 5}} for n, row in enumerate(times)
+                {
+                    "fullname": f"t.py::test_{n}",
+                    "name": f"test_{n}",
+                    "stats": {"data": row, "rounds": 5},
+                }
+                for n, row in enumerate(times)
             ]
-            content = {"machine_info": {"node": f"host{number % 50}", "cpu": {"count": 8}}, "benchmarks": rows}
+            content = {
+                "machine_info": {"node": f"host{number % 50}", "cpu": {"count": 8}},
+                "benchmarks": rows,
+            }
         paths.append(folder / f"small/host{number % 50}/run{number // 50}.json")
         paths[-1].parent.mkdir(parents=True, exist_ok=True)
         paths[-1].write_text(json.dumps(content))
@@ -142,7 +192,11 @@ def written() -> None:
     random = np.random.default_rng(1)
     with TemporaryDirectory() as name:
         folder = Path(name)
-        long_json, lines, small = hyperfine(folder, random), go(folder, random), small_files(folder, random)
+        long_json, lines, small = (
+            hyperfine(folder, random),
+            go(folder, random),
+            small_files(folder, random),
+        )
         rows = google_benchmark(folder, random)
         layout = "{machine}/{session}.json"
         works = (
@@ -166,14 +220,23 @@ def main() -> None:
         works = {
             "json.load": lambda files=files: [load(path) for path in files],
             "read": lambda files=files: [perfarray.read(path) for path in files],
-            "read_archive of each folder": lambda files=files: [perfarray.read_archive(list(own)) for _, own in groupby(files, parent)],
+            "read_archive of each folder": lambda files=files: [
+                perfarray.read_archive(list(own)) for _, own in groupby(files, parent)
+            ],
             "read_archive of all": lambda files=files: perfarray.read_archive(files),
         }
         for work in works.values():
             work()
         rounds = [{label: seconds(work) for label, work in works.items()} for _ in range(ROUNDS)]
         medians = {label: statistics.median(one[label] for one in rounds) for label in works}
-        parts = [f"{label} {value * 1e3:.1f} ms ({value / medians['json.load']:.2f})" for label, value in medians.items()]
+        parts = [
+            f"{label} {value * 1e3:.1f} ms ({value / medians['json.load']:.2f})"
+            for label, value in medians.items()
+        ]
         print(f"{name}, {len(files)} files: " + ", ".join(parts))
         for label in list(works)[1:]:
-            compared(f"{name}: {label}", "json.load", statistics.median(one[label] / one["json.load"] for one in rounds))
+            compared(
+                f"{name}: {label}",
+                "json.load",
+                statistics.median(one[label] / one["json.load"] for one in rounds),
+            )

@@ -1,4 +1,5 @@
-"""REML of ragged nests against the analysis of variance of the same data, and against statsmodels' mixed model."""
+"""REML of ragged nests against the analysis of variance of the same data, and against statsmodels'
+mixed model."""
 
 import time
 import warnings
@@ -20,7 +21,12 @@ LEVELS = ("binary", "execution", "iteration")
 def draw(shape: tuple[int, ...], missing: float) -> np.ndarray:
     """Return nested values, a share of them missing at random."""
     rng = np.random.default_rng(0)
-    values = 10 + rng.normal(0, 1, shape[:1])[:, None, None] + rng.normal(0, 0.7, shape[:2])[..., None] + rng.normal(0, 1.4, shape)
+    values = (
+        10
+        + rng.normal(0, 1, shape[:1])[:, None, None]
+        + rng.normal(0, 0.7, shape[:2])[..., None]
+        + rng.normal(0, 1.4, shape)
+    )
     return np.where(rng.random(shape) < missing, np.nan, values)
 
 
@@ -30,7 +36,9 @@ def against_anova() -> None:
     times = xr.DataArray(values, dims=LEVELS, name="time", attrs={"units": "s"})
     variants = {
         "formula, anova": lambda: nested_anova(values, 3),
-        "formula, reml without limits": lambda: nested_reml(values, 3, nested_anova(values, 3), confidence_level=None),
+        "formula, reml without limits": lambda: nested_reml(
+            values, 3, nested_anova(values, 3), confidence_level=None
+        ),
         "formula, reml": lambda: nested_reml(values, 3, nested_anova(values, 3)),
         "variance_components()": lambda: times.perf.variance_components(),
         'variance_components(method="reml")': lambda: times.perf.variance_components(method="reml"),
@@ -42,12 +50,21 @@ def against_anova() -> None:
 
 
 def against_mixed_model() -> None:
-    """30 x 30 x 30 values, 10 % missing: the issue asks for 100 times statsmodels' speed. Both give the components."""
+    """30 x 30 x 30 values, 10 % missing: the issue asks for 100 times statsmodels' speed. Both give
+    the components."""
     values = draw((30, 30, 30), 0.1)
     times = xr.DataArray(values, dims=LEVELS, name="time", attrs={"units": "s"})
     measured = np.argwhere(~np.isnan(values))
-    frame = pd.DataFrame({"time": values[~np.isnan(values)], "binary": measured[:, 0], "execution": measured[:, 1]})
-    model = MixedLM.from_formula("time ~ 1", frame, groups="binary", re_formula="1", vc_formula={"execution": "0 + C(execution)"})
+    frame = pd.DataFrame(
+        {"time": values[~np.isnan(values)], "binary": measured[:, 0], "execution": measured[:, 1]}
+    )
+    model = MixedLM.from_formula(
+        "time ~ 1",
+        frame,
+        groups="binary",
+        re_formula="1",
+        vc_formula={"execution": "0 + C(execution)"},
+    )
 
     def mixed() -> object:
         with warnings.catch_warnings(action="ignore"):
@@ -56,13 +73,22 @@ def against_mixed_model() -> None:
     variants = {
         "MixedLM.fit (model built before)": mixed,
         "formula": lambda: nested_reml(values, 3, nested_anova(values, 3), confidence_level=None),
-        'variance_components(method="reml"), with limits': lambda: times.perf.variance_components(method="reml"),
+        'variance_components(method="reml"), with limits': lambda: times.perf.variance_components(
+            method="reml"
+        ),
     }
-    ranked("30 x 30 x 30 values, 10 % missing", variants, "MixedLM.fit (model built before)", rounds=3, budget=0.0)
+    ranked(
+        "30 x 30 x 30 values, 10 % missing",
+        variants,
+        "MixedLM.fit (model built before)",
+        rounds=3,
+        budget=0.0,
+    )
 
 
 def with_threads() -> None:
-    """30 x 30 x 100 values: sums that start threads of BLAS cost processor time, which a busy machine does not have."""
+    """30 x 30 x 100 values: sums that start threads of BLAS cost processor time, which a busy
+    machine does not have."""
     times = xr.DataArray(draw((30, 30, 100), 0.0), dims=LEVELS, name="time", attrs={"units": "s"})
 
     def limited(number: int) -> object:
@@ -70,7 +96,12 @@ def with_threads() -> None:
             return times.perf.variance_components(method="reml")
 
     variants = {"two threads of BLAS": partial(limited, 2), "one thread": partial(limited, 1)}
-    ranked("REML of 30 x 30 x 100 values, processor time", variants, "two threads of BLAS", clock=time.process_time)
+    ranked(
+        "REML of 30 x 30 x 100 values, processor time",
+        variants,
+        "two threads of BLAS",
+        clock=time.process_time,
+    )
 
 
 def main() -> None:

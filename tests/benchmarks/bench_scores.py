@@ -1,8 +1,10 @@
-"""Five numbers and standard deviation of the scores of 8,236 machines x 12 benchmarks x 3 runs, 500 scores each, against peers: as ratios.
+"""Five numbers and standard deviation of the scores of 8,236 machines x 12 benchmarks x 3 runs, 500
+scores each, against peers: as ratios.
 
-Ours are timed with labels in and out, on all machines. The peers take a part of the machines, since they are slow, and their time is
-scaled to all: `scipy.stats.bootstrap` machine by machine (vectorised statistic), and a vectorised `groupby.apply` of pandas, which draws
-all scores of one machine at once. Two threads only mean something on two idle cores.
+Ours are timed with labels in and out, on all machines. The peers take a part of the machines, since
+they are slow, and their time is scaled to all: `scipy.stats.bootstrap` machine by machine
+(vectorised statistic), and a vectorised `groupby.apply` of pandas, which draws all scores of one
+machine at once. Two threads only mean something on two idle cores.
 """
 
 import statistics
@@ -24,9 +26,17 @@ PART = 100
 def timings() -> xr.DataArray:
     """Return scores of an archive."""
     rng = np.random.default_rng(0)
-    values = rng.lognormal(0, 0.02, (MACHINES, BENCHMARKS, RUNS)) * rng.uniform(1, 50, (1, BENCHMARKS, 1))
+    values = rng.lognormal(0, 0.02, (MACHINES, BENCHMARKS, RUNS)) * rng.uniform(
+        1, 50, (1, BENCHMARKS, 1)
+    )
     labels = {"machine": np.arange(MACHINES), "benchmark": [f"b{i}" for i in range(BENCHMARKS)]}
-    return xr.DataArray(values, dims=("machine", "benchmark", "execution"), coords=labels, name="time", attrs={"units": "s"})
+    return xr.DataArray(
+        values,
+        dims=("machine", "benchmark", "execution"),
+        coords=labels,
+        name="time",
+        attrs={"units": "s"},
+    )
 
 
 def ours(times: xr.DataArray) -> None:
@@ -49,7 +59,12 @@ def scipy_by_machine(values: np.ndarray) -> None:
     """Redraw machine by machine."""
     for machine in values:
         drawn = stats.bootstrap(
-            tuple(machine), geometric_mean, n_resamples=SCORES, method="percentile", vectorized=True, rng=np.random.default_rng(1)
+            tuple(machine),
+            geometric_mean,
+            n_resamples=SCORES,
+            method="percentile",
+            vectorized=True,
+            rng=np.random.default_rng(1),
         ).bootstrap_distribution
         assert drawn.std(ddof=1) > 0
         np.quantile(drawn, [0, 0.25, 0.5, 0.75, 1])

@@ -1,8 +1,10 @@
-"""What comparisons of single runs cost: 30,000 runs a side, 100 versions, and 100,000 benchmarks, against lines of NumPy and SciPy.
+"""What comparisons of single runs cost: 30,000 runs a side, 100 versions, and 100,000 benchmarks,
+against lines of NumPy and SciPy.
 
-The lines sort both sides and take the variance of placements; they know no labels, gaps, units, ties or notes.
-The 30,000 runs are read from a file, as users read theirs. A process that has not yet freed an array of a megabyte gives
-memory back after every call, and the page faults of the next call take a third more time.
+The lines sort both sides and take the variance of placements; they know no labels, gaps, units,
+ties or notes. The 30,000 runs are read from a file, as users read theirs. A process that has not
+yet freed an array of a megabyte gives memory back after every call, and the page faults of the next
+call take a third more time.
 """
 
 import tempfile
@@ -23,7 +25,10 @@ RUNS, VERSIONS, FEW, CELLS = 30_000, 100, 10, 100_000
 def timings(values: np.ndarray) -> xr.DataArray:
     """Return timings of shape (version, execution) or (benchmark, version, execution)."""
     dims = ("benchmark", "version", "execution")[-values.ndim :]
-    labels = {dim: [f"{dim}{number}" for number in range(size)] for dim, size in zip(dims[:-1], values.shape, strict=False)}
+    labels = {
+        dim: [f"{dim}{number}" for number in range(size)]
+        for dim, size in zip(dims[:-1], values.shape, strict=False)
+    }
     return xr.DataArray(values, labels, dims=dims, name="time", attrs={"units": "s"})
 
 
@@ -31,13 +36,17 @@ def read_runs(values: np.ndarray) -> xr.DataArray:
     """Return timings of two versions (version, run), read from a CSV file."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "runs.csv")
-        pd.DataFrame({"version": np.repeat(["version0", "version1"], RUNS), "seconds": values.ravel()}).to_csv(path, index=False)
+        pd.DataFrame(
+            {"version": np.repeat(["version0", "version1"], RUNS), "seconds": values.ravel()}
+        ).to_csv(path, index=False)
         return perfarray.read(path)["time"]
 
 
 def limits_of(new: np.ndarray, old: np.ndarray, quantile: float) -> tuple[np.ndarray, np.ndarray]:
     """Return limits of the mean of placements."""
-    half = quantile * np.sqrt(new.var(axis=-1, ddof=1) / new.shape[-1] + old.var(axis=-1, ddof=1) / old.shape[-1])
+    half = quantile * np.sqrt(
+        new.var(axis=-1, ddof=1) / new.shape[-1] + old.var(axis=-1, ddof=1) / old.shape[-1]
+    )
     return new.mean(axis=-1) - half, new.mean(axis=-1) + half
 
 
@@ -50,7 +59,10 @@ def faster_lines(new: np.ndarray, old: np.ndarray) -> tuple[np.ndarray, np.ndarr
 
 def distances(values: np.ndarray, others: np.ndarray) -> np.ndarray:
     """Return the mean difference of every value from the others, in ascending order."""
-    rank, sums = np.searchsorted(others, values, side="right"), np.concatenate([[0.0], np.cumsum(others)])
+    rank, sums = (
+        np.searchsorted(others, values, side="right"),
+        np.concatenate([[0.0], np.cumsum(others)]),
+    )
     return (values * (2 * rank - len(others)) + sums[-1] - 2 * sums[rank]) / len(others)
 
 
@@ -58,22 +70,30 @@ def difference_lines(new: np.ndarray, old: np.ndarray) -> tuple[np.ndarray, ...]
     """Return limits of E|X - Y|, and that of two runs of the baseline."""
     new, old = np.sort(new), np.sort(old)
     quantile = float(stats.t.ppf(0.975, len(new) + len(old) - 2))
-    return *limits_of(distances(new, old), distances(old, new), quantile), distances(old, old).mean()
+    return *limits_of(distances(new, old), distances(old, new), quantile), distances(
+        old, old
+    ).mean()
 
 
 def fastest_lines(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return limits of the probability of every version to be the fastest."""
     ordered, answers = np.sort(values, axis=-1), []
     for number, runs in enumerate(ordered):
-        above = np.stack([1 - np.searchsorted(rival, runs, side="right") / FEW for rival in ordered])
+        above = np.stack(
+            [1 - np.searchsorted(rival, runs, side="right") / FEW for rival in ordered]
+        )
         above[number] = 1.0
         others = np.ones_like(above)
         others[1:] *= np.cumprod(above[:-1], axis=0)
         others[:-1] *= np.cumprod(above[:0:-1], axis=0)[::-1]
         sums = np.cumsum(np.pad(others, ((0, 0), (1, 0))), axis=-1) / FEW
-        placed = np.take_along_axis(sums, np.searchsorted(runs, ordered.ravel()).reshape(ordered.shape), axis=-1)
+        placed = np.take_along_axis(
+            sums, np.searchsorted(runs, ordered.ravel()).reshape(ordered.shape), axis=-1
+        )
         placed[number] = above.prod(axis=0)
-        answers.append((placed[number].mean(), 1.96 * np.sqrt((placed.var(axis=-1, ddof=1) / FEW).sum())))
+        answers.append(
+            (placed[number].mean(), 1.96 * np.sqrt((placed.var(axis=-1, ddof=1) / FEW).sum()))
+        )
     estimate, half = np.array(answers).T
     return estimate - half, estimate + half
 
@@ -86,12 +106,25 @@ def pairs_lines(pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def main() -> None:
     """Print times and ratios."""
     rng = np.random.default_rng(1)
-    values, many, cells = rng.normal(10, 1, (2, RUNS)), rng.normal(10, 1, (VERSIONS, FEW)), rng.normal(10, 1, (CELLS, 2, 3))
+    values, many, cells = (
+        rng.normal(10, 1, (2, RUNS)),
+        rng.normal(10, 1, (VERSIONS, FEW)),
+        rng.normal(10, 1, (CELLS, 2, 3)),
+    )
     pair, versions, archive, old = read_runs(values), timings(many), timings(cells), "version0"
     calls = {
-        "prob_faster": (lambda: pair.perf.prob_faster(old), lambda: faster_lines(values[1], values[0])),
-        "mean_difference": (lambda: pair.perf.mean_difference(old), lambda: difference_lines(values[1], values[0])),
-        "prob_fastest, 100 versions": (lambda: versions.perf.prob_fastest(dim="version"), lambda: fastest_lines(many)),
+        "prob_faster": (
+            lambda: pair.perf.prob_faster(old),
+            lambda: faster_lines(values[1], values[0]),
+        ),
+        "mean_difference": (
+            lambda: pair.perf.mean_difference(old),
+            lambda: difference_lines(values[1], values[0]),
+        ),
+        "prob_fastest, 100 versions": (
+            lambda: versions.perf.prob_fastest(dim="version"),
+            lambda: fastest_lines(many),
+        ),
         "prob_faster, 100,000 x 2 x 3": (
             lambda: archive.perf.prob_faster(old),
             lambda: pairs_lines(cells[:, 1, :, None] < cells[:, 0, None]),
@@ -102,4 +135,9 @@ def main() -> None:
         ),
     }
     for name, (ours, lines) in calls.items():
-        ranked("comparisons of single runs, time of the processor", {name: ours, f"{name}: lines": lines}, name, clock=time.process_time)
+        ranked(
+            "comparisons of single runs, time of the processor",
+            {name: ours, f"{name}: lines": lines},
+            name,
+            clock=time.process_time,
+        )

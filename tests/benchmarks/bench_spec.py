@@ -1,4 +1,5 @@
-"""How long reading SPEC text reports takes, as a multiple of one scan of their lines for benchmark, copies, seconds and rate.
+"""How long reading SPEC text reports takes, as a multiple of one scan of their lines for benchmark,
+copies, seconds and rate.
 
 Rounds alternate between the two, in one process; ratios are medians over rounds. The reports
 lie in the archive folder beside the repository (or where PERFARRAY_SHARED says).
@@ -39,10 +40,14 @@ def main() -> None:
     variants = {
         SCAN: lambda: [scan(path) for path in paths],
         "read_archive": lambda: perfarray.read_archive(FOLDER, format="spec_text"),
-        "  each report to a table": lambda: [read_table(Source(path, answers), known) for answers in ({},) for path in paths],
+        "  each report to a table": lambda: [
+            read_table(Source(path, answers), known) for answers in ({},) for path in paths
+        ],
         "  tables to one table": lambda: combine(tables, found),
         "  one table to an array": lambda: build(joined),
     }
-    times = measured(f"{len(paths)} reports, {sum(path.stat().st_size for path in paths) / 1e6:.1f} MB", variants)
+    times = measured(
+        f"{len(paths)} reports, {sum(path.stat().st_size for path in paths) / 1e6:.1f} MB", variants
+    )
     for name in list(variants)[1:]:
         compared(name.strip(), SCAN, ratio(times, name, SCAN))

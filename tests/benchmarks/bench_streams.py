@@ -1,9 +1,11 @@
-"""Answers streamed into Zarr: CPU seconds and peak memory of every method that takes lazy timings, at 1e4, 1e5 and 1e6 machines.
+"""Answers streamed into Zarr: CPU seconds and peak memory of every method that takes lazy timings,
+at 1e4, 1e5 and 1e6 machines.
 
 python tests/benchmarks/bench_streams.py [CHUNK] [MACHINES ...] [METHOD ...]
 
-An archive of machines x 29 benchmarks x 2 versions x 3 runs is written part by part; methods of one system are asked about one version.
-Each measurement is a process of its own, with two threads of dask.
+An archive of machines x 29 benchmarks x 2 versions x 3 runs is written part by part; methods of one
+system are asked about one version. Each measurement is a process of its own, with two threads of
+dask.
 """
 
 import resource
@@ -52,15 +54,23 @@ TWO: dict[str, Mapping[str, Any]] = {
 
 
 def write_by_region(store: Path, machines: int, chunk: int) -> None:
-    """Write a template without values, then region after region: no more than one chunk is in memory."""
+    """Write a template without values, then region after region: no more than one chunk is in
+    memory."""
     names = np.array([f"b{number:02d}" for number in range(BENCHMARKS)], dtype=object)
-    coords = {"version": np.array(VERSIONS, dtype=object), "machine": np.arange(machines), "benchmark": names, "execution": np.arange(RUNS)}
+    coords = {
+        "version": np.array(VERSIONS, dtype=object),
+        "machine": np.arange(machines),
+        "benchmark": names,
+        "execution": np.arange(RUNS),
+    }
     blank = dask.array.full(tuple(map(len, coords.values())), np.nan, chunks=(1, chunk, -1, -1))
     template = xr.Dataset({"time": ((*coords,), blank, {"units": "s", "better": "lower"})}, coords)
     template.to_zarr(store, compute=False, zarr_format=3, consolidated=False)
     for start in range(0, machines, chunk):
         stop = min(start + chunk, machines)
-        values = np.random.default_rng(start).lognormal(0, 0.02, (len(VERSIONS), stop - start, BENCHMARKS, RUNS))
+        values = np.random.default_rng(start).lognormal(
+            0, 0.02, (len(VERSIONS), stop - start, BENCHMARKS, RUNS)
+        )
         region = {"machine": slice(start, stop)}
         xr.Dataset({"time": ((*coords,), values)}).to_zarr(store, region=region, consolidated=False)
 
@@ -82,31 +92,51 @@ def measure(name: str, folder: Path, machines: int, chunk: int) -> None:
     if name == "write":
         return write_by_region(folder / f"{machines}.zarr", machines, chunk)
     with tempfile.TemporaryDirectory(dir=folder) as own:
-        write_by_region(Path(own) / "first.zarr", 20, 10)  # what is imported at first use is not part of the price
+        write_by_region(
+            Path(own) / "first.zarr", 20, 10
+        )  # what is imported at first use is not part of the price
         stream(name, Path(own) / "first.zarr", Path(own) / "first_answer.zarr")
         start = time.process_time()
         stream(name, folder / f"{machines}.zarr", Path(own) / "answer.zarr")
-        print(time.process_time() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+        print(
+            time.process_time() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        )
     return None
 
 
 def call(name: str, folder: str, machines: int, chunk: int) -> tuple[float, float]:
-    """Return CPU seconds and peak MB of a process of its own; NaN when it fails or takes too long."""
+    """Return CPU seconds and peak MB of a process of its own; NaN when it fails or takes too
+    long."""
     command = [sys.executable, __file__, "--measure", name, folder, str(machines), str(chunk)]
     try:
-        text = subprocess.run(command, check=True, capture_output=True, text=True, timeout=LIMIT).stdout.split()
+        text = subprocess.run(
+            command, check=True, capture_output=True, text=True, timeout=LIMIT
+        ).stdout.split()
     except subprocess.TimeoutExpired:
         return float("nan"), float("nan")
     except subprocess.CalledProcessError as error:
-        print(f"{name}, {machines} machines: {error.stderr.strip().splitlines()[-1:]}", file=sys.stderr, flush=True)
+        print(
+            f"{name}, {machines} machines: {error.stderr.strip().splitlines()[-1:]}",
+            file=sys.stderr,
+            flush=True,
+        )
         return float("nan"), float("nan")
     return (float(text[0]), float(text[1])) if text else (0.0, 0.0)
 
 
-def main(chunk: int = CHUNK, sizes: tuple[int, ...] = MACHINES, names: tuple[str, ...] = (*ONE, *TWO)) -> None:
+def main(
+    chunk: int = CHUNK, sizes: tuple[int, ...] = MACHINES, names: tuple[str, ...] = (*ONE, *TWO)
+) -> None:
     """Print a row of Markdown for every method."""
     titles = [f"{what} at {machines:,}" for what in ("CPU s", "peak MB") for machines in sizes]
-    print("| method |", " | ".join(titles), "|\n|", " | ".join(["---"] * (1 + len(titles))), "|", flush=True)
+    print(
+        "| method |",
+        " | ".join(titles),
+        "|\n|",
+        " | ".join(["---"] * (1 + len(titles))),
+        "|",
+        flush=True,
+    )
     with tempfile.TemporaryDirectory() as folder:
         for machines in sizes:
             call("write", folder, machines, chunk)
@@ -115,7 +145,11 @@ def main(chunk: int = CHUNK, sizes: tuple[int, ...] = MACHINES, names: tuple[str
             cells = [*(f"{cpu:.1f}" for cpu, _ in rows), *(f"{peak:.0f}" for _, peak in rows)]
             print(f"| `{name}` |", " | ".join(cells), "|", flush=True)
             if len(rows) > 1 and rows[-2][1] > 0:
-                compared(f"{name}: peak memory, {sizes[-1]} machines", f"{sizes[-2]} machines", rows[-1][1] / rows[-2][1])
+                compared(
+                    f"{name}: peak memory, {sizes[-1]} machines",
+                    f"{sizes[-2]} machines",
+                    rows[-1][1] / rows[-2][1],
+                )
 
 
 if __name__ == "__main__":
@@ -124,4 +158,6 @@ if __name__ == "__main__":
     else:
         numbers = [int(text) for text in sys.argv[1:] if text.isdigit()]
         names = tuple(text for text in sys.argv[1:] if not text.isdigit())
-        main(numbers[0] if numbers else CHUNK, tuple(numbers[1:]) or MACHINES, names or (*ONE, *TWO))
+        main(
+            numbers[0] if numbers else CHUNK, tuple(numbers[1:]) or MACHINES, names or (*ONE, *TWO)
+        )

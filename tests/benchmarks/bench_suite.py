@@ -1,6 +1,8 @@
-"""The bootstrap interval of the ratio of two suites, 12 benchmarks x 3 runs, 500 replicates: against SciPy, and for many machines.
+"""The bootstrap interval of the ratio of two suites, 12 benchmarks x 3 runs, 500 replicates:
+against SciPy, and for many machines.
 
-`scipy` is `scipy.stats.bootstrap` of one machine: 24 samples, a vectorised statistic, percentiles; it draws the same replicates.
+`scipy` is `scipy.stats.bootstrap` of one machine: 24 samples, a vectorised statistic, percentiles;
+it draws the same replicates.
 """
 
 import time
@@ -19,12 +21,21 @@ BENCHMARKS, RUNS, REPLICATES = 12, 3, 500
 SCORE = Score("geometric", "mean")
 
 
-def intervals(new: np.ndarray, old: np.ndarray, score: Score = SCORE, method: str = "percentile") -> float:
+def intervals(
+    new: np.ndarray, old: np.ndarray, score: Score = SCORE, method: str = "percentile"
+) -> float:
     """Return the mean lower limit over the machines."""
     sides = match_sides(new, old, shared=score.shared, paired=False)
     draws = Draws((True,), REPLICATES, (1, 2))
     drawn = draw_scores(sides, np.arange(len(new)), draws, score)
-    return float(np.concatenate([bootstrap_interval(part, part.sides.matched, score, draws, method).lower for part in drawn]).mean())
+    return float(
+        np.concatenate(
+            [
+                bootstrap_interval(part, part.sides.matched, score, draws, method).lower
+                for part in drawn
+            ]
+        ).mean()
+    )
 
 
 def scipy_interval(new: np.ndarray, old: np.ndarray, rng: np.random.Generator) -> float:
@@ -34,7 +45,14 @@ def scipy_interval(new: np.ndarray, old: np.ndarray, rng: np.random.Generator) -
         means = [np.log(sample.mean(axis=axis)) for sample in samples]
         return np.exp((sum(means[:BENCHMARKS]) - sum(means[BENCHMARKS:])) / BENCHMARKS)
 
-    found = stats.bootstrap((*new, *old), statistic, n_resamples=REPLICATES, method="percentile", vectorized=True, rng=rng)
+    found = stats.bootstrap(
+        (*new, *old),
+        statistic,
+        n_resamples=REPLICATES,
+        method="percentile",
+        vectorized=True,
+        rng=rng,
+    )
     return float(found.confidence_interval.low)
 
 
@@ -46,8 +64,14 @@ def main(machines: int = 2000) -> None:
         "ours, 20 machines": lambda: intervals(new[:20], old[:20]),
         "scipy, 1 machine": lambda: scipy_interval(new[0], old[0], rng),
     }
-    found = measured(f"{BENCHMARKS} benchmarks x {RUNS} runs, {REPLICATES} replicates", variants, rounds=9)
-    compared("scipy, a machine", "ours, a machine", 20 * ratio(found, "scipy, 1 machine", "ours, 20 machines"))
+    found = measured(
+        f"{BENCHMARKS} benchmarks x {RUNS} runs, {REPLICATES} replicates", variants, rounds=9
+    )
+    compared(
+        "scipy, a machine",
+        "ours, a machine",
+        20 * ratio(found, "scipy, 1 machine", "ours, 20 machines"),
+    )
     cases = {
         "means": (SCORE, "percentile"),
         "medians": (SCORE._replace(statistic="median"), "percentile"),

@@ -1,4 +1,5 @@
-"""Compare variants in one process: rounds in turn, so that drift of the machine hits all alike; ratios are medians over rounds."""
+"""Compare variants in one process: rounds in turn, so that drift of the machine hits all alike;
+ratios are medians over rounds."""
 
 import statistics
 import time
@@ -17,16 +18,22 @@ def seconds(call: Callable[[], object], repeat: int, clock: Clock = time.perf_co
 
 
 def interleaved(
-    variants: Mapping[str, Callable[[], object]], rounds: int = 15, budget: float = 0.05, clock: Clock = time.perf_counter
+    variants: Mapping[str, Callable[[], object]],
+    rounds: int = 15,
+    budget: float = 0.05,
+    clock: Clock = time.perf_counter,
 ) -> dict[str, list[float]]:
     """Time every variant once a round, each for about `budget` seconds; return the times by round.
 
-    The second call decides how often a variant is called in a round, because the first one imports and compiles.
-    Calls of one thread are timed by `time.process_time` where other programs keep the cores busy.
+    The second call decides how often a variant is called in a round, because the first one imports
+    and compiles. Calls of one thread are timed by `time.process_time` where other programs keep the
+    cores busy.
     """
     for call in variants.values():
         call()
-    repeats = {name: max(1, int(budget / max(seconds(call, 1), 1e-7))) for name, call in variants.items()}
+    repeats = {
+        name: max(1, int(budget / max(seconds(call, 1), 1e-7))) for name, call in variants.items()
+    }
     found: dict[str, list[float]] = {name: [] for name in variants}
     for _ in range(rounds):
         for name, call in variants.items():
@@ -49,7 +56,9 @@ def compared(over: str, under: str, value: float) -> None:
     print(f"  {over} / {under}: {value:.2f}")
 
 
-def measured(title: str, variants: Mapping[str, Callable[[], object]], **options: Any) -> dict[str, list[float]]:
+def measured(
+    title: str, variants: Mapping[str, Callable[[], object]], **options: Any
+) -> dict[str, list[float]]:
     """Return the times of variants, as `interleaved` gives them, and print the median of each."""
     found = interleaved(variants, **options)
     print(title)
@@ -58,8 +67,16 @@ def measured(title: str, variants: Mapping[str, Callable[[], object]], **options
     return found
 
 
-def ranked(title: str, variants: Mapping[str, Callable[[], object]], over: str, *unders: str, prefix: str = "", **options: Any) -> None:
-    """Measure variants, and keep how many times as long one takes as each of others, all others by default."""
+def ranked(
+    title: str,
+    variants: Mapping[str, Callable[[], object]],
+    over: str,
+    *unders: str,
+    prefix: str = "",
+    **options: Any,
+) -> None:
+    """Measure variants, and keep how many times as long one takes as each of others, all others by
+    default."""
     found = measured(title, variants, **options)
     for under in unders or [name for name in variants if name != over]:
         compared(f"{prefix}{over}", under, ratio(found, over, under))

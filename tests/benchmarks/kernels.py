@@ -1,6 +1,8 @@
-"""Compiled kernels for the answers of some public functions, the fastest known but for EM, which is plain: for `bench_kernels`.
+"""Compiled kernels for the answers of some public functions, the fastest known but for EM, which is
+plain: for `bench_kernels`.
 
-Each has its own cheap random numbers (xoshiro256++, Blackman and Vigna 2021), one thread, and nothing but the formula.
+Each has its own cheap random numbers (xoshiro256++, Blackman and Vigna 2021), one thread, and
+nothing but the formula.
 """
 
 import math
@@ -9,7 +11,10 @@ import numba
 import numpy as np
 
 QUARTER, ONES = np.uint64(1 << 16), np.uint64(0x0001000100010001)
-HIGHEST, REST = np.uint64(0x8000800080008000), np.uint64(0x7FFF7FFF7FFF7FFF)  # the highest bits of four quarters, and the others
+HIGHEST, REST = (
+    np.uint64(0x8000800080008000),
+    np.uint64(0x7FFF7FFF7FFF7FFF),
+)  # the highest bits of four quarters, and the others
 LOW = np.uint64(0xFFFFFFFF)
 CHUNK = 1024  # replicates whose executions are sorted together
 
@@ -33,12 +38,16 @@ def _mixed(a, d):
 
 @numba.njit
 def draw_below(out, size, state):
-    """Fill in whole numbers below a size: upper halves of products of 32 bits (the bias is below size / 2^32)."""
+    """Fill in whole numbers below a size: upper halves of products of 32 bits (the bias is below
+    size / 2^32)."""
     a, b, c, d = state[0], state[1], state[2], state[3]
     for i in range(0, len(out) - 1, 2):
         word = _mixed(a, d)
         a, b, c, d = _step(a, b, c, d)
-        out[i], out[i + 1] = ((word & LOW) * np.uint64(size)) >> np.uint64(32), ((word >> np.uint64(32)) * np.uint64(size)) >> np.uint64(32)
+        out[i], out[i + 1] = (
+            ((word & LOW) * np.uint64(size)) >> np.uint64(32),
+            ((word >> np.uint64(32)) * np.uint64(size)) >> np.uint64(32),
+        )
     if len(out) % 2:
         out[-1] = ((_mixed(a, d) & LOW) * np.uint64(size)) >> np.uint64(32)
         a, b, c, d = _step(a, b, c, d)
@@ -47,10 +56,14 @@ def draw_below(out, size, state):
 
 @numba.njit(error_model="numpy")
 def redrawn_means(values, number, state):
-    """Return the means of replicates of nests (cells, binaries, executions, iterations), every level redrawn: (cells, number)."""
+    """Return the means of replicates of nests (cells, binaries, executions, iterations), every
+    level redrawn: (cells, number)."""
     cells, binaries, executions, iterations = values.shape
     means, table = np.zeros((cells, number)), np.empty(iterations**2)
-    parents, children = np.empty(CHUNK * binaries, np.uint32), np.empty(CHUNK * binaries * executions, np.uint32)
+    parents, children = (
+        np.empty(CHUNK * binaries, np.uint32),
+        np.empty(CHUNK * binaries * executions, np.uint32),
+    )
     slots, ends = np.empty(len(children), np.uint32), np.empty(binaries * executions + 1, np.int64)
     for cell in range(cells):
         for first in range(0, number, CHUNK):
@@ -81,10 +94,14 @@ def redrawn_means(values, number, state):
 
 @numba.njit(error_model="numpy")
 def _add_sums(totals, slots, pairs, values, state):
-    """Add the sum of a redraw of an execution to each replicate: four pairs from a word, all anew where one is refused."""
+    """Add the sum of a redraw of an execution to each replicate: four pairs from a word, all anew
+    where one is refused."""
     size = np.uint64(len(pairs))
     times = QUARTER // size
-    beyond, inverse = (QUARTER - times * size) * ONES, (QUARTER * QUARTER - np.uint64(1)) // times + np.uint64(1)
+    beyond, inverse = (
+        (QUARTER - times * size) * ONES,
+        (QUARTER * QUARTER - np.uint64(1)) // times + np.uint64(1),
+    )
     picks = len(values) // 2
     a, b, c, d = state[0], state[1], state[2], state[3]
     low, half = np.uint64(0xFFFF), np.uint64(32)
@@ -113,7 +130,8 @@ def _add_sums(totals, slots, pairs, values, state):
 
 @numba.njit(error_model="numpy")
 def random_scores(values, number, state):
-    """Return the logs of scores of one random run per benchmark of machines x benchmarks x runs: (machines, number).
+    """Return the logs of scores of one random run per benchmark of machines x benchmarks x runs:
+    (machines, number).
 
     One number of 16 bits picks the runs of half the benchmarks.
     """
@@ -139,7 +157,8 @@ def random_scores(values, number, state):
 
 @numba.njit(error_model="numpy")
 def exchanged(new, old, number, state):
-    """Return the means of both sides' differences after random exchanges of the runs of every benchmark: (suites, number)."""
+    """Return the means of both sides' differences after random exchanges of the runs of every
+    benchmark: (suites, number)."""
     suites, benchmarks, runs = new.shape
     pool = np.empty(2 * runs)
     differences = np.zeros((suites, number))
@@ -150,15 +169,27 @@ def exchanged(new, old, number, state):
             a, b, c, d = state[0], state[1], state[2], state[3]
             for index in range(number):
                 half = 0.0
-                for place in range(0, runs, 2):  # the first half of a shuffle (Fisher and Yates), two places from one word
+                for place in range(
+                    0, runs, 2
+                ):  # the first half of a shuffle (Fisher and Yates), two places from one word
                     word = _mixed(a, d)
                     a, b, c, d = _step(a, b, c, d)
                     other = place + (((word & LOW) * np.uint64(2 * runs - place)) >> np.uint64(32))
                     pool[place], pool[np.uint64(other)] = pool[np.uint64(other)], pool[place]
                     half += pool[place]
                     if place + 1 < runs:
-                        other = place + 1 + (((word >> np.uint64(32)) * np.uint64(2 * runs - place - 1)) >> np.uint64(32))
-                        pool[place + 1], pool[np.uint64(other)] = pool[np.uint64(other)], pool[place + 1]
+                        other = (
+                            place
+                            + 1
+                            + (
+                                ((word >> np.uint64(32)) * np.uint64(2 * runs - place - 1))
+                                >> np.uint64(32)
+                            )
+                        )
+                        pool[place + 1], pool[np.uint64(other)] = (
+                            pool[np.uint64(other)],
+                            pool[place + 1],
+                        )
                         half += pool[place + 1]
                 differences[suite, index] += 2 * half - total
             state[0], state[1], state[2], state[3] = a, b, c, d
@@ -167,7 +198,8 @@ def exchanged(new, old, number, state):
 
 @numba.njit(error_model="numpy")
 def largest_distances(x, y):
-    """Return n m times the distance of two empirical distributions of sorted samples (cells, n), (cells, m)."""
+    """Return n m times the distance of two empirical distributions of sorted samples (cells, n),
+    (cells, m)."""
     cells, n, m = x.shape[0], x.shape[1], y.shape[1]
     steps = np.empty(cells, np.int64)
     for cell in range(cells):
@@ -185,15 +217,19 @@ def largest_distances(x, y):
 
 @numba.njit(error_model="numpy", fastmath=True)
 def best_mixtures(values, starts, near):
-    """Return the largest BIC of normal mixtures of standardised samples (samples, values), of all numbers of components and both models.
+    """Return the largest BIC of normal mixtures of standardised samples (samples, values), of all
+    numbers of components and both models.
 
-    `starts` (numbers, samples, components, 3) hold weights, means and variances. Fits whose BIC is `near` the largest at a relative change
-    of 1e-5 climb on to 1e-10.
+    `starts` (numbers, samples, components, 3) hold weights, means and variances. Fits whose BIC is
+    `near` the largest at a relative change of 1e-5 climb on to 1e-10.
     """
     samples, n = values.shape
     bics, room = np.empty(samples), np.empty((starts.shape[2] + 1, n))
     for sample in range(samples):
-        theta, bic = np.empty((len(starts), 2, starts.shape[2], 3)), np.full((len(starts), 2), -np.inf)
+        theta, bic = (
+            np.empty((len(starts), 2, starts.shape[2], 3)),
+            np.full((len(starts), 2), -np.inf),
+        )
         for tolerance in (1e-5, 1e-10):
             least = bic.max() - near
             for index in range(len(starts)):
@@ -205,14 +241,17 @@ def best_mixtures(values, starts, near):
                     elif not (bic[index, unequal] >= least and np.isfinite(bic[index, unequal])):
                         continue
                     parameters = 2 * number - 1 + (number if unequal else 1)
-                    bic[index, unequal] = 2 * _climb(values[sample], own, unequal, tolerance, room) - parameters * math.log(n)
+                    bic[index, unequal] = 2 * _climb(
+                        values[sample], own, unequal, tolerance, room
+                    ) - parameters * math.log(n)
         bics[sample] = bic.max()
     return bics
 
 
 @numba.njit(error_model="numpy", fastmath=True)
 def _climb(x, theta, unequal, tolerance, room):
-    """Take steps of EM until the log-likelihood hardly changes, and return it; minus infinity where a variance becomes 0."""
+    """Take steps of EM until the log-likelihood hardly changes, and return it; minus infinity where
+    a variance becomes 0."""
     number, n, before, loglik = len(theta), len(x), -np.inf, -np.inf
     if not unequal:
         theta[:, 2] = (theta[:, 0] * theta[:, 2]).sum()
@@ -236,7 +275,11 @@ def _climb(x, theta, unequal, tolerance, room):
                 mass += share
                 moment += share * x[i]
                 square += share * x[i] * x[i]
-            theta[k, 0], theta[k, 1], theta[k, 2] = mass / n, moment / mass, square / mass - (moment / mass) ** 2
+            theta[k, 0], theta[k, 1], theta[k, 2] = (
+                mass / n,
+                moment / mass,
+                square / mass - (moment / mass) ** 2,
+            )
             pooled += square - moment**2 / mass
         if not unequal:
             theta[:, 2] = pooled / n

@@ -1,8 +1,11 @@
-"""Peak memory of public functions on many small cells and on one large cell: `python tests/benchmarks/peak_memory.py [NAME ...]`.
+"""Peak memory of public functions on many small cells and on one large cell: `python
+tests/benchmarks/peak_memory.py [NAME ...]`.
 
-What Python and NumPy allocate while a function runs (`tracemalloc`), the input not counted, for 10,000 machines of 12 benchmarks of 3 runs
-on two sides, and for one cell of a million values on two sides; in histories, the machines are commits, and the runs of one cell 1,000
-commits. A call on little data goes before, so that what it imports is not counted. The aim is four times the input plus 64 MB.
+What Python and NumPy allocate while a function runs (`tracemalloc`), the input not counted, for
+10,000 machines of 12 benchmarks of 3 runs on two sides, and for one cell of a million values on two
+sides; in histories, the machines are commits, and the runs of one cell 1,000 commits. A call on
+little data goes before, so that what it imports is not counted. The aim is four times the input
+plus 64 MB.
 """
 
 import sys
@@ -19,11 +22,17 @@ import xarray as xr
 
 import perfarray
 
-SHAPES = {"10,000 x 12 x 3": ((10_000, 12, 3), (20, 4, 3)), "one cell of 1,000,000": ((1, 1, 1_000_000), (1, 1, 1_000))}
+SHAPES = {
+    "10,000 x 12 x 3": ((10_000, 12, 3), (20, 4, 3)),
+    "one cell of 1,000,000": ((1, 1, 1_000_000), (1, 1, 1_000)),
+}
 """By name, what is measured, and what goes before it."""
 
 WHY_NOT = {
-    "given numbers or texts": "coverage dataset_path false_alarm_rate formats load_dataset power required_benchmarks set_options simulate",
+    "given numbers or texts": (
+        "coverage dataset_path false_alarm_rate formats load_dataset power required_benchmarks "
+        "set_options simulate"
+    ),
     "given files (the benchmark `import` has those)": "archive_table convert_table read read_archive speedup_report",
     "draws what principal_components returns": "biplot",
     "a class": "GaussianMixture Note PerfarrayWarning VariabilityModel",
@@ -81,22 +90,37 @@ def new(times: xr.DataArray) -> xr.DataArray:
 def nested(times: xr.DataArray) -> xr.DataArray:
     """Return the new runs as executions of iterations: 2 or 1,000 in each."""
     inside = 1_000 if times.shape[-1] == 1_000_000 else 10 if times.shape[-1] == 1_000 else 1
-    both = np.concatenate([times.values, times.values], axis=-1)[1] if inside == 1 else times.values[1]
-    return xr.DataArray(both.reshape(*times.shape[1:3], -1, max(inside, 2)), dims=(*times.dims[1:], "iteration"), name="time")
+    both = (
+        np.concatenate([times.values, times.values], axis=-1)[1] if inside == 1 else times.values[1]
+    )
+    return xr.DataArray(
+        both.reshape(*times.shape[1:3], -1, max(inside, 2)),
+        dims=(*times.dims[1:], "iteration"),
+        name="time",
+    )
 
 
 def described(times: xr.DataArray) -> xr.DataArray:
     """Return the new runs of machines that texts describe."""
     place = np.arange(times.sizes["machine"])
-    texts = {"cpu": [f"Xeon E5-{number}" for number in place % 50], "memory": [f"{1 << number} GB" for number in place % 8]}
-    return new(times).assign_coords(cores=("machine", 1 + place % 64), **{name: ("machine", own) for name, own in texts.items()})
+    texts = {
+        "cpu": [f"Xeon E5-{number}" for number in place % 50],
+        "memory": [f"{1 << number} GB" for number in place % 8],
+    }
+    return new(times).assign_coords(
+        cores=("machine", 1 + place % 64), **{name: ("machine", own) for name, own in texts.items()}
+    )
 
 
 def commits(times: xr.DataArray) -> xr.DataArray:
     """Return the new runs as a history."""
     if times.sizes["machine"] > 1:
         return new(times).rename(machine="commit")
-    return xr.DataArray(times.values[1].reshape(-1, times.shape[-1] // 1000 or 1), dims=("commit", "execution"), name="time")
+    return xr.DataArray(
+        times.values[1].reshape(-1, times.shape[-1] // 1000 or 1),
+        dims=("commit", "execution"),
+        name="time",
+    )
 
 
 GIVEN: dict[str, Callable[[xr.DataArray], tuple[Any, ...]]] = {
@@ -109,14 +133,21 @@ GIVEN: dict[str, Callable[[xr.DataArray], tuple[Any, ...]]] = {
     "commits": lambda times: (commits(times),),
     "changes": lambda times: (perfarray.change_points(commits(times)),),
     "apart": lambda times: (times.isel(version=[0]), times.isel(version=[1])),
-    "samples": lambda times: ({version: times.sel(version=version).values.ravel() for version in ("old", "new")},),
+    "samples": lambda times: (
+        {version: times.sel(version=version).values.ravel() for version in ("old", "new")},
+    ),
     "frame": lambda times: (perfarray.to_frame(times),),
     "result": lambda times: (perfarray.compare(times, "old"),),
-    "results": lambda times: ({"mean": perfarray.mean_interval(times), "parts": perfarray.variance_components(times)},),
+    "results": lambda times: (
+        {"mean": perfarray.mean_interval(times), "parts": perfarray.variance_components(times)},
+    ),
     "components": lambda times: ([perfarray.variance_components(nested(times))],),
     "tested": lambda times: (perfarray.speedup_test(times, "old"),),
     "mixture": lambda times: (perfarray.fit_mixture(new(times), n_components=2), new(times)),
-    "points": lambda times: (perfarray.fit_mixture(new(times), n_components=2), np.linspace(0.1, 0.9, 9)),
+    "points": lambda times: (
+        perfarray.fit_mixture(new(times), n_components=2),
+        np.linspace(0.1, 0.9, 9),
+    ),
 }
 """What functions are given, made of timings of two versions."""
 
@@ -124,20 +155,30 @@ GIVEN: dict[str, Callable[[xr.DataArray], tuple[Any, ...]]] = {
 def timings(shape: tuple[int, int, int]) -> xr.DataArray:
     """Return timings of two versions: machines, benchmarks, executions."""
     values = np.random.default_rng(0).lognormal(0, 0.02, (2, *shape))
-    labels = {"version": ["old", "new"], "machine": np.arange(shape[0]), "benchmark": [f"b{place}" for place in range(shape[1])]}
-    return xr.DataArray(values, labels, ("version", "machine", "benchmark", "execution"), "time", {"units": "s"})
+    labels = {
+        "version": ["old", "new"],
+        "machine": np.arange(shape[0]),
+        "benchmark": [f"b{place}" for place in range(shape[1])],
+    }
+    return xr.DataArray(
+        values, labels, ("version", "machine", "benchmark", "execution"), "time", {"units": "s"}
+    )
 
 
 def size_of(given: Any) -> int:
     """Return the bytes of what a function is given."""
     if isinstance(given, Mapping | tuple | list) and not hasattr(given, "nbytes"):
-        return sum(size_of(own) for own in (given.values() if isinstance(given, Mapping) else given))
+        return sum(
+            size_of(own) for own in (given.values() if isinstance(given, Mapping) else given)
+        )
     if isinstance(given, pd.DataFrame):
         return int(given.memory_usage().sum())
     return int(getattr(getattr(given, "dataset", given), "nbytes", 0))
 
 
-def peak(name: str, given: tuple[Any, ...], options: Mapping[str, Any]) -> tuple[float, float, float]:
+def peak(
+    name: str, given: tuple[Any, ...], options: Mapping[str, Any]
+) -> tuple[float, float, float]:
     """Return the peak and what is held after it, in bytes, and the seconds it took."""
     function = attrgetter(name)(perfarray)
     tracemalloc.start()
@@ -160,7 +201,12 @@ def main(names: list[str]) -> None:
     """Print a line for every function, way and shape."""
     warnings.simplefilter("ignore")
     for shape, (sizes, small) in SHAPES.items():
-        rows = [(kind, name, given) for kind, own in CALLS.items() for name, ways in own.items() for given in ways]
+        rows = [
+            (kind, name, given)
+            for kind, own in CALLS.items()
+            for name, ways in own.items()
+            for given in ways
+        ]
         for kind, name, options in rows:
             if names and name not in names:
                 continue
@@ -175,7 +221,8 @@ def main(names: list[str]) -> None:
                 continue
             over = "" if most <= 4 * size_of(given) + 64e6 else "  over the aim"
             print(
-                f"{what} {most / 1e6:8.0f} MB, {held / 1e6:5.0f} held, of {size_of(given) / 1e6:5.1f} MB  {seconds:6.1f} s{over}",
+                f"{what} {most / 1e6:8.0f} MB, {held / 1e6:5.0f} held, of "
+                f"{size_of(given) / 1e6:5.1f} MB  {seconds:6.1f} s{over}",
                 flush=True,
             )
 

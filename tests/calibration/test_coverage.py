@@ -1,4 +1,5 @@
-"""Coverage, false alarms and power are those that were published, or can be worked out, within Monte Carlo error."""
+"""Coverage, false alarms and power are those that were published, or can be worked out, within
+Monte Carlo error."""
 
 import numpy as np
 import pytest
@@ -9,7 +10,11 @@ from tests.strategies import experiments as count
 import perfarray
 from perfarray.calibration import experiments
 
-TABLE_VII = {"FFT NA OPT": (3.4, 8.2, 1.4), "Rijndael OPT": (0.4, 3.8, 9.3), "TCP OPT": (0.6, 1.7, 41.8)}
+TABLE_VII = {
+    "FFT NA OPT": (3.4, 8.2, 1.4),
+    "Rijndael OPT": (0.4, 3.8, 9.3),
+    "TCP OPT": (0.6, 1.7, 41.8),
+}
 """Relative variation of binaries, executions and iterations in percent (Kalibera and Jones, table VII)."""
 
 LEVELS = ("binary", "execution", "iteration")
@@ -25,11 +30,14 @@ def components(name):
 
 def by_benchmark(labels):
     """Return a map over benchmarks."""
-    return xr.DataArray(np.linspace(0.9, 0.95, len(labels)), {"benchmark": list(labels)}, "benchmark")
+    return xr.DataArray(
+        np.linspace(0.9, 0.95, len(labels)), {"benchmark": list(labels)}, "benchmark"
+    )
 
 
 def near(found, expected, slack=0.0):
-    """Return whether a share lies within four Monte Carlo errors of what is expected, and the slack of a rounded number."""
+    """Return whether a share lies within four Monte Carlo errors of what is expected, and the slack
+    of a rounded number."""
     error = np.sqrt(expected * (1 - expected) / found.attrs["n_experiments"])
     return abs(float(found["estimate"]) - expected) < 4 * error + slack
 
@@ -39,19 +47,34 @@ class TestPublished:
 
     @pytest.mark.parametrize(
         ("df", "binaries", "expected"),
-        [("normal", 3, 0.88), ("normal", 50, 0.945), ("conservative", 3, 0.99), ("conservative", 50, 0.955)],
+        [
+            ("normal", 3, 0.88),
+            ("normal", 50, 0.945),
+            ("conservative", 3, 0.99),
+            ("conservative", 50, 0.955),
+        ],
     )
     def test_fieller(self, df, binaries, expected):
-        """Normal: "around 88 % for 3 binaries", "above 94 % for 15"; t: about 99 % at 3, 95 to 96 % at 50."""
+        """Normal: "around 88 % for 3 binaries", "above 94 % for 15"; t: about 99 % at 3, 95 to 96 %
+        at 50."""
         sizes = {"binary": binaries, "execution": 3, "iteration": 2}
         found = perfarray.coverage(
-            "ratio_interval", df=df, sizes=sizes, variances=components("FFT NA OPT"), n_experiments=count(4000), rng=1
+            "ratio_interval",
+            df=df,
+            sizes=sizes,
+            variances=components("FFT NA OPT"),
+            n_experiments=count(4000),
+            rng=1,
         )
         assert near(found, expected, slack=0.005)
 
-    @pytest.mark.parametrize(("name", "binaries", "expected"), [("TCP OPT", 3, 0.95), ("TCP OPT", 50, 0.99), ("FFT NA OPT", 50, 0.95)])
+    @pytest.mark.parametrize(
+        ("name", "binaries", "expected"),
+        [("TCP OPT", 3, 0.95), ("TCP OPT", 50, 0.99), ("FFT NA OPT", 50, 0.95)],
+    )
     def test_everything_redrawn(self, name, binaries, expected):
-        """RRR counts the variance of lower levels again: 95 % at 3 binaries and 98 to 99 at 50 where these have most of it."""
+        """RRR counts the variance of lower levels again: 95 % at 3 binaries and 98 to 99 at 50
+        where these have most of it."""
         found = perfarray.coverage(
             "ratio_interval", method="percentile", resample="all", n_resamples=100, variances=components(name),
             sizes={"binary": binaries, "execution": 2, "iteration": 2}, n_experiments=count(800), rng=2,
@@ -70,7 +93,8 @@ class TestPublished:
         assert near(many, 0.6, slack=0.03)
 
     def test_flat(self):
-        """One execution of one binary: a false alarm in about 95 %; a threshold of 20 % leaves about 9."""
+        """One execution of one binary: a false alarm in about 95 %; a threshold of 20 % leaves
+        about 9."""
         found = perfarray.false_alarm_rate(
             "ratio_interval", sizes={"binary": 1, "execution": 1, "iteration": 45}, ignored=("binary", "execution"), threshold=[0, 0.2],
             df="conservative", variances=components("FFT NA OPT"), n_experiments=count(4000), rng=4,
@@ -79,7 +103,8 @@ class TestPublished:
         assert near(found.isel(threshold=1), 0.09, slack=0.02)
 
     def test_a_threshold_instead_of_binaries(self):
-        """8.3.1: with 3 binaries and a threshold of 2 % the benchmark with most variation has false alarms in about 2 %."""
+        """8.3.1: with 3 binaries and a threshold of 2 % the benchmark with most variation has false
+        alarms in about 2 %."""
         found = perfarray.false_alarm_rate(
             "ratio_interval", df="conservative", sizes={"binary": 3, "execution": 20, "iteration": 2}, threshold=0.02,
             variances=components("FFT NA OPT"), n_experiments=count(4000), rng=5,
@@ -93,13 +118,19 @@ class TestKnown:
     def test_the_normal_mean(self):
         """A normal interval of three values covers P[|t| < 1.96] with 2 degrees of freedom."""
         found = perfarray.coverage(
-            "mean_interval", method="normal", sizes={"execution": 3}, variances={"execution": 1e-4}, n_experiments=count(8000), rng=1
+            "mean_interval",
+            method="normal",
+            sizes={"execution": 3},
+            variances={"execution": 1e-4},
+            n_experiments=count(8000),
+            rng=1,
         )
         assert near(found, 1 - 2 * scipy.stats.t.sf(scipy.stats.norm.ppf(0.975), 2))
         assert float(found["estimate"] + found["below"] + found["above"]) == pytest.approx(1)
 
     def test_hidden_units(self):
-        """Pooled executions: a normal test whose error is too small by the root of 1 + (m - 1) share."""
+        """Pooled executions: a normal test whose error is too small by the root of 1 + (m - 1)
+        share."""
         share, m = 0.37, 20
         found = perfarray.false_alarm_rate(
             "compare", sizes={"execution": 20, "iteration": m}, ignored="execution", n_experiments=count(4000), rng=1,
@@ -109,18 +140,25 @@ class TestKnown:
         assert found.attrs["levels"] == "iteration"
 
     def test_power_is_that_of_the_t_test(self):
-        """The noncentral t, for a change of 2 % at 6 units of 1.5 % a side; none in the other direction."""
+        """The noncentral t, for a change of 2 % at 6 units of 1.5 % a side; none in the other
+        direction."""
         shift = 0.02 / (0.015 * np.sqrt(2 / 6))
         expected = scipy.stats.nct.sf(scipy.stats.t.ppf(0.975, 10), 10, shift)
         found = perfarray.power(
-            "compare", ratio=[0.98, 1.02], sizes={"execution": 6}, variances={"execution": 0.015**2}, n_experiments=count(4000), rng=1
+            "compare",
+            ratio=[0.98, 1.02],
+            sizes={"execution": 6},
+            variances={"execution": 0.015**2},
+            n_experiments=count(4000),
+            rng=1,
         )
         assert near(found.isel(ratio=0), expected, slack=0.01)
         assert near(found.isel(ratio=1), expected, slack=0.01)
         assert found["opposite"].max() < 0.005
 
     def test_dependence(self):
-        """Neighbours that correlate at 0.6: 10 values know as little as some 3 (METHODS: 66 to 68 % coverage at any number)."""
+        """Neighbours that correlate at 0.6: 10 values know as little as some 3 (METHODS: 66 to 68 %
+        coverage at any number)."""
         found = perfarray.coverage(
             "mean_interval", sizes={"execution": 30}, variances={"execution": 1e-4}, autocorrelation={"execution": 0.6},
             n_experiments=count(4000), rng=1,
@@ -138,15 +176,27 @@ class TestKnown:
     def test_components(self):
         """Limits of components cover the variances that went in, along `level`."""
         found = perfarray.coverage("variance_components", **NEST, n_experiments=count(2000), rng=1)
-        assert (abs(found["estimate"] - 0.95) < 4 * np.sqrt(0.95 * 0.05 / found.attrs["n_experiments"]) + 0.01).all()
+        assert (
+            abs(found["estimate"] - 0.95)
+            < 4 * np.sqrt(0.95 * 0.05 / found.attrs["n_experiments"]) + 0.01
+        ).all()
         assert found["level"].values.tolist() == ["binary", "execution"]
 
     def test_units_that_serve_a_suite(self):
-        """Declared, the ratio of scores covers 95 %; not declared, about 56 % at a correlation of 0.8."""
-        nest = {"sizes": {"binary": 10}, "variances": {"binary": 1e-4}, "dims": {"benchmark": 13}, "shared": {"binary": 0.8}}
+        """Declared, the ratio of scores covers 95 %; not declared, about 56 % at a correlation of
+        0.8."""
+        nest = {
+            "sizes": {"binary": 10},
+            "variances": {"binary": 1e-4},
+            "dims": {"benchmark": 13},
+            "shared": {"binary": 0.8},
+        }
         told = perfarray.coverage("score_ratio_interval", **nest, n_experiments=count(2000), rng=1)
         untold = perfarray.coverage(
-            lambda times, baseline: times.perf.score_ratio_interval(baseline, shared=()), **nest, n_experiments=count(2000), rng=1
+            lambda times, baseline: times.perf.score_ratio_interval(baseline, shared=()),
+            **nest,
+            n_experiments=count(2000),
+            rng=1,
         )
         assert near(told, 0.95, slack=0.005)
         assert untold["estimate"] < 0.6
@@ -161,8 +211,12 @@ class TestSameNumbers:
         options = NEST | {"n_experiments": 7, "rng": 7, "method": method, "n_resamples": 20}
         whole = perfarray.coverage("ratio_interval", **options)
         for batch in (1, 3):
-            xr.testing.assert_identical(whole, perfarray.coverage("ratio_interval", batch=batch, **options))
-        barred = perfarray.coverage("ratio_interval", **options | {"rng": whole.attrs["rng_key"], "progress": True})
+            xr.testing.assert_identical(
+                whole, perfarray.coverage("ratio_interval", batch=batch, **options)
+            )
+        barred = perfarray.coverage(
+            "ratio_interval", **options | {"rng": whole.attrs["rng_key"], "progress": True}
+        )
         xr.testing.assert_identical(whole, barred)
 
     def test_memory_is_bounded(self, monkeypatch):
@@ -186,21 +240,60 @@ class TestSameNumbers:
             return times.perf.mean_interval()
 
         for number in (5, 9):
-            perfarray.coverage(keep, sizes={"execution": (2, 4), "iteration": 2}, variances={"execution": 1.0}, n_experiments=number, rng=1)
+            perfarray.coverage(
+                keep,
+                sizes={"execution": (2, 4), "iteration": 2},
+                variances={"execution": 1.0},
+                n_experiments=number,
+                rng=1,
+            )
         xr.testing.assert_identical(seen[0], seen[1].isel(experiment=slice(5)))
         assert seen[0].isnull().any()
 
     def test_a_map_is_its_places(self):
-        """A place keeps its numbers whatever others there are, by list or by DataArray; benchmarks are maps too."""
-        variances = {"binary": xr.DataArray([1e-4, 4e-4], dims="benchmark", coords={"benchmark": ["a", "b"]}), "execution": 1e-4}
-        whole = perfarray.coverage("ratio_interval", sizes={"binary": [3, 6], "execution": 2}, variances=variances, n_experiments=50, rng=1)
+        """A place keeps its numbers whatever others there are, by list or by DataArray; benchmarks
+        are maps too."""
+        variances = {
+            "binary": xr.DataArray(
+                [1e-4, 4e-4], dims="benchmark", coords={"benchmark": ["a", "b"]}
+            ),
+            "execution": 1e-4,
+        }
+        whole = perfarray.coverage(
+            "ratio_interval",
+            sizes={"binary": [3, 6], "execution": 2},
+            variances=variances,
+            n_experiments=50,
+            rng=1,
+        )
         assert dict(whole.sizes) == {"binary": 2, "benchmark": 2}
-        part = {level: value.sel(benchmark=["b"]) if level == "binary" else value for level, value in variances.items()}
-        again = perfarray.coverage("ratio_interval", sizes={"binary": [6], "execution": 2}, variances=part, n_experiments=50, rng=1)
+        part = {
+            level: value.sel(benchmark=["b"]) if level == "binary" else value
+            for level, value in variances.items()
+        }
+        again = perfarray.coverage(
+            "ratio_interval",
+            sizes={"binary": [6], "execution": 2},
+            variances=part,
+            n_experiments=50,
+            rng=1,
+        )
         xr.testing.assert_equal(again.squeeze(), whole.sel(binary=6, benchmark="b"))
         variance = xr.DataArray([1e-4], {"level": ["execution"]}, "level")
-        ragged = perfarray.coverage("mean_interval", sizes={"execution": [(2, 4), (5, 5)]}, variances=variance, n_experiments=50, rng=1)
-        five = perfarray.coverage("mean_interval", sizes={"execution": 5}, variances={"execution": 1e-4}, n_experiments=50, rng=1)
+        ragged = perfarray.coverage(
+            "mean_interval",
+            sizes={"execution": [(2, 4), (5, 5)]},
+            variances=variance,
+            n_experiments=50,
+            rng=1,
+        )
+        five = perfarray.coverage(
+            "mean_interval",
+            sizes={"execution": 5},
+            variances={"execution": 1e-4},
+            n_experiments=50,
+            rng=1,
+        )
         assert ragged["execution"].values.tolist() == [0, 1]
         assert ragged["width"].sel(execution=1) == pytest.approx(five["width"].item(), rel=0.3)
 
@@ -234,13 +327,16 @@ class TestSameNumbers:
 def test_every_method_comes_to_a_decision(method, options):
     """By name, and by itself; a study of several benchmarks is one experiment."""
     by_name = perfarray.false_alarm_rate(method, **SUITE, n_experiments=2, rng=1, **options)
-    by_itself = perfarray.false_alarm_rate(getattr(perfarray, method), **SUITE, n_experiments=2, rng=1, **options)
+    by_itself = perfarray.false_alarm_rate(
+        getattr(perfarray, method), **SUITE, n_experiments=2, rng=1, **options
+    )
     xr.testing.assert_identical(by_name, by_itself)
     assert by_name["estimate"].notnull().all()
 
 
 def test_an_unbounded_interval_covers_and_none_is_counted_apart():
-    """Four intervals are the whole line, two are missing, one misses the truth from below; of two exclusive sets one leaves it out."""
+    """Four intervals are the whole line, two are missing, one misses the truth from below; of two
+    exclusive sets one leaves it out."""
     lower = np.array([-np.inf, -np.inf, -np.inf, -np.inf, np.nan, np.nan, 0.5, 0.5, 0.5])
     upper = np.array([np.inf, np.inf, np.inf, np.inf, np.nan, np.nan, 0.8, 1.5, 0.8])
     kind = np.array(["unbounded"] * 6 + ["bounded", "exclusive", "exclusive"], dtype=object)
@@ -251,7 +347,14 @@ def test_an_unbounded_interval_covers_and_none_is_counted_apart():
     nest = {"sizes": {"execution": 2}, "variances": {}, "n_experiments": 9}
     with pytest.warns(perfarray.PerfarrayWarning, match="have no answer"):
         found = perfarray.coverage(given, ratio=1.0, **nest)
-    expected = {"estimate": 5 / 7, "below": 1 / 7, "above": 0.0, "unbounded": 6 / 7, "unanswered": 2 / 9, "width": np.inf}
+    expected = {
+        "estimate": 5 / 7,
+        "below": 1 / 7,
+        "above": 0.0,
+        "unbounded": 6 / 7,
+        "unanswered": 2 / 9,
+        "width": np.inf,
+    }
     assert {name: float(found[name]) for name in expected} == pytest.approx(expected)
     with pytest.warns(perfarray.PerfarrayWarning, match="count as seeing nothing"):
         assert float(perfarray.false_alarm_rate(given, **nest)["estimate"]) == 1 / 9
@@ -260,7 +363,10 @@ def test_an_unbounded_interval_covers_and_none_is_counted_apart():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"method": "speed"}, "method 'speed' is not known; give the public name of a function of timings, such as 'agreement', 'compare'"),
+        ({"method": "speed"}, (
+                "method 'speed' is not known; give the public name of a function of timings, such "
+                "as 'agreement', 'compare'"
+            )),
         ({"method": "simulate"}, "method 'simulate' is not known"),
         ({"method": 3}, "method 3 is not known"),
         ({"method": "speedup_test"}, "speedup_test has no interval whose truth is known"),
@@ -294,7 +400,10 @@ def test_an_unbounded_interval_covers_and_none_is_counted_apart():
     ],
 )  # fmt: skip
 def test_bad_input(change, message):
-    method, given = change.get("method", "ratio_interval"), {name: value for name, value in change.items() if name != "method"}
+    method, given = (
+        change.get("method", "ratio_interval"),
+        {name: value for name, value in change.items() if name != "method"},
+    )
     with pytest.raises(ValueError, match=message):
         perfarray.coverage(method, **{"n_experiments": 4, **NEST, **given})
 
@@ -304,7 +413,11 @@ def test_bad_input(change, message):
     [
         ("compare", {"threshold": -0.02}, "threshold=-0.02 is out of range"),
         ("ratio_interval", {"threshold": [0.0, -0.02]}, "threshold=-0.02 is out of range"),
-        ("randomization_test", {"threshold": 0.02}, "randomization_test tests whether there is any difference, and knows no threshold"),
+        (
+            "randomization_test",
+            {"threshold": 0.02},
+            "randomization_test tests whether there is any difference, and knows no threshold",
+        ),
         ("mean_interval", {}, "mean_interval has limits, and no verdict"),
         ("compare", {"correction": "holm"}, r"correction= is for several verdicts"),
     ],
@@ -315,8 +428,13 @@ def test_bad_decisions(method, change, message):
 
 
 def test_pairs_have_something_in_common():
-    """Wholly correlated sessions are the same in both systems; intervals of pairs cover 95 % and are narrower, others cover more."""
-    nest = {"sizes": {"session": 8, "iteration": 2}, "variances": {"session": 4e-4, "iteration": 1e-6}, "rng": 1}
+    """Wholly correlated sessions are the same in both systems; intervals of pairs cover 95 % and
+    are narrower, others cover more."""
+    nest = {
+        "sizes": {"session": 8, "iteration": 2},
+        "variances": {"session": 4e-4, "iteration": 1e-6},
+        "rng": 1,
+    }
     given = []
 
     def method(times, baseline):
@@ -324,23 +442,42 @@ def test_pairs_have_something_in_common():
         return {"lower": times.mean(), "upper": times.mean()}
 
     for correlation in (0.0, 1.0):
-        perfarray.coverage(method, pairs={"session": correlation}, ratio=1.0, n_experiments=2, batch=1, **nest)
+        perfarray.coverage(
+            method, pairs={"session": correlation}, ratio=1.0, n_experiments=2, batch=1, **nest
+        )
     assert max(given[2:]) < 0.002 < 0.01 < min(given[:2])
     ask = {"ratio": 1.0, "n_experiments": count(2000), "pairs": {"session": 0.8}}
-    apart, together = (perfarray.coverage("ratio_interval", **nest, **ask, **how) for how in ({}, {"paired": "session"}))
+    apart, together = (
+        perfarray.coverage("ratio_interval", **nest, **ask, **how)
+        for how in ({}, {"paired": "session"})
+    )
     assert apart["estimate"] > 0.98
     assert 0.93 < together["estimate"] < 0.97
-    assert together["width"] / apart["width"] == pytest.approx(np.sqrt(0.2), rel=0.2)  # and a larger t, of fewer degrees of freedom
-    same = [perfarray.coverage("ratio_interval", **nest, n_experiments=9, **how)["width"].item() for how in ({}, {"pairs": {}})]
+    assert together["width"] / apart["width"] == pytest.approx(
+        np.sqrt(0.2), rel=0.2
+    )  # and a larger t, of fewer degrees of freedom
+    same = [
+        perfarray.coverage("ratio_interval", **nest, n_experiments=9, **how)["width"].item()
+        for how in ({}, {"pairs": {}})
+    ]
     assert same[0] == same[1]
 
 
 def test_pairs_that_cannot_be():
-    """One system has no pairs; nor have systems of different sizes; a correlation is one, of a level that there is."""
+    """One system has no pairs; nor have systems of different sizes; a correlation is one, of a
+    level that there is."""
     nest = {"sizes": {"session": 8}, "variances": {"session": 4e-4}}
     for method, how, message in (
-        ("mean_interval", {"pairs": {"session": 0.5}}, "is about two systems, and the method is of one"),
-        ("compare", {"pairs": {"session": 0.5}, "baseline_sizes": {"session": 9}}, "units of different numbers are no pairs"),
+        (
+            "mean_interval",
+            {"pairs": {"session": 0.5}},
+            "is about two systems, and the method is of one",
+        ),
+        (
+            "compare",
+            {"pairs": {"session": 0.5}, "baseline_sizes": {"session": 9}},
+            "units of different numbers are no pairs",
+        ),
         ("compare", {"pairs": {"session": 1.5}}, "is not a correlation between 0 and 1"),
         ("compare", {"pairs": {"binary": 0.5}}, "'binary' is not one of the levels in sizes"),
     ):

@@ -12,7 +12,9 @@ def test_true_components(distribution):
     """The ANOVA finds the variances that went in, within 10 %."""
     truth = {"binary": 4.0, "execution": 1.0, "iteration": 2.0}
     sizes = {"binary": 400, "execution": 20, "iteration": 10}
-    times = perfarray.simulate(sizes=sizes, variances=truth, mean=100.0, distribution=distribution, rng=1)
+    times = perfarray.simulate(
+        sizes=sizes, variances=truth, mean=100.0, distribution=distribution, rng=1
+    )
     found = times.perf.variance_components()
     limit = 0.6 if distribution == "lognormal" else 0.25
     for level, value in truth.items():
@@ -23,13 +25,17 @@ def test_true_components(distribution):
 def test_same_seed_same_numbers():
     """A seed and a generator; another seed gives other numbers."""
     ask = {"sizes": {"execution": 5}, "variances": {"execution": 1.0}}
-    assert perfarray.simulate(**ask, rng=1).identical(perfarray.simulate(**ask, rng=np.random.default_rng(1)))
+    assert perfarray.simulate(**ask, rng=1).identical(
+        perfarray.simulate(**ask, rng=np.random.default_rng(1))
+    )
     assert not perfarray.simulate(**ask, rng=1).equals(perfarray.simulate(**ask, rng=2))
 
 
 def test_ragged_sizes():
     """Each parent draws its own number within the span; gaps stand at the end."""
-    times = perfarray.simulate(sizes={"execution": 200, "iteration": (2, 6)}, variances={"iteration": 1.0}, rng=2)
+    times = perfarray.simulate(
+        sizes={"execution": 200, "iteration": (2, 6)}, variances={"iteration": 1.0}, rng=2
+    )
     counted = times["time"].notnull().sum("iteration")
     assert set(counted.values.tolist()) == {2, 3, 4, 5, 6}
     found = times.perf.counts()
@@ -38,8 +44,15 @@ def test_ragged_sizes():
 
 
 def test_shared_units_correlate_across_benchmarks():
-    """The correlation of the unit means is the one asked for, and the data say that the level is shared."""
-    times = perfarray.simulate(sizes={"binary": 4000}, variances={"binary": 1.0}, dims={"benchmark": 2}, shared={"binary": 0.6}, rng=3)
+    """The correlation of the unit means is the one asked for, and the data say that the level is
+    shared."""
+    times = perfarray.simulate(
+        sizes={"binary": 4000},
+        variances={"binary": 1.0},
+        dims={"benchmark": 2},
+        shared={"binary": 0.6},
+        rng=3,
+    )
     correlation = np.corrcoef(times["time"].values)[0, 1]
     assert correlation == pytest.approx(0.6, abs=4 * (1 - 0.6**2) / np.sqrt(4000))
     assert times["time"].attrs["shared_levels"] == "binary"
@@ -48,7 +61,13 @@ def test_shared_units_correlate_across_benchmarks():
 def test_means_broadcast_by_name():
     """A mean per version, labels given or counted."""
     mean = xr.DataArray([1.0, 2.0], dims="version", coords={"version": ["a", "b"]})
-    times = perfarray.simulate(sizes={"execution": 3}, variances={}, mean=mean, dims={"benchmark": 2, "version": ["a", "b"]}, rng=4)
+    times = perfarray.simulate(
+        sizes={"execution": 3},
+        variances={},
+        mean=mean,
+        dims={"benchmark": 2, "version": ["a", "b"]},
+        rng=4,
+    )
     assert times["time"].dims == ("benchmark", "version", "execution")
     assert times["benchmark"].values.tolist() == ["benchmark0", "benchmark1"]
     assert (times["time"].sel(version="b") == 2).all()

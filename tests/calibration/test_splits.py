@@ -1,4 +1,5 @@
-"""Halves of the same timings: how often rules see a difference that is not there, counted on one's own data."""
+"""Halves of the same timings: how often rules see a difference that is not there, counted on one's
+own data."""
 
 from itertools import combinations
 
@@ -12,7 +13,9 @@ import perfarray
 from perfarray.calibration import splits
 from perfarray.calibration.numerics.splits import errors_apart, halves, number_of_splits, pooled_t
 
-pytestmark = pytest.mark.filterwarnings("ignore:of comparisons between halves:perfarray.PerfarrayWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:of comparisons between halves:perfarray.PerfarrayWarning"
+)
 
 
 def drawn(benchmarks=40, executions=10, iterations=20, **options):
@@ -26,13 +29,19 @@ def drawn(benchmarks=40, executions=10, iterations=20, **options):
 def splits_of(n, number):
     """Return splits as sets of two sets."""
     first, second = halves(n, number, np.random.default_rng(1))
-    return [frozenset({frozenset(a), frozenset(b)}) for a, b in zip(first.tolist(), second.tolist(), strict=True)]
+    return [
+        frozenset({frozenset(a), frozenset(b)})
+        for a, b in zip(first.tolist(), second.tolist(), strict=True)
+    ]
 
 
 @pytest.mark.parametrize("n", [2, 3, 4, 7, 8])
 def test_few_splits_are_enumerated_each_once(n):
     found = splits_of(n, 10_000)
-    expected = {frozenset({frozenset(one), frozenset(range(n)) - set(one)}) for one in combinations(range(n), n // 2)}
+    expected = {
+        frozenset({frozenset(one), frozenset(range(n)) - set(one)})
+        for one in combinations(range(n), n // 2)
+    }
     assert set(found) == expected
     assert len(found) == len(expected) == number_of_splits(n)
 
@@ -49,15 +58,21 @@ def test_rules_of_other_tools_are_scipys():
     rng = np.random.default_rng(1)
     x, y = rng.normal(1, 0.1, (20, 9)), rng.normal(1.1, 0.1, (20, 7))
     gaps = np.concatenate([x, np.full((20, 3), np.nan)], axis=1)
-    np.testing.assert_allclose(pooled_t(gaps, y), scipy.stats.ttest_ind(x, y, axis=1).pvalue, rtol=1e-10)
-    reach = sum(scipy.stats.sem(side, axis=1) * scipy.stats.t.ppf(0.9995, side.shape[1] - 1) for side in (x, y))
+    np.testing.assert_allclose(
+        pooled_t(gaps, y), scipy.stats.ttest_ind(x, y, axis=1).pvalue, rtol=1e-10
+    )
+    reach = sum(
+        scipy.stats.sem(side, axis=1) * scipy.stats.t.ppf(0.9995, side.shape[1] - 1)
+        for side in (x, y)
+    )
     seen, known = errors_apart(gaps, y, 0.999)
     np.testing.assert_array_equal(seen, np.abs(x.mean(axis=1) - y.mean(axis=1)) > reach)
     assert known.all()
 
 
 def test_pooling_raises_false_alarms():
-    """Halves of 5 x 20: the pooled t errs as a normal test would whose error is too small by the root of 1 + 19 x 0.37; ours as asked."""
+    """Halves of 5 x 20: the pooled t errs as a normal test would whose error is too small by the
+    root of 1 + 19 x 0.37; ours as asked."""
     found = drawn(benchmarks=count(200)).perf.calibrate(n_splits=40, rng=1)
     rate, error = (found[name].to_series() for name in ("false_alarm_rate", "error"))
     assert abs(rate["perfarray"] - 0.05) < 4 * error["perfarray"]
@@ -69,16 +84,20 @@ def test_pooling_raises_false_alarms():
 
 
 def test_what_could_have_been_seen():
-    """The smallest change is that of a comparison with as many units again; the noise floor is near 1.96 standard errors of it."""
+    """The smallest change is that of a comparison with as many units again; the noise floor is near
+    1.96 standard errors of it."""
     times = drawn(executions=30)
     found = times.perf.calibrate(rules="perfarray", rng=1)
-    np.testing.assert_allclose(found["smallest_change"], perfarray.compare(times, times)["smallest_change"])
+    np.testing.assert_allclose(
+        found["smallest_change"], perfarray.compare(times, times)["smallest_change"]
+    )
     error = np.sqrt(2 * times.mean("iteration").var("execution", ddof=1) / 30)
     assert abs(float((found["noise_floor"] / error).mean()) - 1.96) < 0.1
 
 
 def test_the_shipped_pair():
-    """Two sessions of the same programs: the pooled t test sees a difference in a fifth of the halves, ours in less than 5 %."""
+    """Two sessions of the same programs: the pooled t test sees a difference in a fifth of the
+    halves, ours in less than 5 %."""
     times = perfarray.load_dataset("aa_sessions")
     rate = times.perf.calibrate(rng=1, n_splits=50)["false_alarm_rate"].to_series()
     assert rate["perfarray"] < 0.06
@@ -95,23 +114,36 @@ class TestSameNumbers:
     """What must not change an answer."""
 
     def test_other_cells_and_blocks(self, monkeypatch):
-        """Selected, transposed, in single precision, lazy, and in small blocks; rules that draw too."""
+        """Selected, transposed, in single precision, lazy, and in small blocks; rules that draw
+        too."""
         times = drawn(benchmarks=3, executions=6, iterations=3)
-        options = {"rules": ("perfarray", "pooled_t", "randomization_test"), "n_splits": 3, "rng": 1}
+        options = {
+            "rules": ("perfarray", "pooled_t", "randomization_test"),
+            "n_splits": 3,
+            "rng": 1,
+        }
         whole = times.perf.calibrate(**options)
-        one = times.isel(benchmark=[2]).transpose("iteration", "benchmark", "execution").perf.calibrate(**options)
+        one = (
+            times.isel(benchmark=[2])
+            .transpose("iteration", "benchmark", "execution")
+            .perf.calibrate(**options)
+        )
         for name in ("cell_rate", "noise_floor", "n_splits"):
             xr.testing.assert_allclose(one[name], whole[name].isel(benchmark=[2]))
         monkeypatch.setattr(splits, "MOST_VALUES", 80)
         xr.testing.assert_allclose(times.perf.calibrate(**options), whole)
-        xr.testing.assert_allclose(times.astype(np.float32).perf.calibrate(**options), whole, rtol=1e-4)
+        xr.testing.assert_allclose(
+            times.astype(np.float32).perf.calibrate(**options), whole, rtol=1e-4
+        )
         pytest.importorskip("dask")
         xr.testing.assert_allclose(times.chunk(benchmark=1).perf.calibrate(**options), whole)
 
     def test_gaps(self):
         """A unit that was not measured is none; one in which some values were not is one."""
         times = drawn(benchmarks=2, executions=6, iterations=3)
-        padded = times.pad(execution=(1, 2)).where(lambda array: array["execution"] != 3, drop=False)
+        padded = times.pad(execution=(1, 2)).where(
+            lambda array: array["execution"] != 3, drop=False
+        )
         padded[0, 2, 1] = np.nan
         found = padded.pad(iteration=(0, 4)).perf.calibrate(rng=1)
         xr.testing.assert_allclose(found, padded.perf.calibrate(rng=1))
@@ -123,7 +155,10 @@ class TestSameNumbers:
 class TestFewUnits:
     """What is said at three units, two and one; with one benchmark; with no variation."""
 
-    @pytest.mark.parametrize(("units", "splits", "codes"), [(3, 3, {"few_units"}), (2, 1, {"few_units"}), (1, 0, {"no_split"})])
+    @pytest.mark.parametrize(
+        ("units", "splits", "codes"),
+        [(3, 3, {"few_units"}), (2, 1, {"few_units"}), (1, 0, {"no_split"})],
+    )
     def test_notes(self, units, splits, codes):
         with pytest.warns(perfarray.PerfarrayWarning) as told:
             found = drawn(executions=units, benchmarks=3).perf.calibrate(rng=1)
@@ -144,12 +179,17 @@ class TestFewUnits:
             drawn(benchmarks=3, executions=6, shared={"execution": 0.5}).perf.calibrate(rng=1)
 
     def test_constant(self):
-        """No alarm; of a test, which gives no answer, no rate either, and the sentence and the table say so."""
+        """No alarm; of a test, which gives no answer, no rate either, and the sentence and the
+        table say so."""
         times = xr.full_like(drawn(benchmarks=2, executions=8), 2.0)
         found = times.perf.calibrate(rng=1)
         silent = found["unanswered"] == 1
         assert (found["false_alarm_rate"].where(~silent, 0.0) == 0).all()
-        assert found["false_alarm_rate"].isnull().equals(silent.drop_attrs().rename("false_alarm_rate"))
+        assert (
+            found["false_alarm_rate"]
+            .isnull()
+            .equals(silent.drop_attrs().rename("false_alarm_rate"))
+        )
         assert silent.sel(rule="pooled_t")
         assert found.perf.table().loc["pooled_t", "false alarms"] == "-"
         assert (found["noise_floor"] == 0).all()
@@ -158,7 +198,9 @@ class TestFewUnits:
 def test_rates_and_stopped_runs():
     """Throughput is compared as well; a run that was stopped is left out, and counted."""
     times = drawn(benchmarks=3, executions=8).assign_attrs(units="ops/s", better="higher")
-    stopped = times.assign_coords(censored=xr.zeros_like(times, dtype=bool).where(times["execution"] != 7, True))
+    stopped = times.assign_coords(
+        censored=xr.zeros_like(times, dtype=bool).where(times["execution"] != 7, True)
+    )
     with pytest.warns(perfarray.PerfarrayWarning, match="60 runs that were stopped at a limit"):
         found = stopped.perf.calibrate(rng=1, rules=("perfarray", "pooled_t"))
     assert (found["n"] == 7).all()
@@ -169,18 +211,30 @@ def test_a_rule_of_the_caller():
     """Named as the function is; it is given halves as methods are."""
 
     def widest(times, baseline):
-        return {"significant": abs(times.mean(("execution", "iteration")) - baseline.mean(("execution", "iteration"))) > 0}
+        return {
+            "significant": abs(
+                times.mean(("execution", "iteration")) - baseline.mean(("execution", "iteration"))
+            )
+            > 0
+        }
 
-    found = drawn(benchmarks=2).perf.calibrate(rules=[widest, "hierarchical_performance_test"], n_splits=5, rng=1)
+    found = drawn(benchmarks=2).perf.calibrate(
+        rules=[widest, "hierarchical_performance_test"], n_splits=5, rng=1
+    )
     assert found["rule"].values.tolist() == ["widest", "hierarchical_performance_test"]
     assert found["false_alarm_rate"].sel(rule="widest") == 1
-    assert found["used_by"].values.tolist() == ["the caller", "perfarray.hierarchical_performance_test"]
+    assert found["used_by"].values.tolist() == [
+        "the caller",
+        "perfarray.hierarchical_performance_test",
+    ]
 
 
 def test_a_threshold_is_for_every_rule():
     """With 1 %, few differences of pooled means are alarms; a limit of 2 % stays what it is."""
     times = drawn(benchmarks=10)
-    plain, tolerant = (times.perf.calibrate(threshold=tau, rng=1)["false_alarm_rate"] for tau in (0.0, 0.01))
+    plain, tolerant = (
+        times.perf.calibrate(threshold=tau, rng=1)["false_alarm_rate"] for tau in (0.0, 0.01)
+    )
     assert (tolerant <= plain).all()
     assert tolerant.sel(rule="pooled_t") < 0.1 * plain.sel(rule="pooled_t")
 
@@ -205,7 +259,13 @@ def test_bad_input(change, message):
 
 def test_the_table_shows_rules():
     """A row a rule, with its error; the sentence for a report comes first among the notes."""
-    table = drawn(benchmarks=5).perf.calibrate(rules=("perfarray", "means_5_percent"), rng=1).perf.table()
+    table = (
+        drawn(benchmarks=5)
+        .perf.calibrate(rules=("perfarray", "means_5_percent"), rng=1)
+        .perf.table()
+    )
     assert table.columns.tolist() == ["false alarms", "no answer", "used by"]
     assert table.loc["means_5_percent"].tolist() == ["0 % ± 0 %", "0 %", "a limit on the means"]
-    assert table.attrs["notes"][0].startswith("of comparisons between halves of the same timings, perfarray calls ")
+    assert table.attrs["notes"][0].startswith(
+        "of comparisons between halves of the same timings, perfarray calls "
+    )

@@ -1,4 +1,5 @@
-"""The tables that docs/how-to/trust.md draws hold: a few of their cells are made anew, with another seed."""
+"""The tables that docs/how-to/trust.md draws hold: a few of their cells are made anew, with another
+seed."""
 
 import sys
 from pathlib import Path
@@ -28,7 +29,10 @@ def trust(monkeypatch):
     return trust
 
 
-@pytest.mark.parametrize(("name", "number"), [("coverage", 1000), ("flat", 1000), ("executions", 400), ("resampling", 40)])
+@pytest.mark.parametrize(
+    ("name", "number"),
+    [("coverage", 1000), ("flat", 1000), ("executions", 400), ("resampling", 40)],
+)
 def test_cells_hold(trust, name, number, tmp_path, monkeypatch):
     """Within four Monte Carlo errors of both, in percent."""
     printed = pd.read_csv(SCRIPTS / "trust" / f"{name}.csv")
@@ -40,5 +44,7 @@ def test_cells_hold(trust, name, number, tmp_path, monkeypatch):
     assert len(both) == len(again) > 0
     for column in set(again.columns) - set(labels):
         share, found = both[f"{column} printed"] / 100, both[column] / 100
-        error = np.sqrt(np.maximum(share * (1 - share), 0.01) * (1 / MADE[name] + 1 / count(number)))
+        error = np.sqrt(
+            np.maximum(share * (1 - share), 0.01) * (1 / MADE[name] + 1 / count(number))
+        )
         assert (abs(found - share) < 4 * error).all(), column

@@ -15,14 +15,18 @@ SHIPPED = perfarray.dataset_path("python_malloc")
 def run(*arguments, code=None, answers=None):
     """Run a command, and check that it ends, with this exit code if one is given."""
     result = CliRunner().invoke(cli.app, [str(argument) for argument in arguments], input=answers)
-    assert result.exception is None or isinstance(result.exception, SystemExit), repr(result.exception)
+    assert result.exception is None or isinstance(result.exception, SystemExit), repr(
+        result.exception
+    )
     assert code in (None, result.exit_code), result.output
     return result
 
 
 def refused(*arguments):
     """Run a command that has no answer, and return its only line of error."""
-    (line,) = [line for line in run(*arguments, code=2).stderr.splitlines() if line.startswith("error: ")]
+    (line,) = [
+        line for line in run(*arguments, code=2).stderr.splitlines() if line.startswith("error: ")
+    ]
     return line
 
 
@@ -53,7 +57,11 @@ def write_rows(path, header, rows):
 
 def write(path, benchmarks):
     """Write a tidy CSV: benchmark to one time per execution."""
-    rows = [f'"{name}",{i},0,{time}' for name, executions in benchmarks.items() for i, time in enumerate(executions)]
+    rows = [
+        f'"{name}",{i},0,{time}'
+        for name, executions in benchmarks.items()
+        for i, time in enumerate(executions)
+    ]
     return write_rows(path, "benchmark,execution,iteration,time", rows)
 
 

@@ -1,4 +1,5 @@
-"""The output of commands is as wide on every machine, and has no colours; the current folder is empty."""
+"""The output of commands is as wide on every machine, and has no colours; the current folder is
+empty."""
 
 import pytest
 

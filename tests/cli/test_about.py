@@ -14,39 +14,68 @@ from readers.files_of_our_own import write
 def about(*places):
     """Describe what is there, and return the answer and the commands that it proposes, as words."""
     done = run("about", *places, code=0)
-    return done, [shlex.split(line) for line in re.findall(r"^  perfarray (.*?)  ", done.output, re.M)]
+    return done, [
+        shlex.split(line) for line in re.findall(r"^  perfarray (.*?)  ", done.output, re.M)
+    ]
 
 
 def test_content_and_commands():
-    """The command lists labels, repetitions and metrics, and proposes commands that exist and take their options."""
+    """The command lists labels, repetitions and metrics, and proposes commands that exist and take
+    their options."""
     done, proposed = about(SHIPPED)
     assert "6 benchmarks: 'create_objects', " in done.output
     assert "2 files: 'malloc.json', 'pymalloc.json'" in done.output
     assert "at most 20 executions x 4 iterations" in done.output
     assert "measured: time in s, lower is better" in done.output
-    assert {words[0] for words in proposed} == {"components", "counts", "compare", "plot", "report", "convert"}
+    assert {words[0] for words in proposed} == {
+        "components",
+        "counts",
+        "compare",
+        "plot",
+        "report",
+        "convert",
+    }
     asked = next(words for words in proposed if "--dim" in words)
     assert run(*asked).exit_code in (0, 1)
 
 
 @pytest.mark.parametrize("executions", [1, 3])
 def test_proposed_commands_have_an_answer(executions):
-    """Each command succeeds once its capitals are filled in; one execution has no comparison and no plan, and a line says why."""
-    rows = [f"{name},{i},{j},{1 + i / 50 + j / 90}" for name in ("a b", "c") for i in range(executions) for j in range(2)]
+    """Each command succeeds once its capitals are filled in; one execution has no comparison and no
+    plan, and a line says why."""
+    rows = [
+        f"{name},{i},{j},{1 + i / 50 + j / 90}"
+        for name in ("a b", "c")
+        for i in range(executions)
+        for j in range(2)
+    ]
     done, proposed = about(write_rows("runs.csv", "benchmark,execution,iteration,time", rows))
     named = [words[0] for words in proposed if "OTHER" not in words]
-    assert named == (["components", "compare", "plan", "plot"] if executions > 1 else []) + ["counts", "report", "convert"]
-    assert ("One execution of each shows no spread between executions" in done.output) is (executions == 1)
+    assert named == (["components", "compare", "plan", "plot"] if executions > 1 else []) + [
+        "counts",
+        "report",
+        "convert",
+    ]
+    assert ("One execution of each shows no spread between executions" in done.output) is (
+        executions == 1
+    )
     assert ("Run several processes: `" in done.output) is (executions == 1)
     assert "--levels" not in done.output
     for words in proposed:
         if words[0] in ("components", "compare", "plan", "counts") and executions > 1:
-            run(*(word.replace("SECONDS", "1").replace("OTHER", "runs.csv") for word in words), code=0)
+            run(
+                *(word.replace("SECONDS", "1").replace("OTHER", "runs.csv") for word in words),
+                code=0,
+            )
 
 
 def test_proposed_baseline():
     """It is the first label that was measured more than once."""
-    rows = [f"a,{version},{i},{1 + i / 50}" for version, n in (("1.0", 1), ("1.1", 3), ("1.2", 3)) for i in range(n)]
+    rows = [
+        f"a,{version},{i},{1 + i / 50}"
+        for version, n in (("1.0", 1), ("1.1", 3), ("1.2", 3))
+        for i in range(n)
+    ]
     path = write_rows("runs.csv", "benchmark,version,execution,time", rows)
     assert "--dim version --baseline 1.1  " in run("about", path).output
 
@@ -55,7 +84,11 @@ def test_several_files_under_a_long_path():
     """A line explains --files-are; long commands are proposed, too, and there is no warning."""
     folder = "long" * 40
     for name in ("x", "y"):
-        write_rows(f"{folder}/{name}.csv", "benchmark,execution,time,failed", ["a,0,1.0,False", "a,1,1.1,True"])
+        write_rows(
+            f"{folder}/{name}.csv",
+            "benchmark,execution,time,failed",
+            ["a,0,1.0,False", "a,1,1.1,True"],
+        )
     done, _ = about(folder)
     assert "OTHER --files-are session  whether other timings are faster" in done.stdout
     assert done.stdout.endswith("--files-are session makes the files the repetitions.\n")
@@ -64,16 +97,28 @@ def test_several_files_under_a_long_path():
 
 def test_proposed_commands_repeat_options():
     """A proposed command reads the files as they were read."""
-    path = write_rows("runs.csv", "program;run;duration", [f"{name};{i};{1000 + i}" for name in "ab" for i in range(4)])
-    options = ["--dims", "benchmark=program,execution=run,time_ms=duration", "--encoding", "latin-1"]
+    path = write_rows(
+        "runs.csv",
+        "program;run;duration",
+        [f"{name};{i};{1000 + i}" for name in "ab" for i in range(4)],
+    )
+    options = [
+        "--dims",
+        "benchmark=program,execution=run,time_ms=duration",
+        "--encoding",
+        "latin-1",
+    ]
     done, proposed = about(path, *options)
     assert all(set(options) <= set(words) for words in proposed)
-    assert [run(*words).exit_code for words in proposed if words[0] in ("components", "counts")] == [0, 0]
+    assert [
+        run(*words).exit_code for words in proposed if words[0] in ("components", "counts")
+    ] == [0, 0]
     assert "encoding='latin-1'); times.perf" in done.output
 
 
 def test_a_path_is_short_for_about():
-    """A word that is no command and exists or looks like a path; a command stays one, even where a file has its name."""
+    """A word that is no command and exists or looks like a path; a command stays one, even where a
+    file has its name."""
     for words in ([str(SHIPPED), "--format", "pyperf"], ["nowhere.json"], ["results/*"], ["../x"]):
         assert with_command(words) == ["about", *words]
     Path("plan").touch()
@@ -84,7 +129,9 @@ def test_a_path_is_short_for_about():
 def test_files_that_cannot_be_read(tmp_path):
     """An error names the file; in a folder the others are described."""
     write_rows("good.csv", "benchmark,execution,time_s", ["fft,0,1.0", "fft,1,1.1"])
-    write_rows("bad.csv", "benchmark,execution,time_s", ["fft,0,1.0", "fft,1,1.1", "fft,2,none of it"])
+    write_rows(
+        "bad.csv", "benchmark,execution,time_s", ["fft,0,1.0", "fft,1,1.1", "fft,2,none of it"]
+    )
     done, _ = about(tmp_path)
     assert "bad.csv" in done.output
     assert "1 benchmark: 'fft'" in done.output
@@ -104,7 +151,8 @@ def test_a_store_is_described_and_not_a_side(tmp_path):
 
 
 def test_an_archive_of_commits_is_a_history(tmp_path, monkeypatch):
-    """One value of each commit will do for a history, which comes first; then nothing is missing."""
+    """One value of each commit will do for a history, which comes first; then nothing is
+    missing."""
     monkeypatch.chdir(tmp_path)
     for number in range(8):
         content = {
@@ -128,14 +176,27 @@ def test_parameters_are_named(tmp_path, unique):
     rows = [
         {
             "fullname": f"t::sort[{n}-{kind}]",
-            "params": {"n": n, "kind": kind} | {name: text.format(n=n, kind=kind) for name, text in unique.items()},
+            "params": {"n": n, "kind": kind}
+            | {name: text.format(n=n, kind=kind) for name, text in unique.items()},
             "stats": {"data": [1.0, 2.0]},
         }
         for n in (1, 10)
         for kind in ("up", "down")
     ]
     path = write(tmp_path / "params.json", {"machine_info": {}, "benchmarks": rows})
-    lines = [line.strip() for line in about(path)[0].output.splitlines() if line.startswith("  parameter ")]
-    assert lines == ["parameter n: 1, 10 (--dims n=n makes it a dim)", "parameter kind: 'up', 'down' (--dims kind=kind makes it a dim)"]
+    lines = [
+        line.strip()
+        for line in about(path)[0].output.splitlines()
+        if line.startswith("  parameter ")
+    ]
+    assert lines == [
+        "parameter n: 1, 10 (--dims n=n makes it a dim)",
+        "parameter kind: 'up', 'down' (--dims kind=kind makes it a dim)",
+    ]
     if not unique:
-        assert "(no interval)" in run("compare", path, "--dims", "kind=kind", "--dim", "kind", "--baseline", "up").stdout
+        assert (
+            "(no interval)"
+            in run(
+                "compare", path, "--dims", "kind=kind", "--dim", "kind", "--baseline", "up"
+            ).stdout
+        )

@@ -1,4 +1,5 @@
-"""Commands about an archive of machines and suites, on a small one and on those of genuine reports."""
+"""Commands about an archive of machines and suites, on a small one and on those of genuine
+reports."""
 
 import csv
 import io
@@ -28,15 +29,21 @@ def path():
 @pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
 class TestScores:
     def test_numbers(self, path):
-        """A row for each configuration and suite: the score, five numbers and relative variation of the library, and the runs."""
+        """A row for each configuration and suite: the score, five numbers and relative variation of
+        the library, and the runs."""
         rows = as_json("scores", path, *BY_SUITE, code=0)["rows"]
         times = perfarray.read_archive(str(path)).squeeze("file")
         results = {
             "score": times.perf.suite_score(by="suite", statistic="median")["estimate"],
             "relative_variation": times.perf.relative_variation(by="suite")["relative_variation"],
-            **{name: times.perf.five_number_summary(by="suite", method="exact")[name] for name in FIVE},
+            **{
+                name: times.perf.five_number_summary(by="suite", method="exact")[name]
+                for name in FIVE
+            },
         }
-        assert {row["machine"] for row in rows if row["suite"] == "int2017"} == {f"box-{number}" for number in range(8)}
+        assert {row["machine"] for row in rows if row["suite"] == "int2017"} == {
+            f"box-{number}" for number in range(8)
+        }
         assert len({(row["suite"], row["machine"], row["compiler"]) for row in rows}) == len(rows)
         for row in rows:
             labels = {dim: row[dim] for dim in ("suite", "machine", "compiler")}
@@ -47,33 +54,64 @@ class TestScores:
             assert (row["relative_variation"] is None) is (row["machine"] == "box-3")
 
     def test_table(self, path, monkeypatch):
-        """The columns of three results stand side by side; configurations that nobody measured have no row."""
+        """The columns of three results stand side by side; configurations that nobody measured have
+        no row."""
         monkeypatch.setenv("COLUMNS", "200")
         printed = run("scores", path, *BY_SUITE, code=0).stdout
         head = next(line.split() for line in printed.splitlines() if line.startswith("suite"))
-        assert head == ["suite", "machine", "compiler", "score", *FIVE, "relative", "variation", "n"]
-        assert [line.split()[1:4] for line in printed.splitlines() if "box-1" in line and line.startswith("int2017")] == [
-            ["box-1", "gcc", "13"]
+        assert head == [
+            "suite",
+            "machine",
+            "compiler",
+            "score",
+            *FIVE,
+            "relative",
+            "variation",
+            "n",
         ]
+        assert [
+            line.split()[1:4]
+            for line in printed.splitlines()
+            if "box-1" in line and line.startswith("int2017")
+        ] == [["box-1", "gcc", "13"]]
         assert "scores; relative variation 0." in printed
 
     def test_order(self, path):
-        """By size or by name inside each suite, whose scores have a scale of their own; alike in JSON and CSV."""
+        """By size or by name inside each suite, whose scores have a scale of their own; alike in
+        JSON and CSV."""
         rows = as_json("scores", path, *BY_SUITE, "--sort", "effect")["rows"]
         suites = [row["suite"] for row in rows]
         assert suites == sorted(suites, key=["int2017", "fp2017"].index)
         for suite in ("int2017", "fp2017"):
-            scores = [row["score"] for row in rows if row["suite"] == suite and row["score"] is not None]
+            scores = [
+                row["score"] for row in rows if row["suite"] == suite and row["score"] is not None
+            ]
             assert scores == sorted(scores, reverse=True)
         text = run("scores", path, *BY_SUITE, "--sort", "effect", "--output", "csv").stdout
-        assert [row["machine"] for row in csv.DictReader(io.StringIO(text))] == [row["machine"] for row in rows]
-        names = [(row["machine"], row["compiler"]) for row in as_json("scores", path, *BY_SUITE, "--sort", "name")["rows"]]
+        assert [row["machine"] for row in csv.DictReader(io.StringIO(text))] == [
+            row["machine"] for row in rows
+        ]
+        names = [
+            (row["machine"], row["compiler"])
+            for row in as_json("scores", path, *BY_SUITE, "--sort", "name")["rows"]
+        ]
         half = len(names) // 2
         assert names[:half] == sorted(names[:half])
 
     def test_selected(self, path, tmp_path):
-        """`--select` restricts what is scored; one suite needs no column; -o writes, and the outcome is printed."""
-        done = run("scores", path, "--select", "suite=int*", "--select", "machine=box-[45]", "-o", "scores.csv", code=0)
+        """`--select` restricts what is scored; one suite needs no column; -o writes, and the
+        outcome is printed."""
+        done = run(
+            "scores",
+            path,
+            "--select",
+            "suite=int*",
+            "--select",
+            "machine=box-[45]",
+            "-o",
+            "scores.csv",
+            code=0,
+        )
         assert done.stdout.startswith("4 scores; relative variation")
         rows = list(csv.DictReader(io.StringIO((tmp_path / "scores.csv").read_text())))
         assert [(row["machine"], row["compiler"]) for row in rows] == [
@@ -83,12 +121,27 @@ class TestScores:
 
     def test_statistics(self, path):
         """The score is that of another statistic of the runs, too, and so is its variation."""
-        select = ("--select", "machine=box-4", "--select", "suite=int2017", "--select", "compiler=gcc 13")
-        times = perfarray.read_archive(str(path)).isel(file=0, benchmark=slice(4)).sel(machine="box-4", compiler="gcc 13")
+        select = (
+            "--select",
+            "machine=box-4",
+            "--select",
+            "suite=int2017",
+            "--select",
+            "compiler=gcc 13",
+        )
+        times = (
+            perfarray.read_archive(str(path))
+            .isel(file=0, benchmark=slice(4))
+            .sel(machine="box-4", compiler="gcc 13")
+        )
         for statistic in ("mean", "best"):
             (row,) = as_json("scores", path, *select, "--statistic", statistic)["rows"]
-            assert row["score"] == pytest.approx(times.perf.suite_score(statistic=statistic)["estimate"].item())
-            variation = times.perf.relative_variation(statistic=statistic)["relative_variation"].item()
+            assert row["score"] == pytest.approx(
+                times.perf.suite_score(statistic=statistic)["estimate"].item()
+            )
+            variation = times.perf.relative_variation(statistic=statistic)[
+                "relative_variation"
+            ].item()
             assert row["relative_variation"] == pytest.approx(variation)
 
     def test_page(self, path, tmp_path):
@@ -107,15 +160,24 @@ class TestScores:
 
 class TestMachines:
     def test_table(self, path, tmp_path):
-        """A row for each configuration, typed descriptors; the file has all columns, the screen scores, variation and counts."""
+        """A row for each configuration, typed descriptors; the file has all columns, the screen
+        scores, variation and counts."""
         done = run("machines", path, "--select", "suite=int2017", "-o", "machines.csv", code=0)
         assert done.stdout.startswith("15 rows of 8 machines, ")
         rows = list(csv.DictReader(io.StringIO((tmp_path / "machines.csv").read_text())))
-        assert {(row["machine"], row["cpu_mhz"], row["cores"]) for row in rows} >= {("box-0", "2000.0", "8.0"), ("box-7", "3750.0", "16.0")}
+        assert {(row["machine"], row["cpu_mhz"], row["cores"]) for row in rows} >= {
+            ("box-0", "2000.0", "8.0"),
+            ("box-7", "3750.0", "16.0"),
+        }
         assert {row["cpu"] for row in rows} >= {"AMD Z1", "Intel X0"}
         printed = run("machines", path, "--select", "suite=int2017").stdout
-        assert one_line(printed).startswith("machine compiler performance relative variation runs benchmarks")
-        assert re.search(r"\d+ more columns describe machines and flags: -o machines.csv has all\.", one_line(printed))
+        assert one_line(printed).startswith(
+            "machine compiler performance relative variation runs benchmarks"
+        )
+        assert re.search(
+            r"\d+ more columns describe machines and flags: -o machines.csv has all\.",
+            one_line(printed),
+        )
 
     def test_by_suite(self, path):
         """Each suite has its own rows."""
@@ -130,8 +192,18 @@ class TestExplain:
         return write_archive("many.csv", n_machines=30)
 
     def test_sentences(self, many):
-        """The outcome is what a report says: the clock explains performance; every predictor has a row, the strongest first."""
-        command = ("explain", many, "--select", "suite=int2017", "--response", "performance", "--predictors", "cpu_mhz, cores")
+        """The outcome is what a report says: the clock explains performance; every predictor has a
+        row, the strongest first."""
+        command = (
+            "explain",
+            many,
+            "--select",
+            "suite=int2017",
+            "--response",
+            "performance",
+            "--predictors",
+            "cpu_mhz, cores",
+        )
         answer = as_json(*command, code=0)
         assert [row["predictor"] for row in answer["rows"]] == ["cpu_mhz", "cores"]
         assert answer["findings"][0].startswith("cpu_mhz explains ")
@@ -144,30 +216,64 @@ class TestExplain:
     def test_models(self, many, tmp_path):
         """Least squares has coefficients; a page has a picture."""
         pytest.importorskip("matplotlib")
-        command = ("explain", many, "--select", "suite=int2017", "--response", "performance", "--predictors", "cpu_mhz", "--model", "ols")
+        command = (
+            "explain",
+            many,
+            "--select",
+            "suite=int2017",
+            "--response",
+            "performance",
+            "--predictors",
+            "cpu_mhz",
+            "--model",
+            "ols",
+        )
         assert "standardised coefficient" in run(*command).stdout
         run(*command, "-o", "explained.html", code=0)
         assert "data:image/svg" in (tmp_path / "explained.html").read_text()
 
     def test_errors(self, path):
         """A column that is not there is named beside those that are; few machines have no model."""
-        assert "columns 'speed' not found; the table has 'machine'" in refused("explain", path, "--response", "speed")
-        few = ("explain", path, "--select", "machine=box-[01]", "--select", "suite=int2017", "--response", "performance")
+        assert "columns 'speed' not found; the table has 'machine'" in refused(
+            "explain", path, "--response", "speed"
+        )
+        few = (
+            "explain",
+            path,
+            "--select",
+            "machine=box-[01]",
+            "--select",
+            "suite=int2017",
+            "--response",
+            "performance",
+        )
         assert "a model needs 6 or more" in refused(*few)
 
     def test_one_machine(self, tmp_path):
         """One machine in many settings has no model: the error proposes what the command can do."""
         pytest.importorskip("sklearn")
-        benchmark = [f"{name},m1,{flags},{run},{1 + flags + 0.01 * run}" for name in "ab" for flags in range(8) for run in range(3)]
-        (tmp_path / "one.csv").write_text("benchmark,machine,threads,execution,time\n" + "\n".join(benchmark) + "\n")
-        error = refused("explain", "one.csv", "--response", "performance", "--predictors", "threads")
+        benchmark = [
+            f"{name},m1,{flags},{run},{1 + flags + 0.01 * run}"
+            for name in "ab"
+            for flags in range(8)
+            for run in range(3)
+        ]
+        (tmp_path / "one.csv").write_text(
+            "benchmark,machine,threads,execution,time\n" + "\n".join(benchmark) + "\n"
+        )
+        error = refused(
+            "explain", "one.csv", "--response", "performance", "--predictors", "threads"
+        )
         assert "'machine' has 1 label in 8 rows" in error
         assert "Select more: limits take 6" in error
         assert "groups=" not in error
 
     def test_notes_are_of_the_answer(self, many):
-        """Of several suites the notes are those of the suite that is explained; of performance, none about variation."""
-        told = run("explain", many, "--response", "performance", "--predictors", "cpu_mhz", code=0).stderr
+        """Of several suites the notes are those of the suite that is explained; of performance,
+        none about variation."""
+        told = run(
+            "explain", many, "--response", "performance", "--predictors", "cpu_mhz", code=0
+        ).stderr
         assert "The answer is that of 'int2017' alone" in told
         assert "fp2017:" not in told
         assert "no score" not in told
@@ -175,36 +281,56 @@ class TestExplain:
 
     def test_the_other_explain_is_named(self):
         """The helps of the command and of `compare --explain` name each other."""
-        assert "`perfarray compare --explain`" in one_line(run("explain", "--help").stdout).replace("│ ", "")
+        assert "`perfarray compare --explain`" in one_line(run("explain", "--help").stdout).replace(
+            "│ ", ""
+        )
         assert "`perfarray explain`" in one_line(run("compare", "--help").stdout)
 
 
 class TestComparisons:
     def test_largest_changes(self, path):
-        """Of more than 60 rows 20 are printed, the suites, and how to have all; JSON and CSV have all, and the exit code is that of all."""
+        """Of more than 60 rows 20 are printed, the suites, and how to have all; JSON and CSV have
+        all, and the exit code is that of all."""
         wide = write_archive("wide.csv", n_machines=12)
         command = ("compare", wide, "--dim", "compiler", "--baseline", "clang 18")
         answer = as_json(*command, code=1)
         n_rows = sum(row["n"] > 0 for row in answer["benchmarks"])
         assert n_rows > 60
         printed = run(*command, code=1).stdout
-        rows = [line.split() for line in printed.splitlines() if "slower" in line and " -> " in line]
+        rows = [
+            line.split() for line in printed.splitlines() if "slower" in line and " -> " in line
+        ]
         assert len(rows) == 20
         assert f"The 20 largest of {n_rows} changes. --all, json and csv have every row." in printed
-        largest = sorted((row for row in answer["benchmarks"] if row["n"] > 0), key=lambda row: -abs(math.log(row["estimate"])))[:20]
-        assert [(row[0], row[1]) for row in rows] == [(row["benchmark"], row["machine"]) for row in largest]
+        largest = sorted(
+            (row for row in answer["benchmarks"] if row["n"] > 0),
+            key=lambda row: -abs(math.log(row["estimate"])),
+        )[:20]
+        assert [(row[0], row[1]) for row in rows] == [
+            (row["benchmark"], row["machine"]) for row in largest
+        ]
         assert printed.count("\nall ") == 2 * 11
         by_name = run(*command, "--sort", "name").stdout
-        named = [line.split()[0] for line in by_name.splitlines() if "slower" in line and " -> " in line]
+        named = [
+            line.split()[0] for line in by_name.splitlines() if "slower" in line and " -> " in line
+        ]
         assert len(named) == 20
         assert named == sorted(named)
         everything = run(*command, "--all").stdout
         assert sum(" -> " in line and "box-" in line for line in everything.splitlines()) == n_rows
         assert "largest of" not in everything
-        assert len(run("compare", path, "--dim", "compiler", "--baseline", "gcc 13").stdout.splitlines()) > 50
+        assert (
+            len(
+                run(
+                    "compare", path, "--dim", "compiler", "--baseline", "gcc 13"
+                ).stdout.splitlines()
+            )
+            > 50
+        )
 
     def test_only_what_both_sides_have(self, tmp_path):
-        """Of several candidates, one line says how many results have no other side; no row and no name of these is printed."""
+        """Of several candidates, one line says how many results have no other side; no row and no
+        name of these is printed."""
         rows = [
             f"{name},{machine},{compiler},{run},{1 + run / 50}"
             for name in ("fft", "sort")
@@ -212,37 +338,61 @@ class TestComparisons:
             for compiler in compilers
             for run in range(3)
         ]
-        (tmp_path / "sparse.csv").write_text("\n".join(["benchmark,machine,compiler,execution,time", *rows]))
+        (tmp_path / "sparse.csv").write_text(
+            "\n".join(["benchmark,machine,compiler,execution,time", *rows])
+        )
         done = run("compare", "sparse.csv", "--dim", "compiler", code=0)
-        assert done.stdout.startswith("sparse.csv: every compiler beside b (in most places beside others; --baseline names another)\n")
-        assert "Results without the other side: 2 of another compiler (--output json names all).\n" in done.stdout
+        assert done.stdout.startswith(
+            "sparse.csv: every compiler beside b (in most places beside others; --baseline "
+            "names another)\n"
+        )
+        assert (
+            "Results without the other side: 2 of another compiler (--output json names all).\n"
+            in done.stdout
+        )
         assert "m3" not in done.stdout
         rows = as_json("compare", "sparse.csv", "--dim", "compiler")["benchmarks"]
         assert all(row["n_old"] > 0 or row["n_new"] > 0 for row in rows)
 
     def test_rows_in_full(self, path):
-        """CSV and JSON have a row for what each candidate has, one for what the baseline has alone, and verdicts of both sides alone."""
+        """CSV and JSON have a row for what each candidate has, one for what the baseline has alone,
+        and verdicts of both sides alone."""
         pytest.importorskip("h5netcdf")
         times = perfarray.read_archive(str(path))
-        several = [times.assign_coords(compiler=["gcc 13", "clang 18"]), times.isel(compiler=[0]).assign_coords(compiler=["icc"])]
-        joint = xr.concat([several[0], several[1].where(several[1]["machine"] == "box-4")], "compiler")
-        joint.where((joint["machine"] != "box-5") | (joint["compiler"] == "gcc 13")).to_netcdf("three.nc")
+        several = [
+            times.assign_coords(compiler=["gcc 13", "clang 18"]),
+            times.isel(compiler=[0]).assign_coords(compiler=["icc"]),
+        ]
+        joint = xr.concat(
+            [several[0], several[1].where(several[1]["machine"] == "box-4")], "compiler"
+        )
+        joint.where((joint["machine"] != "box-5") | (joint["compiler"] == "gcc 13")).to_netcdf(
+            "three.nc"
+        )
         command = ("compare", "three.nc", "--dim", "compiler", "--baseline", "gcc 13")
         answer = as_json(*command)
         rows = answer["benchmarks"]
         alone = {"box-1", "box-5"}
-        assert {(row["machine"], row["compiler"], row["n_new"]) for row in rows if row["machine"] in alone} == {
-            (machine, "gcc 13", 0) for machine in alone
-        }
+        assert {
+            (row["machine"], row["compiler"], row["n_new"])
+            for row in rows
+            if row["machine"] in alone
+        } == {(machine, "gcc 13", 0) for machine in alone}
         assert sum(row["machine"] in alone for row in rows) == 14
         assert all((row["verdict"] == "") is (row["n"] == 0) for row in rows)
-        assert answer["exit_reason"].startswith(f"{sum(row['verdict'] != '' for row in rows)} compared: ")
+        assert answer["exit_reason"].startswith(
+            f"{sum(row['verdict'] != '' for row in rows)} compared: "
+        )
         lines = list(csv.DictReader(io.StringIO(run(*command, "--output", "csv").stdout)))
         assert [line["verdict"] for line in lines[: len(rows)]] == [row["verdict"] for row in rows]
 
     def test_flags_are_sets(self):
         """A name that is a plural has a singular."""
-        rows = [f"fft,{machine},{flags},{run},{1 + run / 50}" for machine, flags in ("xa", "xb", "yb", "yc") for run in range(3)]
+        rows = [
+            f"fft,{machine},{flags},{run},{1 + run / 50}"
+            for machine, flags in ("xa", "xb", "yb", "yc")
+            for run in range(3)
+        ]
         path = write_rows("flags.csv", "benchmark,machine,flags,execution,time", rows)
         printed = run("compare", path, "--dim", "flags", "--baseline", "a").stdout
         assert printed.startswith("flags.csv: every set of flags beside a\n")
@@ -251,16 +401,34 @@ class TestComparisons:
 
 class TestAbout:
     def test_content_and_commands(self, path):
-        """The scores of each suite and the descriptors are named; each proposed command has an answer on this very path."""
+        """The scores of each suite and the descriptors are named; each proposed command has an
+        answer on this very path."""
         pytest.importorskip("sklearn")
         pytest.importorskip("matplotlib")
         printed = run("about", path, code=0).stdout
         assert "2 suites: 'int2017', 'fp2017'" in printed
         assert "scores (each machine with its compiler): int2017 15, fp2017 1" in printed
         assert "descriptors of machines: cpu, cpu_mhz, cores, date_tested" in printed
-        commands = [shlex.split(line) for line in re.findall(r"^  perfarray (.*?)  ", printed, re.M)]
-        assert [words[0] for words in commands][:5] == ["scores", "plot", "plot", "machines", "explain"]
-        assert commands[2][1:] == ["biplot", path.name, "--select", "suite=int2017", "--select", "compiler=gcc 13", "-o", "biplot.svg"]
+        commands = [
+            shlex.split(line) for line in re.findall(r"^  perfarray (.*?)  ", printed, re.M)
+        ]
+        assert [words[0] for words in commands][:5] == [
+            "scores",
+            "plot",
+            "plot",
+            "machines",
+            "explain",
+        ]
+        assert commands[2][1:] == [
+            "biplot",
+            path.name,
+            "--select",
+            "suite=int2017",
+            "--select",
+            "compiler=gcc 13",
+            "-o",
+            "biplot.svg",
+        ]
         for words in commands[:5]:
             run(*words, code=0)
         assert {"plan", "components"}.isdisjoint(words[0] for words in commands)
@@ -269,15 +437,24 @@ class TestAbout:
         """What no machine says describes none."""
         pytest.importorskip("h5netcdf")
         times = perfarray.read_archive(str(path)).squeeze("file", drop=True)
-        times.assign_coords(l3_kb=("machine", [math.nan] * 8), os=("machine", ["unknown"] * 8)).to_netcdf("nothing.nc")
-        assert "descriptors of machines: cpu, cpu_mhz, cores, date_tested\n" in run("about", "nothing.nc", code=0).stdout
+        times.assign_coords(
+            l3_kb=("machine", [math.nan] * 8), os=("machine", ["unknown"] * 8)
+        ).to_netcdf("nothing.nc")
+        assert (
+            "descriptors of machines: cpu, cpu_mhz, cores, date_tested\n"
+            in run("about", "nothing.nc", code=0).stdout
+        )
 
     def test_one_suite_of_one_machine(self, tmp_path):
         """It has scores, and neither a biplot nor a table of machines."""
         rows = [f"{name},int,{run},{1 + run / 50}" for name in ("fft", "sort") for run in range(3)]
         (tmp_path / "suite.csv").write_text("\n".join(["benchmark,suite,execution,time", *rows]))
         printed = run("about", "suite.csv", code=0).stdout
-        assert ("  perfarray scores " in printed, "biplot" in printed, "explain" in printed) == (True, False, False)
+        assert ("  perfarray scores " in printed, "biplot" in printed, "explain" in printed) == (
+            True,
+            False,
+            False,
+        )
 
 
 @needs_archives
@@ -285,7 +462,11 @@ class TestGenuineArchives:
     @pytest.mark.parametrize(("name", "n_scores"), [("spec_csv", 12), ("spec_txt", 342)])
     def test_scores(self, name, n_scores):
         """Every configuration of every suite has its row."""
-        answer = json.loads(run("scores", ARCHIVES / name, *BY_SUITE, "--levels", "execution", "--json", code=0).stdout)
+        answer = json.loads(
+            run(
+                "scores", ARCHIVES / name, *BY_SUITE, "--levels", "execution", "--json", code=0
+            ).stdout
+        )
         rows = answer["rows"]
         assert n_scores <= len(rows) <= n_scores * 1.05
         assert all(row["score"] is not None for row in rows)
@@ -299,7 +480,9 @@ class TestGenuineArchives:
 
     def test_a_comparison_fits_a_screen_or_two(self):
         """It printed 1,503 lines."""
-        printed = run("compare", ARCHIVES / "spec_txt", "--dim", "compiler", "--levels", "execution", code=1).stdout
+        printed = run(
+            "compare", ARCHIVES / "spec_txt", "--dim", "compiler", "--levels", "execution", code=1
+        ).stdout
         assert len(printed.splitlines()) < 200
         assert "--all, json and csv have every row" in printed
         assert "no ratio on either side" not in printed

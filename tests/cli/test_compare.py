@@ -23,7 +23,9 @@ def compare(old, new, *options, code=None):
 
 def jmh(path, scores):
     """Write a JMH result in throughput mode: benchmark to one list of iterations per fork."""
-    entries = [entry(f"org.example.{name}", forks, "ops/s", "thrpt") for name, forks in scores.items()]
+    entries = [
+        entry(f"org.example.{name}", forks, "ops/s", "thrpt") for name, forks in scores.items()
+    ]
     Path(path).write_text(json.dumps(entries))
     return path
 
@@ -37,13 +39,20 @@ def sides():
 
 class TestDemo:
     def test_story(self):
-        """It shows what was measured, where the variation is, the verdicts, the suite, and what to do next, which works."""
+        """It shows what was measured, where the variation is, the verdicts, the suite, and what to
+        do next, which works."""
         result = run("demo", code=0)
         assert result.stderr == ""
         for text in (
             "fft                   15  10 (150 in all)  20 (3000 in all)",
-            "matrix_product  O2      839 us       29 % (46 %)         27 % (39 %)         16 % (15 %)",
-            "string_search   5.05 ms -> 4.55 ms  1.109x faster (1.098 to 1.120)                     faster",
+            (
+                "matrix_product  O2      839 us       29 % (46 %)         27 % (39 %)         16 % "
+                "(15 %)"
+            ),
+            (
+                "string_search   5.05 ms -> 4.55 ms  1.109x faster (1.098 to 1.120)                "
+                "     faster"
+            ),
             "(1.014x faster to 1.018x slower)     equivalent",
             "all 5",
             "n = 15 independent binaries on each side",
@@ -51,7 +60,9 @@ class TestDemo:
         ):
             assert text in result.stdout
         lines = result.stdout.splitlines()
-        command = next(line.split()[1:] for line in lines if line.strip().startswith("perfarray compare"))
+        command = next(
+            line.split()[1:] for line in lines if line.strip().startswith("perfarray compare")
+        )
         assert run(*command).exit_code in (0, 1)
         code = [line.strip() for line in lines if line.startswith(("    import", "    times"))]
         assert len(code) == 4
@@ -59,10 +70,13 @@ class TestDemo:
             exec("\n".join(code), {})
 
     def test_narrow_screen(self, monkeypatch):
-        """Names, changes and intervals stay whole in 80 columns; a line names the column that is dropped."""
+        """Names, changes and intervals stay whole in 80 columns; a line names the column that is
+        dropped."""
         monkeypatch.setenv("COLUMNS", "80")
         printed = run("demo").stdout
-        assert "matrix_product  O2      839 us     29 % (46 %)   27 % (39 %)   16 % (15 %)" in printed
+        assert (
+            "matrix_product  O2      839 us     29 % (46 %)   27 % (39 %)   16 % (15 %)" in printed
+        )
         assert "1.109x faster (1.098 to 1.120)                     faster" in printed
         assert "5.05 ms -> 4.55 ms" not in printed
         assert "Not shown in 80 columns: O2 -> O3." in printed
@@ -74,11 +88,16 @@ class TestExitCodes:
         """One benchmark that is slower is enough."""
         printed = run("compare", *sides, "--threshold", "2%", code=1).stdout
         assert "1.00 s -> 1.20 s  1.200x slower (1.178 to 1.222)" in printed
-        assert "3 compared: 1 slower, 1 faster, 1 equivalent, 0 inconclusive; all together 1.014x faster" in printed
+        assert (
+            "3 compared: 1 slower, 1 faster, 1 equivalent, 0 inconclusive; all together 1.014x "
+            "faster"
+        ) in printed
 
     def test_nothing_slower_is_0(self):
         """Faster, equivalent and inconclusive are not slower."""
-        result = compare({"a": OLD, "b": OLD}, {"a": times(0.5), "b": times(1.0)}, "--threshold", "5%", code=0)
+        result = compare(
+            {"a": OLD, "b": OLD}, {"a": times(0.5), "b": times(1.0)}, "--threshold", "5%", code=0
+        )
         assert (result.stderr, "equivalent" in result.stdout) == ("", True)
 
     def test_only_the_suite_slower_is_1(self):
@@ -86,7 +105,10 @@ class TestExitCodes:
         loose = np.array([0.9, 1.1, 0.95, 1.05, 1.0, 1.0])
         names = [f"b{i}" for i in range(40)]
         result = compare(dict.fromkeys(names, loose), dict.fromkeys(names, 1.05 * loose), code=1)
-        assert "40 compared: 0 slower, 0 faster, 0 equivalent, 40 inconclusive; all together 1.050x slower (" in result.stdout
+        assert (
+            "40 compared: 0 slower, 0 faster, 0 equivalent, 40 inconclusive; all together "
+            "1.050x slower ("
+        ) in result.stdout
 
     def test_lower_throughput_is_slower(self):
         """Where higher is better, a ratio below 1 is slower, and above 1 faster."""
@@ -108,7 +130,10 @@ class TestExitCodes:
         new = jmh("new.json", {name: [[3.0, 3.1, 2.9]] for name in "ab"})
         result = run("compare", old, new, code=2)
         assert "3.00x faster (no interval)" in result.stdout
-        assert "No answer: there are no intervals; each side needs at least two executions" in result.stdout
+        assert (
+            "No answer: there are no intervals; each side needs at least two executions"
+            in result.stdout
+        )
         (line,) = result.stderr.splitlines()
         assert line.startswith("warning: 2 of 2 cells rest on one execution")
         assert line.index("-f 10") < line.index("--between EARLIER")
@@ -154,7 +179,10 @@ class TestExitCodes:
             ("--format xml", "--format 'xml' is not known"),
             ("--shared session", "--shared 'session' is not one of the levels"),
             ("--layout {machine}_x.csv", "does not match --layout '{machine}_x.csv'"),
-            ("--levels iteration,execution", "--levels iteration,execution turns the nest inside out"),
+            (
+                "--levels iteration,execution",
+                "--levels iteration,execution turns the nest inside out",
+            ),
             ("--by suite", "--by 'suite' is not a coordinate along 'benchmark'"),
             ("--method none", "--method 'none' is not known; choose one of 'fieller', "),
             ("--dim machine", "are for the labels in one file"),
@@ -179,7 +207,9 @@ class TestExitCodes:
         path = write("a.csv", {"fft": OLD})
         with open("/dev/full", "w", encoding="utf-8") as full:
             command = [sys.executable, "-m", "perfarray", "compare", path, path]
-            child = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+            child = subprocess.run(
+                command, stdout=full, stderr=subprocess.PIPE, text=True, check=False
+            )
         assert child.returncode == 2
         assert child.stderr.splitlines()[-1].startswith("error: [Errno 28]")
 
@@ -193,10 +223,14 @@ class TestExitCodes:
 
     def test_a_closed_pipe_does_not_change_the_exit_code(self):
         """`perfarray compare ... | head -1` is not slower for it."""
-        sides = write_sides(*({f"benchmark{i}": values for i in range(1000)} for values in (OLD, OLD[::-1])))
+        sides = write_sides(
+            *({f"benchmark{i}": values for i in range(1000)} for values in (OLD, OLD[::-1]))
+        )
         code = "from perfarray.cli.app import main; main()"
         command = [sys.executable, "-c", code, "compare", *map(str, sides), "--shared", "execution"]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        with subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        ) as process:
             assert "\x1b" not in process.stdout.readline()
             process.stdout.close()
             assert process.stderr.read() == ""
@@ -206,68 +240,144 @@ class TestExitCodes:
 class TestOptions:
     @pytest.mark.parametrize("text", ["2%", "2 %", "0.02", ".02"])
     def test_a_share_is_a_percentage_or_a_fraction(self, sides, text):
-        assert as_json("compare", *sides, "--threshold", text)["attrs"]["threshold"] == pytest.approx(0.02)
+        assert as_json("compare", *sides, "--threshold", text)["attrs"][
+            "threshold"
+        ] == pytest.approx(0.02)
 
     def test_options_reach_the_comparison(self, sides):
-        """Confidence, correction, levels and pairing are those of the result; without them the defaults of the library hold."""
-        chosen = ("--confidence", "90%", "--correction", "holm", "--levels", "execution,iteration", "--paired", "execution")
+        """Confidence, correction, levels and pairing are those of the result; without them the
+        defaults of the library hold."""
+        chosen = (
+            "--confidence",
+            "90%",
+            "--correction",
+            "holm",
+            "--levels",
+            "execution,iteration",
+            "--paired",
+            "execution",
+        )
         printed = run("compare", *sides, *chosen).stdout
-        for text in ("corrected for their number (holm)", "the suite is at 90 %", "96.67 % interval", "n = 6 matched pairs of executions"):
+        for text in (
+            "corrected for their number (holm)",
+            "the suite is at 90 %",
+            "96.67 % interval",
+            "n = 6 matched pairs of executions",
+        ):
             assert text in printed
         attrs = as_json("compare", *sides)["attrs"]
-        assert (attrs["threshold"], attrs["confidence_level"], attrs["correction"]) == (0.0, 0.95, "none")
-        assert "\n3 verdicts at once: a chance of up to 7 % to call something slower that is not" in run("compare", *sides).stdout
+        assert (attrs["threshold"], attrs["confidence_level"], attrs["correction"]) == (
+            0.0,
+            0.95,
+            "none",
+        )
+        assert (
+            "\n3 verdicts at once: a chance of up to 7 % to call something slower that is not"
+            in run("compare", *sides).stdout
+        )
 
     def test_method(self, sides):
-        """A bootstrap draws the same each time; the legend names a method that is not the default, and a warning the option."""
-        first, again = (run("compare", *sides, "--method", "studentized", "--output", "csv").stdout for _ in range(2))
+        """A bootstrap draws the same each time; the legend names a method that is not the default,
+        and a warning the option."""
+        first, again = (
+            run("compare", *sides, "--method", "studentized", "--output", "csv").stdout
+            for _ in range(2)
+        )
         assert first == again != run("compare", *sides, "--output", "csv").stdout
-        assert "95 % intervals (method studentized)" in run("compare", *sides, "--method", "studentized").stdout
+        assert (
+            "95 % intervals (method studentized)"
+            in run("compare", *sides, "--method", "studentized").stdout
+        )
         assert "(method" not in run("compare", *sides).stdout
-        assert "each side needs more executions" in run("compare", *sides, "--method", "batch_means").stdout
+        assert (
+            "each side needs more executions"
+            in run("compare", *sides, "--method", "batch_means").stdout
+        )
         few = compare({"a": [*OLD[:5], 1.0]}, {"a": [*OLD[:5], 9.0]})
         assert "or use --method 'studentized'" in few.stderr
 
     def test_medians(self):
-        """`--statistic median` compares medians, says so, and names its methods where another is chosen."""
+        """`--statistic median` compares medians, says so, and names its methods where another is
+        chosen."""
         answer = compare({"fft": OLD}, {"fft": times(0.9)}, "--statistic", "median", code=0)
         assert "95 % intervals; n = 6 independent executions on each side." in answer.output
         assert "change: of the median time, of which less is faster" in answer.output
         assert "1 compared by their medians: 0 slower, 1 faster" in answer.output
-        line = refused("compare", "old.csv", "new.csv", "--statistic", "median", "--method", "fieller")
-        assert "choose one of 'order_statistics', 'rank', 'percentile', 'basic', 'bca', or --statistic 'mean'" in line
+        line = refused(
+            "compare", "old.csv", "new.csv", "--statistic", "median", "--method", "fieller"
+        )
+        assert (
+            "choose one of 'order_statistics', 'rank', 'percentile', 'basic', 'bca', or "
+            "--statistic 'mean'"
+        ) in line
 
     def test_by(self):
-        """`--by` names a coordinate of the benchmarks, also where one side lacks some; without it each suite has its row."""
+        """`--by` names a coordinate of the benchmarks, also where one side lacks some; without it
+        each suite has its row."""
         for side, names in (("x.csv", "abc"), ("y.csv", "abcd")):
-            rows = [f"{name},{'int' if name == 'a' else 'fp'},{i},{time}" for name in names for i, time in enumerate(OLD)]
+            rows = [
+                f"{name},{'int' if name == 'a' else 'fp'},{i},{time}"
+                for name in names
+                for i, time in enumerate(OLD)
+            ]
             write_rows(side, "benchmark,suite,execution,time", rows)
         for options in (("--by", "suite"), ()):
-            assert [row["suite"] for row in as_json("compare", "x.csv", "y.csv", *options)["suites"]] == ["int", "fp"]
-        assert "each suite has its own answer, as --by 'suite' gives it" in one_line(run("compare", "x.csv", "x.csv", "--explain").stdout)
+            assert [
+                row["suite"] for row in as_json("compare", "x.csv", "y.csv", *options)["suites"]
+            ] == ["int", "fp"]
+        assert "each suite has its own answer, as --by 'suite' gives it" in one_line(
+            run("compare", "x.csv", "x.csv", "--explain").stdout
+        )
 
     def test_notes_name_options(self):
-        path = write_rows("old.csv", "benchmark,time,energy", [row for time in OLD for row in (f"a,{time},", f"b,,{time}")])
-        assert "have 'energy' (choose it with --metric)" in run("compare", path, path, "--metric", "time").stderr
+        path = write_rows(
+            "old.csv",
+            "benchmark,time,energy",
+            [row for time in OLD for row in (f"a,{time},", f"b,,{time}")],
+        )
+        assert (
+            "have 'energy' (choose it with --metric)"
+            in run("compare", path, path, "--metric", "time").stderr
+        )
 
     def test_every_benchmark_is_judged_in_its_metric(self):
-        """What has no time is judged by what it has on both sides; --metric chooses one, or several; a name may hold a comma."""
+        """What has no time is judged by what it has on both sides; --metric chooses one, or
+        several; a name may hold a comma."""
         sides = []
         for side, factor in (("old", 1.0), ("new", 1.5)):
-            rows = [row for time in OLD for row in (f"a,{time},,", f"b,,{factor * time},", f"c,{time},{factor * time},")]
+            rows = [
+                row
+                for time in OLD
+                for row in (f"a,{time},,", f"b,,{factor * time},", f"c,{time},{factor * time},")
+            ]
             rows += [f"d,,,{time}" for time in OLD if side == "old"]
             sides.append(write_rows(f"{side}.csv", 'benchmark,time,energy,"heat, W"', rows))
         judged = json.loads(run("compare", *sides, "--output", "json", code=1).stdout)["benchmarks"]
-        assert [(row["metric"], row["benchmark"]) for row in judged if row["n"] > 0] == [("time", "a"), ("time", "c"), ("energy", "b")]
+        assert [(row["metric"], row["benchmark"]) for row in judged if row["n"] > 0] == [
+            ("time", "a"),
+            ("time", "c"),
+            ("energy", "b"),
+        ]
         assert [row["verdict"] for row in judged if row["n"] > 0][-1] == "slower"
         told = run("compare", *sides, code=1)
         assert "choose it with" not in told.stderr
         assert re.search(r"energy +b .* slower", told.stdout)
         assert run("compare", *sides, "--metric", "time").stdout.count("slower")
-        both = json.loads(run("compare", *sides, "--metric", "time,energy", "--output", "json", code=1).stdout)["benchmarks"]
-        assert [row["verdict"] for row in both if row["metric"] == "energy" and row["n"] > 0] == ["slower", "slower"]
-        assert "metric 'heat, W' not found" in run("compare", *sides, "--metric", '"heat, W"', code=2).stderr
-        assert "metric 'heat' not found" in run("compare", *sides, "--metric", "heat,time", code=2).stderr
+        both = json.loads(
+            run("compare", *sides, "--metric", "time,energy", "--output", "json", code=1).stdout
+        )["benchmarks"]
+        assert [row["verdict"] for row in both if row["metric"] == "energy" and row["n"] > 0] == [
+            "slower",
+            "slower",
+        ]
+        assert (
+            "metric 'heat, W' not found"
+            in run("compare", *sides, "--metric", '"heat, W"', code=2).stderr
+        )
+        assert (
+            "metric 'heat' not found"
+            in run("compare", *sides, "--metric", "heat,time", code=2).stderr
+        )
 
     def test_version_and_help(self):
         """The version is the package's; the help states the exit codes."""
@@ -284,16 +394,20 @@ class TestFolders:
                 write(f"{side}/day{i}.csv", {"a": times(factor * drift)[:4], "b": times(drift)[:4]})
 
     @pytest.mark.parametrize(
-        ("kind", "unit", "n"), [("session", "session", 3), ("execution", "execution", 12), ("separate", "execution", 4)]
+        ("kind", "unit", "n"),
+        [("session", "session", 3), ("execution", "execution", 12), ("separate", "execution", 4)],
     )
     def test_files_are(self, kind, unit, n):
-        """Sessions are the unit, executions are pooled, separate files are compared by name; without the option there is no answer."""
+        """Sessions are the unit, executions are pooled, separate files are compared by name;
+        without the option there is no answer."""
         assert "--files-are session" in refused("compare", "old", "new")
         content = as_json("compare", "old", "new", "--files-are", kind, code=1)
         assert content["attrs"]["unit"] == unit
         assert {row["n"] for row in content["benchmarks"]} == {n}
         assert len(content["benchmarks"]) == (6 if kind == "separate" else 2)
-        assert content["attrs"]["benchmarks"] == ("shared: session" if kind == "session" else "independent (assumed)")
+        assert content["attrs"]["benchmarks"] == (
+            "shared: session" if kind == "session" else "independent (assumed)"
+        )
 
     def test_separate_files_are_named(self):
         printed = run("compare", "old", "new", "--files-are", "separate").stdout
@@ -309,7 +423,10 @@ class TestFolders:
     def test_files_are_without_need(self, sides):
         """An option that changes nothing is a warning, of two inputs and of one."""
         for places in (sides, (sides[0], "--dim", "benchmark", "--baseline", "steady")):
-            assert "warning: --files-are session changes nothing" in run("compare", *places, "--files-are", "session").stderr
+            assert (
+                "warning: --files-are session changes nothing"
+                in run("compare", *places, "--files-are", "session").stderr
+            )
 
     def test_other_files_are_skipped(self):
         """A read-me between the results is named, and harmless."""
@@ -323,7 +440,8 @@ class TestFolders:
 
 class TestSides:
     def test_benchmarks_of_one_side(self):
-        """They are named, of many the first ten; where no benchmark is on both sides there is no answer."""
+        """They are named, of many the first ten; where no benchmark is on both sides there is no
+        answer."""
         fresh = {f"fresh{i}": OLD for i in range(14)}
         result = compare({"a": OLD, "gone, for good": OLD}, {"a": OLD} | fresh)
         assert "only in old, 1:\n    gone, for good\n" in result.stdout
@@ -350,33 +468,57 @@ class TestSides:
 
     def test_two_machines_in_two_files(self):
         """A label that is constant on each side does not separate the sides, and is printed."""
-        for path, machines, values in (("old.csv", ["m1"], OLD), ("new.csv", ["m2"], times(0.8)), ("both.csv", ["m1", "m2"], OLD)):
-            rows = [f"a,{machine},{i},{time}" for machine in machines for i, time in enumerate(values)]
+        for path, machines, values in (
+            ("old.csv", ["m1"], OLD),
+            ("new.csv", ["m2"], times(0.8)),
+            ("both.csv", ["m1", "m2"], OLD),
+        ):
+            rows = [
+                f"a,{machine},{i},{time}" for machine in machines for i, time in enumerate(values)
+            ]
             write_rows(path, "benchmark,machine,execution,time", rows)
         printed = run("compare", "old.csv", "new.csv", code=0).stdout
         assert "old.csv  (machine m1)" in printed
         assert "1.250x faster" in printed
-        assert "(machine" not in run("compare", "both.csv", "new.csv").stdout  # m2 is on both sides: only its times are compared
+        assert (
+            "(machine" not in run("compare", "both.csv", "new.csv").stdout
+        )  # m2 is on both sides: only its times are compared
         rows = as_json("compare", "both.csv", "new.csv")["benchmarks"]
-        assert [(row["machine"], row["n_old"], row["n_new"]) for row in rows] == [("m1", 6, 0), ("m2", 6, 6)]
+        assert [(row["machine"], row["n_old"], row["n_new"]) for row in rows] == [
+            ("m1", 6, 0),
+            ("m2", 6, 6),
+        ]
 
     def test_two_inputs_with_the_same_versions(self):
         """They are compared version by version."""
         for path, factor in (("x.csv", 1.0), ("y.csv", 1.5)):
-            rows = [f"fft,{version},{i},{factor * value}" for version in ("1.0", "2.0") for i, value in enumerate(OLD)]
+            rows = [
+                f"fft,{version},{i},{factor * value}"
+                for version in ("1.0", "2.0")
+                for i, value in enumerate(OLD)
+            ]
             write_rows(path, "benchmark,version,execution,time", rows)
         rows = as_json("compare", "x.csv", "y.csv")["benchmarks"]
-        assert [(row["version"], round(row["estimate"], 6)) for row in rows] == [("1.0", 1.5), ("2.0", 1.5)]
+        assert [(row["version"], round(row["estimate"], 6)) for row in rows] == [
+            ("1.0", 1.5),
+            ("2.0", 1.5),
+        ]
 
     @pytest.fixture
     def archive(self):
         """Two machines, each with another compiler, in one file."""
         machines = (("m1", "gcc", OLD), ("m2", "clang", times(1.2)))
-        rows = [f"{name},{machine},{cc},{i},{time}" for machine, cc, values in machines for name in "ab" for i, time in enumerate(values)]
+        rows = [
+            f"{name},{machine},{cc},{i},{time}"
+            for machine, cc, values in machines
+            for name in "ab"
+            for i, time in enumerate(values)
+        ]
         return write_rows("both.csv", "benchmark,machine,compiler,execution,time", rows)
 
     def test_labels_of_a_dim(self, archive):
-        """Each label beside the baseline; a compiler that each machine has for itself becomes a descriptor."""
+        """Each label beside the baseline; a compiler that each machine has for itself becomes a
+        descriptor."""
         printed = run("compare", archive, "--dim", "machine", "--baseline", "m1", code=1).stdout
         assert "m1 -> m2" in printed
         assert "1.200x slower" in printed
@@ -384,15 +526,29 @@ class TestSides:
         run("compare", archive, "--dim", "machine", "--baseline", "m2", code=0)
         content = as_json("compare", archive, "--baseline", "m1")
         assert content["attrs"]["dim"] == "machine"
-        assert [(row["benchmark"], row["n_old"], row["n_new"]) for row in content["benchmarks"]] == [("a", 6, 6), ("b", 6, 6)]
+        assert [
+            (row["benchmark"], row["n_old"], row["n_new"]) for row in content["benchmarks"]
+        ] == [("a", 6, 6), ("b", 6, 6)]
 
     @pytest.mark.parametrize(
         ("options", "text"),
         [
-            ("", "choose what is compared in it: --dim machine ('m1', 'm2'); --dim compiler ('gcc', 'clang')"),
+            (
+                "",
+                (
+                    "choose what is compared in it: --dim machine ('m1', 'm2'); --dim compiler "
+                    "('gcc', 'clang')"
+                ),
+            ),
             ("--dim machine --baseline m3", "--baseline 'm3' is no machine; there is 'm1', 'm2'"),
-            ("--dim tuning --baseline m1", "--dim 'tuning' not found; what was read has 'benchmark', "),
-            ("--baseline m3", "--baseline 'm3' is no label of what was read; there is --dim machine"),
+            (
+                "--dim tuning --baseline m1",
+                "--dim 'tuning' not found; what was read has 'benchmark', ",
+            ),
+            (
+                "--baseline m3",
+                "--baseline 'm3' is no label of what was read; there is --dim machine",
+            ),
         ],
     )
     def test_labels_that_are_missing(self, archive, options, text):
@@ -400,17 +556,26 @@ class TestSides:
         assert text in refused("compare", archive, *options.split())
 
     def test_programs_of_one_file(self):
-        """The commands of one run of hyperfine are compared by name, without a suite row; an error proposes this."""
+        """The commands of one run of hyperfine are compared by name, without a suite row; an error
+        proposes this."""
         path = write("runs.csv", {"sleep 1": OLD, "sleep 2": times(2.0), "sleep 3": times(3.0)})
         rows = as_json("compare", path, "--baseline", "sleep 1", code=1)["benchmarks"]
-        assert [(row["program"], row["verdict"]) for row in rows] == [("sleep 2", "slower"), ("sleep 3", "slower")]
+        assert [(row["program"], row["verdict"]) for row in rows] == [
+            ("sleep 2", "slower"),
+            ("sleep 3", "slower"),
+        ]
         printed = run("compare", path, "--dim", "benchmark", "--baseline", "sleep 1").stdout
         assert "every benchmark beside sleep 1" in printed
         assert "all " not in printed.partition("95 % intervals")[0]
         assert "--dim benchmark ('sleep 1', 'sleep 2', 'sleep 3')" in refused("compare", path)
         two = write("two.csv", {"sleep 1": OLD[:1], "sleep 2": OLD[:1]})
-        assert [row["program"] for row in as_json("compare", two, "--baseline", "sleep 1")["benchmarks"]] == ["sleep 2"]
-        assert "1 of 1 cells rest on one execution" in run("compare", two, "--baseline", "sleep 1").stderr
+        assert [
+            row["program"] for row in as_json("compare", two, "--baseline", "sleep 1")["benchmarks"]
+        ] == ["sleep 2"]
+        assert (
+            "1 of 1 cells rest on one execution"
+            in run("compare", two, "--baseline", "sleep 1").stderr
+        )
         line = refused("compare", write("one.csv", {"a": OLD}))
         assert "no dim of it has two labels to compare" in line
         assert "--dim benchmark" not in line
@@ -425,34 +590,54 @@ class TestSides:
         assert run("compare", path, path, "--output", "csv").stdout.count("\nb") == 9
 
     def test_units_of_a_label_that_only_one_row_has(self):
-        """Where one tuning has no answer, the table has no column of it, and shows the units of the other."""
-        rows = [*(f"fft,base,{i},{9 + i / 10}" for i in range(3)), "sort,base,0,8.0", "sort,base,1,8.1"]
+        """Where one tuning has no answer, the table has no column of it, and shows the units of the
+        other."""
+        rows = [
+            *(f"fft,base,{i},{9 + i / 10}" for i in range(3)),
+            "sort,base,0,8.0",
+            "sort,base,1,8.1",
+        ]
         old = write_rows("old.csv", "benchmark,tuning,execution,time_s", rows)
         rows += ["sort,base,2,8.2", "fft,peak,0,1.0", "fft,peak,1,1.1"]
-        printed = run("compare", old, write_rows("new.csv", "benchmark,tuning,execution,time_s", rows)).stdout
-        assert [line.split()[-1] for line in printed.splitlines() if line.startswith(("fft  ", "sort  "))] == ["3", "3"]
+        printed = run(
+            "compare", old, write_rows("new.csv", "benchmark,tuning,execution,time_s", rows)
+        ).stdout
+        assert [
+            line.split()[-1]
+            for line in printed.splitlines()
+            if line.startswith(("fft  ", "sort  "))
+        ] == ["3", "3"]
         assert "2 | 3" in printed
 
 
 class TestLimits:
     @pytest.mark.parametrize("limit", [",60", ""])
     def test_stopped_runs(self, limit):
-        """They count and open the interval; where no limit is known there is no answer, and neither a number nor a verdict."""
+        """They count and open the interval; where no limit is known there is no answer, and neither
+        a number nor a verdict."""
         old = write("old.csv", {"fft": [10.0, 10.1, 9.9, 10.2]})
-        rows = [f"fft,{i},{time},{int(not time)}{limit}" for i, time in enumerate((9.0, 9.1, "", ""))]
-        new = write_rows("new.csv", f"benchmark,execution,time,censored{',censored_at' if limit else ''}", rows)
+        rows = [
+            f"fft,{i},{time},{int(not time)}{limit}" for i, time in enumerate((9.0, 9.1, "", ""))
+        ]
+        new = write_rows(
+            "new.csv", f"benchmark,execution,time,censored{',censored_at' if limit else ''}", rows
+        )
         result = run("compare", old, new, code=0 if limit else 2)
         assert "Left out" not in result.stdout
         assert "4 | 2" not in result.stdout
         if limit:
             assert "2 runs of the candidate were stopped" in result.stderr
-            assert "fft        10.1 s -> 34.5 s  at least 3.44x (anything is possible)  inconclusive" in result.stdout
+            assert (
+                "fft        10.1 s -> 34.5 s  at least 3.44x (anything is possible)  inconclusive"
+                in result.stdout
+            )
         else:
             assert ("nan" in result.stdout, "faster (" in result.stdout) == (False, False)
             assert "2 without a limit" in result.stderr
 
     def test_a_limit_on_one_side(self):
-        """Few, wild runs of the baseline leave a ratio that is at least so much: it has a verdict, and no infinity is printed."""
+        """Few, wild runs of the baseline leave a ratio that is at least so much: it has a verdict,
+        and no infinity is printed."""
         printed = compare({"a": [0.2, 1.0, 2.4]}, {"a": [30.0, 31.0, 32.0]}, code=1).stdout
         assert "at least 7.8" in printed
         assert "slower" in printed
@@ -461,7 +646,8 @@ class TestLimits:
 
 class TestJson:
     def test_one_object_holds_all(self, sides):
-        """Rows, suites, attrs, warnings and the reason of the exit code are on stdout, and nothing else."""
+        """Rows, suites, attrs, warnings and the reason of the exit code are on stdout, and nothing
+        else."""
         content = as_json("compare", *sides, "--threshold", "2%", code=1)
         worse = next(row for row in content["benchmarks"] if row["benchmark"] == "worse")
         assert (worse["verdict"], worse["n"], worse["n_old"], worse["n_new"]) == ("slower", 6, 6, 6)
@@ -474,14 +660,19 @@ class TestJson:
     def test_not_a_number(self):
         """NaN is null; infinite limits are the texts "-inf" and "inf", and an answer."""
         content = as_json("compare", *write_sides({"a": OLD[:1]}, {"a": OLD[1:2]}), code=2)
-        assert (content["benchmarks"][0]["lower"], content["exit_code"], len(content["warnings"])) == (None, 2, 1)
+        assert (
+            content["benchmarks"][0]["lower"],
+            content["exit_code"],
+            len(content["warnings"]),
+        ) == (None, 2, 1)
         wild = write("wild.csv", {"a": [0.001, 10.0]})
         (row,) = as_json("compare", wild, wild, code=0)["benchmarks"]
         assert (row["lower"], row["upper"], row["kind"]) == ("-inf", "inf", "unbounded")
         assert "any ratio is possible" in run("compare", wild, wild).stdout
 
     def test_warnings_stand_once(self):
-        """They are sentences of the command line; the notes of the result are not in its attrs as well."""
+        """They are sentences of the command line; the notes of the result are not in its attrs as
+        well."""
         content = as_json("compare", *write_sides(*[{"a": OLD, "b": OLD[:1]}] * 2))
         (warned,) = content["warnings"]
         assert warned.startswith("1 of 2 cells ('b, new') rest on one execution")
@@ -514,7 +705,11 @@ class TestNames:
         [
             (["a[t=1,n=2]", "b[t=1,n=3]"], ["t=1"], ["a[n=2]", "b[n=3]"]),
             (["a[t=1]", "b[t=1]"], ["t=1"], ["a", "b"]),
-            (["a[cpu=x, y @ 3 GHz,n=1]", "b[cpu=x, y @ 3 GHz,n=2]"], ["cpu=x, y @ 3 GHz"], ["a[n=1]", "b[n=2]"]),
+            (
+                ["a[cpu=x, y @ 3 GHz,n=1]", "b[cpu=x, y @ 3 GHz,n=2]"],
+                ["cpu=x, y @ 3 GHz"],
+                ["a[n=1]", "b[n=2]"],
+            ),
             (["a[t=1]", "b"], [], ["a[t=1]", "b"]),
             (["a[0][t=1]", "a[1][t=1]"], ["t=1"], ["a[0]", "a[1]"]),
             (["a[t=1]"], [], ["a[t=1]"]),
@@ -532,44 +727,78 @@ class TestNames:
         assert "sort[red]:smile:" in run("compare", path, path).stdout
         monkeypatch.setenv("COLUMNS", "70")
         printed = run("compare", path, path).stdout
-        assert sum(line.count("x") for line in printed.splitlines() if set(line.split()[0] if line.split() else "") == {"x"}) >= 100
+        assert (
+            sum(
+                line.count("x")
+                for line in printed.splitlines()
+                if set(line.split()[0] if line.split() else "") == {"x"}
+            )
+            >= 100
+        )
 
 
 def test_prior_and_between():
-    """What is learned from the suite and from other sessions is in the verdicts, and said where it is asked for."""
+    """What is learned from the suite and from other sessions is in the verdicts, and said where it
+    is asked for."""
     rng = np.random.default_rng(4)
     shifts = {f"nightly/{number}.csv": rng.normal(0, 0.02, 10) for number in range(4)}
     for name, shift in (shifts | {"old.csv": np.zeros(10), "new.csv": np.full(10, 0.02)}).items():
         write(name, {f"b{b}": (1 + shift[b]) * (b + 1) * rng.normal(1, 0.01, 3) for b in range(10)})
-    plain, learned = (as_json("compare", "old.csv", "new.csv", *words)["benchmarks"] for words in ([], ["--prior", "suite"]))
+    plain, learned = (
+        as_json("compare", "old.csv", "new.csv", *words)["benchmarks"]
+        for words in ([], ["--prior", "suite"])
+    )
     slower = [sum(row["verdict"] == "slower" for row in rows) for rows in (plain, learned)]
     assert slower[1] > slower[0]
     assert "prior_df" in learned[0]
-    told = one_line(run("compare", "old.csv", "new.csv", "--prior", "suite", "--between", "nightly", "--explain").output)
+    told = one_line(
+        run(
+            "compare", "old.csv", "new.csv", "--prior", "suite", "--between", "nightly", "--explain"
+        ).output
+    )
     assert "Variances learned from the suite: a standard deviation near" in told
     assert "Each side is one session; intervals hold what sessions vary by" in told
     assert "within one session" in told
     stated = as_json("compare", "old.csv", "new.csv", "--between", "2%,5")["benchmarks"]
     assert stated[0]["session_standard_deviation"] == pytest.approx(0.02)
-    assert "as in 1%,5" in one_line(run("compare", "old.csv", "new.csv", "--between", "2%,x").output)
+    assert "as in 1%,5" in one_line(
+        run("compare", "old.csv", "new.csv", "--between", "2%,x").output
+    )
 
 
 def test_the_only_answered_row_carries_its_own_name():
-    """Where one benchmark is on both sides it is named, also if it is not the first, in every form of output."""
-    rows = "".join(f"{name},{execution},{time}\n" for name, time in (("absent", 5), ("sort", 10)) for execution in range(3))
+    """Where one benchmark is on both sides it is named, also if it is not the first, in every form
+    of output."""
+    rows = "".join(
+        f"{name},{execution},{time}\n"
+        for name, time in (("absent", 5), ("sort", 10))
+        for execution in range(3)
+    )
     Path("old.csv").write_text(f"benchmark,execution,time\n{rows}")
     Path("new.csv").write_text("benchmark,execution,time\nsort,0,20\nsort,1,20.5\nsort,2,21\n")
     for form in ("table", "markdown", "html", "csv", "json"):
         output = run("compare", "old.csv", "new.csv", "--output", form, code=1).stdout
-        rows = [line for line in output.splitlines() if "slower" in line and ("sort" in line or "absent" in line)]
+        rows = [
+            line
+            for line in output.splitlines()
+            if "slower" in line and ("sort" in line or "absent" in line)
+        ]
         assert form in ("html", "json") or ("sort" in rows[0] and "absent" not in rows[0])
         assert "sort" in output
 
 
 def test_the_only_answered_program_is_named_and_its_units_are_shown():
-    """Of three commands one failed: the row says which one it is, and the legend how many runs each side has."""
-    commands = {"first": ([1.0, 1.1, 1.2], [0, 0, 0]), "second": ([2.0, 2.1, 2.2], [0, 0, 0]), "broken": ([3.0, 3.1, 3.2], [139] * 3)}
-    results = [{"command": name, "times": times, "exit_codes": codes} for name, (times, codes) in commands.items()]
+    """Of three commands one failed: the row says which one it is, and the legend how many runs each
+    side has."""
+    commands = {
+        "first": ([1.0, 1.1, 1.2], [0, 0, 0]),
+        "second": ([2.0, 2.1, 2.2], [0, 0, 0]),
+        "broken": ([3.0, 3.1, 3.2], [139] * 3),
+    }
+    results = [
+        {"command": name, "times": times, "exit_codes": codes}
+        for name, (times, codes) in commands.items()
+    ]
     Path("h.json").write_text(json.dumps({"results": results}))
     answer = run("compare", "h.json", code=1)
     assert one_line(answer.stdout).count("second 1.10 s -> 2.10 s") == 1

@@ -10,19 +10,28 @@ FILE = SHIPPED / "malloc.json"
 
 
 def test_components_of_a_file():
-    """There is a row for each benchmark, with a column for each level; the outcome says where most of the variance lies."""
+    """There is a row for each benchmark, with a column for each level; the outcome says where most
+    of the variance lies."""
     result = run("components", FILE, code=0)
     lines = result.stdout.splitlines()
     assert lines[0].split("  ")[0] == "benchmark"
     assert lines[0].endswith("mean  between executions  between iterations")
-    assert any(line.endswith("in percent of the mean; in brackets its share of the variance.") for line in lines)
-    assert lines[-1] == "6 cells: most of the variance lies between executions in 3, between iterations in 3"
+    assert any(
+        line.endswith("in percent of the mean; in brackets its share of the variance.")
+        for line in lines
+    )
+    assert (
+        lines[-1]
+        == "6 cells: most of the variance lies between executions in 3, between iterations in 3"
+    )
     with collecting_notes() as notes:
         expected = perfarray.variance_components(perfarray.read(FILE))["share"]
     assert [note.code for note in notes] == ["carried", "uneven"]
     assert " ".join(notes[0].message.split()[:9]) in one_line(result.stdout + result.stderr)
     first = as_json("components", FILE)["rows"][0]
-    assert first["share"] == expected.sel(benchmark=first["benchmark"]).squeeze().to_series().to_dict()
+    assert (
+        first["share"] == expected.sel(benchmark=first["benchmark"]).squeeze().to_series().to_dict()
+    )
     assert first["share"]["execution"] > 0.5
 
 
@@ -46,16 +55,23 @@ def test_several_files(command):
 
 
 def test_one_execution_has_no_share():
-    """The variance between executions is not known, nor the share of iterations: no bracket says 100 %."""
+    """The variance between executions is not known, nor the share of iterations: no bracket says
+    100 %."""
     rows = [f"{name},0,{i},{1 + i * i / 100}" for name in "ab" for i in range(8)]
-    printed = run("components", write_rows("one.csv", "benchmark,execution,iteration,time_s", rows), code=0).stdout
+    printed = run(
+        "components", write_rows("one.csv", "benchmark,execution,iteration,time_s", rows), code=0
+    ).stdout
     assert "(100 %)" not in printed
     assert "bracket" not in printed
-    assert printed.splitlines()[-1] == "Shares are not known: of one execution nothing tells what lies between several"
+    assert (
+        printed.splitlines()[-1]
+        == "Shares are not known: of one execution nothing tells what lies between several"
+    )
 
 
 def test_no_answer():
-    """Nothing is repeated, and there is no legend of columns that are not there; or nothing was measured, since all runs failed."""
+    """Nothing is repeated, and there is no legend of columns that are not there; or nothing was
+    measured, since all runs failed."""
     printed = run("components", write("a.csv", {"a": OLD[:1]}), code=2).stdout
     assert printed == "No answer: nothing is repeated, or nothing varies\n"
     failed = write_rows("a.csv", "benchmark,execution,time,failed", ["a,0,1.0,1", "a,1,1.0,1"])
@@ -74,7 +90,8 @@ def test_counts():
 
 
 def test_formats():
-    """The command lists all formats, or one with its details, in which arguments are written as options."""
+    """The command lists all formats, or one with its details, in which arguments are written as
+    options."""
     every = as_json("formats")["formats"]
     assert {"pyperf", "jmh", "tidy_csv", "custom"} <= {row["format"] for row in every}
     assert all(row["what"].endswith(".") for row in every)
@@ -84,13 +101,19 @@ def test_formats():
     assert "The unit decides what a number is" in one
     assert "pyperf" not in one
     assert "--format 'xml' is not known; choose one of" in run("formats", "xml", code=2).stderr
-    assert "`--dims benchmark=0,time_ms=1` names the columns" in one_line(run("formats", "custom").stdout)
+    assert "`--dims benchmark=0,time_ms=1` names the columns" in one_line(
+        run("formats", "custom").stdout
+    )
 
 
 @pytest.mark.parametrize("command", ["components", "counts"])
 def test_cells_without_measurements_have_no_row(command):
     """Of a sparse archive, JSON and CSV have the rows of the table."""
-    rows = [f"fft,{machine},{compiler},{i},{time}" for machine, compiler in (("m1", "a"), ("m2", "b")) for i, time in enumerate(OLD)]
+    rows = [
+        f"fft,{machine},{compiler},{i},{time}"
+        for machine, compiler in (("m1", "a"), ("m2", "b"))
+        for i, time in enumerate(OLD)
+    ]
     path = write_rows("sparse.csv", "benchmark,machine,compiler,execution,time", rows)
     shown = as_json(command, path)["rows"]
     assert [(row["machine"], row["compiler"]) for row in shown] == [("m1", "a"), ("m2", "b")]

@@ -43,21 +43,32 @@ def test_it_writes_what_was_read(archive, tmp_path, name):
     """The file holds the archive; a line summarises it, and no other file is left."""
     shown = run("convert", archive, name, "--layout", "{version}.json", code=0).stdout
     kind = {"out.nc": "netCDF", "out.zarr": "Zarr"}[name]
-    assert shown == f"{name}: {kind}, 6 values of time, 1 benchmark x 2 version x 1 execution x 3 iteration, from 2 files\n"
+    assert shown == (
+        f"{name}: {kind}, 6 values of time, 1 benchmark x 2 version x 1 execution x 3 "
+        "iteration, from 2 files\n"
+    )
     expected = perfarray.read_archive(archive, layout="{version}.json")
     back = opened(tmp_path / name)
     xr.testing.assert_equal(back, expected)
     assert back.attrs == expected.attrs
     assert {path.name for path in tmp_path.iterdir()} == {"results", name}
-    compared = run("compare", name, "--dim", "version", "--baseline", "old", "--levels", "iteration", code=0)
+    compared = run(
+        "compare", name, "--dim", "version", "--baseline", "old", "--levels", "iteration", code=0
+    )
     assert "old -> new" in compared.stdout
 
 
-@pytest.mark.parametrize(("options", "workers"), [((), False), (("--parallel", 1), False), (("--parallel", 3), 3)])
+@pytest.mark.parametrize(
+    ("options", "workers"), [((), False), (("--parallel", 1), False), (("--parallel", 3), 3)]
+)
 def test_processes_that_read(archive, monkeypatch, options, workers):
     """--parallel says how many; one is this process."""
     read, asked = perfarray.read_archive, []
-    monkeypatch.setattr(perfarray, "read_archive", lambda *args, parallel, **choices: asked.append(parallel) or read(*args, **choices))
+    monkeypatch.setattr(
+        perfarray,
+        "read_archive",
+        lambda *args, parallel, **choices: asked.append(parallel) or read(*args, **choices),
+    )
     run("convert", archive, "a.nc", "--layout", "{version}.json", *options, code=0)
     assert asked[0] is workers
 
@@ -70,7 +81,10 @@ def test_options_of_reading(tmp_path):
     np.testing.assert_allclose(opened(tmp_path / "a.nc")["time"].values.ravel(), [0.005, 0.006])
     nested = write(tmp_path / "b.json", {"old": [1.0], "new": [2.0]})
     run("convert", nested, "b.nc", "--pattern", "{version}/{execution}", code=0)
-    assert "--dims benchmark=0,time_ms=1 for one without" in run("convert", write_rows("c.csv", "fft,x", []), "c.nc").stderr
+    assert (
+        "--dims benchmark=0,time_ms=1 for one without"
+        in run("convert", write_rows("c.csv", "fft,x", []), "c.nc").stderr
+    )
     run("convert", table, "d.nc", "--dims", "benchmark", code=2)
     options = ("--pattern", "{benchmark}/{execution}")
     run("files", nested, code=2)
@@ -115,16 +129,27 @@ run(old, nc)
 
 @pytest.mark.skipif(sys.platform != "linux", reason="sizes of files are limited there only as here")
 def test_a_full_disk_and_a_sudden_end_leave_what_was_there(archive, tmp_path):
-    """Without room there is one line, exit code 2 and no partial file, and files of the user are not touched."""
+    """Without room there is one line, exit code 2 and no partial file, and files of the user are
+    not touched."""
     outputs = [tmp_path / "out.nc", tmp_path / "out.zarr"]
     mine = [write(tmp_path / f"out.partial{path.suffix}", "mine") for path in outputs]
     for output in outputs:
         run("convert", archive, output, code=0)
-    child = subprocess.run([sys.executable, "-c", CHILD, archive / "old.json", *outputs], capture_output=True, text=True, check=False)
+    child = subprocess.run(
+        [sys.executable, "-c", CHILD, archive / "old.json", *outputs],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert child.returncode == -signal.SIGKILL, child.stderr
-    lines = [line for line in child.stderr.splitlines() if "crc32c" not in line]  # what old packages say of each other
+    lines = [
+        line for line in child.stderr.splitlines() if "crc32c" not in line
+    ]  # what old packages say of each other
     assert len(lines) == 2
-    assert all(line.startswith("error:") and str(output) in line for line, output in zip(lines, outputs[::-1], strict=True))
+    assert all(
+        line.startswith("error:") and str(output) in line
+        for line, output in zip(lines, outputs[::-1], strict=True)
+    )
     assert [opened(output).attrs["n_files"] for output in outputs] == [2, 2]
     assert [path.read_text() for path in mine] == ["mine", "mine"]
     assert len(list(tmp_path.iterdir())) == 6  # and the folder of the one that was killed
@@ -190,9 +215,14 @@ def test_archives_that_cannot_be_read(archive, tmp_path):
     write(archive / "cut.json", '{"benchmarks": [{"runs"')
     told = run("convert", archive, "out.nc", code=2).stderr
     assert "cut.json: is not valid JSON: the file is cut off" in told
-    assert told.endswith("; perfarray convert --on-error warn leaves such files out, and names them\n")
+    assert told.endswith(
+        "; perfarray convert --on-error warn leaves such files out, and names them\n"
+    )
     assert not (tmp_path / "out.nc").exists()
-    assert "warning: of 3 files, 1 is broken and left out" in run("convert", archive, "out.nc", "--on-error", "warn", code=0).stderr
+    assert (
+        "warning: of 3 files, 1 is broken and left out"
+        in run("convert", archive, "out.nc", "--on-error", "warn", code=0).stderr
+    )
     assert opened(tmp_path / "out.nc").attrs["n_files_broken"] == 1
 
 
@@ -205,16 +235,28 @@ def test_a_missing_package_is_named(archive, monkeypatch):
 
 
 def test_levels_are_whole_in_every_chunk(tmp_path):
-    """Only dims that are not levels are split, so that a store that is opened lazily needs no rechunking."""
+    """Only dims that are not levels are split, so that a store that is opened lazily needs no
+    rechunking."""
     pytest.importorskip("dask.array")
     variances = {"execution": 1e-4, "iteration": 1e-4}
-    times = perfarray.simulate(sizes={"execution": 40, "iteration": 100}, variances=variances, dims={"machine": 600}, rng=1)
+    times = perfarray.simulate(
+        sizes={"execution": 40, "iteration": 100}, variances=variances, dims={"machine": 600}, rng=1
+    )
     writing.write(times, tmp_path / "a.zarr")
     writing.write(times, tmp_path / "a.nc")
-    for lazy in (xr.open_zarr(tmp_path / "a.zarr"), xr.open_dataset(tmp_path / "a.nc", engine="h5netcdf", chunks={})):
+    for lazy in (
+        xr.open_zarr(tmp_path / "a.zarr"),
+        xr.open_dataset(tmp_path / "a.nc", engine="h5netcdf", chunks={}),
+    ):
         chunks = lazy["time"].chunksizes
-        assert (chunks["execution"], chunks["iteration"], len(chunks["machine"]) > 1) == ((40,), (100,), True)
-        np.testing.assert_allclose(lazy.perf.mean_interval()["upper"], times.perf.mean_interval()["upper"], rtol=1e-12)
+        assert (chunks["execution"], chunks["iteration"], len(chunks["machine"]) > 1) == (
+            (40,),
+            (100,),
+            True,
+        )
+        np.testing.assert_allclose(
+            lazy.perf.mean_interval()["upper"], times.perf.mean_interval()["upper"], rtol=1e-12
+        )
 
 
 @KINDS
@@ -229,7 +271,8 @@ def test_empty_cells_take_no_room(tmp_path, name):
 
 
 def test_every_chunk_is_written(tmp_path):
-    """Chunks without a measured value are stored, too, so that a missing chunk is one that was lost."""
+    """Chunks without a measured value are stored, too, so that a missing chunk is one that was
+    lost."""
     zarr = pytest.importorskip("zarr")
     times = perfarray.simulate(sizes={"execution": 3}, variances={"execution": 1.0}, rng=1)
     writing.write(times.where(False), tmp_path / "a.zarr")
@@ -240,23 +283,41 @@ def test_every_chunk_is_written(tmp_path):
 
 def test_chunk_sizes():
     """Cells with more values than a chunk should have are not split."""
-    assert writing.chunk_sizes({"execution": 3000, "iteration": 3000}) == {"execution": 3000, "iteration": 3000}
-    assert writing.chunk_sizes({"benchmark": 2, "iteration": 2**20}) == {"benchmark": 1, "iteration": 2**20}
+    assert writing.chunk_sizes({"execution": 3000, "iteration": 3000}) == {
+        "execution": 3000,
+        "iteration": 3000,
+    }
+    assert writing.chunk_sizes({"benchmark": 2, "iteration": 2**20}) == {
+        "benchmark": 1,
+        "iteration": 2**20,
+    }
     assert writing.chunk_sizes({"benchmark": 3}) == {"benchmark": 3}
 
 
 @KINDS
 def test_descriptors_have_the_chunks_of_the_timings(tmp_path, monkeypatch, name):
-    """A converted file that is opened lazily has consistent chunks, and its results can be stored."""
+    """A converted file that is opened lazily has consistent chunks, and its results can be
+    stored."""
     pytest.importorskip("dask.array")
     monkeypatch.setattr(writing, "LARGEST", 120)
-    rows = [f"m{m},b{b},{b + 1 + m % 7 + x / 10},{2 ** (m % 3)},{m % 4}" for m in range(90) for b in range(2) for x in range(2)]
+    rows = [
+        f"m{m},b{b},{b + 1 + m % 7 + x / 10},{2 ** (m % 3)},{m % 4}"
+        for m in range(90)
+        for b in range(2)
+        for x in range(2)
+    ]
     run("convert", write_rows("a.csv", "machine,benchmark,time,cores,cpu_mhz", rows), name, code=0)
     zarr = name == "out.zarr"
-    times = xr.open_zarr(tmp_path / name, consolidated=False) if zarr else xr.open_dataset(tmp_path / name, chunks={}, engine="h5netcdf")
+    times = (
+        xr.open_zarr(tmp_path / name, consolidated=False)
+        if zarr
+        else xr.open_dataset(tmp_path / name, chunks={}, engine="h5netcdf")
+    )
     assert times.chunksizes["machine"] == times["cores"].chunks[0] == (23, 23, 23, 21)
     times = times.isel(file=0, drop=True)
-    lazy, expected = (given.perf.five_number_summary(n_resamples=20, rng=1) for given in (times, times.compute()))
+    lazy, expected = (
+        given.perf.five_number_summary(n_resamples=20, rng=1) for given in (times, times.compute())
+    )
     lazy.drop_vars("machine").to_zarr(tmp_path / "answer.zarr", zarr_format=3, consolidated=False)
     xr.testing.assert_allclose(opened(tmp_path / "answer.zarr"), expected.drop_vars("machine"))
 
@@ -271,11 +332,19 @@ def test_a_store_that_is_not_there(tmp_path, name):
 
 def test_streamed_table():
     pytest.importorskip("pyarrow")
-    table = write_rows("big.csv", "benchmark,execution,time", [f"b{b},{e},{1 + b + e / 10}" for b in range(3) for e in range(4)])
+    table = write_rows(
+        "big.csv",
+        "benchmark,execution,time",
+        [f"b{b},{e},{1 + b + e / 10}" for b in range(3) for e in range(4)],
+    )
     for name, options in (("streamed.zarr", ["--stream"]), ("whole.zarr", [])):
         shown = run("convert", table, name, *options, code=0).output
-        assert "12 values of time, 3 benchmark x 1 file x 4 execution, from 1 file" in one_line(shown)
-    xr.testing.assert_identical(*(xr.load_dataset(name, engine="zarr") for name in ("streamed.zarr", "whole.zarr")))
+        assert "12 values of time, 3 benchmark x 1 file x 4 execution, from 1 file" in one_line(
+            shown
+        )
+    xr.testing.assert_identical(
+        *(xr.load_dataset(name, engine="zarr") for name in ("streamed.zarr", "whole.zarr"))
+    )
 
 
 @pytest.mark.parametrize(
@@ -294,7 +363,9 @@ def test_what_is_not_streamed(arguments, message):
 
 def test_large_tables_are_streamed(monkeypatch):
     pytest.importorskip("pyarrow")
-    table = write_rows("big.csv", "benchmark,execution,time", [f"fft,{e},{1 + e / 10}" for e in range(40)])
+    table = write_rows(
+        "big.csv", "benchmark,execution,time", [f"fft,{e},{1 + e / 10}" for e in range(40)]
+    )
     monkeypatch.setattr("perfarray.cli.convert.LARGE", 100)
     with perfarray.set_options(max_file_bytes=100):
         run("convert", table, "out.zarr", code=0)

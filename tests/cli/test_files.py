@@ -39,7 +39,8 @@ def test_advice_names_options(tmp_path, monkeypatch):
 
 
 def test_names_of_files_are_whole(tmp_path, monkeypatch):
-    """They are whole in a narrow terminal; where nothing was read, a line says how to get advice."""
+    """They are whole in a narrow terminal; where nothing was read, a line says how to get
+    advice."""
     monkeypatch.setenv("COLUMNS", "80")
     for number in range(2):
         write(tmp_path / f"{'long' * 30}{number}.md", "# Results\n")
@@ -57,7 +58,8 @@ def test_json(archive):
 
 
 def test_nothing_read(tmp_path):
-    """There is no answer without a file of a known format, where the file is missing, and without any file."""
+    """There is no answer without a file of a known format, where the file is missing, and without
+    any file."""
     write(tmp_path / "README.md", "# Results\n")
     run("files", tmp_path, code=2)
     assert run("files", "none", code=2).stdout.splitlines()[-1] == "1 broken"

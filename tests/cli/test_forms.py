@@ -1,4 +1,5 @@
-"""One answer in many forms: on the screen, as Markdown, CSV, JSON and HTML, on stdout or in a file."""
+"""One answer in many forms: on the screen, as Markdown, CSV, JSON and HTML, on stdout or in a
+file."""
 
 import csv
 import io
@@ -18,18 +19,33 @@ from perfarray.results.rows import escape_markdown
 
 @pytest.fixture
 def sides():
-    """Two files of four benchmarks: one slower, one faster, two as they were; a name that would be markup anywhere."""
-    new = {"steady": times(1.0), "worse": times(1.2), "better": times(0.8), "<b>|`x`*y*": times(1.0)}
+    """Two files of four benchmarks: one slower, one faster, two as they were; a name that would be
+    markup anywhere."""
+    new = {
+        "steady": times(1.0),
+        "worse": times(1.2),
+        "better": times(0.8),
+        "<b>|`x`*y*": times(1.0),
+    }
     return *write_sides(dict.fromkeys(new, OLD), new), "--threshold", "2%"
 
 
 def test_markdown(sides):
-    """The outcome comes first, then what changed with absolute values, then what has not, folded and counted; no label is markup."""
+    """The outcome comes first, then what changed with absolute values, then what has not, folded
+    and counted; no label is markup."""
     printed = run("compare", *sides, "--output", "markdown", code=1).stdout
     lines = printed.splitlines()
-    assert lines[0].startswith("**4 compared: 1 slower, 1 faster, 2 equivalent, 0 inconclusive; all together ")
-    assert lines[2:4] == ["| benchmark | old -> new | change | verdict |", "| :-- | --: | :-- | :-- |"]
-    assert lines[4] == "| `better` | 1.000 s -> 0.800 s | 1.250x faster (1.227 to 1.273) | **faster** |"
+    assert lines[0].startswith(
+        "**4 compared: 1 slower, 1 faster, 2 equivalent, 0 inconclusive; all together "
+    )
+    assert lines[2:4] == [
+        "| benchmark | old -> new | change | verdict |",
+        "| :-- | --: | :-- | :-- |",
+    ]
+    assert (
+        lines[4]
+        == "| `better` | 1.000 s -> 0.800 s | 1.250x faster (1.227 to 1.273) | **faster** |"
+    )
     assert lines[5].startswith("| `worse` | ")
     assert lines[6].startswith("| **all 4** |  | ")
     assert "<details><summary>No change shown: 2 equivalent</summary>" in lines
@@ -38,7 +54,10 @@ def test_markdown(sides):
     assert printed.count("<b>") == 1
 
 
-@pytest.mark.parametrize(("text", "code"), [("a", "`a`"), ("a`b", "`` a`b ``"), ("a|b", "`a\\|b`"), ("a\nb", "`a b`"), ("", "")])
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [("a", "`a`"), ("a`b", "`` a`b ``"), ("a|b", "`a\\|b`"), ("a\nb", "`a b`"), ("", "")],
+)
 def test_labels_and_texts_in_markdown(text, code):
     """Labels are code, whatever is in them; texts are no markup."""
     assert _code(text) == code
@@ -50,7 +69,8 @@ def as_csv(*arguments):
 
 
 def test_csv(sides):
-    """Rows have full precision: one for each benchmark, and one of several; a variable along levels has a column for each."""
+    """Rows have full precision: one for each benchmark, and one of several; a variable along levels
+    has a column for each."""
     rows, expected = as_csv("compare", *sides), as_json("compare", *sides)["benchmarks"]
     assert [row["benchmark"] for row in rows] == [row["benchmark"] for row in expected] + ["all 4"]
     assert [float(row["upper"]) for row in rows[:4]] == [row["upper"] for row in expected]
@@ -60,9 +80,13 @@ def test_csv(sides):
 
 
 def test_notes_and_warnings():
-    """JSON holds notes as data beside the warnings; Markdown quotes the warnings, since readers of a comment do not see stderr."""
+    """JSON holds notes as data beside the warnings; Markdown quotes the warnings, since readers of
+    a comment do not see stderr."""
     sides = write_sides(*[{"a": OLD, "b": OLD[:1]}] * 2)
-    assert "\n> 1 of 2 cells ('b, new') rest on one execution: " in run("compare", *sides, "--output", "markdown").stdout
+    assert (
+        "\n> 1 of 2 cells ('b, new') rest on one execution: "
+        in run("compare", *sides, "--output", "markdown").stdout
+    )
     notes = json.loads(run("compare", *sides, "--output", "json").stdout)["notes"]
     assert [(note["code"], note["values"].get("cells"), note.get("aside", False)) for note in notes] == [
         ("one_session", None, True), ("single_unit", 1, False)
@@ -106,7 +130,9 @@ def test_a_file_has_the_form_of_its_name(sides, tmp_path, name):
     assert told.splitlines()[-1] == f"{file}: {kind}"
     assert told.startswith("4 compared: 1 slower")
     printed = run("compare", *sides, "--output", kind).stdout
-    assert [line.rstrip() for line in file.read_text().splitlines()] == [line.rstrip() for line in printed.splitlines()]
+    assert [line.rstrip() for line in file.read_text().splitlines()] == [
+        line.rstrip() for line in printed.splitlines()
+    ]
     assert [path.name for path in file.parent.iterdir()] == [name]
 
 
@@ -127,7 +153,9 @@ def test_files_that_cannot_be_written(options, message):
 def test_inputs_and_failures_leave_files(sides, tmp_path):
     """An input is not overwritten, and the file of an answer that fails stays as it was."""
     before = sides[1].read_text()
-    assert "this is what would be read; give another name" in refused("compare", *sides, "-o", sides[1])
+    assert "this is what would be read; give another name" in refused(
+        "compare", *sides, "-o", sides[1]
+    )
     assert sides[1].read_text() == before
     file = tmp_path / "a.json"
     file.write_text("before")
@@ -136,9 +164,12 @@ def test_inputs_and_failures_leave_files(sides, tmp_path):
 
 
 def test_markdown_of_many_rows_is_short_enough_for_a_comment():
-    """It has the first rows and the number of the others; what has not changed is one folded table."""
+    """It has the first rows and the number of the others; what has not changed is one folded
+    table."""
     sides = write_sides(*({f"b{i}": values for i in range(230)} for values in (OLD, times(1.0))))
-    text = run("compare", *sides, "--threshold", "50%", "--shared", "execution", "--output", "markdown").stdout
+    text = run(
+        "compare", *sides, "--threshold", "50%", "--shared", "execution", "--output", "markdown"
+    ).stdout
     assert text.count("| `b") == 200
     assert "and 30 more (`--output csv` has all)" in text
     assert "No change shown: 230 equivalent" in text
@@ -150,7 +181,9 @@ def test_order_and_only_changes(sides):
     content = as_json("compare", *sides, "--sort", "name", "--only-changes", code=1)
     assert [row["benchmark"] for row in content["benchmarks"]] == ["better", "worse"]
     printed = run("compare", *sides, "--sort", "effect", "--only-changes").stdout
-    assert [line.split()[0] for line in printed.splitlines() if " -> 0.8" in line or " -> 1.2" in line] == ["better", "worse"]
+    assert [
+        line.split()[0] for line in printed.splitlines() if " -> 0.8" in line or " -> 1.2" in line
+    ] == ["better", "worse"]
     assert "steady" not in printed
     assert "2 equivalent" in printed
     every = as_json("compare", *sides, "--sort", "name")["benchmarks"]
@@ -160,7 +193,8 @@ def test_order_and_only_changes(sides):
 @pytest.mark.parametrize("count", [1, 9, 100])
 @pytest.mark.parametrize("width", ["80", "200"])
 def test_any_number_of_benchmarks(monkeypatch, count, width):
-    """Rows fit the screen, one line each where names are short enough, and one benchmark has its name, too."""
+    """Rows fit the screen, one line each where names are short enough, and one benchmark has its
+    name, too."""
     monkeypatch.setenv("COLUMNS", width)
     path = write("a.csv", {f"benchmark_{i:03d}": OLD for i in range(count)})
     printed = run("compare", path, path, "--all").stdout
@@ -174,7 +208,11 @@ def test_a_screen_that_is_too_narrow(monkeypatch):
     monkeypatch.setenv("COLUMNS", "40")
     path = write("a.csv", {"fft": OLD, "sort": OLD})
     lines = run("compare", path, path).stdout.splitlines()
-    assert {line.split()[0] for line in lines if line.startswith(("fft ", "sort ", "all 2 "))} == {"fft", "sort", "all"}
+    assert {line.split()[0] for line in lines if line.startswith(("fft ", "sort ", "all 2 "))} == {
+        "fft",
+        "sort",
+        "all",
+    }
     assert max(len(line) for line in lines if line.startswith(("fft ", "sort ", "---"))) <= 40
 
 
@@ -188,7 +226,9 @@ def test_a_label_commands_no_terminal(monkeypatch, capsys):
     """Control characters of a file are shown as `?`; the colours of the command stay."""
     monkeypatch.delenv("NO_COLOR")
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
-    console.show([console.styled("slower\x1b[2J", "bold red"), "\x1b]0;evil\x07 \x1b[2J\tfft\x9b1m"])
+    console.show(
+        [console.styled("slower\x1b[2J", "bold red"), "\x1b]0;evil\x07 \x1b[2J\tfft\x9b1m"]
+    )
     assert capsys.readouterr().out == "\x1b[1;31mslower?[2J\x1b[0m\n?]0;evil? ?[2J\tfft?1m\n"
     assert in_line("a\x1b[2J\nb") == "a?[2J b"
     assert console.render(["\x1b[2J"]) == "\x1b[2J"  # in a file it commands nothing
@@ -197,29 +237,74 @@ def test_a_label_commands_no_terminal(monkeypatch, capsys):
 @pytest.mark.parametrize(
     ("message", "options", "line"),
     [
-        (  # what is quoted is a label; what is not is an argument, for which the command has an option
-            "only in new: 'Encode/format=json', \"B/threshold=5\"; the file's metric='time' and threshold=0.02 aren't, say metric=",
+        # what is quoted is a label; what is not is an argument, for which the command has an option
+        (
+            (
+                "only in new: 'Encode/format=json', \"B/threshold=5\"; the file's metric='time' "
+                "and threshold=0.02 aren't, say metric="
+            ),
             ("metric", "format", "threshold"),
-            "only in new: 'Encode/format=json', \"B/threshold=5\"; the file's --metric 'time' and --threshold 2% aren't, say --metric",
+            (
+                "only in new: 'Encode/format=json', \"B/threshold=5\"; the file's --metric 'time' "
+                "and --threshold 2% aren't, say --metric"
+            ),
         ),
         (  # of the ways that a message names, the one that is an option
             "merge_level(\"session\") or levels=('execution',) take the repetitions inside it",
             ("levels",),
             "--levels execution takes the repetitions inside it",
         ),
-        ("autocorrelation(dim='execution') shows how far", ("dim",), "perfarray plot run-sequence shows how far"),
-        ('of two suites; times.groupby("suite") or by="suite" gives each its own', ("by",), "of two suites; --by suite gives each its own"),
-        ('of two suites; times.groupby("suite") or by="suite" gives each its own', ("metric",), "of two suites"),
-        ("as in .sel(benchmark='a b', version='old')", ("select",), "as in --select 'benchmark=a b' --select 'version=old'"),
         (
-            "times.where(times['suite'] == 'int') selects one. Select another with table[table['suite'] == ...], or name 'suite'",
-            ("select",),
-            "--select 'suite=int' selects one. Select another with --select 'suite=...', or name 'suite'",
+            "autocorrelation(dim='execution') shows how far",
+            ("dim",),
+            "perfarray plot run-sequence shows how far",
         ),
-        ("has its own answer, as by='suite' gives it ('int', 'fp')", ("select",), "has its own answer ('int', 'fp')"),
-        ("has its own answer, as by='suite' gives it ('int')", ("by",), "has its own answer, as --by 'suite' gives it ('int')"),
-        ("say shared='a'; shared=() says that none does", ("shared",), "say --shared 'a'; --shared '' says that none does"),
-        ("levels=('execution', 'iteration') take", ("levels",), "--levels execution,iteration take"),
+        (
+            'of two suites; times.groupby("suite") or by="suite" gives each its own',
+            ("by",),
+            "of two suites; --by suite gives each its own",
+        ),
+        (
+            'of two suites; times.groupby("suite") or by="suite" gives each its own',
+            ("metric",),
+            "of two suites",
+        ),
+        (
+            "as in .sel(benchmark='a b', version='old')",
+            ("select",),
+            "as in --select 'benchmark=a b' --select 'version=old'",
+        ),
+        (
+            (
+                "times.where(times['suite'] == 'int') selects one. Select another with "
+                "table[table['suite'] == ...], or name 'suite'"
+            ),
+            ("select",),
+            (
+                "--select 'suite=int' selects one. Select another with --select 'suite=...', or "
+                "name 'suite'"
+            ),
+        ),
+        (
+            "has its own answer, as by='suite' gives it ('int', 'fp')",
+            ("select",),
+            "has its own answer ('int', 'fp')",
+        ),
+        (
+            "has its own answer, as by='suite' gives it ('int')",
+            ("by",),
+            "has its own answer, as --by 'suite' gives it ('int')",
+        ),
+        (
+            "say shared='a'; shared=() says that none does",
+            ("shared",),
+            "say --shared 'a'; --shared '' says that none does",
+        ),
+        (
+            "levels=('execution', 'iteration') take",
+            ("levels",),
+            "--levels execution,iteration take",
+        ),
         ("threshold=-0.01 is out of range", ("threshold",), "--threshold -1% is out of range"),
     ],
 )

@@ -16,29 +16,52 @@ THREADS = (100, 200, 300)
 
 
 def rows_of(benchmarks, **columns):
-    """Return CSV lines of runs: benchmark to times, with the values of further columns in front of the run."""
+    """Return CSV lines of runs: benchmark to times, with the values of further columns in front of
+    the run."""
     further = list(columns.values())
-    return [",".join(map(str, (name, *further, run, time))) for name, runs in benchmarks.items() for run, time in enumerate(runs)]
+    return [
+        ",".join(map(str, (name, *further, run, time)))
+        for name, runs in benchmarks.items()
+        for run, time in enumerate(runs)
+    ]
 
 
 @pytest.fixture
 def files():
-    """Two versions of benchmarks of which `b` alone has both, on two machines and with three numbers of threads; a history."""
+    """Two versions of benchmarks of which `b` alone has both, on two machines and with three
+    numbers of threads; a history."""
     header = "benchmark,machine,threads,execution,time"
     for path, names, factor in (("old.csv", "ab", 1.0), ("new.csv", "bc", 1.25)):
         rows = [
             row
             for machine in (("m1", "m2") if path == "old.csv" else ("m2",))
             for threads in THREADS
-            for row in rows_of({name: times(factor * threads) for name in names}, machine=machine, threads=threads)
+            for row in rows_of(
+                {name: times(factor * threads) for name in names}, machine=machine, threads=threads
+            )
         ]
         write_rows(path, header, rows)
-    for path, names, machines in (("old_one.csv", "ab", ["m1", "m2"]), ("new_one.csv", "bc", ["m2"])):
-        rows = [row for machine in machines for row in rows_of(dict.fromkeys(names, OLD), machine=machine)]
+    for path, names, machines in (
+        ("old_one.csv", "ab", ["m1", "m2"]),
+        ("new_one.csv", "bc", ["m2"]),
+    ):
+        rows = [
+            row
+            for machine in machines
+            for row in rows_of(dict.fromkeys(names, OLD), machine=machine)
+        ]
         write_rows(path, "benchmark,machine,execution,time", rows)
-    write_rows("one.csv", "benchmark,threads,execution,time", [row for n in THREADS for row in rows_of({"fft": OLD}, threads=n)])
+    write_rows(
+        "one.csv",
+        "benchmark,threads,execution,time",
+        [row for n in THREADS for row in rows_of({"fft": OLD}, threads=n)],
+    )
     factors = [(commit, 1.3 if commit >= 10 else 1.0) for commit in range(20)]
-    history = [f"{name},{commit},0,{(factor if name == 'b' else 1) * OLD[commit % 6]}" for name in "ab" for commit, factor in factors]
+    history = [
+        f"{name},{commit},0,{(factor if name == 'b' else 1) * OLD[commit % 6]}"
+        for name in "ab"
+        for commit, factor in factors
+    ]
     write_archive()
     write_rows("history.csv", "benchmark,build,execution,time", history)
 
@@ -73,12 +96,20 @@ def table_of(form, text, dims):
         parser.feed(text)
         lines = parser.rows
     elif form == "markdown":
-        lines = [[cell.strip(" `*") for cell in line.strip("|").split("|")] for line in text.splitlines() if re.match(r"\|(?! :?-)", line)]
+        lines = [
+            [cell.strip(" `*") for cell in line.strip("|").split("|")]
+            for line in text.splitlines()
+            if re.match(r"\|(?! :?-)", line)
+        ]
     else:
         lines = [re.split(r"\s{2,}", line) for line in text.splitlines()]
     start = next(place for place, cells in enumerate(lines) if set(dims) <= {*cells})
     titles = lines[start]
-    return [dict(zip(titles, cells, strict=True)) for cells in lines[start + 1 :] if len(cells) == len(titles)]
+    return [
+        dict(zip(titles, cells, strict=True))
+        for cells in lines[start + 1 :]
+        if len(cells) == len(titles)
+    ]
 
 
 COMPLETE = ("--select", "machine=box-[3-7]")
@@ -109,11 +140,14 @@ COMMANDS = {
 @pytest.mark.parametrize("name", COMMANDS)
 @pytest.mark.usefixtures("files")
 def test_rows_have_the_labels_of_the_result(name, form):
-    """Those of the cells with an answer, also where all of these share a label, and where labels are numbers at equal steps."""
+    """Those of the cells with an answer, also where all of these share a label, and where labels
+    are numbers at equal steps."""
     command, dims, expected = COMMANDS[name]
     rows = table_of(form, run(*command, "--output", form).stdout, dims)
     labels = [
-        tuple(row[dim] for dim in dims) for row in rows if row.get("n", "1") not in ("0", "0.0") and not row[dims[0]].startswith("all ")
+        tuple(row[dim] for dim in dims)
+        for row in rows
+        if row.get("n", "1") not in ("0", "0.0") and not row[dims[0]].startswith("all ")
     ]
     assert sorted(labels) == sorted(tuple(map(str, label)) for label in expected)
 
@@ -131,4 +165,6 @@ def test_tables_of_a_report_have_the_labels_of_the_result(form):
         assert {(row["benchmark"], row["threads"]) for row in rows} == {("fft", n) for n in THREADS}
         return
     rows = table_of({"md": "markdown"}.get(form, form), text, ("benchmark", "threads"))
-    assert {(row["benchmark"], row["threads"]) for row in rows if row["benchmark"] == "fft"} == {("fft", str(n)) for n in THREADS}
+    assert {(row["benchmark"], row["threads"]) for row in rows if row["benchmark"] == "fft"} == {
+        ("fft", str(n)) for n in THREADS
+    }

@@ -1,4 +1,5 @@
-"""Where answers go: pipes and closed streams, encodings without a character, names of files that are not UTF-8."""
+"""Where answers go: pipes and closed streams, encodings without a character, names of files that
+are not UTF-8."""
 
 import base64
 import json
@@ -17,7 +18,9 @@ import perfarray
 from cli.commands import SHIPPED, as_json, run, write_rows
 
 OLD, NEW = SHIPPED / "malloc.json", SHIPPED / "pymalloc.json"
-needs_pipes = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes by name here (since 2026-11)")
+needs_pipes = pytest.mark.skipif(
+    not hasattr(os, "mkfifo"), reason="there are no pipes by name here (since 2026-11)"
+)
 ROWS = [f"fft,{number},{10 + number % 3}" for number in range(9)]
 
 
@@ -29,7 +32,11 @@ def called(*arguments, **options):
 
 def needs_extra(file):
     """Skip a test that writes a file of a kind for which something is missing."""
-    modules = {".svg": ("matplotlib", "plots"), ".parquet": ("pyarrow", "tables"), ".nc": ("h5netcdf", "io")}
+    modules = {
+        ".svg": ("matplotlib", "plots"),
+        ".parquet": ("pyarrow", "tables"),
+        ".nc": ("h5netcdf", "io"),
+    }
     if Path(file).suffix in modules:
         module, extra = modules[Path(file).suffix]
         pytest.importorskip(module, reason=f"pip install 'perfarray[{extra}]'")
@@ -79,7 +86,9 @@ def test_a_report_keeps_the_mode_of_the_one_before(tmp_path):
     assert stat.S_IMODE(place.stat().st_mode) == 0o600
 
 
-@pytest.mark.parametrize("command", [("plot", OLD, "-o", "out.svg"), ("convert", OLD, "out.nc"), ("--version",)])
+@pytest.mark.parametrize(
+    "command", [("plot", OLD, "-o", "out.svg"), ("convert", OLD, "out.nc"), ("--version",)]
+)
 def test_nobody_reads_the_answer(command, tmp_path):
     """A pipe whose reader has gone changes neither the exit code nor what stands on stderr."""
     needs_extra(command[-1])
@@ -87,7 +96,9 @@ def test_nobody_reads_the_answer(command, tmp_path):
     os.close(reader)
     with open(writer, "wb") as closed:
         call = [sys.executable, "-m", "perfarray", *map(str, command)]
-        ended = subprocess.run(call, stdout=closed, stderr=subprocess.PIPE, text=True, check=False, cwd=tmp_path)
+        ended = subprocess.run(
+            call, stdout=closed, stderr=subprocess.PIPE, text=True, check=False, cwd=tmp_path
+        )
     # Old versions of matplotlib speak of what newer packages beside them deprecate.
     messages = [line for line in ended.stderr.splitlines() if "deprecated - use" not in line]
     assert (ended.returncode, messages) == (0, [])
@@ -98,7 +109,11 @@ def test_closed_streams(tmp_path):
     """A shell may close both streams; the exit code is that of the answer."""
     write_rows(tmp_path / "a.csv", "benchmark,execution,time_ms", ROWS)
     for streams in (">&-", "2>&-", ">&- 2>&-"):
-        ended = subprocess.run(["sh", "-c", f'"$0" -m perfarray files a.csv {streams}', sys.executable], check=False, cwd=tmp_path)
+        ended = subprocess.run(
+            ["sh", "-c", f'"$0" -m perfarray files a.csv {streams}', sys.executable],
+            check=False,
+            cwd=tmp_path,
+        )
         assert ended.returncode == 0
 
 
@@ -114,18 +129,32 @@ def test_what_an_encoding_does_not_have_is_an_escape(encoding):
 
 
 def test_half_of_a_letter():
-    """JSON may state the half of a letter, which no file can hold: it is a question mark; two halves are the letter."""
+    """JSON may state the half of a letter, which no file can hold: it is a question mark; two
+    halves are the letter."""
     times = [1, 1.1, 1.2]
-    Path("runs.json").write_text(json.dumps({"results": [{"command": name, "times": times} for name in ("a\ud800b", "\U0001f600", "c")]}))
+    Path("runs.json").write_text(
+        json.dumps(
+            {
+                "results": [
+                    {"command": name, "times": times} for name in ("a\ud800b", "\U0001f600", "c")
+                ]
+            }
+        )
+    )
     assert perfarray.read("runs.json")["benchmark"].values.tolist() == ["a?b", "\U0001f600", "c"]
     assert [row["benchmark"] for row in as_json("components", "runs.json")["rows"]][:1] == ["a?b"]
 
 
 @pytest.mark.parametrize("form", ["table", "markdown", "html", "json"])
 def test_no_control_character_is_printed(form):
-    """Labels may hold what moves the cursor of a terminal or turns the direction of a text; Markdown and HTML show it as an escape."""
+    """Labels may hold what moves the cursor of a terminal or turns the direction of a text;
+    Markdown and HTML show it as an escape."""
     label = "a\x1b[31mb\x07\u202ec"
-    write_rows("a.csv", "benchmark,execution,time_ms", [*ROWS, *(row.replace("fft", label) for row in ROWS)])
+    write_rows(
+        "a.csv",
+        "benchmark,execution,time_ms",
+        [*ROWS, *(row.replace("fft", label) for row in ROWS)],
+    )
     printed = run("components", "a.csv", "--output", form).stdout
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", printed)
     assert "\u202e" not in printed
@@ -133,11 +162,16 @@ def test_no_control_character_is_printed(form):
         assert ("a?[31mb??c" if form == "table" else r"a\x1b[31mb\x07\u202ec") in printed
     for form_of_report in ("markdown", "html"):
         text = perfarray.read("a.csv").perf.report(format=form_of_report)
-        pictures = [base64.b64decode(picture).decode() for picture in re.findall(r"svg\+xml;base64,([\w+/=]+)", text)]
+        pictures = [
+            base64.b64decode(picture).decode()
+            for picture in re.findall(r"svg\+xml;base64,([\w+/=]+)", text)
+        ]
         assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]", "".join([text, *pictures]))
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="names of files are texts elsewhere (since 2026-11)")
+@pytest.mark.skipif(
+    sys.platform != "linux", reason="names of files are texts elsewhere (since 2026-11)"
+)
 def test_a_name_that_is_not_utf_8():
     """It is a label with an escape, in messages and in every output."""
     write_rows(os.fsdecode(b"a\xff.csv"), "benchmark,execution,time_ms", ROWS)

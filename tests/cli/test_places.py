@@ -1,4 +1,5 @@
-"""What is compared with what: several places, beginnings of labels, git refs, tags, thresholds by benchmark, short answers."""
+"""What is compared with what: several places, beginnings of labels, git refs, tags, thresholds by
+benchmark, short answers."""
 
 import json
 import random
@@ -25,14 +26,21 @@ def rows(*arguments):
 def write(path, seed=1, **means):
     """Write a tidy CSV with ten executions of each benchmark."""
     rng = random.Random(seed)
-    lines = [f"{name},{i},{rng.gauss(mean, 0.01 * mean)}" for name, mean in means.items() for i in range(10)]
+    lines = [
+        f"{name},{i},{rng.gauss(mean, 0.01 * mean)}"
+        for name, mean in means.items()
+        for i in range(10)
+    ]
     write_rows(path, "benchmark,execution,time", lines)
 
 
 def hyperfine(path, codes=(), **means):
     """Write ten runs of each command; `codes` are exit codes of the first of the last command."""
     rng = random.Random(2)
-    results = [{"command": name, "times": [rng.gauss(mean, 0.01 * mean) for _ in range(10)]} for name, mean in means.items()]
+    results = [
+        {"command": name, "times": [rng.gauss(mean, 0.01 * mean) for _ in range(10)]}
+        for name, mean in means.items()
+    ]
     results[-1]["exit_codes"] = [*codes, *[0] * (10 - len(codes))]
     Path(path).write_text(json.dumps({"results": results}))
 
@@ -48,10 +56,19 @@ def sides():
 def test_the_first_of_several_places_is_the_baseline():
     for seed, (name, factor) in enumerate({"a": 1.0, "b": 1.1, "c": 0.9}.items()):
         write(f"{name}.csv", seed, fft=factor, sort=factor)
-    assert {(row["version"], row["verdict"]) for row in rows("a.csv", "b.csv", "c.csv")} == {("b", "slower"), ("c", "faster")}
+    assert {(row["version"], row["verdict"]) for row in rows("a.csv", "b.csv", "c.csv")} == {
+        ("b", "slower"),
+        ("c", "faster"),
+    }
     chosen = rows("a.csv", "b.csv", "c.csv", "--baseline", "b")
-    assert {(row["version"], row["verdict"]) for row in chosen} == {("a", "faster"), ("c", "faster")}
-    assert "is no input; there is 'a', 'b'" in run("compare", "a.csv", "b.csv", "--baseline", "x").stderr
+    assert {(row["version"], row["verdict"]) for row in chosen} == {
+        ("a", "faster"),
+        ("c", "faster"),
+    }
+    assert (
+        "is no input; there is 'a', 'b'"
+        in run("compare", "a.csv", "b.csv", "--baseline", "x").stderr
+    )
 
 
 def test_single_benchmarks_of_other_names_are_compared():
@@ -65,7 +82,10 @@ def test_single_benchmarks_of_other_names_are_compared():
 
 def test_commands_of_one_file_are_compared_with_the_first():
     hyperfine("runs.json", a=1.0, b=0.9, c=1.1)
-    assert [(row["program"], row["verdict"]) for row in rows("runs.json")] == [("b", "faster"), ("c", "slower")]
+    assert [(row["program"], row["verdict"]) for row in rows("runs.json")] == [
+        ("b", "faster"),
+        ("c", "slower"),
+    ]
     assert "beside a (the first; --baseline names another)" in run("compare", "runs.json").stdout
     write("two.csv", a=1.0, b=1.2)
     assert [row["program"] for row in rows("two.csv")] == ["b"]
@@ -74,7 +94,8 @@ def test_commands_of_one_file_are_compared_with_the_first():
 
 
 class TestFailedRuns:
-    """A side without values because its runs failed is told as failed, with the number of runs and the exit code."""
+    """A side without values because its runs failed is told as failed, with the number of runs and
+    the exit code."""
 
     def test_beside_others(self):
         hyperfine("runs.json", [139] * 10, a=1.0, b=0.9, c=0.5)
@@ -86,17 +107,24 @@ class TestFailedRuns:
     def test_on_either_side(self, failed):
         for path in ("old.json", "new.json"):
             hyperfine(path, [1] * 10 * (path == failed), a=1.0, b=0.9)
-        assert "'b: 10 of 10 runs failed, exit code 1'" in run("compare", "old.json", "new.json").stderr
+        assert (
+            "'b: 10 of 10 runs failed, exit code 1'"
+            in run("compare", "old.json", "new.json").stderr
+        )
 
     def test_where_nothing_else_is_compared(self):
-        """The reason stands before the error, and so does the option, with which there is an answer."""
+        """The reason stands before the error, and so does the option, with which there is an
+        answer."""
         hyperfine("runs.json", [1, 2] * 5, grep=1.0, rg=0.5)
         result = run("compare", "runs.json", code=2)
         assert "'rg: 10 of 10 runs failed, exit codes 1, 2'" in result.stderr
         assert "--keep-failed keeps the times" in result.stderr
         kept = run("compare", "runs.json", "--keep-failed", code=0)
         assert "faster" in kept.stdout
-        assert "'rg: 10 of 10 runs failed, exit codes 1, 2'. Their times are kept, as --keep-failed says" in kept.stderr
+        assert (
+            "'rg: 10 of 10 runs failed, exit codes 1, 2'. Their times are kept, as "
+            "--keep-failed says"
+        ) in kept.stderr
 
 
 def test_a_baseline_is_the_beginning_of_a_label_or_a_git_ref():
@@ -104,9 +132,15 @@ def test_a_baseline_is_the_beginning_of_a_label_or_a_git_ref():
     subprocess.run(["git", "init", "-q"], check=True)
     for number in range(2):
         subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", str(number)], check=True)
-    log = subprocess.run(["git", "log", "--reverse", "--format=%H"], capture_output=True, text=True, check=True).stdout
+    log = subprocess.run(
+        ["git", "log", "--reverse", "--format=%H"], capture_output=True, text=True, check=True
+    ).stdout
     hashes = [commit[:10] for commit in log.split()]
-    lines = [f"fft,{commit},{i},{1 + number + i / 200}" for number, commit in enumerate(hashes) for i in range(5)]
+    lines = [
+        f"fft,{commit},{i},{1 + number + i / 200}"
+        for number, commit in enumerate(hashes)
+        for i in range(5)
+    ]
     write_rows("x.csv", "benchmark,commit,execution,time", lines)
     for baseline in ("HEAD~1", hashes[0][:7], hashes[0] + "0" * 30):
         (row,) = rows("x.csv", "--baseline", baseline)
@@ -117,16 +151,27 @@ def test_a_baseline_is_the_beginning_of_a_label_or_a_git_ref():
 def test_tags_give_a_suite_row_each(tmp_path):
     names = {"a": ["foo"], "b": ["foo", "bar"], "c": ["bar"]}
     runs = [pyperf_run(1 + i / 100, 1.01 + i / 100) for i in range(5)]
-    path = write_content(tmp_path / "x.json", suite(*(bench(name, *runs, tags=tags) for name, tags in names.items()), unit="second"))
+    path = write_content(
+        tmp_path / "x.json",
+        suite(*(bench(name, *runs, tags=tags) for name, tags in names.items()), unit="second"),
+    )
     suites = as_json("compare", path, path, "--by", "tags")["suites"]
     assert {row["tags"]: row["benchmarks"] for row in suites} == {"foo": 2, "bar": 2}
 
 
 def test_thresholds_by_benchmark(sides):
-    verdicts = {row["benchmark"]: row["verdict"] for row in rows(*sides, "--threshold", "2%", "--threshold", "fft=10%")}
+    verdicts = {
+        row["benchmark"]: row["verdict"]
+        for row in rows(*sides, "--threshold", "2%", "--threshold", "fft=10%")
+    }
     assert verdicts == {"fft": "equivalent", "sort": "slower"}
-    assert "beyond its threshold" in run("compare", *sides, "--threshold", "fft=10%", "--explain").stdout
-    assert "two thresholds" in run("compare", *sides, "--threshold", "2%", "--threshold", "3%").output
+    assert (
+        "beyond its threshold"
+        in run("compare", *sides, "--threshold", "fft=10%", "--explain").stdout
+    )
+    assert (
+        "two thresholds" in run("compare", *sides, "--threshold", "2%", "--threshold", "3%").output
+    )
     assert "'fff'" in run("compare", *sides, "--threshold", "fff=10%").stderr
 
 
@@ -155,12 +200,18 @@ def test_a_comparison_is_drawn_without_a_kind():
     assert run("plot", "old.csv", "-o", "x.svg").stdout == "x.svg: violin\n"
     Path("violin").mkdir()
     assert run("plot", "violin", "old.csv", "-o", "y.svg").stdout == "y.svg: violin\n"
-    assert "missing.csv: there is no such file" in run("plot", "missing.csv", "old.csv", "-o", "z.svg").stderr
+    assert (
+        "missing.csv: there is no such file"
+        in run("plot", "missing.csv", "old.csv", "-o", "z.svg").stderr
+    )
 
 
 def test_every_note_below_an_answer_is_kept(capsys):
     """Two suites or metrics may each have a note of one kind."""
-    notes = [{"code": "one_session", "message": f"{suite}: one session", "aside": True} for suite in ("int", "fp")]
+    notes = [
+        {"code": "one_session", "message": f"{suite}: one session", "aside": True}
+        for suite in ("int", "fp")
+    ]
     frame = pd.DataFrame({"verdict": ["slower"]}, index=pd.Index(["fft"], name="benchmark"))
     answer = Answer(table=frame, rows=[], content={"notes": notes}, outcome="one compared", code=0)
     with pytest.raises(typer.Exit):
@@ -196,27 +247,64 @@ def test_last_columns_of_a_speedup_test_may_be_absent():
 def test_a_setting_that_is_no_dim_yet():
     """The error of --dim names the option that makes a dim of what describes benchmarks."""
     rows = [
-        {"name": f"BM_{name}/8", "run_type": "iteration", "repetition_index": index, "iterations": 9, "real_time": time + index}
+        {
+            "name": f"BM_{name}/8",
+            "run_type": "iteration",
+            "repetition_index": index,
+            "iterations": 9,
+            "real_time": time + index,
+        }
         for name, time in (("std", 400.0), ("own", 200.0))
         for index in range(9)
     ]
     Path("a.json").write_text(json.dumps({"benchmarks": rows}))
     options = ("--levels", "iteration", "--baseline", "BM_std")
     error = run("compare", "a.json", "--dim", "benchmark_name", *options, code=2).stderr
-    assert "'benchmark_name' describes benchmarks: --dims benchmark_name=benchmark_name makes it a dim" in error
-    compared = as_json("compare", "a.json", "--dims", "benchmark_name=benchmark_name", "--dim", "benchmark_name", *options)
+    assert (
+        "'benchmark_name' describes benchmarks: --dims benchmark_name=benchmark_name makes it a dim"
+        in error
+    )
+    compared = as_json(
+        "compare",
+        "a.json",
+        "--dims",
+        "benchmark_name=benchmark_name",
+        "--dim",
+        "benchmark_name",
+        *options,
+    )
     assert [row["verdict"] for row in compared["benchmarks"]] == ["faster"]
 
 
 def test_a_numbering_of_repetitions_is_read_as_one():
-    """In Python it is asked for; a command reads it so, says it, and names the option that makes it a dim."""
+    """In Python it is asked for; a command reads it so, says it, and names the option that makes it
+    a dim."""
     rows = [
-        f"{name},{version},{run},{1 + run / 100 + (version == 'new')}" for name in "ab" for version in ("old", "new") for run in (1, 2, 3)
+        f"{name},{version},{run},{1 + run / 100 + (version == 'new')}"
+        for name in "ab"
+        for version in ("old", "new")
+        for run in (1, 2, 3)
     ]
     write_rows("runs.csv", "benchmark,version,run,time", rows)
     answer = run("compare", "runs.csv", "--dim", "version", "--baseline", "old", code=1)
     assert "n = 3 independent executions" in answer.stdout
-    assert "column 'run' numbers repetitions and is read as execution. --dims run=run makes it a dim" in answer.stderr
-    assert "run" in as_json("compare", "runs.csv", "--dim", "version", "--baseline", "old", "--dims", "run=run", code=2)["benchmarks"][0]
+    assert (
+        "column 'run' numbers repetitions and is read as execution. --dims run=run makes it a dim"
+        in answer.stderr
+    )
+    assert (
+        "run"
+        in as_json(
+            "compare",
+            "runs.csv",
+            "--dim",
+            "version",
+            "--baseline",
+            "old",
+            "--dims",
+            "run=run",
+            code=2,
+        )["benchmarks"][0]
+    )
     with pytest.raises(ValueError, match="execution='run'"):
         perfarray.read("runs.csv")

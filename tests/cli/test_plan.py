@@ -10,7 +10,9 @@ from readers.files_of_our_own import run as pyperf_run
 
 SIZES = {"binary": 8, "execution": 5, "iteration": 4}
 VARIANCES = {"binary": 2e-4, "execution": 4e-4, "iteration": 9e-4}
-TIMES = perfarray.simulate(sizes=SIZES, variances=VARIANCES, dims={"benchmark": ["fft", "sort"]}, rng=1).perf.to_frame()
+TIMES = perfarray.simulate(
+    sizes=SIZES, variances=VARIANCES, dims={"benchmark": ["fft", "sort"]}, rng=1
+).perf.to_frame()
 
 
 @pytest.fixture
@@ -29,7 +31,10 @@ def one():
 @pytest.fixture
 def runs():
     """Processes of pyperf, which know their prices."""
-    return [pyperf_run(1e-3 + k * 1e-5, 1e-3, warmups=[(100, 2e-3)], loops=100, duration=0.45) for k in range(8)]
+    return [
+        pyperf_run(1e-3 + k * 1e-5, 1e-3, warmups=[(100, 2e-3)], loops=100, duration=0.45)
+        for k in range(8)
+    ]
 
 
 def plan(*arguments, answers=None, code=0):
@@ -43,19 +48,32 @@ ONE_HOUR = (*PRICES, "--budget", "1h")
 
 class TestAnswers:
     def test_a_table_and_a_sentence(self, one):
-        """The sentence says what to run, what it costs, what it reaches, and what the one-level experiment would reach."""
+        """The sentence says what to run, what it costs, what it reaches, and what the one-level
+        experiment would reach."""
         result = plan(one, *ONE_HOUR)
         assert "one-level" in result.stdout
-        assert " of the mean (95 %); running everything once in each binary would give " in result.stdout
+        assert (
+            " of the mean (95 %); running everything once in each binary would give "
+            in result.stdout
+        )
         assert result.stderr == ""
-        expected = perfarray.plan_repetitions(perfarray.read(one), costs=COSTS, budget=3600, cost_units="s")
+        expected = perfarray.plan_repetitions(
+            perfarray.read(one), costs=COSTS, budget=3600, cost_units="s"
+        )
         binaries, executions, iterations = expected["repetitions"].values.ravel()
-        assert f"Run {binaries:.0f} binaries, each of {executions:.0f} executions, each of {iterations:.0f} iteration" in result.stdout
+        assert (
+            f"Run {binaries:.0f} binaries, each of {executions:.0f} executions, each of "
+            f"{iterations:.0f} iteration"
+        ) in result.stdout
 
     def test_several_benchmarks(self, pilot):
         """There is a row for each, the sum of all, the widest, and a pointer to --suite."""
         result = plan(pilot, *PRICES, "--half-width", "1%")
-        rows = [line.split()[0] for line in result.stdout.splitlines() if line.startswith(("fft", "sort"))]
+        rows = [
+            line.split()[0]
+            for line in result.stdout.splitlines()
+            if line.startswith(("fft", "sort"))
+        ]
         assert rows == ["fft", "sort"]
         assert "for 2 plans; the widest half-width is that of" in result.stdout
         assert "--suite plans them together" in result.stdout
@@ -74,35 +92,53 @@ class TestAnswers:
         assert "executions and run every benchmark on each" not in printed
 
     def test_questions(self, one):
-        """Prices that are missing are asked for on stderr, again after a mistyped answer; stdout is as if nothing had been asked."""
+        """Prices that are missing are asked for on stderr, again after a mistyped answer; stdout is
+        as if nothing had been asked."""
         expected = plan(one, *ONE_HOUR).stdout
         asked = plan(one, answers="95\n800ms\n1h\n")
         assert "What does making one more build cost (seconds)?" in asked.stderr
         assert "What may the experiment cost" in asked.stderr
         again = plan(one, answers="95\nsoon\n\n3 furlongs\n0.8\n1h\n")
-        assert again.stderr.count("What does starting and warming up one more execution cost (seconds)?") == 4
+        assert (
+            again.stderr.count(
+                "What does starting and warming up one more execution cost (seconds)?"
+            )
+            == 4
+        )
         assert again.stderr.count("What does making one more build cost (seconds)?") == 1
-        assert "'soon' is no amount; write a number, or one with a unit, as in 8h or 95s" in again.stderr
+        assert (
+            "'soon' is no amount; write a number, or one with a unit, as in 8h or 95s"
+            in again.stderr
+        )
         assert "'furlongs' is no unit here" in again.stderr
         assert asked.stdout == again.stdout == expected
 
     def test_prices_and_words_of_a_format(self, tmp_path, runs):
-        """A pyperf file knows what a process takes, and what its format calls a level; a word of another format is an error."""
+        """A pyperf file knows what a process takes, and what its format calls a level; a word of
+        another format is an error."""
         path = write(tmp_path / "fft.json", suite(bench("fft", *runs)))
         result = plan(path, "--budget", "2min")
         assert "What does" not in result.output
         assert "one more execution 0.2" in result.stderr
-        process, execution = (plan(path, "--cost", f"{name}=3", "--budget", "2min").stdout for name in ("process", "execution"))
+        process, execution = (
+            plan(path, "--cost", f"{name}=3", "--budget", "2min").stdout
+            for name in ("process", "execution")
+        )
         assert process == execution
         wrong = plan(path, "--cost", "fork=3", "--budget", "2min", code=2)
         assert "--cost names 'fork', a word of 'jmh'; what was read is 'pyperf'" in wrong.stderr
-        twice = plan(path, "--cost", "process=3", "--cost", "execution=3", "--budget", "2min", code=2)
+        twice = plan(
+            path, "--cost", "process=3", "--cost", "execution=3", "--budget", "2min", code=2
+        )
         assert "--cost names 'execution' twice, once as 'execution'" in twice.stderr
 
     def test_json(self, pilot, one):
-        """One object holds the variables of each plan, or, without a plan, the reason, which is on stderr as well."""
+        """One object holds the variables of each plan, or, without a plan, the reason, which is on
+        stderr as well."""
         content = as_json("plan", pilot, *ONE_HOUR)
-        expected = perfarray.plan_repetitions(perfarray.read(pilot), costs=COSTS, budget=3600, cost_units="s")
+        expected = perfarray.plan_repetitions(
+            perfarray.read(pilot), costs=COSTS, budget=3600, cost_units="s"
+        )
         assert [row["benchmark"] for row in content["plans"]] == ["fft", "sort"]
         for row in content["plans"]:
             cell = expected.sel(benchmark=row["benchmark"])
@@ -127,11 +163,15 @@ class TestAnswers:
     def test_iterations(self, one):
         """Prices and budget may be counts of iterations."""
         prices = ("--cost", "execution=19", "--cost", "binary=5343")
-        assert " iterations for a half-width of " in plan(one, "--units", "iterations", *prices, "--budget", "96000").stdout
+        assert (
+            " iterations for a half-width of "
+            in plan(one, "--units", "iterations", *prices, "--budget", "96000").stdout
+        )
 
     @pytest.mark.parametrize("option", [(), ("--suite",)])
     def test_one_iteration(self, option):
-        """A pilot of one iteration per execution knows nothing of more, and no experiment is compared with itself."""
+        """A pilot of one iteration per execution knows nothing of more, and no experiment is
+        compared with itself."""
         rows = [f"fft,{i},0,{1 + 0.01 * (i * 3 % 7)}" for i in range(8)]
         path = write_rows("one_iteration.csv", "benchmark,execution,iteration,time", rows)
         printed = plan(path, "--cost", "execution=1", "--budget", "100", *option).stdout
@@ -142,12 +182,24 @@ class TestAnswers:
     def test_files_are(self, tmp_path):
         """Several files of the same benchmarks are sessions, or executions of one."""
         for name, factor in (("a", 1.0), ("b", 1.02), ("c", 0.99)):
-            write_rows(f"{name}.csv", "benchmark,iteration,time", [f"fft,{i},{factor + i / 100}" for i in range(3)])
+            write_rows(
+                f"{name}.csv",
+                "benchmark,iteration,time",
+                [f"fft,{i},{factor + i / 100}" for i in range(3)],
+            )
         price = ("--cost", "session=1", "--cost", "execution=1", "--half-width", "1%")
         assert "--files-are session" in plan(tmp_path, *price, code=2).stderr
-        assert "repetitions.session," in plan(tmp_path, *price, "--files-are", "session", "--output", "csv").stdout
-        printed = plan(tmp_path, *price[2:], "--files-are", "execution", "--assurance", "80%").stdout
-        assert "80 % of such experiments reach the half-width; one-level: its half-width" in one_line(printed)
+        assert (
+            "repetitions.session,"
+            in plan(tmp_path, *price, "--files-are", "session", "--output", "csv").stdout
+        )
+        printed = plan(
+            tmp_path, *price[2:], "--files-are", "execution", "--assurance", "80%"
+        ).stdout
+        assert (
+            "80 % of such experiments reach the half-width; one-level: its half-width"
+            in one_line(printed)
+        )
 
 
 class TestErrors:
@@ -158,15 +210,33 @@ class TestErrors:
             (("--cost", "execution=1..2"), "'1..2' is no amount"),
             (("--cost", "execution"), "--cost 'execution': write level=price"),
             (("--cost", "execution=soon"), "'soon' is no amount"),
-            (("--cost", "execution=3 furlongs"), "'furlongs' is no unit here; known: ms, s, min, h, d"),
-            (("--units", "iterations", "--cost", "execution=3s"), "'s' is no unit here; known: none"),
+            (
+                ("--cost", "execution=3 furlongs"),
+                "'furlongs' is no unit here; known: ms, s, min, h, d",
+            ),
+            (
+                ("--units", "iterations", "--cost", "execution=3s"),
+                "'s' is no unit here; known: none",
+            ),
             ((*PRICES, "--cost", "build=3", "--budget", "1h"), "--cost names 'build'"),
             ((*PRICES, "--budget", "1min"), "or lower --min-units (at least 2)"),
             ((*ONE_HOUR, "--half-width", "1%"), "both of --budget and --half-width came"),
             ((*ONE_HOUR, "--min-units", "1"), "--min-units 1: give a whole number"),
-            ((*PRICES, "--half-width", "1%", "--assurance", "190%"), "--assurance 190% is out of range"),
             (
-                ("--units", "iterations", "--cost", "execution=3", "--cost", "binary=3", "--budget=900", "--suite"),
+                (*PRICES, "--half-width", "1%", "--assurance", "190%"),
+                "--assurance 190% is out of range",
+            ),
+            (
+                (
+                    "--units",
+                    "iterations",
+                    "--cost",
+                    "execution=3",
+                    "--cost",
+                    "binary=3",
+                    "--budget=900",
+                    "--suite",
+                ),
                 "--suite plans in seconds",
             ),
         ],
@@ -187,12 +257,21 @@ class TestErrors:
         assert "What does" not in asked
         assert "error: no plan from this pilot. One execution of each shows no spread" in asked
         write_rows(path, "benchmark,execution,iteration,time", rows)
-        assert "no answer to: What does starting and warming up one more execution cost" in plan(path, code=2).stderr
+        assert (
+            "no answer to: What does starting and warming up one more execution cost"
+            in plan(path, code=2).stderr
+        )
 
     @pytest.mark.parametrize(
         ("options", "message"),
         [
-            ("--cost build=3", "which is no level; the levels are binary, session, execution, iteration; formats call them fork (jmh)"),
+            (
+                "--cost build=3",
+                (
+                    "which is no level; the levels are binary, session, execution, iteration; "
+                    "formats call them fork (jmh)"
+                ),
+            ),
             ("--cost execution=3 --cost execution=4", "--cost names 'execution' twice"),
             ("--budget soon", "'soon' is no amount"),
             ("--cost day=3 --levels day,execution --budget 1h", "no such file"),
@@ -201,7 +280,8 @@ class TestErrors:
         ],
     )
     def test_options_are_read_before_files(self, options, message):
-        """A wrong name or amount is an error whatever there is to read; other options may name levels."""
+        """A wrong name or amount is an error whatever there is to read; other options may name
+        levels."""
         assert message in plan("none.csv", *options.split(), code=2).stderr
 
 
@@ -218,7 +298,11 @@ def test_amounts(text, seconds):
 
 def test_order_of_measuring_in_turns():
     """Pairs, each of which begins with what ended the last; as many as the plan has executions."""
-    rows = [f"{version},{run},{1 + run / 100 + (version == 'new') / 50}" for version in ("old", "new") for run in range(6)]
+    rows = [
+        f"{version},{run},{1 + run / 100 + (version == 'new') / 50}"
+        for version in ("old", "new")
+        for run in range(6)
+    ]
     pilot = write_rows("pilot.csv", "version,execution,time", rows)
     options = ("--interleave", "--cost", "execution=1", "--half-width", "2%")
     order = as_json("plan", pilot, "--baseline", "old", *options)["order"]

@@ -1,4 +1,5 @@
-"""Where one execution a side shows no spread, the message names a command of the tool, and following it leads to an answer."""
+"""Where one execution a side shows no spread, the message names a command of the tool, and
+following it leads to an answer."""
 
 import re
 import shutil
@@ -16,11 +17,17 @@ from perfarray.timings.processes import COMMANDS, several_processes
 from readers.files_of_our_own import write
 from readers.test_mixed_folders import EVERY
 
-# Of formats whose tools or whose labels need other names of files than `1.json`: what a process writes, by its number
-NAMES = {"criterion": "{}/f/new/sample.json", "asv": "{}/m/x.json", "benchexec": "{}/x.xml", "mlperf": "result_{}.txt"}
+# Of formats whose tools or whose labels need other names of files than `1.json`: what a process
+# writes, by its number
+NAMES = {
+    "criterion": "{}/f/new/sample.json",
+    "asv": "{}/m/x.json",
+    "benchexec": "{}/x.xml",
+    "mlperf": "result_{}.txt",
+}
 
-# Files that show spread already; whose benchmarks have the names of their files; of other levels; and of reports of SPEC, which are placed
-# by their names or have no repetitions
+# Files that show spread already; whose benchmarks have the names of their files; of other levels;
+# and of reports of SPEC, which are placed by their names or have no repetitions
 OTHERS = (
     "rebench.json", "phoronix.xml", "lnt.json", "lnt_first.json", "renaissance.csv", "speedup.csv", "pyperf_old.json", "tidy.csv",
     "Box_O3_001.txt", "dump.csv",
@@ -36,7 +43,8 @@ def format_of(folder, name):
 
 
 def processes(folder, name, number):
-    """Write what several processes measured, with other numbers in each, and return the path of the first."""
+    """Write what several processes measured, with other numbers in each, and return the path of the
+    first."""
     pattern = NAMES.get(format_of(folder.parent, name), "{}" + name[name.rindex(".") :])
     data = EVERY[name] if isinstance(EVERY[name], bytes) else EVERY[name].encode()
     for process in range(1, number + 1):
@@ -51,7 +59,9 @@ def test_every_format_has_a_command():
     assert set(COMMANDS) == set(formats())
 
 
-@pytest.mark.skipif(shutil.which("bash") is None, reason="the commands are of a shell (since 2026-11)")
+@pytest.mark.skipif(
+    shutil.which("bash") is None, reason="the commands are of a shell (since 2026-11)"
+)
 @pytest.mark.parametrize("name", sorted(COMMANDS))
 def test_a_shell_understands_the_command(name):
     """What stands between the backticks is a command or a loop of them."""
@@ -62,12 +72,19 @@ def test_a_shell_understands_the_command(name):
 
 @pytest.mark.parametrize("name", ONE_PROCESS)
 def test_what_the_message_names_leads_to_an_answer(tmp_path, name):
-    """One file a side has none. Several files do, read as the message says; and so do earlier files."""
+    """One file a side has none. Several files do, read as the message says; and so do earlier
+    files."""
     old, new = (processes(tmp_path / side, name, 3) for side in ("old", "new"))
-    lines = [line for line in run("compare", old, new, code=2).stderr.splitlines() if "rest on one" in line]
+    lines = [
+        line
+        for line in run("compare", old, new, code=2).stderr.splitlines()
+        if "rest on one" in line
+    ]
     text = several_processes(format_of(tmp_path, name))
     # One line for each metric in which benchmarks are judged
-    assert all(text.replace('rename(file="session")', "--files-are session") in line for line in lines)
+    assert all(
+        text.replace('rename(file="session")', "--files-are session") in line for line in lines
+    )
     line = lines[0]
     compare = typer.main.get_command(app).get_command(None, "compare")
     options = {option for parameter in compare.params for option in parameter.opts}

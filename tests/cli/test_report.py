@@ -39,22 +39,34 @@ def test_one_input_is_described():
 
 
 def test_options_of_plan_and_compare():
-    """Prices are in seconds and in the words of the format, as for `plan`; threshold and correction are those of `compare`."""
+    """Prices are in seconds and in the words of the format, as for `plan`; threshold and correction
+    are those of `compare`."""
     chosen = (OLD, NEW, "--cost", "process=3", "--threshold", "5%", "--correction", "holm")
     found = report(*chosen)[1]
-    changed, planned = section(found, "What changed"), section(found, "How many repetitions next time")
+    changed, planned = (
+        section(found, "What changed"),
+        section(found, "How many repetitions next time"),
+    )
     assert "threshold=0.05, correction='holm'" in changed["code"]
-    assert "A change below 5 % does not matter. Verdicts are corrected for their number (holm)." in changed["about"]
+    assert (
+        "A change below 5 % does not matter. Verdicts are corrected for their number (holm)."
+        in changed["about"]
+    )
     assert "costs={'execution': 3.0}, cost_units='s'" in planned["code"]
     assert {row["text"]["cost"].split()[-1] for row in planned["rows"]} <= {"min", "s"}
-    assert run("report", *chosen, "--output", "json").stdout == Path("report.json").read_text() + "\n"
+    assert (
+        run("report", *chosen, "--output", "json").stdout == Path("report.json").read_text() + "\n"
+    )
 
 
 def test_missing_prices():
     """A warning names the prices that the data do not have; the report is written nevertheless."""
     rows = [f"a,{i},{j},{1 + i / 50 + j / 90}" for i in range(4) for j in range(2)]
     path = write_rows("runs.csv", "benchmark,execution,iteration,time", rows)
-    assert "what one more execution costs is not known; say --cost execution=SECONDS" in report(path)[0].stderr
+    assert (
+        "what one more execution costs is not known; say --cost execution=SECONDS"
+        in report(path)[0].stderr
+    )
     assert report(path, "--cost", "execution=1")[0].stderr == ""
     done, text = report(path, "--levels", "iteration", path="report.md")
     assert ("n counts iterations" in text, done.stderr) == (True, "")
@@ -63,7 +75,11 @@ def test_missing_prices():
 def test_one_machine_of_an_archive():
     """Its report is one of scores, which has no plan and asks for no price."""
     done, found = report(write_archive(), "--select", "machine=box-4")
-    assert (found["title"], found["sections"][1]["title"], done.stderr) == ("Archive of 1 machine", "Scores", "")
+    assert (found["title"], found["sections"][1]["title"], done.stderr) == (
+        "Archive of 1 machine",
+        "Scores",
+        "",
+    )
 
 
 @pytest.mark.parametrize(
@@ -87,13 +103,22 @@ HASHES = [f"{place * 2654435761 % 2**32:08x}" for place in range(1, 25)]
 
 
 def nightly(folder, *, dated):
-    """Write a pyperf file for each commit: `sort` is 6 % slower from the tenth on, `fft` 5 % faster from the seventeenth."""
+    """Write a pyperf file for each commit: `sort` is 6 % slower from the tenth on, `fft` 5 % faster
+    from the seventeenth."""
     rng = np.random.default_rng(1)
     for place, commit in enumerate(HASHES):
         benches = []
-        for name, level in (("sort", 1.06 if place >= 9 else 1.0), ("fft", 0.95 if place >= 16 else 1.0)):
-            dates = [{"date": f"2026-03-{place + 1:02} 02:00:{run_number:02}"} if dated else {} for run_number in range(4)]
-            runs = [pyperf_run(*(level * rng.normal(1, 0.004, 2)).tolist(), **date) for date in dates]
+        for name, level in (
+            ("sort", 1.06 if place >= 9 else 1.0),
+            ("fft", 0.95 if place >= 16 else 1.0),
+        ):
+            dates = [
+                {"date": f"2026-03-{place + 1:02} 02:00:{run_number:02}"} if dated else {}
+                for run_number in range(4)
+            ]
+            runs = [
+                pyperf_run(*(level * rng.normal(1, 0.004, 2)).tolist(), **date) for date in dates
+            ]
             benches.append(bench(name, *runs, unit="second"))
         write(folder / f"{commit}.json", suite(*benches))
     return folder
@@ -107,17 +132,24 @@ def history_of(*arguments):
 
 
 def test_a_nightly_archive_has_a_history(tmp_path):
-    """Dates of the files, or a list, order the commits; summary and section agree. Without an order a note names the remedy."""
+    """Dates of the files, or a list, order the commits; summary and section agree. Without an order
+    a note names the remedy."""
     lines, dated = history_of(nightly(tmp_path / "dated", dated=True))
     assert lines[0] == "Changes along the commits: 1 slower, 1 faster."
-    assert [(row["commit"], row["verdict"]) for row in dated["rows"]] == [(HASHES[9], "slower"), (HASHES[16], "faster")]
+    assert [(row["commit"], row["verdict"]) for row in dated["rows"]] == [
+        (HASHES[9], "slower"),
+        (HASHES[16], "faster"),
+    ]
     folder = nightly(tmp_path / "undated", dated=False)
     lines, undated = history_of(folder)
     assert not any("Changes" in line for line in lines)
     assert undated["notes"][0].startswith("No answer: the order of the 24 commits is not known")
     assert "--order FILE" in undated["notes"][0]
     order = write(tmp_path / "order.txt", "\n".join(reversed(HASHES)))
-    assert history_of(folder, "--order", order)[0][0] == "Changes along the commits: 1 slower, 1 faster."
+    assert (
+        history_of(folder, "--order", order)[0][0]
+        == "Changes along the commits: 1 slower, 1 faster."
+    )
 
 
 def test_a_stable_history_has_no_change():
@@ -129,12 +161,24 @@ def test_a_stable_history_has_no_change():
 
 
 def test_suites_by_a_coordinate_of_the_benchmarks():
-    """`--by` gives each group its row, in JSON, too; a name that is no coordinate is an error that lists those that are."""
+    """`--by` gives each group its row, in JSON, too; a name that is no coordinate is an error that
+    lists those that are."""
     for side, factor in (("old", 1.0), ("new", 1.3)):
-        rows = [f"{name},{group},{i},{factor * time}" for name, group in zip("abcd", "xxyy", strict=True) for i, time in enumerate(TIMES)]
+        rows = [
+            f"{name},{group},{i},{factor * time}"
+            for name, group in zip("abcd", "xxyy", strict=True)
+            for i, time in enumerate(TIMES)
+        ]
         write_rows(f"{side}.csv", "benchmark,tags,execution,time", rows)
-    report = json.loads(run("report", "old.csv", "new.csv", "--by", "tags", "--output", "json", code=0).stdout)
+    report = json.loads(
+        run("report", "old.csv", "new.csv", "--by", "tags", "--output", "json", code=0).stdout
+    )
     suites = [row for row in report["sections"][0]["rows"] if "benchmarks" in row]
-    assert [(row["suite"], row["benchmarks"], row["verdict"]) for row in suites] == [("x", 2, "slower"), ("y", 2, "slower")]
+    assert [(row["suite"], row["benchmarks"], row["verdict"]) for row in suites] == [
+        ("x", 2, "slower"),
+        ("y", 2, "slower"),
+    ]
     assert "times = times.assign_coords(suite=times['tags'])" in report["code"]
-    assert "--by 'tag' not found; the timings have the coordinates 'benchmark'" in refused("report", "old.csv", "new.csv", "--by", "tag")
+    assert "--by 'tag' not found; the timings have the coordinates 'benchmark'" in refused(
+        "report", "old.csv", "new.csv", "--by", "tag"
+    )

@@ -14,8 +14,12 @@ from perfarray.cli.selecting import select
 
 @pytest.fixture
 def times():
-    """Two machines by two benchmarks, of two suites; the second machine ran one of them, in another state."""
-    ratio = xr.DataArray([[[1.0, 1.1], [2.0, np.nan]], [[3.0, 3.1], [np.nan, np.nan]]], dims=("benchmark", "machine", "execution"))
+    """Two machines by two benchmarks, of two suites; the second machine ran one of them, in another
+    state."""
+    ratio = xr.DataArray(
+        [[[1.0, 1.1], [2.0, np.nan]], [[3.0, 3.1], [np.nan, np.nan]]],
+        dims=("benchmark", "machine", "execution"),
+    )
     coords = {
         "benchmark": ["org.fft[n=1]", "org.sort[n=1]"],
         "machine": ["AMD 1", "Intel 2"],
@@ -47,34 +51,56 @@ def times():
     ],
 )
 def test_labels(times, texts, benchmarks, machines):
-    """Patterns of one name add labels, names restrict each other, numbers and dates are text; labels that then hold nothing go."""
+    """Patterns of one name add labels, names restrict each other, numbers and dates are text;
+    labels that then hold nothing go."""
     part = select(times, texts)
-    expected = times["ratio"].isel(benchmark=benchmarks, machine=machines).dropna("execution", how="all")
+    expected = (
+        times["ratio"].isel(benchmark=benchmarks, machine=machines).dropna("execution", how="all")
+    )
     xr.testing.assert_identical(part["ratio"], expected)
 
 
 def test_cells(times):
-    """A coordinate along several dims leaves cells: others there are not measured, and no run of them failed."""
+    """A coordinate along several dims leaves cells: others there are not measured, and no run of
+    them failed."""
     times["failed"][0, 0, 0] = True
     part = select(times, ["valid=0"])
-    np.testing.assert_array_equal(part["ratio"].notnull().any("execution"), [[False, True], [True, False]])
+    np.testing.assert_array_equal(
+        part["ratio"].notnull().any("execution"), [[False, True], [True, False]]
+    )
     assert not part["failed"].any()
     assert part["failed"].dtype == bool
 
 
 def test_sides_stay(times):
-    """A side whose labels are not selected stays as one without a measurement, so that the command can say so."""
+    """A side whose labels are not selected stays as one without a measurement, so that the command
+    can say so."""
     assert select(times, ["suite=fp"], sides="machine").sizes["machine"] == 2
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("machine=amd*", "--select 'machine=amd*': no such machine; near it: 'AMD 1'; there is also 'Intel 2'"),
+        (
+            "machine=amd*",
+            "--select 'machine=amd*': no such machine; near it: 'AMD 1'; there is also 'Intel 2'",
+        ),
         ("machine=Intle 2", "no such machine; near it: 'Intel 2'; there is also 'AMD 1'"),
         ("suite=x", "--select 'suite=x': no such suite; there is 'int', 'fp'"),
-        ("suits=int", "write a dim and its label, as in benchmark=fft; near it: 'suite'; there is also 'benchmark', 'machine'"),
-        ("fft", "--select 'fft': write a dim and its label, as in benchmark=fft; there is 'benchmark', 'machine'"),
+        (
+            "suits=int",
+            (
+                "write a dim and its label, as in benchmark=fft; near it: 'suite'; there is also "
+                "'benchmark', 'machine'"
+            ),
+        ),
+        (
+            "fft",
+            (
+                "--select 'fft': write a dim and its label, as in benchmark=fft; there is "
+                "'benchmark', 'machine'"
+            ),
+        ),
         ("failed=True", "write a dim and its label"),
     ],
 )
@@ -88,13 +114,17 @@ def test_what_matches_nothing(times, text, message):
 def test_an_end_of_several_labels(times):
     """It is no pattern: the error asks for one."""
     times = times.assign_coords(benchmark=["a.large", "b.large"])
-    with pytest.raises(ValueError, match=r"2 labels of benchmark are like that: 'a.large', 'b.large'; name one, or write \* before it"):
+    with pytest.raises(
+        ValueError,
+        match=r"2 labels of benchmark are like that: 'a.large', 'b.large'; name one, or write \* before it",
+    ):
         select(times, ["benchmark=large"])
     assert select(times, ["benchmark=*large"]).sizes["benchmark"] == 2
 
 
 def test_every_command_that_answers_selects():
-    """Whatever reads an archive for an answer takes --select; what lists, converts or describes the whole does not."""
+    """Whatever reads an archive for an answer takes --select; what lists, converts or describes the
+    whole does not."""
     without = {"stop", "about", "files", "formats", "convert", "demo", "speedup_test"}
     for command in app.COMMANDS:
         has = "select" in inspect.signature(app.expand_groups(command)).parameters
@@ -104,13 +134,26 @@ def test_every_command_that_answers_selects():
 def test_a_comparison_of_selected_labels():
     """Of one archive, and of two."""
     path = write_archive()
-    options = ("--dim", "compiler", "--baseline", "gcc 13", "--select", "suite=int2017", "--select", "cpu=AMD*")
+    options = (
+        "--dim",
+        "compiler",
+        "--baseline",
+        "gcc 13",
+        "--select",
+        "suite=int2017",
+        "--select",
+        "cpu=AMD*",
+    )
     rows = as_json("compare", path, *options)["benchmarks"]
     assert {row["benchmark"] for row in rows} == {"gcc", "mcf", "xz", "x264"}
     assert {row["machine"] for row in rows} == {"box-1", "box-3", "box-5", "box-7"}
-    rows = as_json("compare", path, path, "--select", "benchmark=l*", "--select", "date_tested=2017-05-*")["benchmarks"]
+    rows = as_json(
+        "compare", path, path, "--select", "benchmark=l*", "--select", "date_tested=2017-05-*"
+    )["benchmarks"]
     assert {(row["benchmark"], row["machine"]) for row in rows} == {("lbm", "box-4")}
-    assert "no such machine; near it: 'box-0', 'box-1'" in refused("compare", path, path, "--select", "machine=box")
+    assert "no such machine; near it: 'box-0', 'box-1'" in refused(
+        "compare", path, path, "--select", "machine=box"
+    )
 
 
 def test_reports_and_pictures_of_selected_labels(tmp_path):
@@ -121,5 +164,18 @@ def test_reports_and_pictures_of_selected_labels(tmp_path):
     text = (tmp_path / "report.md").read_text()
     assert "box-5" in text
     assert "box-4" not in text
-    run("plot", "five_numbers", path, "--by", "suite", "--select", "machine=box-[56]", "-o", "five.svg", code=0)
-    assert "--by: the picture run_sequence takes no such option" in refused("plot", "run_sequence", path, "--by", "suite", "-o", "a.svg")
+    run(
+        "plot",
+        "five_numbers",
+        path,
+        "--by",
+        "suite",
+        "--select",
+        "machine=box-[56]",
+        "-o",
+        "five.svg",
+        code=0,
+    )
+    assert "--by: the picture run_sequence takes no such option" in refused(
+        "plot", "run_sequence", path, "--by", "suite", "-o", "a.svg"
+    )

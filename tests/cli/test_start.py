@@ -36,7 +36,8 @@ def test_version_and_help_load_neither_pandas_nor_xarray():
 
 
 def test_what_the_command_is(monkeypatch):
-    """The script and `python -m perfarray` are the command; any other program that imports the package loads all of it."""
+    """The script and `python -m perfarray` are the command; any other program that imports the
+    package loads all of it."""
     for argv, orig, command in (
         (["/usr/bin/perfarray", "--help"], [], True),
         (["-m", "--help"], ["python", "-X", "dev", "-m", "perfarray", "--help"], True),
@@ -52,10 +53,23 @@ def test_what_the_command_is(monkeypatch):
 
 
 def test_a_comparison_loads_no_package_that_it_does_not_use(tmp_path):
-    """Imports take most of the time of a short command; old SciPy's special functions need its sparse arrays."""
+    """Imports take most of the time of a short command; old SciPy's special functions need its
+    sparse arrays."""
     path = tmp_path / "timings.csv"
-    path.write_text("benchmark,execution,time\n" + "".join(f"{name},{number},{number + 9}.5\n" for name in "ab" for number in range(9)))
-    unused = ["dask", "matplotlib", "numba", "patsy", "pyarrow.parquet", "scipy.optimize", "scipy.stats", "statsmodels"]
+    path.write_text(
+        "benchmark,execution,time\n"
+        + "".join(f"{name},{number},{number + 9}.5\n" for name in "ab" for number in range(9))
+    )
+    unused = [
+        "dask",
+        "matplotlib",
+        "numba",
+        "patsy",
+        "pyarrow.parquet",
+        "scipy.optimize",
+        "scipy.stats",
+        "statsmodels",
+    ]
     code = f"""
 import atexit, sys
 sys.argv[0] = "/usr/bin/perfarray"
@@ -63,7 +77,12 @@ atexit.register(lambda: print("loaded:", *(name for name in {unused} if sys.modu
 from perfarray.cli.app import main
 main()
 """
-    child = subprocess.run([sys.executable, "-c", code, "compare", path, path], capture_output=True, text=True, check=False)
+    child = subprocess.run(
+        [sys.executable, "-c", code, "compare", path, path],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert (child.stdout[:3], child.stderr.splitlines()[-1]) == ("old", "loaded:")
 
 

@@ -10,13 +10,20 @@ PYPERF = SHIPPED / "malloc.json"
 
 
 def test_what_is_still_to_be_run():
-    """It is the number that `stopping` extrapolates less the number measured, and 0 where the rule stops; exit code 1 says go on."""
+    """It is the number that `stopping` extrapolates less the number measured, and 0 where the rule
+    stops; exit code 1 says go on."""
     shown = run("stop", PYPERF, "--half-width", "1%", code=1).stdout.splitlines()
-    assert shown[-1] == "Go on: 5 of 6 cells are not within ±1 % yet; 143 to 1,252 more executions each"
+    assert (
+        shown[-1]
+        == "Go on: 5 of 6 cells are not within ±1 % yet; 143 to 1,252 more executions each"
+    )
     assert shown[0].endswith("still to run")
     with pytest.warns(perfarray.PerfarrayWarning, match="not within"):
         found = perfarray.stopping(perfarray.read(PYPERF), half_width=0.01).squeeze()
-    more = {row["benchmark"]: row["more"] for row in as_json("stop", PYPERF, "--half-width", "1%", code=1)["rows"]}
+    more = {
+        row["benchmark"]: row["more"]
+        for row in as_json("stop", PYPERF, "--half-width", "1%", code=1)["rows"]
+    }
     wanted = (found["extrapolated"] - found["n"]).where(found["required"].isnull(), 0).to_series()
     assert more == wanted.astype(int).to_dict()
     rows = [line.split() for line in shown[2:8]]
@@ -25,12 +32,19 @@ def test_what_is_still_to_be_run():
 
 def test_enough():
     """Exit code 0 ends the loop."""
-    assert run("stop", PYPERF, "--half-width", "20%", code=0).stdout.splitlines()[-1] == "Stop: all 6 cells are within ±20 %"
+    assert (
+        run("stop", PYPERF, "--half-width", "20%", code=0).stdout.splitlines()[-1]
+        == "Stop: all 6 cells are within ±20 %"
+    )
 
 
 def test_two_inputs_and_options():
     """The half-width of two inputs is that of their ratio; --start units are needed first."""
-    command = ("stop", *write_sides({"fft": OLD}, {"fft": [0.9 * time for time in OLD]}), "--half-width")
+    command = (
+        "stop",
+        *write_sides({"fft": OLD}, {"fft": [0.9 * time for time in OLD]}),
+        "--half-width",
+    )
     shown = run(*command, "1%", "--start", "7", "--output", "csv", code=1).stdout
     assert shown.splitlines()[1].endswith(",6.0,1")
     (row,) = as_json(*command, "0.1%", "--start", "6")["rows"]
@@ -43,7 +57,10 @@ def test_two_inputs_and_options():
 
 @pytest.mark.parametrize(
     ("options", "message"),
-    [((), "say how narrow the interval has to be: --half-width 1%"), (("--half-width", "1%", "--start", "1"), "--start 1")],
+    [
+        ((), "say how narrow the interval has to be: --half-width 1%"),
+        (("--half-width", "1%", "--start", "1"), "--start 1"),
+    ],
 )
 def test_no_answer(options, message):
     """Exit code 2 ends a loop that goes on at 1."""

@@ -17,8 +17,15 @@ from strategies import experiments
 def suite():
     """Three benchmarks, three versions on two machines; v2 is 5 % faster, v3 5 % slower."""
     factor = xr.DataArray([1.0, 0.95, 1.05], dims="version", coords={"version": ["v1", "v2", "v3"]})
-    nest = {"sizes": {"execution": 6, "iteration": 3}, "variances": {"execution": 0.005**2, "iteration": 0.01**2}}
-    dims = {"benchmark": ["fft", "hash", "sort"], "version": ["v1", "v2", "v3"], "machine": ["m1", "m2"]}
+    nest = {
+        "sizes": {"execution": 6, "iteration": 3},
+        "variances": {"execution": 0.005**2, "iteration": 0.01**2},
+    }
+    dims = {
+        "benchmark": ["fft", "hash", "sort"],
+        "version": ["v1", "v2", "v3"],
+        "machine": ["m1", "m2"],
+    }
     times = perfarray.simulate(**nest, mean=factor, dims=dims, rng=0)
     return times.assign_coords(cpu=("machine", np.array(["amd", "intel"], dtype=object)))
 
@@ -42,9 +49,14 @@ def test_verdicts_and_suite_row(suite):
     assert (found["verdict"].sel(version="v2") == "faster").all()
     assert (found["suite_verdict"].sel(version="v3") == "slower").all()
     assert found["cpu"].dims == ("machine",)
-    np.testing.assert_allclose(found["suite_estimate"], np.exp(np.log(found["estimate"]).mean("benchmark")), rtol=1e-12)
+    np.testing.assert_allclose(
+        found["suite_estimate"], np.exp(np.log(found["estimate"]).mean("benchmark")), rtol=1e-12
+    )
     assert found["verdict"].dtype == object
-    assert all(isinstance(value, str | int | float) and not isinstance(value, bool) for value in found.attrs.values())
+    assert all(
+        isinstance(value, str | int | float) and not isinstance(value, bool)
+        for value in found.attrs.values()
+    )
     assert "units" not in {k for v in ("verdict", "kind") for k in found[v].attrs}
     assert found["estimate"].attrs["units"] == "1"
     machines = suite.perf.compare("v1", across="machine")
@@ -62,17 +74,27 @@ def test_one_cell_is_what_the_function_gives_alone(suite):
 
 
 @QUIET
-@pytest.mark.parametrize("method", ["fieller", "log_delta", "studentized", "percentile", "basic", "bca"])
+@pytest.mark.parametrize(
+    "method", ["fieller", "log_delta", "studentized", "percentile", "basic", "bca"]
+)
 @pytest.mark.parametrize("options", [{}, {"shared": "execution"}, {"paired": "execution"}])
 def test_equal_constants_are_an_equivalent_suite(method, options):
-    """The suite row says of values that never differ what the rows say, however many units there are a side."""
+    """The suite row says of values that never differ what the rows say, however many units there
+    are a side."""
     values = np.full((3, 2, 7), 0.1)
     values[:, 0, 3:] = np.nan
-    times, ask = in_seconds(values, "benchmark", "version", "execution"), {"n_resamples": 99, "rng": 1}
+    times, ask = (
+        in_seconds(values, "benchmark", "version", "execution"),
+        {"n_resamples": 99, "rng": 1},
+    )
     found = times.perf.compare("old", method=method, **ask, **options)
     assert (found["verdict"] == "equivalent").all()
     assert found["suite_verdict"].item() == "equivalent"
-    assert [found[f"suite_{name}"].item() for name in ("lower", "estimate", "upper")] == [1.0, 1.0, 1.0]
+    assert [found[f"suite_{name}"].item() for name in ("lower", "estimate", "upper")] == [
+        1.0,
+        1.0,
+        1.0,
+    ]
     slower = times.where(times["version"] == "old", 1.25 * times).assign_attrs(units="s")
     found = slower.perf.compare("old", method=method, **ask, **options)
     assert found["suite_verdict"].item() == "slower"
@@ -81,9 +103,12 @@ def test_equal_constants_are_an_equivalent_suite(method, options):
 
 @QUIET
 @pytest.mark.parametrize("method", ["fieller", "delta", "studentized", "bca"])
-@pytest.mark.parametrize("options", [{}, {"correction": "holm"}, {"paired": "execution"}, {"shared": "execution"}])
+@pytest.mark.parametrize(
+    "options", [{}, {"correction": "holm"}, {"paired": "execution"}, {"shared": "execution"}]
+)
 def test_one_benchmark_is_its_own_suite(method, options):
-    """Row and suite row are one interval, p and verdict: without benchmarks, and in a suite of which one was measured on both sides."""
+    """Row and suite row are one interval, p and verdict: without benchmarks, and in a suite of
+    which one was measured on both sides."""
     noise = np.random.default_rng(3).normal(1, 0.2, (40, 3, 2, 4))
     many = in_seconds(np.abs(noise), "case", "benchmark", "version", "execution")
     many = many.where((many["benchmark"] == 1) | (many["version"] == "old"))
@@ -100,9 +125,12 @@ def test_one_benchmark_is_its_own_suite(method, options):
 
 
 @pytest.mark.parametrize("correction", ["holm", "bh"])
-@pytest.mark.parametrize("family", [None, "benchmark", ("benchmark", "machine"), ("version", "machine")])
+@pytest.mark.parametrize(
+    "family", [None, "benchmark", ("benchmark", "machine"), ("version", "machine")]
+)
 def test_a_family_is_what_is_corrected_together(suite, correction, family):
-    """Every verdict of the call, or those along the dims named: the p-values of statsmodels for each family, intervals at their levels."""
+    """Every verdict of the call, or those along the dims named: the p-values of statsmodels for
+    each family, intervals at their levels."""
     from statsmodels.stats.multitest import multipletests
 
     few = suite.isel(execution=slice(0, 3))
@@ -110,18 +138,36 @@ def test_a_family_is_what_is_corrected_together(suite, correction, family):
     dims = found["pvalue"].dims
     together = dims if family is None else (family,) if isinstance(family, str) else family
     cells = found.transpose(..., *together)
-    level = np.broadcast_to(found["interval_level"].broadcast_like(cells["pvalue"]).transpose(..., *together), cells["pvalue"].shape)
+    level = np.broadcast_to(
+        found["interval_level"].broadcast_like(cells["pvalue"]).transpose(..., *together),
+        cells["pvalue"].shape,
+    )
     families = int(np.prod([found.sizes[dim] for dim in together]))
-    for raw, adjusted in (("pvalue", "pvalue_adjusted"), ("pvalue_equivalent", "pvalue_equivalent_adjusted")):
-        for one, corrected in zip(cells[raw].values.reshape(-1, families), cells[adjusted].values.reshape(-1, families), strict=True):
-            np.testing.assert_allclose(corrected, multipletests(one, method=STATSMODELS[correction])[1], rtol=1e-12)
-    for corrected, own in zip(cells["pvalue_adjusted"].values.reshape(-1, families), level.reshape(-1, families), strict=True):
+    for raw, adjusted in (
+        ("pvalue", "pvalue_adjusted"),
+        ("pvalue_equivalent", "pvalue_equivalent_adjusted"),
+    ):
+        for one, corrected in zip(
+            cells[raw].values.reshape(-1, families),
+            cells[adjusted].values.reshape(-1, families),
+            strict=True,
+        ):
+            np.testing.assert_allclose(
+                corrected, multipletests(one, method=STATSMODELS[correction])[1], rtol=1e-12
+            )
+    for corrected, own in zip(
+        cells["pvalue_adjusted"].values.reshape(-1, families),
+        level.reshape(-1, families),
+        strict=True,
+    ):
         rejected = 1 if correction == "holm" else max((corrected <= 0.05).sum(), 1)
         np.testing.assert_allclose(own, 1 - rejected * 0.05 / families)
     assert found.attrs["family"] == " ".join(sorted(together))
     sure = found["verdict"].isin(["faster", "slower"])
     assert (sure == (found["pvalue_adjusted"] <= 0.05)).all()
-    assert ((found["verdict"] == "equivalent") == (found["pvalue_equivalent_adjusted"] <= 0.025) & ~sure).all()
+    assert (
+        (found["verdict"] == "equivalent") == (found["pvalue_equivalent_adjusted"] <= 0.025) & ~sure
+    ).all()
     plain = few.perf.compare("v1", threshold=0.01)
     for name in ("suite_lower", "suite_upper", "suite_pvalue", "suite_verdict"):
         np.testing.assert_array_equal(found[name], plain[name])
@@ -131,7 +177,8 @@ def test_a_family_is_what_is_corrected_together(suite, correction, family):
 @pytest.mark.parametrize(("function", "call"), CALLS)
 @QUIET
 def test_metrics_of_a_call_are_one_family(suite, correction, function, call):
-    """Verdicts on several metrics are corrected together, whichever end of them is good; `family=` without `metric` leaves them apart."""
+    """Verdicts on several metrics are corrected together, whichever end of them is good; `family=`
+    without `metric` leaves them apart."""
     from statsmodels.stats.multitest import multipletests
 
     few = suite.isel(execution=slice(0, 3))
@@ -145,20 +192,31 @@ def test_metrics_of_a_call_are_one_family(suite, correction, function, call):
         once = once.where(xr.DataArray(np.tri(3, k=-1, dtype=bool), dims=("version", "baseline")))
     measured = once.notnull().values
     expected = multipletests(once.values[measured], method=STATSMODELS[correction])[1]
-    np.testing.assert_allclose(together["pvalue_adjusted"].transpose(*once.dims).values[measured], expected, rtol=1e-9)
-    assert ((together["verdict"].isin(["faster", "slower"])) == (together["pvalue_adjusted"] <= 0.05)).all()
+    np.testing.assert_allclose(
+        together["pvalue_adjusted"].transpose(*once.dims).values[measured], expected, rtol=1e-9
+    )
+    assert (
+        (together["verdict"].isin(["faster", "slower"])) == (together["pvalue_adjusted"] <= 0.05)
+    ).all()
     apart = function(both, **call, **options, family=[dim for dim in once.dims if dim != "metric"])
     for name in ("time", "rate"):
         alone = function(both[[name]], **call, **options | {"metric": name})
         for variable in ("pvalue_adjusted", "lower", "not_slower", "verdict"):
-            xr.testing.assert_allclose(apart[variable].sel(metric=name, drop=True).drop_attrs(), alone[variable].drop_attrs())
+            xr.testing.assert_allclose(
+                apart[variable].sel(metric=name, drop=True).drop_attrs(),
+                alone[variable].drop_attrs(),
+            )
 
 
 def test_suites_apart_have_rows_of_their_own(suite):
-    """Suites give what each gives alone; benchmarks keep their rows and corrections, a lazy result its laziness, draws their key."""
+    """Suites give what each gives alone; benchmarks keep their rows and corrections, a lazy result
+    its laziness, draws their key."""
     mixed = suite.assign_coords(suite=("benchmark", ["int", "fp", "int"]))
     for function, call in CALLS:
-        whole, found = function(suite, **call, correction="holm"), function(mixed, **call, correction="holm")
+        whole, found = (
+            function(suite, **call, correction="holm"),
+            function(mixed, **call, correction="holm"),
+        )
         xr.testing.assert_equal(found, function(mixed, **call, correction="holm", by="suite"))
         assert found["suite"].values.tolist() == ["int", "fp"]
         np.testing.assert_array_equal(found["benchmark_suite"], mixed["suite"])
@@ -174,51 +232,89 @@ def test_suites_apart_have_rows_of_their_own(suite):
     assert lazy.chunks
     xr.testing.assert_allclose(lazy.compute(), mixed.perf.compare("v1", by="suite"))
     drawn = mixed.perf.compare("v1", by="suite", method="studentized", n_resamples=99)
-    again = mixed.perf.compare("v1", by="suite", method="studentized", n_resamples=99, rng=drawn.attrs["rng_key"])
+    again = mixed.perf.compare(
+        "v1", by="suite", method="studentized", n_resamples=99, rng=drawn.attrs["rng_key"]
+    )
     xr.testing.assert_identical(again, drawn)
-    with pytest.raises(ValueError, match="by='group' is not a coordinate along 'benchmark'; these are: 'suite'"):
+    with pytest.raises(
+        ValueError, match="by='group' is not a coordinate along 'benchmark'; these are: 'suite'"
+    ):
         mixed.perf.compare("v1", by="group")
 
 
 def test_suites_along_other_dims_as_well():
-    """A file without a benchmark leaves holes: each benchmark is of the suite that is named, and of several of none."""
+    """A file without a benchmark leaves holes: each benchmark is of the suite that is named, and of
+    several of none."""
     dims = {"benchmark": ["a", "b", "c"], "version": ["old", "new"]}
-    times = perfarray.simulate(sizes={"execution": 5}, variances={"execution": 1e-4}, dims=dims, rng=1)
+    times = perfarray.simulate(
+        sizes={"execution": 5}, variances={"execution": 1e-4}, dims=dims, rng=1
+    )
     said = [["int", "unknown"], ["int", "int"], ["unknown", "fp"]]
     apart = times.assign_coords(suite=(("benchmark", "version"), np.array(said, dtype=object)))
     found = apart.perf.compare("old", by="suite")
-    expected = times.assign_coords(suite=("benchmark", ["int", "int", "fp"])).perf.compare("old", by="suite")
-    xr.testing.assert_equal(found.drop_vars("benchmark_suite"), expected.drop_vars("benchmark_suite"))
+    expected = times.assign_coords(suite=("benchmark", ["int", "int", "fp"])).perf.compare(
+        "old", by="suite"
+    )
+    xr.testing.assert_equal(
+        found.drop_vars("benchmark_suite"), expected.drop_vars("benchmark_suite")
+    )
     said[0][1] = "fp"
     mixed = times.assign_coords(suite=(("benchmark", "version"), np.array(said, dtype=object)))
-    with pytest.raises(ValueError, match="different suites are not compared: 'fp' against 'int' in the baseline, of 1 cell "):
+    with pytest.raises(
+        ValueError,
+        match="different suites are not compared: 'fp' against 'int' in the baseline, of 1 cell ",
+    ):
         mixed.perf.compare("old", by="suite")
 
 
 def test_a_family_names_dims_of_the_answer_alone(suite):
-    """A level is none; a single benchmark without a dim is not in the family, and cannot be named."""
-    with pytest.raises(ValueError, match=r"family='execution': not among the dims of the verdicts, \('benchmark', 'version', 'machine'\)"):
+    """A level is none; a single benchmark without a dim is not in the family, and cannot be
+    named."""
+    with pytest.raises(
+        ValueError,
+        match=r"family='execution': not among the dims of the verdicts, \('benchmark', 'version', 'machine'\)",
+    ):
         suite.perf.compare("v1", correction="holm", family="execution")
-    times = perfarray.simulate(sizes={"execution": 5}, variances={"execution": 1e-4}, dims={"version": ["a", "b", "c"]}, rng=1)
-    assert times.perf.pairwise(dim="version", correction="holm").attrs["family"] == "baseline version"
+    times = perfarray.simulate(
+        sizes={"execution": 5},
+        variances={"execution": 1e-4},
+        dims={"version": ["a", "b", "c"]},
+        rng=1,
+    )
+    assert (
+        times.perf.pairwise(dim="version", correction="holm").attrs["family"] == "baseline version"
+    )
     assert times.perf.compare("a", correction="holm").attrs["family"] == "version"
-    assert times.isel(version=[0, 1]).squeeze().perf.compare("a", correction="bh")["interval_level"].item() == pytest.approx(0.95)
-    with pytest.raises(ValueError, match=r"family='benchmark': not among the dims of the verdicts, \('version',\)"):
+    assert times.isel(version=[0, 1]).squeeze().perf.compare("a", correction="bh")[
+        "interval_level"
+    ].item() == pytest.approx(0.95)
+    with pytest.raises(
+        ValueError, match=r"family='benchmark': not among the dims of the verdicts, \('version',\)"
+    ):
         times.perf.compare("a", correction="holm", family="benchmark")
 
 
 def test_pairs_of_a_family_count_once(suite):
-    """Of 3 versions there are 3 pairs, of which each and its reverse has the same corrected p; `family=` may leave pairs apart."""
+    """Of 3 versions there are 3 pairs, of which each and its reverse has the same corrected p;
+    `family=` may leave pairs apart."""
     few, call = suite.isel(execution=slice(0, 4)), {"dim": "version", "correction": "holm"}
     found = few.perf.pairwise(**call)
-    np.testing.assert_allclose(found["interval_level"].where(found["pvalue"].notnull()).max(), 1 - 0.05 / (3 * 3 * 2))
+    np.testing.assert_allclose(
+        found["interval_level"].where(found["pvalue"].notnull()).max(), 1 - 0.05 / (3 * 3 * 2)
+    )
     for name in ("pvalue", "pvalue_adjusted"):
-        mirrored = found[name].values.swapaxes(found[name].dims.index("version"), found[name].dims.index("baseline"))
+        mirrored = found[name].values.swapaxes(
+            found[name].dims.index("version"), found[name].dims.index("baseline")
+        )
         np.testing.assert_allclose(found[name].values, mirrored, rtol=1e-9)
     apart = few.perf.pairwise(**call, family=("benchmark", "machine"))
     alone = few.perf.compare("v1", correction="holm", family=("benchmark", "machine"))
-    np.testing.assert_allclose(apart["pvalue_adjusted"].sel(baseline="v1", version=["v2", "v3"]), alone["pvalue_adjusted"])
-    named = few.perf.pairwise(**call | {"correction": "bh"}, family=("version", "benchmark", "machine"))
+    np.testing.assert_allclose(
+        apart["pvalue_adjusted"].sel(baseline="v1", version=["v2", "v3"]), alone["pvalue_adjusted"]
+    )
+    named = few.perf.pairwise(
+        **call | {"correction": "bh"}, family=("version", "benchmark", "machine")
+    )
     every = few.perf.pairwise(**call | {"correction": "bh"})
     np.testing.assert_array_equal(named["pvalue_adjusted"], every["pvalue_adjusted"])
 
@@ -242,25 +338,48 @@ def test_pairwise_is_compare_against_every_label(suite):
 
 
 def test_pairwise_keeps_what_is_known_of_its_labels(suite):
-    """Of every label, the first too, and by benchmark and label; a dim `baseline` of the data is `data_baseline` there."""
-    build, flags = (np.array(values, dtype=object) for values in (["a", "b", "c"], [["x", "y", "z"]] * 3))
+    """Of every label, the first too, and by benchmark and label; a dim `baseline` of the data is
+    `data_baseline` there."""
+    build, flags = (
+        np.array(values, dtype=object) for values in (["a", "b", "c"], [["x", "y", "z"]] * 3)
+    )
     known = suite.assign_coords(build=("version", build), flags=(("benchmark", "version"), flags))
-    found, alone = (times.perf.pairwise(dim="version") for times in (known, known.sel(benchmark="fft", drop=True)))
+    found, alone = (
+        times.perf.pairwise(dim="version")
+        for times in (known, known.sel(benchmark="fft", drop=True))
+    )
     assert found["build"].values.tolist() == alone["build"].values.tolist() == ["a", "b", "c"]
     assert found["flags"].sel(benchmark="fft").values.tolist() == ["x", "y", "z"]
     plain = suite.perf.pairwise(dim="version")["estimate"]
     named = suite.rename(version="baseline")
     found = named.perf.pairwise(dim="baseline")
     assert found.attrs["dim"] == "data_baseline"
-    np.testing.assert_array_equal(found["estimate"].transpose("data_baseline", ...), plain.transpose("version", ...))
-    assert named.perf.pairwise(dim="machine")["estimate"].sizes == {"benchmark": 3, "data_baseline": 3, "machine": 2, "baseline": 2}
+    np.testing.assert_array_equal(
+        found["estimate"].transpose("data_baseline", ...), plain.transpose("version", ...)
+    )
+    assert named.perf.pairwise(dim="machine")["estimate"].sizes == {
+        "benchmark": 3,
+        "data_baseline": 3,
+        "machine": 2,
+        "baseline": 2,
+    }
 
 
 @pytest.mark.filterwarnings("ignore:.*are not normal:perfarray.PerfarrayWarning")
 def test_descriptors_named_like_a_variable_of_the_result(suite):
     """A parameter called `n` is `data_n` in a result; nothing is lost and nothing fails."""
-    named = suite.assign_coords(n=("benchmark", [1, 2, 3]), estimate=("version", ["a", "b", "c"]), total="x", mean=("machine", [1, 2]))
-    for name, keywords in (("counts", {}), ("variance_components", {}), ("mean_interval", {}), ("pairwise", {"dim": "version"})):
+    named = suite.assign_coords(
+        n=("benchmark", [1, 2, 3]),
+        estimate=("version", ["a", "b", "c"]),
+        total="x",
+        mean=("machine", [1, 2]),
+    )
+    for name, keywords in (
+        ("counts", {}),
+        ("variance_components", {}),
+        ("mean_interval", {}),
+        ("pairwise", {"dim": "version"}),
+    ):
         found, plain = getattr(named.perf, name)(**keywords), getattr(suite.perf, name)(**keywords)
         assert set(found.data_vars) == set(plain.data_vars)
     found = named.perf.compare("v1")
@@ -272,21 +391,32 @@ def test_descriptors_named_like_a_variable_of_the_result(suite):
 
 def test_groupby_map(suite):
     grouped = suite.groupby("cpu").map(lambda group: group.perf.compare("v1"))["estimate"]
-    intel = grouped.where(grouped["cpu"] == "intel", drop=True).squeeze().transpose("benchmark", "version")
+    intel = (
+        grouped.where(grouped["cpu"] == "intel", drop=True)
+        .squeeze()
+        .transpose("benchmark", "version")
+    )
     np.testing.assert_allclose(intel, suite.perf.compare("v1")["estimate"].sel(machine="m2"))
 
 
 @pytest.mark.parametrize("chunked", [False, True])
 def test_single_precision_is_widened_first(chunked):
-    """Values stored as float32 give what the same values give as float64, in memory and lazily: p, limits and verdict agree."""
+    """Values stored as float32 give what the same values give as float64, in memory and lazily: p,
+    limits and verdict agree."""
     noise = np.random.default_rng(0).normal(size=(50, 2, 10))
     narrow = in_seconds(np.float32(0.25 * (1 + 2e-4 * noise)), "benchmark", "version", "execution")
     wide = narrow.astype(float)
     if chunked:
         pytest.importorskip("dask.array")
         narrow = narrow.chunk(benchmark=10)
-    for name, keywords in (("mean_interval", {}), ("ratio_interval", {"baseline": "old"}), ("compare", {"baseline": "old"})):
-        found, expected = (getattr(times.perf, name)(**keywords).compute() for times in (narrow, wide))
+    for name, keywords in (
+        ("mean_interval", {}),
+        ("ratio_interval", {"baseline": "old"}),
+        ("compare", {"baseline": "old"}),
+    ):
+        found, expected = (
+            getattr(times.perf, name)(**keywords).compute() for times in (narrow, wide)
+        )
         xr.testing.assert_identical(found.drop_attrs(), expected.drop_attrs())
         assert (found["upper"] > found["lower"]).all()
     assert ((found["pvalue"] <= 0.05) == (found["verdict"] != "inconclusive")).all()
@@ -294,14 +424,21 @@ def test_single_precision_is_widened_first(chunked):
 
 def suite_of_builds(correlation, seed=4, **dims):
     """Return timings of a suite whose builds move together, without saying that they are shared."""
-    nest = {"sizes": {"binary": 6, "execution": 2}, "variances": {"binary": 4e-4, "execution": 1e-6}, "shared": {"binary": correlation}}
-    times = perfarray.simulate(**nest, dims={"benchmark": 12, "version": ["old", "new"], **dims}, rng=seed)
+    nest = {
+        "sizes": {"binary": 6, "execution": 2},
+        "variances": {"binary": 4e-4, "execution": 1e-6},
+        "shared": {"binary": correlation},
+    }
+    times = perfarray.simulate(
+        **nest, dims={"benchmark": 12, "version": ["old", "new"], **dims}, rng=seed
+    )
     return times["time"].drop_attrs().assign_attrs(units="s", better="lower")
 
 
 @pytest.mark.parametrize("lazy", [False, True])
 def test_correlated_benchmarks_are_noted(lazy):
-    """One note names `shared=` and the correlation, also of pairs of labels and of all methods; declared units and pairs need none."""
+    """One note names `shared=` and the correlation, also of pairs of labels and of all methods;
+    declared units and pairs need none."""
     times = suite_of_builds(0.5)
     if lazy:
         pytest.importorskip("dask.array")
@@ -315,12 +452,16 @@ def test_correlated_benchmarks_are_noted(lazy):
         assert not times.perf.compare("old", **options).perf.notes()
     assert not times.isel(benchmark=slice(0, 1)).perf.compare("old").perf.notes()
     with warned("shared='binary'"):
-        for result in (times.perf.pairwise(dim="version"), times.perf.agreement("old", n_resamples=50, rng=1)):
+        for result in (
+            times.perf.pairwise(dim="version"),
+            times.perf.agreement("old", n_resamples=50, rng=1),
+        ):
             assert [note.code for note in result.perf.notes()] == ["move_together"]
 
 
 def test_independent_benchmarks_are_not_noted():
-    """Of 400 suites with independent benchmarks at most 5 % have a small p-value, and none after correction."""
+    """Of 400 suites with independent benchmarks at most 5 % have a small p-value, and none after
+    correction."""
     times = suite_of_builds(0.0, case=400)
     pvalue = times.perf.compare("old", shared=())["suite_correlation_pvalue"]
     assert (pvalue <= 0.05).mean() < 0.05 + 4 * np.sqrt(0.05 * 0.95 / 400)
@@ -328,11 +469,14 @@ def test_independent_benchmarks_are_not_noted():
 
 
 def test_what_one_comparison_says_beside_the_verdict():
-    """Means in the units of the data; the smallest change; whether a slowdown beyond the threshold is ruled out."""
+    """Means in the units of the data; the smallest change; whether a slowdown beyond the threshold
+    is ruled out."""
     new, old = np.array([9.0, 9.2, 8.9, 9.1]), np.array([10.0, 10.3, 9.9, 10.1])
     times = perfarray.from_samples({"old": old.tolist(), "new": new.tolist()})
     found = times.perf.compare("old", threshold=0.02).squeeze()
-    assert (found["candidate_mean"].item(), found["baseline_mean"].item()) == pytest.approx((new.mean(), old.mean()), rel=1e-12)
+    assert (found["candidate_mean"].item(), found["baseline_mean"].item()) == pytest.approx(
+        (new.mean(), old.mean()), rel=1e-12
+    )
     assert found["candidate_mean"].attrs["units"] == "s"
     error = np.hypot(stats.sem(new) / new.mean(), stats.sem(old) / old.mean())
     quantiles = stats.t.ppf([0.975, 0.8], found["df"].item()).sum()
@@ -347,7 +491,8 @@ def test_what_one_comparison_says_beside_the_verdict():
 
 
 def test_intervals_of_equivalents_lie_inside_the_band():
-    """With Benjamini and Hochberg's correction too: every verdict counts for the level of the intervals."""
+    """With Benjamini and Hochberg's correction too: every verdict counts for the level of the
+    intervals."""
     values = np.random.default_rng(22).normal(1, 0.01, (2, 40, 8))
     values[1, :2] *= 1.5
     new, old = (in_seconds(side, "benchmark", "execution") for side in values[::-1])
@@ -360,31 +505,45 @@ def test_intervals_of_equivalents_lie_inside_the_band():
 
 @pytest.mark.slow
 def test_the_smallest_change_is_seen_with_80_percent_power():
-    """A candidate slower by the mean smallest change is called slower in 77, 79 and 80 % of comparisons at 5, 10 and 30 units a side."""
+    """A candidate slower by the mean smallest change is called slower in 77, 79 and 80 % of
+    comparisons at 5, 10 and 30 units a side."""
     rng, count = np.random.default_rng(3), experiments(10_000)
     for units, expected in ((5, 0.77), (10, 0.785), (30, 0.80)):
-        old, same = (in_seconds(rng.normal(1, 0.02, (count, units)), "case", "execution") for _ in range(2))
+        old, same = (
+            in_seconds(rng.normal(1, 0.02, (count, units)), "case", "execution") for _ in range(2)
+        )
         change = float(same.perf.compare(old)["smallest_change"].mean())
-        power = float((((1 + change) * same).assign_attrs(units="s").perf.compare(old)["verdict"] == "slower").mean())
+        power = float(
+            (
+                ((1 + change) * same).assign_attrs(units="s").perf.compare(old)["verdict"]
+                == "slower"
+            ).mean()
+        )
         assert power == pytest.approx(expected, abs=4 * np.sqrt(0.8 * 0.2 / count))
 
 
 @pytest.mark.parametrize("name", ["compare", "ratio_interval"])
 @pytest.mark.parametrize("lazy", [False, True])
 def test_few_units_on_a_side_are_noted(name, lazy):
-    """Two on a side; a noisier side, or a mean, that is not normal; not where the other side has the error, or in pairs."""
+    """Two on a side; a noisier side, or a mean, that is not normal; not where the other side has
+    the error, or in pairs."""
     steady, modes = [10.0, 10.1, 9.9, 10.05, 9.95], [9.0, 9.01, 8.99, 9.02, 13.0]
     mean = perfarray.from_samples({"old": steady, "new": modes}).rename(version="benchmark")
     with warned(None if lazy else "1 of 2 cells rest on fewer than 10"):
         interval = (mean.chunk(benchmark=1) if lazy else mean).perf.mean_interval().compute()
     assert [note.code for note in interval.perf.notes()] == ["few_skewed_units"]
-    assert (interval["normality_pvalue"] <= 0.025).to_series().to_dict() == {"old": False, "new": True}
+    assert (interval["normality_pvalue"] <= 0.025).to_series().to_dict() == {
+        "old": False,
+        "new": True,
+    }
     assert not mean.perf.mean_interval(method="studentized", rng=1).perf.notes()
 
     def codes(new, old, **options):
         times = perfarray.from_samples({"old": old, "new": new})
         times = times.chunk(version=1) if lazy else times
-        return [note.code for note in getattr(times.perf, name)("old", **options).compute().perf.notes()]
+        return [
+            note.code for note in getattr(times.perf, name)("old", **options).compute().perf.notes()
+        ]
 
     with warned(None if lazy else "rest on two executions on a side"):
         assert codes(modes[:2], steady) == ["two_units"]
@@ -399,11 +558,19 @@ def test_few_units_on_a_side_are_noted(name, lazy):
 
 @pytest.mark.parametrize("units", [3, 5, 9])
 def test_rounded_values_are_not_called_skewed(units):
-    """Normal values rounded to their standard deviation: among 2,000 cells no p is small enough to name one."""
-    noisy = in_seconds(np.random.default_rng(3).normal(100, 1, (2000, units)).round(), "case", "execution")
-    steady = xr.full_like(noisy, 100.0) + xr.DataArray(np.linspace(-0.1, 0.1, units), dims="execution")
+    """Normal values rounded to their standard deviation: among 2,000 cells no p is small enough to
+    name one."""
+    noisy = in_seconds(
+        np.random.default_rng(3).normal(100, 1, (2000, units)).round(), "case", "execution"
+    )
+    steady = xr.full_like(noisy, 100.0) + xr.DataArray(
+        np.linspace(-0.1, 0.1, units), dims="execution"
+    )
     with warnings.catch_warnings(action="ignore"):
-        results = [noisy.perf.mean_interval(), noisy.perf.ratio_interval(steady.assign_attrs(units="s"))]
+        results = [
+            noisy.perf.mean_interval(),
+            noisy.perf.ratio_interval(steady.assign_attrs(units="s")),
+        ]
     for found in results:
         assert float((found["normality_pvalue"] <= 0.05).mean()) < 0.05
         assert {note.code for note in found.perf.notes()} <= {"no_spread"}
@@ -411,11 +578,14 @@ def test_rounded_values_are_not_called_skewed(units):
 
 @pytest.mark.slow
 def test_few_noisy_units_are_noted_where_limits_fail():
-    """Of two modes in five runs a note is given in most comparisons, of normal runs in 5 % at most (one cell a call)."""
+    """Of two modes in five runs a note is given in most comparisons, of normal runs in 5 % at most
+    (one cell a call)."""
     rng, count = np.random.default_rng(5), 4000
     rates = {}
     for law in ("normal", "two modes"):
-        noise = rng.normal(size=(count, 5)) + (20 * (rng.random((count, 5)) < 0.2) if law == "two modes" else 0)
+        noise = rng.normal(size=(count, 5)) + (
+            20 * (rng.random((count, 5)) < 0.2) if law == "two modes" else 0
+        )
         sides = ((0.02, noise), (0.004, rng.normal(size=(count, 5))))
         new, old = (in_seconds(1 + spread * part, "case", "execution") for spread, part in sides)
         with warnings.catch_warnings(action="ignore"):
@@ -426,22 +596,42 @@ def test_few_noisy_units_are_noted_where_limits_fail():
 
 
 def test_many_pairs_say_what_nothing_corrects(suite):
-    """Of p pairs alike, each told apart in 5 %: the table gives 1 - 0.95^p, and none of a corrected call or of a single pair."""
+    """Of p pairs alike, each told apart in 5 %: the table gives 1 - 0.95^p, and none of a corrected
+    call or of a single pair."""
     few = suite.isel(execution=slice(0, 5), machine=0, drop=True)
     found = few.perf.pairwise(dim="version", shared=())
-    sentence = "9 verdicts at once: a chance of up to 37 % to tell apart what does not differ (correction='holm' bounds it)"
+    sentence = (
+        "9 verdicts at once: a chance of up to 37 % to tell apart what does not differ "
+        "(correction='holm' bounds it)"
+    )
     assert sentence in found.perf.table().attrs["about"].split("; ")
-    assert "3 verdicts at once: a chance of up to 14 %" in found.sel(benchmark="fft").perf.table().attrs["about"]
+    assert (
+        "3 verdicts at once: a chance of up to 14 %"
+        in found.sel(benchmark="fft").perf.table().attrs["about"]
+    )
     assert "6 verdicts at once" in found.sel(baseline="v1").perf.table().attrs["about"]
     for correction in ("holm", "bh"):
-        assert "at once" not in few.perf.pairwise(dim="version", shared=(), correction=correction).perf.table().attrs["about"]
-    assert "at once" not in few.isel(benchmark=0, version=[0, 1]).perf.pairwise(dim="version").perf.table().attrs["about"]
+        assert (
+            "at once"
+            not in few.perf.pairwise(dim="version", shared=(), correction=correction)
+            .perf.table()
+            .attrs["about"]
+        )
+    assert (
+        "at once"
+        not in few.isel(benchmark=0, version=[0, 1])
+        .perf.pairwise(dim="version")
+        .perf.table()
+        .attrs["about"]
+    )
 
 
 def test_answers_beyond_memory_are_an_error_beforehand(monkeypatch):
     """The message gives what they would take; as many pairs of labels as fit are compared."""
     monkeypatch.setattr("perfarray.timings.apply.MANY", 1)
-    times = perfarray.from_samples({"a": [1.0, 1.1, 0.9], "b": [2.0, 2.1, 1.9], "c": [4.0, 4.1, 3.9]})
+    times = perfarray.from_samples(
+        {"a": [1.0, 1.1, 0.9], "b": [2.0, 2.1, 1.9], "c": [4.0, 4.1, 3.9]}
+    )
     monkeypatch.setattr("perfarray.timings.apply._memory", lambda: 1000.0)
     with pytest.raises(MemoryError, match=r"at least .*e-06 GB.*isel.*chunk.*Zarr"):
         times.perf.pairwise(dim="version")

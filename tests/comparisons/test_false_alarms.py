@@ -1,4 +1,5 @@
-"""False alarms: how often a rule sees a difference between a program and itself, and that the printed tables hold."""
+"""False alarms: how often a rule sees a difference between a program and itself, and that the
+printed tables hold."""
 
 import importlib.util
 import re
@@ -29,13 +30,22 @@ def rates(script):
 
 def printed(page):
     """Return heading, and per design the rates and errors, of the table behind the mark."""
-    lines = (ROOT / page).read_text(encoding="utf-8").partition("<!-- false alarms")[2].splitlines()[2:]
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[: lines.index("", 1)]]
-    return rows[0], {row[0]: [tuple(map(float, re.findall(r"[\d.]+", cell))) for cell in row[1:]] for row in rows[2:]}
+    lines = (
+        (ROOT / page).read_text(encoding="utf-8").partition("<!-- false alarms")[2].splitlines()[2:]
+    )
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in lines[: lines.index("", 1)]
+    ]
+    return rows[0], {
+        row[0]: [tuple(map(float, re.findall(r"[\d.]+", cell))) for cell in row[1:]]
+        for row in rows[2:]
+    }
 
 
 def test_respecting_the_nest_keeps_the_error_rate(rates):
-    """The verdicts of `compare` err in 5 % of comparisons whatever the number of iterations, and in fewer with three units."""
+    """The verdicts of `compare` err in 5 % of comparisons whatever the number of iterations, and in
+    fewer with three units."""
     ours = rates.sel(rule="perfarray")
     error = np.sqrt(0.05 * 0.95 / rates.attrs["experiments"])
     assert (ours < 0.05 + 4 * error).all()
@@ -44,7 +54,8 @@ def test_respecting_the_nest_keeps_the_error_rate(rates):
 
 
 def test_pooled_alarms_follow_from_the_share(script, rates):
-    """The rate is that of a normal test whose error is too small by the square root of 1 + (m - 1) share."""
+    """The rate is that of a normal test whose error is too small by the square root of 1 + (m - 1)
+    share."""
     for executions, iterations in script.DESIGNS:
         design = f"{executions} x {iterations}"
         known = 2 * NormalDist().cdf(-1.96 / (1 + (iterations - 1) * script.SHARE) ** 0.5)
@@ -56,6 +67,9 @@ def test_the_printed_table_holds(script, rates):
     assert heading[1:] == list(script.RULES)
     assert list(rows) == rates["design"].values.tolist()
     for design, cells in rows.items():
-        again, error = rates.sel(design=design).values, script.standard_error(rates).sel(design=design).values
+        again, error = (
+            rates.sel(design=design).values,
+            script.standard_error(rates).sel(design=design).values,
+        )
         for (rate, printed_error), value, one in zip(cells, again, error, strict=True):
             assert abs(rate / 100 - value) < 4 * np.hypot(one, printed_error / 100) + 0.002

@@ -9,8 +9,13 @@ from perfarray.timings.notes import collecting_notes
 
 NEST = ("binary", "execution", "iteration")
 RNG = np.random.default_rng(1)
-NESTED = perfarray.from_samples({"old": RNG.lognormal(0, 0.1, (6, 5, 3)), "new": 0.8 * RNG.lognormal(0, 0.1, (6, 5, 3))}, level=NEST)
-PLAIN = perfarray.from_samples({"old": [10.0, 10.2, 10.4, 10.1, 10.3, 17.0], "new": [8.0, 8.3, 8.1, 8.4, 12.0, 8.2]})
+NESTED = perfarray.from_samples(
+    {"old": RNG.lognormal(0, 0.1, (6, 5, 3)), "new": 0.8 * RNG.lognormal(0, 0.1, (6, 5, 3))},
+    level=NEST,
+)
+PLAIN = perfarray.from_samples(
+    {"old": [10.0, 10.2, 10.4, 10.1, 10.3, 17.0], "new": [8.0, 8.3, 8.1, 8.4, 12.0, 8.2]}
+)
 
 
 def limits(result):
@@ -27,8 +32,15 @@ def test_the_default_method_is_said():
     """Means have Fieller's set, medians order statistics, and the attrs say what the runs were."""
     assert PLAIN.perf.ratio_interval("old").attrs["method"] == "fieller"
     median = NESTED.perf.ratio_interval("old", statistic="median")
-    assert {median.attrs[name] for name in ("method", "statistic", "value")} == {"order_statistics", "median", "execution"}
-    assert median.perf.table().attrs["about"] == "version new; 95 % intervals; medians; n counts binaries"
+    assert {median.attrs[name] for name in ("method", "statistic", "value")} == {
+        "order_statistics",
+        "median",
+        "execution",
+    }
+    assert (
+        median.perf.table().attrs["about"]
+        == "version new; 95 % intervals; medians; n counts binaries"
+    )
 
 
 OF_MEANS = ("fieller", "delta", "log_delta", "studentized", "batch_means", "skew_adjusted")
@@ -48,13 +60,15 @@ OF_MEDIANS = "'order_statistics', 'rank', 'percentile', 'basic', 'bca', or stati
     ],
 )
 def test_bad_choices_are_named(choices, message):
-    """A choice that is none, or does not go with the others, as what rests on standard errors of means; the message lists what there is."""
+    """A choice that is none, or does not go with the others, as what rests on standard errors of
+    means; the message lists what there is."""
     with pytest.raises(ValueError, match=message):
         PLAIN.perf.ratio_interval("old", **choices)
 
 
 def test_medians_must_be_positive():
-    """A ratio of medians takes their logs: a few runs of 0 are runs like others, and a median of 0 has no ratio."""
+    """A ratio of medians takes their logs: a few runs of 0 are runs like others, and a median of 0
+    has no ratio."""
     times = NESTED["time"].copy().assign_attrs(units="1")
     times[0, 0, 0, 0] = 0.0
     with collecting_notes() as notes:
@@ -63,38 +77,57 @@ def test_medians_must_be_positive():
     assert np.isfinite(ratio["estimate"]).all()
     times[{"version": 0}] = 0.0
     with pytest.warns(
-        perfarray.PerfarrayWarning, match=r"1 cell has zeros and no answer: .*\. .* since a ratio of medians needs values above 0"
+        perfarray.PerfarrayWarning,
+        match=r"1 cell has zeros and no answer: .*\. .* since a ratio of medians needs values above 0",
     ):
         ratio = times.perf.ratio_interval("old", statistic="median", value="iteration")
     assert np.isnan(ratio["estimate"]).all()
 
 
 def test_runs_are_those_of_the_value():
-    """Lower levels are averaged first, and the estimate is the ratio of what `run_estimate` gives."""
+    """Lower levels are averaged first, and the estimate is the ratio of what `run_estimate`
+    gives."""
     for value in NEST:
-        found = NESTED.perf.ratio_interval("old", statistic="median", value=value)["estimate"].item()
+        found = NESTED.perf.ratio_interval("old", statistic="median", value=value)[
+            "estimate"
+        ].item()
         own = NESTED.perf.run_estimate(statistic="median", value=value)["estimate"]
-        assert found == pytest.approx((own.sel(version="new") / own.sel(version="old")).item(), rel=1e-12)
+        assert found == pytest.approx(
+            (own.sel(version="new") / own.sel(version="old")).item(), rel=1e-12
+        )
         with collecting_notes():
-            drawn = NESTED.perf.ratio_interval("old", statistic="median", value=value, method="percentile", rng=1, n_resamples=50)
+            drawn = NESTED.perf.ratio_interval(
+                "old", statistic="median", value=value, method="percentile", rng=1, n_resamples=50
+            )
         assert drawn["estimate"].item() == pytest.approx(found, rel=1e-12)
 
 
-@pytest.mark.parametrize("options", [{}, {"resample": "all"}, {"resample": "flat"}, {"method": "bca"}, {"paired": "binary"}])
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"resample": "all"}, {"resample": "flat"}, {"method": "bca"}, {"paired": "binary"}],
+)
 def test_drawn_limits_are_near_those_of_order_statistics(options):
-    """The bootstrap, which covers less, lies inside some wider interval of the same median, and draws the same numbers again."""
+    """The bootstrap, which covers less, lies inside some wider interval of the same median, and
+    draws the same numbers again."""
     choices = {"statistic": "median", "method": "percentile", "rng": 1, "n_resamples": 99} | options
     with collecting_notes() as told:
         first, again = (limits(NESTED.perf.ratio_interval("old", **choices)) for _ in range(2))
-    wide = limits(NESTED.perf.ratio_interval("old", statistic="median", confidence_level=0.999, paired=options.get("paired")))
+    wide = limits(
+        NESTED.perf.ratio_interval(
+            "old", statistic="median", confidence_level=0.999, paired=options.get("paired")
+        )
+    )
     assert first == again
     assert wide[0] < first[0] < first[1] < wide[1]
-    assert options.get("resample") == "flat" or "method='order_statistics' is not" in told[0].message
+    assert (
+        options.get("resample") == "flat" or "method='order_statistics' is not" in told[0].message
+    )
 
 
 @pytest.mark.parametrize(("units", "code"), [(1, "single_unit"), (2, "no_limit"), (5, "no_limit")])
 def test_few_units_are_told(units, code):
-    """Fewer than six units of one run have no interval of 95 %: a note says so and names the number that has."""
+    """Fewer than six units of one run have no interval of 95 %: a note says so and names the number
+    that has."""
     with pytest.warns(perfarray.PerfarrayWarning) as told:
         found = PLAIN.isel(execution=slice(units)).perf.ratio_interval("old", statistic="median")
     assert [note.code for note in told[0].message.notes] == [code]
@@ -105,18 +138,29 @@ def test_few_units_are_told(units, code):
 
 
 def test_stopped_runs_leave_what_is_sure():
-    """A stopped run beyond the median leaves the ratio as it is and opens one side; too many leave a bound, and both sides nothing."""
+    """A stopped run beyond the median leaves the ratio as it is and opens one side; too many leave
+    a bound, and both sides nothing."""
     new, old = (stopped(*place) for place in ((1, 4), (0, 5)))
     whole = limits(PLAIN.perf.ratio_interval("old", statistic="median"))
 
     def asked(marks):
         return PLAIN.assign_coords(censored=marks).perf.ratio_interval("old", statistic="median")
 
-    with pytest.warns(perfarray.PerfarrayWarning, match="limits hold whatever they would have taken"):
-        one, other, both, all_of_them = asked(new), asked(old), asked(new | old), asked(~(new & old))
+    with pytest.warns(
+        perfarray.PerfarrayWarning, match="limits hold whatever they would have taken"
+    ):
+        one, other, both, all_of_them = (
+            asked(new),
+            asked(old),
+            asked(new | old),
+            asked(~(new & old)),
+        )
     assert (limits(one), one["kind"].item()) == ([pytest.approx(whole[0]), np.inf], "at_least")
     assert (limits(other), other["kind"].item()) == ([0.0, pytest.approx(whole[1])], "at_most")
-    assert (both["kind"].item(), both["estimate"].item()) == ("unbounded", pytest.approx(8.25 / 10.25))
+    assert (both["kind"].item(), both["estimate"].item()) == (
+        "unbounded",
+        pytest.approx(8.25 / 10.25),
+    )
     assert np.isnan(all_of_them["estimate"].item())
 
 
@@ -129,21 +173,29 @@ def test_stopped_runs_leave_what_is_sure():
     ],
 )
 def test_coverage_is_kept(sizes, variances, distribution):
-    """Limits cover at least 95 % within chance, and not all; a program is seldom called faster or slower than itself."""
+    """Limits cover at least 95 % within chance, and not all; a program is seldom called faster or
+    slower than itself."""
     nest = {"sizes": sizes, "variances": variances, "distribution": distribution, "rng": 1}
     found = perfarray.coverage("ratio_interval", statistic="median", n_experiments=600, **nest)
     assert 0.95 - 3 * 0.009 < found["estimate"] <= 0.995
-    alarms = perfarray.false_alarm_rate("compare", statistic="median", n_experiments=60, dims={"benchmark": 6}, **nest)
+    alarms = perfarray.false_alarm_rate(
+        "compare", statistic="median", n_experiments=60, dims={"benchmark": 6}, **nest
+    )
     assert alarms["estimate"].mean() < 0.05 + 3 * 0.0115
 
 
 @pytest.mark.parametrize("statistic", ["mean", "median"])
 def test_speedups_have_the_limits_of_the_inverse_ratio(statistic):
-    """Limits of a speedup are those of the ratio turned over, of rates those of the ratio itself."""
+    """Limits of a speedup are those of the ratio turned over, of rates those of the ratio
+    itself."""
     ratio = PLAIN.perf.ratio_interval("old", statistic=statistic)
     speedup = PLAIN.perf.speedup("old", statistic=statistic, confidence_level=0.95)
     assert limits(speedup) == pytest.approx([1 / limit for limit in limits(ratio)[::-1]])
-    speedup = PLAIN["time"].assign_attrs(better="higher", units="1/s").perf.speedup("old", statistic=statistic, confidence_level=0.95)
+    speedup = (
+        PLAIN["time"]
+        .assign_attrs(better="higher", units="1/s")
+        .perf.speedup("old", statistic=statistic, confidence_level=0.95)
+    )
     assert limits(speedup) == pytest.approx(limits(ratio))
     assert " to " in speedup.perf.table()["speedup"].iloc[0]
 
@@ -153,25 +205,39 @@ def test_speedups_without_limits_say_why():
     with pytest.raises(ValueError, match="statistic='min' has no limits"):
         PLAIN.perf.speedup("old", statistic="min", confidence_level=0.95)
     with pytest.warns(perfarray.PerfarrayWarning, match="6 executions a side have them"):
-        PLAIN.isel(execution=slice(2)).perf.speedup("old", statistic="median", confidence_level=0.95)
+        PLAIN.isel(execution=slice(2)).perf.speedup(
+            "old", statistic="median", confidence_level=0.95
+        )
     with pytest.warns(perfarray.PerfarrayWarning, match="stopped"):
-        found = PLAIN.assign_coords(censored=stopped(1, 4)).perf.speedup("old", statistic="median", confidence_level=0.95)
+        found = PLAIN.assign_coords(censored=stopped(1, 4)).perf.speedup(
+            "old", statistic="median", confidence_level=0.95
+        )
     assert limits(found)[0] == -np.inf
     assert np.isfinite(limits(found)[1])
 
 
 FACTORS = np.linspace(0.8, 1.1, 8)[:, None, None, None]
-RUNS = {"old": RNG.lognormal(0, 0.1, (8, 6, 5, 3)), "new": FACTORS * RNG.lognormal(0, 0.1, (8, 6, 5, 3))}
+RUNS = {
+    "old": RNG.lognormal(0, 0.1, (8, 6, 5, 3)),
+    "new": FACTORS * RNG.lognormal(0, 0.1, (8, 6, 5, 3)),
+}
 SUITE = perfarray.from_samples(RUNS, level=("benchmark", *NEST))
 RATES = (1 / SUITE).assign({"time": (1 / SUITE["time"]).assign_attrs(better="higher", units="1/s")})
 
 
 @pytest.mark.parametrize(
     ("threshold", "options"),
-    [(0.0, {}), (0.15, {}), (0.02, {"paired": "binary"}), (0.1, {"value": "iteration"}), (0.05, {"method": "percentile", "rng": 1})],
+    [
+        (0.0, {}),
+        (0.15, {}),
+        (0.02, {"paired": "binary"}),
+        (0.1, {"value": "iteration"}),
+        (0.05, {"method": "percentile", "rng": 1}),
+    ],
 )
 def test_a_verdict_is_what_the_limits_say(options, threshold):
-    """Limits of a comparison are those of the ratio of medians, and verdicts and p-values say on which side of the band they lie."""
+    """Limits of a comparison are those of the ratio of medians, and verdicts and p-values say on
+    which side of the band they lie."""
     with collecting_notes():
         found = SUITE.perf.compare("old", statistic="median", threshold=threshold, **options)
         ratio = SUITE.perf.ratio_interval("old", statistic="median", **options)
@@ -187,11 +253,16 @@ def test_a_verdict_is_what_the_limits_say(options, threshold):
 
 
 def test_a_p_value_of_medians_by_hand():
-    """Six runs above a constant: limits hold 1 out until they leave the smallest run, at twice the chance of six heads."""
+    """Six runs above a constant: limits hold 1 out until they leave the smallest run, at twice the
+    chance of six heads."""
     times = perfarray.from_samples({"old": [1.0] * 20, "new": [1.2, 1.3, 1.4, 1.5, 1.6, 1.7]})
     found = times.perf.compare("old", statistic="median")
     assert found["pvalue"].item() == pytest.approx(2 / 2**6, abs=1e-3)
-    assert (found["verdict"].item(), found["candidate_median"].item(), found["baseline_median"].item()) == ("slower", 1.45, 1.0)
+    assert (
+        found["verdict"].item(),
+        found["candidate_median"].item(),
+        found["baseline_median"].item(),
+    ) == ("slower", 1.45, 1.0)
     assert "candidate_mean" not in found
     table = found.perf.table()
     assert table.attrs["about"] == "version new; 95 % intervals; medians; n counts executions"
@@ -199,13 +270,16 @@ def test_a_p_value_of_medians_by_hand():
 
 
 def test_corrected_verdicts_of_medians():
-    """Holm's p-values are corrected, intervals are Bonferroni's, and every pair of labels is counted once."""
+    """Holm's p-values are corrected, intervals are Bonferroni's, and every pair of labels is
+    counted once."""
     found = SUITE.perf.compare("old", statistic="median", correction="holm")
     wide = SUITE.perf.ratio_interval("old", statistic="median", confidence_level=1 - 0.05 / 8)
     assert found["lower"].values == pytest.approx(wide["lower"].values, rel=1e-12)
     assert found["pvalue_adjusted"].min().item() == pytest.approx(8 * found["pvalue"].min().item())
     both = SUITE.perf.pairwise(dim="version", statistic="median", correction="holm")
-    there, back = (both.sel(version=new, baseline=old) for new, old in (("new", "old"), ("old", "new")))
+    there, back = (
+        both.sel(version=new, baseline=old) for new, old in (("new", "old"), ("old", "new"))
+    )
     assert there["pvalue_adjusted"].values == pytest.approx(found["pvalue_adjusted"].values.ravel())
     assert (1 / back["upper"].values) == pytest.approx(there["lower"].values)
 
@@ -216,13 +290,18 @@ def test_medians_of_rates_are_the_mirror_image():
     times, rates = (data.perf.compare("old", **options) for data in (SUITE, RATES))
     xr.testing.assert_equal(times["verdict"], rates["verdict"])
     xr.testing.assert_allclose(1 / times["upper"], rates["lower"], rtol=1e-3)
-    xr.testing.assert_allclose(times["pvalue_not_slower"], rates["pvalue_not_slower"], rtol=0.02, atol=1e-6)
+    xr.testing.assert_allclose(
+        times["pvalue_not_slower"], rates["pvalue_not_slower"], rtol=0.02, atol=1e-6
+    )
 
 
 def test_the_suite_row_of_medians():
-    """It is the geometric mean, joint or not; of one benchmark that benchmark's row; the bootstrap has it of independent ones alone."""
+    """It is the geometric mean, joint or not; of one benchmark that benchmark's row; the bootstrap
+    has it of independent ones alone."""
     found = SUITE.perf.compare("old", statistic="median")
-    assert found["suite_estimate"].item() == pytest.approx(np.exp(np.log(found["estimate"]).mean().item()))
+    assert found["suite_estimate"].item() == pytest.approx(
+        np.exp(np.log(found["estimate"]).mean().item())
+    )
     widths = {}
     for options in ({}, {"shared": "binary"}, {"paired": "binary"}):
         for copies in (2, 8):  # of one benchmark, whose units are then as common as can be
@@ -234,10 +313,17 @@ def test_the_suite_row_of_medians():
     assert widths["paired", 8] == pytest.approx(widths["paired", 2])
     assert 0.4 < widths[8,] / widths[2,] < 0.5
     assert 1.3 < widths["shared", 2] / widths[2,] < 1.6
-    same_runs = SUITE.isel(binary=[0] * 6).assign_coords(binary=range(6))  # units that do not differ show none of the error of medians
+    same_runs = SUITE.isel(binary=[0] * 6).assign_coords(
+        binary=range(6)
+    )  # units that do not differ show none of the error of medians
     with collecting_notes():
-        joint, alone = (same_runs.perf.compare("old", statistic="median", shared=shared) for shared in ("binary", ()))
-    one, other = (np.log(found["suite_upper"] / found["suite_lower"]).item() for found in (joint, alone))
+        joint, alone = (
+            same_runs.perf.compare("old", statistic="median", shared=shared)
+            for shared in ("binary", ())
+        )
+    one, other = (
+        np.log(found["suite_upper"] / found["suite_lower"]).item() for found in (joint, alone)
+    )
     assert one == pytest.approx(other, rel=0.2)
     single = SUITE.isel(benchmark=0).perf.compare("old", statistic="median")
     assert single["suite_lower"].item() == single["lower"].item()
@@ -250,14 +336,17 @@ def test_lazy_transposed_and_float32_agree(function):
     """Chunks, the order of dims and single precision change nothing beyond rounding."""
     expected = function(SUITE, "old", statistic="median")
     for other in (SUITE.chunk({"benchmark": 4}), SUITE.transpose(*reversed(SUITE["time"].dims))):
-        xr.testing.assert_allclose(function(other, "old", statistic="median").compute().transpose(*expected.dims), expected)
+        xr.testing.assert_allclose(
+            function(other, "old", statistic="median").compute().transpose(*expected.dims), expected
+        )
     single = function(SUITE.astype("float32"), "old", statistic="median")
     for name in {"upper", "suite_upper"} & set(expected):
         xr.testing.assert_allclose(single[name], expected[name], rtol=1e-5)
 
 
 def test_few_units_of_medians_have_p_values_and_no_verdict():
-    """Five units of one run cannot reach 5 %: their p-value is that of the widest limits; a note says how many units would do."""
+    """Five units of one run cannot reach 5 %: their p-value is that of the widest limits; a note
+    says how many units would do."""
     one = SUITE.isel(execution=slice(1), iteration=slice(1))
     for units in (3, 5):
         with pytest.warns(perfarray.PerfarrayWarning, match="6 binaries of one run each have both"):
@@ -274,23 +363,37 @@ def test_few_units_of_medians_have_p_values_and_no_verdict():
 
 @pytest.mark.parametrize("method", ["percentile", "basic", "bca"])
 def test_replicates_of_one_unit_give_medians_no_limits(method):
-    """One run a side has a ratio of medians, and nothing to redraw: the limits are NaN, and a note says why."""
+    """One run a side has a ratio of medians, and nothing to redraw: the limits are NaN, and a note
+    says why."""
     times = perfarray.from_samples({"old": [10.0], "new": [9.0]})
     with pytest.warns(perfarray.PerfarrayWarning, match="one shows no spread"):
-        found = times.perf.ratio_interval("old", statistic="median", method=method, n_resamples=50, rng=1)
+        found = times.perf.ratio_interval(
+            "old", statistic="median", method=method, n_resamples=50, rng=1
+        )
     assert found["estimate"].item() == 0.9
     assert np.isnan(limits(found)).all()
 
 
-@pytest.mark.parametrize("options", [{}, {"paired": "binary"}, {"value": "binary"}, {"shared": "binary"}])
+@pytest.mark.parametrize(
+    "options", [{}, {"paired": "binary"}, {"value": "binary"}, {"shared": "binary"}]
+)
 @pytest.mark.parametrize("function", ["compare", "ratio_interval"])
 def test_a_cell_without_runs_is_nan_beside_others(function, options):
-    """It has no answer and warns of nothing but itself; the other benchmark has the numbers that it has alone."""
-    options = options if function == "compare" else {name: choice for name, choice in options.items() if name != "shared"}
-    times = xr.concat([NESTED, NESTED.where(NESTED["version"] == "old")], dim="benchmark").assign_coords(benchmark=["sort", "fft"])
+    """It has no answer and warns of nothing but itself; the other benchmark has the numbers that it
+    has alone."""
+    options = (
+        options
+        if function == "compare"
+        else {name: choice for name, choice in options.items() if name != "shared"}
+    )
+    times = xr.concat(
+        [NESTED, NESTED.where(NESTED["version"] == "old")], dim="benchmark"
+    ).assign_coords(benchmark=["sort", "fft"])
     with collecting_notes() as notes:
         both = getattr(times.perf, function)("old", statistic="median", **options)
-        alone = getattr(times.sel(benchmark=["sort"]).perf, function)("old", statistic="median", **options)
+        alone = getattr(times.sel(benchmark=["sort"]).perf, function)(
+            "old", statistic="median", **options
+        )
     assert "no_value" in {note.code for note in notes}
     xr.testing.assert_equal(both.sel(benchmark=["sort"]), alone)
     empty = both.sel(benchmark="fft")
@@ -300,19 +403,26 @@ def test_a_cell_without_runs_is_nan_beside_others(function, options):
 
 @pytest.mark.parametrize(("unlimited", "chunks"), [(False, None), (True, {"benchmark": 4})])
 def test_stopped_runs_leave_verdicts_that_hold(unlimited, chunks):
-    """One stopped run of thirty leaves a verdict of medians, limit known or not, where that of means would go; half of them leave none."""
+    """One stopped run of thirty leaves a verdict of medians, limit known or not, where that of
+    means would go; half of them leave none."""
     stopped = xr.zeros_like(SUITE["time"], dtype=bool)
     stopped[{"version": 1, "benchmark": 0, "binary": 0, "execution": 0}] = True
     stopped[{"version": 1, "benchmark": 1, "binary": slice(4)}] = True
     times = SUITE.assign(time=SUITE["time"].where(~stopped)) if unlimited else SUITE
     times = times.assign_coords(censored=stopped)
     with collecting_notes():
-        found = (times.chunk(chunks) if chunks else times).perf.compare("old", statistic="median").compute()
+        found = (
+            (times.chunk(chunks) if chunks else times)
+            .perf.compare("old", statistic="median")
+            .compute()
+        )
         ratio = times.perf.ratio_interval("old", statistic="median")
     for name in ("estimate", "lower", "upper", "kind"):
         xr.testing.assert_equal(found[name], ratio[name])
     assert found["verdict"].values.ravel()[:2].tolist() == ["faster", "inconclusive"]
-    assert any("limits hold whatever they would have taken" in note.message for note in found.perf.notes())
+    assert any(
+        "limits hold whatever they would have taken" in note.message for note in found.perf.notes()
+    )
     assert found["upper"].values.ravel()[1] == np.inf
     assert (found["suite_upper"].item(), found["suite_verdict"].item()) == (np.inf, "inconclusive")
 
@@ -320,15 +430,23 @@ def test_stopped_runs_leave_verdicts_that_hold(unlimited, chunks):
 def separated(benchmarks=20, units=8):
     """Return benchmarks of which every new run is slower than every old one."""
     rng = np.random.default_rng(1)
-    runs = {f"b{place}": [rng.normal(mean, 0.1, units) for mean in (10, 12)] for place in range(benchmarks)}
-    return perfarray.from_samples(runs, dim="benchmark", level=("version", "execution")).assign_coords(version=["old", "new"])
+    runs = {
+        f"b{place}": [rng.normal(mean, 0.1, units) for mean in (10, 12)]
+        for place in range(benchmarks)
+    }
+    return perfarray.from_samples(
+        runs, dim="benchmark", level=("version", "execution")
+    ).assign_coords(version=["old", "new"])
 
 
 @pytest.mark.parametrize("chunks", [None, {"benchmark": 3}])
 def test_complete_separations_are_seen_by_ranks(chunks):
-    """Twenty of 8 units a side, corrected by Holm: all decided by the exact p of 2 / 12870, and none by order statistics, which say so."""
+    """Twenty of 8 units a side, corrected by Holm: all decided by the exact p of 2 / 12870, and
+    none by order statistics, which say so."""
     times = separated() if chunks is None else separated().chunk(chunks)
-    ranked = times.perf.compare("old", statistic="median", method="rank", correction="holm").compute()
+    ranked = times.perf.compare(
+        "old", statistic="median", method="rank", correction="holm"
+    ).compute()
     assert (ranked["verdict"] == "slower").all()
     np.testing.assert_allclose(ranked["pvalue"], 2 / 12870)
     assert ((ranked["lower"] > 1) & (ranked["upper"] < 1.3) & (ranked["kind"] == "bounded")).all()
@@ -337,33 +455,48 @@ def test_complete_separations_are_seen_by_ranks(chunks):
     with collecting_notes() as told:
         ordered = separated().perf.compare("old", statistic="median", correction="holm")
     assert (ordered["verdict"] == "inconclusive").all()
-    assert "9 executions of one run each have both, fewer at a lower confidence_level; method='rank' needs 6, and" in told[0].message
+    assert (
+        "9 executions of one run each have both, fewer at a lower confidence_level; "
+        "method='rank' needs 6, and"
+    ) in told[0].message
 
 
 def test_ratios_by_ranks():
-    """The Hodges-Lehmann ratio with the limits of both functions; rates are the mirror image; one value of each unit is ranked."""
+    """The Hodges-Lehmann ratio with the limits of both functions; rates are the mirror image; one
+    value of each unit is ranked."""
     times, rank = separated(3), {"statistic": "median", "method": "rank"}
     found, compared = times.perf.ratio_interval("old", **rank), times.perf.compare("old", **rank)
     for name in ("estimate", "lower", "upper", "n"):
         xr.testing.assert_allclose(found[name], compared[name])
-    rates = (1 / times["time"]).assign_attrs(units="1/s", better="higher").perf.compare("old", **rank)
+    rates = (
+        (1 / times["time"]).assign_attrs(units="1/s", better="higher").perf.compare("old", **rank)
+    )
     np.testing.assert_allclose(1 / rates["upper"], compared["lower"])
     assert rates["verdict"].values.tolist() == compared["verdict"].values.tolist()
     means = NESTED.mean(("execution", "iteration"), keep_attrs=True)
-    np.testing.assert_allclose(*(units.perf.ratio_interval("old", **rank)["lower"] for units in (NESTED, means)))
+    np.testing.assert_allclose(
+        *(units.perf.ratio_interval("old", **rank)["lower"] for units in (NESTED, means))
+    )
     for choice in ({"value": "execution"}, {"paired": "binary"}):
-        with pytest.raises(ValueError, match="does not go with method='rank', which ranks one value of each binary"):
+        with pytest.raises(
+            ValueError, match="does not go with method='rank', which ranks one value of each binary"
+        ):
             NESTED.perf.compare("old", **rank, **choice)
 
 
 def test_stopped_runs_widen_what_ranks_say():
-    """A candidate stopped at its limit is at least as slow: the upper limit is open, or as with any longer run."""
+    """A candidate stopped at its limit is at least as slow: the upper limit is open, or as with any
+    longer run."""
     times = separated(1).isel(benchmark=0)
     stopped = times.assign_coords(censored=("execution", np.arange(8) == 0)).where(times > 0)
     stopped["censored"] = (times["version"] == "new") & (times["execution"] == 0)
     with collecting_notes():
         bound = stopped.perf.compare("old", statistic="median", method="rank")
-        longer = times.where(~stopped["censored"], 1e6).drop_vars("censored").perf.compare("old", statistic="median", method="rank")
+        longer = (
+            times.where(~stopped["censored"], 1e6)
+            .drop_vars("censored")
+            .perf.compare("old", statistic="median", method="rank")
+        )
         as_is = times.perf.compare("old", statistic="median", method="rank")
     assert bound["lower"].item() == pytest.approx(as_is["lower"].item())
     assert bound["upper"].item() >= as_is["upper"].item()
@@ -372,10 +505,12 @@ def test_stopped_runs_widen_what_ranks_say():
 
 @pytest.mark.parametrize("function", ["compare", "ratio_interval"])
 def test_ranks_of_sides_that_vary_differently_are_named(function):
-    """Six noisy against twenty quiet runs, of which ranks cover 85 %: a note; none of sides that vary alike, or of other methods."""
+    """Six noisy against twenty quiet runs, of which ranks cover 85 %: a note; none of sides that
+    vary alike, or of other methods."""
     rng = np.random.default_rng(2)
     noisy, quiet, alike = (
-        xr.DataArray(rng.normal(10, sd, (2, number)), dims=("benchmark", "execution")) for sd, number in ((0.4, 6), (0.1, 20), (0.1, 6))
+        xr.DataArray(rng.normal(10, sd, (2, number)), dims=("benchmark", "execution"))
+        for sd, number in ((0.4, 6), (0.1, 20), (0.1, 6))
     )
 
     def codes(new, method):
@@ -388,13 +523,16 @@ def test_ranks_of_sides_that_vary_differently_are_named(function):
 
 
 def test_rounded_runs_are_compared_by_their_mean_ranks():
-    """Of runs of whole nanoseconds the p-value is that of all exchanges of their mean ranks, as of benchstat, and the limits agree."""
+    """Of runs of whole nanoseconds the p-value is that of all exchanges of their mean ranks, as of
+    benchstat, and the limits agree."""
     times = perfarray.from_samples({"old": [2.0, 1.0, 3.0, 5.0], "new": [2.0, 2.0, 2.0, 2.0]})
     with pytest.warns(perfarray.PerfarrayWarning, match="vary differently"):
         result = times.perf.compare("old", statistic="median", method="rank")
     assert result["pvalue"].item() == pytest.approx(0.7142857142857143)
     assert result["verdict"].item() == "inconclusive"
-    apart = perfarray.from_samples({"old": [100.0, 101, 102, 101, 101, 100], "new": [102.0, 103, 102, 103, 103, 104]})
+    apart = perfarray.from_samples(
+        {"old": [100.0, 101, 102, 101, 101, 100], "new": [102.0, 103, 102, 103, 103, 104]}
+    )
     result = apart.perf.compare("old", statistic="median", method="rank")
     assert result["verdict"].item() == "slower"
     assert result["lower"].item() > 1

@@ -1,4 +1,5 @@
-"""Sides that were measured in rounds: the note names `paired=` where units of one label move together on both sides."""
+"""Sides that were measured in rounds: the note names `paired=` where units of one label move
+together on both sides."""
 
 import importlib.util
 from pathlib import Path
@@ -13,13 +14,22 @@ SCRIPT = Path(__file__).parents[2] / "docs" / "scripts" / "rounds.py"
 
 
 def sessions(together=0.0, apart=0.0, n=6, seed=2):
-    """Return two versions of five benchmarks in sessions of three executions; a session adds something to one side, or to both."""
+    """Return two versions of five benchmarks in sessions of three executions; a session adds
+    something to one side, or to both."""
     rng = np.random.default_rng(seed)
-    log_times = together * rng.standard_normal((1, 1, n, 1)) + apart * rng.standard_normal((2, 1, n, 1))
+    log_times = together * rng.standard_normal((1, 1, n, 1)) + apart * rng.standard_normal(
+        (2, 1, n, 1)
+    )
     values = np.exp(log_times + 0.005 * rng.standard_normal((2, 5, n, 3)))
     coords = {"version": ["old", "new"], "benchmark": list("abcde")}
     attrs = {"units": "s", "shared_levels": "session"}
-    return xr.DataArray(values, dims=("version", "benchmark", "session", "execution"), coords=coords, attrs=attrs, name="time")
+    return xr.DataArray(
+        values,
+        dims=("version", "benchmark", "session", "execution"),
+        coords=coords,
+        attrs=attrs,
+        name="time",
+    )
 
 
 def note(times, **options):
@@ -28,7 +38,8 @@ def note(times, **options):
 
 
 def test_rounds_are_seen_and_pairs_named():
-    """Session i of both sides shares 5 %: the note names the argument, whose limits are narrower; with it there is no note."""
+    """Session i of both sides shares 5 %: the note names the argument, whose limits are narrower;
+    with it there is no note."""
     times = sessions(together=0.05)
     found = note(times)
     assert "paired='session'" in found.message
@@ -36,7 +47,8 @@ def test_rounds_are_seen_and_pairs_named():
     assert found.aside
     assert note(times, paired="session") is None
     widths = [
-        (result["upper"] - result["lower"]).max() for result in (times.perf.compare("old", paired=pair) for pair in (None, "session"))
+        (result["upper"] - result["lower"]).max()
+        for result in (times.perf.compare("old", paired=pair) for pair in (None, "session"))
     ]
     assert widths[1] < 0.3 * widths[0]
 
@@ -49,10 +61,14 @@ def test_sides_measured_apart_have_no_note(seed):
 
 
 def test_other_labels_and_copies_are_no_rounds():
-    """Labels of both sides must be the same ones, and values that are those of the other side times a factor are copies."""
+    """Labels of both sides must be the same ones, and values that are those of the other side times
+    a factor are copies."""
     times = sessions(together=0.05).assign_coords(session=range(6))
     new, old = times.sel(version="new", drop=True), times.sel(version="old", drop=True)
-    codes = [[note.code for note in new.perf.compare(old.assign_coords(session=labels)).perf.notes()] for labels in (range(6), range(1, 7))]
+    codes = [
+        [note.code for note in new.perf.compare(old.assign_coords(session=labels)).perf.notes()]
+        for labels in (range(6), range(1, 7))
+    ]
     assert ["measured_in_rounds" in of_labels for of_labels in codes] == [True, False]
     values = np.random.default_rng(1).random((3, 8))
     assert np.isnan(round_correlation(values, 2 * values)).all()
@@ -69,7 +85,8 @@ def test_a_common_warm_up_is_no_round():
 
 
 def test_an_outlier_on_both_sides_is_no_round():
-    """One slow session at one place makes a correlation near 1, and so it does in a fifth of all orders."""
+    """One slow session at one place makes a correlation near 1, and so it does in a fifth of all
+    orders."""
     rng = np.random.default_rng(3)
     values = 1 + 0.01 * rng.standard_normal((2, 4, 5))
     values[:, :, 2] += 0.5
@@ -79,7 +96,8 @@ def test_an_outlier_on_both_sides_is_no_round():
 
 
 def test_units_and_benchmarks_that_are_missing_are_left_out():
-    """A benchmark that one side lacks, one without variation, and a session that lacks a benchmark do not count."""
+    """A benchmark that one side lacks, one without variation, and a session that lacks a benchmark
+    do not count."""
     times = sessions(together=0.05, n=8)
     units = times.mean("execution").values
     expected = round_correlation(units[1][:3, 1:], units[0][:3, 1:])

@@ -1,4 +1,5 @@
-"""One session a side: a note says that what differs between sessions is not in the interval, and no warning does."""
+"""One session a side: a note says that what differs between sessions is not in the interval, and no
+warning does."""
 
 import itertools
 import warnings
@@ -25,9 +26,13 @@ CALLS = {
 
 
 def write(file, factor, sessions=1):
-    """Write a table of one side: two benchmarks, some sessions of four executions; of one session there is no column."""
+    """Write a table of one side: two benchmarks, some sessions of four executions; of one session
+    there is no column."""
     rows = itertools.product("ab", range(sessions), range(4))
-    lines = [f"{name},{session},{execution},{factor * (10 + session + 0.1 * execution)}" for name, session, execution in rows]
+    lines = [
+        f"{name},{session},{execution},{factor * (10 + session + 0.1 * execution)}"
+        for name, session, execution in rows
+    ]
     table = "\n".join(["benchmark,session,execution,time", *lines])
     file.write_text(table if sessions > 1 else table.replace(",session", "").replace(",0,", ","))
     return file
@@ -35,7 +40,9 @@ def write(file, factor, sessions=1):
 
 @pytest.fixture
 def sides(tmp_path):
-    return [write(tmp_path / f"{name}.csv", factor) for name, factor in (("old", 1.0), ("new", 1.1))]
+    return [
+        write(tmp_path / f"{name}.csv", factor) for name, factor in (("old", 1.0), ("new", 1.1))
+    ]
 
 
 def asides(result):
@@ -45,7 +52,8 @@ def asides(result):
 
 @pytest.mark.parametrize(("method", "choices"), CALLS.items())
 def test_what_compares_two_sessions_keeps_a_note(method, choices):
-    """The shipped pair of sessions of one program: the note of every method that compares sides is in its table, and in no warning."""
+    """The shipped pair of sessions of one program: the note of every method that compares sides is
+    in its table, and in no warning."""
     times = perfarray.load_dataset("aa_sessions")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -57,24 +65,43 @@ def test_what_compares_two_sessions_keeps_a_note(method, choices):
 
 @pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
 def test_the_command_and_the_report_show_it(sides):
-    """The command prints it below the table in every form for people, on stdout alone; the report has it below what changed."""
+    """The command prints it below the table in every form for people, on stdout alone; the report
+    has it below what changed."""
     for form in ("table", "markdown", "html"):
-        answer = CliRunner().invoke(cli.app, ["compare", *map(str, sides), "--output", form, "--explain"])
+        answer = CliRunner().invoke(
+            cli.app, ["compare", *map(str, sides), "--output", form, "--explain"]
+        )
         assert SENTENCE in " ".join(answer.stdout.split())
         assert SENTENCE not in answer.stderr
     times = perfarray.read_archive({"old": sides[0], "new": sides[1]}, dim="version")
-    section = times.perf.report("old", format="markdown").partition("## What changed")[2].partition("\n## ")[0]
+    section = (
+        times.perf.report("old", format="markdown")
+        .partition("## What changed")[2]
+        .partition("\n## ")[0]
+    )
     assert SENTENCE in section
 
 
 @pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
 def test_sides_of_several_sessions_have_no_such_note(tmp_path, sides):
-    """Sessions as a level, merged, paired or compared leave nothing to say; one session selected, or sessions apart, do."""
-    several = {side.stem: write(tmp_path / f"{side.stem}_several.csv", factor, 3) for side, factor in zip(sides, (1.0, 1.1), strict=True)}
+    """Sessions as a level, merged, paired or compared leave nothing to say; one session selected,
+    or sessions apart, do."""
+    several = {
+        side.stem: write(tmp_path / f"{side.stem}_several.csv", factor, 3)
+        for side, factor in zip(sides, (1.0, 1.1), strict=True)
+    }
     times = perfarray.read_archive(several, dim="version")
     one = perfarray.read_archive({side.stem: side for side in sides}, dim="version")
-    assert asides(times.perf.compare("old")) == asides(times.perf.merge_level("session").perf.compare("old")) == []
+    assert (
+        asides(times.perf.compare("old"))
+        == asides(times.perf.merge_level("session").perf.compare("old"))
+        == []
+    )
     assert asides(one.perf.compare("old", paired="execution")) == []
     assert asides(times.perf.compare(0, dim="session", levels="execution")) == []
-    assert asides(times.sel(session=0).perf.compare("old")) == asides(times.perf.compare("old", levels="execution")) == [CODE]
+    assert (
+        asides(times.sel(session=0).perf.compare("old"))
+        == asides(times.perf.compare("old", levels="execution"))
+        == [CODE]
+    )
     assert asides(times.sel(session=[0]).perf.merge_level("session").perf.compare("old")) == [CODE]

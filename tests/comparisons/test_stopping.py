@@ -1,4 +1,5 @@
-"""When to stop: intervals after each further unit, four rules, and what they cover where they stop."""
+"""When to stop: intervals after each further unit, four rules, and what they cover where they
+stop."""
 
 import warnings
 
@@ -11,12 +12,18 @@ import perfarray
 from perfarray.comparisons.numerics.stopping import Rule, path, sequence_quantile
 from strategies import experiments
 
-NEST = {"sizes": {"execution": 40, "iteration": 3}, "variances": {"execution": 4e-4, "iteration": 1e-4}}
+NEST = {
+    "sizes": {"execution": 40, "iteration": 3},
+    "variances": {"execution": 4e-4, "iteration": 1e-4},
+}
 
 
 def timings():
-    """Forty executions of three iterations, of two versions and two benchmarks, with gaps at both levels."""
-    times = perfarray.simulate(**NEST, dims={"benchmark": 2, "version": ["old", "new"]}, rng=1)["time"]
+    """Forty executions of three iterations, of two versions and two benchmarks, with gaps at both
+    levels."""
+    times = perfarray.simulate(**NEST, dims={"benchmark": 2, "version": ["old", "new"]}, rng=1)[
+        "time"
+    ]
     times[0, 0, 4] = times[1, 1, 7:9] = times[0, 1, 11, 1] = np.nan
     return times
 
@@ -36,7 +43,9 @@ def codes(result):
 
 
 @pytest.mark.parametrize("number", [2, 7, 38])
-@pytest.mark.parametrize(("method", "how"), [("mean_interval", {}), ("ratio_interval", {"baseline": "old"})])
+@pytest.mark.parametrize(
+    ("method", "how"), [("mean_interval", {}), ("ratio_interval", {"baseline": "old"})]
+)
 @pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
 def test_after_each_unit_it_is_the_interval_of_those_so_far(number, method, how):
     times = timings()
@@ -50,38 +59,48 @@ def test_after_each_unit_it_is_the_interval_of_those_so_far(number, method, how)
 
 @pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
 def test_pairs_and_the_last_few_units():
-    """Of pairs what they have in common is taken off, however much that is; the rule on variation takes the last units alone."""
+    """Of pairs what they have in common is taken off, however much that is; the rule on variation
+    takes the last units alone."""
     times = timings()
     times = times.where(times.notnull().any("iteration").all("version"))
     times = times + 1000 * np.arange(40)[:, None] % 7  # alike in both versions
     found = times.perf.stopping("old", half_width=0.01, rule="t", paired="execution").sel(runs=20)
     expected = first(times, 20).perf.ratio_interval("old", paired="execution")
-    np.testing.assert_allclose(found["upper"] - found["lower"], expected["upper"] - expected["lower"], rtol=1e-9)
+    np.testing.assert_allclose(
+        found["upper"] - found["lower"], expected["upper"] - expected["lower"], rtol=1e-9
+    )
     found = times.perf.stopping(half_width=0.01, rule="cv", start=8).sel(runs=20)
     expected = first(times, 20).where(first(times, 12).isnull()).perf.mean_interval()
     np.testing.assert_allclose(found["lower"], expected["lower"], rtol=1e-12)
 
 
 def test_gaps_behind_the_last_unit_are_no_steadier_window():
-    """Three steady units after an unsteady one are not four, whatever room the array has behind them."""
-    times = perfarray.from_samples({"fft": [1.0, 1.5, 1.0, 1.0, 1.0], "sort": [1.0] * 8}, dim="benchmark").sel(benchmark="fft")
+    """Three steady units after an unsteady one are not four, whatever room the array has behind
+    them."""
+    times = perfarray.from_samples(
+        {"fft": [1.0, 1.5, 1.0, 1.0, 1.0], "sort": [1.0] * 8}, dim="benchmark"
+    ).sel(benchmark="fft")
     with pytest.warns(perfarray.PerfarrayWarning, match="no 4 executions in a row"):
         assert np.isnan(times.perf.stopping(half_width=0.01, rule="cv", start=4)["required"])
 
 
 def test_stein_by_hand():
-    """Four units of 10 with s = 0.1155, t = 3.182: ±0.1 takes (3.182 * 0.1155 / 0.1)^2 = 13.5 units, whatever the others are."""
+    """Four units of 10 with s = 0.1155, t = 3.182: ±0.1 takes (3.182 * 0.1155 / 0.1)^2 = 13.5
+    units, whatever the others are."""
     rng = np.random.default_rng(3)
     times = perfarray.from_samples({"old": [9.9, 10.1, 10.1, 9.9, *rng.normal(10, 1, 16)]})
     found = times.perf.stopping(half_width=0.01, start=4).squeeze()
     assert found["required"] == found["extrapolated"] == 14
     half = stats.t.ppf(0.975, 3) * np.sqrt(0.04 / 3 / 14)
-    assert found["upper_at_stop"].item() == pytest.approx(times["time"].values.ravel()[:14].mean() + half, rel=1e-12)
+    assert found["upper_at_stop"].item() == pytest.approx(
+        times["time"].values.ravel()[:14].mean() + half, rel=1e-12
+    )
     assert found["lower"].isel(runs=slice(3)).isnull().all()
 
 
 def test_what_the_rules_cover_where_they_stop():
-    """Normal units, a target of 12: Stein's 95 % of a mean, a ratio, pairs (Monte Carlo error 0.7); stopping at the first t less."""
+    """Normal units, a target of 12: Stein's 95 % of a mean, a ratio, pairs (Monte Carlo error 0.7);
+    stopping at the first t less."""
     new, old = sides(120, experiments(4000), 1)
     common = sides(120, experiments(4000), 2)[0]
     for case in ((new, None, False), (new, old, False), (new * common, old * common, True)):
@@ -94,23 +113,29 @@ def test_what_the_rules_cover_where_they_stop():
             covered[name] = held[~np.isnan(found.required)].mean()
         assert 0.93 < covered["stein"] < 0.97
         assert covered["t"] < covered["stein"]
-        assert covered["t"] < 0.93 or case[1] is old  # both systems together have twice the degrees of freedom
+        assert (
+            covered["t"] < 0.93 or case[1] is old
+        )  # both systems together have twice the degrees of freedom
 
 
 def test_a_confidence_sequence_holds_the_truth_all_the_time():
-    """Of 500 experiments of 150 normal units fewer than 5 % ever leave the truth out; t leaves it out at some time in a third."""
+    """Of 500 experiments of 150 normal units fewer than 5 % ever leave the truth out; t leaves it
+    out at some time in a third."""
     new, old = sides(150, experiments(2000), 4, new=1.3)
     missed = {}
     for name in ("always_valid", "t"):
         for case, truth in (((new, None, False), 1.3), ((new, old, False), 1.3)):
             found = path(*case, Rule(name, 5, 0.01, 0.95))
-            missed[name] = ((found.lower[:, 1:] > truth) | (found.upper[:, 1:] < truth)).any(axis=1).mean()
+            missed[name] = (
+                ((found.lower[:, 1:] > truth) | (found.upper[:, 1:] < truth)).any(axis=1).mean()
+            )
             assert (missed[name] < 0.05) == (name == "always_valid"), (name, missed)
 
 
 @pytest.mark.parametrize(("n", "level", "expected"), [(12.0, 0.95, 30), (40.0, 0.9, 15)])
 def test_the_sequence_is_where_the_likelihood_ratio_is_that_of_the_risk(n, level, expected):
-    """By quadrature over noncentral t, whose effects are normal with the variance that the sequence is narrowest with."""
+    """By quadrature over noncentral t, whose effects are normal with the variance that the sequence
+    is narrowest with."""
     t, risk = float(sequence_quantile(np.array(n), level, expected)), 1 - level
     spread = np.sqrt((np.log(1 - 2 * np.log(risk)) - 2 * np.log(risk)) / expected)
 
@@ -122,26 +147,35 @@ def test_the_sequence_is_where_the_likelihood_ratio_is_that_of_the_risk(n, level
 
 
 def test_a_sequence_of_few_and_of_many_units():
-    """For many it is Waudby-Smith's boundary; with too few it is the whole line, and of one there is none."""
+    """For many it is Waudby-Smith's boundary; with too few it is the whole line, and of one there
+    is none."""
     n, g = 1e6, (np.log(1 - 2 * np.log(0.05)) - 2 * np.log(0.05)) / 30
     many = np.sqrt(2 * (n * g + 1) / (n * g) * np.log(np.sqrt(n * g + 1) / 0.05))
     assert float(sequence_quantile(np.array(n), 0.95, 30)) == pytest.approx(many, rel=1e-4)
     few = 25
-    g = (np.log(1 - 2 * np.log(0.05)) - 2 * np.log(0.05)) / (3 * 10)  # narrowest at three times the start
+    g = (np.log(1 - 2 * np.log(0.05)) - 2 * np.log(0.05)) / (
+        3 * 10
+    )  # narrowest at three times the start
     m = 1 + few * g
     k = (m / 0.05**2) ** (1 / few)
     expected = np.sqrt((few - 1) * (k - 1) / (1 - k / m))
-    assert Rule("always_valid", 10, 0.01, 0.95).quantile(np.array(25.0), np.array(24.0)) == pytest.approx(expected)
+    assert Rule("always_valid", 10, 0.01, 0.95).quantile(
+        np.array(25.0), np.array(24.0)
+    ) == pytest.approx(expected)
     assert np.isinf(sequence_quantile(np.array(3.0), 0.95, 30))
     assert np.isnan(sequence_quantile(np.array(1.0), 0.95, 30))
 
 
 @pytest.mark.parametrize("rule", ["t", "always_valid"])
 def test_what_would_do(rule):
-    """The fewest units whose standard error, with the spread of the 21 at hand, is small enough; of a ratio to first order."""
+    """The fewest units whose standard error, with the spread of the 21 at hand, is small enough; of
+    a ratio to first order."""
     new, old = sides(21, 1, 5)
     wanted = Rule(rule, 5, 0.003, 0.95)
-    for other, squared in ((None, new.var(ddof=1) / new.mean() ** 2), (old, (new / new.mean() - old / old.mean()).var(ddof=1))):
+    for other, squared in (
+        (None, new.var(ddof=1) / new.mean() ** 2),
+        (old, (new / new.mean() - old / old.mean()).var(ddof=1)),
+    ):
         found = path(new, other, other is not None, wanted)
         assert np.isnan(found.required).all()
         for units, enough in ((found.extrapolated, True), (found.extrapolated - 1, False)):
@@ -149,7 +183,8 @@ def test_what_would_do(rule):
 
 
 def test_what_is_said_of_too_few_units():
-    """One, fewer than the start, not narrow enough, no spread: a note names what is missing, and how many would do."""
+    """One, fewer than the start, not narrow enough, no spread: a note names what is missing, and
+    how many would do."""
     times = perfarray.simulate(**NEST, dims={"version": ["old", "new"]}, rng=1)
     for number, code in ((1, "single_unit"), (3, "fewer_than_start"), (12, "not_narrow")):
         with pytest.warns(perfarray.PerfarrayWarning):
@@ -160,30 +195,41 @@ def test_what_is_said_of_too_few_units():
     assert found["extrapolated"] > 40
     with pytest.warns(perfarray.PerfarrayWarning, match="ten million executions would not do"):
         times.perf.stopping(half_width=1e-7)
-    with pytest.warns(perfarray.PerfarrayWarning, match="no 10 executions in a row that vary by 0.1 % or less"):
+    with pytest.warns(
+        perfarray.PerfarrayWarning, match="no 10 executions in a row that vary by 0.1 % or less"
+    ):
         times.perf.stopping(half_width=0.001, rule="cv")
     constant = perfarray.from_samples({"old": [1.0] * 5, "new": [1.0, 1.0, 1.0, 1.0, 2.0]})
-    with pytest.warns(perfarray.PerfarrayWarning, match="2 of 2 cells stop at executions that show no spread at all"):
+    with pytest.warns(
+        perfarray.PerfarrayWarning,
+        match="2 of 2 cells stop at executions that show no spread at all",
+    ):
         assert (constant.perf.stopping(half_width=0.01, start=3)["required"] == 3).all()
     with pytest.warns(perfarray.PerfarrayWarning, match="2 of 2 cells have no measured value"):
         (times * np.nan).perf.stopping(half_width=0.01)
 
 
 def test_what_rules_are_worth_is_said_of_those_that_do_not_keep_their_level():
-    """Stein's and confidence sequences say nothing; the others name the least coverage that was measured from such a start."""
+    """Stein's and confidence sequences say nothing; the others name the least coverage that was
+    measured from such a start."""
     times = perfarray.simulate(**NEST, rng=1)
     for rule in ("stein", "always_valid"):
         assert codes(times.perf.stopping(half_width=0.05, rule=rule)) == []
     for rule in ("t", "cv"):
         with pytest.warns(perfarray.PerfarrayWarning, match="rule='stein' keeps its level") as told:
-            few, many = (times.perf.stopping(half_width=0.05, rule=rule, start=start) for start in (4, 30))
+            few, many = (
+                times.perf.stopping(half_width=0.05, rule=rule, start=start) for start in (4, 30)
+            )
         assert codes(few) == codes(many) == ["optional_stopping"]
         worth = [each.message.notes[0].values["normal"] for each in told]
-        assert worth == ([91, 94] if rule == "t" else [67, 67])  # as docs/scripts/stopping.py prints them
+        assert worth == (
+            [91, 94] if rule == "t" else [67, 67]
+        )  # as docs/scripts/stopping.py prints them
 
 
 def test_the_answer_does_not_depend_on_how_the_data_lie():
-    """float32 and lazy timings; a rate; a baseline that is another object; stopped runs, which are left out; several candidates."""
+    """float32 and lazy timings; a rate; a baseline that is another object; stopped runs, which are
+    left out; several candidates."""
     times = timings().isel(benchmark=0)
     ask = {"half_width": 0.01, "rule": "always_valid"}
     with warnings.catch_warnings(action="ignore"):
@@ -195,12 +241,21 @@ def test_the_answer_does_not_depend_on_how_the_data_lie():
         np.testing.assert_allclose(apart["upper"], plain["upper"].sel(runs=slice(30)), rtol=1e-12)
         rate = (1 / times).assign_attrs(units="1/s", better="higher").perf.stopping(half_width=0.01)
         assert rate["estimate"].attrs["units"] == "1/s"
-        censored = times.assign_coords(censored=("execution", np.arange(40) == 3)).perf.stopping(half_width=0.01)
+        censored = times.assign_coords(censored=("execution", np.arange(40) == 3)).perf.stopping(
+            half_width=0.01
+        )
         old, new = (times.sel(version=[label]) for label in ("old", "new"))
-        several = xr.concat([old, new, (2 * new).assign_coords(version=["twice"])], "version").assign_attrs(times.attrs)
-        both, one = (each.perf.stopping("old", half_width=0.01, rule="cv", start=5) for each in (several, times))
+        several = xr.concat(
+            [old, new, (2 * new).assign_coords(version=["twice"])], "version"
+        ).assign_attrs(times.attrs)
+        both, one = (
+            each.perf.stopping("old", half_width=0.01, rule="cv", start=5)
+            for each in (several, times)
+        )
     xr.testing.assert_allclose(both.sel(version=["new"]), one)
-    np.testing.assert_allclose(both["upper"].sel(version="twice"), 2 * one["upper"].sel(version="new"))
+    np.testing.assert_allclose(
+        both["upper"].sel(version="twice"), 2 * one["upper"].sel(version="new")
+    )
     assert "censored" in codes(censored)
     assert (censored["n"] == [38, 39]).all()
 
@@ -208,7 +263,10 @@ def test_the_answer_does_not_depend_on_how_the_data_lie():
 def test_bad_input():
     times = perfarray.simulate(**NEST, dims={"version": ["old", "new"]}, rng=1)
     for how, message in (
-        ({"rule": "wald"}, "rule='wald' is not known; choose one of 'stein', 't', 'always_valid', 'cv'"),
+        (
+            {"rule": "wald"},
+            "rule='wald' is not known; choose one of 'stein', 't', 'always_valid', 'cv'",
+        ),
         ({"half_width": 0}, "half_width=0 is out of range"),
         ({"start": 1}, "start=1: give a whole number of at least 2"),
         ({"paired": "execution"}, "paired='execution' is about two systems; name the baseline too"),

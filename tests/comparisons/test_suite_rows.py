@@ -17,16 +17,26 @@ def suite(ratios, executions=12, seed=3):
     log_times = 0.01 * np.random.default_rng(seed).standard_normal((2, len(ratios), executions))
     log_times[1] += np.log(ratios)[:, None]
     coords = {"version": ["old", "new"], "benchmark": [f"b{place}" for place in range(len(ratios))]}
-    return xr.DataArray(np.exp(log_times), dims=("version", "benchmark", "execution"), coords=coords, attrs={"units": "s"}, name="time")
+    return xr.DataArray(
+        np.exp(log_times),
+        dims=("version", "benchmark", "execution"),
+        coords=coords,
+        attrs={"units": "s"},
+        name="time",
+    )
 
 
 def note(result, code):
     return next((note for note in result.perf.notes() if note.code == code), None)
 
 
-@pytest.mark.parametrize("options", [{}, {"threshold": 0.1}, {"correction": "holm"}, {"statistic": "median"}, {"prior": "suite"}])
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"threshold": 0.1}, {"correction": "holm"}, {"statistic": "median"}, {"prior": "suite"}],
+)
 def test_all_benchmarks_move_by_one_factor(options):
-    """Sixteen benchmarks are 4 % slower: the note has the factor and its limits, whatever decides the verdicts."""
+    """Sixteen benchmarks are 4 % slower: the note has the factor and its limits, whatever decides
+    the verdicts."""
     values = note(suite([1.04] * 16).perf.compare("old", **options), "common_shift").values
     assert values["lower"] < 1.04 < values["upper"]
     assert values["upper"] - values["lower"] < 0.01
@@ -40,18 +50,37 @@ def test_some_may_move_by_more():
     assert found.aside
 
 
-@pytest.mark.parametrize("ratios", [[1.0] * 16, [1.04] * 8 + [1.0] * 8, [1.04] * 8 + [0.96] * 8, np.linspace(1, 1.08, 16), [1.04] * 4])
+@pytest.mark.parametrize(
+    "ratios",
+    [
+        [1.0] * 16,
+        [1.04] * 8 + [1.0] * 8,
+        [1.04] * 8 + [0.96] * 8,
+        np.linspace(1, 1.08, 16),
+        [1.04] * 4,
+    ],
+)
 def test_parts_of_a_suite_have_no_common_factor(ratios):
-    """Nothing changed, half of the benchmarks, both ways, by other factors, or there are too few: no note."""
+    """Nothing changed, half of the benchmarks, both ways, by other factors, or there are too few:
+    no note."""
     assert note(suite(ratios).perf.compare("old"), "common_shift") is None
 
 
 def test_several_comparisons_are_counted():
-    """Of three labels two have moved: one note counts them; among machines that are compared the factor is the answer."""
+    """Of three labels two have moved: one note counts them; among machines that are compared the
+    factor is the answer."""
     first, second = suite([1.05] * 8), suite([1.02] * 8, seed=5)
-    times = xr.concat([first, second.sel(version=["new"]).assign_coords(version=["newer"])], "version")
-    assert "in 2 of 2 comparisons, in one of them: 1.05" in note(times.perf.compare("old"), "common_shift").message
-    assert note(times.rename(version="machine").perf.compare("old", dim="machine"), "common_shift") is None
+    times = xr.concat(
+        [first, second.sel(version=["new"]).assign_coords(version=["newer"])], "version"
+    )
+    assert (
+        "in 2 of 2 comparisons, in one of them: 1.05"
+        in note(times.perf.compare("old"), "common_shift").message
+    )
+    assert (
+        note(times.rename(version="machine").perf.compare("old", dim="machine"), "common_shift")
+        is None
+    )
 
 
 def test_a_suite_in_memory_and_lazy_has_the_same_note():
@@ -59,12 +88,16 @@ def test_a_suite_in_memory_and_lazy_has_the_same_note():
     pytest.importorskip("dask")
     times = suite([1.04] * 8)
     lazy = times.chunk({"benchmark": 2}).perf.compare("old").compute()
-    assert note(lazy, "common_shift").values == pytest.approx(note(times.perf.compare("old"), "common_shift").values)
+    assert note(lazy, "common_shift").values == pytest.approx(
+        note(times.perf.compare("old"), "common_shift").values
+    )
 
 
 def test_ratios_that_are_missing_or_exact():
     """Benchmarks without a ratio do not count; ratios without noise agree where they are equal."""
-    exact = common_shift(np.log([[1.1] * 6, [1.1] * 3 + [1.0] * 3]), np.zeros((2, 6)), np.full((2, 6), 4.0))
+    exact = common_shift(
+        np.log([[1.1] * 6, [1.1] * 3 + [1.0] * 3]), np.zeros((2, 6)), np.full((2, 6), 4.0)
+    )
     assert exact.common.tolist() == [True, False]
     lacking = common_shift(np.log([1.1] * 5 + [np.nan]), np.full(6, 0.001), np.full(6, 4.0))
     assert (lacking.common.item(), lacking.benchmarks.item()) == (True, 5)
@@ -72,7 +105,8 @@ def test_ratios_that_are_missing_or_exact():
 
 
 def test_changes_that_cancel_are_counted_beneath_the_suite_row():
-    """Three of eighteen are 15 % slower and three as much faster: the suite row is equivalent, and the note counts them."""
+    """Three of eighteen are 15 % slower and three as much faster: the suite row is equivalent, and
+    the note counts them."""
     times = suite([1.15] * 3 + [1 / 1.15] * 3 + [1.0] * 12)
     found = note(times.perf.compare("old", threshold=0.03), "rows_differ")
     assert found.values == {"slower": 3, "faster": 3, "suites": 1}
@@ -84,7 +118,9 @@ def test_each_suite_has_its_own():
     """With `by=` the note is of the suite rows, and names the suite."""
     groups = xr.DataArray(["moved"] * 8 + ["same"] * 8, dims="benchmark")
     times = suite([1.04] * 8 + [1.0] * 8).assign_coords(group=groups)
-    assert note(times.perf.compare("old", by="group"), "common_shift").message.startswith("moved: All 8 benchmarks")
+    assert note(times.perf.compare("old", by="group"), "common_shift").message.startswith(
+        "moved: All 8 benchmarks"
+    )
 
 
 def test_how_often_the_note_comes():
@@ -93,5 +129,10 @@ def test_how_often_the_note_comes():
     script = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(script)
     rng = np.random.default_rng(8)
-    for change, low, high in (("the same", 0, 0.02), ("half 1 %", 0, 0.1), ("half 3 %", 0, 0.05), ("all 3 %", 0.95, 1)):
+    for change, low, high in (
+        ("the same", 0, 0.02),
+        ("half 1 %", 0, 0.1),
+        ("half 3 %", 0, 0.05),
+        ("all 3 %", 0.95, 1),
+    ):
         assert low <= script.share_of_notes(rng, change, 20, 5, experiments=200) <= high

@@ -9,12 +9,20 @@ MORNING, NOON = "2026-11-26T08:00:00", "2026-11-26T12:00:00"
 
 
 def timings(**coords):
-    return in_seconds(np.random.default_rng(1).normal(1, 0.01, (2, 3, 5)), "version", "benchmark", "execution", **coords)
+    return in_seconds(
+        np.random.default_rng(1).normal(1, 0.01, (2, 3, 5)),
+        "version",
+        "benchmark",
+        "execution",
+        **coords,
+    )
 
 
 def stamps(*starts):
     """Return dates of five executions a side, a second apart."""
-    return ("version", "execution"), [[f"{start[:-2]}{second:02d}" for second in range(5)] for start in starts]
+    return ("version", "execution"), [
+        [f"{start[:-2]}{second:02d}" for second in range(5)] for start in starts
+    ]
 
 
 def note_of(result):

@@ -1,4 +1,5 @@
-"""Zeros in comparisons: they count in means and differences, and decline only the cells of methods that need values above 0."""
+"""Zeros in comparisons: they count in means and differences, and decline only the cells of methods
+that need values above 0."""
 
 import numpy as np
 import pytest
@@ -20,7 +21,13 @@ def counts(rows=ROWS, units="1", better="lower"):
     """Counts of faults along benchmark, version and execution."""
     values = np.array(list(rows.values()), float)
     coords = {"benchmark": list(rows), "version": ["old", "new"]}
-    return xr.DataArray(values, coords, ("benchmark", "version", "execution"), "faults", {"units": units, "better": better})
+    return xr.DataArray(
+        values,
+        coords,
+        ("benchmark", "version", "execution"),
+        "faults",
+        {"units": units, "better": better},
+    )
 
 
 def compared(times, **options):
@@ -39,21 +46,36 @@ class TestVerdicts:
             ("unsure", NAN, (-np.inf, np.inf), 2, "inconclusive"), ("falling", 0, (0, 0), -2, "faster"),
         ],
     )  # fmt: skip
-    @pytest.mark.parametrize("options", [{}, {"threshold": 0.02}, {"df": "normal"}, {"method": "skew_adjusted"}, {"paired": "execution"}])
+    @pytest.mark.parametrize(
+        "options",
+        [
+            {},
+            {"threshold": 0.02},
+            {"df": "normal"},
+            {"method": "skew_adjusted"},
+            {"paired": "execution"},
+        ],
+    )
     def test_by_the_difference(self, name, ratio, limits, difference, verdict, options):
-        """A change to 0 has the ratio 0, two sides of zeros the ratio 1, and a change from 0 none."""
+        """A change to 0 has the ratio 0, two sides of zeros the ratio 1, and a change from 0
+        none."""
         if name == "unsure" and options.get("df") == "normal":
             limits, verdict = (-np.inf, np.inf), "inconclusive"
         row = compared(counts(), **options)[0].sel(benchmark=name)
-        np.testing.assert_equal([row["estimate"].item(), row["lower"].item(), row["upper"].item()], [ratio, *limits])
+        np.testing.assert_equal(
+            [row["estimate"].item(), row["lower"].item(), row["upper"].item()], [ratio, *limits]
+        )
         assert (row["difference"].item(), row["verdict"].item()) == (difference, verdict)
         assert row["interval_agrees"]
 
     def test_limits_of_the_difference(self):
-        """The mean 2 of 1, 2, 3, 2 has the standard error sqrt(2/3 / 4) = .408, and t of three degrees of freedom is 3.182."""
+        """The mean 2 of 1, 2, 3, 2 has the standard error sqrt(2/3 / 4) = .408, and t of three
+        degrees of freedom is 3.182."""
         row = compared(counts())[0].sel(benchmark="rising")
         np.testing.assert_allclose(
-            [row["difference_lower"], row["difference_upper"]], [2 - 3.182446 * 6**-0.5, 2 + 3.182446 * 6**-0.5], rtol=1e-6
+            [row["difference_lower"], row["difference_upper"]],
+            [2 - 3.182446 * 6**-0.5, 2 + 3.182446 * 6**-0.5],
+            rtol=1e-6,
         )
         assert row["pvalue"].item() == pytest.approx(0.01628, abs=1e-5)
 
@@ -62,16 +84,21 @@ class TestVerdicts:
         assert verdicts[["gone", "none", "new"]].tolist() == ["slower", "equivalent", "faster"]
 
     def test_the_suite_is_over_those_above_zero(self):
-        """The other benchmarks are answered as without those of zeros, which a note names; both were measured on both sides."""
+        """The other benchmarks are answered as without those of zeros, which a note names; both
+        were measured on both sides."""
         verdicts, notes = compared(counts())
         alone = compared(counts().sel(benchmark=ABOVE))[0]
         xr.testing.assert_identical(verdicts.sel(benchmark=ABOVE).drop_attrs(), alone.drop_attrs())
         assert verdicts["suite_benchmarks"] == 2
         assert "unmatched" not in verdicts.attrs
-        assert [name.split(",")[0] for name in notes["zero_means"].values["names"]] == [name for name in ROWS if name not in ABOVE]
+        assert [name.split(",")[0] for name in notes["zero_means"].values["names"]] == [
+            name for name in ROWS if name not in ABOVE
+        ]
         assert notes["zeros"].aside
 
-    @pytest.mark.parametrize("options", [{"shared": "execution"}, {"paired": "execution"}, {"between": (0.01, 5)}])
+    @pytest.mark.parametrize(
+        "options", [{"shared": "execution"}, {"paired": "execution"}, {"between": (0.01, 5)}]
+    )
     def test_suites_of_other_kinds(self, options):
         verdicts = compared(counts(), **options)[0]
         alone = compared(counts().sel(benchmark=ABOVE), **options)[0]
@@ -93,21 +120,37 @@ class TestVerdicts:
 
 
 class TestCoarseClock:
-    """Ticks of 1 ms, of times of .6 and .3 ms: 239 and 111 of 400 runs last one tick, the others none."""
+    """Ticks of 1 ms, of times of .6 and .3 ms: 239 and 111 of 400 runs last one tick, the others
+    none."""
 
     @pytest.fixture
     def times(self):
         runs = np.zeros((2, 400))
         runs[0, :239] = runs[1, :111] = 1e-3
-        return xr.DataArray(runs, {"version": ["old", "new"]}, ("version", "execution"), "time", {"units": "s", "better": "lower"})
+        return xr.DataArray(
+            runs,
+            {"version": ["old", "new"]},
+            ("version", "execution"),
+            "time",
+            {"units": "s", "better": "lower"},
+        )
 
     def test_means_are_those_of_all_runs(self, times):
         verdict, notes = compared(times)
-        np.testing.assert_allclose([verdict["baseline_mean"], verdict["candidate_mean"]], [0.5975e-3, 0.2775e-3])
-        np.testing.assert_allclose([verdict["estimate"], verdict["lower"], verdict["upper"]], [0.464, 0.384, 0.551], atol=6e-4)
+        np.testing.assert_allclose(
+            [verdict["baseline_mean"], verdict["candidate_mean"]], [0.5975e-3, 0.2775e-3]
+        )
+        np.testing.assert_allclose(
+            [verdict["estimate"], verdict["lower"], verdict["upper"]],
+            [0.464, 0.384, 0.551],
+            atol=6e-4,
+        )
         assert verdict["verdict"] == "faster"
         assert (notes["zeros"].values["values"], notes["zeros"].values["of"]) == (450, 800)
-        assert "450 of 800 values of time are 0, below the clock's resolution" in notes["zeros"].message
+        assert (
+            "450 of 800 values of time are 0, below the clock's resolution"
+            in notes["zeros"].message
+        )
         assert not notes["zeros"].aside
 
     def test_two_objects_have_one_note(self, times):
@@ -122,14 +165,22 @@ class TestCoarseClock:
         assert notes["declined"].values["names"] == ["new"]
 
     def test_a_median_next_to_zeros(self):
-        """Its limit is 0, and its log has no standard error: the suite row is over the others, and a note says so."""
-        times = counts({"few": ([10] * 100, [0] * 49 + [1] * 51), "fft": ([4, 4, 5, 4] * 25, [2, 2, 3, 2] * 25)})
+        """Its limit is 0, and its log has no standard error: the suite row is over the others, and
+        a note says so."""
+        times = counts(
+            {
+                "few": ([10] * 100, [0] * 49 + [1] * 51),
+                "fft": ([4, 4, 5, 4] * 25, [2, 2, 3, 2] * 25),
+            }
+        )
         verdicts, notes = compared(times, statistic="median")
         row = verdicts.sel(benchmark="few")
         assert (row["estimate"], row["lower"], row["verdict"]) == (0.1, 0, "faster")
         assert verdicts["suite_benchmarks"] == 1
         assert verdicts["suite_estimate"] == verdicts["estimate"].sel(benchmark="fft")
-        assert notes["zero_means"].message.startswith("The suite row leaves out 1 ratio of medians next to runs of 0.")
+        assert notes["zero_means"].message.startswith(
+            "The suite row leaves out 1 ratio of medians next to runs of 0."
+        )
 
     @pytest.mark.parametrize("statistic", ["mean", "median"])
     def test_speedups(self, times, statistic):
@@ -147,7 +198,8 @@ DECLINING = [
 @pytest.mark.parametrize("options", DECLINING)
 @pytest.mark.parametrize("lazy", [False, True])
 def test_cells_without_a_log_are_declined(options, lazy):
-    """They have no limits and no verdict and are named; all others are answered as if those were not measured."""
+    """They have no limits and no verdict and are named; all others are answered as if those were
+    not measured."""
     times = counts()
     if lazy:
         pytest.importorskip("dask")
@@ -158,11 +210,16 @@ def test_cells_without_a_log_are_declined(options, lazy):
     declined = verdicts.drop_sel(benchmark=ABOVE)
     assert declined["lower"].isnull().all()
     assert (declined["verdict"] == "inconclusive").all()
-    assert lazy or {name.split(",")[0] for name in notes["declined"].values["names"]} == {*ROWS} - {*ABOVE}
-    without = compared(counts().where((counts() > 0).all("execution")).assign_attrs(counts().attrs), **options)[0]
+    assert lazy or {name.split(",")[0] for name in notes["declined"].values["names"]} == {*ROWS} - {
+        *ABOVE
+    }
+    without = compared(
+        counts().where((counts() > 0).all("execution")).assign_attrs(counts().attrs), **options
+    )[0]
     for name in ("estimate", "lower", "upper", "pvalue", "suite_estimate", "suite_lower"):
         expected, answers = (
-            each[name].sel(benchmark=ABOVE) if "benchmark" in each[name].dims else each[name] for each in (without, verdicts)
+            each[name].sel(benchmark=ABOVE) if "benchmark" in each[name].dims else each[name]
+            for each in (without, verdicts)
         )
         np.testing.assert_array_equal(answers, expected)
 
@@ -172,7 +229,9 @@ def test_lazy_data_have_the_same_answers():
     computed = counts().chunk({"benchmark": 3}).perf.compare("old").compute()
     in_memory, notes = compared(counts())
     xr.testing.assert_equal(computed.squeeze("version"), in_memory)
-    assert [note.message for note in computed.perf.notes() if note.code == "zero_means"] == [notes["zero_means"].message]
+    assert [note.message for note in computed.perf.notes() if note.code == "zero_means"] == [
+        notes["zero_means"].message
+    ]
 
 
 def test_data_without_names_and_of_two_metrics():
@@ -235,6 +294,7 @@ def test_negative_values_are_refused():
     times = counts()
     times[0, 0, 0] = -1.0
     with pytest.raises(
-        ValueError, match=r"a comparison needs positive values; faults has 1 value that is negative, the first \(-1\) at ben"
+        ValueError,
+        match=r"a comparison needs positive values; faults has 1 value that is negative, the first \(-1\) at ben",
     ):
         times.perf.compare("old")

@@ -13,7 +13,9 @@ ALIKE = 10 + ALIKE[:, 1:] + ALIKE[:, :-1]
 
 
 def timings(values, dims=("execution", "iteration"), **coords):
-    return xr.DataArray(np.asarray(values, float), dims=dims, coords=coords, name="time", attrs={"units": "s"})
+    return xr.DataArray(
+        np.asarray(values, float), dims=dims, coords=coords, name="time", attrs={"units": "s"}
+    )
 
 
 def test_series_and_cells():
@@ -31,7 +33,8 @@ def test_series_and_cells():
 
 @pytest.mark.parametrize("gap", [False, True])
 def test_several_series_are_calibrated_together(gap):
-    """Of cells of five independent series of twenty at most one in twenty has p <= 0.05, with gaps and without."""
+    """Of cells of five independent series of twenty at most one in twenty has p <= 0.05, with gaps
+    and without."""
     values = np.random.default_rng(3).normal(10, 1, (1500, 5, 20))
     values[:, 0, 7] = np.nan if gap else values[:, 0, 7]
     found = timings(values, ("benchmark", "execution", "iteration")).perf.autocorrelation(max_lag=1)
@@ -50,30 +53,50 @@ def test_levels_inside_are_averaged():
 
 
 def test_what_cannot_be_tested_is_said_with_numbers():
-    """Fewer than 30 repetitions: the note says what would have been seen; strong dependence is told all the same."""
-    with pytest.warns(UserWarning, match=r"1 of 1 cells have fewer than 30 executions: .*11 % are seen with 10, 34 % with 30"):
+    """Fewer than 30 repetitions: the note says what would have been seen; strong dependence is told
+    all the same."""
+    with pytest.warns(
+        UserWarning,
+        match=r"1 of 1 cells have fewer than 30 executions: .*11 % are seen with 10, 34 % with 30",
+    ):
         found = timings([1.0, 1.2, 1.1], ("execution",)).perf.autocorrelation(dim="execution")
     assert found["pvalue"].isnull()
     assert found["dependence_pvalue"].isnull()
-    assert timings(np.arange(1.0, 21), ("execution",)).perf.autocorrelation(dim="execution")["dependence_pvalue"] < 1e-3
+    assert (
+        timings(np.arange(1.0, 21), ("execution",)).perf.autocorrelation(dim="execution")[
+            "dependence_pvalue"
+        ]
+        < 1e-3
+    )
 
 
 def test_a_time_stamp_gives_the_order():
-    """Where a coordinate says when, series are sorted by it; `order="stored"` takes them as they are."""
+    """Where a coordinate says when, series are sorted by it; `order="stored"` takes them as they
+    are."""
     place = np.random.default_rng(2).permutation(60)
-    dates = np.array([f"2024-{1 + day // 28:02}-{1 + day % 28:02}" for day in range(60)], dtype=object)
+    dates = np.array(
+        [f"2024-{1 + day // 28:02}-{1 + day % 28:02}" for day in range(60)], dtype=object
+    )
     mixed = timings(ALIKE[0][place], ("commit",), date=("commit", dates[place]))
-    found, sorted_ = mixed.perf.autocorrelation(dim="commit"), timings(ALIKE[0], ("commit",)).perf.autocorrelation(dim="commit")
+    found, sorted_ = (
+        mixed.perf.autocorrelation(dim="commit"),
+        timings(ALIKE[0], ("commit",)).perf.autocorrelation(dim="commit"),
+    )
     assert (found.attrs["order"], sorted_.attrs["order"]) == ("date", "stored")
     assert_allclose(found["autocorrelation"], sorted_["autocorrelation"])
-    assert mixed.perf.autocorrelation(dim="commit", order="stored")["autocorrelation"].sel(lag=1) < 0.3
+    assert (
+        mixed.perf.autocorrelation(dim="commit", order="stored")["autocorrelation"].sel(lag=1) < 0.3
+    )
 
 
 @pytest.mark.parametrize(
     ("keywords", "message"),
     [
         ({"dim": "executions"}, "dim 'executions' not found"),
-        ({"max_lag": 60}, "max_lag=60 needs more than 60 repetitions along 'iteration'; there are 60"),
+        (
+            {"max_lag": 60},
+            "max_lag=60 needs more than 60 repetitions along 'iteration'; there are 60",
+        ),
         ({"order": "date"}, "order='date' is no complete coordinate along 'iteration'"),
         ({"levels": ("execution",)}, "dim='iteration' is not one of levels="),
     ],
@@ -95,4 +118,7 @@ def test_degenerate_series():
 def test_marked_values_do_not_count():
     """Warm-up is left out: the series is that without it."""
     marked = timings(ALIKE).assign_coords(warmup=("iteration", np.arange(60) < 20))
-    assert_allclose(marked.perf.autocorrelation(max_lag=3)["pvalue"], timings(ALIKE[:, 20:]).perf.autocorrelation(max_lag=3)["pvalue"])
+    assert_allclose(
+        marked.perf.autocorrelation(max_lag=3)["pvalue"],
+        timings(ALIKE[:, 20:]).perf.autocorrelation(max_lag=3)["pvalue"],
+    )

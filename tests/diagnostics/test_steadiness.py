@@ -14,7 +14,12 @@ NOISE = 1 + 0.01 * np.random.default_rng(1).normal(size=(6, 200))
 def timings(levels, dims=("execution", "iteration"), **attrs):
     """Return executions that follow these levels, with a noise of 1 %."""
     values = np.asarray(levels, float)
-    return xr.DataArray(values * NOISE[: len(values), : values.shape[-1]], dims=dims, name="time", attrs={"units": "s"} | attrs)
+    return xr.DataArray(
+        values * NOISE[: len(values), : values.shape[-1]],
+        dims=dims,
+        name="time",
+        attrs={"units": "s"} | attrs,
+    )
 
 
 PLACE = np.arange(200)
@@ -34,7 +39,9 @@ def test_kinds():
     assert_allclose(found["start"], [0, 30, 60, np.nan])
     assert_allclose(found["steady_mean"], [1, 1, 1, np.nan], rtol=3e-3)
     assert found["warmup"].sum("iteration").values.tolist() == [0, 30, 60, 0]
-    assert_allclose(found["segment_mean"].isel(execution=1, iteration=[0, 199]), [1.5, 1.0], rtol=5e-3)
+    assert_allclose(
+        found["segment_mean"].isel(execution=1, iteration=[0, 199]), [1.5, 1.0], rtol=5e-3
+    )
     assert found["kind_of_all"].item() == "inconsistent"
 
 
@@ -47,11 +54,14 @@ def test_more_is_better():
 
 
 def test_confusion():
-    """At least 38 of 40 changes of 5 % in 200 iterations are called what they are, and as many flat executions flat."""
+    """At least 38 of 40 changes of 5 % in 200 iterations are called what they are, and as many flat
+    executions flat."""
     rng = np.random.default_rng(3)
     for kind, change in (("flat", 0.0), ("warmup", 0.05), ("slowdown", -0.05)):
         levels = 1 + change * (rng.integers(10, 100, (40, 1)) > PLACE)
-        times = xr.DataArray(levels * (1 + 0.01 * rng.normal(size=(40, 200))), dims=("execution", "iteration"))
+        times = xr.DataArray(
+            levels * (1 + 0.01 * rng.normal(size=(40, 200))), dims=("execution", "iteration")
+        )
         assert (times.perf.steady_state()["kind"] == kind).mean() >= 0.95
 
 
@@ -66,7 +76,8 @@ def test_single_outliers_are_no_segments():
 
 
 def test_outliers_are_clipped_to_three_ranges():
-    """The range is that of 80 % of the values around; three outliers in a row, and those at the start, remain."""
+    """The range is that of 80 % of the values around; three outliers in a row, and those at the
+    start, remain."""
     series = NOISE[0].copy()
     low, middle, high = np.percentile(series[:60], [10, 50, 90])
     series[[0, 30]] = middle + 5 * (high - low)
@@ -77,15 +88,22 @@ def test_outliers_are_clipped_to_three_ranges():
     assert_allclose(clipped[unchanged], series[unchanged])
 
 
-@pytest.mark.parametrize(("second", "kind", "start"), [(0.995, "warmup", 20), (0.98, "slowdown", 60)])
+@pytest.mark.parametrize(
+    ("second", "kind", "start"), [(0.995, "warmup", 20), (0.98, "slowdown", 60)]
+)
 def test_segments_within_the_tolerance_are_steady(second, kind, start):
-    """A segment that is faster by less than the tolerance belongs to the steady state; a faster one makes a slowdown."""
+    """A segment that is faster by less than the tolerance belongs to the steady state; a faster one
+    makes a slowdown."""
     rules = SteadyRules(tolerance=0.01, share=0.25, penalty=10.0, higher=False)
-    assert classify(np.array([0, 20, 60]), np.array([1.5, second, 1.0]), 200, rules) == (kind, start)
+    assert classify(np.array([0, 20, 60]), np.array([1.5, second, 1.0]), 200, rules) == (
+        kind,
+        start,
+    )
 
 
 def test_the_mark_is_respected():
-    """Methods leave out what is marked, with what was marked before; units of several cells have their own."""
+    """Methods leave out what is marked, with what was marked before; units of several cells have
+    their own."""
     times = timings([LEVELS["warmup"], LEVELS["flat"], LEVELS["slowdown"]])
     found = times.perf.steady_state()
     marked = times.assign_coords(warmup=found["warmup"])
@@ -99,18 +117,26 @@ def test_the_mark_is_respected():
 
 def test_a_time_stamp_gives_the_order():
     """What was measured first is warm-up, wherever it is stored."""
-    times = timings([LEVELS["warmup"]] * 2).assign_coords(timestamp=("iteration", PLACE * 10.0), iteration=PLACE)
+    times = timings([LEVELS["warmup"]] * 2).assign_coords(
+        timestamp=("iteration", PLACE * 10.0), iteration=PLACE
+    )
     mixed = times.isel(iteration=np.random.default_rng(1).permutation(200))
     found = mixed.perf.steady_state()
     assert (found["warmup"] == (mixed["iteration"] < 30)).all()
     assert found["start"].values.tolist() == [30, 30]
-    assert_allclose(mixed.assign_coords(warmup=found["warmup"]).perf.mean_interval()["estimate"], 1.0, rtol=3e-3)
+    assert_allclose(
+        mixed.assign_coords(warmup=found["warmup"]).perf.mean_interval()["estimate"], 1.0, rtol=3e-3
+    )
 
 
 def test_gaps_and_short_series():
     """NaN belong to no segment; fewer than ten values are not judged, and said not to be."""
-    times = timings([LEVELS["warmup"], LEVELS["flat"]]).assign_coords(execution=[0, 1], iteration=PLACE)
-    times = times.where((times["iteration"] != 10) & ((times["execution"] == 0) | (times["iteration"] < 9)))
+    times = timings([LEVELS["warmup"], LEVELS["flat"]]).assign_coords(
+        execution=[0, 1], iteration=PLACE
+    )
+    times = times.where(
+        (times["iteration"] != 10) & ((times["execution"] == 0) | (times["iteration"] < 9))
+    )
     with pytest.warns(UserWarning, match="1 of 2 series have fewer than 10 iterations"):
         found = times.perf.steady_state()
     assert found["kind"].values.tolist() == ["warmup", "unknown"]
@@ -141,15 +167,24 @@ def test_bad_input(keywords, message):
 
 def test_constant_series_are_flat():
     """Whatever their resolution; a step by one tick of a clock is flat within the tolerance."""
-    ticks = xr.DataArray(np.array([[1000.0] * 100, [1000.0] * 50 + [1001.0] * 50]), dims=("execution", "iteration"))
+    ticks = xr.DataArray(
+        np.array([[1000.0] * 100, [1000.0] * 50 + [1001.0] * 50]), dims=("execution", "iteration")
+    )
     assert ticks.perf.steady_state()["kind_of_all"].item() == "flat"
 
 
 @pytest.mark.filterwarnings("ignore:.*no steady state:UserWarning")
 def test_around_zero():
     """Differences may have a mean of zero: no number is divided by it."""
-    assert (xr.DataArray([[1.0, -1.0] * 20], dims=("execution", "iteration")).perf.steady_state()["kind"] == "flat").all()
-    xr.DataArray(NOISE[:1, :40] - NOISE[:1, :40].mean(), dims=("execution", "iteration")).perf.steady_state()
+    assert (
+        xr.DataArray([[1.0, -1.0] * 20], dims=("execution", "iteration")).perf.steady_state()[
+            "kind"
+        ]
+        == "flat"
+    ).all()
+    xr.DataArray(
+        NOISE[:1, :40] - NOISE[:1, :40].mean(), dims=("execution", "iteration")
+    ).perf.steady_state()
 
 
 def test_the_krun_file(shared):
@@ -158,12 +193,20 @@ def test_the_krun_file(shared):
     with pytest.warns(UserWarning, match="3 of 30 series reach no steady state"):
         found = times.perf.steady_state()
     kinds, number = np.unique(found["kind"], return_counts=True)
-    assert dict(zip(kinds, number.tolist(), strict=True)) == {"flat": 14, "no_steady_state": 3, "slowdown": 9, "warmup": 4}
+    assert dict(zip(kinds, number.tolist(), strict=True)) == {
+        "flat": 14,
+        "no_steady_state": 3,
+        "slowdown": 9,
+        "warmup": 4,
+    }
 
 
 def test_what_was_not_measured_is_not_short():
-    """A benchmark that one machine lacks has no kind there, counts as nothing, and has no row in the table."""
-    times = xr.concat([timings([LEVELS["flat"]])] * 2, xr.IndexVariable("benchmark", ["fft", "sort"]))
+    """A benchmark that one machine lacks has no kind there, counts as nothing, and has no row in
+    the table."""
+    times = xr.concat(
+        [timings([LEVELS["flat"]])] * 2, xr.IndexVariable("benchmark", ["fft", "sort"])
+    )
     found = times.where(times["benchmark"] == "fft").assign_attrs(times.attrs).perf.steady_state()
     assert found["kind"].squeeze("execution").values.tolist() == ["flat", ""]
     assert found["kind_of_all"].values.tolist() == ["flat", ""]

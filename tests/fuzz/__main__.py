@@ -1,7 +1,9 @@
-"""A fuzzer guided by coverage on every reader: `python -m tests.fuzz [--seconds 60] [FORMAT ...]`, with `pip install atheris`.
+"""A fuzzer guided by coverage on every reader: `python -m tests.fuzz [--seconds 60] [FORMAT ...]`,
+with `pip install atheris`.
 
-Each format has a process of its own, which begins with the small files of `tests/readers/test_broken_files.py`. A file is read with the
-format forced. Whatever is raised but ValueError and OSError with the file's name, more than half a minute and more than 2 GB end the
+Each format has a process of its own, which begins with the small files of
+`tests/readers/test_broken_files.py`. A file is read with the format forced. Whatever is raised but
+ValueError and OSError with the file's name, more than half a minute and more than 2 GB end the
 process; the file that did it is kept.
 """
 
@@ -25,7 +27,11 @@ SAID = {
 }
 """How files of a format are read that are known by what the caller says; the length of a file chooses."""
 
-OWN = {"nested.json": '{"a": {"b": [1.5, 2]}}', "heads.csv": "x,r1,r2\ny,1,2\n", "table.csv": "program,ms\nfft,1.5\n"}
+OWN = {
+    "nested.json": '{"a": {"b": [1.5, 2]}}',
+    "heads.csv": "x,r1,r2\ny,1,2\n",
+    "table.csv": "program,ms\nfft,1.5\n",
+}
 """Small files of such a format."""
 
 DONE = re.compile(r"Done (\d+) runs? in (\d+) second|^#(\d+)", re.M)
@@ -48,7 +54,9 @@ def fuzz(name: str, options: list[str]) -> None:
     """Fuzz one reader in this process, until libFuzzer ends it."""
     import atheris
 
-    with atheris.instrument_imports(include=["perfarray.readers", "perfarray.tables", "csv", "json.decoder"]):
+    with atheris.instrument_imports(
+        include=["perfarray.readers", "perfarray.tables", "csv", "json.decoder"]
+    ):
         from perfarray.readers.recognising import formats
 
         formats()
@@ -74,10 +82,17 @@ def seeds(name: str, folder: Path) -> None:
 
 def main() -> int:
     """Fuzz the readers one after another and print how often each was called."""
-    parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.fuzz", description=__doc__.partition("\n")[0]
+    )
     parser.add_argument("formats", nargs="*", help="default: all")
     parser.add_argument("--seconds", type=int, default=60, help="for each reader")
-    parser.add_argument("--findings", type=Path, default=Path("findings"), help="the folder for files that find something")
+    parser.add_argument(
+        "--findings",
+        type=Path,
+        default=Path("findings"),
+        help="the folder for files that find something",
+    )
     chosen = parser.parse_args()
     from perfarray.readers.recognising import formats
 
@@ -87,18 +102,35 @@ def main() -> int:
     for name in chosen.formats or sorted(formats()):
         with tempfile.TemporaryDirectory() as corpus:
             seeds(name, Path(corpus))
-            options = [corpus, f"-max_total_time={chosen.seconds}", "-timeout=30", "-rss_limit_mb=2048", "-max_len=8192", "-verbosity=1"]
+            options = [
+                corpus,
+                f"-max_total_time={chosen.seconds}",
+                "-timeout=30",
+                "-rss_limit_mb=2048",
+                "-max_len=8192",
+                "-verbosity=1",
+            ]
             options.append(f"-artifact_prefix={chosen.findings}/{name}-")
             began = time.monotonic()
             child = subprocess.run(
-                [sys.executable, "-m", "tests.fuzz", "--one", name, *options], capture_output=True, text=True, check=False
+                [sys.executable, "-m", "tests.fuzz", "--one", name, *options],
+                capture_output=True,
+                text=True,
+                check=False,
             )
-        executions = max((int(one or other) for one, _, other in DONE.findall(child.stderr)), default=0)
+        executions = max(
+            (int(one or other) for one, _, other in DONE.findall(child.stderr)), default=0
+        )
         bad = child.returncode != 0
         found += bad
-        print(f"{name:20} {executions:12,} {time.monotonic() - began:8.0f}  {'yes' if bad else 'no'}", flush=True)
+        print(
+            f"{name:20} {executions:12,} {time.monotonic() - began:8.0f}  {'yes' if bad else 'no'}",
+            flush=True,
+        )
         if bad:
-            (chosen.findings / f"{name}.log").write_text(child.stdout + child.stderr, encoding="utf-8")
+            (chosen.findings / f"{name}.log").write_text(
+                child.stdout + child.stderr, encoding="utf-8"
+            )
     return min(found, 1)
 
 

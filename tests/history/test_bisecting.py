@@ -1,4 +1,5 @@
-"""`next_measurement`: which commit to measure next, with how many runs, until the culprit is known."""
+"""`next_measurement`: which commit to measure next, with how many runs, until the culprit is
+known."""
 
 import numpy as np
 import pytest
@@ -15,9 +16,14 @@ EVERY = [f"c{place:03}" for place in range(192)]
 def history(step=0.1, runs=3, series=1, known=NIGHTS, culprit="c100", seed=1):
     """Return timings of nights, which are slower from a culprit on; of every second series."""
     steps = step * (np.array(known) >= culprit) * (np.arange(series)[:, None] % 2 == 0)
-    values = np.exp(steps[..., None] + 0.01 * np.random.default_rng(seed).normal(size=(series, len(known), runs)))
+    values = np.exp(
+        steps[..., None]
+        + 0.01 * np.random.default_rng(seed).normal(size=(series, len(known), runs))
+    )
     coords = {"benchmark": [f"b{number}" for number in range(series)], "commit": known}
-    return xr.DataArray(values, dims=("benchmark", "commit", "execution"), coords=coords, name="time")
+    return xr.DataArray(
+        values, dims=("benchmark", "commit", "execution"), coords=coords, name="time"
+    )
 
 
 def test_it_goes_on_until_the_culprit_is_known():
@@ -35,23 +41,37 @@ def test_it_goes_on_until_the_culprit_is_known():
 
 
 def test_commits_between_nights_are_as_likely():
-    """Of a plain change the night's share alike, the middle comes next; of the nights alone the answer is there."""
+    """Of a plain change the night's share alike, the middle comes next; of the nights alone the
+    answer is there."""
     changes = history(0.2).isel(benchmark=0).perf.change_points()
     asked = changes.perf.next_measurement(commits=EVERY)
-    np.testing.assert_allclose(asked["posterior"].sel(commit=slice("c097", "c104")), 1 / 8, rtol=1e-3)
+    np.testing.assert_allclose(
+        asked["posterior"].sel(commit=slice("c097", "c104")), 1 / 8, rtol=1e-3
+    )
     assert asked["next"].item() == "c100"
     assert asked["posterior"].sum() == pytest.approx(1)
     assert changes.perf.next_measurement()["culprit"].item() == "c104"
-    xr.testing.assert_identical(changes.perf.next_measurement(change="c104"), changes.perf.next_measurement())
+    xr.testing.assert_identical(
+        changes.perf.next_measurement(change="c104"), changes.perf.next_measurement()
+    )
 
 
 def test_runs_pay_where_commits_are_dear():
     """More runs of one commit, the more a commit costs; where no commit has two runs, one."""
     changes = history(0.015).isel(benchmark=0).perf.change_points()
-    runs = [changes.perf.next_measurement(commits=EVERY, commit_cost=cost)["runs"].item() for cost in (0, 5, 50)]
+    runs = [
+        changes.perf.next_measurement(commits=EVERY, commit_cost=cost)["runs"].item()
+        for cost in (0, 5, 50)
+    ]
     assert runs == sorted(runs)
     assert runs[0] == 1 < runs[2]
-    assert history(0.1, runs=1).perf.change_points().perf.next_measurement(commits=EVERY, commit_cost=50)["runs"].item() == 1
+    assert (
+        history(0.1, runs=1)
+        .perf.change_points()
+        .perf.next_measurement(commits=EVERY, commit_cost=50)["runs"]
+        .item()
+        == 1
+    )
     np.testing.assert_allclose(information(np.array([0.0, 20.0])), [0, 1], atol=1e-6)
 
 

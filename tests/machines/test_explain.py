@@ -1,4 +1,5 @@
-"""Explaining variation: influence that was put in is found, none is found where there is none; unusual tables; every message."""
+"""Explaining variation: influence that was put in is found, none is found where there is none;
+unusual tables; every message."""
 
 import runpy
 from pathlib import Path
@@ -20,18 +21,35 @@ ROOT = Path(__file__).parents[2]
 
 
 def made(rows: int, rng: int, strength: float = 1.0) -> pd.DataFrame:
-    """Return machines whose log variation grows with cores and depends on the system; clock and vendor have no influence."""
+    """Return machines whose log variation grows with cores and depends on the system; clock and
+    vendor have no influence."""
     chance = np.random.default_rng(rng)
     cores = 2.0 ** chance.integers(0, 8, rows)
     system = chance.choice(["aix", "linux", "windows"], rows)
-    log = strength * (0.8 * np.log(cores) + 1.2 * (system == "windows")) + 0.5 * chance.standard_normal(rows) - 6
-    columns = {"machine": [f"m{n}" for n in range(rows)], "relative_variation": np.exp(log), "cores": cores, "os": pd.Categorical(system)}
-    columns |= {"cpu_mhz": chance.uniform(2000, 4000, rows), "vendor": pd.Categorical(chance.choice(list("ABCDEFGH"), rows))}
-    columns["memory_gb"] = np.where(chance.random(rows) < 0.3, np.nan, cores * chance.choice([1, 2], rows))
+    log = (
+        strength * (0.8 * np.log(cores) + 1.2 * (system == "windows"))
+        + 0.5 * chance.standard_normal(rows)
+        - 6
+    )
+    columns = {
+        "machine": [f"m{n}" for n in range(rows)],
+        "relative_variation": np.exp(log),
+        "cores": cores,
+        "os": pd.Categorical(system),
+    }
+    columns |= {
+        "cpu_mhz": chance.uniform(2000, 4000, rows),
+        "vendor": pd.Categorical(chance.choice(list("ABCDEFGH"), rows)),
+    }
+    columns["memory_gb"] = np.where(
+        chance.random(rows) < 0.3, np.nan, cores * chance.choice([1, 2], rows)
+    )
     return pd.DataFrame(columns)
 
 
-def least_squares(table: pd.DataFrame, formula: str | None = None, **keywords) -> perfarray.VariabilityModel:
+def least_squares(
+    table: pd.DataFrame, formula: str | None = None, **keywords
+) -> perfarray.VariabilityModel:
     """Explain the variation of a table by least squares; by cores, unless told otherwise."""
     if formula is None:
         keywords = {"predictors": ["cores"]} | keywords
@@ -39,13 +57,23 @@ def least_squares(table: pd.DataFrame, formula: str | None = None, **keywords) -
 
 
 def timings(machines, executions, benchmarks, **coords):
-    nest = {"sizes": {"execution": executions}, "variances": {"execution": 0.01}, "dims": {"machine": machines, "benchmark": benchmarks}}
+    nest = {
+        "sizes": {"execution": executions},
+        "variances": {"execution": 0.01},
+        "dims": {"machine": machines, "benchmark": benchmarks},
+    }
     times = perfarray.simulate(**nest, mean=10.0, rng=1)["time"]
-    return times.assign_coords({name: ("machine", np.resize(np.array(values), machines)) for name, values in coords.items()})
+    return times.assign_coords(
+        {
+            name: ("machine", np.resize(np.array(values), machines))
+            for name, values in coords.items()
+        }
+    )
 
 
 def test_trees_find_what_was_put_in():
-    """Cores and system have the influence, which sums to 100; the correlation is that of the truth; dependence averages predictions."""
+    """Cores and system have the influence, which sums to 100; the correlation is that of the truth;
+    dependence averages predictions."""
     table = made(400, 1)
     model = table.perf.explain_variation(predictors=["cores", "os", "cpu_mhz", "vendor"], rng=1)
     result = model.to_dataset()
@@ -55,16 +83,26 @@ def test_trees_find_what_was_put_in():
     assert (result["lower"].sel(predictor=["cores", "os"]) > 0).all()
     truth = 0.8 * np.log(table["cores"]) + 1.2 * (table["os"] == "windows")
     ceiling = np.sqrt(truth.var() / (truth.var() + 0.5**2))
-    # No prediction is better than the truth, whose correlation has on Fisher's scale a standard error of 1 / sqrt(397).
-    assert np.tanh(np.arctanh(ceiling) - 4 / np.sqrt(397)) < model.correlation < np.tanh(np.arctanh(ceiling) + 2 / np.sqrt(397))
+    # No prediction is better than the truth, whose correlation has on Fisher's scale a standard
+    # error of 1 / sqrt(397).
+    assert (
+        np.tanh(np.arctanh(ceiling) - 4 / np.sqrt(397))
+        < model.correlation
+        < np.tanh(np.arctanh(ceiling) + 2 / np.sqrt(397))
+    )
     dependence = result["dependence"].sel(dependent="cores").dropna("point")
     assert (dependence.diff("point") > -0.2).all()
     # The ends are means over 50 rows each, whose noise has a standard deviation of 0.5.
-    assert float(dependence.max() - dependence.min()) == pytest.approx(0.8 * np.log(128), abs=4 * 0.5 * np.sqrt(2 / 50))
+    assert float(dependence.max() - dependence.min()) == pytest.approx(
+        0.8 * np.log(128), abs=4 * 0.5 * np.sqrt(2 / 50)
+    )
     small = made(100, 1)
     model = small.perf.explain_variation(predictors=["cores", "os", "cpu_mhz"], splits=1, rng=1)
     points = model.to_dataset().sel(dependent="cores").dropna("point")
-    averages = [np.log(model.predict(small.assign(cores=float(cores)))).mean() for cores in points["at_value"].values]
+    averages = [
+        np.log(model.predict(small.assign(cores=float(cores)))).mean()
+        for cores in points["at_value"].values
+    ]
     np.testing.assert_allclose(points["dependence"], averages)
 
 
@@ -82,14 +120,18 @@ def test_least_squares_finds_the_slope():
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("model", "rows", "groups", "tables"), [("ols", 20, None, 40), ("ols", 60, "family", 40), ("boosting", 20, None, 16)]
+    ("model", "rows", "groups", "tables"),
+    [("ols", 20, None, 40), ("ols", 60, "family", 40), ("boosting", 20, None, 16)],
 )
 def test_nothing_is_found_where_there_is_nothing(model, rows, groups, tables):
-    """Of tables without any influence, at most 5 % (and four standard errors) are found to have some, by rows and by groups."""
+    """Of tables without any influence, at most 5 % (and four standard errors) are found to have
+    some, by rows and by groups."""
     tables = experiments(tables)
     flagged, better = [], []
     for seed in range(tables):
-        table = made(rows, 1000 + seed, strength=0.0).assign(family=[f"f{n // 3}" for n in range(rows)])
+        table = made(rows, 1000 + seed, strength=0.0).assign(
+            family=[f"f{n // 3}" for n in range(rows)]
+        )
         ask = {"model": model, "predictors": ["cores", "cpu_mhz", "os"], "groups": groups}
         result = table.perf.explain_variation(**ask, splits=2, rng=seed).to_dataset()
         better.append(result.attrs["better_than_mean"])
@@ -99,9 +141,12 @@ def test_nothing_is_found_where_there_is_nothing(model, rows, groups, tables):
 
 
 def test_small_tests():
-    """Five groups tell no influence from chance: its limits are NaN, and one warning names their number; a row alone has no influence."""
+    """Five groups tell no influence from chance: its limits are NaN, and one warning names their
+    number; a row alone has no influence."""
     table = made(40, 12).assign(family=[f"f{n // 8}" for n in range(40)])
-    with pytest.warns(UserWarning, match="5 groups were tested, too few to tell an influence from chance") as caught:
+    with pytest.warns(
+        UserWarning, match="5 groups were tested, too few to tell an influence from chance"
+    ) as caught:
         result = least_squares(table, groups="family", splits=12).to_dataset()
     assert len(caught) == 1
     assert result[["lower", "upper"]].isnull().all().to_array().all()
@@ -118,22 +163,28 @@ def test_rows_without_a_group_are_one_group():
 
 
 def test_one_split_has_fishers_interval():
-    """With one split the correlation is Pearson's of measured and predicted, with Fisher's interval; with folds it is wider by sqrt(2)."""
+    """With one split the correlation is Pearson's of measured and predicted, with Fisher's
+    interval; with folds it is wider by sqrt(2)."""
     table, ask = made(100, 13), {"predictors": ["cores", "os"]}
     once = least_squares(table, **ask, splits=1).to_dataset()
     correlation = np.corrcoef(once["measured"], once["predicted"])[0, 1]
     assert once["correlation"] == pytest.approx(correlation)
-    assert once["correlation_lower"] == pytest.approx(np.tanh(np.arctanh(correlation) - 1.959963985 / np.sqrt(27)))
+    assert once["correlation_lower"] == pytest.approx(
+        np.tanh(np.arctanh(correlation) - 1.959963985 / np.sqrt(27))
+    )
     assert once.attrs["n_test"] == 30
     assert least_squares(table, **ask, splits=8).to_dataset().attrs["n_test"] > 85
     folds = least_squares(table, **ask, folds=5).to_dataset()
     half = np.sqrt(2) * 1.959963985 / np.sqrt(97)
-    assert folds["correlation_lower"] == pytest.approx(np.tanh(np.arctanh(folds["correlation"].item()) - half))
+    assert folds["correlation_lower"] == pytest.approx(
+        np.tanh(np.arctanh(folds["correlation"].item()) - half)
+    )
 
 
 @pytest.mark.parametrize(("unit", "level"), [(1.0, 0.95), (1e6, 0.8)])
 def test_limits_of_a_gamma_model_are_the_jackknifes(unit, level):
-    """The fits of statsmodels without each row, of a column between 1 and 5, give the limits in units of any size."""
+    """The fits of statsmodels without each row, of a column between 1 and 5, give the limits in
+    units of any size."""
     from statsmodels.api import GLM, families
 
     chance = np.random.default_rng(3)
@@ -144,10 +195,15 @@ def test_limits_of_a_gamma_model_are_the_jackknifes(unit, level):
     def fitted(rows):
         return GLM(y[rows], design[rows], family=law).fit(tol=1e-14, maxiter=1000).params[1]
 
-    slope, without = fitted(np.full(14, True)), np.array([fitted(np.arange(14) != row) for row in range(14)])
+    slope, without = (
+        fitted(np.full(14, True)),
+        np.array([fitted(np.arange(14) != row) for row in range(14)]),
+    )
     half = stats.t.ppf((1 + level) / 2, 12) * np.sqrt(13 / 14 * ((without - slope) ** 2).sum())
     table = pd.DataFrame({"y": y, "x": unit * x})
-    model = table.perf.explain_variation(model="gamma", formula="y ~ x", confidence_level=level, rng=1)
+    model = table.perf.explain_variation(
+        model="gamma", formula="y ~ x", confidence_level=level, rng=1
+    )
     term = model.to_dataset().sel(term="x")
     limits = [unit * term[f"coefficient{name}"].item() for name in ("_lower", "", "_upper")]
     np.testing.assert_allclose(limits, [slope - half, slope, slope + half], rtol=1e-5)
@@ -157,29 +213,60 @@ class TestLevels:
     """`response="levels"`: the mean and the variance of each level, one after the other."""
 
     @staticmethod
-    def nested(machines: int, rng: int, executions: float = 0.0, iterations: float = 0.0, mean: float = 0.0) -> xr.DataArray:
-        """Return timings whose relative variance between executions, within them, and whose mean grow by factors for each core."""
+    def nested(
+        machines: int, rng: int, executions: float = 0.0, iterations: float = 0.0, mean: float = 0.0
+    ) -> xr.DataArray:
+        """Return timings whose relative variance between executions, within them, and whose mean
+        grow by factors for each core."""
         chance = np.random.default_rng(rng)
         cores = chance.integers(0, 4, machines).astype(float)
-        between = 0.02 * np.exp(executions * cores / 2)[:, None, None] * chance.standard_normal((machines, 10, 1))
-        within = 0.03 * np.exp(iterations * cores / 2)[:, None, None] * chance.standard_normal((machines, 10, 5))
+        between = (
+            0.02
+            * np.exp(executions * cores / 2)[:, None, None]
+            * chance.standard_normal((machines, 10, 1))
+        )
+        within = (
+            0.03
+            * np.exp(iterations * cores / 2)[:, None, None]
+            * chance.standard_normal((machines, 10, 5))
+        )
         level = (10 * np.exp(mean * cores + 0.1 * chance.standard_normal(machines)))[:, None, None]
-        array = xr.DataArray(level * (1 + between + within), dims=("machine", "execution", "iteration"), name="time", attrs={"units": "s"})
-        return array.assign_coords(cores=("machine", cores), clock=("machine", chance.uniform(2, 4, machines)))
+        array = xr.DataArray(
+            level * (1 + between + within),
+            dims=("machine", "execution", "iteration"),
+            name="time",
+            attrs={"units": "s"},
+        )
+        return array.assign_coords(
+            cores=("machine", cores), clock=("machine", chance.uniform(2, 4, machines))
+        )
 
     @staticmethod
     def explained(times: xr.DataArray, **keywords) -> perfarray.VariabilityModel:
-        return times.perf.explain_variation(response="levels", model="gamma", rng=1, **({"predictors": ["cores"]} | keywords))
+        return times.perf.explain_variation(
+            response="levels", model="gamma", rng=1, **({"predictors": ["cores"]} | keywords)
+        )
 
     @pytest.mark.parametrize(
         ("keywords", "level"),
-        [({"executions": 0.8}, "execution_variance"), ({"iterations": 0.8}, "iteration_variance"), ({"mean": 0.3}, "performance")],
+        [
+            ({"executions": 0.8}, "execution_variance"),
+            ({"iterations": 0.8}, "iteration_variance"),
+            ({"mean": 0.3}, "performance"),
+        ],
     )
     def test_the_level_that_a_descriptor_acts_on(self, keywords, level):
-        """Cores act on one level only: its coefficient is the one put in, and there alone is it surely not 0; the clock acts on none."""
-        model = self.explained(self.nested(80, 2, **keywords), formula="levels ~ cores + clock", predictors=None)
+        """Cores act on one level only: its coefficient is the one put in, and there alone is it
+        surely not 0; the clock acts on none."""
+        model = self.explained(
+            self.nested(80, 2, **keywords), formula="levels ~ cores + clock", predictors=None
+        )
         result = model.to_dataset()
-        assert result["response"].values.tolist() == [*model.result] == ["performance", "execution_variance", "iteration_variance"]
+        assert (
+            result["response"].values.tolist()
+            == [*model.result]
+            == ["performance", "execution_variance", "iteration_variance"]
+        )
         term = result.sel(response=level).isel(term=result["term"].values.tolist().index("cores"))
         assert term["coefficient_lower"] < next(iter(keywords.values())) < term["coefficient_upper"]
         significant = (result["pvalue"] < 0.001).to_pandas()
@@ -189,46 +276,73 @@ class TestLevels:
 
     @pytest.mark.slow
     def test_no_level_where_there_is_none(self):
-        """Of sets of 24 machines on which cores have no effect, 5 % (within four standard errors) have a p-value below 0.05."""
+        """Of sets of 24 machines on which cores have no effect, 5 % (within four standard errors)
+        have a p-value below 0.05."""
         count = experiments(60)
         sets = [self.explained(self.nested(24, seed)).to_dataset() for seed in range(count)]
         rate = np.mean([(result["pvalue"][:, 1] < 0.05).values for result in sets])
         assert rate == pytest.approx(0.05, abs=4 * np.sqrt(0.05 * 0.95 / (3 * count)))
 
     def test_does_the_spread_grow_with_the_mean(self):
-        """Where the standard deviation is the same for all, the relative variance falls with the square of the mean: a slope of -2."""
+        """Where the standard deviation is the same for all, the relative variance falls with the
+        square of the mean: a slope of -2."""
         chance = np.random.default_rng(3)
         mean = np.exp(chance.uniform(2, 4, 60))
         values = mean[:, None] + 0.1 * chance.standard_normal((60, 12))
-        times = xr.DataArray(values, dims=("machine", "execution"), name="time", attrs={"units": "s"})
-        result = times.perf.explain_variation(model="gamma", formula="execution_variance ~ np.log(performance)", rng=1).to_dataset()
+        times = xr.DataArray(
+            values, dims=("machine", "execution"), name="time", attrs={"units": "s"}
+        )
+        result = times.perf.explain_variation(
+            model="gamma", formula="execution_variance ~ np.log(performance)", rng=1
+        ).to_dataset()
         assert result["coefficient_lower"][1] < -2 < result["coefficient_upper"][1] < -1.8
 
     def test_a_level_without_variance_is_no_error(self):
-        """A level in which executions do not differ has no coefficients; the others have, and one warning names it."""
+        """A level in which executions do not differ has no coefficients; the others have, and one
+        warning names it."""
         times = self.nested(30, 6)
-        quiet = times.copy(data=times - times.mean("iteration") + times.mean(("execution", "iteration")))
-        with pytest.warns(UserWarning, match="execution_variance: model='gamma' needs a response with a positive mean"):
+        quiet = times.copy(
+            data=times - times.mean("iteration") + times.mean(("execution", "iteration"))
+        )
+        with pytest.warns(
+            UserWarning,
+            match="execution_variance: model='gamma' needs a response with a positive mean",
+        ):
             result = self.explained(quiet).to_dataset()
         assert result["coefficient"].isnull().all("term").values.tolist() == [False, True, False]
 
     def test_several_responses_have_no_single_influence(self):
-        """Influence, correlation and predictions are of one response; the message names the responses."""
+        """Influence, correlation and predictions are of one response; the message names the
+        responses."""
         model = self.explained(self.nested(20, 7))
-        for attribute in (lambda: model.influence, lambda: model.correlation, lambda: model.predict(pd.DataFrame({"cores": [1.0]}))):
-            with pytest.raises(ValueError, match="is of one response, and this result has 'performance', 'execution_variance'"):
+        for attribute in (
+            lambda: model.influence,
+            lambda: model.correlation,
+            lambda: model.predict(pd.DataFrame({"cores": [1.0]})),
+        ):
+            with pytest.raises(
+                ValueError,
+                match="is of one response, and this result has 'performance', 'execution_variance'",
+            ):
                 attribute()
-        with pytest.raises(ValueError, match="predict is of one response, and this result has 'performance': ask"):
+        with pytest.raises(
+            ValueError, match="predict is of one response, and this result has 'performance': ask"
+        ):
             model.sel(response="performance").predict(pd.DataFrame({"cores": [1.0]}))
 
 
 def test_limits_know_groups():
-    """Rows that repeat within groups say no more than one of them: the limits of a coefficient are as wide as those of the groups."""
+    """Rows that repeat within groups say no more than one of them: the limits of a coefficient are
+    as wide as those of the groups."""
     table = made(30, 14)
-    many = pd.concat([table] * 6, ignore_index=True).assign(family=np.tile([f"f{n}" for n in range(30)], 6))
+    many = pd.concat([table] * 6, ignore_index=True).assign(
+        family=np.tile([f"f{n}" for n in range(30)], 6)
+    )
     asked = ((table, None), (many, "family"), (many, None))
     results = [least_squares(rows, groups=groups, splits=1).to_dataset() for rows, groups in asked]
-    width = [float(result["coefficient_upper"][1] - result["coefficient_lower"][1]) for result in results]
+    width = [
+        float(result["coefficient_upper"][1] - result["coefficient_lower"][1]) for result in results
+    ]
     # The degrees of freedom are 30 rows less two coefficients, or 30 groups less one.
     assert width[0] / stats.t.ppf(0.975, 28) == pytest.approx(width[1] / stats.t.ppf(0.975, 29))
     assert width[2] < 0.5 * width[1]
@@ -239,23 +353,39 @@ class TestMachines:
 
     @staticmethod
     def runs(seed: int, machines: int = 30, settings: int = 4) -> pd.DataFrame:
-        """Return several rows a machine, with a number of each machine as the response that nothing explains."""
+        """Return several rows a machine, with a number of each machine as the response that nothing
+        explains."""
         chance = np.random.default_rng(seed)
         row = np.repeat(np.arange(machines), settings)
-        columns = {"machine": [f"host{n}" for n in row], "setting": np.tile([f"s{n}" for n in range(settings)], machines)}
-        columns |= {"clock": chance.uniform(1, 4, machines)[row], "memory": chance.uniform(8, 64, machines)[row]}
+        columns = {
+            "machine": [f"host{n}" for n in row],
+            "setting": np.tile([f"s{n}" for n in range(settings)], machines),
+        }
+        columns |= {
+            "clock": chance.uniform(1, 4, machines)[row],
+            "memory": chance.uniform(8, 64, machines)[row],
+        }
         return pd.DataFrame(columns | {"speed": np.exp(chance.standard_normal(machines))[row]})
 
     @pytest.mark.parametrize("keywords", [{}, {"folds": 6}, {"model": "ols"}, {"model": "mixed"}])
     def test_noise_of_machines_explains_nothing(self, keywords):
-        """Nothing predicts a machine that the fit did not see; rows of machines on both sides say that all is explained."""
+        """Nothing predicts a machine that the fit did not see; rows of machines on both sides say
+        that all is explained."""
         tables = [self.runs(seed) for seed in range(3)]
         if keywords == {"model": "mixed"}:
-            with pytest.raises(ValueError, match=r"model='mixed' cannot be fitted to \d+ rows \(Singular matrix\)"):
+            with pytest.raises(
+                ValueError, match=r"model='mixed' cannot be fitted to \d+ rows \(Singular matrix\)"
+            ):
                 tables[0].perf.explain_variation(response="speed", rng=1, **keywords)
             chance = np.random.default_rng(9)
-            tables = [table.assign(speed=table["speed"] * np.exp(0.01 * chance.standard_normal(120))) for table in tables]
-        results = [table.perf.explain_variation(response="speed", rng=1, **keywords).to_dataset() for table in tables]
+            tables = [
+                table.assign(speed=table["speed"] * np.exp(0.01 * chance.standard_normal(120)))
+                for table in tables
+            ]
+        results = [
+            table.perf.explain_variation(response="speed", rng=1, **keywords).to_dataset()
+            for table in tables
+        ]
         assert [result.attrs["better_than_mean"] for result in results] == [0, 0, 0]
         assert results[0].attrs["groups"] == "machine"
         assert results[0].attrs["n_test_units"] <= 30
@@ -263,8 +393,11 @@ class TestMachines:
         assert (by_row.attrs["better_than_mean"], by_row.attrs["groups"]) == (1, "none")
 
     def test_the_script_counts_tables_of_noise(self):
-        """Of ten tables of `docs/scripts/machines_apart.py`, at most one is called better than the mean, and by rows nearly all are."""
-        share_better = runpy.run_path(str(ROOT / "docs" / "scripts" / "machines_apart.py"))["share_better"]
+        """Of ten tables of `docs/scripts/machines_apart.py`, at most one is called better than the
+        mean, and by rows nearly all are."""
+        share_better = runpy.run_path(str(ROOT / "docs" / "scripts" / "machines_apart.py"))[
+            "share_better"
+        ]
         assert share_better(20, 4, 10) <= 0.1
         assert share_better(20, 4, 5, groups=None) >= 0.8
 
@@ -275,50 +408,88 @@ class TestMachines:
         without = table.drop(columns="machine")
         for index in (["machine"], ["machine", "setting"]):
             indexed = table.set_index(index, drop=index == ["machine"])
-            xr.testing.assert_identical(indexed.perf.explain_variation(response="speed", rng=1).to_dataset(), expected)
+            xr.testing.assert_identical(
+                indexed.perf.explain_variation(response="speed", rng=1).to_dataset(), expected
+            )
         unnamed = without.set_axis(table["machine"].tolist())
-        xr.testing.assert_identical(unnamed.perf.explain_variation(response="speed", rng=1).to_dataset(), expected)
+        xr.testing.assert_identical(
+            unnamed.perf.explain_variation(response="speed", rng=1).to_dataset(), expected
+        )
 
     def test_one_row_a_machine_stands_alone(self):
         """Where no machine is repeated, or where machines explain, rows are units."""
         table = made(40, 7)
         assert least_squares(table).to_dataset().attrs["groups"] == "none"
-        result = self.runs(2).perf.explain_variation(response="speed", model="ols", predictors=["machine"], rng=1)
-        assert (result.to_dataset().attrs["groups"], result.correlation) == ("none", pytest.approx(1))
+        result = self.runs(2).perf.explain_variation(
+            response="speed", model="ols", predictors=["machine"], rng=1
+        )
+        assert (result.to_dataset().attrs["groups"], result.correlation) == (
+            "none",
+            pytest.approx(1),
+        )
 
     def test_machines_that_nobody_names(self):
-        """Without names of machines, rows that repeat the hardware get a note, as do machines with several labels of a group."""
+        """Without names of machines, rows that repeat the hardware get a note, as do machines with
+        several labels of a group."""
         table = self.runs(3)
-        with pytest.warns(perfarray.PerfarrayWarning, match=r"120 of 120 rows have the hardware of another row \('clock', 'memory'\)"):
+        with pytest.warns(
+            perfarray.PerfarrayWarning,
+            match=r"120 of 120 rows have the hardware of another row \('clock', 'memory'\)",
+        ):
             table.drop(columns="machine").perf.explain_variation(response="speed", rng=1)
-        with pytest.warns(UserWarning, match="30 machines have rows with several labels of 'setting'") as caught:
+        with pytest.warns(
+            UserWarning, match="30 machines have rows with several labels of 'setting'"
+        ) as caught:
             least_squares(table, response="speed", predictors=["clock"], groups="setting")
         assert caught[0].message.notes[0].code == "machines_on_both_sides"
         table.drop(columns="machine").perf.explain_variation(response="speed", groups=None, rng=1)
 
     def test_too_few_machines(self):
-        """A split needs two machines, a fold each one; fewer than six tested give no limits of the influence."""
-        with pytest.raises(ValueError, match=r"'machine' has 1 label in 8 rows; a test needs 2 or more.*groups=None"):
-            self.runs(4, 1, 8).assign(speed=range(1, 9), n=range(8)).perf.explain_variation(response="speed", predictors=["n"])
-        with pytest.raises(ValueError, match=r"'machine' has 3 labels in 12 rows; a test needs 5 or more.*Give fewer folds="):
+        """A split needs two machines, a fold each one; fewer than six tested give no limits of the
+        influence."""
+        with pytest.raises(
+            ValueError,
+            match=r"'machine' has 1 label in 8 rows; a test needs 2 or more.*groups=None",
+        ):
+            self.runs(4, 1, 8).assign(speed=range(1, 9), n=range(8)).perf.explain_variation(
+                response="speed", predictors=["n"]
+            )
+        with pytest.raises(
+            ValueError,
+            match=r"'machine' has 3 labels in 12 rows; a test needs 5 or more.*Give fewer folds=",
+        ):
             least_squares(self.runs(5, 3), response="speed", predictors=["clock"], folds=5)
         with pytest.warns(UserWarning, match="4 machines were tested, too few"):
             least_squares(self.runs(6, 4), response="speed", predictors=["clock"], folds=2)
 
 
 def test_the_table_has_every_predictor_and_the_correlation_once():
-    """A row a predictor, also without influence, the strongest first; a standardised coefficient stands beside that in units.
+    """A row a predictor, also without influence, the strongest first; a standardised coefficient
+    stands beside that in units.
 
     The correlation and what is left out stand below.
     """
     table = made(80, 33).assign(constant=1.0)
     table["flag -O3"] = table["cores"] > 8
-    with pytest.warns(perfarray.PerfarrayWarning, match=r"1 of 5 predictors are left out: 'constant' \(constant\)"):
-        model = least_squares(table, predictors=["cores", "os", "cpu_mhz", "constant", "flag -O3"], splits=1)
+    with pytest.warns(
+        perfarray.PerfarrayWarning, match=r"1 of 5 predictors are left out: 'constant' \(constant\)"
+    ):
+        model = least_squares(
+            table, predictors=["cores", "os", "cpu_mhz", "constant", "flag -O3"], splits=1
+        )
     shown = model.table()
-    assert shown.index.tolist() == model.to_dataset()["predictor"].values.tolist() == model.influence.index.tolist()
+    assert (
+        shown.index.tolist()
+        == model.to_dataset()["predictor"].values.tolist()
+        == model.influence.index.tolist()
+    )
     assert sorted(shown.index) == ["cores", "cpu_mhz", "flag -O3", "os"]
-    assert shown.columns.tolist() == ["explains", "influence", "standardised coefficient", "coefficient"]
+    assert shown.columns.tolist() == [
+        "explains",
+        "influence",
+        "standardised coefficient",
+        "coefficient",
+    ]
     assert repr(shown).count("correlation") == 1
     assert "left out (constant, empty, copies, or labels of rows): constant" in repr(shown)
     result = model.to_dataset()
@@ -329,29 +500,43 @@ def test_the_table_has_every_predictor_and_the_correlation_once():
         name = f"standardized{end or '_coefficient'}"
         assert result[name].sel(predictor="cores").item() == pytest.approx(expected)
         in_units = result[f"unit{end or '_coefficient'}"].sel(predictor=["cores", "os"])
-        np.testing.assert_equal(in_units.values, [result[f"coefficient{end}"].sel(term="cores").item(), np.nan])
+        np.testing.assert_equal(
+            in_units.values, [result[f"coefficient{end}"].sel(term="cores").item(), np.nan]
+        )
     systems = pd.get_dummies(table["os"])[["linux", "windows"]].to_numpy(dtype=float)
     weights = result["coefficient"].sel(term=["os = linux", "os = windows"]).values
     of_systems = result["standardized_coefficient"].sel(predictor="os").item()
     assert of_systems == pytest.approx((systems @ weights).std(ddof=1) / spread)
-    levels = TestLevels.explained(TestLevels.nested(40, 2), formula="levels ~ C(cores)", predictors=None).table()
-    assert levels.index.get_level_values("term").unique().tolist() == ["Intercept", *(f"cores = {n}.0" for n in (1, 2, 3))]
+    levels = TestLevels.explained(
+        TestLevels.nested(40, 2), formula="levels ~ C(cores)", predictors=None
+    ).table()
+    assert levels.index.get_level_values("term").unique().tolist() == [
+        "Intercept",
+        *(f"cores = {n}.0" for n in (1, 2, 3)),
+    ]
 
 
 def test_mixed_model_knows_families():
-    """Where every family has the same cores, REML is nested analysis of variance of the residuals from the slope inside families."""
+    """Where every family has the same cores, REML is nested analysis of variance of the residuals
+    from the slope inside families."""
     chance = np.random.default_rng(3)
     family = np.repeat(np.arange(60), 10)
     cores = np.tile(chance.uniform(0, 4, 10), 60)
     log = 0.5 * cores + chance.normal(0, 1.0, 60)[family] + chance.normal(0, 0.5, 600)
-    table = pd.DataFrame({"relative_variation": np.exp(log), "cores": cores, "family": [f"f{n}" for n in family]})
-    model = table.perf.explain_variation(model="mixed", predictors=["cores"], groups="family", rng=1)
+    table = pd.DataFrame(
+        {"relative_variation": np.exp(log), "cores": cores, "family": [f"f{n}" for n in family]}
+    )
+    model = table.perf.explain_variation(
+        model="mixed", predictors=["cores"], groups="family", rng=1
+    )
     variances = model.to_dataset()["variance"].to_series()
     slope, intercept = np.polyfit(cores, log, 1)
     residuals = (log - intercept - slope * cores).reshape(60, 10)
     inside = ((residuals - residuals.mean(axis=1, keepdims=True)) ** 2).sum() / (600 - 60 - 1)
     assert variances["residual"] == pytest.approx(inside, rel=1e-4)
-    assert variances["groups"] == pytest.approx(residuals.mean(axis=1).var(ddof=1) - inside / 10, rel=1e-4)
+    assert variances["groups"] == pytest.approx(
+        residuals.mean(axis=1).var(ddof=1) - inside / 10, rel=1e-4
+    )
     assert model.result.fe_params.iloc[1] == pytest.approx(slope, rel=1e-6)
 
 
@@ -360,8 +545,16 @@ def test_mixed_model_knows_families():
     [
         ("(1|machine)+(1|machine:exec), balanced", "y ~ 1", ("machine", "machine:exec")),
         ("(1|machine)+(1|machine:exec), 90 of 120 rows", "y ~ 1", ("machine", "machine:exec")),
-        ("bench fixed, machine and machine:bench:exec random", "y ~ bench", ("machine", "machine:bench:exec")),
-        ("nlme::Machines: machine fixed, worker and worker:machine random", "y ~ C(machine)", ("worker", "worker:machine")),
+        (
+            "bench fixed, machine and machine:bench:exec random",
+            "y ~ bench",
+            ("machine", "machine:bench:exec"),
+        ),
+        (
+            "nlme::Machines: machine fixed, worker and worker:machine random",
+            "y ~ C(machine)",
+            ("worker", "worker:machine"),
+        ),
         ("lme4::Penicillin plate x sample", "y ~ 1", ("plate", "sample")),
     ],
 )
@@ -379,17 +572,23 @@ def test_crossed_effects_agree_with_lme4(golden, name, formula, random):
 
 
 def test_near_copies_inflate_the_correlation():
-    """Machines of a family share a variation of their own: rows at random find it, whole families apart do not."""
+    """Machines of a family share a variation of their own: rows at random find it, whole families
+    apart do not."""
     chance = np.random.default_rng(4)
     family = np.repeat(np.arange(40), 8)
     variation = np.exp(chance.standard_normal(40)[family] + 0.1 * chance.standard_normal(320))
     clocks = chance.uniform(2000, 4000, 40)[family]
-    table = pd.DataFrame({"relative_variation": variation, "cpu_mhz": clocks, "family": [f"f{n}" for n in family]})
+    table = pd.DataFrame(
+        {"relative_variation": variation, "cpu_mhz": clocks, "family": [f"f{n}" for n in family]}
+    )
     at_random = table.perf.explain_variation(predictors=["cpu_mhz"], groups=None, splits=1, rng=1)
-    apart = table.perf.explain_variation(predictors=["cpu_mhz"], groups="family", folds=5, rng=1).to_dataset()
+    apart = table.perf.explain_variation(
+        predictors=["cpu_mhz"], groups="family", folds=5, rng=1
+    ).to_dataset()
     assert at_random.to_dataset().attrs["n_test_copies"] == at_random.to_dataset().attrs["n_test"]
-    # Between families the variance is 1, within them 0.01: no prediction is better than sqrt(1 / 1.01). A leaf holds 11 rows, of two
-    # families at least: the mean of two predicts each with sqrt(1 / 2), and leaves that overlap do better.
+    # Between families the variance is 1, within them 0.01: no prediction is better than sqrt(1 /
+    # 1.01). A leaf holds 11 rows, of two families at least: the mean of two predicts each with
+    # sqrt(1 / 2), and leaves that overlap do better.
     assert np.sqrt(1 / 2) < at_random.correlation < np.sqrt(1 / 1.01) + 0.005
     assert apart["correlation_lower"] < 0.3
     assert (apart.attrs["n_test_copies"], apart.attrs["n_test"]) == (0, 320)
@@ -399,26 +598,39 @@ def test_from_timings():
     """Timings become a table first; the noise ceiling is that of their runs."""
     times = timings(60, 3, 4, cores=np.arange(8) + 1, os=["a", "b"])
     table = times.perf.machine_table()
-    first, second = (least_squares(data, predictors=None, splits=1).to_dataset() for data in (times, table))
+    first, second = (
+        least_squares(data, predictors=None, splits=1).to_dataset() for data in (times, table)
+    )
     xr.testing.assert_identical(first.drop_vars("noise_ceiling"), second.drop_vars("noise_ceiling"))
     noise, logs = table["relative_variation_noise"][0], np.log(table["relative_variation"])
-    assert float(first["noise_ceiling"]) == pytest.approx(np.sqrt(max(0, 1 - noise**2 / logs.var())))
+    assert float(first["noise_ceiling"]) == pytest.approx(
+        np.sqrt(max(0, 1 - noise**2 / logs.var()))
+    )
     assert float(first["noise_ceiling"]) < 0.5
 
 
 def test_the_ceiling_does_not_depend_on_the_base():
     """The noise ceiling of a log is the same to every base; a response that is no log has none."""
-    table, logs = made(60, 22).assign(relative_variation_noise=0.3), ("np.log", "np.log10", "np.log2", "")
+    table, logs = (
+        made(60, 22).assign(relative_variation_noise=0.3),
+        ("np.log", "np.log10", "np.log2", ""),
+    )
     models = [least_squares(table, f"{log}(relative_variation) ~ cores", splits=1) for log in logs]
     expected = np.sqrt(1 - 0.3**2 / np.log(table["relative_variation"]).var())
-    np.testing.assert_allclose([model.to_dataset()["noise_ceiling"] for model in models], [*[expected] * 3, np.nan], rtol=1e-6)
+    np.testing.assert_allclose(
+        [model.to_dataset()["noise_ceiling"] for model in models],
+        [*[expected] * 3, np.nan],
+        rtol=1e-6,
+    )
 
 
 def test_zeros_are_named():
     """A variation of 0 has no log: such machines are left out, counted and named."""
     table = made(60, 5)
     table.loc[[3, 7], "relative_variation"] = 0.0
-    with pytest.warns(UserWarning, match="2 rows have a relative_variation of zero or less.*'m3', 'm7'"):
+    with pytest.warns(
+        UserWarning, match="2 rows have a relative_variation of zero or less.*'m3', 'm7'"
+    ):
         result = least_squares(table, splits=1).to_dataset()
     assert (result.attrs["n_zero"], result.attrs["zero"], result.attrs["n"]) == (2, "m3, m7", 58)
     assert least_squares(table, log=False, splits=1).to_dataset().attrs["n"] == 60
@@ -429,29 +641,50 @@ def test_the_log_of_a_column_is_not_its_name():
     table = made(60, 21).assign(logical_cores=lambda t: t["cores"] - 1)
     table["log_variation"] = np.log(table["relative_variation"])
     zero = int((table["logical_cores"] == 0).sum())
-    assert least_squares(table, "log_variation ~ logical_cores", splits=1).to_dataset().attrs["n"] == 60
-    with pytest.warns(UserWarning, match=rf"{zero} of 60 rows lack a predictor.*'logical_cores' \({zero} of 60\)"):
-        attrs = least_squares(table, "log_variation ~ np.log(logical_cores)", splits=1).to_dataset().attrs
+    assert (
+        least_squares(table, "log_variation ~ logical_cores", splits=1).to_dataset().attrs["n"]
+        == 60
+    )
+    with pytest.warns(
+        UserWarning, match=rf"{zero} of 60 rows lack a predictor.*'logical_cores' \({zero} of 60\)"
+    ):
+        attrs = (
+            least_squares(table, "log_variation ~ np.log(logical_cores)", splits=1)
+            .to_dataset()
+            .attrs
+        )
     assert (attrs["n"], attrs["n_incomplete"]) == (60 - zero, zero)
 
 
 def test_columns_without_information_are_left_out():
-    """Constant, empty, copied and collinear columns are left out and named; for trees only the copies. Flags are no environment."""
-    table = made(80, 6).assign(constant=1.0, empty=np.nan, copied=lambda t: t["cores"], half=lambda t: t["cores"] / 2)
+    """Constant, empty, copied and collinear columns are left out and named; for trees only the
+    copies. Flags are no environment."""
+    table = made(80, 6).assign(
+        constant=1.0, empty=np.nan, copied=lambda t: t["cores"], half=lambda t: t["cores"] / 2
+    )
     table["flag -a"] = table["cores"] > 8
     table["flag -b"] = table["cores"] <= 8
     with pytest.warns(UserWarning, match="rows lack a predictor.*'memory_gb'"):
         linear = least_squares(table, predictors=None, splits=1).to_dataset()
-    assert set(linear.attrs["left_out"].split(", ")) >= {"constant", "empty", "copied", "half", "flag -b"}
+    assert set(linear.attrs["left_out"].split(", ")) >= {
+        "constant",
+        "empty",
+        "copied",
+        "half",
+        "flag -b",
+    }
     trees = table.perf.explain_variation(splits=1, rng=1).to_dataset()
     assert set(trees.attrs["left_out"].split(", ")) == {"constant", "empty", "copied"}
     with pytest.warns(UserWarning, match="rows lack a predictor.*'memory_gb'"):
         assert "flag -a" not in least_squares(table, predictors="environment", splits=1).influence
-    assert least_squares(table, predictors="flags", splits=1).influence.index.tolist() == ["flag -a"]
+    assert least_squares(table, predictors="flags", splits=1).influence.index.tolist() == [
+        "flag -a"
+    ]
 
 
 def test_gaps_are_considered_before_copies():
-    """A column that is constant in the rows without gaps is left out, as it is from a table of these rows."""
+    """A column that is constant in the rows without gaps is left out, as it is from a table of
+    these rows."""
     table = made(40, 28).assign(half=lambda t: np.where(np.arange(40) < 25, t["cpu_mhz"], np.nan))
     table["late"] = np.where(np.arange(40) < 25, 1.0, 2.0)
     with pytest.warns(perfarray.PerfarrayWarning) as caught:
@@ -459,7 +692,10 @@ def test_gaps_are_considered_before_copies():
     note, left_out = caught[0].message.notes
     values = {"rows": 15, "of": 40, "predictors": ["half"], "lacking": [15]}
     assert (note.code, dict(note.values)) == ("incomplete_predictors", values)
-    assert (left_out.code, dict(left_out.values)) == ("predictors_left_out", {"predictors": ["late"], "reasons": ["constant"]})
+    assert (left_out.code, dict(left_out.values)) == (
+        "predictors_left_out",
+        {"predictors": ["late"], "reasons": ["constant"]},
+    )
     assert result["predictor"].values.tolist() == ["half"]
     assert (result.attrs["left_out"], result.attrs["n"]) == ("late", 25)
 
@@ -473,7 +709,8 @@ def test_same_seed_same_numbers():
 
 
 def test_predictions_come_back_in_units():
-    """A model of logs predicts variation; labels it never saw have no prediction in a linear one."""
+    """A model of logs predicts variation; labels it never saw have no prediction in a linear
+    one."""
     table = made(200, 9)
     model = least_squares(table, predictors=["cores", "os"], splits=1)
     np.testing.assert_allclose(np.log(model.predict(table)), model.result.fittedvalues)
@@ -484,10 +721,13 @@ def test_predictions_come_back_in_units():
 
 @pytest.mark.parametrize("formula", [None, "np.log(relative_variation) ~ cores + C(kind)"])
 def test_a_label_in_the_test_only(formula):
-    """A label, in text or number, of one row has no prediction there; the influence of all else is as if the row were not there."""
+    """A label, in text or number, of one row has no prediction there; the influence of all else is
+    as if the row were not there."""
     kind = np.r_[np.arange(59) % 2, 2]
     table = made(60, 23).assign(kind=kind if formula else np.array(["even", "odd", "rare"])[kind])
-    model = least_squares(table, formula, splits=8, **({} if formula else {"predictors": ["cores", "kind"]}))
+    model = least_squares(
+        table, formula, splits=8, **({} if formula else {"predictors": ["cores", "kind"]})
+    )
     result = model.to_dataset()
     assert result.attrs["n_unanswered"] == 1
     assert np.isfinite(result["permutation_influence"]).all()
@@ -497,11 +737,18 @@ def test_a_label_in_the_test_only(formula):
 
 
 def test_collinear_terms_have_no_coefficients():
-    """Terms that are multiples of each other have NaN and are named; the others keep their coefficients."""
+    """Terms that are multiples of each other have NaN and are named; the others keep their
+    coefficients."""
     table = made(60, 24).assign(twice=lambda t: 2 * t["cores"])
-    with pytest.warns(UserWarning, match="the terms 'cores', 'twice' are linear combinations of each other"):
-        both = least_squares(table, "np.log(relative_variation) ~ cores + twice + cpu_mhz", splits=1).to_dataset()
-    single = least_squares(table, "np.log(relative_variation) ~ cores + cpu_mhz", splits=1).to_dataset()
+    with pytest.warns(
+        UserWarning, match="the terms 'cores', 'twice' are linear combinations of each other"
+    ):
+        both = least_squares(
+            table, "np.log(relative_variation) ~ cores + twice + cpu_mhz", splits=1
+        ).to_dataset()
+    single = least_squares(
+        table, "np.log(relative_variation) ~ cores + cpu_mhz", splits=1
+    ).to_dataset()
     assert np.isnan(both["coefficient"].sel(term=["cores", "twice"])).all()
     terms = [result.sel(term="cpu_mhz") for result in (both, single)]
     assert terms[0]["coefficient"] == pytest.approx(terms[1]["coefficient"].item())
@@ -513,7 +760,12 @@ def test_terms_are_written_by_the_names_of_columns():
     """A term is the name of its column, with a label beside it; not the code of the formula."""
     table = made(40, 27).rename(columns={"cpu_mhz": 'flag -DN="x y"'})
     model = least_squares(table, predictors=["cores", "os", 'flag -DN="x y"'], splits=1)
-    assert model.to_dataset()["term"].values.tolist()[:4] == ["Intercept", "os = linux", "os = windows", "cores"]
+    assert model.to_dataset()["term"].values.tolist()[:4] == [
+        "Intercept",
+        "os = linux",
+        "os = windows",
+        "cores",
+    ]
     assert 'flag -DN="x y"' in model.influence
 
 
@@ -524,34 +776,73 @@ OLS = {"model": "ols"}
     ("change", "keywords", "message"),
     [
         ({}, {"model": "forest"}, "model='forest' is not known"),
-        ({}, {"response": "speed"}, "columns 'speed' not found; the table has 'machine', 'relative_variation'"),
+        (
+            {},
+            {"response": "speed"},
+            "columns 'speed' not found; the table has 'machine', 'relative_variation'",
+        ),
         ({}, {"predictors": ["cores", "l3"]}, "columns 'l3' not found; the table has"),
         ({}, OLS | {"formula": "cores"}, "has no '~'"),
-        ({}, {"formula": "relative_variation ~ cores"}, "a formula is for model='ols', 'gamma' or 'mixed'"),
+        (
+            {},
+            {"formula": "relative_variation ~ cores"},
+            "a formula is for model='ols', 'gamma' or 'mixed'",
+        ),
         ({}, {"model": "mixed"}, "needs a random effect"),
         ({}, {"random": "vendor"}, "is for model='mixed'"),
         ({}, {"groups": "family"}, "columns 'family' not found"),
         ({}, {"test_size": 1.5}, "test_size=1.5 is out of range"),
         ({}, {"response": "os"}, "holds category values, not numbers"),
         ({}, {"predictors": ["machine"]}, "nothing is left to explain"),
-        ({}, OLS | {"groups": "vendor", "folds": 20, "predictors": ["cores"]}, "a test needs 20 or more"),
+        (
+            {},
+            OLS | {"groups": "vendor", "folds": 20, "predictors": ["cores"]},
+            "a test needs 20 or more",
+        ),
         ({}, {"metric": "time"}, "it chooses a variable of a Dataset"),
         ({}, {"splits": 3, "folds": 4}, "splits=3 and folds=4"),
         ({}, {"splits": 0}, "splits=0: give a whole number of at least 1"),
         ({}, {"response": "levels"}, "response='levels' needs model='gamma'"),
-        ({}, {"response": "levels", "model": "gamma"}, "a table with columns such as 'execution_variance'"),
-        ({}, OLS | {"formula": "np.log(relative_variation) ~ np.log(cores - 1)"}, "has no number for [1-9] of 40 rows"),
-        ({}, OLS | {"formula": "np.log(cores - 1) ~ cpu_mhz"}, "has no number for [1-9] of 40 rows"),
+        (
+            {},
+            {"response": "levels", "model": "gamma"},
+            "a table with columns such as 'execution_variance'",
+        ),
+        (
+            {},
+            OLS | {"formula": "np.log(relative_variation) ~ np.log(cores - 1)"},
+            "has no number for [1-9] of 40 rows",
+        ),
+        (
+            {},
+            OLS | {"formula": "np.log(cores - 1) ~ cpu_mhz"},
+            "has no number for [1-9] of 40 rows",
+        ),
         ({}, OLS | {"formula": "cores + cpu_mhz ~ memory_gb"}, "multiple columns"),
         ({}, OLS | {"formula": "os ~ cores"}, "response 'os' holds category values"),
         ({"l3": np.nan}, OLS | {"formula": "relative_variation ~ l3"}, "no term is left of 'l3'"),
         ({}, OLS | {"predictors": ["cores"], "folds": 41}, "folds=41 of 40 rows"),
         ({}, OLS | {"predictors": ["relative_variation"]}, "no predictor was given"),
-        ({"relative_variation": -1.0}, OLS, "0 rows have a 'relative_variation' that can be explained"),
-        ({"relative_variation": lambda t: 1.0 + 1e-15 * t["cores"]}, {}, "'relative_variation' is the same in all 40 rows"),
-        ({"relative_variation": lambda t: 1.0 + 1e-15 * t["cores"]}, OLS, "'relative_variation' is the same in all 2. rows"),
         (
-            {"cpu_mhz": [1.0] * 3 + [2.0] * 2 + [np.nan] * 35, "cores": [np.nan] * 3 + [1.0, 2.0] * 18 + [1.0]},
+            {"relative_variation": -1.0},
+            OLS,
+            "0 rows have a 'relative_variation' that can be explained",
+        ),
+        (
+            {"relative_variation": lambda t: 1.0 + 1e-15 * t["cores"]},
+            {},
+            "'relative_variation' is the same in all 40 rows",
+        ),
+        (
+            {"relative_variation": lambda t: 1.0 + 1e-15 * t["cores"]},
+            OLS,
+            "'relative_variation' is the same in all 2. rows",
+        ),
+        (
+            {
+                "cpu_mhz": [1.0] * 3 + [2.0] * 2 + [np.nan] * 35,
+                "cores": [np.nan] * 3 + [1.0, 2.0] * 18 + [1.0],
+            },
             OLS | {"formula": "relative_variation ~ cpu_mhz + cores"},
             r"leave out predictors with gaps, 'cpu_mhz' \(35 of 40\), 'cores' \(3 of 40\)",
         ),
@@ -574,10 +865,15 @@ def test_tables_that_cannot_be_used():
 
 
 def test_many_rows_are_permuted_once(monkeypatch):
-    """With many rows tested, a predictor is permuted once, so that a large table takes the time of its fit."""
+    """With many rows tested, a predictor is permuted once, so that a large table takes the time of
+    its fit."""
     calls = []
     permuted = evaluation._permuted
-    monkeypatch.setattr(evaluation, "_permuted", lambda *given: calls.append((len(given[1]), given[4])) or permuted(*given))
+    monkeypatch.setattr(
+        evaluation,
+        "_permuted",
+        lambda *given: calls.append((len(given[1]), given[4])) or permuted(*given),
+    )
     monkeypatch.setattr(evaluation, "ROWS_PERMUTED", 1_000)
     for rows, splits in ((100, 1), (1_200, 1), (1_200, 5)):
         least_squares(made(rows, 32), splits=splits)
@@ -587,33 +883,56 @@ def test_many_rows_are_permuted_once(monkeypatch):
 def test_one_warning_for_the_table_and_the_test():
     """Notes on the table and on the test come as one warning, and stay with the result as data."""
     times = timings(20, 4, 3, cores=np.arange(7) + 1.0, family=list("abcd"))
-    times = times.where((times["machine"] != times["machine"][3]) | (times["benchmark"] == times["benchmark"][0]))
+    times = times.where(
+        (times["machine"] != times["machine"][3]) | (times["benchmark"] == times["benchmark"][0])
+    )
     with pytest.warns(perfarray.PerfarrayWarning) as caught:
         result = least_squares(times, groups="family").to_dataset()
-    assert [[note.code for note in warning.message.notes] for warning in caught] == [["incomplete_rows", "few_test_units"]]
+    assert [[note.code for note in warning.message.notes] for warning in caught] == [
+        ["incomplete_rows", "few_test_units"]
+    ]
     assert result.perf.notes() == caught[0].message.notes
-    assert dict(result.perf.notes()[1].values) == {"units": result.attrs["n_test_units"], "needed": 6}
+    assert dict(result.perf.notes()[1].values) == {
+        "units": result.attrs["n_test_units"],
+        "needed": 6,
+    }
 
 
 def test_an_error_names_what_gives_a_response():
-    """Timings of one execution a machine have no relative variation: the error gives the reason, and more executions give one."""
-    nest = {"sizes": {"session": 1, "execution": 6}, "variances": {"session": 1e-4, "execution": 1e-4}}
+    """Timings of one execution a machine have no relative variation: the error gives the reason,
+    and more executions give one."""
+    nest = {
+        "sizes": {"session": 1, "execution": 6},
+        "variances": {"session": 1e-4, "execution": 1e-4},
+    }
     times = perfarray.simulate(**nest, dims={"benchmark": 3, "machine": 12}, rng=1)
     times = times.assign_coords(cores=("machine", np.arange(12) % 7 + 1.0))
     for options in ({}, OLS | {"formula": "relative_variation ~ cores"}):
-        with pytest.raises(ValueError, match=r"0 rows have a 'relative_variation'.*rest on one execution.*Measure several"):
+        with pytest.raises(
+            ValueError,
+            match=r"0 rows have a 'relative_variation'.*rest on one execution.*Measure several",
+        ):
             times.isel(execution=[0]).perf.explain_variation(**options)
     for remedy in (times, times.perf.machine_table()):
         assert remedy.perf.explain_variation(model="ols").dataset.attrs["n_missing_response"] == 0
 
 
-@pytest.mark.parametrize(("operation", "undefined"), [("cores // threads", np.inf), ("cores % threads", np.nan)])
+@pytest.mark.parametrize(
+    ("operation", "undefined"), [("cores // threads", np.inf), ("cores % threads", np.nan)]
+)
 def test_integers_divided_by_zero_are_those_of_columns(operation, undefined):
-    """No row that is fitted divides by zero, and one that is predicted does: arrays of NumPy would make it 0."""
+    """No row that is fitted divides by zero, and one that is predicted does: arrays of NumPy would
+    make it 0."""
     rng = np.random.default_rng(1)
-    table = pd.DataFrame({"machine": range(60), "cores": rng.integers(1, 65, 60), "threads": rng.integers(1, 5, 60)})
-    table["relative_variation"] = 0.01 * (1 + table["cores"] // table["threads"]) * np.exp(0.1 * rng.normal(size=60))
-    model = perfarray.explain_variation(table, formula=f"np.log(relative_variation) ~ I({operation})", model="ols", rng=1)
+    table = pd.DataFrame(
+        {"machine": range(60), "cores": rng.integers(1, 65, 60), "threads": rng.integers(1, 5, 60)}
+    )
+    table["relative_variation"] = (
+        0.01 * (1 + table["cores"] // table["threads"]) * np.exp(0.1 * rng.normal(size=60))
+    )
+    model = perfarray.explain_variation(
+        table, formula=f"np.log(relative_variation) ~ I({operation})", model="ols", rng=1
+    )
     predicted = np.asarray(model.predict(pd.DataFrame({"cores": [8, 8], "threads": [2, 0]})))
     assert np.isfinite(predicted[0])
     np.testing.assert_equal(abs(predicted[1]), undefined)

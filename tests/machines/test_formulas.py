@@ -1,4 +1,5 @@
-"""Model formulas: patsy reads them; the columns behind each term are known, new rows are predicted, errors give the reason."""
+"""Model formulas: patsy reads them; the columns behind each term are known, new rows are predicted,
+errors give the reason."""
 
 import numpy as np
 import pandas as pd
@@ -10,17 +11,35 @@ from perfarray.machines.formulas import LOGS, arguments_of, columns_in, read_for
 
 @pytest.fixture(scope="module")
 def table():
-    """A response that depends on a, b, and the system; x is for curves, `flag -DN="x y"` a name that must be quoted."""
+    """A response that depends on a, b, and the system; x is for curves, `flag -DN="x y"` a name
+    that must be quoted."""
     chance = np.random.default_rng(1)
     a, b, x = chance.uniform(1, 5, (3, 80))
     system = chance.choice(["aix", "linux", "windows"], 80)
-    log = 0.5 * a - 0.7 * b + 0.2 * a * b + np.sin(x) + (system == "windows") + 0.05 * chance.standard_normal(80)
-    columns = {"y": np.exp(log), "a": a, "b": b, "x": x, "os": system, "cpu_mhz": 1000 * a, "kind": 1 + np.arange(80) % 3}
+    log = (
+        0.5 * a
+        - 0.7 * b
+        + 0.2 * a * b
+        + np.sin(x)
+        + (system == "windows")
+        + 0.05 * chance.standard_normal(80)
+    )
+    columns = {
+        "y": np.exp(log),
+        "a": a,
+        "b": b,
+        "x": x,
+        "os": system,
+        "cpu_mhz": 1000 * a,
+        "kind": 1 + np.arange(80) % 3,
+    }
     return pd.DataFrame(columns | {'flag -DN="x y"': chance.random(80) < 0.5})
 
 
 def explained(table: pd.DataFrame, formula: str, **keywords) -> perfarray.VariabilityModel:
-    return perfarray.explain_variation(table, formula=formula, rng=1, **({"model": "ols"} | keywords))
+    return perfarray.explain_variation(
+        table, formula=formula, rng=1, **({"model": "ols"} | keywords)
+    )
 
 
 WORKING = {
@@ -41,7 +60,8 @@ WORKING = {
 
 @pytest.mark.parametrize("right", WORKING)
 def test_every_variable_of_a_formula_is_known(table, right):
-    """Influence is of the columns that terms are computed from; new rows are predicted as statsmodels predicts them."""
+    """Influence is of the columns that terms are computed from; new rows are predicted as
+    statsmodels predicts them."""
     model = explained(table, f"np.log(y) ~ {right}", splits=2)
     assert sorted(model.to_dataset()["predictor"].values.tolist()) == sorted(WORKING[right])
     assert model.to_dataset().attrs["n_unanswered"] == 0
@@ -54,24 +74,39 @@ def test_every_variable_of_a_formula_is_known(table, right):
 
 
 def test_influence_is_of_all_terms_of_a_variable(table):
-    """Where only a product counts, either factor has half of the influence; the terms of one of them alone have none."""
-    rows = table.assign(y=np.exp((table["a"] - table["a"].mean()) * (table["b"] - table["b"].mean())))
+    """Where only a product counts, either factor has half of the influence; the terms of one of
+    them alone have none."""
+    rows = table.assign(
+        y=np.exp((table["a"] - table["a"].mean()) * (table["b"] - table["b"].mean()))
+    )
     assert explained(rows, "np.log(y) ~ (a + b)**2").influence.min() > 40
 
 
 def test_the_reference_of_labels(table):
-    """Coefficients are against linux; where a split lacks the reference, the message names the term."""
-    terms = explained(table, "np.log(y) ~ C(os, Treatment(reference='linux'))").to_dataset()["term"].values.tolist()
+    """Coefficients are against linux; where a split lacks the reference, the message names the
+    term."""
+    terms = (
+        explained(table, "np.log(y) ~ C(os, Treatment(reference='linux'))")
+        .to_dataset()["term"]
+        .values.tolist()
+    )
     assert terms == ["Intercept", "os = aix", "os = windows"]
     rare = table.assign(os=["plan9", *table["os"].iloc[1:]])
-    with pytest.raises(ValueError, match=r"the terms .*plan9.* cannot be computed of \d+ of the rows alone"):
+    with pytest.raises(
+        ValueError, match=r"the terms .*plan9.* cannot be computed of \d+ of the rows alone"
+    ):
         explained(rare, "np.log(y) ~ C(os, Treatment('plan9'))", folds=5)
 
 
 @pytest.mark.parametrize("model", ["ols", "gamma"])
 def test_rows_outside_of_a_curve(table, model):
-    """Rows beyond those that a spline was fitted to have no prediction and are counted; all other rows have theirs."""
-    fitted = explained(table, "np.log(y) ~ bs(x, df=4) + a" if model == "ols" else "y ~ bs(x, df=4) + a", model=model)
+    """Rows beyond those that a spline was fitted to have no prediction and are counted; all other
+    rows have theirs."""
+    fitted = explained(
+        table,
+        "np.log(y) ~ bs(x, df=4) + a" if model == "ols" else "y ~ bs(x, df=4) + a",
+        model=model,
+    )
     result = fitted.to_dataset()
     tested = set(result["row"].values.tolist())
     assert result.attrs["n_unanswered"] >= 1
@@ -82,7 +117,8 @@ def test_rows_outside_of_a_curve(table, model):
 
 
 def test_new_labels(table):
-    """A label that the fit did not see has no prediction, whatever the coding; other rows have theirs."""
+    """A label that the fit did not see has no prediction, whatever the coding; other rows have
+    theirs."""
     model = explained(table, "np.log(y) ~ a + C(os, Sum) + C(kind)")
     new = table.iloc[:3].assign(os=["linux", "plan9", "aix"], kind=[1, 1, 9])
     assert model.predict(new).isna().tolist() == [False, True, True]
@@ -111,7 +147,8 @@ def test_errors_give_the_reason(table, formula, message):
 
 
 def test_terms_of_empty_columns(table):
-    """Terms that are computed from a column without values are left out: here an interaction, and not the column that it is with."""
+    """Terms that are computed from a column without values are left out: here an interaction, and
+    not the column that it is with."""
     with pytest.warns(perfarray.PerfarrayWarning, match="'empty' are constant or empty") as caught:
         result = explained(table.assign(empty=np.nan), "np.log(y) ~ a*empty + b").to_dataset()
     assert result.attrs["formula"] == "np.log(y) ~ a + b"
@@ -120,7 +157,8 @@ def test_terms_of_empty_columns(table):
 
 
 def test_names_in_formulas():
-    """A name is a column where the table has it; what is called is a function. A quoted name may have any characters."""
+    """A name is a column where the table has it; what is called is a function. A quoted name may
+    have any characters."""
     formula = read_formula("min ~ bytes + C(C) + Q('I') + sum([t for t in a])")
     table = pd.DataFrame({name: [1.0] for name in ("min", "bytes", "C", "I", "a")})
     assert columns_in([formula.response], table) == ["min"]
@@ -132,6 +170,8 @@ def test_names_in_formulas():
 
 def test_logs_and_labels():
     """The arguments of logs and of C are found, and nothing that only looks like them."""
-    codes = read_formula("y ~ np.log(a) + np.log2(Q('b c')) + np.log1p(d) + np.log(e + 1) + C(f, Sum) + np.log(C(g))").codes()
+    codes = read_formula(
+        "y ~ np.log(a) + np.log2(Q('b c')) + np.log1p(d) + np.log(e + 1) + C(f, Sum) + np.log(C(g))"
+    ).codes()
     assert arguments_of(codes, LOGS) == {"a", "b c"}
     assert arguments_of(codes, ("C",)) == {"f", "g"}

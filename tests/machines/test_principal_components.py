@@ -1,4 +1,5 @@
-"""Principal components of machines by benchmarks: the paper's tables, R, gaps, repetitions, clusters, bad input."""
+"""Principal components of machines by benchmarks: the paper's tables, R, gaps, repetitions,
+clusters, bad input."""
 
 import numpy as np
 import pytest
@@ -28,12 +29,23 @@ TABLE_18 = [
 @pytest.fixture(scope="module")
 def medians():
     labels = {"machine": ["1", "2", "3", "4", "5"], "benchmark": list("abcdefg")}
-    return xr.DataArray(np.array(TABLE_17, float), dims=("machine", "benchmark"), coords=labels, name="time", attrs={"units": "s"})
+    return xr.DataArray(
+        np.array(TABLE_17, float),
+        dims=("machine", "benchmark"),
+        coords=labels,
+        name="time",
+        attrs={"units": "s"},
+    )
 
 
 def same(found, expected):
     """Compare scores and loadings of the components that have variance."""
-    xr.testing.assert_allclose(*(result[["score", "loading"]].isel(principal_component=slice(4)) for result in (found, expected)))
+    xr.testing.assert_allclose(
+        *(
+            result[["score", "loading"]].isel(principal_component=slice(4))
+            for result in (found, expected)
+        )
+    )
 
 
 def test_table_18(medians):
@@ -42,7 +54,8 @@ def test_table_18(medians):
 
 
 def test_section_11(medians):
-    """Printed: loading 0.91 of b on the first component; two explain over 99.7 %; machines 5 and 2 stand at the ends."""
+    """Printed: loading 0.91 of b on the first component; two explain over 99.7 %; machines 5 and 2
+    stand at the ends."""
     found = medians.perf.principal_components()
     first = found.isel(principal_component=0)
     assert round(first["loading"].sel(benchmark="b").item(), 3) == 0.908
@@ -58,23 +71,39 @@ def test_oracle(golden, case, scale):
     given = golden("pca")["cases"][case]
     output = given["output"]["scaled" if scale else "unscaled"]
     table = xr.DataArray(np.array(given["input"]["X"], float), dims=("machine", "benchmark"))
-    found = table.assign_coords({dim: range(size) for dim, size in table.sizes.items()}).perf.principal_components(scale=scale)
-    np.testing.assert_allclose(found["explained_variance_ratio"], output["explained"], rtol=1e-9, atol=1e-12)
-    np.testing.assert_allclose(found["cumulative_variance_ratio"], np.cumsum(output["explained"]), rtol=1e-9)
+    found = table.assign_coords(
+        {dim: range(size) for dim, size in table.sizes.items()}
+    ).perf.principal_components(scale=scale)
+    np.testing.assert_allclose(
+        found["explained_variance_ratio"], output["explained"], rtol=1e-9, atol=1e-12
+    )
+    np.testing.assert_allclose(
+        found["cumulative_variance_ratio"], np.cumsum(output["explained"]), rtol=1e-9
+    )
     np.testing.assert_allclose(found["center"], output["center"], rtol=1e-12)
     real = np.array(output["explained"]) > 1e-12
     for name, key in (("loading", "loadings_variables_by_pc"), ("score", "scores_rows_by_pc")):
         expected = np.array(output[key])[:, real]
         loadings = np.array(output["loadings_variables_by_pc"])[:, real]
         signs = np.sign(loadings[np.abs(loadings).argmax(axis=0), np.arange(real.sum())])
-        np.testing.assert_allclose(found[name].values[:, real], expected * signs, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
+        np.testing.assert_allclose(
+            found[name].values[:, real],
+            expected * signs,
+            rtol=1e-9,
+            atol=1e-9 * np.abs(expected).max(),
+        )
 
 
 def test_repetitions_are_summarised(medians):
     """Medians of executions whose iterations are averaged; `unit=` takes iterations one by one."""
     noise = xr.DataArray([[-1.0, 3.0], [0.0, 0.0], [7.0, 1.0]], dims=("execution", "iteration"))
     times = (medians + noise).assign_attrs(medians.attrs)
-    for keywords, shift in (({}, 1.0), ({"unit": "iteration"}, 0.5), ({"statistic": "mean"}, 10 / 6), ({"statistic": "min"}, 0.0)):
+    for keywords, shift in (
+        ({}, 1.0),
+        ({"unit": "iteration"}, 0.5),
+        ({"statistic": "mean"}, 10 / 6),
+        ({"statistic": "min"}, 0.0),
+    ):
         found = times.perf.principal_components(**keywords)
         np.testing.assert_allclose(found["center"], medians.mean("machine") + shift)
         assert found.attrs["unit"] == keywords.get("unit", "execution")
@@ -92,20 +121,26 @@ def test_order_of_dims_and_chunks_change_nothing(medians, chunked):
 
 
 def test_gaps(medians):
-    """A benchmark that one machine lacks is dropped, or filled with its mean; an attr and one warning name it."""
+    """A benchmark that one machine lacks is dropped, or filled with its mean; an attr and one
+    warning name it."""
     holes = medians.where((medians["machine"] != "3") | (medians["benchmark"] != "d"))
-    with pytest.warns(UserWarning, match=r"1 of 7 labels of 'benchmark' are left out for lack of values: 'd'"):
+    with pytest.warns(
+        UserWarning, match=r"1 of 7 labels of 'benchmark' are left out for lack of values: 'd'"
+    ):
         result = holes.perf.principal_components()
     assert result.attrs["dropped_features"] == "d"
     same(result, medians.drop_sel(benchmark="d").perf.principal_components())
     with pytest.warns(UserWarning, match="1 of 35 values were not measured and are replaced"):
         result = holes.perf.principal_components(impute="mean")
     assert result.attrs["n_imputed"] == 1
-    np.testing.assert_allclose(result["center"].sel(benchmark="d"), medians.sel(benchmark="d").drop_sel(machine="3").mean())
+    np.testing.assert_allclose(
+        result["center"].sel(benchmark="d"), medians.sel(benchmark="d").drop_sel(machine="3").mean()
+    )
 
 
 def test_dumps_without_repetitions_are_accepted(medians):
-    """A Dataset with one number per machine and benchmark, the metric named where there are several."""
+    """A Dataset with one number per machine and benchmark, the metric named where there are
+    several."""
     dump = xr.Dataset({"score": medians, "cores": ("machine", np.arange(5.0))})
     with pytest.raises(ValueError, match="metric="):
         dump.perf.principal_components()
@@ -113,7 +148,8 @@ def test_dumps_without_repetitions_are_accepted(medians):
 
 
 def test_clusters_of_the_paper(medians):
-    """Remark 5: machines 1, 3 and 4 are alike, 2 and 5 each alone; descriptors along machine stay on scores and clusters."""
+    """Remark 5: machines 1, 3 and 4 are alike, 2 and 5 each alone; descriptors along machine stay
+    on scores and clusters."""
     described = medians.assign_coords(cpu=("machine", ["a", "b", "b", "c", "d"]))
     clusters = described.perf.cluster_machines(3)
     assert clusters.values.tolist() == [1, 2, 1, 1, 3]
@@ -122,29 +158,53 @@ def test_clusters_of_the_paper(medians):
 
 
 def test_the_number_of_clusters_is_chosen_and_named(medians):
-    """The largest mean silhouette decides; the answer has the number, the silhouette and the criterion, and a note below its table."""
+    """The largest mean silhouette decides; the answer has the number, the silhouette and the
+    criterion, and a note below its table."""
     clusters = medians.perf.cluster_machines()
-    assert (clusters["n_clusters"].item(), clusters.attrs["criterion"]) == (2, "largest mean silhouette")
-    silhouettes = [medians.perf.cluster_machines(number)["silhouette"].item() for number in (2, 3, 4)]
+    assert (clusters["n_clusters"].item(), clusters.attrs["criterion"]) == (
+        2,
+        "largest mean silhouette",
+    )
+    silhouettes = [
+        medians.perf.cluster_machines(number)["silhouette"].item() for number in (2, 3, 4)
+    ]
     assert clusters["silhouette"].item() == max(silhouettes) == silhouettes[0]
     (note,) = clusters.perf.notes()
     assert (note.code, note.values["n_clusters"]) == ("n_clusters", [2])
-    assert note.message == f"2 clusters: the largest mean silhouette of 2 to 10, {silhouettes[0]:.2f}. n_clusters= gives another number."
+    assert note.message == (
+        f"2 clusters: the largest mean silhouette of 2 to 10, {silhouettes[0]:.2f}. "
+        "n_clusters= gives another number."
+    )
     assert note.message in clusters.perf.table().attrs["notes"]
-    assert (clusters.attrs["n_clusters"], medians.perf.cluster_machines(2).attrs["criterion"]) == (2, "given")
+    assert (clusters.attrs["n_clusters"], medians.perf.cluster_machines(2).attrs["criterion"]) == (
+        2,
+        "given",
+    )
 
 
 def test_machines_without_groups_are_said_to_have_none():
-    """Silhouettes of machines around one place are small: the note on the number becomes a warning."""
-    machines = xr.DataArray(np.random.default_rng(0).normal(size=(40, 8)), dims=("machine", "benchmark"))
-    with pytest.warns(UserWarning, match=r"clusters: the largest mean silhouette of 2 to 10, 0\.[01]\d\. Below 0\.25 the machines form no"):
+    """Silhouettes of machines around one place are small: the note on the number becomes a
+    warning."""
+    machines = xr.DataArray(
+        np.random.default_rng(0).normal(size=(40, 8)), dims=("machine", "benchmark")
+    )
+    with pytest.warns(
+        UserWarning,
+        match=r"clusters: the largest mean silhouette of 2 to 10, 0\.[01]\d\. Below 0\.25 the machines form no",
+    ):
         machines.perf.cluster_machines()
 
 
 @pytest.mark.parametrize(
     ("keywords", "message"),
     [
-        ({"samples": "computer"}, "samples 'computer' not found.*are no repetitions, and samples= names the one whose labels are points"),
+        (
+            {"samples": "computer"},
+            (
+                "samples 'computer' not found.*are no repetitions, and samples= names the one "
+                "whose labels are points"
+            ),
+        ),
         ({"features": "machine"}, "are the same dim"),
         ({"statistic": "mode"}, "statistic='mode' is not known"),
         ({"impute": "zero"}, "impute='zero' is not known"),
@@ -168,7 +228,8 @@ def test_too_few_data(medians):
 
 
 def test_machines_that_are_all_alike():
-    """As many clusters as were asked for, without SciPy's warning that a square table of zeros looks like distances."""
+    """As many clusters as were asked for, without SciPy's warning that a square table of zeros
+    looks like distances."""
     alike = xr.DataArray(np.ones((3, 3)), dims=("machine", "benchmark"))
     assert alike.perf.cluster_machines(2).values.tolist() in ([1, 1, 2], [1, 2, 2], [1, 2, 1])
 
@@ -179,15 +240,25 @@ class TestFurtherDims:
     @staticmethod
     def table() -> xr.DataArray:
         rng = np.random.default_rng(1)
-        coords = {"compiler": ["a", "b", "c"], "machine": list("zyxw"), "benchmark": ["fft", "sort", "hash"]}
-        table = xr.DataArray(rng.normal(9, 1, (3, 4, 3)), dims=tuple(coords), coords=coords, name="score")
+        coords = {
+            "compiler": ["a", "b", "c"],
+            "machine": list("zyxw"),
+            "benchmark": ["fft", "sort", "hash"],
+        }
+        table = xr.DataArray(
+            rng.normal(9, 1, (3, 4, 3)), dims=tuple(coords), coords=coords, name="score"
+        )
         table[1, 2, 1:] = table[2, 1:] = np.nan
         return table
 
     def test_each_cell_has_its_own_samples(self):
-        """The answer of a cell is that of the cell alone; a sample it lacks is NaN, a cell with too little data too, in one warning."""
+        """The answer of a cell is that of the cell alone; a sample it lacks is NaN, a cell with too
+        little data too, in one warning."""
         table = self.table()
-        message = "1 of 3 cells along 'compiler' have too little data and are NaN\n1 cells leave out .*: b: 'x'$"
+        message = (
+            "1 of 3 cells along 'compiler' have too little data and are NaN\n1 cells leave out "
+            ".*: b: 'x'$"
+        )
         with pytest.warns(UserWarning, match=message) as caught:
             found = table.perf.principal_components()
         assert len(caught) == 1
@@ -196,11 +267,17 @@ class TestFurtherDims:
             alone = table.sel(compiler="b").perf.principal_components()
         for name in ("score", "loading", "explained_variance_ratio"):
             own = found[name].sel(compiler="b").transpose(*alone[name].dims)
-            np.testing.assert_allclose(own.dropna("machine") if "machine" in own.dims else own, alone[name])
-        assert all(found["score"].sel(cell).isnull().all() for cell in ({"compiler": "c"}, {"compiler": "b", "machine": "x"}))
+            np.testing.assert_allclose(
+                own.dropna("machine") if "machine" in own.dims else own, alone[name]
+            )
+        assert all(
+            found["score"].sel(cell).isnull().all()
+            for cell in ({"compiler": "c"}, {"compiler": "b", "machine": "x"})
+        )
 
     def test_what_nobody_measured_has_no_hole(self):
-        """A machine without any value under a compiler is not named; a compiler without any value is not counted."""
+        """A machine without any value under a compiler is not named; a compiler without any value
+        is not counted."""
         table = self.table()
         table[1, 2] = np.nan
         assert not table[:2].perf.principal_components().perf.notes()
@@ -208,7 +285,8 @@ class TestFurtherDims:
 
     @pytest.mark.filterwarnings("ignore:.*too little data")
     def test_clusters(self):
-        """Labels are integers in every analysis; a sample that an analysis lacks is in cluster 0, and no row of the table."""
+        """Labels are integers in every analysis; a sample that an analysis lacks is in cluster 0,
+        and no row of the table."""
         clusters = self.table().perf.cluster_machines(2)
         assert clusters.dtype == int
         assert (clusters.sel(compiler="a") > 0).all()
@@ -220,7 +298,9 @@ class TestFurtherDims:
     @pytest.mark.filterwarnings("ignore:.*too little data")
     def test_an_analysis_of_fewer_machines_than_clusters_is_counted(self):
         """It has no clusters; where no analysis has enough machines, that is an error."""
-        with pytest.warns(UserWarning, match="1 of 2 cells have fewer than 4 labels of 'machine' and no clusters"):
+        with pytest.warns(
+            UserWarning, match="1 of 2 cells have fewer than 4 labels of 'machine' and no clusters"
+        ):
             clusters = self.table().perf.cluster_machines(4)
         assert clusters.sel(compiler="a").values.tolist() == [1, 2, 3, 4]
         assert not clusters.sel(compiler="b").any()
@@ -228,5 +308,11 @@ class TestFurtherDims:
             self.table().perf.cluster_machines(5)
 
     def test_no_cell_with_enough_data(self):
-        with pytest.raises(ValueError, match="none of 3 cells along 'compiler' has enough data; in the last, 1 labels of 'machine'"):
+        with pytest.raises(
+            ValueError,
+            match=(
+                "none of 3 cells along 'compiler' has enough data; in the last, 1 labels of "
+                "'machine'"
+            ),
+        ):
             self.table().isel(machine=[0]).perf.principal_components()

@@ -1,4 +1,5 @@
-"""Regions of machines in a biplot, limits of loadings, and which machines differ by more than the variation of their runs."""
+"""Regions of machines in a biplot, limits of loadings, and which machines differ by more than the
+variation of their runs."""
 
 from itertools import product
 
@@ -19,7 +20,13 @@ def runs(number, seed=0, spread=0.02):
     truth = np.exp(0.3 * np.random.default_rng(7).standard_normal((6, 5)))
     truth[1] = truth[0]
     values = truth[..., None] * (1 + spread * rng.standard_normal((6, 5, number)))
-    return xr.DataArray(values, dims=("machine", "benchmark", "execution"), coords=LABELS, name="time", attrs={"units": "s"})
+    return xr.DataArray(
+        values,
+        dims=("machine", "benchmark", "execution"),
+        coords=LABELS,
+        name="time",
+        attrs={"units": "s"},
+    )
 
 
 def regions(times, **keywords):
@@ -27,14 +34,18 @@ def regions(times, **keywords):
 
 
 def test_regions_are_added():
-    """Scores, loadings and variances are those without regions; regions lie around the scores, limits around the loadings."""
+    """Scores, loadings and variances are those without regions; regions lie around the scores,
+    limits around the loadings."""
     times = runs(4)
     found, plain = regions(times), times.perf.principal_components()
     for name in plain.data_vars:
         xr.testing.assert_identical(found[name], plain[name])
     np.testing.assert_allclose(found["score_lower"] + found["score_upper"], 2 * found["score"])
     leading = found.sel(principal_component=1)
-    assert ((leading["loading_lower"] < leading["loading"]) & (leading["loading"] < leading["loading_upper"])).all()
+    assert (
+        (leading["loading_lower"] < leading["loading"])
+        & (leading["loading"] < leading["loading_upper"])
+    ).all()
     assert found["score_lower"].attrs["units"] == "s"
     assert found["score_covariance"].attrs["units"] == "s2"
     assert found.attrs["n_resamples"] == 99
@@ -47,7 +58,9 @@ def test_distances_are_those_of_the_table(scale):
     table = times.median("execution").values
     table = table / table.std(axis=0, ddof=1) if scale else table
     result = regions(times, scale=scale, n_components=1)
-    np.testing.assert_allclose(result["distance"], np.linalg.norm(table[:, None] - table[None], axis=-1))
+    np.testing.assert_allclose(
+        result["distance"], np.linalg.norm(table[:, None] - table[None], axis=-1)
+    )
 
 
 def test_machines_that_differ_are_apart_and_equal_ones_are_not():
@@ -60,9 +73,11 @@ def test_machines_that_differ_are_apart_and_equal_ones_are_not():
 
 
 def test_the_pvalue_is_the_share_of_exchanges():
-    """Two machines, two benchmarks, two runs: the 36 exchanges listed, and 4,000 drawn, within four standard errors.
+    """Two machines, two benchmarks, two runs: the 36 exchanges listed, and 4,000 drawn, within four
+    standard errors.
 
-    As far apart is as large a likelihood ratio: the sum over benchmarks of the log of all squares over those inside the machines.
+    As far apart is as large a likelihood ratio: the sum over benchmarks of the log of all squares
+    over those inside the machines.
     """
     units = np.array([[[1.0, 2.0], [5.0, 5.5]], [[2.5, 3.5], [6.5, 5.2]]])
     ways = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]
@@ -71,7 +86,10 @@ def test_the_pvalue_is_the_share_of_exchanges():
         pool = units[:, feature].ravel()
         return np.log(pool.var() / np.mean([pool[list(own)].var(), np.delete(pool, own).var()]))
 
-    ratios = [sum(log_ratio(feature, own) for feature, own in enumerate(chosen)) for chosen in product(ways, ways)]
+    ratios = [
+        sum(log_ratio(feature, own) for feature, own in enumerate(chosen))
+        for chosen in product(ways, ways)
+    ]
     keys = np.array([3, 4], dtype=np.uint64)
     found = pairwise_tests(units, "mean", np.ones(2), keys, 4000, (1, 2))
     np.testing.assert_allclose(found[0][0, 1], np.hypot(1.5, 0.6))
@@ -80,11 +98,14 @@ def test_the_pvalue_is_the_share_of_exchanges():
 
 
 def test_benchmarks_that_vary_much_do_not_hide_one_that_differs():
-    """Scaled or not: u and v differ by 10 % in one benchmark whose runs vary by 1 %; two others, where machines are alike, vary by 10 %."""
+    """Scaled or not: u and v differ by 10 % in one benchmark whose runs vary by 1 %; two others,
+    where machines are alike, vary by 10 %."""
     rng = np.random.default_rng(3)
     spread = np.array([0.1, 0.1, 0.01, 0.01, 0.01])[None, :, None]
     times = runs(5, spread=0.0)
-    times = times.where(~times["benchmark"].isin(["a", "b"]), 50.0) * np.exp(spread * rng.standard_normal(times.shape))
+    times = times.where(~times["benchmark"].isin(["a", "b"]), 50.0) * np.exp(
+        spread * rng.standard_normal(times.shape)
+    )
     times = times.where((times["machine"] != "v") | (times["benchmark"] != "e"), 1.1 * times)
     found = [regions(times, scale=scale)["apart_pvalue"] for scale in (False, True)]
     assert found[0].sel(machine="u", machine_2="v") <= 0.02
@@ -92,7 +113,8 @@ def test_benchmarks_that_vary_much_do_not_hide_one_that_differs():
 
 
 def test_runs_that_are_all_equal_tell_nothing():
-    """Neither a benchmark without any variation, nor its rounding; one that differs for sure does not hide the others."""
+    """Neither a benchmark without any variation, nor its rounding; one that differs for sure does
+    not hide the others."""
     times = runs(5)
     constant = times.where(times["benchmark"] != "a", 0.1)
     expected = regions(times.sel(benchmark=list("bcde")))["apart_pvalue"]
@@ -102,56 +124,91 @@ def test_runs_that_are_all_equal_tell_nothing():
 
 
 def test_false_alarms_and_coverage():
-    """24 experiments of five runs: u and v are apart in 5 %, and 95 % of the intervals hold the true scores, within three errors."""
+    """24 experiments of five runs: u and v are apart in 5 %, and 95 % of the intervals hold the
+    true scores, within three errors."""
     truth = regions(runs(1000, spread=1e-9).isel(execution=slice(2)))["score"]
     alarms, held = [], []
     for seed in range(24):
-        found = perfarray.principal_components(runs(5, seed), statistic="mean", n_resamples=40, rng=seed)
+        found = perfarray.principal_components(
+            runs(5, seed), statistic="mean", n_resamples=40, rng=seed
+        )
         alarms.append(found["apart_pvalue"].sel(machine="u", machine_2="v").item() <= 0.05)
         score, own = found["score"].values, truth.values
         left, _, right = np.linalg.svd(own.T @ score)
         turned = (own @ left @ right)[:, 0]
-        held.append((found["score_lower"].values[:, 0] <= turned) & (turned <= found["score_upper"].values[:, 0]))
+        held.append(
+            (found["score_lower"].values[:, 0] <= turned)
+            & (turned <= found["score_upper"].values[:, 0])
+        )
     assert np.mean(alarms) < 0.05 + 3 * np.sqrt(0.05 * 0.95 / 24)
     assert abs(np.mean(held) - 0.95) < 3 * np.sqrt(0.05 * 0.95 / 24)
 
 
 def test_one_run_has_no_region():
-    """A machine with one run of a benchmark is named; without repetitions nobody has a region, and the distances remain."""
+    """A machine with one run of a benchmark is named; without repetitions nobody has a region, and
+    the distances remain."""
     times = runs(3)
     times[{"machine": 2, "benchmark": 0, "execution": slice(1, None)}] = np.nan
-    with pytest.warns(UserWarning, match="1 of 6 labels of 'machine' have a single run of something, and no region, .*: 'w'"):
+    with pytest.warns(
+        UserWarning,
+        match="1 of 6 labels of 'machine' have a single run of something, and no region, .*: 'w'",
+    ):
         found = regions(times)
-    assert found["region_radius"].isnull().values.tolist() == [False, False, True, False, False, False]
+    assert found["region_radius"].isnull().values.tolist() == [
+        False,
+        False,
+        True,
+        False,
+        False,
+        False,
+    ]
     assert found["loading_lower"].isnull().all()
     assert found["apart_pvalue"].notnull().all()
     with pytest.warns(UserWarning, match="6 of 6 labels"):
         bare = regions(runs(1).isel(execution=0, drop=True))
     assert bare["score_lower"].isnull().all()
-    assert bare["apart_pvalue"].where(bare["machine"] != bare["machine_2"].values).isnull().sum() == 36
+    assert (
+        bare["apart_pvalue"].where(bare["machine"] != bare["machine_2"].values).isnull().sum() == 36
+    )
     assert bare["distance"].notnull().all()
 
 
 def test_paths_agree():
-    """Lazily, in single precision, transposed, rearranged; with a further dim each cell alone; gaps leave out what they did."""
+    """Lazily, in single precision, transposed, rearranged; with a further dim each cell alone; gaps
+    leave out what they did."""
     times = runs(3)
     expected = regions(times)
-    for other in (times.chunk(machine=2), times.transpose(), times.isel(benchmark=[4, 2, 0, 1, 3], machine=[5, 3, 4, 2, 0, 1])):
-        found = regions(other).sel({name: expected[name] for name in ("machine", "benchmark", "machine_2")})
+    for other in (
+        times.chunk(machine=2),
+        times.transpose(),
+        times.isel(benchmark=[4, 2, 0, 1, 3], machine=[5, 3, 4, 2, 0, 1]),
+    ):
+        found = regions(other).sel(
+            {name: expected[name] for name in ("machine", "benchmark", "machine_2")}
+        )
         for name in ("region_radius", "apart_pvalue", "score_lower"):
-            np.testing.assert_allclose(found[name].transpose(*expected[name].dims), expected[name], rtol=1e-6)
-    np.testing.assert_allclose(regions(times.astype(np.float32))["region_radius"], expected["region_radius"], rtol=1e-3)
+            np.testing.assert_allclose(
+                found[name].transpose(*expected[name].dims), expected[name], rtol=1e-6
+            )
+    np.testing.assert_allclose(
+        regions(times.astype(np.float32))["region_radius"], expected["region_radius"], rtol=1e-3
+    )
     both = xr.concat([times, 2 * times], "clock").assign_coords(clock=["slow", "fast"])
-    np.testing.assert_allclose(regions(both)["distance"].sel(clock="fast"), 2 * expected["distance"])
+    np.testing.assert_allclose(
+        regions(both)["distance"].sel(clock="fast"), 2 * expected["distance"]
+    )
     holes = times.where(times["machine"] != "x")
     with pytest.warns(UserWarning, match="1 of 6 labels of 'machine' are left out"):
         assert regions(holes)["apart_pvalue"].sizes == {"machine": 5, "machine_2": 5}
 
 
 def test_shared_sessions_are_exchanged_together():
-    """Sessions that slow all benchmarks alike: exchanged one by one, they would seem to tell equal machines apart."""
+    """Sessions that slow all benchmarks alike: exchanged one by one, they would seem to tell equal
+    machines apart."""
     times = runs(3, spread=1e-4)
-    session = xr.DataArray(1 + 0.1 * np.random.default_rng(3).standard_normal((6, 3)), dims=("machine", "execution"))
+    session = xr.DataArray(
+        1 + 0.1 * np.random.default_rng(3).standard_normal((6, 3)), dims=("machine", "execution")
+    )
     session[:2] = [[1.1, 1.0, 1.2], [0.9, 1.05, 0.95]]
     together = (times * session).assign_attrs(times.attrs | {"shared_levels": "execution"})
     pvalues = (regions(data)["apart_pvalue"] for data in (together, together.drop_attrs()))
@@ -162,7 +219,10 @@ def test_shared_sessions_are_exchanged_together():
 
 def test_too_many_to_compare():
     """More than a hundred machines have regions, and are not compared two by two."""
-    times = xr.DataArray(np.random.default_rng(1).lognormal(size=(101, 2, 2)), dims=("machine", "benchmark", "execution"))
+    times = xr.DataArray(
+        np.random.default_rng(1).lognormal(size=(101, 2, 2)),
+        dims=("machine", "benchmark", "execution"),
+    )
     with pytest.warns(UserWarning, match="101 labels of 'machine' are more than 100"):
         result = perfarray.principal_components(times, n_resamples=20, rng=1)
     assert "apart_pvalue" not in result
@@ -174,28 +234,49 @@ def test_bad_numbers():
         runs(3).perf.principal_components(n_resamples=5)
     with pytest.raises(ValueError, match="confidence_level=95 is out of range"):
         runs(3).perf.principal_components(confidence_level=95)
-    with pytest.raises(ValueError, match="the result has no regions: give principal_components, or biplot, n_resamples=500"):
+    with pytest.raises(
+        ValueError,
+        match="the result has no regions: give principal_components, or biplot, n_resamples=500",
+    ):
         runs(3).perf.principal_components().perf.plot(regions=True)
 
 
 def test_the_size_of_regions():
-    """The bootstrap's variance of a mean, (n - 1) / n of the true one, is corrected: of two runs by a factor of 2.
+    """The bootstrap's variance of a mean, (n - 1) / n of the true one, is corrected: of two runs by
+    a factor of 2.
 
-    The scores of 6 machines and 5 benchmarks have 30 degrees of freedom, less 5 of centring and 10 of the rotation.
+    The scores of 6 machines and 5 benchmarks have 30 degrees of freedom, less 5 of centring and 10
+    of the rotation.
     """
     times = runs(2, spread=0.001)
     result = perfarray.principal_components(times, statistic="mean", n_resamples=400, rng=1)
     variances = np.einsum("skk->", result["score_covariance"].values)
-    assert variances == pytest.approx(15 * float((times.var("execution", ddof=1) / 2).mean()), rel=0.25)
+    assert variances == pytest.approx(
+        15 * float((times.var("execution", ddof=1) / 2).mean()), rel=0.25
+    )
 
 
 def test_the_level_of_regions():
-    """The radius of two components is that of F with 2 and df degrees of freedom, and limits are those of t, at the level given."""
-    wide, narrow = (regions(runs(5), statistic="mean", confidence_level=level) for level in (0.95, 0.5))
-    ratio = ((wide["score_upper"] - wide["score"]) / (narrow["score_upper"] - narrow["score"])).isel(principal_component=0)
-    df = np.array([optimize.brentq(lambda df, r=r: stats.t.ppf(0.975, df) / stats.t.ppf(0.75, df) - r, 1, 1e4) for r in ratio.values])
+    """The radius of two components is that of F with 2 and df degrees of freedom, and limits are
+    those of t, at the level given."""
+    wide, narrow = (
+        regions(runs(5), statistic="mean", confidence_level=level) for level in (0.95, 0.5)
+    )
+    ratio = (
+        (wide["score_upper"] - wide["score"]) / (narrow["score_upper"] - narrow["score"])
+    ).isel(principal_component=0)
+    df = np.array(
+        [
+            optimize.brentq(
+                lambda df, r=r: stats.t.ppf(0.975, df) / stats.t.ppf(0.75, df) - r, 1, 1e4
+            )
+            for r in ratio.values
+        ]
+    )
     for result, level in ((wide, 0.95), (narrow, 0.5)):
-        np.testing.assert_allclose(result["region_radius"], np.sqrt(2 * stats.f.ppf(level, 2, df)), rtol=1e-6)
+        np.testing.assert_allclose(
+            result["region_radius"], np.sqrt(2 * stats.f.ppf(level, 2, df)), rtol=1e-6
+        )
 
 
 def test_ellipses_are_drawn():
@@ -207,6 +288,8 @@ def test_ellipses_are_drawn():
     assert len(outlines) == 6
     own = found.isel(machine=3, principal_component=[0, 1], principal_component_2=[0, 1])
     apart_by = outlines[3].vertices[:60] - own["score"].values
-    length = np.einsum("ni,ij,nj->n", apart_by, np.linalg.inv(own["score_covariance"].values), apart_by)
+    length = np.einsum(
+        "ni,ij,nj->n", apart_by, np.linalg.inv(own["score_covariance"].values), apart_by
+    )
     np.testing.assert_allclose(length, own["region_radius"].item() ** 2)
     assert "regions of 95 %" in ax.get_title(loc="left")

@@ -20,20 +20,38 @@ LAWS = {
     "extreme": stats.gumbel_r,
 }
 
-SHAPES = {"lognormal": (0.4,), "gamma": (3.0,), "weibull": (1.7,), "exponential": (), "pareto": (3.0,), "extreme": ()}
+SHAPES = {
+    "lognormal": (0.4,),
+    "gamma": (3.0,),
+    "weibull": (1.7,),
+    "exponential": (),
+    "pareto": (3.0,),
+    "extreme": (),
+}
 
-TWO = {"lognormal": (0.2,), "gamma": (30.0,), "weibull": (6.0,), "exponential": (), "pareto": (20.0,), "extreme": ()}
+TWO = {
+    "lognormal": (0.2,),
+    "gamma": (30.0,),
+    "weibull": (6.0,),
+    "exponential": (),
+    "pareto": (20.0,),
+    "extreme": (),
+}
 """Shapes of components that lie apart."""
 
 
 def timings(*samples) -> xr.Dataset:
     """Return samples as benchmarks."""
-    return perfarray.from_samples({f"b{place}": list(sample) for place, sample in enumerate(samples)}, dim="benchmark")
+    return perfarray.from_samples(
+        {f"b{place}": list(sample) for place, sample in enumerate(samples)}, dim="benchmark"
+    )
 
 
 def drawn(family: str, n: int = 120, seed: int = 1) -> np.ndarray:
     """Return values of one component."""
-    return LAWS[family].rvs(*SHAPES[family], scale=2.0, size=n, random_state=seed) + 10.0 * (family == "extreme")
+    return LAWS[family].rvs(*SHAPES[family], scale=2.0, size=n, random_state=seed) + 10.0 * (
+        family == "extreme"
+    )
 
 
 def two(family: str, n: int = 400) -> np.ndarray:
@@ -42,7 +60,9 @@ def two(family: str, n: int = 400) -> np.ndarray:
     first = rng.random(n) < 0.6
     if family == "extreme":
         return rng.gumbel(np.where(first, 10.0, 30.0), 1.0)
-    return LAWS[family].rvs(*TWO[family], size=n, random_state=rng) * np.where(first, 1.0, 50.0 if family == "exponential" else 4.0)
+    return LAWS[family].rvs(*TWO[family], size=n, random_state=rng) * np.where(
+        first, 1.0, 50.0 if family == "exponential" else 4.0
+    )
 
 
 def law_of(cell: xr.Dataset, component: int = 0):
@@ -52,25 +72,40 @@ def law_of(cell: xr.Dataset, component: int = 0):
     return LAWS[family](*(own if SHAPES[family] else own[1:]))
 
 
-def fitted(sample, family: str | list[str], n_components: int = 1, **options) -> perfarray.GaussianMixture:
+def fitted(
+    sample, family: str | list[str], n_components: int = 1, **options
+) -> perfarray.GaussianMixture:
     """Return the mixture of one sample."""
-    return timings(sample).perf.fit_mixture(distribution=family, n_components=n_components, **options).isel(benchmark=0)
+    return (
+        timings(sample)
+        .perf.fit_mixture(distribution=family, n_components=n_components, **options)
+        .isel(benchmark=0)
+    )
 
 
 @pytest.mark.parametrize("family", LAWS)
 def test_one_component_is_scipys_fit(family):
-    """Parameters are the most likely ones: the likelihood is SciPy's at its own fit, or larger where that stops short."""
+    """Parameters are the most likely ones: the likelihood is SciPy's at its own fit, or larger
+    where that stops short."""
     x = drawn(family)
     fit = fitted(x, family).to_dataset()
     theirs = LAWS[family].fit(x, **({} if family == "extreme" else {"floc": 0}))
     gap = fit["loglik"].item() - LAWS[family].logpdf(x, *theirs).sum()
     assert -1e-9 < gap < 1e-6
     ours = fit[["shape_parameter", "location", "scale"]].to_array().values[:, 0]
-    assert_allclose(ours[~np.isnan(ours)], theirs, rtol=2e-5 if family == "weibull" else 1e-6)  # SciPy stops where its likelihood is lower
+    assert_allclose(
+        ours[~np.isnan(ours)], theirs, rtol=2e-5 if family == "weibull" else 1e-6
+    )  # SciPy stops where its likelihood is lower
     parameters = {"exponential": 1}.get(family, 2)
-    assert fit["bic"].item() == pytest.approx(2 * fit["loglik"].item() - parameters * np.log(len(x)))
+    assert fit["bic"].item() == pytest.approx(
+        2 * fit["loglik"].item() - parameters * np.log(len(x))
+    )
     law = law_of(fit)
-    assert_allclose([fit["mean"].values[0], fit["standard_deviation"].values[0]], [law.mean(), law.std()], rtol=1e-12)
+    assert_allclose(
+        [fit["mean"].values[0], fit["standard_deviation"].values[0]],
+        [law.mean(), law.std()],
+        rtol=1e-12,
+    )
 
 
 def test_weibull_is_at_its_maximum():
@@ -92,12 +127,17 @@ def test_two_components_are_found_and_described(family):
     assert (np.diff(cell["mean"]) > 0).all()
     laws, places = [law_of(cell, k) for k in (0, 1)], np.quantile(x, [0.01, 0.3, 0.7, 0.99])
     for ours, name in ((own.pdf, "pdf"), (own.cdf, "cdf")):
-        wanted = sum(w * getattr(law, name)(places) for w, law in zip(cell["weight"].values, laws, strict=True))
+        wanted = sum(
+            w * getattr(law, name)(places)
+            for w, law in zip(cell["weight"].values, laws, strict=True)
+        )
         assert_allclose(ours(places), wanted, rtol=1e-9)
     assert_allclose(own.quantile(own.cdf(places).values), places, rtol=1e-9)
     assert cell["loglik"].item() == pytest.approx(np.log(own.pdf(x).values).sum(), rel=1e-9)
     draws = own.sample(4000, rng=1)
-    assert draws.mean().item() == pytest.approx(own.mean().item(), abs=4 * own.std().item() / np.sqrt(4000))
+    assert draws.mean().item() == pytest.approx(
+        own.mean().item(), abs=4 * own.std().item() / np.sqrt(4000)
+    )
     assert_array_equal(own.assign([x.min(), x.max()]), [1, 2])
     assert own.pdf(1.0).attrs["units"] == f"1/{own.quantile(0.5).attrs['units']}" == "1/s"
     if family != "extreme":
@@ -113,15 +153,25 @@ def test_modes_are_the_peaks_of_the_density(family):
     x = np.linspace(0.3, 160, 200_001)
     density = fit.pdf(x).values
     expected = x[1:-1][(density[1:-1] > density[:-2]) & (density[1:-1] > density[2:])]
-    expected = {"exponential": [0.0], "pareto": np.sort(fit.to_dataset()["scale"].values)}.get(family, expected)
-    assert_allclose(fit.modes().dropna("mode").values, expected, rtol=1e-7, atol=0.0 if family in ("exponential", "pareto") else 8e-4)
+    expected = {"exponential": [0.0], "pareto": np.sort(fit.to_dataset()["scale"].values)}.get(
+        family, expected
+    )
+    assert_allclose(
+        fit.modes().dropna("mode").values,
+        expected,
+        rtol=1e-7,
+        atol=0.0 if family in ("exponential", "pareto") else 8e-4,
+    )
 
 
 def test_a_density_that_falls_from_the_start_has_its_mode_at_0():
-    """Gamma and Weibull values of shapes below 1 are densest at 0; another component adds a mode of its own."""
+    """Gamma and Weibull values of shapes below 1 are densest at 0; another component adds a mode of
+    its own."""
     rng = np.random.default_rng(2)
     x = np.r_[rng.gamma(0.5, 1.0, 150), rng.gamma(400, 0.05, 100)]
-    assert fitted(x, "gamma", 2, tolerance=1e-6).modes().values == pytest.approx([0.0, 20.0], abs=0.3)
+    assert fitted(x, "gamma", 2, tolerance=1e-6).modes().values == pytest.approx(
+        [0.0, 20.0], abs=0.3
+    )
     assert fitted(rng.weibull(0.6, 100), "weibull").modes().values.tolist() == [0.0]
 
 
@@ -139,7 +189,9 @@ def test_sizes_that_square_to_nothing_or_infinity_are_fitted(family, size):
 def test_narrow_weibull_values_have_a_deviation(relative):
     """That of logarithms, whose relative spread is pi / sqrt(6) over the shape, to first order."""
     shape = np.pi / np.sqrt(6) / relative
-    own = Scaled(Mixture(np.ones(1), np.zeros(1), np.array([1 / shape])), np.array(NAMES.index("weibull")))
+    own = Scaled(
+        Mixture(np.ones(1), np.zeros(1), np.array([1 / shape])), np.array(NAMES.index("weibull"))
+    )
     _, means, deviations = moments(own)
     assert deviations[0] / means[0] == pytest.approx(relative, rel=1e-9 + 2 * relative)
     if relative > 1e-3:
@@ -148,49 +200,78 @@ def test_narrow_weibull_values_have_a_deviation(relative):
 
 def test_heavy_tails_have_no_moments():
     """A Pareto mean is infinite up to shape 1, its deviation up to shape 2; quantiles are not."""
-    heavy, middle = (fitted(1 + np.random.default_rng(1).pareto(shape, 300), "pareto") for shape in (0.6, 1.5))
+    heavy, middle = (
+        fitted(1 + np.random.default_rng(1).pareto(shape, 300), "pareto") for shape in (0.6, 1.5)
+    )
     assert heavy.to_dataset()["shape_parameter"].item() < 1
     assert np.isposinf([heavy.mean().item(), heavy.std().item(), middle.std().item()]).all()
     assert np.isfinite([heavy.quantile(0.999).item(), middle.mean().item()]).all()
 
 
 def test_edges_of_classes_are_where_values_begin():
-    """Of 1,200 values in three classes, each falling from its least on, places are exact; an edge beyond the first counts twice in BIC."""
+    """Of 1,200 values in three classes, each falling from its least on, places are exact; an edge
+    beyond the first counts twice in BIC."""
     rng = np.random.default_rng(6)
-    sample = np.sort(np.r_[rng.exponential(0.1, 500), 2 + rng.exponential(0.05, 400), 5 + rng.exponential(0.2, 300)])
+    sample = np.sort(
+        np.r_[
+            rng.exponential(0.1, 500), 2 + rng.exponential(0.05, 400), 5 + rng.exponential(0.2, 300)
+        ]
+    )
     starts = edged_classes(sample[None], np.ones((1, 1200)), np.array([1200]), 3)
     assert starts.tolist() == [[0, 500, 900, 1200]]
-    assert edged_classes(np.array([[1.0, 1.0, 2.0]]), np.ones((1, 3)), np.array([3]), 2).tolist() == [[0, 2, 3]]
+    assert edged_classes(
+        np.array([[1.0, 1.0, 2.0]]), np.ones((1, 3)), np.array([3]), 2
+    ).tolist() == [[0, 2, 3]]
     fit = fitted(np.exp(sample), "pareto", 3, covariance="unequal").to_dataset()
     assert_allclose(np.log(fit["scale"].values), sample[[0, 500, 900]])
     assert fit["bic"].item() == pytest.approx(2 * fit["loglik"].item() - (8 + 2) * np.log(1200))
 
 
 def test_best_chooses_family_and_number():
-    """Families compete by BICs of the runs themselves; the answer is that of the family asked for alone."""
-    times = timings(two("extreme", 200), drawn("exponential", 300, 3), drawn("pareto", 200), 9 - 2 * drawn("extreme", 300) / 10)
+    """Families compete by BICs of the runs themselves; the answer is that of the family asked for
+    alone."""
+    times = timings(
+        two("extreme", 200),
+        drawn("exponential", 300, 3),
+        drawn("pareto", 200),
+        9 - 2 * drawn("extreme", 300) / 10,
+    )
     options = {"max_components": 2, "tolerance": 1e-6}
     best = times.perf.fit_mixture(distribution="best", **options).to_dataset()
     assert best["family"].values[:3].tolist() == ["extreme", "exponential", "pareto"]
     assert best["n_components"].values[:3].tolist() == [2, 1, 1]
     for place, family in enumerate(best["family"].values):
-        alone = times.isel(benchmark=[place]).perf.fit_mixture(distribution=family, **options).to_dataset()
+        alone = (
+            times.isel(benchmark=[place])
+            .perf.fit_mixture(distribution=family, **options)
+            .to_dataset()
+        )
         assert alone["bic"].item() == best["bic"].values[place]
     assert best.attrs["distribution"] == "normal lognormal gamma weibull exponential pareto extreme"
 
 
 def test_components_at_the_floor_do_not_compete():
-    """Ties draw a component of any family onto one value; with the number forced, another family without such a component is taken."""
+    """Ties draw a component of any family onto one value; with the number forced, another family
+    without such a component is taken."""
     x = np.r_[np.full(20, 1.5), drawn("gamma", 60)]
-    fit = timings(x).perf.fit_mixture(distribution=["gamma", "weibull", "extreme"], max_components=4, tolerance=1e-5).to_dataset()
+    fit = (
+        timings(x)
+        .perf.fit_mixture(
+            distribution=["gamma", "weibull", "extreme"], max_components=4, tolerance=1e-5
+        )
+        .to_dataset()
+    )
     assert not fit["floored"].item()
     assert fit["n_floored"].item() > 0
 
 
 def test_what_cannot_be_fitted():
-    """Zeros have no positive family, a constant is a point in all of them, few runs are one component."""
+    """Zeros have no positive family, a constant is a point in all of them, few runs are one
+    component."""
     times = perfarray.from_samples(
-        {"zero": [0.0, 1.0, 2.0, 4.0], "constant": [2.0] * 4, "few": [1.0, 2.0, 3.0, np.nan]}, dim="benchmark", units="1"
+        {"zero": [0.0, 1.0, 2.0, 4.0], "constant": [2.0] * 4, "few": [1.0, 2.0, 3.0, np.nan]},
+        dim="benchmark",
+        units="1",
     )
     for family in LAWS:
         with pytest.warns(UserWarning, match="constant"):
@@ -203,31 +284,48 @@ def test_what_cannot_be_fitted():
         assert np.isnan(fit.sel(benchmark="zero").mean().item()) == (family != "extreme")
         assert fit.to_dataset()["n"].values.tolist() == [4, 4, 3]
     with pytest.warns(UserWarning, match="not positive"):
-        codes = [note.code for note in times.perf.fit_mixture(distribution="gamma", max_components=1).to_dataset().perf.notes()]
+        codes = [
+            note.code
+            for note in times.perf.fit_mixture(distribution="gamma", max_components=1)
+            .to_dataset()
+            .perf.notes()
+        ]
     assert codes == ["constant", "not_positive"]
 
 
 @pytest.mark.filterwarnings("ignore:.*cells:UserWarning")
 def test_units_signs_and_types_do_not_matter():
-    """Milliseconds have means a thousand times as large; float32 and more being better change nothing but digits."""
+    """Milliseconds have means a thousand times as large; float32 and more being better change
+    nothing but digits."""
     x = np.round(np.r_[drawn("gamma", 40), drawn("gamma", 20, 2) + 20], 2)
     times = timings(x, x[:7])
-    options = {"distribution": ["gamma", "weibull", "pareto"], "max_components": 2, "tolerance": 1e-6}
+    options = {
+        "distribution": ["gamma", "weibull", "pareto"],
+        "max_components": 2,
+        "tolerance": 1e-6,
+    }
     one, other = times.perf.fit_mixture(**options), (1000 * times).perf.fit_mixture(**options)
     assert_allclose(1000 * one.to_dataset()["mean"], other.to_dataset()["mean"], rtol=1e-6)
     single = times.astype(np.float32).perf.fit_mixture(**options)
     assert_allclose(single.to_dataset()["bic"], one.to_dataset()["bic"], rtol=1e-4)
-    rate = times.assign(time=times["time"].assign_attrs(better="higher", units="1/s")).perf.fit_mixture(**options)
+    rate = times.assign(
+        time=times["time"].assign_attrs(better="higher", units="1/s")
+    ).perf.fit_mixture(**options)
     assert_array_equal(rate.to_dataset()["mean"], one.to_dataset()["mean"])
 
 
 @pytest.mark.parametrize("better", ["lower", "higher"])
 def test_fitted_mixtures_and_their_samples_keep_what_is_better(better):
-    high, low = (timings(factor * drawn("gamma", 40))["time"].assign_attrs(better=better, units="1/s") for factor in (2, 1))
+    high, low = (
+        timings(factor * drawn("gamma", 40))["time"].assign_attrs(better=better, units="1/s")
+        for factor in (2, 1)
+    )
     fits = [rates.perf.fit_mixture() for rates in (high, low)]
     samples = [fit.sample(200, rng=seed) for seed, fit in enumerate(fits)]
     for candidate, baseline in ((high, low), fits, samples):
-        assert (perfarray.prob_faster(candidate, baseline)["estimate"].item() > 0.5) == (better == "higher")
+        assert (perfarray.prob_faster(candidate, baseline)["estimate"].item() > 0.5) == (
+            better == "higher"
+        )
 
 
 @pytest.mark.parametrize("distribution", ["best", ["best"], ["normal", "best"]])
@@ -245,21 +343,37 @@ def test_units_of_unequal_size_count_alike():
     measured = ~np.isnan(values)
     shares = np.where(measured, 1 / measured.sum(axis=1, keepdims=True), 0)
     shares *= measured.sum() / shares.sum()
-    assert fit.mean().item() == pytest.approx(np.nansum(shares * values) / measured.sum(), rel=1e-10)
-    assert fit.to_dataset()["loglik"].item() == pytest.approx(np.nansum(shares * np.log(fit.pdf(times).values)), rel=1e-10)
+    assert fit.mean().item() == pytest.approx(
+        np.nansum(shares * values) / measured.sum(), rel=1e-10
+    )
+    assert fit.to_dataset()["loglik"].item() == pytest.approx(
+        np.nansum(shares * np.log(fit.pdf(times).values)), rel=1e-10
+    )
 
 
 def test_the_test_of_fit_refits_the_family():
-    """Gamma runs are described by gamma components and not by exponential ones; families are chosen anew where they were chosen."""
+    """Gamma runs are described by gamma components and not by exponential ones; families are chosen
+    anew where they were chosen."""
     times = timings(drawn("gamma", 80))
     options = {"n_resamples": 20, "rng": 1}
-    fits = [times.perf.fit_mixture(distribution=name, n_components=1) for name in ("gamma", "exponential")]
+    fits = [
+        times.perf.fit_mixture(distribution=name, n_components=1)
+        for name in ("gamma", "exponential")
+    ]
     found = [times.perf.goodness_of_fit(fit, **options) for fit in fits]
     assert found[0]["pvalue"].item() > 0.05 >= found[1]["pvalue"].item()
     law = law_of(fits[1].to_dataset().isel(benchmark=0))
-    assert found[1]["statistic"].item() == pytest.approx(stats.kstest(times["time"].values[0], law.cdf).statistic)
-    chosen = times.perf.fit_mixture(distribution=["normal", "weibull"], n_components=1, tolerance=1e-5)
-    assert 0 <= times.perf.goodness_of_fit(chosen, **options | {"n_resamples": 3})["pvalue"].item() <= 1
+    assert found[1]["statistic"].item() == pytest.approx(
+        stats.kstest(times["time"].values[0], law.cdf).statistic
+    )
+    chosen = times.perf.fit_mixture(
+        distribution=["normal", "weibull"], n_components=1, tolerance=1e-5
+    )
+    assert (
+        0
+        <= times.perf.goodness_of_fit(chosen, **options | {"n_resamples": 3})["pvalue"].item()
+        <= 1
+    )
 
 
 def test_lazy_fits_are_the_same():
@@ -267,13 +381,20 @@ def test_lazy_fits_are_the_same():
     pytest.importorskip("dask")
     times = timings(drawn("gamma", 40), drawn("extreme", 40))
     options = {"distribution": ["gamma", "extreme"], "max_components": 1}
-    lazy, eager = times.chunk({"benchmark": 1}).perf.fit_mixture(**options), times.perf.fit_mixture(**options)
+    lazy, eager = (
+        times.chunk({"benchmark": 1}).perf.fit_mixture(**options),
+        times.perf.fit_mixture(**options),
+    )
     assert lazy.to_dataset()["family"].chunks
     xr.testing.assert_allclose(lazy.quantile(0.3).compute(), eager.quantile(0.3))
     assert_array_equal(lazy.to_dataset()["family"].compute(), eager.to_dataset()["family"])
 
 
-THREE = {"gamma": stats.gamma(30.0, scale=0.1), "weibull": stats.weibull_min(6.0, scale=3.2), "extreme": stats.gumbel_r(2.7, 0.4)}
+THREE = {
+    "gamma": stats.gamma(30.0, scale=0.1),
+    "weibull": stats.weibull_min(6.0, scale=3.2),
+    "extreme": stats.gumbel_r(2.7, 0.4),
+}
 """Laws of which each is now and then the least, and the greatest."""
 
 
@@ -284,37 +405,71 @@ def three() -> list[perfarray.GaussianMixture]:
     for name, law in THREE.items():
         shape = [law.args[0]] if len(law.args) == 1 else [np.nan]
         location, scale = law.args if len(law.args) == 2 else (0.0, law.kwds["scale"])
-        parts = {"shape_parameter": shape, "location": [location], "scale": [scale], "weight": [1.0]}
+        parts = {
+            "shape_parameter": shape,
+            "location": [location],
+            "scale": [scale],
+            "weight": [1.0],
+        }
         parts |= {"mean": [law.mean()], "standard_deviation": [law.std()]}
-        dataset = xr.Dataset({part: ("component", value) for part, value in parts.items()}, {"component": [1]})
+        dataset = xr.Dataset(
+            {part: ("component", value) for part, value in parts.items()}, {"component": [1]}
+        )
         attrs = {"units": "s", "distribution": " ".join(THREE), "metric": "time"}
-        every.append(perfarray.GaussianMixture(dataset=dataset.assign(family=((), np.array(name, object)), n=30.0).assign_attrs(attrs)))
+        every.append(
+            perfarray.GaussianMixture(
+                dataset=dataset.assign(family=((), np.array(name, object)), n=30.0).assign_attrs(
+                    attrs
+                )
+            )
+        )
     return every
 
 
 def chance(law, *others, shift=0.0, greatest=False):
-    """Return the probability that a value is less than those of all others, shifted, or greater, by SciPy."""
+    """Return the probability that a value is less than those of all others, shifted, or greater, by
+    SciPy."""
 
     def density(x):
-        return law.pdf(x) * np.prod([other.cdf(x) if greatest else other.sf(x - shift) for other in others])
+        return law.pdf(x) * np.prod(
+            [other.cdf(x) if greatest else other.sf(x - shift) for other in others]
+        )
 
     return integrate.quad(density, 0.0, 14.0, limit=300, epsabs=1e-11)[0]
 
 
 def test_families_are_compared_with_each_other(three):
-    """P[X < Y + shift] and E|X - Y| are SciPy's integrals; more is better turns the order round; a constant is compared as well."""
+    """P[X < Y + shift] and E|X - Y| are SciPy's integrals; more is better turns the order round; a
+    constant is compared as well."""
     gamma, weibull, extreme = THREE.values()
-    for x, y, laws in ((three[0], three[1], (gamma, weibull)), (three[2], three[0], (extreme, gamma))):
+    for x, y, laws in (
+        (three[0], three[1], (gamma, weibull)),
+        (three[2], three[0], (extreme, gamma)),
+    ):
         for shift in (0.0, 0.3):
             found = perfarray.prob_faster(x, y, shift=shift, n_resamples=0)
             assert found["estimate"].item() == pytest.approx(chance(*laws, shift=shift), abs=1e-9)
             assert found["tied"] == 0
-        high = [perfarray.GaussianMixture(dataset=own.to_dataset().assign_attrs(better="higher")) for own in (x, y)]
+        high = [
+            perfarray.GaussianMixture(dataset=own.to_dataset().assign_attrs(better="higher"))
+            for own in (x, y)
+        ]
         higher = perfarray.prob_faster(*high, shift=0.3, n_resamples=0)["estimate"].item()
         assert higher == pytest.approx(chance(*laws[::-1], shift=0.3), abs=1e-9)
-        apart = integrate.quad(lambda t, one=laws[0], two=laws[1]: one.cdf(t) * two.sf(t) + one.sf(t) * two.cdf(t), 0.0, 14.0, limit=300)[0]
-        assert perfarray.mean_difference(x, y, n_resamples=0)["estimate"].item() == pytest.approx(apart, rel=1e-8)
-    constant = {"mean": ("component", [3.0]), "standard_deviation": ("component", [0.0]), "family": np.array("normal", object)}
+        apart = integrate.quad(
+            lambda t, one=laws[0], two=laws[1]: one.cdf(t) * two.sf(t) + one.sf(t) * two.cdf(t),
+            0.0,
+            14.0,
+            limit=300,
+        )[0]
+        assert perfarray.mean_difference(x, y, n_resamples=0)["estimate"].item() == pytest.approx(
+            apart, rel=1e-8
+        )
+    constant = {
+        "mean": ("component", [3.0]),
+        "standard_deviation": ("component", [0.0]),
+        "family": np.array("normal", object),
+    }
     point = perfarray.GaussianMixture(dataset=three[0].to_dataset().assign(constant))
     asked = (
         (perfarray.prob_faster, three[0], point),
@@ -323,18 +478,30 @@ def test_families_are_compared_with_each_other(three):
     )
     found = [function(x, y, n_resamples=0)["estimate"].item() for function, x, y in asked]
     apart = integrate.quad(lambda t: abs(t - 3.0) * gamma.pdf(t), 0, 14)[0]
-    assert found == [pytest.approx(gamma.cdf(3.0)), pytest.approx(gamma.sf(3.0)), pytest.approx(apart, rel=1e-7)]
+    assert found == [
+        pytest.approx(gamma.cdf(3.0)),
+        pytest.approx(gamma.sf(3.0)),
+        pytest.approx(apart, rel=1e-7),
+    ]
 
 
 @pytest.mark.parametrize("better", ["lower", "higher"])
 def test_the_fastest_of_several_families(three, better):
     """The probabilities are SciPy's integrals, and sum to one."""
-    together = xr.concat([own.to_dataset() for own in three], "version").assign_coords(version=list(THREE)).assign_attrs(better=better)
-    found = perfarray.prob_fastest(perfarray.GaussianMixture(dataset=together), dim="version", n_resamples=0)["estimate"].values
+    together = (
+        xr.concat([own.to_dataset() for own in three], "version")
+        .assign_coords(version=list(THREE))
+        .assign_attrs(better=better)
+    )
+    found = perfarray.prob_fastest(
+        perfarray.GaussianMixture(dataset=together), dim="version", n_resamples=0
+    )["estimate"].values
     laws = list(THREE.values())
     for place, law in enumerate(laws):
         others = [other for other in laws if other is not law]
-        assert found[place] == pytest.approx(chance(law, *others, greatest=better == "higher"), abs=1e-9)
+        assert found[place] == pytest.approx(
+            chance(law, *others, greatest=better == "higher"), abs=1e-9
+        )
     assert found.sum() == pytest.approx(1.0)
 
 
@@ -343,7 +510,12 @@ def test_limits_of_other_families_refit_them(three):
     found = perfarray.prob_faster(three[0], three[1], n_resamples=10, confidence_level=0.8, rng=1)
     assert found["lower"] < found["estimate"] < found["upper"]
     assert found["n"] == 30
-    with pytest.raises(ValueError, match="runs=5: totals are of normal mixtures, and these are gamma, weibull; give the timings"):
+    with pytest.raises(
+        ValueError,
+        match=(
+            "runs=5: totals are of normal mixtures, and these are gamma, weibull; give the timings"
+        ),
+    ):
         perfarray.prob_faster(three[0], three[1], runs=5)
     assert perfarray.variability_level(three[0])["estimate"] == 1
 
@@ -358,7 +530,8 @@ def test_pictures_name_the_family():
 
 
 def test_moments_are_integrals():
-    """Mean and deviation of a mixture are those of its density; of normal components the spread inside and the distance between add up."""
+    """Mean and deviation of a mixture are those of its density; of normal components the spread
+    inside and the distance between add up."""
     plain = perfarray.GaussianMixture.from_parameters([0.5, 0.5], [1.0, 3.0], [0.6, 0.6])
     assert (plain.mean().item(), plain.std().item()) == (2.0, pytest.approx(np.hypot(0.6, 1.0)))
     fit = fitted(two("weibull", 100), "weibull", 2, tolerance=1e-4)
@@ -369,7 +542,8 @@ def test_moments_are_integrals():
 
 
 def test_a_bar_counts_cells_once_for_every_family(capsys):
-    """So many cells times so many families, in one bar; no number changes, and a lazy result has none."""
+    """So many cells times so many families, in one bar; no number changes, and a lazy result has
+    none."""
     times = timings(drawn("gamma", 30), drawn("gamma", 20), [0.5, 2.0, 3.0])
     choice = {"distribution": ["normal", "lognormal"], "max_components": 2}
     shown = times.perf.fit_mixture(**choice, progress=True)

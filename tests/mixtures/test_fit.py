@@ -17,15 +17,24 @@ def ammp(golden):
 def runs(n=80, seed=1):
     """Return timings of two benchmarks on two machines, one ragged, of one and two modes."""
     rng = np.random.default_rng(seed)
-    one, two = rng.normal(1.0, 0.05, (2, n)), rng.normal(np.where(np.arange(n) % 3, 2.0, 3.0), 0.05, (2, n))
+    one, two = (
+        rng.normal(1.0, 0.05, (2, n)),
+        rng.normal(np.where(np.arange(n) % 3, 2.0, 3.0), 0.05, (2, n)),
+    )
     one[1, n // 2 :] = np.nan
     labels = {"benchmark": ["one", "two"], "machine": ["x", "y"]}
-    array = xr.DataArray(np.stack([one, two]), dims=("benchmark", "machine", "execution"), coords=labels, attrs={"units": "s"})
+    array = xr.DataArray(
+        np.stack([one, two]),
+        dims=("benchmark", "machine", "execution"),
+        coords=labels,
+        attrs={"units": "s"},
+    )
     return array.to_dataset(name="time")
 
 
 def test_the_papers_example_to_every_digit(ammp):
-    """At the paper's tolerance the 15 parameters of ammp-C2, the classes and the number of modes are the printed ones."""
+    """At the paper's tolerance the 15 parameters of ammp-C2, the classes and the number of modes
+    are the printed ones."""
     times, printed = ammp
     fit = times.perf.fit_mixture(tolerance=1e-5).sel(benchmark="ammp")
     dataset = fit.to_dataset().dropna("component")
@@ -36,13 +45,18 @@ def test_the_papers_example_to_every_digit(ammp):
     assert dataset["n_iterations"].item() == 55
     assert fit.n_modes().item() == printed["n_modes"]
     classes = fit.assign(times).sel(benchmark="ammp")
-    assert [int((classes == label).sum()) for label in dataset["component"]] == printed["cluster_sizes"]
+    assert [int((classes == label).sum()) for label in dataset["component"]] == printed[
+        "cluster_sizes"
+    ]
     weights = times.perf.fit_mixture().to_dataset()["weight"].sel(benchmark="ammp")
-    assert np.allclose(weights[1:3], [0.285, 0.327], atol=0.001)  # at the maximum: the paper's EM stopped early
+    assert np.allclose(
+        weights[1:3], [0.285, 0.327], atol=0.001
+    )  # at the maximum: the paper's EM stopped early
 
 
 def test_one_object_holds_all_cells_and_selects_like_one():
-    """Every cell has its fit, absent components have weight 0, and a selection is a mixture again."""
+    """Every cell has its fit, absent components have weight 0, and a selection is a mixture
+    again."""
     fit = runs().perf.fit_mixture(max_components=3)
     dataset = fit.to_dataset()
     assert dataset["n_components"].values.tolist() == [[1, 1], [2, 2]]
@@ -55,14 +69,23 @@ def test_one_object_holds_all_cells_and_selects_like_one():
     chosen = fit.sel(benchmark="two", machine="x")
     assert isinstance(chosen, perfarray.GaussianMixture)
     assert chosen.n_modes().item() == 2
-    assert fit.isel(machine=0).modes().sel(benchmark="two").dropna("mode").values == pytest.approx([2, 3], abs=4 * 0.05 / np.sqrt(80 // 3))
+    assert fit.isel(machine=0).modes().sel(benchmark="two").dropna("mode").values == pytest.approx(
+        [2, 3], abs=4 * 0.05 / np.sqrt(80 // 3)
+    )
 
 
 def test_a_selection_of_no_cells_is_answered():
     """Its answers have no cells, and the dims that those of one cell have."""
     mixture = perfarray.GaussianMixture.from_parameters([0.5, 0.5], [1.0, 2.0], [0.1, 0.1])
-    none = perfarray.GaussianMixture(dataset=mixture.to_dataset().expand_dims(benchmark=["fft"])).isel(benchmark=[])
-    for answer in (none.pdf([1.0, 2.0]), none.cdf([1.0, 2.0]), none.quantile([0.5, 0.9]), none.modes()):
+    none = perfarray.GaussianMixture(
+        dataset=mixture.to_dataset().expand_dims(benchmark=["fft"])
+    ).isel(benchmark=[])
+    for answer in (
+        none.pdf([1.0, 2.0]),
+        none.cdf([1.0, 2.0]),
+        none.quantile([0.5, 0.9]),
+        none.modes(),
+    ):
         assert answer.shape == (0, 2)
 
 
@@ -70,20 +93,30 @@ def test_alone_or_together_the_fits_are_the_same():
     """A cell's fit does not depend on the other cells, the order of dims, or chunks."""
     times = runs()
     whole = times.perf.fit_mixture(max_components=3).to_dataset()
-    turned = times.transpose("execution", "machine", "benchmark").perf.fit_mixture(max_components=3).to_dataset()
+    turned = (
+        times.transpose("execution", "machine", "benchmark")
+        .perf.fit_mixture(max_components=3)
+        .to_dataset()
+    )
     xr.testing.assert_allclose(whole, turned.transpose(*whole.dims), rtol=1e-9)
     alone = times.sel(benchmark="two").perf.fit_mixture(max_components=3).to_dataset()
     xr.testing.assert_allclose(alone, whole.sel(benchmark="two"), rtol=1e-9)
 
 
 def test_dask_in_dask_out():
-    """The labels are those of a fit in memory, of components that no cell has, too; what has to be counted is noted after computing."""
+    """The labels are those of a fit in memory, of components that no cell has, too; what has to be
+    counted is noted after computing."""
     pytest.importorskip("dask")
-    lazy, eager = (times.perf.fit_mixture(max_components=4).to_dataset() for times in (runs().chunk({"benchmark": 1}), runs()))
+    lazy, eager = (
+        times.perf.fit_mixture(max_components=4).to_dataset()
+        for times in (runs().chunk({"benchmark": 1}), runs())
+    )
     assert lazy["weight"].chunks is not None
     xr.testing.assert_allclose(lazy.compute(), eager, rtol=1e-9)
     assert eager["n_components"].max() < eager.sizes["component"] == 4
-    times = perfarray.from_samples({"constant": [1.0, 1.0, 1.0], "two": [1.0, 2.0, 2.5]}, dim="benchmark").chunk({"benchmark": 1})
+    times = perfarray.from_samples(
+        {"constant": [1.0, 1.0, 1.0], "two": [1.0, 2.0, 2.5]}, dim="benchmark"
+    ).chunk({"benchmark": 1})
     lazy = times.perf.fit_mixture(max_components=1).to_dataset()
     assert lazy.perf.notes() == ()
     (note,) = lazy.compute().perf.notes()
@@ -91,7 +124,8 @@ def test_dask_in_dask_out():
 
 
 def test_runs_are_executions_and_units_count_alike():
-    """Iterations are averaged unless `value=` says otherwise; a build with more executions does not count for more."""
+    """Iterations are averaged unless `value=` says otherwise; a build with more executions does not
+    count for more."""
     values = np.full((2, 4, 2), np.nan)
     values[0, :4, 0], values[0, :4, 1] = [1.0, 1.1, 1.2, 1.3], [1.2, 1.3, 1.4, 1.5]
     values[1, :1] = 5.0
@@ -103,12 +137,20 @@ def test_runs_are_executions_and_units_count_alike():
 
 
 def test_trouble_is_counted_and_said_once():
-    """Constant cells and forced fits at the floor are answers with one warning; a cell without data is NaN."""
-    times = perfarray.from_samples({"constant": [2.0, 2.0], "two": [1.0, 2.0], "one": [3.0]}, dim="benchmark")
-    with pytest.warns(UserWarning, match="1 of 3 cells .* have a component at the variance floor") as said:
+    """Constant cells and forced fits at the floor are answers with one warning; a cell without data
+    is NaN."""
+    times = perfarray.from_samples(
+        {"constant": [2.0, 2.0], "two": [1.0, 2.0], "one": [3.0]}, dim="benchmark"
+    )
+    with pytest.warns(
+        UserWarning, match="1 of 3 cells .* have a component at the variance floor"
+    ) as said:
         fit = times.perf.fit_mixture(n_components=2)
     assert len(said) == 1
-    assert [(note.code, note.values["cells"]) for note in said[0].message.notes] == [("constant", 2), ("floored", 1)]
+    assert [(note.code, note.values["cells"]) for note in said[0].message.notes] == [
+        ("constant", 2),
+        ("floored", 1),
+    ]
     dataset = fit.to_dataset()
     assert dataset["floored"].values.tolist() == [False, True, False]
     assert not dataset["loglik"].isnull().any()
@@ -126,7 +168,8 @@ def test_trouble_is_counted_and_said_once():
 
 
 def test_points_may_be_numbers_lists_or_arrays():
-    """A number adds no dim, a list adds `x` or `quantile`, an array keeps its own dims and labels."""
+    """A number adds no dim, a list adds `x` or `quantile`, an array keeps its own dims and
+    labels."""
     fit = runs().perf.fit_mixture(max_components=2)
     assert fit.pdf(1.0).dims == ("benchmark", "machine")
     assert fit.pdf(1.0).attrs["units"] == "1/s"
@@ -138,26 +181,39 @@ def test_points_may_be_numbers_lists_or_arrays():
 
 
 def test_samples_are_timings():
-    """What is drawn can be fitted again, and a cell's draws are its own: they depend on the seed and not on the order of dims."""
+    """What is drawn can be fitted again, and a cell's draws are its own: they depend on the seed
+    and not on the order of dims."""
     fit = runs().perf.fit_mixture(max_components=2)
     drawn = fit.sample(400, rng=3)
     assert drawn.sizes["execution"] == 400
     assert drawn.attrs["units"] == "s"
     again = drawn.perf.fit_mixture(max_components=2).to_dataset()
-    assert np.allclose(again["mean"].sel(benchmark="two"), fit.to_dataset()["mean"].sel(benchmark="two"), atol=4 * 0.05 / np.sqrt(400 // 3))
-    turned = perfarray.GaussianMixture(dataset=fit.to_dataset().transpose("machine", "benchmark", "component"))
+    assert np.allclose(
+        again["mean"].sel(benchmark="two"),
+        fit.to_dataset()["mean"].sel(benchmark="two"),
+        atol=4 * 0.05 / np.sqrt(400 // 3),
+    )
+    turned = perfarray.GaussianMixture(
+        dataset=fit.to_dataset().transpose("machine", "benchmark", "component")
+    )
     xr.testing.assert_allclose(turned.sample(400, rng=3).transpose(*drawn.dims), drawn)
 
 
 def test_from_parameters_puts_components_in_order():
     """Weight 0 is absent and goes last; arrays along component may have other dims."""
-    made = perfarray.GaussianMixture.from_parameters([0.5, 0.0, 0.5], [3.0, np.nan, 1.0], [0.1, 1.0, 0.2]).to_dataset()
+    made = perfarray.GaussianMixture.from_parameters(
+        [0.5, 0.0, 0.5], [3.0, np.nan, 1.0], [0.1, 1.0, 0.2]
+    ).to_dataset()
     assert made["mean"].values[:2].tolist() == [1, 3]
     assert made["weight"].values.tolist() == [0.5, 0.5, 0]
     assert made["standard_deviation"].values[:2].tolist() == [0.2, 0.1]
     assert made["n_components"].item() == 2
-    weights = xr.DataArray([[1.0, 0.0], [0.5, 0.5]], dims=("benchmark", "component"), coords={"benchmark": ["a", "b"]})
-    many = perfarray.GaussianMixture.from_parameters(weights, 0 * weights + [1.0, 2.0], 0 * weights + 0.1)
+    weights = xr.DataArray(
+        [[1.0, 0.0], [0.5, 0.5]], dims=("benchmark", "component"), coords={"benchmark": ["a", "b"]}
+    )
+    many = perfarray.GaussianMixture.from_parameters(
+        weights, 0 * weights + [1.0, 2.0], 0 * weights + 0.1
+    )
     assert many.n_modes().values.tolist() == [1, 2]
 
 
@@ -211,7 +267,10 @@ def test_several_metrics_lie_side_by_side():
     times = runs()
     times["energy"] = (30 * times["time"]).assign_attrs(units="J")
     fit = times.perf.fit_mixture(max_components=2, metric=["time", "energy"])
-    assert np.allclose(fit.modes().sel(metric="energy", benchmark="two"), 30 * fit.modes().sel(metric="time", benchmark="two"))
+    assert np.allclose(
+        fit.modes().sel(metric="energy", benchmark="two"),
+        30 * fit.modes().sel(metric="time", benchmark="two"),
+    )
 
 
 def test_infinity_is_refused_where_timings_are_taken():
@@ -228,12 +287,20 @@ def test_infinity_is_refused_where_timings_are_taken():
 
 
 def test_few_runs_are_named():
-    """The attr says below how many runs one mode shows as several in more than 5 %; a note counts such cells, and is not warned of."""
+    """The attr says below how many runs one mode shows as several in more than 5 %; a note counts
+    such cells, and is not warned of."""
     two = runs().sel(benchmark=["two"])
     times = two.where((two["machine"] == "x") | (two["execution"] < 49))
     found = times.perf.fit_mixture(max_components=2).to_dataset()
     assert found.attrs["few_runs"] == 50
     (note,) = found.perf.notes()
     assert (note.code, note.values["cells"], note.values["of"]) == ("untested_modes", 1, 2)
-    assert times.isel(execution=slice(50)).sel(machine=["x"]).perf.fit_mixture(max_components=2).to_dataset().perf.notes() == ()
+    assert (
+        times.isel(execution=slice(50))
+        .sel(machine=["x"])
+        .perf.fit_mixture(max_components=2)
+        .to_dataset()
+        .perf.notes()
+        == ()
+    )
     assert times.perf.fit_mixture(max_components=1).to_dataset().perf.notes() == ()

@@ -21,7 +21,10 @@ from strategies import experiments
 def two_modes(n=60, seed=1):
     """Return runs of two modes and exponential ones."""
     rng = np.random.default_rng(seed)
-    samples = {"modes": rng.normal(np.where(np.arange(n) % 3, 1.0, 1.5), 0.05), "skewed": np.round(rng.exponential(size=n), 1)}
+    samples = {
+        "modes": rng.normal(np.where(np.arange(n) % 3, 1.0, 1.5), 0.05),
+        "skewed": np.round(rng.exponential(size=n), 1),
+    }
     return perfarray.from_samples(samples, dim="benchmark", units="1")
 
 
@@ -41,25 +44,37 @@ def test_given_samples_give_mclusts_distances(golden):
         assert np.allclose(drawn, theirs["ks_boot"], rtol=0, atol=1e-8)
         assert fits.n_components.tolist() == [chosen["G"] for chosen in theirs["chosen"]]
         assert (drawn > observed).mean() == theirs["p_value_exceed"]
-        assert np.sort(drawn)[critical_index(len(drawn), 0.05)] == pytest.approx(theirs["critical_value_5pct"], abs=1e-8)
+        assert np.sort(drawn)[critical_index(len(drawn), 0.05)] == pytest.approx(
+            theirs["critical_value_5pct"], abs=1e-8
+        )
 
 
 def test_the_p_value_is_that_of_many_draws(golden):
-    """With own random numbers p lies within three standard errors of R's, whole and undersampled; the paper's 0.205 is one such draw."""
+    """With own random numbers p lies within three standard errors of R's, whole and undersampled;
+    the paper's 0.205 is one such draw."""
     oracle = golden("ksfit")
     times = perfarray.from_samples({"ammp": oracle["fixed"][0]["input"]["x"]}, dim="benchmark")
-    for name, share in (("ammp reselect K each time", 1.0), ("ammp reselect, 0.9 undersampling", 0.9)):
+    for name, share in (
+        ("ammp reselect K each time", 1.0),
+        ("ammp reselect, 0.9 undersampling", 0.9),
+    ):
         theirs = oracle["monte_carlo"][name]
-        ours = times.perf.goodness_of_fit(n_resamples=experiments(200), undersample=share, resolution=None, rng=1)
+        ours = times.perf.goodness_of_fit(
+            n_resamples=experiments(200), undersample=share, resolution=None, rng=1
+        )
         assert ours["statistic"].item() == pytest.approx(theirs["ks_data"], abs=1e-8)
-        assert abs(ours["pvalue"].item() - theirs["p_value"]) < 3 * np.hypot(ours["pvalue_error"].item(), theirs["mc_se"])
+        assert abs(ours["pvalue"].item() - theirs["p_value"]) < 3 * np.hypot(
+            ours["pvalue_error"].item(), theirs["mc_se"]
+        )
 
 
 def test_distance_looks_at_both_sides_of_a_step():
     """One value at the median of a mixture is half away; weights move the steps."""
     own = Scaled(Mixture(np.array([[1.0]]), np.array([[0.0]]), np.array([[1.0]])), np.array([0]))
     assert ks_distance(np.array([[0.0, np.nan]]), None, own)[0] == pytest.approx(0.5)
-    assert ks_distance(np.array([[0.0, 40.0]]), np.array([[1.5, 0.5]]), own)[0] == pytest.approx(0.5)
+    assert ks_distance(np.array([[0.0, 40.0]]), np.array([[1.5, 0.5]]), own)[0] == pytest.approx(
+        0.5
+    )
     assert np.isnan(ks_distance(np.array([[np.nan]]), None, own)[0])
 
 
@@ -73,12 +88,18 @@ def test_mixtures_pass_and_others_fail():
 
 
 def test_the_same_seed_gives_the_same_numbers():
-    """Order of dims, chunks and neighbours do not matter: a benchmark's draws are named by its label."""
+    """Order of dims, chunks and neighbours do not matter: a benchmark's draws are named by its
+    label."""
     times = two_modes(30)
     whole = times.perf.goodness_of_fit(n_resamples=10, rng=1)
-    xr.testing.assert_identical(whole, times.transpose("execution", "benchmark").perf.goodness_of_fit(n_resamples=10, rng=1))
+    xr.testing.assert_identical(
+        whole, times.transpose("execution", "benchmark").perf.goodness_of_fit(n_resamples=10, rng=1)
+    )
     for some in (["skewed", "modes"], "skewed"):
-        xr.testing.assert_equal(times.sel(benchmark=some).perf.goodness_of_fit(n_resamples=10, rng=1), whole.sel(benchmark=some))
+        xr.testing.assert_equal(
+            times.sel(benchmark=some).perf.goodness_of_fit(n_resamples=10, rng=1),
+            whole.sel(benchmark=some),
+        )
     pytest.importorskip("dask")
     lazy = times.chunk({"benchmark": 1}).perf.goodness_of_fit(n_resamples=10, rng=1).compute()
     assert lazy.attrs.pop("unchecked") == "goodness_of_fit"
@@ -86,47 +107,76 @@ def test_the_same_seed_gives_the_same_numbers():
 
 
 def test_a_given_mixture_is_the_one_tested():
-    """The fit as an argument is what is found without it; a forced number of components stays forced in what is drawn."""
+    """The fit as an argument is what is found without it; a forced number of components stays
+    forced in what is drawn."""
     times = two_modes(40)
     fit = times.perf.fit_mixture(tolerance=1e-5)
-    xr.testing.assert_allclose(times.perf.goodness_of_fit(fit, n_resamples=10, rng=1), times.perf.goodness_of_fit(n_resamples=10, rng=1))
+    xr.testing.assert_allclose(
+        times.perf.goodness_of_fit(fit, n_resamples=10, rng=1),
+        times.perf.goodness_of_fit(n_resamples=10, rng=1),
+    )
     one = times.perf.goodness_of_fit(times.perf.fit_mixture(n_components=1), n_resamples=40, rng=1)
     assert (one["pvalue"] < 0.05).all()
     assert (one["pvalue_error"] > 0).all()  # also where no draw exceeds, and p is 0
-    far = times.perf.goodness_of_fit(perfarray.GaussianMixture.from_parameters([1.0], [9.0], [1.0]), n_resamples=5, rng=1)
-    assert far["statistic"].values == pytest.approx(1 - norm.cdf(times["time"].max("execution"), 9, 1), abs=1e-12)
+    far = times.perf.goodness_of_fit(
+        perfarray.GaussianMixture.from_parameters([1.0], [9.0], [1.0]), n_resamples=5, rng=1
+    )
+    assert far["statistic"].values == pytest.approx(
+        1 - norm.cdf(times["time"].max("execution"), 9, 1), abs=1e-12
+    )
 
 
 def test_rounded_data_need_rounded_draws():
-    """Ties make the distance large; against draws rounded likewise, to the step that is given or found, it is not."""
+    """Ties make the distance large; against draws rounded likewise, to the step that is given or
+    found, it is not."""
     sample = np.round(np.random.default_rng(4).normal(10, 0.1, 100), 1)
     times = perfarray.from_samples({"rounded": sample}, dim="benchmark")
     fit = times.perf.fit_mixture(n_components=1)
-    without, given, found = (times.perf.goodness_of_fit(fit, n_resamples=100, rng=1, resolution=step) for step in (None, 0.1, "auto"))
+    without, given, found = (
+        times.perf.goodness_of_fit(fit, n_resamples=100, rng=1, resolution=step)
+        for step in (None, 0.1, "auto")
+    )
     assert without["pvalue"] == 0
     assert given["pvalue"] > 0.05
     assert found["pvalue"].item() == pytest.approx(given["pvalue"].item(), abs=0.02)
-    assert [result["resolution"].item() for result in (without, given, found)] == pytest.approx([0, 0.1, 0.1])
-    assert [result.attrs["resolution"] for result in (without, given, found)] == ["none", 0.1, "auto"]
+    assert [result["resolution"].item() for result in (without, given, found)] == pytest.approx(
+        [0, 0.1, 0.1]
+    )
+    assert [result.attrs["resolution"] for result in (without, given, found)] == [
+        "none",
+        0.1,
+        "auto",
+    ]
 
 
 def test_rounding_is_no_reason_to_reject():
-    """Of samples of one mode rounded to half a standard deviation the test rejects about 5 %; taken as continuous, most."""
+    """Of samples of one mode rounded to half a standard deviation the test rejects about 5 %; taken
+    as continuous, most."""
     values = 10 + np.round(2 * np.random.default_rng(7).standard_normal((60, 50))) / 2
-    times = xr.DataArray(values, dims=("benchmark", "execution"), coords={"benchmark": np.arange(60)}, name="time")
+    times = xr.DataArray(
+        values, dims=("benchmark", "execution"), coords={"benchmark": np.arange(60)}, name="time"
+    )
     one = times.perf.fit_mixture(n_components=1)
-    found, continuous = (times.perf.goodness_of_fit(one, n_resamples=39, rng=1, resolution=step)["pvalue"] for step in ("auto", None))
+    found, continuous = (
+        times.perf.goodness_of_fit(one, n_resamples=39, rng=1, resolution=step)["pvalue"]
+        for step in ("auto", None)
+    )
     assert (found < 0.05).mean() < 0.05 + 3 * np.sqrt(0.05 * 0.95 / 60)
     assert (continuous < 0.05).mean() > 0.6
 
 
 def test_cells_tested_together_have_the_numbers_of_each_alone(monkeypatch):
-    """Small samples of several cells are fitted at once, those of one size; that changes nothing but the time."""
+    """Small samples of several cells are fitted at once, those of one size; that changes nothing
+    but the time."""
     rng = np.random.default_rng(1)
-    samples = {name: rng.exponential(1, n) for name, n in {"a": 20, "b": 30, "c": 20, "d": 20}.items()}
+    samples = {
+        name: rng.exponential(1, n) for name, n in {"a": 20, "b": 30, "c": 20, "d": 20}.items()
+    }
     times = perfarray.from_samples(samples | {"e": np.ones(20)}, dim="benchmark")
     calls = []
-    monkeypatch.setattr(tested, "fitted", lambda values, *rest: calls.append(len(values)) or fitted(values, *rest))
+    monkeypatch.setattr(
+        tested, "fitted", lambda values, *rest: calls.append(len(values)) or fitted(values, *rest)
+    )
     with collecting_notes():
         together = times.perf.goodness_of_fit(n_resamples=7, rng=1)
         monkeypatch.setattr(tested, "TOGETHER", 1)
@@ -136,7 +186,8 @@ def test_cells_tested_together_have_the_numbers_of_each_alone(monkeypatch):
 
 
 def test_a_bar_appears_in_a_terminal_when_a_test_takes_long(monkeypatch, capsys):
-    """Nobody has to ask for it, and it is not written to a file; on request it counts cells, and changes no number."""
+    """Nobody has to ask for it, and it is not written to a file; on request it counts cells, and
+    changes no number."""
     times = two_modes(20)
     result = times.perf.goodness_of_fit(n_resamples=5, rng=1, progress=True)
     assert "2/2" in capsys.readouterr().err
@@ -169,7 +220,8 @@ def test_wrong_arguments_are_refused(options, message):
 
 
 def test_what_has_no_test_is_said_apart():
-    """Runs that are not positive have no lognormal mixture; constant ones have one, and no distance to be tested."""
+    """Runs that are not positive have no lognormal mixture; constant ones have one, and no distance
+    to be tested."""
     samples = {"zero": [0.0, 1.0, 2.0, 4.0], "constant": [2.0] * 4, "some": [1.0, 2.0, 3.0, 5.0]}
     times = perfarray.from_samples(samples, dim="benchmark", units="1")
     with pytest.warns(UserWarning, match="not positive: they have no fit"):
@@ -184,7 +236,8 @@ def test_what_has_no_test_is_said_apart():
 
 @pytest.mark.filterwarnings("ignore:.*are constant:UserWarning")
 def test_distances_drawn_are_returned():
-    """p is the share of them above the data's, the critical value one of them; constant samples have none; nothing else changes."""
+    """p is the share of them above the data's, the critical value one of them; constant samples
+    have none; nothing else changes."""
     rng = np.random.default_rng(4)
     times = xr.DataArray([rng.normal(1, 0.1, 12), np.ones(12)], dims=("benchmark", "execution"))
     found = times.perf.goodness_of_fit(n_resamples=21, rng=1, distribution=True)
@@ -193,4 +246,7 @@ def test_distances_drawn_are_returned():
     assert found["pvalue"][0] == (drawn[0] > found["statistic"][0]).mean()
     assert found["critical_value"][0].item() in drawn[0].values
     assert drawn[1].isnull().all()
-    xr.testing.assert_identical(found.drop_vars(["null_distance", "replicate"]), times.perf.goodness_of_fit(n_resamples=21, rng=1))
+    xr.testing.assert_identical(
+        found.drop_vars(["null_distance", "replicate"]),
+        times.perf.goodness_of_fit(n_resamples=21, rng=1),
+    )

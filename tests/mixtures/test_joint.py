@@ -1,4 +1,5 @@
-"""Several metrics together: mixtures of time and energy, against mclust, and what is asked of them."""
+"""Several metrics together: mixtures of time and energy, against mclust, and what is asked of
+them."""
 
 import numpy as np
 import pytest
@@ -14,13 +15,20 @@ TOGETHER = {"metric": ["time", "energy"], "joint": True, "max_components": 2}
 
 
 def runs(n: int = 60) -> tuple[xr.Dataset, np.ndarray]:
-    """Return two benchmarks of two modes each that time or energy alone would hardly tell apart, and which runs are in the second mode."""
+    """Return two benchmarks of two modes each that time or energy alone would hardly tell apart,
+    and which runs are in the second mode."""
     rng = np.random.default_rng(1)
     high = rng.random((2, n)) < 0.4
     along = 0.1 * rng.standard_normal((2, n))
-    time, energy = 2.0 + along, 20.0 + 10 * along + np.where(high, 1.0, 0.0) + 0.1 * rng.standard_normal((2, n))
+    time, energy = (
+        2.0 + along,
+        20.0 + 10 * along + np.where(high, 1.0, 0.0) + 0.1 * rng.standard_normal((2, n)),
+    )
     dims = ("benchmark", "execution")
-    return xr.Dataset({"time": (dims, time, {"units": "s"}), "energy": (dims, energy, {"units": "J"})}, {"benchmark": ["a", "b"]}), high
+    return xr.Dataset(
+        {"time": (dims, time, {"units": "s"}), "energy": (dims, energy, {"units": "J"})},
+        {"benchmark": ["a", "b"]},
+    ), high
 
 
 @pytest.fixture(scope="module")
@@ -35,17 +43,19 @@ def fit(times) -> perfarray.GaussianMixture:
 
 @pytest.fixture
 def faithful(golden):
-    """Return what mclust found in two metrics, and a function that fits them: so many components, of one model."""
+    """Return what mclust found in two metrics, and a function that fits them: so many components,
+    of one model."""
     found = golden("faithful")
     x = np.column_stack([found["eruptions"], found["waiting"]])
-    return found, lambda number, model="unequal", **how: fit_joint(x, np.ones(len(x)), FitRequest(numbers=[number], models=[model], **how))[
-        0
-    ]
+    return found, lambda number, model="unequal", **how: fit_joint(
+        x, np.ones(len(x)), FitRequest(numbers=[number], models=[model], **how)
+    )[0]
 
 
 @pytest.mark.parametrize(("model", "name", "most"), [("equal", "EEE", 3), ("unequal", "VVV", 2)])
 def test_likelihoods_are_mclusts(faithful, model, name, most):
-    """Log-likelihood and BIC of faithful at the maximum, where both programs arrive at the same one."""
+    """Log-likelihood and BIC of faithful at the maximum, where both programs arrive at the same
+    one."""
     found, fitted = faithful
     for number in range(1, most + 1):
         ours = fitted(number, model)
@@ -54,7 +64,8 @@ def test_likelihoods_are_mclusts(faithful, model, name, most):
 
 
 def test_no_likelihood_is_below_mclusts(faithful):
-    """Where both arrive elsewhere, ours is the larger, and with a component more it is larger still."""
+    """Where both arrive elsewhere, ours is the larger, and with a component more it is larger
+    still."""
     found, fitted = faithful
     five, six = (fitted(number, tolerance=1e-5).loglik for number in (5, 6))
     assert five > found["VVV 5 and 6"][0]
@@ -67,41 +78,61 @@ def test_parameters_are_mclusts(faithful):
     for part, wanted in zip(fitted(2)[:3], found["VVV 2"].values(), strict=True):
         assert_allclose(part, wanted, rtol=1e-4)
     times = xr.Dataset({name: ("execution", found[name]) for name in ("eruptions", "waiting")})
-    chosen = times.perf.fit_mixture(metric=["eruptions", "waiting"], joint=True, max_components=3).to_dataset()
-    assert (chosen["covariance"].item(), chosen["n_components"].item()) == ("equal", found["chosen"][1])
+    chosen = times.perf.fit_mixture(
+        metric=["eruptions", "waiting"], joint=True, max_components=3
+    ).to_dataset()
+    assert (chosen["covariance"].item(), chosen["n_components"].item()) == (
+        "equal",
+        found["chosen"][1],
+    )
     assert chosen["bic"].item() == pytest.approx(found["bic"]["EEE"][2], rel=1e-8)
 
 
 def test_modes_are_told_apart_together(times, fit, capsys):
-    """Neither metric shows two modes that both show together; runs are assigned to them, and correlations are those inside."""
+    """Neither metric shows two modes that both show together; runs are assigned to them, and
+    correlations are those inside."""
     found = fit.to_dataset()
     assert found["n_components"].values.tolist() == [2, 2]
-    assert (times.perf.fit_mixture(metric=["time", "energy"], max_components=2).n_modes() == 1).all()
+    assert (
+        times.perf.fit_mixture(metric=["time", "energy"], max_components=2).n_modes() == 1
+    ).all()
     low = found["mean"].sel(metric="energy").isel(component=slice(2)).argmin("component") + 1
-    assert ((fit.assign(times) != low).transpose("benchmark", "execution") == runs()[1]).mean() > 0.97
+    assert (
+        (fit.assign(times) != low).transpose("benchmark", "execution") == runs()[1]
+    ).mean() > 0.97
     inside = found["correlation"].sel(metric="time", metric_2="energy").isel(component=slice(2))
     assert ((inside > 0.95) & (inside < 1)).all()
     assert_array_equal(found["units"], ["s", "J"])
-    xr.testing.assert_identical(times.perf.fit_mixture(**TOGETHER, progress=True).to_dataset(), found)
+    xr.testing.assert_identical(
+        times.perf.fit_mixture(**TOGETHER, progress=True).to_dataset(), found
+    )
     assert "2/2" in capsys.readouterr().err
 
 
 def test_draws_are_of_all_metrics(fit):
-    """Means, deviations and the correlation of drawn runs are those of the mixture, each metric by itself is a mixture too."""
+    """Means, deviations and the correlation of drawn runs are those of the mixture, each metric by
+    itself is a mixture too."""
     drawn = fit.sample(5000, rng=1)
     assert set(drawn.dims) == {"benchmark", "metric", "execution"}
     assert_allclose(drawn.mean("execution"), fit.mean(), atol=0.05)
     assert_allclose(drawn.std("execution"), fit.std(), rtol=0.05)
     assert_allclose(fit.cdf(fit.quantile(0.3)), 0.3)
     assert fit.n_modes().dims == ("benchmark", "metric")
-    xr.testing.assert_identical(drawn.sel(benchmark=["b"]), fit.sel(benchmark=["b"]).sample(5000, rng=1))
+    xr.testing.assert_identical(
+        drawn.sel(benchmark=["b"]), fit.sel(benchmark=["b"]).sample(5000, rng=1)
+    )
     assert fit.sel(metric="time").mean().dims == ("benchmark",)
 
 
 def test_units_and_chunks_do_not_matter(times, fit):
-    """Milliseconds have means a thousand times as large; lazy timings the same mixture; a file keeps what was found."""
+    """Milliseconds have means a thousand times as large; lazy timings the same mixture; a file
+    keeps what was found."""
     other = times.assign(time=1000 * times["time"]).perf.fit_mixture(**TOGETHER).to_dataset()
-    assert_allclose(other["mean"].sel(metric="time"), 1000 * fit.to_dataset()["mean"].sel(metric="time"), rtol=1e-6)
+    assert_allclose(
+        other["mean"].sel(metric="time"),
+        1000 * fit.to_dataset()["mean"].sel(metric="time"),
+        rtol=1e-6,
+    )
     pytest.importorskip("dask")
     lazy = times.chunk({"benchmark": 1}).perf.fit_mixture(**TOGETHER).to_dataset()
     assert_array_equal(lazy["bic"].compute(), fit.to_dataset()["bic"])
@@ -109,12 +140,21 @@ def test_units_and_chunks_do_not_matter(times, fit):
 
 def test_runs_without_one_metric_are_left_out_and_counted(times):
     """The fit is that of the complete runs; without a gap there is nothing to say."""
-    lacking = times.assign(energy=times["energy"].where((times["execution"] > 9) | (times["benchmark"] == "b")))
-    with pytest.warns(UserWarning, match="1 of 2 cells .'a'. have runs without time and energy together, which are left out"):
+    lacking = times.assign(
+        energy=times["energy"].where((times["execution"] > 9) | (times["benchmark"] == "b"))
+    )
+    with pytest.warns(
+        UserWarning,
+        match="1 of 2 cells .'a'. have runs without time and energy together, which are left out",
+    ):
         found = lacking.perf.fit_mixture(**TOGETHER).to_dataset()
     assert found["n"].values.tolist() == [50, 60]
     assert found["n_incomplete"].values.tolist() == [10, 0]
-    whole = times.isel(benchmark=[0], execution=slice(10, None)).perf.fit_mixture(**TOGETHER).to_dataset()
+    whole = (
+        times.isel(benchmark=[0], execution=slice(10, None))
+        .perf.fit_mixture(**TOGETHER)
+        .to_dataset()
+    )
     assert found["bic"].values[0] == whole["bic"].values[0]
 
 
@@ -122,8 +162,12 @@ def test_iterations_are_averaged_where_both_were_measured():
     """The value of a run is the mean of the iterations that have all metrics."""
     rng = np.random.default_rng(2)
     dims = ("execution", "iteration")
-    times = xr.Dataset({"time": (dims, rng.normal(1, 0.1, (30, 3))), "energy": (dims, rng.normal(5, 0.1, (30, 3)))})
-    gap = times.assign(energy=times["energy"].where((times["execution"] > 5) | (times["iteration"] > 0)))
+    times = xr.Dataset(
+        {"time": (dims, rng.normal(1, 0.1, (30, 3))), "energy": (dims, rng.normal(5, 0.1, (30, 3)))}
+    )
+    gap = times.assign(
+        energy=times["energy"].where((times["execution"] > 5) | (times["iteration"] > 0))
+    )
     found = gap.perf.fit_mixture(**TOGETHER | {"max_components": 1}).to_dataset()
     assert (found["n"].item(), found["n_incomplete"].item()) == (30, 0)
     expected = gap["time"].where(gap["energy"].notnull()).mean("iteration").mean()
@@ -132,7 +176,8 @@ def test_iterations_are_averaged_where_both_were_measured():
 
 @pytest.mark.filterwarnings("ignore:.*cells:UserWarning")
 def test_what_has_no_fit():
-    """Constant metrics, one run, metrics that are proportional: unknown, with a note; other cells keep theirs."""
+    """Constant metrics, one run, metrics that are proportional: unknown, with a note; other cells
+    keep theirs."""
     plain, _ = runs(20)
     constant = plain.assign(time=plain["time"].where(plain["benchmark"] == "b", 2.0))
     found = constant.perf.fit_mixture(**TOGETHER).to_dataset()
@@ -141,31 +186,46 @@ def test_what_has_no_fit():
     assert found["n_components"].values[1] >= 1
     alike = plain.assign(energy=2 * plain["time"]).perf.fit_mixture(**TOGETHER).to_dataset()
     assert np.isnan(alike["bic"]).all()
-    assert np.isnan(plain.isel(execution=[0]).perf.fit_mixture(**TOGETHER).to_dataset()["bic"]).all()
+    assert np.isnan(
+        plain.isel(execution=[0]).perf.fit_mixture(**TOGETHER).to_dataset()["bic"]
+    ).all()
     empty = plain.where(plain["benchmark"] == "b").perf.fit_mixture(**TOGETHER).to_dataset()
     assert [note.code for note in empty.perf.notes()] == ["untested_modes"]
 
 
 def test_contours_hold_what_they_say(times, fit):
-    """Ellipses hold 50 and 95 % of what is drawn from a component, and the runs have the colour of theirs."""
+    """Ellipses hold 50 and 95 % of what is drawn from a component, and the runs have the colour of
+    theirs."""
     cell, plain = fit.sel(benchmark="a"), times.sel(benchmark="a")
     curves = mixture_curves(cell.to_dataset(), times=plain)
     own = cell.to_dataset().isel(component=0)
     spread = own["standard_deviation"].values
     inverse = np.linalg.inv(own["correlation"].values * spread * spread[:, None])
-    away = curves["contour"].isel(component=0).transpose("probability", "place", "metric").values - own["mean"].values
-    assert_allclose(np.einsum("...i,ij,...j", away, inverse, away), -2 * np.log([[0.5], [0.05]]) * np.ones((2, 100)), rtol=1e-9)
+    away = (
+        curves["contour"].isel(component=0).transpose("probability", "place", "metric").values
+        - own["mean"].values
+    )
+    assert_allclose(
+        np.einsum("...i,ij,...j", away, inverse, away),
+        -2 * np.log([[0.5], [0.05]]) * np.ones((2, 100)),
+        rtol=1e-9,
+    )
     assert_array_equal(curves["assigned"], cell.assign(plain))
     ax = cell.plot(times=plain)
     assert ax.get_title(loc="left") == "Mixture of 2 components of time and energy, a"
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("time", "energy")
-    with pytest.raises(ValueError, match=r"select one label along benchmark, as in .*, or draw them beside each other"):
+    with pytest.raises(
+        ValueError,
+        match=r"select one label along benchmark, as in .*, or draw them beside each other",
+    ):
         fit.plot()
 
 
 def test_wrong_arguments_are_refused(times, fit):
     for metric in (None, "time", ["time"]):
-        with pytest.raises(ValueError, match="joint=True fits several metrics of a Dataset together"):
+        with pytest.raises(
+            ValueError, match="joint=True fits several metrics of a Dataset together"
+        ):
             times.perf.fit_mixture(metric=metric, joint=True)
     with pytest.raises(ValueError, match="distribution='gamma': joint=True fits normal components"):
         times.perf.fit_mixture(**TOGETHER, distribution="gamma")
@@ -173,5 +233,7 @@ def test_wrong_arguments_are_refused(times, fit):
         times.perf.goodness_of_fit(fit, metric="time")
     with pytest.raises(ValueError, match="the mixture is of time, energy together"):
         fit.assign(times["time"])
-    with pytest.raises(ValueError, match="energy has the levels execution, iteration and time has execution"):
+    with pytest.raises(
+        ValueError, match="energy has the levels execution, iteration and time has execution"
+    ):
         times.assign(energy=times["energy"].expand_dims(iteration=2)).perf.fit_mixture(**TOGETHER)

@@ -22,7 +22,9 @@ def times() -> xr.Dataset:
 def fitted() -> xr.Dataset:
     """Two versions of two benchmarks, ten runs each."""
     dims = {"benchmark": ["fft", "sort"], "version": ["a", "b"]}
-    return perfarray.simulate(sizes={"execution": 10}, variances={"execution": 1.0}, mean=10.0, dims=dims, rng=1)
+    return perfarray.simulate(
+        sizes={"execution": 10}, variances={"execution": 1.0}, mean=10.0, dims=dims, rng=1
+    )
 
 
 def test_worked_by_hand(times):
@@ -51,14 +53,21 @@ def test_more_is_faster_where_higher_is_better(times):
     times["time"].attrs["better"] = "higher"
     turned = times.assign(time=(-times["time"]).assign_attrs(better="lower", units="1"))
     for shift in (0.0, 1.5):
-        higher, lower = (given.perf.prob_faster("old", shift=shift, n_resamples=0)["estimate"] for given in (times, turned))
+        higher, lower = (
+            given.perf.prob_faster("old", shift=shift, n_resamples=0)["estimate"]
+            for given in (times, turned)
+        )
         assert_allclose(higher, lower)
-    higher, lower = (given.perf.prob_fastest(dim="version", n_resamples=0)["estimate"] for given in (times, turned))
+    higher, lower = (
+        given.perf.prob_fastest(dim="version", n_resamples=0)["estimate"]
+        for given in (times, turned)
+    )
     assert_allclose(higher, lower)
 
 
 def test_stopped_runs_of_both_sides_bound_the_probability():
-    """Pairs are counted with one side's stopped runs endless and the other's at their limits; a tie that depends on them is NaN."""
+    """Pairs are counted with one side's stopped runs endless and the other's at their limits; a tie
+    that depends on them is NaN."""
     times = perfarray.from_samples({"a": [1.0, 5.0, 3.0], "b": [2.0, 4.0, 6.0]})
     times = times.assign_coords(censored=times["time"].isin([5.0, 4.0]))
     with pytest.warns(perfarray.PerfarrayWarning, match="stopped"):
@@ -72,8 +81,12 @@ def test_stopped_runs_of_both_sides_bound_the_probability():
 
 
 def test_units_weigh_the_same_and_are_the_n():
-    """A unit with one run counts as much as one with three; executions are runs, builds are units."""
-    samples = {"new": [[1.0, 1.0, 1.0], [5.0, np.nan, np.nan]], "old": [[2.0, 2.0, 2.0], [2.0, 2.0, 2.0]]}
+    """A unit with one run counts as much as one with three; executions are runs, builds are
+    units."""
+    samples = {
+        "new": [[1.0, 1.0, 1.0], [5.0, np.nan, np.nan]],
+        "old": [[2.0, 2.0, 2.0], [2.0, 2.0, 2.0]],
+    }
     times = perfarray.from_samples(samples, level=("binary", "execution"))
     found = times.perf.prob_faster("old", rng=1)
     assert (found["estimate"].item(), found["n"].item()) == (0.5, 2)
@@ -90,14 +103,23 @@ def test_mixtures_are_what_method_mixture_fits(fitted):
     ):
         given = function(mixtures, **keywords, n_resamples=0)
         from_times = function(fitted, **keywords, method="mixture", n_resamples=0)
-        assert_allclose(given["estimate"].transpose(*from_times["estimate"].dims), from_times["estimate"])
-    other = perfarray.prob_faster(mixtures.sel(version="b"), mixtures.sel(version="a"), n_resamples=0)
-    assert_allclose(other["estimate"], perfarray.prob_faster(mixtures, "a", n_resamples=0)["estimate"].sel(version="b"))
+        assert_allclose(
+            given["estimate"].transpose(*from_times["estimate"].dims), from_times["estimate"]
+        )
+    other = perfarray.prob_faster(
+        mixtures.sel(version="b"), mixtures.sel(version="a"), n_resamples=0
+    )
+    assert_allclose(
+        other["estimate"],
+        perfarray.prob_faster(mixtures, "a", n_resamples=0)["estimate"].sel(version="b"),
+    )
 
 
 def test_mixtures_from_parameters_are_exact():
     """Known mixtures have an answer, and no limits: there is no sample behind them."""
-    one, two = (perfarray.GaussianMixture.from_parameters([1.0], [mean], [1.0]) for mean in (0.0, 1.0))
+    one, two = (
+        perfarray.GaussianMixture.from_parameters([1.0], [mean], [1.0]) for mean in (0.0, 1.0)
+    )
     found = perfarray.prob_faster(one, two)
     assert_allclose(found["estimate"], 0.7602499389065233)
     assert np.isnan(found["lower"])
@@ -107,12 +129,19 @@ def test_limits_surround_and_repeat(fitted):
     """The same seed gives the same limits for any order of dims and chunks."""
     found = fitted.perf.prob_fastest(dim="version", n_resamples=100, rng=3)
     assert bool(((found["lower"] < found["estimate"]) & (found["estimate"] < found["upper"])).all())
-    turned = fitted.transpose(..., "benchmark").perf.prob_fastest(dim="version", n_resamples=100, rng=3)
+    turned = fitted.transpose(..., "benchmark").perf.prob_fastest(
+        dim="version", n_resamples=100, rng=3
+    )
     xr.testing.assert_identical(found, turned.transpose(*found.dims))
     pair = fitted.perf.mean_difference("a", n_resamples=100, rng=3)
     chunks = fitted.chunk({"benchmark": 1}).perf
-    lazy = chunks.prob_fastest(dim="version", n_resamples=100, rng=3), chunks.mean_difference("a", n_resamples=100, rng=3)
-    for one, expected, unchecked in zip(lazy, (found, pair), ("run_units", "run_units run_percentiles"), strict=True):
+    lazy = (
+        chunks.prob_fastest(dim="version", n_resamples=100, rng=3),
+        chunks.mean_difference("a", n_resamples=100, rng=3),
+    )
+    for one, expected, unchecked in zip(
+        lazy, (found, pair), ("run_units", "run_units run_percentiles"), strict=True
+    ):
         assert one["lower"].chunks is not None
         computed = one.compute()
         assert computed.attrs.pop("unchecked") == unchecked
@@ -120,12 +149,15 @@ def test_limits_surround_and_repeat(fitted):
 
 
 def test_fitted_limits(fitted):
-    """Mixtures have limits from refitted samples, given or not; one value per unit draws the same."""
+    """Mixtures have limits from refitted samples, given or not; one value per unit draws the
+    same."""
     one = fitted.sel(benchmark=["fft"], version=["a", "b"])
     found = one.perf.prob_faster("a", method="mixture", n_resamples=19, confidence_level=0.9, rng=1)
     assert (found["lower"] < found["estimate"]).all()
     assert (found["estimate"] < found["upper"]).all()
-    given = perfarray.prob_faster(one.perf.fit_mixture(), "a", n_resamples=19, confidence_level=0.9, rng=1)
+    given = perfarray.prob_faster(
+        one.perf.fit_mixture(), "a", n_resamples=19, confidence_level=0.9, rng=1
+    )
     assert_allclose(given["lower"], found["lower"])
 
 
@@ -137,7 +169,9 @@ def test_metrics_side_by_side(fitted):
 
 def test_few_units_are_said_once():
     """Percentile limits of few units come with a warning; one unit, or none, has none."""
-    times = perfarray.from_samples({"old": [1.0, 2.0, 3.0], "new": [1.0, 3.0, 4.0], "one": [2.0], "none": [np.nan]})
+    times = perfarray.from_samples(
+        {"old": [1.0, 2.0, 3.0], "new": [1.0, 3.0, 4.0], "one": [2.0], "none": [np.nan]}
+    )
     with pytest.warns(UserWarning, match=r"fewer than 10 units") as caught:
         found = times.perf.mean_difference("old", rng=1)
     assert len(caught) == 1
@@ -148,7 +182,10 @@ def test_few_units_are_said_once():
 
 def test_paired_units(times):
     """Paired units are matched by label, and need two systems that share some."""
-    found, apart = times.perf.prob_faster("old", paired="execution", rng=1), times.perf.prob_faster("old", rng=1)
+    found, apart = (
+        times.perf.prob_faster("old", paired="execution", rng=1),
+        times.perf.prob_faster("old", rng=1),
+    )
     assert found.attrs["paired"] == "execution"
     assert found["upper"] - found["lower"] < apart["upper"] - apart["lower"]
 
@@ -174,7 +211,8 @@ def test_wrong_arguments(times, keywords, message):
 
 
 def test_wrong_kinds(times):
-    """Mixtures and timings are not compared with each other; one system is no race; levels are no systems."""
+    """Mixtures and timings are not compared with each other; one system is no race; levels are no
+    systems."""
     mixtures = times.perf.fit_mixture()
     with pytest.raises(ValueError, match="the baseline is a mixture"):
         perfarray.prob_faster(times, mixtures)
@@ -189,33 +227,53 @@ def test_wrong_kinds(times):
 
 
 def test_selecting_or_reordering_changes_no_seeded_number():
-    """A benchmark's limits are the same beside other benchmarks, in another order, alone; so are those of a system among others."""
+    """A benchmark's limits are the same beside other benchmarks, in another order, alone; so are
+    those of a system among others."""
     rng = np.random.default_rng(2)
     values = rng.normal(10, 1, (3, 3, 4))
     coords = {"benchmark": ["fft", "sort", "lu"], "version": ["a", "b", "c"]}
-    times = xr.DataArray(values, dims=("benchmark", "version", "execution"), coords=coords, name="time")
-    calls = {"prob_faster": {"baseline": "a"}, "mean_difference": {"baseline": "a"}, "prob_fastest": {"dim": "version"}}
+    times = xr.DataArray(
+        values, dims=("benchmark", "version", "execution"), coords=coords, name="time"
+    )
+    calls = {
+        "prob_faster": {"baseline": "a"},
+        "mean_difference": {"baseline": "a"},
+        "prob_fastest": {"dim": "version"},
+    }
     for name, keywords in calls.items():
         for method, n_resamples in (("empirical", 60), ("mixture", 3)):
-            options = keywords | {"method": method, "n_resamples": n_resamples, "confidence_level": 0.5, "rng": 1}
+            options = keywords | {
+                "method": method,
+                "n_resamples": n_resamples,
+                "confidence_level": 0.5,
+                "rng": 1,
+            }
             with warnings.catch_warnings(action="ignore", category=perfarray.PerfarrayWarning):
                 whole = getattr(perfarray, name)(times, **options)
                 for some in (["lu", "fft"], "sort"):
                     found = getattr(perfarray, name)(times.sel(benchmark=some), **options)
                     for limit in ("lower", "upper"):
-                        assert_array_equal(found[limit], whole[limit].sel(benchmark=some).transpose(*found[limit].dims))
+                        assert_array_equal(
+                            found[limit],
+                            whole[limit].sel(benchmark=some).transpose(*found[limit].dims),
+                        )
                 turned = getattr(perfarray, name)(times.sel(version=["c", "a", "b"]), **options)
-                assert_array_equal(turned["upper"].sel(version="b"), whole["upper"].sel(version="b"))
+                assert_array_equal(
+                    turned["upper"].sel(version="b"), whole["upper"].sel(version="b")
+                )
 
 
 def test_the_key_of_a_result_gives_it_again(times):
     first = times.perf.prob_faster("old", n_resamples=50)
-    xr.testing.assert_identical(first, times.perf.prob_faster("old", n_resamples=50, rng=first.attrs["rng_key"]))
+    xr.testing.assert_identical(
+        first, times.perf.prob_faster("old", n_resamples=50, rng=first.attrs["rng_key"])
+    )
 
 
 @pytest.mark.parametrize("name", ["prob_faster", "mean_difference"])
 def test_one_session_has_its_executions(fitted, name):
-    """The executions of one session are the units, and a note says what is then not in the answer."""
+    """The executions of one session are the units, and a note says what is then not in the
+    answer."""
     answer = getattr(fitted["time"].expand_dims(session=1).perf, name)("a", rng=1)
     assert "what sessions vary by is not in the answer" in answer.perf.notes()[0].message
     xr.testing.assert_allclose(answer, getattr(fitted["time"].perf, name)("a", rng=1))

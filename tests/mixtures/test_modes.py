@@ -26,7 +26,8 @@ def samples(values, dims=("benchmark", "execution")):
 
 
 def two_modes(size, distance, seed=1):
-    """Return samples with half of the runs in each of two normal modes, so many of their standard deviations apart."""
+    """Return samples with half of the runs in each of two normal modes, so many of their standard
+    deviations apart."""
     rng = np.random.default_rng(seed)
     return samples(10 + rng.standard_normal(size) + distance * (np.arange(size[-1]) % 2))
 
@@ -37,7 +38,11 @@ def test_modes_by_level():
     rng = np.random.default_rng(1)
     between = rng.choice([1.0, 1.5], (30, 1)) + rng.normal(0, 0.02, (30, 20))
     inside = 1.0 + rng.choice([0.0, 0.5], (30, 20)) + rng.normal(0, 0.09, (30, 20))
-    array = xr.DataArray([between, inside], dims=("benchmark", "execution", "iteration"), coords={"benchmark": ["between", "inside"]})
+    array = xr.DataArray(
+        [between, inside],
+        dims=("benchmark", "execution", "iteration"),
+        coords={"benchmark": ["between", "inside"]},
+    )
     found = perfarray.variability_level(array, by_level=True, rng=1)
     assert found["estimate"].sel(benchmark="between").values.tolist() == [2, 1]
     assert found["estimate"].sel(benchmark="inside", level="iteration") > 1
@@ -48,7 +53,9 @@ def test_modes_by_level():
 
 def test_one_repetition_has_no_level_of_its_own():
     """A single iteration per execution shows no modes inside executions."""
-    array = xr.DataArray(np.random.default_rng(1).normal(1, 0.1, (30, 1)), dims=("execution", "iteration"))
+    array = xr.DataArray(
+        np.random.default_rng(1).normal(1, 0.1, (30, 1)), dims=("execution", "iteration")
+    )
     found = perfarray.variability_level(array, by_level=True, rng=1)
     assert not found["supported"].sel(level="iteration")
     assert np.isnan(found["estimate"].sel(level="iteration"))
@@ -56,9 +63,12 @@ def test_one_repetition_has_no_level_of_its_own():
 
 @pytest.mark.usefixtures("few_draws")
 def test_one_mode_supports_no_more():
-    """Of samples of eight skewed runs of one mode the density of most shows more, and the runs support more in at most 5 %."""
+    """Of samples of eight skewed runs of one mode the density of most shows more, and the runs
+    support more in at most 5 %."""
     count = experiments(150)
-    found = samples(np.random.default_rng(8).lognormal(0, 0.25, (count, 8))).perf.variability_level(rng=1)
+    found = samples(np.random.default_rng(8).lognormal(0, 0.25, (count, 8))).perf.variability_level(
+        rng=1
+    )
     assert (found["estimate"] > 1).mean() > 0.5
     assert (found["n_supported"] > 1).mean() < 0.05 + 3 * np.sqrt(0.05 * 0.95 / count)
     assert ((found["estimate"] > 1) & found["supported"]).mean() < 0.05
@@ -66,19 +76,29 @@ def test_one_mode_supports_no_more():
 
 @pytest.mark.usefixtures("few_draws")
 def test_two_clear_modes_are_supported():
-    """Of eight runs in two modes ten standard deviations apart, and of thirty six apart, most samples support two, and hardly any three."""
-    for size, distance, share in (((experiments(40), 8), 10.0, 0.7), ((experiments(40), 30), 6.0, 0.8)):
+    """Of eight runs in two modes ten standard deviations apart, and of thirty six apart, most
+    samples support two, and hardly any three."""
+    for size, distance, share in (
+        ((experiments(40), 8), 10.0, 0.7),
+        ((experiments(40), 30), 6.0, 0.8),
+    ):
         found = two_modes(size, distance).perf.variability_level(rng=1)
         assert (found["n_supported"] == 2).mean() > share
         assert (found["n_supported"] > 2).mean() <= 0.05
 
 
 def test_groups_are_modes_and_outliers_are_not():
-    """Three groups of twelve are three modes, with the least p of 199 draws; one or two runs far away are no mode."""
+    """Three groups of twelve are three modes, with the least p of 199 draws; one or two runs far
+    away are no mode."""
     rng = np.random.default_rng(1)
     values = np.concatenate([rng.normal(place, 0.01, 12) for place in (1.0, 1.2, 1.6)])
     found = samples(values[None]).perf.variability_level(rng=1)
-    assert [found[name].item() for name in ("estimate", "n_supported", "supported", "pvalue")] == [3, 3, True, 1 / 200]
+    assert [found[name].item() for name in ("estimate", "n_supported", "supported", "pvalue")] == [
+        3,
+        3,
+        True,
+        1 / 200,
+    ]
     for far in (1, 2):
         values = np.append(rng.normal(1.0, 0.01, 30), np.linspace(2.0, 2.01, far))
         found = samples(values[None]).perf.variability_level(rng=1)
@@ -88,7 +108,8 @@ def test_groups_are_modes_and_outliers_are_not():
 
 @pytest.mark.usefixtures("few_draws")
 def test_units_that_differ_are_no_modes():
-    """Four builds that differ show as modes of their runs; they are not supported, and as many runs of their own are."""
+    """Four builds that differ show as modes of their runs; they are not supported, and as many runs
+    of their own are."""
     rng = np.random.default_rng(3)
     count = experiments(24)
     values = rng.normal(1.0, 0.1, (count, 4, 1)) + rng.normal(0, 0.005, (count, 4, 10))
@@ -101,7 +122,8 @@ def test_units_that_differ_are_no_modes():
 
 @pytest.mark.usefixtures("few_draws")
 def test_rounded_runs_have_no_modes_for_it():
-    """The gaps of a grid are no valleys: of samples of one mode rounded to half a standard deviation, hardly any support more."""
+    """The gaps of a grid are no valleys: of samples of one mode rounded to half a standard
+    deviation, hardly any support more."""
     values = np.round(2 * np.random.default_rng(1).standard_normal((experiments(40), 60))) / 2
     found = samples(10 + values).perf.variability_level(rng=1)
     assert (found["estimate"] > 1).mean() > 0.3
@@ -109,13 +131,21 @@ def test_rounded_runs_have_no_modes_for_it():
 
 
 def test_what_there_is_to_say():
-    """Modes that runs do not support, and modes that were not tested, are told; one mode is one, and supported."""
+    """Modes that runs do not support, and modes that were not tested, are told; one mode is one,
+    and supported."""
     few = samples([[1.0, 1.1, 1.15, 1.3, 1.32, 1.33, 1.5, 2.0]])
     with pytest.warns(perfarray.PerfarrayWarning) as caught:
         found = few.perf.variability_level(rng=1)
     (note,) = caught[0].message.notes
-    assert (note.code, note.values["cells"], found["supported"].item()) == ("unsupported_modes", 1, False)
-    for result in (few.perf.variability_level(n_resamples=0), perfarray.variability_level(few.perf.fit_mixture())):
+    assert (note.code, note.values["cells"], found["supported"].item()) == (
+        "unsupported_modes",
+        1,
+        False,
+    )
+    for result in (
+        few.perf.variability_level(n_resamples=0),
+        perfarray.variability_level(few.perf.fit_mixture()),
+    ):
         assert [note.code for note in result.perf.notes()] == ["untested_modes"]
         assert not result["supported"]
         assert np.isnan(result[["n_supported", "pvalue"]].to_dataarray()).all()
@@ -134,7 +164,11 @@ def test_degenerate_cells():
     assert_array_equal(found["estimate"], [np.nan, 1, 2])
     assert_array_equal(found["n_supported"], [np.nan, 1, 2])
     assert_array_equal(found["supported"], [False, True, True])
-    rate = cells.astype(np.float32).assign_attrs(units="1/s", better="higher").perf.variability_level(rng=1)
+    rate = (
+        cells.astype(np.float32)
+        .assign_attrs(units="1/s", better="higher")
+        .perf.variability_level(rng=1)
+    )
     assert_array_equal(rate["n_supported"], found["n_supported"])
 
 
@@ -143,7 +177,9 @@ def test_streams_hang_on_labels():
     """Selecting, turning or chunking changes no number, and the key of a result gives it again."""
     times = two_modes((3, 12), 4.0)
     found = times.perf.variability_level(rng=1)
-    xr.testing.assert_identical(times[[2, 0]].perf.variability_level(rng=1)["pvalue"], found["pvalue"][[2, 0]])
+    xr.testing.assert_identical(
+        times[[2, 0]].perf.variability_level(rng=1)["pvalue"], found["pvalue"][[2, 0]]
+    )
     lazy = times.chunk(benchmark=1).perf.variability_level(rng=1)
     assert lazy["supported"].chunks is not None
     xr.testing.assert_equal(lazy.compute(), found)
@@ -153,9 +189,13 @@ def test_streams_hang_on_labels():
 
 @pytest.mark.usefixtures("few_draws")
 def test_mixtures_are_counted():
-    """Given mixtures have as many modes as those fitted on the way; by level, timings are needed."""
+    """Given mixtures have as many modes as those fitted on the way; by level, timings are
+    needed."""
     times = two_modes((3, 12), 4.0)
     fit = times.perf.fit_mixture()
-    assert_array_equal(perfarray.variability_level(fit)["estimate"], times.perf.variability_level(rng=1)["estimate"])
+    assert_array_equal(
+        perfarray.variability_level(fit)["estimate"],
+        times.perf.variability_level(rng=1)["estimate"],
+    )
     with pytest.raises(ValueError, match="by_level=True fits every level"):
         perfarray.variability_level(fit, by_level=True)

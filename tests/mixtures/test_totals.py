@@ -1,4 +1,5 @@
-"""Totals of several runs: every combination counted, lattices beside lists, sums of mixtures, limits, runs that never ended."""
+"""Totals of several runs: every combination counted, lattices beside lists, sums of mixtures,
+limits, runs that never ended."""
 
 from itertools import product
 
@@ -32,11 +33,19 @@ def test_every_combination_is_counted(runs, shift):
     """The totals of all combinations of runs, with their ties, and a shift of the total."""
     ahead = sums(OLD, runs)[:, None] + 10 * shift - sums(NEW, runs)
     found = asked(NEW, OLD, runs=runs, shift=shift)
-    assert_allclose([found["estimate"], found["tied"]], [(ahead > 1e-6).mean(), (abs(ahead) < 1e-6).mean()], atol=1e-12)
+    assert_allclose(
+        [found["estimate"], found["tied"]],
+        [(ahead > 1e-6).mean(), (abs(ahead) < 1e-6).mean()],
+        atol=1e-12,
+    )
     half = asked(NEW, OLD, runs=runs, shift=shift, ties="half")
     assert_allclose(half["estimate"], found["estimate"] + found["tied"] / 2)
-    rate = perfarray.from_samples({"a": NEW, "b": OLD})["time"].assign_attrs(units="1/s", better="higher")
-    more = rate.perf.prob_faster("b", runs=runs, shift=shift, n_resamples=0)["estimate"].sel(version="a")
+    rate = perfarray.from_samples({"a": NEW, "b": OLD})["time"].assign_attrs(
+        units="1/s", better="higher"
+    )
+    more = rate.perf.prob_faster("b", runs=runs, shift=shift, n_resamples=0)["estimate"].sel(
+        version="a"
+    )
     assert_allclose(more, (10 * shift + sums(NEW, runs)[:, None] - sums(OLD, runs) > 1e-6).mean())
 
 
@@ -46,49 +55,71 @@ def test_the_fastest_total_of_three():
     combined = np.stack([part.ravel() for part in np.meshgrid(*every)])
     best = combined == combined.min(axis=0)
     times = perfarray.from_samples({"a": NEW, "b": OLD, "c": THIRD})
-    alone, shared = (times.perf.prob_fastest(dim="version", runs=2, ties=ties, n_resamples=0) for ties in ("strict", "half"))
+    alone, shared = (
+        times.perf.prob_fastest(dim="version", runs=2, ties=ties, n_resamples=0)
+        for ties in ("strict", "half")
+    )
     assert_allclose(alone["estimate"], (best & (best.sum(axis=0) == 1)).mean(axis=1))
     assert_allclose(shared["estimate"], (best / best.sum(axis=0)).mean(axis=1))
     assert_allclose(alone["tied"], (best.sum(axis=0) > 1).mean())
 
 
 def test_a_lattice_is_close_to_the_list(monkeypatch):
-    """Skewed runs and normal ones, both ways, to a thousandth; a thousand runs are decided by the mean."""
+    """Skewed runs and normal ones, both ways, to a thousandth; a thousand runs are decided by the
+    mean."""
     rng = np.random.default_rng(1)
     new, old = rng.normal(1.0, 0.1, 12), rng.lognormal(0.0, 0.2, 12)
     listed = asked(new, old, runs=3, shift=0.02)["estimate"]
     monkeypatch.setattr(totals, "LISTED", 0)
     assert_allclose(asked(new, old, runs=3, shift=0.02)["estimate"], listed, atol=1e-3)
-    both = perfarray.from_samples({"a": new, "b": old}).perf.prob_fastest(dim="version", runs=3, n_resamples=0)
+    both = perfarray.from_samples({"a": new, "b": old}).perf.prob_fastest(
+        dim="version", runs=3, n_resamples=0
+    )
     assert both.perf.table().attrs["about"].split("; ")[1] == "totals of 3 runs each"
     assert_allclose(both["estimate"].sum(), 1)
-    assert_allclose(both["estimate"].sel(version="a"), asked(new, old, runs=3)["estimate"], atol=1e-3)
+    assert_allclose(
+        both["estimate"].sel(version="a"), asked(new, old, runs=3)["estimate"], atol=1e-3
+    )
     assert asked(new, old + 0.3, runs=1000)["estimate"] == pytest.approx(1)
 
 
 def test_totals_of_mixtures(monkeypatch):
-    """Those of normals are normal; those of two components have a component for every number of runs in the first; on a lattice as well."""
+    """Those of normals are normal; those of two components have a component for every number of
+    runs in the first; on a lattice as well."""
     one = perfarray.GaussianMixture.from_parameters([1.0], [1.0], [0.1])
     two = perfarray.GaussianMixture.from_parameters([0.3, 0.7], [1.0, 1.5], [0.1, 0.2])
     wide = perfarray.GaussianMixture.from_parameters([1.0], [1.01], [0.2])
-    assert_allclose(perfarray.prob_faster(one, wide, runs=7, shift=0.03)["estimate"], ndtr(0.1 / np.sqrt(7 * 0.05)))
+    assert_allclose(
+        perfarray.prob_faster(one, wide, runs=7, shift=0.03)["estimate"],
+        ndtr(0.1 / np.sqrt(7 * 0.05)),
+    )
     # Two runs: 0.09, 0.42 and 0.49 of means 2, 2.5 and 3.
     shares, means, variances = np.array([[0.09, 0.42, 0.49], [2, 2.5, 3], [0.02, 0.05, 0.08]])
     exact = shares @ ndtr((means - 2.6) / np.sqrt(variances + 0.02))
     assert_allclose(perfarray.prob_faster(one, two, runs=2, shift=-0.6)["estimate"], exact)
     both = perfarray.GaussianMixture(
-        dataset=xr.concat([one.to_dataset(), two.to_dataset()], "version", join="outer").fillna({"weight": 0.0})
+        dataset=xr.concat([one.to_dataset(), two.to_dataset()], "version", join="outer").fillna(
+            {"weight": 0.0}
+        )
     )
     fastest = perfarray.prob_fastest(both, dim="version", runs=5)
-    assert_allclose(fastest["estimate"][0], perfarray.prob_faster(one, two, runs=5)["estimate"], atol=1e-9)
+    assert_allclose(
+        fastest["estimate"][0], perfarray.prob_faster(one, two, runs=5)["estimate"], atol=1e-9
+    )
     monkeypatch.setattr(totals, "COMPONENTS", 0)
-    assert_allclose(perfarray.prob_faster(one, two, runs=2, shift=-0.6)["estimate"], exact, atol=1e-3)
+    assert_allclose(
+        perfarray.prob_faster(one, two, runs=2, shift=-0.6)["estimate"], exact, atol=1e-3
+    )
 
 
 def test_limits_know_how_many_totals_units_are():
     """They are wider the more runs a total takes; a lazy array has the same; one unit has none."""
     rng = np.random.default_rng(2)
-    times = xr.DataArray(rng.normal(1, 0.1, (2, 2, 12)), dims=("benchmark", "version", "execution"), coords={"version": ["a", "b"]})
+    times = xr.DataArray(
+        rng.normal(1, 0.1, (2, 2, 12)),
+        dims=("benchmark", "version", "execution"),
+        coords={"version": ["a", "b"]},
+    )
     found = [times.perf.prob_faster("b", runs=runs, n_resamples=50, rng=1) for runs in (1, 12)]
     assert (found[1]["upper"] - found[1]["lower"] > found[0]["upper"] - found[0]["lower"]).all()
     lazy = times.chunk(benchmark=1).perf.prob_faster("b", runs=12, n_resamples=50, rng=1).compute()
@@ -103,8 +134,16 @@ def test_a_total_with_a_stopped_run_never_ends():
     stopped = times.assign_coords(censored=(times["time"] == 3.0))
     for runs in (2, 7):
         found = stopped.perf.prob_faster("b", runs=runs, n_resamples=0).sel(version="a")
-        assert_allclose(found["at_most"], times.perf.prob_faster("b", runs=runs, n_resamples=0)["estimate"].sel(version="a"), atol=1e-12)
-        lost = times.where(times["time"] != 3.0, 1e6).perf.prob_faster("b", runs=runs, n_resamples=0)["estimate"].sel(version="a")
+        assert_allclose(
+            found["at_most"],
+            times.perf.prob_faster("b", runs=runs, n_resamples=0)["estimate"].sel(version="a"),
+            atol=1e-12,
+        )
+        lost = (
+            times.where(times["time"] != 3.0, 1e6)
+            .perf.prob_faster("b", runs=runs, n_resamples=0)["estimate"]
+            .sel(version="a")
+        )
         assert_allclose(found["at_least"], lost)
 
 
@@ -113,19 +152,28 @@ def test_bad_input():
         with pytest.raises(ValueError, match=message):
             asked(NEW, OLD, runs=runs)
     logs = perfarray.from_samples({"a": NEW, "b": OLD}).perf.fit_mixture(distribution="lognormal")
-    with pytest.raises(ValueError, match="runs=2: totals are of normal mixtures, and these are lognormal; give the timings"):
+    with pytest.raises(
+        ValueError,
+        match="runs=2: totals are of normal mixtures, and these are lognormal; give the timings",
+    ):
         perfarray.prob_faster(logs, "b", runs=2)
 
 
 def test_limits_of_totals_take_fewer_experiments():
     """Each is dear, and their variance is all that is needed; a number that is given is taken."""
     times = perfarray.from_samples({"a": NEW, "b": OLD})
-    assert [times.perf.prob_faster("b", runs=runs, rng=1).attrs.get("n_resamples") for runs in (1, 2)] == [None, 200]
-    assert times.perf.prob_fastest(dim="version", runs=2, n_resamples=20, rng=1).attrs["n_resamples"] == 20
+    assert [
+        times.perf.prob_faster("b", runs=runs, rng=1).attrs.get("n_resamples") for runs in (1, 2)
+    ] == [None, 200]
+    assert (
+        times.perf.prob_fastest(dim="version", runs=2, n_resamples=20, rng=1).attrs["n_resamples"]
+        == 20
+    )
 
 
 def test_totals_of_more_runs_than_units_are_noted():
-    """Limits of a total that was hardly seen cover too little, and a note says so; without limits, or of few runs, there is none."""
+    """Limits of a total that was hardly seen cover too little, and a note says so; without limits,
+    or of few runs, there is none."""
     times = perfarray.from_samples({"a": NEW, "b": OLD})
     for runs, number, codes in ((4, 99, ["few_units_for_total"]), (3, 99, []), (4, 0, [])):
         found = times.perf.prob_faster("b", runs=runs, n_resamples=number, rng=1)
@@ -133,8 +181,12 @@ def test_totals_of_more_runs_than_units_are_noted():
 
 
 def test_limits_of_totals_that_are_apart_do_not_depend_on_rounding():
-    """Of systems that have no run in common, all that matters is how many runs there are, not that the share is 1 - 6e-15."""
+    """Of systems that have no run in common, all that matters is how many runs there are, not that
+    the share is 1 - 6e-15."""
     rng = np.random.default_rng(0)
-    pairs = [perfarray.from_samples({"a": 2 + 0.01 * rng.random(20), "b": 1 + 0.01 * rng.random(20)}) for _ in range(4)]
+    pairs = [
+        perfarray.from_samples({"a": 2 + 0.01 * rng.random(20), "b": 1 + 0.01 * rng.random(20)})
+        for _ in range(4)
+    ]
     lower = [pair.perf.prob_faster("a", runs=5)["lower"].item() for pair in pairs]
     assert_allclose(lower, lower[0], rtol=1e-9)

@@ -1,4 +1,5 @@
-"""Correlations, effective numbers, drift and order: against statsmodels, worked by hand, and simulated truth."""
+"""Correlations, effective numbers, drift and order: against statsmodels, worked by hand, and
+simulated truth."""
 
 import itertools
 
@@ -35,7 +36,11 @@ def test_correlations_and_ljung_box_are_those_of_statsmodels():
         series = dependent(0.3, (1, n), n)[0]
         found = autocorrelations(series)
         assert_allclose(found, stattools.acf(series, nlags=n - 1, fft=False), atol=1e-12)
-        assert_allclose(ljung_box(found, np.array(n)), diagnostic.acorr_ljungbox(series, lags=[min(10, n // 5)])["lb_pvalue"], rtol=1e-9)
+        assert_allclose(
+            ljung_box(found, np.array(n)),
+            diagnostic.acorr_ljungbox(series, lags=[min(10, n // 5)])["lb_pvalue"],
+            rtol=1e-9,
+        )
 
 
 def test_scale_does_not_matter():
@@ -45,13 +50,21 @@ def test_scale_does_not_matter():
 
 
 def test_bias_and_variance_are_those_of_all_orders():
-    """Over all orders of five values with ties, neighbours are as alike as said, and drift is zero, with the variances said."""
+    """Over all orders of five values with ties, neighbours are as alike as said, and drift is zero,
+    with the variances said."""
     orders = np.array(list(itertools.permutations([1.0, 2.0, 2.0, 5.0, 9.0])))
     scores = order_scores(orders)
-    for found, variance in ((scores.serial, scores.serial_variance), (scores.drift, scores.drift_variance)):
+    for found, variance in (
+        (scores.serial, scores.serial_variance),
+        (scores.drift, scores.drift_variance),
+    ):
         assert found.mean() == pytest.approx(0, abs=1e-12)
         assert_allclose(variance, found.var())
-    assert_allclose(without_bias(autocorrelations(orders), np.full(120, 5)).mean(axis=0), [1, 0, 0, 0, 0], atol=1e-12)
+    assert_allclose(
+        without_bias(autocorrelations(orders), np.full(120, 5)).mean(axis=0),
+        [1, 0, 0, 0, 0],
+        atol=1e-12,
+    )
 
 
 def test_ranks_share_ties():
@@ -59,9 +72,12 @@ def test_ranks_share_ties():
     assert mid_ranks(np.array([3.0, 1.0, 3.0, 2.0])).tolist() == [3.5, 1, 3.5, 2]
 
 
-@pytest.mark.parametrize("shape", [np.asarray, np.exp, lambda x: np.where(x > 0.84, 20 + x, x), np.round])
+@pytest.mark.parametrize(
+    "shape", [np.asarray, np.exp, lambda x: np.where(x > 0.84, 20 + x, x), np.round]
+)
 def test_order_is_calibrated_whatever_the_values(shape):
-    """At most 5 % of independent series of 30 have p <= 0.05, of four distributions; a correlation of 0.6 is seen in most."""
+    """At most 5 % of independent series of 30 have p <= 0.05, of four distributions; a correlation
+    of 0.6 is seen in most."""
     independent, alike = (shape(dependent(rho, (4000, 30), 3)) for rho in (0.0, 0.6))
     assert 0.03 < (order_pvalue(order_scores(independent)) <= 0.05).mean() < 0.058
     assert (order_pvalue(order_scores(independent)) <= 0.001).mean() < 0.002
@@ -71,7 +87,8 @@ def test_order_is_calibrated_whatever_the_values(shape):
 
 @pytest.mark.parametrize("rho", [0.3, 0.6])
 def test_screening_costs_two_points_of_power(rho):
-    """A series that does not look suspect has p = 1, and the others that of ranks: correlations are seen in 2 % fewer series at most."""
+    """A series that does not look suspect has p = 1, and the others that of ranks: correlations are
+    seen in 2 % fewer series at most."""
     series = dependent(rho, (4000, 30), 6)
     ranks, screened = order_pvalue(order_scores(series)), dependence_pvalue(series)
     assert set(screened[screened != ranks]) == {1.0}
@@ -82,12 +99,15 @@ def test_gaps_are_closed():
     """A series with gaps is the series without them."""
     series = np.array([1.0, np.nan, 2.0, 4.0, np.nan, 3.0, 9.0])
     whole = series[~np.isnan(series)]
-    assert [part.item() for part in order_scores(series)] == [part.item() for part in order_scores(whole)]
+    assert [part.item() for part in order_scores(series)] == [
+        part.item() for part in order_scores(whole)
+    ]
     assert_allclose([part.item() for part in drift(series)], [part.item() for part in drift(whole)])
 
 
 def test_effective_number_is_near_the_truth():
-    """Of 200 values with a correlation of 0.6, some 51 are independent; pooled over ten series, within a tenth."""
+    """Of 200 values with a correlation of 0.6, some 51 are independent; pooled over ten series,
+    within a tenth."""
     series = dependent(0.6, (100, 200), 5).reshape(10, 10, 200)
     n = np.full((10, 10), 200)
     share = effective_share(pooled(without_bias(autocorrelations(series), n), n), np.full(10, 200))
@@ -103,5 +123,6 @@ def test_drift_is_the_relative_slope():
 
 @pytest.mark.parametrize(("rho", "most"), [(0.0, 0.06), (0.6, 0.075)])
 def test_drift_has_its_size_under_dependence(rho, most):
-    """Of series of 100 that do not drift, some 5 % have p <= 0.05, where a line would have 32 of a correlation of 0.6."""
+    """Of series of 100 that do not drift, some 5 % have p <= 0.05, where a line would have 32 of a
+    correlation of 0.6."""
     assert 0.03 < (drift(dependent(rho, (3000, 100), 7))[1] <= 0.05).mean() < most

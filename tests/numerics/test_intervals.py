@@ -29,7 +29,11 @@ def limits_of(new, old, level, method="fieller", df="satterthwaite"):
 def test_fieller_of_r(golden):
     """golden/fieller: three df rules, both delta methods, bounded and not, to 1e-10."""
     cases = golden("fieller")["cases"]
-    rules = {"welch_plugin_df": "satterthwaite", "kalibera_df_min_minus_1": "conservative", "normal": "normal"}
+    rules = {
+        "welch_plugin_df": "satterthwaite",
+        "kalibera_df_min_minus_1": "conservative",
+        "normal": "normal",
+    }
     kinds = set()
     for case in cases:
         new, old = case["input"]["numerator"], case["input"]["denominator"]
@@ -41,17 +45,26 @@ def test_fieller_of_r(golden):
                     assert (found.lower, found.upper, found.kind) == (-np.inf, np.inf, "unbounded")
                     continue
                 assert found.kind == ("bounded" if expected["bounded"] else "exclusive")
-                np.testing.assert_allclose([found.lower, found.upper], sorted(expected["limits"]), rtol=1e-10)
+                np.testing.assert_allclose(
+                    [found.lower, found.upper], sorted(expected["limits"]), rtol=1e-10
+                )
             for method in ("delta", "log_delta"):
                 found = limits_of(new, old, wanted["level"], method, "normal")
-                np.testing.assert_allclose([found.lower, found.upper], wanted[f"{method}_normal"], rtol=1e-10)
+                np.testing.assert_allclose(
+                    [found.lower, found.upper], wanted[f"{method}_normal"], rtol=1e-10
+                )
         ratio = ratio_of(np.array(new), np.array(old), paired=False)
-        np.testing.assert_allclose(ratio_df(ratio, "satterthwaite"), case["output"]["intervals"][0]["welch_plugin_df"]["df"], rtol=1e-10)
+        np.testing.assert_allclose(
+            ratio_df(ratio, "satterthwaite"),
+            case["output"]["intervals"][0]["welch_plugin_df"]["df"],
+            rtol=1e-10,
+        )
     assert kinds == {"bounded", "exclusive", "unbounded"}
 
 
 def test_ratio_of_kalibera_and_jones(golden):
-    """golden/kj_*: t with n - 1 df and normal, at three confidence levels, to 1e-9; the paper prints 0.1 and 1.7 for table V."""
+    """golden/kj_*: t with n - 1 df and normal, at three confidence levels, to 1e-9; the paper
+    prints 0.1 and 1.7 for table V."""
     levels = {"c90": 0.90, "c95": 0.95, "c99": 0.99}
     checked = 0
     for file in ("kj_worked_examples", "kj_synthetic"):
@@ -65,7 +78,9 @@ def test_ratio_of_kalibera_and_jones(golden):
                     expected = case["output"]["ratio"][key][name]
                     found = limits_of(*units, level, df=rule)
                     if expected["limits"][0] is not None:
-                        np.testing.assert_allclose([found.lower, found.upper], sorted(expected["limits"]), rtol=1e-9)
+                        np.testing.assert_allclose(
+                            [found.lower, found.upper], sorted(expected["limits"]), rtol=1e-9
+                        )
                         checked += 1
                     assert expected["bounded"] == (found.kind == "bounded")
     assert checked > 20
@@ -78,7 +93,8 @@ def test_table_v_as_printed():
 
 
 def test_the_set_holds_the_ratios_its_test_accepts():
-    """For every kind of set and every method, r is inside exactly when |t(r)| is below the quantile."""
+    """For every kind of set and every method, r is inside exactly when |t(r)| is below the
+    quantile."""
     rng = np.random.default_rng(0)
     seen = set()
     for scale in (0.1, 1.0, 3.0):
@@ -130,17 +146,25 @@ def test_quantiles_and_probabilities_are_student_s():
     """They agree with scipy.stats, and infinite df are the normal's."""
     df = np.array([1.0, 2.5, 10.0, 1e6])
     np.testing.assert_allclose(t_quantile(0.975, df), stats.t.ppf(0.975, df), rtol=1e-12)
-    np.testing.assert_allclose(t_probability(np.array([-2.0, 0.3, 1.0, 4.0]), df), stats.t.cdf([-2.0, 0.3, 1.0, 4.0], df), rtol=1e-10)
+    np.testing.assert_allclose(
+        t_probability(np.array([-2.0, 0.3, 1.0, 4.0]), df),
+        stats.t.cdf([-2.0, 0.3, 1.0, 4.0], df),
+        rtol=1e-10,
+    )
     np.testing.assert_allclose(t_quantile(0.975, np.array(np.inf)), stats.norm.ppf(0.975))
     assert np.isnan(t_quantile(0.975, np.array(np.nan)))
 
 
 def test_one_unit_has_no_df():
     """One unit on a side: NaN degrees of freedom whatever the rule, and NaN limits of a mean."""
-    ratio = ratio_of(np.array([[1.0, np.nan], [1.0, 2.0]]), np.array([[2.0, 3.0], [2.0, 3.0]]), paired=False)
+    ratio = ratio_of(
+        np.array([[1.0, np.nan], [1.0, 2.0]]), np.array([[2.0, 3.0], [2.0, 3.0]]), paired=False
+    )
     for rule in ("satterthwaite", "conservative", "normal"):
         assert np.isnan(ratio_df(ratio, rule)).tolist() == [True, False]
-    _, lower, upper, _, df, n = mean_by_units(np.array([5.0]), summarise_units(np.array([5.0])), method="t", level=0.95)
+    _, lower, upper, _, df, n = mean_by_units(
+        np.array([5.0]), summarise_units(np.array([5.0])), method="t", level=0.95
+    )
     assert np.isnan([lower, upper, df]).all()
     assert n == 1
 
@@ -149,7 +173,12 @@ def test_zero_variance_is_a_point():
     """Constant samples on both sides: the ratio itself, with as many df as pooled."""
     ratio = ratio_of(np.full(3, 2.0), np.full(4, 4.0), paired=False)
     found = fieller(ratio, t_quantile(0.975, ratio_df(ratio, "satterthwaite")))
-    assert (found.lower, found.upper, found.kind, ratio_df(ratio, "satterthwaite")) == (0.5, 0.5, "bounded", 5)
+    assert (found.lower, found.upper, found.kind, ratio_df(ratio, "satterthwaite")) == (
+        0.5,
+        0.5,
+        "bounded",
+        5,
+    )
 
 
 def test_a_zero_baseline_has_no_ratio():
@@ -163,12 +192,17 @@ def test_mean_limits_are_the_textbook_s(method):
     values = np.random.default_rng(2).normal(10, 1, 8)
     _, lower, upper, *_ = mean_by_units(values, summarise_units(values), method=method, level=0.9)
     law = stats.t(7) if method == "t" else stats.norm()
-    np.testing.assert_allclose((np.array([lower, upper]) - values.mean()) / stats.sem(values), law.interval(0.9), rtol=1e-10)
+    np.testing.assert_allclose(
+        (np.array([lower, upper]) - values.mean()) / stats.sem(values),
+        law.interval(0.9),
+        rtol=1e-10,
+    )
 
 
 @pytest.mark.parametrize("level", [0.8, 0.95, 0.99])
 def test_skew_adjusted_limits_invert_halls_transformation_at_every_level(level):
-    """The longer side solves g(T) = -t; beyond the 97.5 % quantile it is extrapolated, and skewness is bounded by it."""
+    """The longer side solves g(T) = -t; beyond the 97.5 % quantile it is extrapolated, and skewness
+    is bounded by it."""
     for n in (10, 40):
         values = np.random.default_rng(5).exponential(size=n)
         error = stats.sem(values)
@@ -176,21 +210,39 @@ def test_skew_adjusted_limits_invert_halls_transformation_at_every_level(level):
         chance = 0.5 * np.sqrt(6 * (n - 1) / ((n - 2) * (n + 1) * (n + 3)))
         s = min(stats.skew(values, bias=False) / np.sqrt(n) - chance, 0.5 / usual)
         t = min(quantile, usual)
-        longer = optimize.brentq(lambda x: -x + s * x**2 / 3 - s**2 * x**3 / 27 + s / 6 + t, 0, 20) * quantile / t  # noqa: B023
+        root = optimize.brentq(
+            lambda x: -x + s * x**2 / 3 - s**2 * x**3 / 27 + s / 6 + t,  # noqa: B023
+            0,
+            20,
+        )
+        longer = root * quantile / t
         expected = values.mean() + error * np.array([-quantile, longer])
-        _, lower, upper, *_ = mean_by_units(values, summarise_units(values), method="skew_adjusted", level=level)
+        _, lower, upper, *_ = mean_by_units(
+            values, summarise_units(values), method="skew_adjusted", level=level
+        )
         np.testing.assert_allclose([lower, upper], expected, rtol=1e-10)
-        rule = {"levels": 1, "paired": True, "method": "skew_adjusted", "df_rule": "satterthwaite", "level": level}
+        rule = {
+            "levels": 1,
+            "paired": True,
+            "method": "skew_adjusted",
+            "df_rule": "satterthwaite",
+            "level": level,
+        }
         _, lower, upper, *_ = ratio_by_units(values, np.full(n, 2.0), **rule)
         np.testing.assert_allclose([lower, upper], expected / 2, rtol=1e-10)
-        ratio, df = ratio_with_df(values, np.full(n, 2.0), paired=True, method="skew_adjusted", df_rule="satterthwaite")
-        statistics = [ratio_statistic(ratio, float(limit), "skew_adjusted", df) for limit in (lower, upper)]
+        ratio, df = ratio_with_df(
+            values, np.full(n, 2.0), paired=True, method="skew_adjusted", df_rule="satterthwaite"
+        )
+        statistics = [
+            ratio_statistic(ratio, float(limit), "skew_adjusted", df) for limit in (lower, upper)
+        ]
         np.testing.assert_allclose(statistics, [quantile, -quantile], rtol=1e-6)
 
 
 @pytest.mark.parametrize("method", ["delta", "log_delta"])
 def test_first_order_errors_of_pairs_are_those_of_paired_residuals(method):
-    """The standard error of a paired ratio is that of the mean of new - ratio * old, over the mean that scales it."""
+    """The standard error of a paired ratio is that of the mean of new - ratio * old, over the mean
+    that scales it."""
     rng = np.random.default_rng(4)
     old = rng.normal(10.0, 1.0, 12)
     new = 0.8 * old + rng.normal(0.0, 0.3, 12)
@@ -202,10 +254,17 @@ def test_first_order_errors_of_pairs_are_those_of_paired_residuals(method):
 
 
 def test_the_kind_of_a_set_does_not_depend_on_the_unit():
-    """Times that are all positive cut the set to positive numbers, be they milliseconds or hours; a negative value leaves it whole."""
+    """Times that are all positive cut the set to positive numbers, be they milliseconds or hours; a
+    negative value leaves it whole."""
     rng = np.random.default_rng(3)
     new, old = rng.lognormal(0, 1.5, (2, 200, 3))
-    rule = {"levels": 1, "paired": False, "method": "fieller", "df_rule": "satterthwaite", "level": 0.95}
+    rule = {
+        "levels": 1,
+        "paired": False,
+        "method": "fieller",
+        "df_rule": "satterthwaite",
+        "level": 0.95,
+    }
     *_, kind = ratio_by_units(new, old, **rule)
     assert {"at_least", "unbounded"} <= set(kind)
     assert "exclusive" not in kind

@@ -11,7 +11,8 @@ RAGGED = np.array([[[1.0, 3.0], [5.0, np.nan]], [[7.0, 9.0], [np.nan, np.nan]]])
 
 
 @pytest.mark.parametrize(
-    ("unit", "expected"), [(0, [3.5, 8.0]), (1, [2.0, 5.0, 8.0, np.nan]), (2, [1, 3, 5, np.nan, 7, 9, np.nan, np.nan])]
+    ("unit", "expected"),
+    [(0, [3.5, 8.0]), (1, [2.0, 5.0, 8.0, np.nan]), (2, [1, 3, 5, np.nan, 7, 9, np.nan, np.nan])],
 )
 def test_one_value_per_unit(unit, expected):
     """Levels below are averaged, the lowest first; levels above are pooled."""
@@ -19,7 +20,12 @@ def test_one_value_per_unit(unit, expected):
 
 
 @pytest.mark.parametrize(
-    ("value", "expected"), [(0, [[3.5], [8.0]]), (1, [[2.0, 5.0], [8.0, np.nan]]), (2, [[1, 3, 5, np.nan], [7, 9, np.nan, np.nan]])]
+    ("value", "expected"),
+    [
+        (0, [[3.5], [8.0]]),
+        (1, [[2.0, 5.0], [8.0, np.nan]]),
+        (2, [[1, 3, 5, np.nan], [7, 9, np.nan, np.nan]]),
+    ],
 )
 def test_values_stay_with_their_unit(value, expected):
     """A run belongs to an outermost unit."""
@@ -36,8 +42,11 @@ def test_each_unit_has_equal_weight():
 @pytest.mark.parametrize("number", range(10))
 @pytest.mark.parametrize("dtype", [float, np.float32])
 def test_a_few_are_added_as_numpy_adds_them(number, dtype):
-    """To the last bit, into an array that lies as NumPy's does: sums of what lies otherwise are rounded otherwise."""
-    values = np.random.default_rng(number).lognormal(0, 1, (5, 4, number)).astype(dtype).swapaxes(0, 1)
+    """To the last bit, into an array that lies as NumPy's does: sums of what lies otherwise are
+    rounded otherwise."""
+    values = (
+        np.random.default_rng(number).lognormal(0, 1, (5, 4, number)).astype(dtype).swapaxes(0, 1)
+    )
     found, expected = reduced(np.add, values), np.add.reduce(values, axis=-1)
     assert_array_equal(found, expected, strict=True)
     assert found.strides == expected.strides

@@ -1,4 +1,5 @@
-"""Variances shrunk towards those of the suite: against limma, by hand, and how often their intervals hold."""
+"""Variances shrunk towards those of the suite: against limma, by hand, and how often their
+intervals hold."""
 
 import numpy as np
 import pytest
@@ -33,14 +34,23 @@ def test_prior_and_posterior_of_limma(golden):
 
 
 def test_without_outliers_the_robust_prior_is_the_plain_one():
-    """Its p-values are F tests of each variance against the prior of the others; of two sides twice the smaller one."""
+    """Its p-values are F tests of each variance against the prior of the others; of two sides twice
+    the smaller one."""
     rng = np.random.default_rng(8)
-    df, sides = np.full(9, 4.0), [1e-4 * rng.chisquare(4, 9) / 4 * rng.lognormal(0, 0.7, 9) for _ in range(2)]
+    df, sides = (
+        np.full(9, 4.0),
+        [1e-4 * rng.chisquare(4, 9) / 4 * rng.lognormal(0, 0.7, 9) for _ in range(2)],
+    )
     robust, plain = (fit((sides[0], df), (sides[1], df)) for fit in (fit_robust_prior, fit_prior))
     assert robust.pvalue.min() > 0.01
-    np.testing.assert_allclose([robust.df, *robust.variances], [plain.df, *plain.variances], rtol=1e-12)
+    np.testing.assert_allclose(
+        [robust.df, *robust.variances], [plain.df, *plain.variances], rtol=1e-12
+    )
     others = fit_prior(*((np.delete(side, 2), df[1:]) for side in sides))
-    expected = [stats.f.sf(side[2] / s2, 4, min(others.df, 1e9)) for side, s2 in zip(sides, others.variances, strict=True)]
+    expected = [
+        stats.f.sf(side[2] / s2, 4, min(others.df, 1e9))
+        for side, s2 in zip(sides, others.variances, strict=True)
+    ]
     assert robust.pvalue[2] == pytest.approx(min(1, 2 * min(expected)), rel=1e-6)
     alone = fit_robust_prior((np.append(sides[0], 1.0), np.full(10, 4.0)))
     assert alone.pvalue[-1] < 1e-6
@@ -61,11 +71,16 @@ def test_two_sides_have_one_d0_and_a_variance_each():
     prior = fit_prior(*((side, df) for side in sides))
     moments = [np.log(side).var(ddof=1) - special.polygamma(1, 2.0) for side in sides]
     assert special.polygamma(1, prior.df / 2) == pytest.approx(np.mean(moments))
-    assert prior.variances[1] / prior.variances[0] == pytest.approx(np.exp(np.log(sides[1] / sides[0]).mean()))
+    assert prior.variances[1] / prior.variances[0] == pytest.approx(
+        np.exp(np.log(sides[1] / sides[0]).mean())
+    )
 
 
 def test_what_is_not_measured_or_equal_is_left_out():
-    variance, df = np.array([1e-4, 2e-4, np.nan, 4e-4, 9e-4]), np.array([2.0, 2.0, np.nan, 2.0, 2.0])
+    variance, df = (
+        np.array([1e-4, 2e-4, np.nan, 4e-4, 9e-4]),
+        np.array([2.0, 2.0, np.nan, 2.0, 2.0]),
+    )
     of_four = fit_prior((np.delete(variance, 2), np.delete(df, 2)))
     np.testing.assert_allclose(fit_prior((variance, df))[:2], of_four[:2])
     of_four = of_four._replace(pvalue=np.ones(5))
@@ -73,7 +88,9 @@ def test_what_is_not_measured_or_equal_is_left_out():
     assert (moderate(np.zeros(5), np.full(5, 2.0), of_four) > 0).all()
 
 
-@pytest.mark.parametrize("variances", [[1e-4], [np.nan, np.nan], [0.0, 0.0, 0.0], [0.0, 0.0, 1e-4]], ids=str)
+@pytest.mark.parametrize(
+    "variances", [[1e-4], [np.nan, np.nan], [0.0, 0.0, 0.0], [0.0, 0.0, 1e-4]], ids=str
+)
 def test_nothing_to_learn_from(variances):
     """One benchmark, none, or half of them without spread: the variances stay what they are."""
     variance, df = np.array(variances), np.full(len(variances), 2.0)
@@ -87,10 +104,16 @@ def test_mean_and_ratio_of_one_benchmark_are_without_a_prior():
     estimate, lower, upper, error, df, n, prior_df, *_ = mean_by_suite(new, level=0.95)
     assert (estimate[0], df[0], n[0], prior_df) == (pytest.approx(1.1), 2, 3, 0)
     assert error[0] == pytest.approx(1.1 * np.log(new).std(ddof=1) / np.sqrt(3))
-    assert upper[0] - estimate[0] == estimate[0] - lower[0] == pytest.approx(stats.t.ppf(0.975, 2) * error[0])
+    assert (
+        upper[0] - estimate[0]
+        == estimate[0] - lower[0]
+        == pytest.approx(stats.t.ppf(0.975, 2) * error[0])
+    )
     ratio, df, _ = moderated_ratio(new, old, paired=False, df_rule="satterthwaite")
     variances = [np.log(side).var(ddof=1) / 3 for side in (new, old)]
-    assert df[0] == pytest.approx(sum(variances) ** 2 / (variances[0] ** 2 / 2 + variances[1] ** 2 / 2))
+    assert df[0] == pytest.approx(
+        sum(variances) ** 2 / (variances[0] ** 2 / 2 + variances[1] ** 2 / 2)
+    )
     assert ratio.residual[0] == pytest.approx(sum(variances) * 1.1**2)
 
 
@@ -100,7 +123,9 @@ def test_a_flat_prior_is_known_variance_of_all(method, paired):
     """Where variances are alike, d0 is infinite: every interval has the mean variance."""
     rng = np.random.default_rng(4)
     noise = rng.standard_normal((2, 1, 6))
-    noise = np.repeat((noise - noise.mean(-1, keepdims=True)) / noise.std(-1, ddof=1, keepdims=True), 30, axis=1)
+    noise = np.repeat(
+        (noise - noise.mean(-1, keepdims=True)) / noise.std(-1, ddof=1, keepdims=True), 30, axis=1
+    )
     new, old = np.exp(0.01 * noise)
     _, lower, upper, df, _, _, prior_df, deviation, _, error, _ = ratio_by_suite(
         new, old, levels=1, paired=paired, method=method, df_rule="satterthwaite", level=0.95
@@ -131,9 +156,12 @@ def test_programs_compared_with_themselves(benchmarks, runs, options, spread):
     assert 0.03 <= share <= 0.055 + 2.6 * np.sqrt(0.05 * 0.95 / 12_000)
 
 
-@pytest.mark.parametrize(("benchmarks", "noise"), [(8, (3, 1)), (30, (2, 1)), (30, (1, 5)), (30, (5, 5)), (8, (10, 10))])
+@pytest.mark.parametrize(
+    ("benchmarks", "noise"), [(8, (3, 1)), (30, (2, 1)), (30, (1, 5)), (30, (5, 5)), (8, (10, 10))]
+)
 def test_the_noisy_row_keeps_its_level(benchmarks, noise):
-    """One row of a suite is noisier, on one side or both; three runs a side: at most 8 % false, and 2.6 standard errors of 2,500."""
+    """One row of a suite is noisier, on one side or both; three runs a side: at most 8 % false, and
+    2.6 standard errors of 2,500."""
     rng, scale = np.random.default_rng(3), np.ones((2, benchmarks, 1))
     scale[:, 0, 0] = noise
     new, old = (1 + 0.01 * side * rng.standard_normal((2500, benchmarks, 3)) for side in scale)

@@ -24,14 +24,21 @@ def by_definition(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def by_rows(values: np.ndarray) -> np.ndarray:
-    """Solve the expected sums of squares from a list of rows, with loops and a design of indicator columns (Searle 1992, chapter 5)."""
-    rows = [(index, values[index]) for index in itertools.product(*map(range, values.shape)) if not np.isnan(values[index])]
+    """Solve the expected sums of squares from a list of rows, with loops and a design of indicator
+    columns (Searle 1992, chapter 5)."""
+    rows = [
+        (index, values[index])
+        for index in itertools.product(*map(range, values.shape))
+        if not np.isnan(values[index])
+    ]
     y = np.array([value for _, value in rows])
     levels = values.ndim
     designs = [np.ones((len(y), 1))]
     for depth in range(1, levels + 1):
         keys = sorted({index[:depth] for index, _ in rows})
-        designs.append(np.array([[index[:depth] == key for key in keys] for index, _ in rows], dtype=float))
+        designs.append(
+            np.array([[index[:depth] == key for key in keys] for index, _ in rows], dtype=float)
+        )
     hats = [design @ np.linalg.pinv(design) for design in designs]
     squares, coefficients = [], []
     for depth in range(1, levels + 1):
@@ -42,12 +49,15 @@ def by_rows(values: np.ndarray) -> np.ndarray:
 
 
 def test_table_iii_and_iv_of_kalibera_and_jones():
-    """The printed S^2 16.5, 2.6, 3.6 and T^2 16.5, -5.7, 2.3; with the execution level merged 12.7 and 0.4."""
+    """The printed S^2 16.5, 2.6, 3.6 and T^2 16.5, -5.7, 2.3; with the execution level merged 12.7
+    and 0.4."""
     kept = nested_anova(TABLE_III, 3)
     assert np.round(kept.level_variance, 1).tolist() == [3.6, 2.6, 16.5]
     assert np.round(kept.variance, 1).tolist() == [2.3, -5.7, 16.5]
     merged = nested_anova(TABLE_III, 3, "merge")
-    np.testing.assert_allclose(merged.variance, [0.381944444444444, np.nan, 12.7222222222222], rtol=1e-12)
+    np.testing.assert_allclose(
+        merged.variance, [0.381944444444444, np.nan, 12.7222222222222], rtol=1e-12
+    )
     assert merged.merged.tolist() == [False, True, False]
     assert merged.repetitions[[0, 2]].tolist() == [3, 4]
 
@@ -58,7 +68,9 @@ def test_balanced_data_follow_the_definition(shape):
     values = np.random.default_rng(0).normal(10, 1, shape)
     found = nested_anova(values, len(shape))
     components, squared = by_definition(values)
-    np.testing.assert_allclose(found.variance, components, rtol=1e-12, atol=1e-12 * squared.max())  # a difference of squares
+    np.testing.assert_allclose(
+        found.variance, components, rtol=1e-12, atol=1e-12 * squared.max()
+    )  # a difference of squares
     np.testing.assert_allclose(found.level_variance, squared, rtol=1e-12)
     assert found.repetitions.tolist() == list(shape)
 
@@ -69,7 +81,9 @@ def test_ragged_data_solve_the_expected_sums_of_squares(seed):
     rng = np.random.default_rng(seed)
     shape = [(6, 5), (4, 3, 5), (3, 3, 2, 4)][seed % 3]
     values = np.where(rng.random(shape) < 0.3, np.nan, rng.normal(10, 1, shape))
-    np.testing.assert_allclose(nested_anova(values, len(shape)).variance, by_rows(values), rtol=1e-9)
+    np.testing.assert_allclose(
+        nested_anova(values, len(shape)).variance, by_rows(values), rtol=1e-9
+    )
 
 
 def test_general_formulas_agree_with_the_short_ones_on_balanced_data():
@@ -79,19 +93,25 @@ def test_general_formulas_agree_with_the_short_ones_on_balanced_data():
     padded[:5, :4, :3] = values
     short, general = nested_anova(values, 3), nested_anova(padded, 3)
     for name in ("variance", "level_variance", "repetitions", "mean", "standard_error", "df"):
-        np.testing.assert_allclose(getattr(general, name), getattr(short, name), rtol=1e-12, err_msg=name)
+        np.testing.assert_allclose(
+            getattr(general, name), getattr(short, name), rtol=1e-12, err_msg=name
+        )
 
 
 def test_anova_of_r(golden):
     """golden/varcomp_nested: eleven designs, balanced and not, to 1e-9."""
     for case in golden("varcomp_nested")["cases"]:
         data = case["input"]
-        frame = pd.DataFrame({"time": data["y"], **{name: data[name] for name in data["factors_high_to_low"]}})
+        frame = pd.DataFrame(
+            {"time": data["y"], **{name: data[name] for name in data["factors_high_to_low"]}}
+        )
         names = {"binary": "A", "execution": "B"} if "B" in data else {"execution": "A"}
         times = frame.perf.to_timings(level="iteration", units="1", **names)
         wanted = case["output"]["anova_type1"]["variance_components"]
         expected = [wanted[name] for name in ("A", "B", "residual") if name in wanted]
-        np.testing.assert_allclose(times.perf.variance_components()["variance"], expected, rtol=1e-9, err_msg=case["name"])
+        np.testing.assert_allclose(
+            times.perf.variance_components()["variance"], expected, rtol=1e-9, err_msg=case["name"]
+        )
 
 
 @pytest.mark.parametrize("file", ["kj_worked_examples", "kj_synthetic"])
@@ -100,14 +120,19 @@ def test_components_of_r(golden, file):
     for case in golden(file)["cases"]:
         values = np.array(case["input"]["data"], dtype=float)
         found, wanted = nested_anova(values, values.ndim), case["output"]
-        np.testing.assert_allclose(found.variance[::-1], wanted["T2"], rtol=1e-9, err_msg=case["name"])
-        np.testing.assert_allclose(found.level_variance[::-1], wanted["S2"], rtol=1e-9, err_msg=case["name"])
+        np.testing.assert_allclose(
+            found.variance[::-1], wanted["T2"], rtol=1e-9, err_msg=case["name"]
+        )
+        np.testing.assert_allclose(
+            found.level_variance[::-1], wanted["S2"], rtol=1e-9, err_msg=case["name"]
+        )
         np.testing.assert_allclose(found.mean, wanted["grand_mean"], rtol=1e-12)
         np.testing.assert_allclose(found.standard_error**2, wanted["var_of_mean"], rtol=1e-9)
 
 
 def test_a_level_with_one_repetition_is_nan_and_belongs_to_the_one_above():
-    """Five builds run once each: build and execution cannot be told apart, and the build's component contains both."""
+    """Five builds run once each: build and execution cannot be told apart, and the build's
+    component contains both."""
     values = np.random.default_rng(2).normal(10, 1, (5, 1, 4))
     found = nested_anova(values, 3)
     without = nested_anova(values[:, 0], 2)
@@ -140,8 +165,12 @@ def test_cells_do_not_touch_each_other():
         together = nested_anova(cells, 3, negative)
         for i, cell in enumerate(cells):
             alone = nested_anova(cell, 3, negative)
-            np.testing.assert_allclose(together.variance[i], alone.variance, rtol=1e-12, equal_nan=True)
-            np.testing.assert_allclose(together.standard_error[i], alone.standard_error, rtol=1e-12, equal_nan=True)
+            np.testing.assert_allclose(
+                together.variance[i], alone.variance, rtol=1e-12, equal_nan=True
+            )
+            np.testing.assert_allclose(
+                together.standard_error[i], alone.standard_error, rtol=1e-12, equal_nan=True
+            )
     found = nested_anova(cells, 3)
     assert np.isnan(found.mean[2])
     assert found.variance[3].tolist() == [0, 0, 0]
@@ -161,13 +190,21 @@ def test_merging_repeats_until_no_inner_component_is_negative():
     rng = np.random.default_rng(5)
     merged_two = 0
     for noise in np.repeat([0.01, 1.0, 3.0], 20):
-        values = np.array([-3.0, 0.0, 3.0]) + rng.normal(0, noise, (4, 3, 3, 3)) + rng.normal(0, 3, (4, 1, 1, 1))
+        values = (
+            np.array([-3.0, 0.0, 3.0])
+            + rng.normal(0, noise, (4, 3, 3, 3))
+            + rng.normal(0, 3, (4, 1, 1, 1))
+        )
         found = nested_anova(values, 4, "merge")
         inner = found.variance[1:-1][~found.merged[1:-1]]
         assert (inner >= 0).all()
         merged_two += found.merged.sum() == 2
         pooled = pool_levels(values[None], found.merged)
-        np.testing.assert_allclose(nested_anova(pooled[0], pooled.ndim - 1).variance, found.variance[~found.merged], rtol=1e-9)
+        np.testing.assert_allclose(
+            nested_anova(pooled[0], pooled.ndim - 1).variance,
+            found.variance[~found.merged],
+            rtol=1e-9,
+        )
     assert merged_two > 0
 
 
@@ -183,16 +220,22 @@ def test_within_survives_a_between_that_dwarfs_it():
     """Units a million standard deviations apart do not blur the spread inside them."""
     noise = np.random.default_rng(7).normal(0, 1, (6, 50))
     values = noise + 1e6 * np.arange(6)[:, None]
-    np.testing.assert_allclose(nested_anova(values, 2).variance[1], noise.var(axis=1, ddof=1).mean(), rtol=1e-8)
+    np.testing.assert_allclose(
+        nested_anova(values, 2).variance[1], noise.var(axis=1, ddof=1).mean(), rtol=1e-8
+    )
 
 
 def test_blocks_do_not_change_the_answer():
     """A cell larger than a block, and many cells in one block, agree with the definition."""
     rng = np.random.default_rng(8)
     large = rng.normal(1, 0.1, (3, BLOCK // 40, 17))
-    np.testing.assert_allclose(nested_anova(large, 3).variance, by_definition(large)[0], rtol=1e-10, atol=1e-14)
+    np.testing.assert_allclose(
+        nested_anova(large, 3).variance, by_definition(large)[0], rtol=1e-10, atol=1e-14
+    )
     many = rng.normal(1, 0.1, (5000, 4, 3, 5))
-    np.testing.assert_allclose(nested_anova(many, 3).variance[4321], by_definition(many[4321])[0], rtol=1e-10, atol=1e-14)
+    np.testing.assert_allclose(
+        nested_anova(many, 3).variance[4321], by_definition(many[4321])[0], rtol=1e-10, atol=1e-14
+    )
 
 
 def test_estimates_are_unbiased_on_ragged_nests():
@@ -201,7 +244,8 @@ def test_estimates_are_unbiased_on_ragged_nests():
     truth = np.array([4.0, 1.0, 2.0])
     cells = 4000
     values = sum(
-        np.sqrt(v) * rng.normal(size=(cells, 5, 4, 3)[: depth + 2])[(...,) + (None,) * (2 - depth)] for depth, v in enumerate(truth)
+        np.sqrt(v) * rng.normal(size=(cells, 5, 4, 3)[: depth + 2])[(...,) + (None,) * (2 - depth)]
+        for depth, v in enumerate(truth)
     )
     values = np.where(rng.random(values.shape) < 0.3, np.nan, values)
     found = nested_anova(values, 3).variance

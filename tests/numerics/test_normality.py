@@ -23,9 +23,13 @@ def quantiles(shape, n):
 
 
 def test_shapiro_wilk_is_shapiro_test(golden):
-    """W and p are those of R for 3 to 5000 values of five shapes, and for small samples with ties."""
+    """W and p are those of R for 3 to 5000 values of five shapes, and for small samples with
+    ties."""
     grid = golden("tests_grid")
-    cases = [(quantiles(case["shape"], case["n"]), case) for case in grid["shapiro_deterministic"]["cases"]]
+    cases = [
+        (quantiles(case["shape"], case["n"]), case)
+        for case in grid["shapiro_deterministic"]["cases"]
+    ]
     cases += [(np.array(case["x"]), case) for case in grid["shapiro_small"]]
     for sample, expected in cases:
         found = shapiro_wilk(sample)
@@ -35,7 +39,8 @@ def test_shapiro_wilk_is_shapiro_test(golden):
 
 @pytest.mark.parametrize("n", [3, 4, 5, 6, 11, 12, 40])
 def test_against_scipy(n):
-    """SciPy's numbers, one sample at a time, are those of all samples at once (its normal quantiles are good to ten digits)."""
+    """SciPy's numbers, one sample at a time, are those of all samples at once (its normal quantiles
+    are good to ten digits)."""
     values = np.random.default_rng(n).lognormal(sigma=0.5, size=(20, n))
     found = shapiro_wilk(values)
     expected = [stats.shapiro(row) for row in values]
@@ -44,12 +49,17 @@ def test_against_scipy(n):
 
 
 def test_ragged_cells_and_order():
-    """What was not measured is no value, wherever it stands; neither order, scale nor place of the values matters."""
+    """What was not measured is no value, wherever it stands; neither order, scale nor place of the
+    values matters."""
     values = np.random.default_rng(2).gamma(2.0, size=(2, 30))
     values[0, [1, 5, 29]] = np.nan
     found = shapiro_wilk(values)
-    assert found.pvalue[0] == pytest.approx(float(shapiro_wilk(values[0][~np.isnan(values[0])]).pvalue), rel=1e-12)
-    assert shapiro_wilk(1e-3 * values[:, ::-1] + 7.0).pvalue == pytest.approx(found.pvalue, rel=1e-6)
+    assert found.pvalue[0] == pytest.approx(
+        float(shapiro_wilk(values[0][~np.isnan(values[0])]).pvalue), rel=1e-12
+    )
+    assert shapiro_wilk(1e-3 * values[:, ::-1] + 7.0).pvalue == pytest.approx(
+        found.pvalue, rel=1e-6
+    )
 
 
 def test_samples_without_an_answer():

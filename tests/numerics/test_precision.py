@@ -1,4 +1,5 @@
-"""Ratios of values that hardly vary: limits, p-values and verdicts against exact arithmetic, and against each other."""
+"""Ratios of values that hardly vary: limits, p-values and verdicts against exact arithmetic, and
+against each other."""
 
 import math
 from decimal import Decimal, localcontext
@@ -12,7 +13,15 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import perfarray  # noqa: F401 (registers .perf)
-from perfarray.numerics.intervals import BOUNDED, DF_RULES, ratio_df, ratio_limits, ratio_of, ratio_statistic, t_quantile
+from perfarray.numerics.intervals import (
+    BOUNDED,
+    DF_RULES,
+    ratio_df,
+    ratio_limits,
+    ratio_of,
+    ratio_statistic,
+    t_quantile,
+)
 from strategies import examples
 
 EPS = np.finfo(float).eps
@@ -23,9 +32,14 @@ def exact_moments(new, old, paired):
     """Return means, squared standard errors, their covariance, without rounding."""
     sides = [[Fraction(float(value)) for value in side] for side in (new, old)]
     means = [sum(side) / len(side) for side in sides]
-    squares = [sum((x - m) ** 2 for x in side) / (len(side) - 1) / len(side) for side, m in zip(sides, means, strict=True)]
+    squares = [
+        sum((x - m) ** 2 for x in side) / (len(side) - 1) / len(side)
+        for side, m in zip(sides, means, strict=True)
+    ]
     both = zip(*sides, strict=True) if paired else ()
-    together = sum((x - means[0]) * (y - means[1]) for x, y in both) / Fraction((len(new) - 1) * len(new))
+    together = sum((x - means[0]) * (y - means[1]) for x, y in both) / Fraction(
+        (len(new) - 1) * len(new)
+    )
     return *means, *squares, together
 
 
@@ -41,7 +55,9 @@ def exact_fieller(new, old, paired, quantile):
         context.prec = 80
         root, b, a = ((Decimal(x.numerator) / Decimal(x.denominator)) for x in (inside, b, a))
         root = root.sqrt()
-        return "bounded" if a > 0 else "exclusive", *sorted((Fraction((b - root) / a), Fraction((b + root) / a)))
+        return "bounded" if a > 0 else "exclusive", *sorted(
+            (Fraction((b - root) / a), Fraction((b + root) / a))
+        )
 
 
 def exact_statistic(new, old, paired, value):
@@ -55,39 +71,62 @@ def exact_statistic(new, old, paired, value):
 @pytest.mark.parametrize("paired", [False, True])
 @pytest.mark.parametrize("rule", DF_RULES)
 def test_fieller_is_that_of_exact_arithmetic(rule, paired):
-    """For coefficients of variation from 1e-12 to 10 and 2 to 30 units: limits within a few roundings of a ratio, the test likewise."""
+    """For coefficients of variation from 1e-12 to 10 and 2 to 30 units: limits within a few
+    roundings of a ratio, the test likewise."""
     rng = np.random.default_rng(0)
     kinds = set()
     for spread in SPREADS:
         for units in (2, 3, 5, 10, 30):
             scale = rng.choice([1e-9, 1.0, 2.5e10])
             common = rng.normal(size=units) if paired else 0.0
-            new, old = (scale * (1 + spread * (2 * common + rng.normal(size=units + extra))) for extra in (0, 0 if paired else 2))
+            new, old = (
+                scale * (1 + spread * (2 * common + rng.normal(size=units + extra)))
+                for extra in (0, 0 if paired else 2)
+            )
             new = new * (1 + spread * rng.normal())
             ratio = ratio_of(new, old, paired)
             df = ratio_df(ratio, rule)
             quantile = t_quantile(0.975, df)
-            found, (kind, *limits) = ratio_limits(ratio, df, 0.95, "fieller"), exact_fieller(new, old, paired, quantile)
+            found, (kind, *limits) = (
+                ratio_limits(ratio, df, 0.95, "fieller"),
+                exact_fieller(new, old, paired, quantile),
+            )
             kinds.add(kind)
             assert found.kind == kind
             if kind == "unbounded":
                 continue
-            # A limit is a double near the ratio; where the quadratic's first coefficient nearly vanishes, its rounding moves a far limit.
+            # A limit is a double near the ratio; where the quadratic's first coefficient nearly
+            # vanishes, its rounding moves a far limit.
             near = abs(1 - quantile**2 * ratio.denominator.variance / ratio.denominator.mean**2)
             for limit, expected in zip((found.lower, found.upper), limits, strict=True):
-                bound = 40 * EPS * (abs(ratio.estimate) + abs(expected) / min(near, 1) * (1 + quantile**2 * spread**2))
+                bound = (
+                    40
+                    * EPS
+                    * (
+                        abs(ratio.estimate)
+                        + abs(expected) / min(near, 1) * (1 + quantile**2 * spread**2)
+                    )
+                )
                 assert abs(Fraction(float(limit)) - expected) <= bound
             for value in (1.0, 0.98, 1.02):
                 expected = exact_statistic(new, old, paired, value)
                 # The ratio itself is rounded: by so many of its standard errors.
-                rounding = 8 * EPS * abs(ratio.estimate * ratio.denominator.mean) / math.sqrt(ratio.residual)
-                np.testing.assert_allclose(ratio_statistic(ratio, value, "fieller"), expected, rtol=1e-7, atol=4 * rounding)
+                rounding = (
+                    8
+                    * EPS
+                    * abs(ratio.estimate * ratio.denominator.mean)
+                    / math.sqrt(ratio.residual)
+                )
+                np.testing.assert_allclose(
+                    ratio_statistic(ratio, value, "fieller"), expected, rtol=1e-7, atol=4 * rounding
+                )
     assert kinds == {"bounded", "exclusive", "unbounded"}
 
 
 @pytest.mark.parametrize("method", ["delta", "log_delta"])
 def test_first_order_limits_of_hardly_varying_values(method):
-    """Where nothing varies much, first-order limits are Fieller's: at a coefficient of 1e-12 too."""
+    """Where nothing varies much, first-order limits are Fieller's: at a coefficient of 1e-12
+    too."""
     rng = np.random.default_rng(1)
     for spread in (1e-12, 1e-10, 1e-8):
         new, old = (1 + spread * rng.normal(size=(2, 500, 8))) * 3e9
@@ -97,11 +136,17 @@ def test_first_order_limits_of_hardly_varying_values(method):
         np.testing.assert_allclose(first.lower, fieller.lower, rtol=4 * EPS)
         np.testing.assert_allclose(first.upper, fieller.upper, rtol=4 * EPS)
         welch = stats.ttest_ind(new, old, axis=-1, equal_var=False).statistic
-        np.testing.assert_allclose(ratio_statistic(ratio, 1.0, method), welch, rtol=1e-2 * (1e-12 / spread) + 1e-6, atol=0.02)
+        np.testing.assert_allclose(
+            ratio_statistic(ratio, 1.0, method),
+            welch,
+            rtol=1e-2 * (1e-12 / spread) + 1e-6,
+            atol=0.02,
+        )
 
 
 def test_units_that_do_not_differ_have_no_spread():
-    """Ten times 0.1 has the mean 0.1 and no variance, whatever sums are rounded to; so have all numbers of equal units."""
+    """Ten times 0.1 has the mean 0.1 and no variance, whatever sums are rounded to; so have all
+    numbers of equal units."""
     for number in (3, 7, 10, 30):
         for value in (0.1, 1 / 3, 2.5e10 + 0.1):
             ratio = ratio_of(np.full(number, value), np.full(number + 1, value), paired=False)
@@ -123,23 +168,37 @@ def test_units_that_do_not_differ_have_no_spread():
     }),
 )  # fmt: skip
 @pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
-def test_verdict_interval_and_p_never_contradict_each_other(seed, power, effect, units, threshold, options):
-    """Wholly outside the band, p at most alpha and a verdict are one thing, at any spread; so are inside and equivalent."""
+def test_verdict_interval_and_p_never_contradict_each_other(
+    seed, power, effect, units, threshold, options
+):
+    """Wholly outside the band, p at most alpha and a verdict are one thing, at any spread; so are
+    inside and equivalent."""
     rng = np.random.default_rng(seed)
     units = (units[0], units[0]) if options["paired"] else units
     spread, edge = 10.0**power, rng.choice([1.0, 1 - threshold, 1 + threshold])
     sides = []
-    for number, factor in zip(units, (edge * abs(1 + effect * spread / math.sqrt(units[0])), 1.0), strict=True):
+    for number, factor in zip(
+        units, (edge * abs(1 + effect * spread / math.sqrt(units[0])), 1.0), strict=True
+    ):
         noise = rng.normal(size=(20, number))
-        values = 1 + spread * noise if spread < 0.1 else np.exp(np.sqrt(np.log1p(spread**2)) * noise)
-        sides.append(xr.DataArray((factor + 1e-15) * values, dims=("benchmark", "execution"), attrs={"units": "s"}))
+        values = (
+            1 + spread * noise if spread < 0.1 else np.exp(np.sqrt(np.log1p(spread**2)) * noise)
+        )
+        sides.append(
+            xr.DataArray(
+                (factor + 1e-15) * values, dims=("benchmark", "execution"), attrs={"units": "s"}
+            )
+        )
     found = sides[0].perf.compare(sides[1], threshold=threshold, **options)
     low, high = (1 / (1 + threshold) if options["band"] == "log" else 1 - threshold), 1 + threshold
     lower, upper, kind, verdict, p, p_inside = (
-        found[name].values for name in ("lower", "upper", "kind", "verdict", "pvalue", "pvalue_equivalent")
+        found[name].values
+        for name in ("lower", "upper", "kind", "verdict", "pvalue", "pvalue_equivalent")
     )
     assert (upper >= lower).all()
-    assert ((found["estimate"].values >= lower) & (found["estimate"].values <= upper))[kind == BOUNDED].all()
+    assert ((found["estimate"].values >= lower) & (found["estimate"].values <= upper))[
+        kind == BOUNDED
+    ].all()
     one_piece = np.isin(kind, ["bounded", "at_least", "at_most"])
     sure = np.isin(verdict, ["faster", "slower"])
     # At the edge of the band a limit is rounded to it: neither is then wrong.

@@ -1,4 +1,5 @@
-"""Streams of whole random numbers: uniform, independent of what else is drawn, and the same for ever."""
+"""Streams of whole random numbers: uniform, independent of what else is drawn, and the same for
+ever."""
 
 import numpy as np
 import pytest
@@ -12,9 +13,15 @@ CELLS = np.array([5, 2**63 + 7, 0], dtype=np.uint64)
 
 @pytest.mark.parametrize("start", [0, 1, 3, 4, 9])
 def test_a_stream_is_cut_anywhere(start):
-    """Words, halves and whole numbers from a place on are those of the whole stream from that place on."""
+    """Words, halves and whole numbers from a place on are those of the whole stream from that place
+    on."""
     streams = Streams(KEY)
-    for draw in (streams.words, streams.bits, streams.uniform, lambda *place: streams.below(30, *place)):
+    for draw in (
+        streams.words,
+        streams.bits,
+        streams.uniform,
+        lambda *place: streams.below(30, *place),
+    ):
         whole = draw(CELLS, SCORES, 50)
         np.testing.assert_array_equal(draw(CELLS, SCORES, 11, start), whole[:, start : start + 11])
         np.testing.assert_array_equal(draw(CELLS[1:2], SCORES, 50), whole[1:2])
@@ -24,13 +31,17 @@ def test_words_are_those_of_numpy():
     """Philox with the counter set: what `numpy.random.Philox` gives, for ever."""
     expected = np.random.Philox(key=[1, 2], counter=[0, 0, 5, SCORES]).random_raw(9)
     np.testing.assert_array_equal(Streams(KEY).words([5], SCORES, 9)[0], expected)
-    assert Streams(KEY).words([5], BOOTSTRAP + 3, 1)[0, 0] == np.random.Philox(key=[1, 2], counter=[0, 0, 5, 3]).random_raw()
+    assert (
+        Streams(KEY).words([5], BOOTSTRAP + 3, 1)[0, 0]
+        == np.random.Philox(key=[1, 2], counter=[0, 0, 5, 3]).random_raw()
+    )
     assert Streams(KEY).generator(5, SCORES).bit_generator.random_raw() == expected[0]
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 20, 27, 252, 256, 900, 16_384, 70_000, 3 << 30])
 def test_whole_numbers_are_uniform(size):
-    """Every whole number below the size comes as often as every other, also beside its neighbour (chi-squared at 1 in 10,000)."""
+    """Every whole number below the size comes as often as every other, also beside its neighbour
+    (chi-squared at 1 in 10,000)."""
     found = Streams(KEY).below(size, CELLS, SCORES, 100_000).ravel()
     assert 0 <= found.min() <= found.max() < size
     if size == 1:
@@ -38,13 +49,16 @@ def test_whole_numbers_are_uniform(size):
     for parts in (min(size, 256), min(size, 16)):
         share = np.diff(np.ceil(np.arange(parts + 1) * size / parts)) / size
         kinds = found * parts // size
-        assert stats.chisquare(np.bincount(kinds, minlength=parts), share * len(found)).pvalue > 1e-4
+        assert (
+            stats.chisquare(np.bincount(kinds, minlength=parts), share * len(found)).pvalue > 1e-4
+        )
     pairs = np.bincount(kinds[:-1:2] * parts + kinds[1::2], minlength=parts**2)
     assert stats.chisquare(pairs, np.outer(share, share).ravel() * (len(found) // 2)).pvalue > 1e-4
 
 
 def test_what_is_refused_is_drawn_again_in_its_place():
-    """Of 3 * 2^30 choices a quarter of the numbers is refused: the others stay where they are, and no third is favoured."""
+    """Of 3 * 2^30 choices a quarter of the numbers is refused: the others stay where they are, and
+    no third is favoured."""
     streams, size = Streams(KEY), 3 << 30
     bits = streams.bits(CELLS, SCORES, 30_000).astype(object)
     refused = (bits * size) % 2**32 < 2**32 % size
@@ -56,20 +70,34 @@ def test_what_is_refused_is_drawn_again_in_its_place():
     np.testing.assert_array_equal(streams.below(size, CELLS[:1], SCORES, 10, 77), found[:1, 77:87])
 
 
-@pytest.mark.parametrize(("size", "tables", "start"), [(27, 3, 0), (27, 4, 5), (1, 2, 3), (13 << 25, 3, 7)])
+@pytest.mark.parametrize(
+    ("size", "tables", "start"), [(27, 3, 0), (27, 4, 5), (1, 2, 3), (13 << 25, 3, 7)]
+)
 def test_entries_are_the_same_numbers_side_by_side(size, tables, start):
-    """One number for each table of a cell, counted through all tables: also those that were refused and drawn again."""
+    """One number for each table of a cell, counted through all tables: also those that were refused
+    and drawn again."""
     streams = Streams(KEY)
-    expected = streams.below(size, CELLS, SCORES, 11 * tables, start * tables).reshape(3, 11, tables).transpose(2, 0, 1)
+    expected = (
+        streams.below(size, CELLS, SCORES, 11 * tables, start * tables)
+        .reshape(3, 11, tables)
+        .transpose(2, 0, 1)
+    )
     found = streams.entries(size, tables, CELLS, SCORES, 11, start)
-    np.testing.assert_array_equal(found, expected + size * np.arange(3 * tables).reshape(tables, 3, 1))
+    np.testing.assert_array_equal(
+        found, expected + size * np.arange(3 * tables).reshape(tables, 3, 1)
+    )
 
 
-@pytest.mark.parametrize(("sizes", "start"), [([27], 0), ([100, 100, 10], 5), ([3 << 30, 1000, 3 << 30], 3)])
+@pytest.mark.parametrize(
+    ("sizes", "start"), [([27], 0), ([100, 100, 10], 5), ([3 << 30, 1000, 3 << 30], 3)]
+)
 def test_columns_are_the_same_numbers_one_size_after_the_other(sizes, start):
-    """Each size takes its numbers of all rows, plus where its row begins: also those that were refused and drawn again."""
+    """Each size takes its numbers of all rows, plus where its row begins: also those that were
+    refused and drawn again."""
     streams, first = Streams(KEY), np.arange(33).reshape(3, 11)
-    rows = streams.below(np.array(sizes), CELLS, SCORES, 11 * len(sizes), start * len(sizes)).reshape(3, 11, -1)
+    rows = streams.below(
+        np.array(sizes), CELLS, SCORES, 11 * len(sizes), start * len(sizes)
+    ).reshape(3, 11, -1)
     found = [column.copy() for column in streams.columns(sizes, first, CELLS, SCORES, start)]
     np.testing.assert_array_equal(np.stack(found, axis=-1), rows + first[..., None])
 

@@ -27,7 +27,11 @@ def test_where_it_never_holds_the_end_is_returned():
 
 def test_what_is_found_is_left_alone():
     """Searches side by side end at different times; nothing is asked outside of any of them."""
-    low, high, wanted = np.array([0.0, 0.0, 5.0, 0.0]), np.array([0.0, 900.0, 5.0, 1.0]), np.array([-9.0, 700.0, 9.0, 0.0])
+    low, high, wanted = (
+        np.array([0.0, 0.0, 5.0, 0.0]),
+        np.array([0.0, 900.0, 5.0, 1.0]),
+        np.array([-9.0, 700.0, 9.0, 0.0]),
+    )
 
     def holds(number):
         assert ((low <= number) & (number <= high)).all()

@@ -1,4 +1,5 @@
-"""What varies between sessions: by hand, and how often the intervals hold that have it from elsewhere."""
+"""What varies between sessions: by hand, and how often the intervals hold that have it from
+elsewhere."""
 
 import numpy as np
 import pytest
@@ -22,13 +23,18 @@ def noise_with(*fields):
 
 
 def test_noise_of_sessions_by_hand():
-    """Variances of logs: of session means with sessions - 1 df, inside pooled by df, runs as a harmonic mean."""
+    """Variances of logs: of session means with sessions - 1 df, inside pooled by df, runs as a
+    harmonic mean."""
     values = np.array([[1.0, 1.1, 1.2], [1.3, 1.2, np.nan], [0.9, 1.0, 1.0]])
     noise = noise_of_sessions(values, 2)
     assert noise.variance == pytest.approx(np.log(np.nanmean(values, axis=1)).var(ddof=1))
     inside = [np.log(row[~np.isnan(row)]).var(ddof=1) for row in values]
     assert noise.within == pytest.approx((2 * inside[0] + inside[1] + 2 * inside[2]) / 5)
-    assert (noise.df, noise.within_df, noise.runs) == (2, 5, pytest.approx(3 / (1 / 3 + 1 / 2 + 1 / 3)))
+    assert (noise.df, noise.within_df, noise.runs) == (
+        2,
+        5,
+        pytest.approx(3 / (1 / 3 + 1 / 2 + 1 / 3)),
+    )
     alone = noise_of_sessions(values[:, 0], 1)
     assert (alone.df, alone.runs) == (2, 1)
     assert np.isnan(alone.within)
@@ -55,7 +61,10 @@ def test_sides_of_as_many_runs_have_the_variance_of_sessions():
     noise = noise_with(0.02**2, 7.0, 0.01**2, 32.0, 5.0)
     widened, df = add_sessions(ratio, noise, "satterthwaite")
     assert df == pytest.approx(7)
-    for side, before in ((widened.numerator, ratio.numerator), (widened.denominator, ratio.denominator)):
+    for side, before in (
+        (widened.numerator, ratio.numerator),
+        (widened.denominator, ratio.denominator),
+    ):
         assert side.variance == pytest.approx(0.02**2 * before.mean**2)
 
 
@@ -69,7 +78,8 @@ def test_fewer_runs_add_and_what_runs_show_is_the_least():
 
 
 def test_one_run_a_side():
-    """Sessions of one run each vary as a side of one run does; of more runs, the side lacks what their mean takes away."""
+    """Sessions of one run each vary as a side of one run does; of more runs, the side lacks what
+    their mean takes away."""
     ratio = ratio_of(np.array([1.1]), np.array([1.0]), paired=False)
     widened, df = add_sessions(ratio, noise_with(0.02**2, 4.0, np.nan, 0.0, 1.0), "satterthwaite")
     assert df == pytest.approx(4)
@@ -81,9 +91,16 @@ def test_one_run_a_side():
 
 
 def test_one_run_whose_spread_nothing_tells_has_no_variance():
-    """Whatever the other side has; a stated noise has no runs inside, and sessions of three runs that do not vary have."""
-    sides = [SideError(np.array(np.nan), np.array(1.0), np.array(0.0)), SideError(np.array(1e-4), np.array(5.0), np.array(4.0))]
-    for noise in (noise_with(0.02**2, 4.0, np.nan, np.nan, np.inf), noise_with(0.02**2, 4.0, np.nan, np.nan, 3.0)):
+    """Whatever the other side has; a stated noise has no runs inside, and sessions of three runs
+    that do not vary have."""
+    sides = [
+        SideError(np.array(np.nan), np.array(1.0), np.array(0.0)),
+        SideError(np.array(1e-4), np.array(5.0), np.array(4.0)),
+    ]
+    for noise in (
+        noise_with(0.02**2, 4.0, np.nan, np.nan, np.inf),
+        noise_with(0.02**2, 4.0, np.nan, np.nan, 3.0),
+    ):
         variances, df = variances_of_sides(sides, noise)
         assert np.isnan(variances[0])
         assert np.isnan(df)
@@ -91,7 +108,8 @@ def test_one_run_whose_spread_nothing_tells_has_no_variance():
 
 
 def test_the_suite_takes_the_runs_of_its_benchmarks():
-    """Its mean varies by the sum of the variances of independent benchmarks over their squared number."""
+    """Its mean varies by the sum of the variances of independent benchmarks over their squared
+    number."""
     rng = np.random.default_rng(3)
     logs = 0.01 * rng.standard_normal((4, 6, 3))
     rows, suite = noise_of_suite(np.exp(logs), 2, noise_of_sessions, depth=1, learn=False)
@@ -101,17 +119,29 @@ def test_the_suite_takes_the_runs_of_its_benchmarks():
 
 
 def test_components_have_the_noise_of_the_timings_that_they_are_of():
-    """On logs, the variances of means of a nested analysis and their degrees of freedom are those of the sessions and of their runs."""
+    """On logs, the variances of means of a nested analysis and their degrees of freedom are those
+    of the sessions and of their runs."""
     rng = np.random.default_rng(4)
-    logs = 0.01 * (rng.standard_normal((6, 1, 1)) + rng.standard_normal((6, 4, 1)) + rng.standard_normal((6, 4, 2)))
+    logs = 0.01 * (
+        rng.standard_normal((6, 1, 1))
+        + rng.standard_normal((6, 4, 1))
+        + rng.standard_normal((6, 4, 2))
+    )
     means = logs.mean(axis=2)
-    squares = np.array([means.mean(axis=1).var(ddof=1), means.var(axis=1, ddof=1).mean(), logs.var(axis=2, ddof=1).mean()])
+    squares = np.array(
+        [
+            means.mean(axis=1).var(ddof=1),
+            means.var(axis=1, ddof=1).mean(),
+            logs.var(axis=2, ddof=1).mean(),
+        ]
+    )
     noise = noise_of_components(squares, np.array([6.0, 4.0, 2.0]), 1)
     np.testing.assert_allclose(noise, noise_of_sessions(np.exp(logs), 3), rtol=0.02)
 
 
 def test_sides_of_one_unit_further_in():
-    """Of 6 builds of 4 sessions, a side that is one session of one build varies by S_build^2 + (1 - 1/4) S_session^2."""
+    """Of 6 builds of 4 sessions, a side that is one session of one build varies by S_build^2 + (1 -
+    1/4) S_session^2."""
     squares, counts = np.array([4e-4, 2e-4, 1e-4]), np.array([6.0, 4.0, 3.0])
     noise = noise_of_components(squares, counts, 2)
     assert noise.variance == pytest.approx(5.5e-4)
@@ -128,12 +158,16 @@ def test_sides_of_one_unit_further_in():
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
 @pytest.mark.parametrize("runs", [(5, 5), (20, 5), (3, 10), (1, 1)], ids=str)
 def test_sessions_of_one_program(sessions, share, runs):
-    """6,000 comparisons of a program with itself, from 3 to 30 earlier sessions: at most 6.5 %, and no less where runs are as many."""
+    """6,000 comparisons of a program with itself, from 3 to 30 earlier sessions: at most 6.5 %, and
+    no less where runs are as many."""
     rng, count = np.random.default_rng(5), 6_000
     between, within = 0.02 * np.sqrt([share, 1 - share])
 
     def timings(sessions, runs):
-        return np.exp(between * rng.standard_normal((count, sessions, 1)) + within * rng.standard_normal((count, sessions, runs)))
+        return np.exp(
+            between * rng.standard_normal((count, sessions, 1))
+            + within * rng.standard_normal((count, sessions, runs))
+        )
 
     (new,), (old,) = (np.moveaxis(timings(1, runs[0]), 1, 0) for _ in range(2))
     ratio = ratio_of(new, old, paired=False)

@@ -20,7 +20,10 @@ def by_enumeration(x, y):
     def distance(chosen):
         left = np.zeros(len(values), bool)
         left[list(chosen)] = True
-        reached = [np.searchsorted(values[part], places, side="right") / part.sum() for part in (left, ~left)]
+        reached = [
+            np.searchsorted(values[part], places, side="right") / part.sum()
+            for part in (left, ~left)
+        ]
         return np.abs(reached[0] - reached[1]).max()
 
     own = max(abs((x <= place).mean() - (y <= place).mean()) for place in places)
@@ -33,18 +36,27 @@ def test_every_way_is_counted(n, m):
     """Small samples, many of whose values are tied."""
     rng = np.random.default_rng(n + m)
     x, y = rng.integers(0, 4, (6, n)).astype(float), rng.integers(0, 4, (6, m)).astype(float)
-    assert_allclose(exact_ks_pvalue(x, y), [by_enumeration(*pair) for pair in zip(x, y, strict=True)], rtol=1e-12)
+    assert_allclose(
+        exact_ks_pvalue(x, y),
+        [by_enumeration(*pair) for pair in zip(x, y, strict=True)],
+        rtol=1e-12,
+    )
 
 
 def test_without_ties_it_is_the_exact_law():
     """SciPy has it."""
     rng = np.random.default_rng(1)
     x, y = rng.standard_normal((5, 12)), rng.standard_normal((5, 9)) + 0.5
-    assert_allclose(exact_ks_pvalue(x, y), [stats.ks_2samp(*pair, method="exact").pvalue for pair in zip(x, y, strict=True)], rtol=1e-9)
+    assert_allclose(
+        exact_ks_pvalue(x, y),
+        [stats.ks_2samp(*pair, method="exact").pvalue for pair in zip(x, y, strict=True)],
+        rtol=1e-9,
+    )
 
 
 def test_worked_by_hand():
-    """1, 1, 2 against 1, 2, 2: no way is nearer than 1/3. 1, 1, 1 against 2, 2, 2: two of 20 ways. All equal: one. No value: no p."""
+    """1, 1, 2 against 1, 2, 2: no way is nearer than 1/3. 1, 1, 1 against 2, 2, 2: two of 20 ways.
+    All equal: one. No value: no p."""
     assert exact_ks_pvalue(np.array([1.0, 1, 2]), np.array([1.0, 2, 2])) == pytest.approx(1.0)
     assert exact_ks_pvalue(np.array([1.0, 1, 1]), np.array([2.0, 2, 2])) == pytest.approx(2 / 20)
     assert exact_ks_pvalue(np.array([1.0, 1]), np.array([1.0])) == 1.0
@@ -52,7 +64,8 @@ def test_worked_by_hand():
 
 
 def test_it_uses_the_risk_that_the_limit_law_leaves_unused():
-    """Five against five of one law, rounded to half a standard deviation, at 5 %: above 1, where the limit law has less."""
+    """Five against five of one law, rounded to half a standard deviation, at 5 %: above 1, where
+    the limit law has less."""
     count = experiments(2000)
     x, y = np.round(2 * np.random.default_rng(1).standard_normal((2, count, 5))) / 2
     assert 0.01 < (exact_ks_pvalue(x, y) <= 0.05).mean() < 0.05 + 3 * np.sqrt(0.05 * 0.95 / count)

@@ -21,14 +21,25 @@ PLAIN = Rules("fieller", "satterthwaite", 0.0, 0.95, None, "lower", paired=False
 def compare_units(new, old, *, rules):
     """Compare unit means (..., benchmarks, units); the benchmarks are a family."""
     *arrays, material = evidence_of_units(new, old, rules=rules)
-    adjusted = adjust_tests(*Evidence(*arrays[: len(Evidence._fields)]).tests, axes=1, rules=rules) if rules.correction else ()
-    return SimpleNamespace(**judge(*arrays, *adjusted, material, limits=partial(limits_of_units, rules=rules), rules=rules))
+    adjusted = (
+        adjust_tests(*Evidence(*arrays[: len(Evidence._fields)]).tests, axes=1, rules=rules)
+        if rules.correction
+        else ()
+    )
+    return SimpleNamespace(
+        **judge(
+            *arrays, *adjusted, material, limits=partial(limits_of_units, rules=rules), rules=rules
+        )
+    )
 
 
 def samples(rng, ratios, units=6, spread=0.02):
-    """Return unit means (benchmarks, units) of a candidate and a baseline with given true ratios."""
+    """Return unit means (benchmarks, units) of a candidate and a baseline with given true
+    ratios."""
     ratios = np.asarray(ratios)[:, None]
-    return ratios * rng.normal(1, spread, (len(ratios), units)), rng.normal(1, spread, (len(ratios), units + 1))
+    return ratios * rng.normal(1, spread, (len(ratios), units)), rng.normal(
+        1, spread, (len(ratios), units + 1)
+    )
 
 
 @pytest.mark.parametrize(("correction", "name"), [("holm", "holm"), ("bh", "fdr_bh")])
@@ -50,9 +61,13 @@ def test_a_missing_p_value_is_no_member_of_the_family(correction):
 
 
 def test_interval_levels():
-    """None: as asked; Holm: 1 - alpha/m; Benjamini and Hochberg: 1 - R alpha/m with R verdicts, at least 1."""
+    """None: as asked; Holm: 1 - alpha/m; Benjamini and Hochberg: 1 - R alpha/m with R verdicts, at
+    least 1."""
     pvalues = np.array([[0.001, 0.002, 0.5, np.nan], [0.5, 0.6, 0.7, 0.8]])
-    assert np.all(compare_units(*samples(np.random.default_rng(0), [0.9, 1.0]), rules=PLAIN).interval_level == 0.95)
+    assert np.all(
+        compare_units(*samples(np.random.default_rng(0), [0.9, 1.0]), rules=PLAIN).interval_level
+        == 0.95
+    )
     holm = interval_level(pvalues, adjust(pvalues, "holm") <= 0.05, 0.05, "holm")
     np.testing.assert_allclose(holm[:, 0], [1 - 0.05 / 3, 1 - 0.05 / 4])
     selected = interval_level(pvalues, adjust(pvalues, "bh") <= 0.05, 0.05, "bh")
@@ -62,7 +77,8 @@ def test_interval_levels():
 @pytest.mark.parametrize("threshold", [0.0, 0.03])
 @pytest.mark.parametrize("method", ["fieller", "delta", "log_delta"])
 def test_without_correction_the_verdict_is_the_interval_rule(method, threshold):
-    """Faster: wholly below the band; slower: wholly above; equivalent: wholly inside; else inconclusive."""
+    """Faster: wholly below the band; slower: wholly above; equivalent: wholly inside; else
+    inconclusive."""
     rng = np.random.default_rng(1)
     new, old = samples(rng, rng.uniform(0.9, 1.1, 400), spread=0.03)
     found = compare_units(new, old, rules=PLAIN._replace(method=method, threshold=threshold))
@@ -74,15 +90,20 @@ def test_without_correction_the_verdict_is_the_interval_rule(method, threshold):
     assert (found.verdict == expected).all()
     wanted = {"faster", "slower", "inconclusive"} | ({"equivalent"} if threshold else set())
     assert set(expected) == wanted
-    mirrored = compare_units(new, old, rules=PLAIN._replace(method=method, threshold=threshold, better="higher"))
+    mirrored = compare_units(
+        new, old, rules=PLAIN._replace(method=method, threshold=threshold, better="higher")
+    )
     swap = {"faster": "slower", "slower": "faster"}
     assert [swap.get(verdict, verdict) for verdict in mirrored.verdict] == list(found.verdict)
 
 
 def test_corrected_verdicts_follow_the_adjusted_p_values():
-    """Outside if 2 min(p) <= alpha after correction, else equivalent if the larger p <= alpha/2 after correction."""
+    """Outside if 2 min(p) <= alpha after correction, else equivalent if the larger p <= alpha/2
+    after correction."""
     rng = np.random.default_rng(2)
-    new, old = samples(rng, np.r_[np.full(10, 0.95), np.full(10, 1.0), np.full(5, 1.04)], spread=0.015)
+    new, old = samples(
+        rng, np.r_[np.full(10, 0.95), np.full(10, 1.0), np.full(5, 1.04)], spread=0.015
+    )
     for correction, name in (("holm", "holm"), ("bh", "fdr_bh")):
         rules = PLAIN._replace(threshold=0.02, correction=correction)
         found = compare_units(new, old, rules=rules)
@@ -90,7 +111,9 @@ def test_corrected_verdicts_follow_the_adjusted_p_values():
         tests = band_tests(ratio, ratio_df(ratio, "satterthwaite"), "fieller", (0.98, 1.02))
         outside = multipletests(tests.two_sided, method=name)[1] <= 0.05
         inside = multipletests(tests.inside, method=name)[1] <= 0.025
-        assert ((found.verdict == "faster") | (found.verdict == "slower")).tolist() == outside.tolist()
+        assert (
+            (found.verdict == "faster") | (found.verdict == "slower")
+        ).tolist() == outside.tolist()
         assert (found.verdict == "equivalent").tolist() == (inside & ~outside).tolist()
 
 
@@ -107,7 +130,8 @@ def test_a_log_band_is_symmetric():
 
 
 def test_the_two_sided_p_value_is_welch_s():
-    """At a threshold of 0 the p-value is that of Welch's t test, but for the df: the baseline's variance counts by the squared ratio."""
+    """At a threshold of 0 the p-value is that of Welch's t test, but for the df: the baseline's
+    variance counts by the squared ratio."""
     rng = np.random.default_rng(3)
     new, old = samples(rng, [1.01], units=30)
     found = compare_units(new, old, rules=PLAIN)
@@ -118,7 +142,8 @@ def test_the_two_sided_p_value_is_welch_s():
 
 
 def test_sets_that_are_no_interval_decide_nothing():
-    """An exclusive set of two parts, or an unbounded one, is inconclusive, whatever its p-values."""
+    """An exclusive set of two parts, or an unbounded one, is inconclusive, whatever its
+    p-values."""
     rng = np.random.default_rng(9)
     new, old = rng.normal(1.0, 1.0, (2, 500, 4))
     found = compare_units(new, old, rules=PLAIN)
@@ -128,13 +153,18 @@ def test_sets_that_are_no_interval_decide_nothing():
 
 
 def test_sets_of_positive_numbers():
-    """Cut to the positive numbers a set has no negative end; where one part of an exclusive set is left, that part decides."""
+    """Cut to the positive numbers a set has no negative end; where one part of an exclusive set is
+    left, that part decides."""
     rng = np.random.default_rng(10)
     new, old = np.exp(rng.normal(0, 0.6, (2, 4000, 3)))
     new *= 3
     found = compare_units(new, old, rules=PLAIN)
     free = limits_of(new, old)
-    assert set(found.kind) == {"bounded", "at_least", "unbounded"}  # without pairs one part is always negative
+    assert set(found.kind) == {
+        "bounded",
+        "at_least",
+        "unbounded",
+    }  # without pairs one part is always negative
     assert (found.lower[found.kind != "unbounded"] >= 0).all()
     cut = found.kind == "at_least"
     assert (free.kind[cut] == "exclusive").all()
@@ -154,7 +184,8 @@ def limits_of(new, old):
 
 
 def test_constant_and_single_units():
-    """Constant equal samples are equivalent, constant different ones decided; one unit is inconclusive with NaN limits."""
+    """Constant equal samples are equivalent, constant different ones decided; one unit is
+    inconclusive with NaN limits."""
     new = np.array([[2.0, 2.0, 2.0], [1.0, 1.0, 1.0], [1.0, np.nan, np.nan]])
     old = np.array([[2.0, 2.0, 2.0], [2.0, 2.0, 2.0], [1.0, 1.0, 1.1]])
     found = compare_units(new, old, rules=PLAIN)
@@ -169,18 +200,26 @@ def test_suite_row_by_hand():
     rng = np.random.default_rng(4)
     new, old = samples(rng, [0.9, 1.0, 1.2])
     found = compare_units(new, old, rules=PLAIN)
-    np.testing.assert_allclose(found.suite_estimate, stats.gmean(new.mean(axis=1) / old.mean(axis=1)), rtol=1e-12)
-    terms = np.r_[new.var(axis=1, ddof=1) / 6 / new.mean(axis=1) ** 2, old.var(axis=1, ddof=1) / 7 / old.mean(axis=1) ** 2]
+    np.testing.assert_allclose(
+        found.suite_estimate, stats.gmean(new.mean(axis=1) / old.mean(axis=1)), rtol=1e-12
+    )
+    terms = np.r_[
+        new.var(axis=1, ddof=1) / 6 / new.mean(axis=1) ** 2,
+        old.var(axis=1, ddof=1) / 7 / old.mean(axis=1) ** 2,
+    ]
     df = terms.sum() ** 2 / (terms**2 / np.repeat([5, 6], 3)).sum()
     half = stats.t.ppf(0.975, df) * np.sqrt(terms.sum()) / 3
     np.testing.assert_allclose(
-        np.log([found.suite_lower, found.suite_upper]), np.log(found.suite_estimate) + np.array([-half, half]), rtol=1e-9
+        np.log([found.suite_lower, found.suite_upper]),
+        np.log(found.suite_estimate) + np.array([-half, half]),
+        rtol=1e-9,
     )
     assert (found.suite_n, found.suite_benchmarks) == (6, 3)
 
 
 def test_shared_suite_row_is_welch_on_what_units_contribute():
-    """Z_j = mean over benchmarks of unit mean / mean; a unit with a gap has none. The estimate is the mean ratio of means."""
+    """Z_j = mean over benchmarks of unit mean / mean; a unit with a gap has none. The estimate is
+    the mean ratio of means."""
     rng = np.random.default_rng(5)
     new, old = samples(rng, [0.9, 1.0, 1.2], spread=0.2)
     new[1, 2] = np.nan
@@ -189,13 +228,18 @@ def test_shared_suite_row_is_welch_on_what_units_contribute():
     z_new, z_old = ((side / side.mean(axis=1, keepdims=True)).mean(axis=0) for side in (new, old))
     welch = stats.ttest_ind(z_new, z_old, equal_var=False).confidence_interval()
     estimate = np.log(new.mean(axis=1) / old.mean(axis=1)).mean()
-    np.testing.assert_allclose(np.log([found.suite_lower, found.suite_upper]), estimate + np.array([welch.low, welch.high]), rtol=1e-9)
+    np.testing.assert_allclose(
+        np.log([found.suite_lower, found.suite_upper]),
+        estimate + np.array([welch.low, welch.high]),
+        rtol=1e-9,
+    )
     assert found.suite_n == 5
 
 
 @pytest.mark.parametrize("shared", [False, True])
 def test_paired_suite_row_is_a_paired_t_over_labels(shared):
-    """Units matched between the systems: one-sample t on the differences of what label j contributes over all benchmarks."""
+    """Units matched between the systems: one-sample t on the differences of what label j
+    contributes over all benchmarks."""
     rng = np.random.default_rng(6)
     session = rng.normal(1, 0.1, (3, 8))
     old, new = session, 0.97 * session * rng.normal(1, 0.01, (3, 8))
@@ -209,16 +253,21 @@ def test_paired_suite_row_is_a_paired_t_over_labels(shared):
 
 
 def test_common_movement_by_hand():
-    """The mean correlation over pairs of benchmarks; two sides are averaged by their degrees of freedom."""
+    """The mean correlation over pairs of benchmarks; two sides are averaged by their degrees of
+    freedom."""
     rng = np.random.default_rng(12)
     one, two = rng.normal(10, 1, (5, 6)) + rng.normal(0, 1, 6), rng.normal(3, 1, (5, 9))
     pairs = np.triu_indices(5, 1)
     expected = [np.corrcoef(side)[pairs].mean() for side in (one, two)]
     np.testing.assert_allclose(common_movement(one)[0], expected[0], rtol=1e-9)
-    np.testing.assert_allclose(common_movement(one, two)[0], np.average(expected, weights=[5, 8]), rtol=1e-9)
+    np.testing.assert_allclose(
+        common_movement(one, two)[0], np.average(expected, weights=[5, 8]), rtol=1e-9
+    )
     gap = one.copy()
     gap[2, 3] = np.nan
-    np.testing.assert_allclose(common_movement(gap)[0], np.corrcoef(np.delete(one, 3, axis=1))[pairs].mean(), rtol=1e-9)
+    np.testing.assert_allclose(
+        common_movement(gap)[0], np.corrcoef(np.delete(one, 3, axis=1))[pairs].mean(), rtol=1e-9
+    )
     for known in (one[:3], one[:, :2]):
         assert np.isnan(common_movement(known)).all()
     constant = np.vstack([one, np.full((1, 6), 2.0), np.full((1, 6), np.nan)])
@@ -227,7 +276,8 @@ def test_common_movement_by_hand():
 
 @pytest.mark.parametrize("benchmarks", [4, 10])
 def test_common_movement_of_three_units_keeps_its_level_far_out(benchmarks):
-    """Of 100,000 suites of three normal runs, p is below 1 in 1,000 about so often: archives test hundreds; it was 3.8 times as often."""
+    """Of 100,000 suites of three normal runs, p is below 1 in 1,000 about so often: archives test
+    hundreds; it was 3.8 times as often."""
     runs = 1 + 0.01 * np.random.default_rng(3).standard_normal((100_000, benchmarks, 3))
     assert (common_movement(runs)[1] <= 0.001).mean() < 0.0015
 
@@ -236,7 +286,8 @@ def test_common_movement_of_three_units_keeps_its_level_far_out(benchmarks):
 @pytest.mark.parametrize("law", ["normal", "lognormal", "two modes"])
 @pytest.mark.parametrize("units", [3, 5, 12])
 def test_independent_benchmarks_seldom_seem_to_move_together(law, units):
-    """5 %, within 3 standard errors, whatever the distribution, also where a session serves both systems: once 9 to 12."""
+    """5 %, within 3 standard errors, whatever the distribution, also where a session serves both
+    systems: once 9 to 12."""
     rng, count = np.random.default_rng(13), experiments(10_000)
 
     def drawn(benchmarks):
@@ -246,20 +297,26 @@ def test_independent_benchmarks_seldom_seem_to_move_together(law, units):
 
     for benchmarks, served in itertools.product((4, 13), (0.0, 0.9)):
         session = drawn(benchmarks)
-        sides = [50 + np.sqrt(served) * session + np.sqrt(1 - served) * drawn(benchmarks) for _ in range(2)]
+        sides = [
+            50 + np.sqrt(served) * session + np.sqrt(1 - served) * drawn(benchmarks)
+            for _ in range(2)
+        ]
         rate = (common_movement(*sides)[1] <= 0.05).mean()
         assert rate == pytest.approx(0.05, abs=3 * np.sqrt(0.05 * 0.95 / count) + 0.006)
 
 
 @pytest.mark.slow
 def test_power_to_see_that_benchmarks_move_together():
-    """Five units at a correlation of 0.3: 51, 79 and 94 % on one side with 6, 13 and 29 benchmarks, 72, 94 and 99 % on two."""
+    """Five units at a correlation of 0.3: 51, 79 and 94 % on one side with 6, 13 and 29 benchmarks,
+    72, 94 and 99 % on two."""
     rng, count = np.random.default_rng(14), experiments(8000)
     for benchmarks, one, two in ((6, 0.51, 0.72), (13, 0.79, 0.94), (29, 0.94, 0.995)):
         common, own = rng.normal(size=(2, count, 1, 5)), rng.normal(size=(2, count, benchmarks, 5))
         sides = 50 + np.sqrt(0.3) * common + np.sqrt(0.7) * own
         for expected, found in ((one, common_movement(sides[0])), (two, common_movement(*sides))):
-            assert (found[1] <= 0.05).mean() == pytest.approx(expected, abs=3 * np.sqrt(expected * (1 - expected) / count) + 0.005)
+            assert (found[1] <= 0.05).mean() == pytest.approx(
+                expected, abs=3 * np.sqrt(expected * (1 - expected) / count) + 0.005
+            )
 
 
 def test_unmatched_benchmarks_never_enter_the_suite_row():
@@ -269,9 +326,21 @@ def test_unmatched_benchmarks_never_enter_the_suite_row():
     new[1] = np.nan
     for shared in (False, True):
         rules = PLAIN._replace(shared=shared)
-        found, without = compare_units(new, old, rules=rules), compare_units(new[[0, 2]], old[[0, 2]], rules=rules)
-        for name in ("suite_estimate", "suite_lower", "suite_upper", "suite_df", "suite_n", "suite_benchmarks"):
-            np.testing.assert_allclose(getattr(found, name), getattr(without, name), rtol=1e-12, err_msg=name)
+        found, without = (
+            compare_units(new, old, rules=rules),
+            compare_units(new[[0, 2]], old[[0, 2]], rules=rules),
+        )
+        for name in (
+            "suite_estimate",
+            "suite_lower",
+            "suite_upper",
+            "suite_df",
+            "suite_n",
+            "suite_benchmarks",
+        ):
+            np.testing.assert_allclose(
+                getattr(found, name), getattr(without, name), rtol=1e-12, err_msg=name
+            )
 
 
 def test_a_suite_without_benchmarks_is_nan():

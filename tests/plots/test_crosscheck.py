@@ -1,4 +1,5 @@
-"""The verdict of every method on one comparison: where marks stand, and what crosses and gaps mean."""
+"""The verdict of every method on one comparison: where marks stand, and what crosses and gaps
+mean."""
 
 import numpy as np
 import pytest
@@ -11,37 +12,66 @@ from picture_parts import beside, columns, rows, simulated, title
 
 def marks(ax):
     """Return (column, height) of all marks, by their entry of the legend."""
-    return {line.get_label(): line.get_xydata().tolist() for line in ax.lines if line.get_linestyle() == "None"}
+    return {
+        line.get_label(): line.get_xydata().tolist()
+        for line in ax.lines
+        if line.get_linestyle() == "None"
+    }
 
 
 def test_marks_stand_where_methods_answer():
-    """A mark for every verdict, a cross for what cannot answer, nothing where it was not asked; the suite stands last."""
+    """A mark for every verdict, a cross for what cannot answer, nothing where it was not asked; the
+    suite stands last."""
     times = simulated(3, benchmark=["fft", "sort"], version=["old", "new"])
     faster = times.where(times["version"] == "old", 0.8 * times).assign_attrs(times.attrs)
     result = faster.perf.agreement("old", dim="version", rng=1)
     ax = agreement(result)
     assert (rows(ax), columns(ax)) == (["fft", "sort", "suite"], result["title"].values.tolist())
     cells, suite = result.squeeze("version").transpose("benchmark", ...), result.squeeze("version")
-    outcomes, verdicts, agree = (np.array([*cells[name].values, suite[f"suite_{name}"].values]) for name in ("outcome", "verdict", "agree"))
+    outcomes, verdicts, agree = (
+        np.array([*cells[name].values, suite[f"suite_{name}"].values])
+        for name in ("outcome", "verdict", "agree")
+    )
     assert beside(ax) == ["yes" if same else "no" for same in agree]
     answered = np.isin(outcomes, ["conclusive", "no evidence"])
-    expected = {"not applicable": outcomes == "not applicable", "faster": answered & (verdicts == "faster")}
+    expected = {
+        "not applicable": outcomes == "not applicable",
+        "faster": answered & (verdicts == "faster"),
+    }
     expected["no evidence"] = answered & (verdicts == "inconclusive")
     assert expected["not applicable"].any()
     for label, mask in expected.items():
-        assert marks(ax).get(label, []) == [[column, ax.get_yticks()[row]] for row, column in zip(*np.nonzero(mask), strict=True)]
+        assert marks(ax).get(label, []) == [
+            [column, ax.get_yticks()[row]] for row, column in zip(*np.nonzero(mask), strict=True)
+        ]
     assert title(ax) == "new compared with old, by method"
 
 
 def test_a_method_that_was_not_asked_has_no_mark():
-    """Whatever verdict stands there; without any answer there is a dash, of one that differs a "no"."""
-    outcomes = [["conclusive", "not asked"], ["not applicable", "not asked"], ["conclusive", "no evidence"]]
+    """Whatever verdict stands there; without any answer there is a dash, of one that differs a
+    "no"."""
+    outcomes = [
+        ["conclusive", "not asked"],
+        ["not applicable", "not asked"],
+        ["conclusive", "no evidence"],
+    ]
     verdicts = [["faster", "faster"], ["inconclusive"] * 2, ["faster", "inconclusive"]]
-    dims, labels = ("benchmark", "method"), {"benchmark": ["fft", "sort", "zip"], "method": ["t", "hpt"]}
-    variables = {"outcome": (dims, outcomes), "verdict": (dims, verdicts), "agree": ("benchmark", [True, False, False])}
+    dims, labels = (
+        ("benchmark", "method"),
+        {"benchmark": ["fft", "sort", "zip"], "method": ["t", "hpt"]},
+    )
+    variables = {
+        "outcome": (dims, outcomes),
+        "verdict": (dims, verdicts),
+        "agree": ("benchmark", [True, False, False]),
+    }
     result = xr.Dataset(variables | {"title": ("method", ["means, t", "HPT"])}, labels)
     ax = agreement(result.assign_attrs(result="agreement", baseline="old"))
-    assert marks(ax) == {"faster": [[0, 0], [0, 2]], "no evidence": [[1, 2]], "not applicable": [[0, 1]]}
+    assert marks(ax) == {
+        "faster": [[0, 0], [0, 2]],
+        "no evidence": [[1, 2]],
+        "not applicable": [[0, 1]],
+    }
     assert beside(ax) == ["yes", "–", "no"]
     assert title(ax) == "Compared with old, by method"
 

@@ -1,4 +1,5 @@
-"""The gallery: its blocks run, draw one picture each, show every picture of the package, and the numbers of their results."""
+"""The gallery: its blocks run, draw one picture each, show every picture of the package, and the
+numbers of their results."""
 
 import re
 from pathlib import Path
@@ -35,7 +36,10 @@ def gallery():
                 continue
             exec(block["code"], space)
             if heading:
-                pictures[heading] = (dict(space), [plt.figure(number).axes[0] for number in plt.get_fignums()])
+                pictures[heading] = (
+                    dict(space),
+                    [plt.figure(number).axes[0] for number in plt.get_fignums()],
+                )
             plt.close("all")
     return pictures, drawn
 
@@ -46,10 +50,22 @@ def flat(*arrays):
 
 def checks_of_regions(result, ax):
     """Every outline is as many standard deviations from the score as the result says."""
-    outlines = [path.vertices for path in next(block for block in ax.collections if "region" in block.get_label()).get_paths()]
+    outlines = [
+        path.vertices
+        for path in next(
+            block for block in ax.collections if "region" in block.get_label()
+        ).get_paths()
+    ]
     first_two = result.isel(principal_component=slice(2), principal_component_2=slice(2))
     differences = np.stack(outlines) - first_two["score"].values[:, None]
-    reached = np.sqrt(np.einsum("mpi,mij,mpj->mp", differences, np.linalg.inv(first_two["score_covariance"].values), differences))
+    reached = np.sqrt(
+        np.einsum(
+            "mpi,mij,mpj->mp",
+            differences,
+            np.linalg.inv(first_two["score_covariance"].values),
+            differences,
+        )
+    )
     return [(reached, np.broadcast_to(result["region_radius"].values[:, None], reached.shape))]
 
 
@@ -72,14 +88,23 @@ def checks_of_run_sequence(page, ax):
 def checks_of_lag(page, ax):
     cell = page["c_suite"].isel(benchmark=0, flags=0)
     means = cell["time"].where(~cell["warmup"]).mean("iteration").values
-    yield np.sort(np.concatenate([block.get_offsets()[:, 1] for block in ax.collections])), np.sort(means[:, 1:].ravel())
+    yield (
+        np.sort(np.concatenate([block.get_offsets()[:, 1] for block in ax.collections])),
+        np.sort(means[:, 1:].ravel()),
+    )
 
 
 def checks_of_violins(page, ax):
-    cells = [page["malloc"].sel(version="malloc", benchmark=name) for name in page["malloc"]["benchmark"].values]
+    cells = [
+        page["malloc"].sel(version="malloc", benchmark=name)
+        for name in page["malloc"]["benchmark"].values
+    ]
     medians = [np.quantile(runs(cell), 0.5, method="inverted_cdf") for cell in cells]
     quartiles = [np.quantile(runs(cell), [0.25, 0.75], method="inverted_cdf") for cell in cells]
-    yield segments(ax, "quartiles", 1), [ends / median for ends, median in zip(quartiles, medians, strict=True)]
+    yield (
+        segments(ax, "quartiles", 1),
+        [ends / median for ends, median in zip(quartiles, medians, strict=True)],
+    )
 
 
 def checks_of_distributions(page, ax):
@@ -87,7 +112,10 @@ def checks_of_distributions(page, ax):
     ((position, low), (_, high)) = gap.get_segments()[0]
     fitted, ordered = page["result"].cdf(position).item(), np.sort(flat(page["runs"]["time"]))
     yield min(abs(low - fitted), abs(high - fitted)), 0
-    yield next(artist.get_xdata() for artist in ax.lines if artist.get_label() == "runs")[1:-1], ordered
+    yield (
+        next(artist.get_xdata() for artist in ax.lines if artist.get_label() == "runs")[1:-1],
+        ordered,
+    )
 
 
 SHOWN = {
@@ -135,7 +163,8 @@ SHOWN = {
         (points(panel), flat(*(page["result"][name].isel(machine=position) for name in ("estimate", "suite_estimate"))))
         for position, panel in enumerate(ax.figure.axes)],
     "p-values of a study": lambda page, ax: [
-        (points(ax, "p"), [p for p in np.sort(flat(page["result"]["pvalue_adjusted"])) if p > 1e-6])],  # below, arrows
+        # below, arrows
+        (points(ax, "p"), [p for p in np.sort(flat(page["result"]["pvalue_adjusted"])) if p > 1e-6])],
     "What the suite tells of the errors": lambda page, ax: [
         (ax.lines[index].get_ydata(), 100 * flat(page["result"][name]))
         for index, name in enumerate(("unmoderated_standard_error", "standard_error"))],
@@ -198,7 +227,8 @@ SHOWN = {
 
 
 def test_no_picture_is_missing(gallery):
-    """Every picture of the package is in the gallery, and every block of the gallery is held to numbers page."""
+    """Every picture of the package is in the gallery, and every block of the gallery is held to
+    numbers page."""
     pictures, drawn = gallery
     assert drawn == set(PICTURES)
     assert set(pictures) == set(SHOWN)

@@ -18,28 +18,48 @@ def history(series, change=0.1):
     """Return histories of which every second changes by 10 % from c20 on."""
     noise = 0.01 * np.random.default_rng(1).normal(size=(series, 40, 2))
     steps = change * (np.arange(40) >= 20) * (np.arange(series)[:, None] % 2 == 0)
-    labels = {"benchmark": [f"b{number}" for number in range(series)], "commit": [f"c{number:02}" for number in range(40)]}
-    return xr.DataArray(np.exp(steps[..., None] + noise), dims=("benchmark", "commit", "execution"), coords=labels, name="time")
+    labels = {
+        "benchmark": [f"b{number}" for number in range(series)],
+        "commit": [f"c{number:02}" for number in range(40)],
+    }
+    return xr.DataArray(
+        np.exp(steps[..., None] + noise),
+        dims=("benchmark", "commit", "execution"),
+        coords=labels,
+        name="time",
+    )
 
 
 @pytest.mark.parametrize(("change", "side"), [(0.1, "bottom"), (-0.1, "top")])
 def test_one_series_has_units_and_names_its_changes(change, side):
-    """Strokes are the means of segments, limits stand around every value, the change before its commit, in the words of the table."""
+    """Strokes are the means of segments, limits stand around every value, the change before its
+    commit, in the words of the table."""
     times = history(1, change).assign_attrs(units="s")
     ax, table = times.perf.plot.history(), times.perf.change_points().perf.table()
     text = f"c20: {table['change'].item().partition(' (')[0]}"
-    assert [(note.get_text(), note.get_va()) for note in ax.texts if note.get_gid() == "change"] == [(text, side)]
+    assert [
+        (note.get_text(), note.get_va()) for note in ax.texts if note.get_gid() == "change"
+    ] == [(text, side)]
     assert text.endswith("slower" if change > 0 else "faster")
     assert [line.get_xdata()[0] for line in lines(ax, "mark")] == [19.5]
-    assert [round(line.get_ydata()[0], 1) for line in lines(ax, "segment")] == [1.0, round(1 + change, 1)]
+    assert [round(line.get_ydata()[0], 1) for line in lines(ax, "segment")] == [
+        1.0,
+        round(1 + change, 1),
+    ]
     (limits,) = [strokes for strokes in ax.collections if strokes.get_gid() == "limits"]
     (values,) = lines(ax, "values")
-    assert all(low < value < high for ((_, low), (_, high)), value in zip(limits.get_segments(), values.get_ydata(), strict=True))
+    assert all(
+        low < value < high
+        for ((_, low), (_, high)), value in zip(
+            limits.get_segments(), values.get_ydata(), strict=True
+        )
+    )
 
 
 @pytest.mark.parametrize(("series", "drawn"), [(9, 9), (100, 30)])
 def test_many_series_stand_under_each_other(series, drawn):
-    """Those most likely to have changed are drawn; on request only those that did, and the title says so."""
+    """Those most likely to have changed are drawn; on request only those that did, and the title
+    says so."""
     result = history(series).perf.change_points()
     ax = result.perf.plot()
     assert len(rows(ax)) == drawn
@@ -57,10 +77,15 @@ def heights(ax):
 
 
 def test_rows_share_a_scale():
-    """Noise of 1 % beside a step of 10 % looks like noise, a quiet series like a line; a far step has its own scale, written beside it."""
+    """Noise of 1 % beside a step of 10 % looks like noise, a quiet series like a line; a far step
+    has its own scale, written beside it."""
     times = history(9)
     quiet = times[1] * 0 + 2e-3 * (1 + 1e-5 * np.arange(2))
-    ax = xr.concat([times, quiet.expand_dims(benchmark=["quiet"])], "benchmark").assign_attrs(units="s").perf.plot.history()
+    ax = (
+        xr.concat([times, quiet.expand_dims(benchmark=["quiet"])], "benchmark")
+        .assign_attrs(units="s")
+        .perf.plot.history()
+    )
     assert max(heights(ax)[1::2][:4]) < heights(ax)[0] / 3
     assert heights(ax)[-1] < 0.001
     assert [text for text in texts(ax, "beside") if "row" in text] == []
@@ -86,7 +111,11 @@ def test_labels_of_commits_do_not_touch():
 
 def test_another_host_and_dates():
     """A change with another host is dotted, one without is dashed, and days are named as such."""
-    times = history(1).rename(commit="date").assign_coords(date=np.datetime64("2026-01-01") + np.arange(40))
+    times = (
+        history(1)
+        .rename(commit="date")
+        .assign_coords(date=np.datetime64("2026-01-01") + np.arange(40))
+    )
     moved = times.assign_coords(host=("date", ["old"] * 20 + ["new"] * 20))
     for timings, mark in ((moved, (":", "another host")), (times, ("--", "slower"))):
         ax = timings.perf.plot.history(dim="date")

@@ -17,8 +17,17 @@ COSTS = {"binary": 60.0, "execution": 5.0}
 
 @pytest.fixture(scope="module")
 def pilot():
-    sizes, variances = {"binary": 8, "execution": 6, "iteration": 5}, {"binary": 2e-4, "execution": 4e-4, "iteration": 9e-4}
-    return perfarray.simulate(sizes=sizes, variances=variances, dims={"benchmark": ["a", "b"]}, shared={"binary": 0.5}, rng=2)
+    sizes, variances = (
+        {"binary": 8, "execution": 6, "iteration": 5},
+        {"binary": 2e-4, "execution": 4e-4, "iteration": 9e-4},
+    )
+    return perfarray.simulate(
+        sizes=sizes,
+        variances=variances,
+        dims={"benchmark": ["a", "b"]},
+        shared={"binary": 0.5},
+        rng=2,
+    )
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +36,8 @@ def result(pilot):
 
 
 def test_one_plan(result):
-    """A solid line through the plan's point, a dashed one above it, and the counts with their levels."""
+    """A solid line through the plan's point, a dashed one above it, and the counts with their
+    levels."""
     cell = result.sel(benchmark="a")
     ax = cell.perf.plot()
     lines = {line.get_label(): np.array(line.get_data()) for line in ax.lines}
@@ -35,18 +45,28 @@ def test_one_plan(result):
     np.testing.assert_allclose(lines["best plan"][1], 100 * cell["half_width_by_budget"])
     middle = cell["budget_factor"].values.tolist().index(1.0)
     assert (lines["one-level experiment"][1] > lines["best plan"][1])[middle:].all()
-    np.testing.assert_allclose(lines["plan"][:, 0], [cell["cost"].item() / 60, 100 * cell["half_width"].item()])
+    np.testing.assert_allclose(
+        lines["plan"][:, 0], [cell["cost"].item() / 60, 100 * cell["half_width"].item()]
+    )
     assert (ax.get_xlabel(), ax.get_xscale(), ax.get_yscale()) == ("cost, min", "log", "log")
     counts = cell["repetitions"].values
-    assert texts(ax) == [f"{counts[0]:.0f} binary × {counts[1]:.0f} execution × {counts[2]:.0f} iteration"]
+    assert texts(ax) == [
+        f"{counts[0]:.0f} binary × {counts[1]:.0f} execution × {counts[2]:.0f} iteration"
+    ]
     assert title(ax) == "Precision against cost, a"
 
 
 def test_several_plans(pilot):
     """A colour each; dashed lines share one entry of the legend; titles say what is planned."""
     ax = pilot.perf.plan_repetitions(costs=COSTS, budget=5000).perf.plot()
-    assert (legend(ax), ax.get_xlabel(), texts(ax)) == (["a", "b", "one-level experiments"], "cost, iterations", [])
-    assert "suite's geometric mean" in title(pilot.perf.plan_suite(costs=COSTS, budget=5000).perf.plot())
+    assert (legend(ax), ax.get_xlabel(), texts(ax)) == (
+        ["a", "b", "one-level experiments"],
+        "cost, iterations",
+        [],
+    )
+    assert "suite's geometric mean" in title(
+        pilot.perf.plan_suite(costs=COSTS, budget=5000).perf.plot()
+    )
     pair = pilot.expand_dims(version=["old", "new"]).sel(benchmark="a")
     ax = pair.perf.plan_repetitions("old", costs=COSTS, budget=9000).perf.plot()
     assert title(ax).endswith(", new compared with old, a")
@@ -54,27 +74,38 @@ def test_several_plans(pilot):
 
 
 def test_more_plans_than_colours_keep_their_cost(result):
-    """18 plans have lines over the cost, and their names, which do not overlap, beside the right ends."""
+    """18 plans have lines over the cost, and their names, which do not overlap, beside the right
+    ends."""
     plans = result.isel(benchmark=[0, 1] * 9).assign_coords(benchmark=[f"b{i}" for i in range(18)])
     ax = plan(plans)
     ax.figure.draw_without_rendering()
-    assert (ax.get_xlabel(), ax.get_xscale(), legend(ax)) == ("cost, min", "log", ["one-level experiments"])
+    assert (ax.get_xlabel(), ax.get_xscale(), legend(ax)) == (
+        "cost, min",
+        "log",
+        ["one-level experiments"],
+    )
     names = [text for text in ax.texts if text.get_gid() == "name"]
     assert sorted(text.get_text() for text in names) == sorted(f"b{i}" for i in range(18))
     boxes = sorted((Text.get_window_extent(text) for text in names), key=lambda box: box.y0)
     assert all(below.y1 <= above.y0 + 1 for below, above in pairwise(boxes))
     by_name = {text.get_text(): text.xy for text in names}
     cell = plans.sel(benchmark="b3")
-    last = [float(cell["cost"] / 60 * cell["budget_factor"][-1]), 100 * float(cell["half_width_by_budget"][-1])]
+    last = [
+        float(cell["cost"] / 60 * cell["budget_factor"][-1]),
+        100 * float(cell["half_width_by_budget"][-1]),
+    ]
     np.testing.assert_allclose(by_name["b3"], last)
 
 
 def test_what_is_not_seen_is_not_made(result, monkeypatch):
-    """Ticks beyond the ends of an axis, and all but the widest name in the layout: pictures with them are the same."""
+    """Ticks beyond the ends of an axis, and all but the widest name in the layout: pictures with
+    them are the same."""
     plans = result.isel(benchmark=[0, 1] * 5).assign_coords(benchmark=[f"b{i}" for i in range(10)])
     for axis in (axes := plan(plans)).xaxis, axes.yaxis:
         low, high = axis.get_view_interval()
-        assert all(low < tick < high for tick in (*axis.get_majorticklocs(), *axis.get_minorticklocs()))
+        assert all(
+            low < tick < high for tick in (*axis.get_majorticklocs(), *axis.get_minorticklocs())
+        )
     assert sum(text.get_in_layout() for text in axes.texts) == 1
     saved = [cells.perf.plot.svg() for cells in (plans, result.sel(benchmark="a"))]
     monkeypatch.setattr(LogTicks, "__call__", LogLocator.__call__)
@@ -83,16 +114,21 @@ def test_what_is_not_seen_is_not_made(result, monkeypatch):
 
 
 def test_many_plans_have_a_row_each(result):
-    """More than 24: the plan and the one-level experiment on a line, counts and cost beside; one without a plan says so."""
+    """More than 24: the plan and the one-level experiment on a line, counts and cost beside; one
+    without a plan says so."""
     many = result.isel(benchmark=[0, 1] * 13).assign_coords(benchmark=[f"b{i}" for i in range(26)])
     names = ("cost", "half_width", "default_half_width")
     many = many.assign({name: many[name].where(many["benchmark"] != "b25") for name in names})
     ax = plan(many)
     assert rows(ax) == [f"b{i}" for i in range(26)]
     np.testing.assert_array_equal(points(ax, "plan"), 100 * many["half_width"])
-    np.testing.assert_array_equal(points(ax, "one-level experiment of the same cost"), 100 * many["default_half_width"])
+    np.testing.assert_array_equal(
+        points(ax, "one-level experiment of the same cost"), 100 * many["default_half_width"]
+    )
     counts = many["repetitions"].values.astype(int)
-    assert beside(ax)[0] == f"{counts[0, 0]} × {counts[0, 1]} × {counts[0, 2]}, {float(many['cost'][0]) / 60:.3g} min"
+    assert beside(ax)[0] == (
+        f"{counts[0, 0]} × {counts[0, 1]} × {counts[0, 2]}, {float(many['cost'][0]) / 60:.3g} min"
+    )
     assert beside(ax)[-1] == "–"
     assert "no plan" in texts(ax)
     ax.figure.draw_without_rendering()
@@ -103,7 +139,9 @@ def test_many_plans_have_a_row_each(result):
         plan(result.assign(cost=result["cost"] * np.nan))
 
 
-@pytest.mark.parametrize(("cost", "unit"), [(90.0, "s"), (150.0, "min"), (8 * 3600.0, "h"), (3 * 86400.0, "days")])
+@pytest.mark.parametrize(
+    ("cost", "unit"), [(90.0, "s"), (150.0, "min"), (8 * 3600.0, "h"), (3 * 86400.0, "days")]
+)
 def test_units_of_time(result, cost, unit):
     """From two of a unit on it is used."""
     assert plan(result.sel(benchmark="a").assign(cost=cost)).get_xlabel() == f"cost, {unit}"

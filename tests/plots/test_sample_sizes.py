@@ -1,4 +1,5 @@
-"""How many repetitions are enough: curves and points are the numbers of the result; many cells have a row each."""
+"""How many repetitions are enough: curves and points are the numbers of the result; many cells have
+a row each."""
 
 import numpy as np
 import pytest
@@ -14,7 +15,9 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*executions would do:perfarray.
 def simulated(executions, **dims):
     """Return two versions with these executions."""
     dims |= {"version": ["old", "new"]}
-    return perfarray.simulate(sizes={"execution": executions}, variances={"execution": 4e-4}, dims=dims, rng=2)
+    return perfarray.simulate(
+        sizes={"execution": executions}, variances={"execution": 4e-4}, dims=dims, rng=2
+    )
 
 
 def marks(ax):
@@ -23,28 +26,41 @@ def marks(ax):
 
 
 def test_units_for_a_decision():
-    """Of one cell a curve, the required units on the line of the change, the pilot on the curve; of several both points in rows."""
+    """Of one cell a curve, the required units on the line of the change, the pilot on the curve; of
+    several both points in rows."""
     result = simulated(10).perf.required_units("old", dim="version").squeeze("version")
     ax = result.perf.plot()
     np.testing.assert_allclose(ax.lines[0].get_ydata(), 100 * result["smallest_change"])
-    assert marks(ax)["to see 2 %, with a chance of 80 %"].tolist() == [[result["required"].item(), 2.0]]
-    assert marks(ax)["pilot"][0].tolist() == pytest.approx([10, 100 * result["smallest_change"].sel(units=10).item()])
+    assert marks(ax)["to see 2 %, with a chance of 80 %"].tolist() == [
+        [result["required"].item(), 2.0]
+    ]
+    assert marks(ax)["pilot"][0].tolist() == pytest.approx(
+        [10, 100 * result["smallest_change"].sel(units=10).item()]
+    )
     result = simulated(10, benchmark=9).perf.required_units("old", dim="version")
     points = marks(result.perf.plot())
-    assert points["to see 2 %, with a chance of 80 %"][:, 0].tolist() == result["required"].values.ravel().tolist()
+    assert (
+        points["to see 2 %, with a chance of 80 %"][:, 0].tolist()
+        == result["required"].values.ravel().tolist()
+    )
     assert points["pilot"][:, 0].tolist() == [10.0] * 9
 
 
 def test_stopping_of_few_cells_has_curves():
-    """A point where the rule stops; where it does not, the legend says how many would do; without cells there is no picture."""
+    """A point where the rule stops; where it does not, the legend says how many would do; without
+    cells there is no picture."""
     result = simulated(30, benchmark=7).perf.stopping("old", half_width=0.011)
     ax = result.perf.plot()
     percent = 100 * result["half_width"].values.reshape(7, -1)
-    np.testing.assert_allclose([line.get_ydata() for line in ax.lines[:-2] if line.get_marker() != "o"], percent)
+    np.testing.assert_allclose(
+        [line.get_ydata() for line in ax.lines[:-2] if line.get_marker() != "o"], percent
+    )
     required = result["required"].values.ravel()
     stopped = np.flatnonzero(~np.isnan(required))
     stops = [line.get_xydata()[0] for line in ax.lines if line.get_marker() == "o"]
-    np.testing.assert_allclose(stops, [(required[cell], percent[cell, int(required[cell]) - 1]) for cell in stopped])
+    np.testing.assert_allclose(
+        stops, [(required[cell], percent[cell, int(required[cell]) - 1]) for cell in stopped]
+    )
     assert sum("would do" in text for text in legend(ax)) == 7 - len(stopped) > 0
     assert heights(ax, "±1.1 %") == pytest.approx([1.1, 1.1])
     with pytest.raises(ValueError, match="has no cell to draw"):
@@ -66,25 +82,43 @@ def test_stopping_of_many_cells_has_rows():
 def table(shift=0.0, **dims):
     """Return the numbers of table 13 of Irving et al. (2018), for every label of some dims."""
     runs = [3, 5, 7, 10, 13, 15, 16]
-    limits = {"lower": [1.203, 1.204, 1.207, 1.212, 1.216, 1.216, 1.217], "upper": [1.228, 1.223, 1.227, 1.228, 1.231, 1.232, 1.232]}
-    result = xr.Dataset({name: ("runs", np.array(values) + shift) for name, values in limits.items()} | {"required": 16.0}, {"runs": runs})
-    return result.expand_dims(dims).assign_attrs(result="required_runs", confidence_level=0.95, baseline="C")
+    limits = {
+        "lower": [1.203, 1.204, 1.207, 1.212, 1.216, 1.216, 1.217],
+        "upper": [1.228, 1.223, 1.227, 1.228, 1.231, 1.232, 1.232],
+    }
+    result = xr.Dataset(
+        {name: ("runs", np.array(values) + shift) for name, values in limits.items()}
+        | {"required": 16.0},
+        {"runs": runs},
+    )
+    return result.expand_dims(dims).assign_attrs(
+        result="required_runs", confidence_level=0.95, baseline="C"
+    )
 
 
 def test_intervals_stand_at_their_number_of_runs():
-    """A line from limit to limit, a dotted one at the required runs; the axis ends with the measured runs."""
+    """A line from limit to limit, a dotted one at the required runs; the axis ends with the
+    measured runs."""
     result = table()
     ax = required_runs(result)
     assert segments(ax, axis=1) == np.stack([result["lower"], result["upper"]], axis=1).tolist()
     assert [ends[0] for ends in segments(ax)] == result["runs"].values.tolist()
     assert [line.get_xdata()[0] for line in ax.lines if line.get_linestyle() == ":"] == [16.0]
-    assert (ax.get_ylabel(), title(ax)) == ("ratio of scores (95 % interval)", "Interval by runs, compared with C")
-    ax = required_runs(result.assign({name: result[name].where(result["runs"] <= 7) for name in ("lower", "upper")}))
+    assert (ax.get_ylabel(), title(ax)) == (
+        "ratio of scores (95 % interval)",
+        "Interval by runs, compared with C",
+    )
+    ax = required_runs(
+        result.assign(
+            {name: result[name].where(result["runs"] <= 7) for name in ("lower", "upper")}
+        )
+    )
     assert ax.get_xlim() == (2.5, 7.5)
 
 
 def test_cells_stand_beside_each_other():
-    """Two machines have two colours and names, no two lines in one place, and the estimates on their intervals."""
+    """Two machines have two colours and names, no two lines in one place, and the estimates on
+    their intervals."""
     result = table(machine=["A", "B"])
     ax = result.assign(estimate=(result["lower"] + result["upper"]) / 2).perf.plot()
     assert legend(ax) == ["A", "B"]
@@ -92,15 +126,20 @@ def test_cells_stand_beside_each_other():
     assert first < 3 < second
     for line, strokes in zip(lines(ax), ax.collections, strict=True):
         ends = np.array(strokes.get_segments())
-        np.testing.assert_allclose(line.get_xydata(), np.stack([ends[:, 0, 0], ends[..., 1].mean(axis=1)], axis=1))
+        np.testing.assert_allclose(
+            line.get_xydata(), np.stack([ends[:, 0, 0], ends[..., 1].mean(axis=1)], axis=1)
+        )
 
 
 def test_more_cells_than_colours_have_rows():
-    """What is required, hollow what would do, and what is not known; without a cell there is no picture."""
+    """What is required, hollow what would do, and what is not known; without a cell there is no
+    picture."""
     result = table(machine=list("ABCDEFGHI"))
     runs = xr.DataArray([16.0, 5, 7, 10, 13, 15, 16, 16, 16], dims="machine")
     required = runs.where(result["machine"].isin(list("ABCDEFG")))
-    ax = result.assign(required=required, extrapolated=runs.where(result["machine"] != "I")).perf.plot()
+    ax = result.assign(
+        required=required, extrapolated=runs.where(result["machine"] != "I")
+    ).perf.plot()
     np.testing.assert_array_equal(marks(ax)["required"][:, 0], required)
     assert marks(ax)["would do"][:, 0].tolist() == [16.0]
     assert beside(ax) == ["16", "5", "7", "10", "13", "15", "16", "16", "–"]
@@ -111,7 +150,8 @@ def test_more_cells_than_colours_have_rows():
 
 @pytest.mark.parametrize(("shift", "has_line"), [(0.0, False), (-0.21, True)])
 def test_a_far_line_of_no_change_does_not_flatten_intervals(shift, has_line):
-    """Around 1.22 the line at 1 would take most of the height, and is left out; around 1.01 it is drawn."""
+    """Around 1.22 the line at 1 would take most of the height, and is left out; around 1.01 it is
+    drawn."""
     ax = required_runs(table(shift))
     assert (ax.get_ylim()[0] > 1.19) is not has_line
     assert any(line.get_ydata()[0] == 1.0 for line in ax.lines) is has_line

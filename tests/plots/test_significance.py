@@ -12,9 +12,23 @@ from picture_parts import beside, lines, rows, simulated, texts, title
 def result(pvalue, **attrs):
     """Return tests of some machines."""
     labels = [f"m{number}" for number in range(len(pvalue))]
-    variables = {"pvalue": pvalue, "statistic": np.full(len(pvalue), 0.9), "smallest_pvalue": np.full(len(pvalue), 2 / 501)}
-    tests = xr.Dataset({name: ("machine", values) for name, values in variables.items()}, {"machine": labels})
-    return tests.assign_attrs({"result": "randomization_test", "n_resamples": 500, "plus_one": 1, "baseline": "old", **attrs})
+    variables = {
+        "pvalue": pvalue,
+        "statistic": np.full(len(pvalue), 0.9),
+        "smallest_pvalue": np.full(len(pvalue), 2 / 501),
+    }
+    tests = xr.Dataset(
+        {name: ("machine", values) for name, values in variables.items()}, {"machine": labels}
+    )
+    return tests.assign_attrs(
+        {
+            "result": "randomization_test",
+            "n_resamples": 500,
+            "plus_one": 1,
+            "baseline": "old",
+            **attrs,
+        }
+    )
 
 
 def drawn(ax, label):
@@ -22,7 +36,8 @@ def drawn(ax, label):
 
 
 def test_pvalues_stand_beside_the_smallest_possible():
-    """Points at p, ticks at 2 / 501, a line at 0.05, the ratio beside; a cell without data says so; zero is an arrow at the border."""
+    """Points at p, ticks at 2 / 501, a line at 0.05, the ratio beside; a cell without data says so;
+    zero is an arrow at the border."""
     ax = result([0.004, 0.3, np.nan]).perf.plot()
     np.testing.assert_array_equal(drawn(ax, "p"), [0.004, 0.3, np.nan])
     np.testing.assert_allclose(drawn(ax, "smallest p possible"), 2 / 501)
@@ -36,12 +51,16 @@ def test_pvalues_stand_beside_the_smallest_possible():
 
 
 def test_few_exchanges_have_no_small_p():
-    """Three runs against three have 20 exchanges: one of them is as extreme on one side, and 500 random ones do not give less."""
+    """Three runs against three have 20 exchanges: one of them is as extreme on one side, and 500
+    random ones do not give less."""
     times = perfarray.from_samples({"old": [10.0, 10.1, 9.9], "new": [9.0, 9.1, 8.9]})
     ax = times.perf.randomization_test("old", method="exact", alternative="less").perf.plot()
     assert drawn(ax, "smallest p possible") == drawn(ax, "p") == [0.05]
     assert ax.get_xlabel() == "one-sided (less) p, all exchanges"
-    assert drawn(times.perf.randomization_test("old", n_resamples=500, rng=1).perf.plot(), "smallest p possible") == [0.1]
+    assert drawn(
+        times.perf.randomization_test("old", n_resamples=500, rng=1).perf.plot(),
+        "smallest p possible",
+    ) == [0.1]
 
 
 @pytest.fixture(scope="module")
@@ -50,21 +69,30 @@ def times():
 
 
 def test_a_study_stands_in_the_order_of_its_corrected_p(times):
-    """The smallest on top, whatever order benchmarks have; hollow points are p before the correction; the line is the risk."""
-    study = times.isel(benchmark=slice(3)).perf.compare("old", correction="holm", confidence_level=0.9)
+    """The smallest on top, whatever order benchmarks have; hollow points are p before the
+    correction; the line is the risk."""
+    study = times.isel(benchmark=slice(3)).perf.compare(
+        "old", correction="holm", confidence_level=0.9
+    )
     ax = study.perf.plot(kind="pvalues")
     order = np.argsort(study["pvalue_adjusted"].values.ravel())
     assert rows(ax) == study["benchmark"].values[order].tolist()
     np.testing.assert_array_equal(drawn(ax, "p"), study["pvalue_adjusted"].values.ravel()[order])
-    np.testing.assert_array_equal(drawn(ax, "p before the correction"), study["pvalue"].values.ravel()[order])
+    np.testing.assert_array_equal(
+        drawn(ax, "p before the correction"), study["pvalue"].values.ravel()[order]
+    )
     assert drawn(ax, "0.1") == [0.1, 0.1]
     assert ax.get_xlabel() == "two-sided p, corrected (holm)"
 
 
-@pytest.mark.parametrize(("method", "name"), [("normality", "statistic"), ("hierarchical_performance_test", "speedup")])
+@pytest.mark.parametrize(
+    ("method", "name"), [("normality", "statistic"), ("hierarchical_performance_test", "speedup")]
+)
 def test_other_tests_have_the_same_picture(times, method, name):
     """Normality with W beside p; the hierarchical test with its speedup."""
-    tests = getattr(times.isel(execution=slice(6)).perf, method)(*(["old"] if name == "speedup" else []))
+    tests = getattr(times.isel(execution=slice(6)).perf, method)(
+        *(["old"] if name == "speedup" else [])
+    )
     ax = tests.perf.plot()
     np.testing.assert_array_equal(drawn(ax, "p"), tests["pvalue"].values.ravel())
     assert beside(ax) == [f"{value:.3f}" for value in tests[name].values.ravel()]
@@ -72,20 +100,29 @@ def test_other_tests_have_the_same_picture(times, method, name):
 
 
 def test_distributions_of_p():
-    """A histogram of twenty bars, each a part of 0.05; against uniform ones in ascending order; the title counts the small ones."""
+    """A histogram of twenty bars, each a part of 0.05; against uniform ones in ascending order; the
+    title counts the small ones."""
     p = [0.92, 0.01, 0.31, np.nan, 0.04, 0.03]
     ax = result(p).perf.plot(kind="histogram")
-    assert [bar.get_height() for bar in ax.patches] == [{0: 3.0, 6: 1.0, 18: 1.0}.get(number, 0.0) for number in range(20)]
+    assert [bar.get_height() for bar in ax.patches] == [
+        {0: 3.0, 6: 1.0, 18: 1.0}.get(number, 0.0) for number in range(20)
+    ]
     assert "5 of 6 cells: 60 % have p up to 0.05" in title(ax)
     ax = result(p).perf.plot(kind="qq")
     (points,) = [line for line in ax.lines if line.get_label() == "p-values"]
-    np.testing.assert_allclose(points.get_xydata(), [[0.1, 0.01], [0.3, 0.03], [0.5, 0.04], [0.7, 0.31], [0.9, 0.92]])
+    np.testing.assert_allclose(
+        points.get_xydata(), [[0.1, 0.01], [0.3, 0.03], [0.5, 0.04], [0.7, 0.31], [0.9, 0.92]]
+    )
     bands = [line.get_ydata() for line in ax.lines if line.get_linestyle() == ":"]
-    np.testing.assert_allclose(bands, [[-0.6073, 0.3927], [0.6073, 1.6073]], rtol=1e-3)  # 1.358 over the root of 5: Kolmogorov, 5 %
+    np.testing.assert_allclose(
+        bands, [[-0.6073, 0.3927], [0.6073, 1.6073]], rtol=1e-3
+    )  # 1.358 over the root of 5: Kolmogorov, 5 %
 
 
 def test_bad_input(times):
-    with pytest.raises(ValueError, match=r"alpha=5 is out of range; give a number between 1e-06 and 1"):
+    with pytest.raises(
+        ValueError, match=r"alpha=5 is out of range; give a number between 1e-06 and 1"
+    ):
         pvalues(result([0.1]), alpha=5)
     with pytest.raises(ValueError, match="kind='pie' is unknown"):
         result([0.1]).perf.plot(kind="pie")

@@ -11,7 +11,8 @@ def result(lower, upper, **attrs):
     lower, upper = (np.array(part, float) for part in (lower, upper))
     variables = {"estimate": (lower + upper) / 2, "lower": lower, "upper": upper}
     return xr.Dataset(
-        {name: ("experiment", values) for name, values in variables.items()}, attrs={"result": "score_ratio_interval"} | attrs
+        {name: ("experiment", values) for name, values in variables.items()},
+        attrs={"result": "score_ratio_interval"} | attrs,
     )
 
 
@@ -21,18 +22,25 @@ def test_intervals_that_hold_the_truth_are_counted():
     ax = found.perf.plot(kind="strip", truth=2.0)
     assert title(ax) == "3 of 4 intervals of 90 % along experiment hold 2 (1 more without limits)"
     held, missed = ax.collections[:2]
-    assert [line[:, 1].tolist() for line in held.get_segments()] == [[1.5, 2.5], [1.9, 2.2], [1.8, 2.1]]
+    assert [line[:, 1].tolist() for line in held.get_segments()] == [
+        [1.5, 2.5],
+        [1.9, 2.2],
+        [1.8, 2.1],
+    ]
     assert missed.get_segments()[0].tolist() == [[4.0, 2.1], [4.0, 2.6]]
 
 
 @pytest.mark.parametrize("number", [1, 9, 100])
 def test_any_number_of_intervals_has_a_line_each(number):
-    """Without a known truth all are alike; another result on the same Axes leaves the title as it is."""
+    """Without a known truth all are alike; another result on the same Axes leaves the title as it
+    is."""
     found = result(np.ones(number), np.full(number, 1.5), confidence_level=0.95)
     ax = found.perf.plot(kind="strip", along="experiment")
     assert len(ax.collections[0].get_segments()) == number
     first_title = title(ax)
-    speedups = xr.Dataset({"speedup": found["lower"]}, attrs={"result": "hierarchical_performance_test"})
+    speedups = xr.Dataset(
+        {"speedup": found["lower"]}, attrs={"result": "hierarchical_performance_test"}
+    )
     assert speedups.perf.plot(kind="strip", along="experiment", ax=ax) is ax
     assert title(ax) == first_title
     np.testing.assert_array_equal(ax.lines[-1].get_ydata(), found["lower"])
@@ -42,9 +50,14 @@ def test_what_cannot_lie_side_by_side_is_refused():
     """Two dims with several labels, none, or no estimate; other dims are facets."""
     both = result([1.0, 1.1], [2.0, 2.1]).expand_dims(pair=["a", "b"])
     for keywords in ({}, {"along": "experiment"}, {"along": "run"}):
-        with pytest.raises(ValueError, match=r"a strip lies along one dim, and \['pair', 'experiment'\] have several labels"):
+        with pytest.raises(
+            ValueError,
+            match=r"a strip lies along one dim, and \['pair', 'experiment'\] have several labels",
+        ):
             both.perf.plot(kind="strip", **keywords)
     axes = both.perf.plot(kind="strip", along="experiment", col="pair").figure.axes
     assert len(axes) == 2
     with pytest.raises(ValueError, match=r"the result has \['statistic'\]"):
-        xr.Dataset({"statistic": 1.0}, attrs={"result": "randomization_test"}).perf.plot(kind="strip")
+        xr.Dataset({"statistic": 1.0}, attrs={"result": "randomization_test"}).perf.plot(
+            kind="strip"
+        )

@@ -23,12 +23,16 @@ def test_boxes_stand_at_the_five_numbers(times):
     boxes = [[box.get_x(), box.get_x() + box.get_width()] for box in ax.patches]
     np.testing.assert_allclose(boxes, np.stack([result["q1"], result["q3"]], axis=1))
     assert (rows(ax), ax.get_xlabel()) == (["x", "y"], "geometric mean of time over benchmark")
-    assert title(times.perf.five_number_summary(rng=1).perf.plot()) == "Five numbers of the score, 500 scores drawn"
+    assert (
+        title(times.perf.five_number_summary(rng=1).perf.plot())
+        == "Five numbers of the score, 500 scores drawn"
+    )
 
 
 @pytest.mark.parametrize("number", [2, 9])
 def test_every_machine_has_a_density(number):
-    """All as high, with the suite score dotted; more machines than colours have a row each, and their densities stand on its line."""
+    """All as high, with the suite score dotted; more machines than colours have a row each, and
+    their densities stand on its line."""
     scores = simulated(3, benchmark=2, machine=number).perf.score_distribution(rng=1)
     ax = scores.perf.plot()
     curves = [line for line in ax.lines if len(line.get_xdata()) > 2]
@@ -40,13 +44,18 @@ def test_every_machine_has_a_density(number):
         np.testing.assert_allclose([line.get_ydata().max() for line in curves], 1)
     else:
         assert (rows(ax), ax.figure.get_figheight()) == (names, 1.5 + 0.4 * number)
-        assert title(scores.isel(machine=[0] * 40).perf.plot()).endswith("36 of 40: lowest and highest score")
-        np.testing.assert_allclose([line.get_ydata().min() for line in curves], np.arange(9) + 0.425 - 0.85)
+        assert title(scores.isel(machine=[0] * 40).perf.plot()).endswith(
+            "36 of 40: lowest and highest score"
+        )
+        np.testing.assert_allclose(
+            [line.get_ydata().min() for line in curves], np.arange(9) + 0.425 - 0.85
+        )
         np.testing.assert_allclose([line.get_ydata()[0] for line in dotted], np.arange(9) + 0.425)
 
 
 def test_cells_without_data(times):
-    """They have no row; a distribution without any score is refused; a score that never varies is a line."""
+    """They have no row; a distribution without any score is refused; a score that never varies is a
+    line."""
     half = times.where(times["machine"] == "x").assign_attrs(times.attrs)
     summary, scores = half.perf.five_number_summary(rng=1), half.perf.score_distribution(rng=1)
     ax = five_numbers(summary)
@@ -67,13 +76,18 @@ def five_numbers_of(cells, **attrs):
 
 @pytest.mark.parametrize("better", ["lower", "higher"])
 def test_of_too_many_boxes_the_extremes_are_drawn(better):
-    """Of 310 cells the 20 best on top and the 20 worst; the title says how many others there are, and how to draw them."""
+    """Of 310 cells the 20 best on top and the 20 worst; the title says how many others there are,
+    and how to draw them."""
     cells = xr.DataArray(np.arange(310.0).reshape(31, 10) + 1, dims=("machine", "compiler"))
     result = five_numbers_of(cells, better=better)
     ax = result.perf.plot()
-    assert title(ax).endswith("40 of 310: the 20 best and the 20 worst; max_rows=310 draws the 270 others")
+    assert title(ax).endswith(
+        "40 of 310: the 20 best and the 20 worst; max_rows=310 draws the 270 others"
+    )
     expected = [*range(1, 21), *range(291, 311)]
-    assert [ends[0] for ends in segments(ax, "minimum to maximum")] == (expected if better == "lower" else expected[::-1])
+    assert [ends[0] for ends in segments(ax, "minimum to maximum")] == (
+        expected if better == "lower" else expected[::-1]
+    )
     first_and_last = ["machine 0, compiler 0", "machine 30, compiler 9"]
     assert rows(ax)[::39] == (first_and_last if better == "lower" else first_and_last[::-1])
     assert ax.figure.get_figheight() < 12
@@ -81,27 +95,44 @@ def test_of_too_many_boxes_the_extremes_are_drawn(better):
 
 
 def test_every_suite_has_a_sheet():
-    """Each with its own rows and scale; on given Axes there is room for the suite with most scores, and the title says so."""
+    """Each with its own rows and scale; on given Axes there is room for the suite with most scores,
+    and the title says so."""
     cells = xr.DataArray([[3.0, 1.0], [np.nan, 200.0], [np.nan] * 2], dims=("suite", "machine"))
     cells = cells.assign_coords(suite=["int", "fp", "none"], machine=["x", "y"])
     result = five_numbers_of(cells, better="higher")
     first, second, third = result.perf.plot().figure.axes
-    assert [(title(ax), rows(ax)) for ax in (first, second)] == [("int", ["x", "y"]), ("fp, y", [""])]
+    assert [(title(ax), rows(ax)) for ax in (first, second)] == [
+        ("int", ["x", "y"]),
+        ("fp, y", [""]),
+    ]
     assert (texts(third), second.get_xlim()[0] > first.get_xlim()[1]) == (["nothing to draw"], True)
     ax = result.perf.plot(ax=plt.subplots()[1])
-    assert (title(ax), rows(ax)) == ("Five numbers of the score, int, one of 2 suites (select another),  scores drawn", ["x", "y"])
+    assert (title(ax), rows(ax)) == (
+        "Five numbers of the score, int, one of 2 suites (select another),  scores drawn",
+        ["x", "y"],
+    )
     assert len(result.perf.plot(col="machine").figure.axes) == 2
-    many = xr.DataArray(np.arange(400.0).reshape(8, 50) + 1, {"suite": [f"suite{number}" for number in range(8)]}, ("suite", "machine"))
+    many = xr.DataArray(
+        np.arange(400.0).reshape(8, 50) + 1,
+        {"suite": [f"suite{number}" for number in range(8)]},
+        ("suite", "machine"),
+    )
     ax = five_numbers_of(many).perf.plot()
-    assert (len(ax.figure.axes), "suite0, one of 8 suites (select another)" in title(ax)) == (1, True)
+    assert (len(ax.figure.axes), "suite0, one of 8 suites (select another)" in title(ax)) == (
+        1,
+        True,
+    )
 
 
 @needs_archives
 @pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
-@pytest.mark.parametrize(("archive", "most"), [("spec_csv", [3, 2, 2, 2, 1, 1, 1]), ("spec_txt", [40, 40, 40, 28])])
+@pytest.mark.parametrize(
+    ("archive", "most"), [("spec_csv", [3, 2, 2, 2, 1, 1, 1]), ("spec_txt", [40, 40, 40, 28])]
+)
 @pytest.mark.parametrize("picture", ["five_numbers", "relative_variation"])
 def test_archives_have_a_sheet_for_each_suite(archive, most, picture):
-    """Up to 40 rows on each, with names that are whole: machine, compiler and flags where these vary, without the processor."""
+    """Up to 40 rows on each, with names that are whole: machine, compiler and flags where these
+    vary, without the processor."""
     ax = getattr(perfarray.read(ARCHIVES / archive).perf.plot, picture)()
     names = [rows(panel) for panel in ax.figure.axes]
     assert sorted(map(len, names), reverse=True) == most
@@ -109,10 +140,16 @@ def test_archives_have_a_sheet_for_each_suite(archive, most, picture):
 
 
 def test_variations_are_ordered_by_score_or_by_variation():
-    """The best score first, or the largest variation; a cell with a score and a single run keeps a row that says so."""
-    variables = {"performance": [5.0, 7.0, 6.0, np.nan], "relative_variation": [0.03, 0.01, np.nan, np.nan]}
+    """The best score first, or the largest variation; a cell with a score and a single run keeps a
+    row that says so."""
+    variables = {
+        "performance": [5.0, 7.0, 6.0, np.nan],
+        "relative_variation": [0.03, 0.01, np.nan, np.nan],
+    }
     data = {name: ("machine", values) for name, values in variables.items()}
-    result = xr.Dataset(data, {"machine": list("abcd")}, {"result": "relative_variation", "better": "higher"})
+    result = xr.Dataset(
+        data, {"machine": list("abcd")}, {"result": "relative_variation", "better": "higher"}
+    )
     ax = result.perf.plot()
     assert (rows(ax), beside(ax)) == (["b", "c", "a"], ["7", "6", "5"])
     assert "one run shows no variation" in texts(ax)
@@ -125,6 +162,8 @@ def test_variations_are_ordered_by_score_or_by_variation():
 @pytest.mark.parametrize(("scores", "scale"), [([2.0, 3.0], "linear"), ([2.0, 30.0], "log")])
 def test_scores_have_units_and_the_axis_they_need(scores, scale):
     """In seconds with a prefix at the right; logarithmic where they are far apart."""
-    result = xr.Dataset({"estimate": ("machine", np.array(scores) * 1e-3, {"units": "s"})}, {"machine": ["x", "y"]})
+    result = xr.Dataset(
+        {"estimate": ("machine", np.array(scores) * 1e-3, {"units": "s"})}, {"machine": ["x", "y"]}
+    )
     ax = result.assign_attrs(result="suite_score", mean="geometric").perf.plot()
     assert (beside(ax), ax.get_xscale()) == ([f"{score:g} ms" for score in scores], scale)

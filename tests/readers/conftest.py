@@ -11,6 +11,8 @@ def folder(tmp_path):
     for v, version in enumerate(("new", "old")):
         for m, machine in enumerate(("m1", "m2")):
             for session in (9, 10):
-                content = small_suite(100.0 * v + 10 * m + session, hostname=f"host{m}", cpu_model_name="same")
+                content = small_suite(
+                    100.0 * v + 10 * m + session, hostname=f"host{m}", cpu_model_name="same"
+                )
                 write(tmp_path / "results" / version / f"{machine}_{session}.json", content)
     return tmp_path / "results"

@@ -20,7 +20,11 @@ PACK = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
 
 def write(path, content):
     """Write text, bytes or JSON, packed as the name says, and return the path."""
-    data = content if isinstance(content, bytes) else (content if isinstance(content, str) else json.dumps(content)).encode()
+    data = (
+        content
+        if isinstance(content, bytes)
+        else (content if isinstance(content, str) else json.dumps(content)).encode()
+    )
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(PACK.get(path.suffix, bytes)(data))
     return path
@@ -28,7 +32,9 @@ def write(path, content):
 
 def reader(name):
     """Return a function that writes content to a file of that name in a folder, and reads it."""
-    return lambda folder, content, name=name, **options: perfarray.read(write(folder / name, content), **options)
+    return lambda folder, content, name=name, **options: perfarray.read(
+        write(folder / name, content), **options
+    )
 
 
 def read_placed(folder, given):
@@ -40,7 +46,8 @@ def read_placed(folder, given):
 
 
 def refusals(read, name, cases):
-    """Return a test: what is read of each content raises, and the message begins with the path of the file and what is said of it."""
+    """Return a test: what is read of each content raises, and the message begins with the path of
+    the file and what is said of it."""
 
     @pytest.mark.parametrize(("content", "message"), cases)
     def test(tmp_path, content, message):
@@ -51,13 +58,19 @@ def refusals(read, name, cases):
 
 
 def readings(read, cases):
-    """Return a test of cases of a fact, content, what `check` finds in what is read of it, and the one warning there is, if any."""
+    """Return a test of cases of a fact, content, what `check` finds in what is read of it, and the
+    one warning there is, if any."""
 
     @pytest.mark.parametrize(
-        ("content", "expected", "warning"), [pytest.param(*case, *[None] * (3 - len(case)), id=fact) for fact, *case in cases]
+        ("content", "expected", "warning"),
+        [pytest.param(*case, *[None] * (3 - len(case)), id=fact) for fact, *case in cases],
     )
     def test(tmp_path, content, expected, warning):
-        with pytest.warns(perfarray.PerfarrayWarning, match=warning) if warning else nullcontext([]) as caught:
+        with (
+            pytest.warns(perfarray.PerfarrayWarning, match=warning)
+            if warning
+            else nullcontext([]) as caught
+        ):
             times = read(tmp_path, content)
         assert len(caught) == bool(warning)
         check(times, **expected)
@@ -66,15 +79,21 @@ def readings(read, cases):
 
 
 def check(times, rtol=0.0, **expected):
-    """Check what a Dataset holds: values of variables and coordinates, with their shape (a single value may have any dims of length one);
-    attributes; `time.dims` or `time.units` of a variable; all `metrics`, `coords` and `sizes`; the codes of `notes`; what is `absent`.
+    """Check what a Dataset holds: values of variables and coordinates, with their shape (a single
+    value may have any dims of length one); attributes; `time.dims` or `time.units` of a variable;
+    all `metrics`, `coords` and `sizes`; the codes of `notes`; what is `absent`.
     """
     for name, values in expected.items():
         variable, _, part = name.rpartition(".")
         if name in times.variables:
-            found, kind = times[name].values if np.ndim(values) else times[name].item(), np.asarray(values).dtype.kind
+            found, kind = (
+                times[name].values if np.ndim(values) else times[name].item(),
+                np.asarray(values).dtype.kind,
+            )
             assert np.shape(found) == np.shape(values), name
-            assert times[name].dtype == {"b": bool, "U": object}.get(kind, times[name].dtype), f"{name} is {times[name].dtype}"
+            assert times[name].dtype == {"b": bool, "U": object}.get(kind, times[name].dtype), (
+                f"{name} is {times[name].dtype}"
+            )
             if rtol and kind == "f":
                 np.testing.assert_allclose(found, values, rtol=rtol, err_msg=name)
             else:
@@ -82,18 +101,31 @@ def check(times, rtol=0.0, **expected):
         elif name == "absent":
             assert not {*values} & {*times.variables}
         elif name in ("metrics", "notes", "coords", "sizes"):
-            whole = {"metrics": list(times), "coords": sorted(times.coords), "sizes": dict(times.sizes)}
+            whole = {
+                "metrics": list(times),
+                "coords": sorted(times.coords),
+                "sizes": dict(times.sizes),
+            }
             assert values == (whole | {"notes": [note.code for note in times.perf.notes()]})[name]
         elif variable:
-            assert values == (getattr(times[variable], part) if part in ("attrs", "dims") else times[variable].attrs[part]), name
+            assert values == (
+                getattr(times[variable], part)
+                if part in ("attrs", "dims")
+                else times[variable].attrs[part]
+            ), name
         else:
             assert times.attrs[name] == values, name
 
 
 def run(*values, warmups=(), **metadata):
     """Return one pyperf run; without values it calibrates."""
-    made = {"warmups": [list(pair) if isinstance(pair, tuple) else pair for pair in warmups], "values": list(values)}
-    return {key: value for key, value in made.items() if value} | ({"metadata": metadata} if metadata else {})
+    made = {
+        "warmups": [list(pair) if isinstance(pair, tuple) else pair for pair in warmups],
+        "values": list(values),
+    }
+    return {key: value for key, value in made.items() if value} | (
+        {"metadata": metadata} if metadata else {}
+    )
 
 
 def bench(name, *runs, **metadata):
@@ -111,7 +143,14 @@ CALIBRATION = run(warmups=[(1, 0.5), (2, 0.4)], calibrate_loops=2)
 
 def small_suite(*means, **metadata):
     """Return a pyperf file of one benchmark `fft`, an execution of two values per mean."""
-    return suite(bench("fft", CALIBRATION, *(run(mean, mean + 1.0, warmups=[(2, mean + 2.0)]) for mean in means)), **metadata)
+    return suite(
+        bench(
+            "fft",
+            CALIBRATION,
+            *(run(mean, mean + 1.0, warmups=[(2, mean + 2.0)]) for mean in means),
+        ),
+        **metadata,
+    )
 
 
 def entry(name="copy", data=((1.0, 2.0),), unit="ns/op", mode="avgt", threads=1, **more):
@@ -128,18 +167,35 @@ def secondary(unit, *forks):
     return {"score": 1.0, "scoreUnit": unit, "rawData": list(forks)}
 
 
-def spec_report(*rows, built="Built with GCC 13.2.0 from Some Linux with -O3", score="SPECrate(R)2017_int_base", selected=(), after=""):
-    """Return a SPEC text report; each row is what follows the indentation, `selected` the rows after the line of =====."""
-    head = "                 Base     Base        Base\nBenchmarks       Copies  Run Time     Rate \n"
+def spec_report(
+    *rows,
+    built="Built with GCC 13.2.0 from Some Linux with -O3",
+    score="SPECrate(R)2017_int_base",
+    selected=(),
+    after="",
+):
+    """Return a SPEC text report; each row is what follows the indentation, `selected` the rows
+    after the line of =====."""
+    head = (
+        "                 Base     Base        Base\nBenchmarks       Copies  Run Time     Rate \n"
+    )
     line = "--------------- -------  ---------  ---------\n"
     body = "".join(f"{row}\n" for row in rows)
     repeated = "".join(f"{row}\n" for row in selected)
-    return f"{built}\n\n{head}{line}{body}{'=' * 40}\n{repeated} Est. {score}           9.62\n{after}"
+    return (
+        f"{built}\n\n{head}{line}{body}{'=' * 40}\n{repeated} Est. {score}           9.62\n{after}"
+    )
 
 
 def spec_rows(name="500.alpha_r", times=("136", "137", "137"), copies=1):
     """Return the rows of one benchmark, the second of which is selected."""
-    return [f"{name}  {copies}  {time}  {round(copies * 1592 / float(time), 2)}  {'*' if i == 1 else 'S'}" for i, time in enumerate(times)]
+    return [
+        (
+            f"{name}  {copies}  {time}  {round(copies * 1592 / float(time), 2)}  "
+            f"{'*' if i == 1 else 'S'}"
+        )
+        for i, time in enumerate(times)
+    ]
 
 
 SPEC_SYSTEM = """
@@ -191,17 +247,38 @@ Memory,"a line of the notes"
 """What follows the tables of a SPEC result of 2006."""
 
 
-def spec_result(rows, *, kind="# Copies", ratio="Rate", est="", valid=1, selected=(), score="SPECint_rate_base2006", after=SPEC_HARDWARE):
-    """Return a SPEC result CSV of rows of cells after the benchmark; a row may have any number of cells."""
-    sides = [f'"{side} {kind}","{est}{side} Run Time","{est}{side} {ratio}","{side} Selected","{side} Status"' for side in ("Base", "Peak")]
+def spec_result(
+    rows,
+    *,
+    kind="# Copies",
+    ratio="Rate",
+    est="",
+    valid=1,
+    selected=(),
+    score="SPECint_rate_base2006",
+    after=SPEC_HARDWARE,
+):
+    """Return a SPEC result CSV of rows of cells after the benchmark; a row may have any number of
+    cells."""
+    sides = [
+        (
+            f'"{side} {kind}","{est}{side} Run Time","{est}{side} {ratio}","{side} '
+            f'Selected","{side} Status"'
+        )
+        for side in ("Base", "Peak")
+    ]
     head = f"Benchmark,{','.join(sides)},Description\n"
     tables = [
-        f'"{title} Results Table"\n\n{head}' + "".join(f"{row}\n" for row in own) for title, own in (("Full", rows), ("Selected", selected))
+        f'"{title} Results Table"\n\n{head}' + "".join(f"{row}\n" for row in own)
+        for title, own in (("Full", rows), ("Selected", selected))
     ]
     return f"valid,{valid}\n\n{tables[0]}\n{tables[1]}\n{score},9.6,,9.6\n{after}"
 
 
 def spec_pair(name, copies, base, peak, k=1, reference=1000.0):
     """Return a row with a base and a peak run; None leaves the cells of one empty."""
-    cells = [f"{copies},{time},{round(reference * copies / time, 6)},0,S" if time else ",,,," for time in (base, peak)]
+    cells = [
+        f"{copies},{time},{round(reference * copies / time, 6)},0,S" if time else ",,,,"
+        for time in (base, peak)
+    ]
     return f'{name},{",".join(cells)},"ref iteration #{k}"'

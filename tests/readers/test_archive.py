@@ -6,7 +6,17 @@ import json
 import pytest
 
 import perfarray
-from readers.files_of_our_own import NAN, bench, check, entry, readings, run, small_suite, suite, write
+from readers.files_of_our_own import (
+    NAN,
+    bench,
+    check,
+    entry,
+    readings,
+    run,
+    small_suite,
+    suite,
+    write,
+)
 
 CUT_OFF = json.dumps(small_suite(1.0))[:-30]
 
@@ -16,8 +26,14 @@ class TestWhatIsLeftOut:
 
     @pytest.fixture
     def mixed(self, tmp_path):
-        """Return a folder with one good file and some of other kinds: binary, empty, text and JSON."""
-        others = {"README.md": "# Results\n", "other.json": {"a": 1}, "plot.png": b"\x89PNG\r\n\x1a\n\xff\xfe", "empty.json": b""}
+        """Return a folder with one good file and some of other kinds: binary, empty, text and
+        JSON."""
+        others = {
+            "README.md": "# Results\n",
+            "other.json": {"a": 1},
+            "plot.png": b"\x89PNG\r\n\x1a\n\xff\xfe",
+            "empty.json": b"",
+        }
         for name, content in {"good.json": small_suite(1.0), **others}.items():
             write(tmp_path / name, content)
         return tmp_path
@@ -26,7 +42,10 @@ class TestWhatIsLeftOut:
         with pytest.warns(UserWarning, match="of 5 files") as caught:
             times = perfarray.read_archive(mixed)
         assert [str(one.message) for one in caught] == [
-            "of 5 files, 4 are of no known format and left out: 'README.md', 'empty.json', 'other.json', 'plot.png'"
+            (
+                "of 5 files, 4 are of no known format and left out: 'README.md', 'empty.json', "
+                "'other.json', 'plot.png'"
+            )
         ]
         assert caught[0].filename == __file__
         assert times.attrs["n_files_skipped"] == 4
@@ -34,7 +53,8 @@ class TestWhatIsLeftOut:
     @pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
     @pytest.mark.parametrize("enabled", [True, False])
     def test_the_collector_is_as_it_was(self, mixed, enabled):
-        """The search for cyclic garbage pauses while files are read, whether that ends well or not."""
+        """The search for cyclic garbage pauses while files are read, whether that ends well or
+        not."""
         try:
             (gc.enable if enabled else gc.disable)()
             perfarray.read_archive(mixed)
@@ -46,7 +66,8 @@ class TestWhatIsLeftOut:
             gc.enable()
 
     def test_broken_files(self, mixed):
-        """A file that began as a known format is an error with the place and a remedy, or part of one warning, or only counted."""
+        """A file that began as a known format is an error with the place and a remedy, or part of
+        one warning, or only counted."""
         write(mixed / "cut.json", CUT_OFF)
         message = r"cut\.json: is not valid JSON: the file is cut off at line 1, column \d+"
         with pytest.raises(ValueError, match=message) as caught:
@@ -58,8 +79,12 @@ class TestWhatIsLeftOut:
         with pytest.warns(UserWarning, match="^of 6 files, 4 are of no known format"):
             assert perfarray.read_archive(mixed, on_error="skip").attrs["n_files_broken"] == 1
         write(mixed / "nothing.json", suite(bench("a")))
-        broken = rf"^of 7 files, 2 are broken and left out: .*{message}.*nothing\.json: benchmark 'a'"
-        with pytest.warns(UserWarning, match=rf"(?s){broken}.*\nof 7 files, 4 are of no known format") as caught:
+        broken = (
+            rf"^of 7 files, 2 are broken and left out: .*{message}.*nothing\.json: benchmark 'a'"
+        )
+        with pytest.warns(
+            UserWarning, match=rf"(?s){broken}.*\nof 7 files, 4 are of no known format"
+        ) as caught:
             times = perfarray.read_archive(mixed, on_error="warn")
         (notes,) = [one.message.notes for one in caught]
         assert [(note.code, note.values["files"], note.values["of"]) for note in notes] == [
@@ -81,12 +106,21 @@ class TestWhatIsLeftOut:
 
     @pytest.mark.parametrize(("files", "options", "message"), [
         (lambda mixed: str(mixed / "*.md"), {},
-         "none of the 1 files in .* could be read: 1 is of no known format.*known: asv, .*jmh, .*pyperf"),
+         (
+             "none of the 1 files in .* could be read: 1 is of no known format.*known: asv, .*jmh, "
+             ".*pyperf"
+         )),
         (lambda mixed: [mixed / "other.json"], {"on_error": "skip"},
-         "none of the 1 files in .* could be read: 1 is broken and left out: .*no reader recognises"),
+         (
+             "none of the 1 files in .* could be read: 1 is broken and left out: .*no reader "
+             "recognises"
+         )),
         (lambda mixed: mixed, {"on_error": "ignore"}, "on_error='ignore' is not known; choose one of 'raise', 'warn', 'skip'"),
         (lambda mixed: mixed, {"format": "perf"},
-         "format='perf' is not known; choose one of: .*jmh, .*pyperf, .*spec_csv, .*speedup_test, tidy_csv"),
+         (
+             "format='perf' is not known; choose one of: .*jmh, .*pyperf, .*spec_csv, "
+             ".*speedup_test, tidy_csv"
+         )),
         (lambda mixed: [mixed / "good.json"], {"format": "jmh"},
          r"good\.json: is not as jmh writes it: the document is .*; expected a list"),
         (lambda mixed: mixed, {"layout": "run.json", "on_error": "skip"}, "layout='run.json' must name dims in braces"),
@@ -97,28 +131,42 @@ class TestWhatIsLeftOut:
 
     def test_a_path_beside_the_layout_is_broken(self, mixed):
         write(mixed / "a_1.json", small_suite(1.0))
-        with pytest.warns(UserWarning, match=r"1 is broken and left out: .*good\.json: its path does not match layout"):
-            times = perfarray.read_archive(str(mixed / "*.json"), layout="{version}_{session}.json", on_error="warn")
+        with pytest.warns(
+            UserWarning,
+            match=r"1 is broken and left out: .*good\.json: its path does not match layout",
+        ):
+            times = perfarray.read_archive(
+                str(mixed / "*.json"), layout="{version}_{session}.json", on_error="warn"
+            )
         assert times.attrs["n_files"] == 1
 
     def test_what_readers_notice_is_one_warning_too(self, tmp_path):
-        """Notes of readers and files left out come in one warning; a result keeps five notes of a kind and counts the rest."""
+        """Notes of readers and files left out come in one warning; a result keeps five notes of a
+        kind and counts the rest."""
         for number in range(2):
             write(tmp_path / f"{number}.json", [entry(), entry()])
         write(tmp_path / "c.txt", "nothing")
-        with pytest.warns(UserWarning, match=r"(?s)of 3 files, 1 is.*0\.json: 1 benchmark names.*1\.json: 1 benchmark names") as caught:
+        with pytest.warns(
+            UserWarning,
+            match=r"(?s)of 3 files, 1 is.*0\.json: 1 benchmark names.*1\.json: 1 benchmark names",
+        ) as caught:
             perfarray.read_archive(tmp_path)
         assert len(caught) == 1
         for number in range(2, 9):
             write(tmp_path / f"{number}.json", [entry(), entry()])
-        with pytest.warns(UserWarning, match=r"4\.json: .*\nand 4 more of the kind 'repeated_names'$"):
+        with pytest.warns(
+            UserWarning, match=r"4\.json: .*\nand 4 more of the kind 'repeated_names'$"
+        ):
             perfarray.read_archive(tmp_path)
 
     def test_a_format_forced_on_a_folder(self, tmp_path):
-        """A file that cannot have the format is skipped; one that can is read although it is not recognised."""
+        """A file that cannot have the format is skipped; one that can is read although it is not
+        recognised."""
         write(tmp_path / "a.csv", "# metric: cycles\nprogram,cycles\nfft,5\n")
         write(tmp_path / "b.md", "# Results\n")
-        with pytest.warns(UserWarning, match=r"of 2 files, 1 is of no known format and left out: 'b\.md'"):
+        with pytest.warns(
+            UserWarning, match=r"of 2 files, 1 is of no known format and left out: 'b\.md'"
+        ):
             assert list(perfarray.read_archive(tmp_path, format="tidy_csv")) == ["cycles"]
 
 
@@ -133,9 +181,14 @@ FFT = suite(bench("fft", run(1.0)))
 TWO_HOSTS = suite(bench("fft", run(1.0, hostname="h1"), run(2.0, hostname="h2")))
 
 
-LINUX = [small_suite(1.0, python_version="3.13", platform="Linux", cpu_count=4), small_suite(1.0, python_version="3.14", platform="Linux")]
+LINUX = [
+    small_suite(1.0, python_version="3.13", platform="Linux", cpu_count=4),
+    small_suite(1.0, python_version="3.14", platform="Linux"),
+]
 OPS_PER_MS, OPS_PER_US = ([entry(unit=unit, mode="thrpt")] for unit in ("ops/ms", "ops/us"))
-FOUR_HOSTS = suite(bench("fft", run(1.0), run(2.0)), bench("sort", run(1.0), hostname="h4"), hostname="h3")
+FOUR_HOSTS = suite(
+    bench("fft", run(1.0), run(2.0)), bench("sort", run(1.0), hostname="h4"), hostname="h3"
+)
 
 test_joins = readings(archive, [
     ("a mark that a file lacks is False there",
@@ -164,9 +217,20 @@ test_joins = readings(archive, [
 
 def test_metrics_of_several_files(tmp_path):
     """Each file's metric is NaN in the others; time is the main one."""
-    found = archive(tmp_path, [FFT, suite(bench("fft", run(4096.0)), unit="byte"), [entry("fft", unit="ops/s", mode="thrpt")]])
+    found = archive(
+        tmp_path,
+        [
+            FFT,
+            suite(bench("fft", run(4096.0)), unit="byte"),
+            [entry("fft", unit="ops/s", mode="thrpt")],
+        ],
+    )
     assert (found.attrs["metric"], "format" in found.attrs) == ("time", False)
-    assert {name: int(variable.count()) for name, variable in found.items()} == {"time": 1, "memory": 1, "throughput": 2}
+    assert {name: int(variable.count()) for name, variable in found.items()} == {
+        "time": 1,
+        "memory": 1,
+        "throughput": 2,
+    }
 
 
 def test_a_column_named_like_a_dim_of_the_place(tmp_path):
@@ -185,8 +249,11 @@ def test_files_of_one_place_may_complete_each_other(tmp_path):
 
 
 def test_machines_of_runs_and_of_files(tmp_path):
-    """The coordinate lies along executions, and is the same for all of them where the file says it; it stays beside a dim `machine`."""
-    times = archive(tmp_path / "all", [TWO_HOSTS, FOUR_HOSTS, FFT]).transpose("file", "execution", ...)
+    """The coordinate lies along executions, and is the same for all of them where the file says it;
+    it stays beside a dim `machine`."""
+    times = archive(tmp_path / "all", [TWO_HOSTS, FOUR_HOSTS, FFT]).transpose(
+        "file", "execution", ...
+    )
     check(times.sel(benchmark="fft"), machine=[["h1", "h2"], ["h3", "h3"], ["unknown", "unknown"]])
     assert times["machine"].sel(benchmark="sort", file="b.json").values.tolist()[0] == "h4"
     times = archive(tmp_path / "two", [TWO_HOSTS, "benchmark,machine,time\nfft,h1,1\n"])

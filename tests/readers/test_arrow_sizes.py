@@ -1,4 +1,5 @@
-"""Small Parquet and Arrow files that state many gigabytes: refused by their metadata, before anything of them is read."""
+"""Small Parquet and Arrow files that state many gigabytes: refused by their metadata, before
+anything of them is read."""
 
 import struct
 import time
@@ -19,7 +20,8 @@ REFUSED = r"holds more than the \d+ bytes that are read of it; set_options\(max_
 
 @pytest.fixture
 def watched():
-    """Return what begins to watch Arrow, and returns what tells the most bytes that it has held since."""
+    """Return what begins to watch Arrow, and returns what tells the most bytes that it has held
+    since."""
     before = pa.default_memory_pool()
 
     def begin():
@@ -37,7 +39,9 @@ def constant(rows, **columns):
 
 
 def write_arrow(table, place, compression=None, times=1):
-    with ipc.new_file(place, table.schema, options=ipc.IpcWriteOptions(compression=compression)) as writer:
+    with ipc.new_file(
+        place, table.schema, options=ipc.IpcWriteOptions(compression=compression)
+    ) as writer:
         for _ in range(times):
             writer.write_table(table)
 
@@ -48,7 +52,8 @@ def recurring(rows):
 
 
 def needs_views():
-    """Skip a test of texts that are views of other bytes, which older versions of pyarrow cannot make."""
+    """Skip a test of texts that are views of other bytes, which older versions of pyarrow cannot
+    make."""
     if int(pa.__version__.split(".")[0]) < 21:
         pytest.skip("pyarrow before 21 cannot write views (2026-11-28)")
 
@@ -56,18 +61,28 @@ def needs_views():
 def views(rows):
     """Return a column of texts that all show one megabyte."""
     shown = struct.pack("<i4sii", 1_000_000, b"xxxx", 0, 0) * rows
-    return pa.Array.from_buffers(pa.string_view(), rows, [None, pa.py_buffer(shown), pa.py_buffer(b"x" * 1_000_000)])
+    return pa.Array.from_buffers(
+        pa.string_view(), rows, [None, pa.py_buffer(shown), pa.py_buffer(b"x" * 1_000_000)]
+    )
 
 
 BOMBS = {
-    "constant.parquet": lambda place: parquet.write_table(constant(ROWS), place, compression="zstd"),
-    "blank.parquet": lambda place: parquet.write_table(pa.table({"benchmark": pa.nulls(ROWS)}), place),
+    "constant.parquet": lambda place: parquet.write_table(
+        constant(ROWS), place, compression="zstd"
+    ),
+    "blank.parquet": lambda place: parquet.write_table(
+        pa.table({"benchmark": pa.nulls(ROWS)}), place
+    ),
     "lz4.feather": lambda place: write_arrow(constant(ROWS), place, "lz4"),
     "zstd.feather": lambda place: write_arrow(constant(ROWS // 10), place, "zstd", times=10),
     "dictionary.feather": lambda place: write_arrow(
-        constant(9, label=pa.DictionaryArray.from_arrays(pa.array([0] * 9), ["x" * 20_000_000])), place, "zstd"
+        constant(9, label=pa.DictionaryArray.from_arrays(pa.array([0] * 9), ["x" * 20_000_000])),
+        place,
+        "zstd",
     ),
-    "blank.feather": lambda place: write_arrow(pa.table({"benchmark": pa.nulls(ROWS), "time_ms": pa.nulls(ROWS)}), place),
+    "blank.feather": lambda place: write_arrow(
+        pa.table({"benchmark": pa.nulls(ROWS), "time_ms": pa.nulls(ROWS)}), place
+    ),
 }
 
 
@@ -93,7 +108,9 @@ def test_rows_times_columns_are_limited(tmp_path, name):
     (parquet.write_table if name.endswith("parquet") else write_arrow)(table, tmp_path / name)
     with (
         perfarray.set_options(max_cells=19_999),
-        pytest.raises(ValueError, match=rf"{name}: holds 1000 rows of 20 columns; set_options\(max_cells="),
+        pytest.raises(
+            ValueError, match=rf"{name}: holds 1000 rows of 20 columns; set_options\(max_cells="
+        ),
     ):
         perfarray.read(tmp_path / name)
 
@@ -111,11 +128,23 @@ def test_a_long_text_that_recurs_is_refused(tmp_path, watched, name):
 
 @pytest.mark.parametrize("name", ["a.parquet", "a.feather"])
 def test_texts_that_share_their_bytes_are_limited(tmp_path, name):
-    """A text that repeats the one before, and a view of another, are stored in a few bytes, and each is a text of its own."""
+    """A text that repeats the one before, and a view of another, are stored in a few bytes, and
+    each is a text of its own."""
     if name == "a.parquet":
-        table = pa.table({"benchmark": ["x" * 50_000 + str(number) for number in range(1000)], "time_ms": np.ones(1000)})
+        table = pa.table(
+            {
+                "benchmark": ["x" * 50_000 + str(number) for number in range(1000)],
+                "time_ms": np.ones(1000),
+            }
+        )
         encodings = {"benchmark": "DELTA_BYTE_ARRAY", "time_ms": "PLAIN"}
-        parquet.write_table(table, tmp_path / name, use_dictionary=False, column_encoding=encodings, compression="zstd")
+        parquet.write_table(
+            table,
+            tmp_path / name,
+            use_dictionary=False,
+            column_encoding=encodings,
+            compression="zstd",
+        )
     else:
         needs_views()
         write_arrow(pa.table({"benchmark": views(300), "time_ms": np.ones(300)}), tmp_path / name)
@@ -129,22 +158,44 @@ def test_texts_of_every_encoding_are_read(tmp_path, encoding, kind):
     """Also beside columns that recur."""
     if kind == "string_view":
         needs_views()
-    frame = pd.DataFrame({"benchmark": [f"fft{number}" for number in range(100)], "time_ms": np.arange(1.0, 101.0)})
-    table = pa.Table.from_pandas(frame.assign(cpu="x86")).set_column(0, "benchmark", pa.array(frame["benchmark"], getattr(pa, kind)()))
+    frame = pd.DataFrame(
+        {"benchmark": [f"fft{number}" for number in range(100)], "time_ms": np.arange(1.0, 101.0)}
+    )
+    table = pa.Table.from_pandas(frame.assign(cpu="x86")).set_column(
+        0, "benchmark", pa.array(frame["benchmark"], getattr(pa, kind)())
+    )
     encodings = {"benchmark": encoding, "time_ms": "PLAIN"}
-    parquet.write_table(table, tmp_path / "a.parquet", use_dictionary=["cpu"], column_encoding=encodings)
+    parquet.write_table(
+        table, tmp_path / "a.parquet", use_dictionary=["cpu"], column_encoding=encodings
+    )
     assert perfarray.read(tmp_path / "a.parquet")["cpu"].item() == "x86"
-    assert perfarray.read(tmp_path / "a.parquet")["time"].squeeze().to_series().mul(1000).round(9).tolist() == frame["time_ms"].tolist()
+    assert (
+        perfarray.read(tmp_path / "a.parquet")["time"]
+        .squeeze()
+        .to_series()
+        .mul(1000)
+        .round(9)
+        .tolist()
+        == frame["time_ms"].tolist()
+    )
 
 
 @pytest.mark.parametrize("compression", [None, "lz4", "zstd"])
 def test_arrow_files_of_many_blocks_are_read(tmp_path, compression):
-    """Sizes are those of what is read, so that a file at the limit is read, and one byte less is too little."""
-    table = pa.table({"benchmark": ["fft"] * 500, "execution": np.arange(500), "time_ms": np.linspace(1, 2, 500)})
-    with ipc.new_file(tmp_path / "a.feather", table.schema, options=ipc.IpcWriteOptions(compression=compression)) as writer:
+    """Sizes are those of what is read, so that a file at the limit is read, and one byte less is
+    too little."""
+    table = pa.table(
+        {"benchmark": ["fft"] * 500, "execution": np.arange(500), "time_ms": np.linspace(1, 2, 500)}
+    )
+    with ipc.new_file(
+        tmp_path / "a.feather", table.schema, options=ipc.IpcWriteOptions(compression=compression)
+    ) as writer:
         writer.write_table(table, max_chunksize=7)
     assert perfarray.read(tmp_path / "a.feather")["time"].count() == 500
-    with perfarray.set_options(max_file_bytes=500 * 24 - 1), pytest.raises(ValueError, match="holds more than the 11999 bytes"):
+    with (
+        perfarray.set_options(max_file_bytes=500 * 24 - 1),
+        pytest.raises(ValueError, match="holds more than the 11999 bytes"),
+    ):
         perfarray.read(tmp_path / "a.feather")
 
 
@@ -156,8 +207,16 @@ def test_blocks_that_lie_in_each_other_are_refused(tmp_path):
     footer = content[-10 - length : -10]
     with ipc.open_file(tmp_path / "a.feather") as reader:
         assert reader.num_record_batches == 2
-    starts = [place for place in range(len(footer) - 8) if struct.unpack_from("<q", footer, place)[0] > 200]
-    blocks = [place for place in starts if content[(start := struct.unpack_from("<q", footer, place)[0]) : start + 4] == b"\xff" * 4]
+    starts = [
+        place
+        for place in range(len(footer) - 8)
+        if struct.unpack_from("<q", footer, place)[0] > 200
+    ]
+    blocks = [
+        place
+        for place in starts
+        if content[(start := struct.unpack_from("<q", footer, place)[0]) : start + 4] == b"\xff" * 4
+    ]
     first, second = blocks[-2:]
     footer[second : second + 24] = footer[first : first + 24]
     content[-10 - length : -10] = footer
@@ -167,14 +226,21 @@ def test_blocks_that_lie_in_each_other_are_refused(tmp_path):
 
 
 def test_ten_thousand_columns_take_no_minute(tmp_path):
-    """A name is looked for among the others once, and not for each of them; one that occurs twice is named."""
+    """A name is looked for among the others once, and not for each of them; one that occurs twice
+    is named."""
     columns = {f"c{number}": [number] for number in range(10_000)}
-    parquet.write_table(pa.table({"benchmark": ["fft"], "time_ms": [1.0], **columns}), tmp_path / "a.parquet")
+    parquet.write_table(
+        pa.table({"benchmark": ["fft"], "time_ms": [1.0], **columns}), tmp_path / "a.parquet"
+    )
     began = time.process_time()
     assert len(perfarray.read(tmp_path / "a.parquet").coords) >= 10_000
     assert time.process_time() - began < 20
-    twice = pa.Table.from_arrays([pa.array(["fft"]), pa.array([1.0]), pa.array([2.0])], ["benchmark", "time_ms", "time_ms"])
+    twice = pa.Table.from_arrays(
+        [pa.array(["fft"]), pa.array([1.0]), pa.array([2.0])], ["benchmark", "time_ms", "time_ms"]
+    )
     for write, name in ((parquet.write_table, "b.parquet"), (write_arrow, "b.feather")):
         write(twice, tmp_path / name)
-        with pytest.raises(ValueError, match=rf"{name}: has a column twice: 'time_ms'; rename or remove one"):
+        with pytest.raises(
+            ValueError, match=rf"{name}: has a column twice: 'time_ms'; rename or remove one"
+        ):
             perfarray.read(tmp_path / name)

@@ -1,4 +1,5 @@
-"""asv's results: versions of the format, parameters, failures, samples, and the folder of a project."""
+"""asv's results: versions of the format, parameters, failures, samples, and the folder of a
+project."""
 
 import pytest
 
@@ -7,8 +8,23 @@ from readers.files_of_our_own import NAN, check, read_placed, readings, refusals
 
 
 def results(own, commit="0123456789abcdef", machine="box", **more):
-    params = {"machine": machine, "arch": "x86_64", "cpu": "A CPU", "os": "Linux", "ram": "8G", "python": "3.14", "numpy": ""}
-    return {"version": 1, "commit_hash": commit, "date": 1700000000000, "params": params, "env_name": "py3.14", "results": own} | more
+    params = {
+        "machine": machine,
+        "arch": "x86_64",
+        "cpu": "A CPU",
+        "os": "Linux",
+        "ram": "8G",
+        "python": "3.14",
+        "numpy": "",
+    }
+    return {
+        "version": 1,
+        "commit_hash": commit,
+        "date": 1700000000000,
+        "params": params,
+        "env_name": "py3.14",
+        "results": own,
+    } | more
 
 
 def read(tmp_path, own, name="01234567-py3.14.json", **more):
@@ -21,8 +37,20 @@ FAILED = {
     "time_a": None, "time_b": NAN, "time_c": {"params": [["1", "2"]], "result": None},
     "time_d": {"params": [["1", "2"]], "result": [1.0, None]}, "track_n": 7,
 }  # fmt: skip
-COLUMNS = ["result", "params", "version", "started_at", "duration", "stats_ci_99_a", "stats_number", "samples"]
-SECOND = {"a.time_sort": [[0.5], [], "hash", 1, 2.0, [0.4], [10], [[0.5, 0.6]]], "a.time_q": [[1.0, 2.0], [["1", "2"]], "hash"]}
+COLUMNS = [
+    "result",
+    "params",
+    "version",
+    "started_at",
+    "duration",
+    "stats_ci_99_a",
+    "stats_number",
+    "samples",
+]
+SECOND = {
+    "a.time_sort": [[0.5], [], "hash", 1, 2.0, [0.4], [10], [[0.5, 0.6]]],
+    "a.time_q": [[1.0, 2.0], [["1", "2"]], "hash"],
+}
 
 
 def single(*values):
@@ -51,7 +79,10 @@ test_what_is_read = readings(lambda folder, content: perfarray.read(write(folder
     ("a sample that is no number is missing, and named", results({"time_a": [[0.5], [], [[0.5, None, 0.7]]]}, version=2,
         result_columns=["result", "params", "samples"]),
      {"time": [[[[[0.5, NAN, 0.7]]]]], "notes": ["no_numbers"]}, "1 value is missing: \"'time_a': result 0: value 1 is null\""),
-    ("results of the second version are lists with the columns of the file and may end early; samples are iterations",
+    ((
+            "results of the second version are lists with the columns of the file and may end "
+            "early; samples are iterations"
+        ),
      results(SECOND, version=2, result_columns=COLUMNS),
      {"time": [[[[[0.5, 0.6]]]], [[[[1.0, NAN]]]], [[[[2.0, NAN]]]]], "loops": [[[10, 10]], [[NAN, NAN]], [[NAN, NAN]]]}),
     *((f"{value} stands where a list belongs: version {more.get('version', 1)}", results({"time_a": own, "time_b": other}, **more),
@@ -69,36 +100,74 @@ def test_the_folder_of_a_project(tmp_path):
     for machine in ("box", "cloud"):
         write(tmp_path / machine / "machine.json", {"machine": machine, "version": 1})
         for commit, value in (("b" * 40, 2.0), ("a" * 40, 1.0)):
-            write(tmp_path / machine / f"{commit[:8]}-py3.14.json", results({"time_sort": value}, commit, machine))
+            write(
+                tmp_path / machine / f"{commit[:8]}-py3.14.json",
+                results({"time_sort": value}, commit, machine),
+            )
     write(tmp_path / "benchmarks.json", {"time_sort": {}})
     found = perfarray.read_archive(tmp_path)
-    assert dict(found.sizes) == {"benchmark": 1, "machine": 2, "commit": 2, "execution": 1, "iteration": 1}
+    assert dict(found.sizes) == {
+        "benchmark": 1,
+        "machine": 2,
+        "commit": 2,
+        "execution": 1,
+        "iteration": 1,
+    }
     check(found.sel(commit="aaaaaaaa").squeeze(), time=[1.0, 1.0])
     write(tmp_path / "box" / "cccccccc.json", {"explanation": "valid JSON and no result"})
     write(tmp_path / "box" / "dddddddd.json", "no JSON at all")
-    with pytest.warns(perfarray.PerfarrayWarning, match="2 are of no known format and left out: 'box/cccccccc.json', 'box/dddddddd.json'"):
+    with pytest.warns(
+        perfarray.PerfarrayWarning,
+        match="2 are of no known format and left out: 'box/cccccccc.json', 'box/dddddddd.json'",
+    ):
         perfarray.read_archive(tmp_path)
 
 
 def test_old_files_have_the_environment_in_their_name(tmp_path):
-    content = {key: value for key, value in results({"time_sort": 1.0}).items() if key != "env_name"}
-    check(perfarray.read(write(tmp_path / "01234567-py2.7-numpy.json", content)), environment="py2.7-numpy")
+    content = {
+        key: value for key, value in results({"time_sort": 1.0}).items() if key != "env_name"
+    }
+    check(
+        perfarray.read(write(tmp_path / "01234567-py2.7-numpy.json", content)),
+        environment="py2.7-numpy",
+    )
 
 
 def test_what_files_say_lies_along_the_dims_they_differ_in(tmp_path):
-    """Hash and date along the commit, packages along the environment, hardware along the machine; none is one file's for all."""
+    """Hash and date along the commit, packages along the environment, hardware along the machine;
+    none is one file's for all."""
     for machine, cpu in (("box", "A"), ("cloud", "B")):
         for number, commit in enumerate(("c" * 40, "b" * 40, "a" * 40)):
             for numpy in ("1.8", "2.4") if commit[0] == "a" else ("1.8",):
-                content = results({"time_sort": 1.0}, commit, machine, env_name=f"numpy{numpy}", date=1700000000000 + 1000 * number)
+                content = results(
+                    {"time_sort": 1.0},
+                    commit,
+                    machine,
+                    env_name=f"numpy{numpy}",
+                    date=1700000000000 + 1000 * number,
+                )
                 content["params"] |= {"cpu": cpu, "numpy": numpy}
                 write(tmp_path / machine / f"{commit[:8]}-numpy{numpy}.json", content)
     found = perfarray.read_archive(tmp_path)
-    dims = {"commit_hash": ("commit",), "commit_date": ("commit",), "numpy": ("environment",), "cpu": ("machine",)}
+    dims = {
+        "commit_hash": ("commit",),
+        "commit_date": ("commit",),
+        "numpy": ("environment",),
+        "cpu": ("machine",),
+    }
     assert {name: found[name].dims for name in dims} == dims
-    check(found.sel(commit="bbbbbbbb", environment="numpy2.4", machine="cloud"), commit_hash="b" * 40, numpy="2.4", cpu="B", os="Linux")
+    check(
+        found.sel(commit="bbbbbbbb", environment="numpy2.4", machine="cloud"),
+        commit_hash="b" * 40,
+        numpy="2.4",
+        cpu="B",
+        os="Linux",
+    )
     check(found, commit=["cccccccc", "bbbbbbbb", "aaaaaaaa"])  # of a folder, by date
-    check(perfarray.read_archive(sorted(tmp_path.glob("*/*.json"))), commit=["aaaaaaaa", "bbbbbbbb", "cccccccc"])
+    check(
+        perfarray.read_archive(sorted(tmp_path.glob("*/*.json"))),
+        commit=["aaaaaaaa", "bbbbbbbb", "cccccccc"],
+    )
 
 
 CHANGED = {f"{commit}.json": results({"time_sort": 1.0}, commit * 8) for commit in "ba"}
@@ -122,8 +191,13 @@ test_what_is_wrong_is_said = refusals(read, "01234567-py3.14.json", [
 
 
 def test_units_and_names_of_parameters(tmp_path):
-    """They are in `benchmarks.json` above the machine's folder, or passed over; what is tracked has a variable for each unit."""
-    described = {"T.track_n": {"unit": "items/s", "param_names": ["size"]}, "T.track_m": {"unit": "unit", "param_names": []}, "version": 2}
+    """They are in `benchmarks.json` above the machine's folder, or passed over; what is tracked has
+    a variable for each unit."""
+    described = {
+        "T.track_n": {"unit": "items/s", "param_names": ["size"]},
+        "T.track_m": {"unit": "unit", "param_names": []},
+        "version": 2,
+    }
     write(tmp_path / "benchmarks.json", described)
     own = {"T.track_n": {"params": [["1", "2"]], "result": [3.0, 4.0]}, "T.track_m": 5.0}
     path = write(tmp_path / "box" / "01234567-py3.14.json", results(own))
@@ -131,7 +205,12 @@ def test_units_and_names_of_parameters(tmp_path):
     assert found["track_items_s"].attrs == {"units": "items/s", "better": "higher"}
     assert found["size"].values.tolist()[:2] == [1, 2]
     check(found.sel(benchmark="T.track_m"), track=5.0)
-    assert perfarray.read(path, dims={"size": "size"})["track_items_s"].sel(benchmark="T.track_n", size="2").item() == 4.0
+    assert (
+        perfarray.read(path, dims={"size": "size"})["track_items_s"]
+        .sel(benchmark="T.track_n", size="2")
+        .item()
+        == 4.0
+    )
     for odd in ("{", {"T.track_n": {"param_names": 5, "unit": "s"}}):
         write(tmp_path / "benchmarks.json", odd)
         assert perfarray.read(path)["arg0"].values.tolist()[:2] == [1, 2]

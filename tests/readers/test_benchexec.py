@@ -6,22 +6,38 @@ import perfarray
 from readers.files_of_our_own import NAN, check, reader, readings, refusals, write
 
 DOCTYPE = (
-    "<!DOCTYPE result PUBLIC '+//IDN sosy-lab.org//DTD BenchExec result 1.2//EN' 'http://www.sosy-lab.org/benchexec/result-1.2.dtd'>\n"
+    "<!DOCTYPE result PUBLIC '+//IDN sosy-lab.org//DTD BenchExec result 1.2//EN' "
+    "'http://www.sosy-lab.org/benchexec/result-1.2.dtd'>\n"
 )
-SYSTEM = '<systeminfo hostname="box"><os name="Linux"/><cpu cores="8" model="A CPU"/><ram size="17179869184B"/></systeminfo>'
+SYSTEM = (
+    '<systeminfo hostname="box"><os name="Linux"/><cpu cores="8" model="A CPU"/><ram '
+    'size="17179869184B"/></systeminfo>'
+)
 
 
 def run(name, status="true", category="correct", more="", **columns):
     """Return one run; columns may be given twice, the second hidden."""
-    columns = {"status": status, "category": category, "walltime": "2.5s", "cputime": "3.5s"} | columns
-    cells = "".join(f'<column title="{title}" value="{value}"/>' for title, value in columns.items())
+    columns = {
+        "status": status,
+        "category": category,
+        "walltime": "2.5s",
+        "cputime": "3.5s",
+    } | columns
+    cells = "".join(
+        f'<column title="{title}" value="{value}"/>' for title, value in columns.items()
+    )
     return f'<run name="{name}" properties="p">{cells}{more}</run>'
 
 
 def read(tmp_path, *runs, attributes="", systems=SYSTEM):
     head = f'<result benchmarkname="b" tool="T" version="1.0" timelimit="60 s" {attributes}>'
     columns = '<columns><column title="status"/></columns>'
-    return perfarray.read(write(tmp_path / "r.xml", f'<?xml version="1.0"?>\n{DOCTYPE}{head}{columns}{systems}{"".join(runs)}</result>'))
+    return perfarray.read(
+        write(
+            tmp_path / "r.xml",
+            f'<?xml version="1.0"?>\n{DOCTYPE}{head}{columns}{systems}{"".join(runs)}</result>',
+        )
+    )
 
 
 AGAIN = '<column hidden="true" title="cputime" value="9s"/>'
@@ -31,14 +47,20 @@ STOPPED = [
 ]  # fmt: skip
 
 test_what_is_read = readings(lambda folder, runs: read(folder, *runs), [
-    ("wall-clock time is `time`; a column that comes again is read once; amounts have their units in them",
+    ((
+            "wall-clock time is `time`; a column that comes again is read once; amounts have their "
+            "units in them"
+        ),
      [run("a.c", memory="4096B", cpuenergy="1.5J", score="NaN", depth="inf", more=AGAIN)],
      {"metrics": ["time", "cpu_time", "memory", "energy"], "time": 2.5, "cpu_time": 3.5, "memory": 4096.0, "energy": 1.5,
       "time.units": "s", "cpu_time.units": "s", "memory.units": "B", "energy.units": "J", "machine": "box", "os": "Linux", "cpu": "A CPU",
       "logical_cores": 8, "memory_gb": 16, "tool": "T", "tool_version": "1.0", "timelimit": "60 s"}),
     ("the oldest files have other tags", [run(name).replace("run", "sourcefile") for name in ("a.c", "b.c")],
      {"benchmark": ["a.c", "b.c"], "time": [[[2.5]], [[2.5]]]}),
-    ("time-outs, which have a bound for both of their times, and errors have no time; `unknown` is an answer", STOPPED,
+    ((
+            "time-outs, which have a bound for both of their times, and errors have no time; "
+            "`unknown` is an answer"
+        ), STOPPED,
      {"censored": [[[own]] for own in (False, True, False, False, False)],
       "failed": [[[own]] for own in (False, False, True, False, False)],
       "time": [[[own]] for own in (2.5, NAN, NAN, 2.5, NAN)], "censored_at": [[[own]] for own in (NAN, 40.0, NAN, NAN, NAN)],
@@ -48,9 +70,15 @@ test_what_is_read = readings(lambda folder, runs: read(folder, *runs), [
 
 def test_a_limit_counts_in_a_comparison(tmp_path):
     """A tool that was stopped is not faster than one that finished long before."""
-    for name, own in (("done", run("a")), ("stopped", run("a", "TIMEOUT", "error", walltime="60s", cputime="60s"))):
+    for name, own in (
+        ("done", run("a")),
+        ("stopped", run("a", "TIMEOUT", "error", walltime="60s", cputime="60s")),
+    ):
         for repeat in range(5):
-            text = f'<?xml version="1.0"?><result benchmarkname="b">{own.replace("2.5s", f"2.{repeat}s")}</result>'
+            text = (
+                '<?xml version="1.0"?><result '
+                f'benchmarkname="b">{own.replace("2.5s", f"2.{repeat}s")}</result>'
+            )
             write(tmp_path / name / f"{repeat}.xml", text)
     found = perfarray.read_archive(tmp_path, layout="{version}/{execution}.xml")
     assert dict(found.sizes) == {"benchmark": 1, "version": 2, "execution": 5, "iteration": 1}
@@ -62,14 +90,25 @@ def test_a_limit_counts_in_a_comparison(tmp_path):
 def test_hosts_and_an_aborted_result(tmp_path):
     """Several machines are told run by run; what is missing is noted."""
     with pytest.warns(perfarray.PerfarrayWarning, match="was aborted"):
-        found = read(tmp_path, run("a", host="n1"), run("b", host="n2"), attributes='error="killed"', systems=SYSTEM * 2)
+        found = read(
+            tmp_path,
+            run("a", host="n1"),
+            run("b", host="n2"),
+            attributes='error="killed"',
+            systems=SYSTEM * 2,
+        )
     check(found, machine=["n1", "n2"])
 
 
 def test_zeros_and_what_is_no_number(tmp_path):
     """A time of 0 is a value; one that is no number is missing, and named."""
-    with pytest.warns(perfarray.PerfarrayWarning, match="1 value is missing: \"b: run 1: 'walltime' is inf\""):
-        check(read(tmp_path, run("a", walltime="0s"), run("b", walltime="inf")), time=[[[0.0]], [[NAN]]])
+    with pytest.warns(
+        perfarray.PerfarrayWarning, match="1 value is missing: \"b: run 1: 'walltime' is inf\""
+    ):
+        check(
+            read(tmp_path, run("a", walltime="0s"), run("b", walltime="inf")),
+            time=[[[0.0]], [[NAN]]],
+        )
 
 
 def test_failed_runs_can_be_kept(tmp_path):
@@ -81,8 +120,14 @@ def test_failed_runs_can_be_kept(tmp_path):
 
 
 test_what_is_wrong_is_said = refusals(reader("r.xml"), "r.xml", [
-    ('<!DOCTYPE result [<!ENTITY a "x"><!ENTITY b "&a;&a;">]><result benchmarkname="&b;"></result>', ".*defines entities"),
-    ('<!DOCTYPE result [<!ENTITY a SYSTEM "file:///etc/hostname">]><result benchmarkname="b">&a;</result>', ".*defines entities"),
+    ((
+            '<!DOCTYPE result [<!ENTITY a "x"><!ENTITY b "&a;&a;">]><result '
+            'benchmarkname="&b;"></result>'
+        ), ".*defines entities"),
+    ((
+            '<!DOCTYPE result [<!ENTITY a SYSTEM "file:///etc/hostname">]><result '
+            'benchmarkname="b">&a;</result>'
+        ), ".*defines entities"),
     ('<result benchmarkname="b"><run>', ".*is not well-formed XML"),
     ('<other><result benchmarkname="b"/></other>', ".*its root is 'other'"),
     ('<result benchmarkname="b"></result>', ".*holds no measurement"),

@@ -1,4 +1,5 @@
-"""Caliper: regions of a profile, times over ranks, what is no tree, and the library that reads it."""
+"""Caliper: regions of a profile, times over ranks, what is no tree, and the library that reads
+it."""
 
 import sys
 
@@ -56,5 +57,7 @@ def test_what_is_wrong_is_said(tmp_path, text, message):
 
 def test_without_the_library(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "caliperreader", None)
-    with pytest.raises(ImportError, match=r"caliper-reader, which is not installed; install perfarray\[io\]"):
+    with pytest.raises(
+        ImportError, match=r"caliper-reader, which is not installed; install perfarray\[io\]"
+    ):
         perfarray.read(write(tmp_path / "a.cali", HEAD + RECORDS))

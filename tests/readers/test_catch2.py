@@ -14,17 +14,30 @@ MEAN = '<mean value="1.5e3" lowerBound="1" upperBound="2" ci="0.95"/>'
 
 def benchmark(name="sort", content=MEAN):
     """Return what Catch2 writes of one benchmark."""
-    return f'<BenchmarkResults name="{name}" samples="100" iterations="20" clockResolution="9">{content}</BenchmarkResults>'
+    return (
+        f'<BenchmarkResults name="{name}" samples="100" iterations="20" '
+        f'clockResolution="9">{content}</BenchmarkResults>'
+    )
 
 
 def read(tmp_path, *test_cases, root="Catch2TestRun", name="file.xml"):
     """Read a file of some test cases, each with its benchmarks."""
-    cases = "".join(f'<TestCase name="case {i}"><Section name="s">{case}</Section></TestCase>' for i, case in enumerate(test_cases))
-    return perfarray.read(write(tmp_path / name, f'<?xml version="1.0"?>\n<{root} name="tests">{cases}</{root}>'))
+    cases = "".join(
+        f'<TestCase name="case {i}"><Section name="s">{case}</Section></TestCase>'
+        for i, case in enumerate(test_cases)
+    )
+    return perfarray.read(
+        write(tmp_path / name, f'<?xml version="1.0"?>\n<{root} name="tests">{cases}</{root}>')
+    )
 
 
 NOTE = r"1 benchmarks have no values but their mean.*; Catch2 writes no samples: run"
-MEANS = {"time": [[[1.5e-6]]], "loops": [[[2000]]], "test_case": "case 0", "time.dims": ("benchmark", "execution", "iteration")}
+MEANS = {
+    "time": [[[1.5e-6]]],
+    "loops": [[[2000]]],
+    "test_case": "case 0",
+    "time.dims": ("benchmark", "execution", "iteration"),
+}
 
 test_what_is_read = readings(lambda folder, cases: read(folder, *cases), [
     ("the mean is the value of an execution", [benchmark()], MEANS, NOTE),
@@ -36,7 +49,10 @@ test_what_is_read = readings(lambda folder, cases: read(folder, *cases), [
      {"time": [[[NAN]], [[1.5e-6]]], "failed": [[[True]], [[False]]], "notes": ["means_only", "no_numbers"]},
      "1 value is missing: \"benchmark 'a': mean is -nan\""),
 ])  # fmt: skip
-test_what_version_2_wrote = readings(lambda folder, cases: read(folder, *cases, root="Catch"), [("the same", [benchmark()], MEANS, NOTE)])
+test_what_version_2_wrote = readings(
+    lambda folder, cases: read(folder, *cases, root="Catch"),
+    [("the same", [benchmark()], MEANS, NOTE)],
+)
 
 
 @pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
@@ -62,7 +78,10 @@ def in_section(name, *content):
 
 def run(*content, root="Catch2TestRun"):
     """Return the XML of one test case."""
-    return f'<?xml version="1.0"?>\n<{root} name="tests"><TestCase name="case">{"".join(content)}</TestCase></{root}>\n'
+    return (
+        f'<?xml version="1.0"?>\n<{root} name="tests"><TestCase '
+        f'name="case">{"".join(content)}</TestCase></{root}>\n'
+    )
 
 
 @pytest.fixture
@@ -77,19 +96,37 @@ def read_xml(tmp_path):
 
 
 def test_a_section_is_part_of_the_label(read_xml):
-    """One name in several sections is as many benchmarks; the label of one does not depend on the others of its file."""
-    both = read_xml(run(in_section("up", benchmark()), in_section("down", benchmark()), benchmark()))
+    """One name in several sections is as many benchmarks; the label of one does not depend on the
+    others of its file."""
+    both = read_xml(
+        run(in_section("up", benchmark()), in_section("down", benchmark()), benchmark())
+    )
     check(both, benchmark=["sort[section=up]", "sort[section=down]", "sort"])
     check(read_xml(run(in_section("down", benchmark()))), benchmark=["sort[section=down]"])
-    nested = run(in_section("int", in_section("few", benchmark()), in_section("many", benchmark(), benchmark("find"))))
-    check(read_xml(nested), benchmark=["sort[section=int/few]", "sort[section=int/many]", "find[section=int/many]"])
+    nested = run(
+        in_section(
+            "int",
+            in_section("few", benchmark()),
+            in_section("many", benchmark(), benchmark("find")),
+        )
+    )
+    check(
+        read_xml(nested),
+        benchmark=["sort[section=int/few]", "sort[section=int/many]", "find[section=int/many]"],
+    )
 
 
 def test_a_section_can_be_a_dim(tmp_path):
     """`dims=` takes sections out of the labels."""
-    path = write(tmp_path / "file.xml", run(in_section("up", benchmark()), in_section("down", benchmark())))
+    path = write(
+        tmp_path / "file.xml", run(in_section("up", benchmark()), in_section("down", benchmark()))
+    )
     with pytest.warns(perfarray.PerfarrayWarning, match="no values but their mean"):
-        check(perfarray.read(path, dims={"order": "section"}), benchmark=["sort"], order=["up", "down"])
+        check(
+            perfarray.read(path, dims={"order": "section"}),
+            benchmark=["sort"],
+            order=["up", "down"],
+        )
 
 
 @pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
@@ -99,7 +136,10 @@ def test_a_section_that_is_gone_shifts_no_other(tmp_path):
     for side, names in (("old", ("up", "down")), ("new", ("same", "down"))):
         for number in range(3):
             means = {name: f'<mean value="{sections[name] + number}"/>' for name in names}
-            write(tmp_path / side / f"{number}.xml", run(*(in_section(name, benchmark(content=mean)) for name, mean in means.items())))
+            write(
+                tmp_path / side / f"{number}.xml",
+                run(*(in_section(name, benchmark(content=mean)) for name, mean in means.items())),
+            )
     times = perfarray.read_archive(tmp_path, layout="{version}/{execution}.xml")
     ratio = times.perf.ratio_interval("old", dim="version")["estimate"].sel(version="new")
     assert ratio.sel(benchmark="sort[section=down]").item() == 1
@@ -109,7 +149,8 @@ def test_a_section_that_is_gone_shifts_no_other(tmp_path):
 @pytest.mark.parametrize("root", ["Catch2TestRun", "Catch"])
 @pytest.mark.parametrize("around", ["", "Seed: 42\n", "[info] loading <data>", "x" * 5000 + "\n"])
 def test_what_the_program_prints_around_the_xml(read_xml, around, root):
-    """Text before and after the XML is passed over, of any length and with or without a line's end."""
+    """Text before and after the XML is passed over, of any length and with or without a line's
+    end."""
     check(read_xml(around + run(benchmark(), root=root) + around), time=1.5e-6, format="catch2")
 
 

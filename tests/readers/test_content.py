@@ -14,7 +14,18 @@ import xarray as xr
 import perfarray
 from perfarray.readers.opening import FileError, MissingFileError
 from perfarray.readers.recognising import formats
-from readers.files_of_our_own import bench, check, entry, reader, refusals, run, secondary, small_suite, suite, write
+from readers.files_of_our_own import (
+    bench,
+    check,
+    entry,
+    reader,
+    refusals,
+    run,
+    secondary,
+    small_suite,
+    suite,
+    write,
+)
 
 TABLE = "benchmark,time\nfft,1.5\n"
 
@@ -42,10 +53,18 @@ def test_byte_order_mark(tmp_path):
 
 @pytest.mark.parametrize("suffix", [".gz", ".bz2", ".xz"])
 def test_compression_that_is_cut_off(tmp_path, suffix):
-    content = suite(*(bench(f"b{i}", *(run(np.random.default_rng(i).random()) for _ in range(50))) for i in range(20)))
+    content = suite(
+        *(
+            bench(f"b{i}", *(run(np.random.default_rng(i).random()) for _ in range(50)))
+            for i in range(20)
+        )
+    )
     path = write(tmp_path / "cut" / f"a.json{suffix}", content)
     path.write_bytes(path.read_bytes()[:-200])
-    with pytest.raises(ValueError, match=rf"a\.json{suffix}: is cut off or damaged: the {suffix} compression does not unpack"):
+    with pytest.raises(
+        ValueError,
+        match=rf"a\.json{suffix}: is cut off or damaged: the {suffix} compression does not unpack",
+    ):
         perfarray.read(path)
     if suffix != ".bz2":  # its blocks unpack whole or not at all
         with pytest.raises(ValueError, match="is cut off or damaged"):
@@ -75,10 +94,15 @@ def test_an_empty_file_of_a_format_that_is_named(tmp_path, format):
 def test_a_table_that_is_not_utf8(tmp_path, name, guess):
     """It is read as Western text, with a note; `encoding` needs no guess and may be wrong."""
     content = f"benchmark,machine,time\nfft,{name},1\n".encode("latin-1")
-    with pytest.warns(perfarray.PerfarrayWarning, match=rf"a\.csv: is not UTF-8 \(byte \d+ is 0x..\) and is read as {guess}") as caught:
+    with pytest.warns(
+        perfarray.PerfarrayWarning,
+        match=rf"a\.csv: is not UTF-8 \(byte \d+ is 0x..\) and is read as {guess}",
+    ) as caught:
         assert read_csv(tmp_path, content)["machine"].item() == name
     assert [note.code for note in caught[0].message.notes] == ["guessed_encoding"]
-    assert perfarray.read_archive([tmp_path / "a.csv"], encoding="latin-1")["machine"].item() == name
+    assert (
+        perfarray.read_archive([tmp_path / "a.csv"], encoding="latin-1")["machine"].item() == name
+    )
     with pytest.raises(ValueError, match=r"a\.csv: is not ASCII text: byte 28 is 0x"):
         read_csv(tmp_path, content, encoding="ascii")
     with pytest.raises(ValueError, match=r"a\.csv: is not UTF-8 text: byte 28 is 0x"):
@@ -88,9 +112,13 @@ def test_a_table_that_is_not_utf8(tmp_path, name, guess):
             read_csv(tmp_path, content, encoding=wrong)
 
 
-@pytest.mark.parametrize(("limit", "name"), [("max_file_bytes", "a.csv.gz"), ("max_file_bytes", "b.csv"), ("max_unpack_ratio", "a.csv.gz")])
+@pytest.mark.parametrize(
+    ("limit", "name"),
+    [("max_file_bytes", "a.csv.gz"), ("max_file_bytes", "b.csv"), ("max_unpack_ratio", "a.csv.gz")],
+)
 def test_a_file_too_large(tmp_path, monkeypatch, limit, name):
-    """A huge file, and one that unpacks to a huge one, are refused; the message names the limit, which holds in other processes."""
+    """A huge file, and one that unpacks to a huge one, are refused; the message names the limit,
+    which holds in other processes."""
     monkeypatch.setattr("perfarray.readers.opening.UNPACKED", 1000)
     path = write(tmp_path / name, TABLE + "\n" * 2000)
     assert perfarray.read(path)["time"].item() == 1.5
@@ -99,15 +127,25 @@ def test_a_file_too_large(tmp_path, monkeypatch, limit, name):
         readings.append(lambda path: perfarray.read_archive([path], parallel=1))
     with perfarray.set_options(**{limit: 1000 if limit == "max_file_bytes" else 2}):
         for reading in readings:
-            with pytest.raises(ValueError, match=rf"holds more than the \d+ bytes that are read of it; .*{limit}"):
+            with pytest.raises(
+                ValueError, match=rf"holds more than the \d+ bytes that are read of it; .*{limit}"
+            ):
                 reading(path)
 
 
 def test_a_small_file_that_asks_for_a_huge_array(tmp_path, monkeypatch):
-    """Cells of the array and cells for each measurement are limited; the message names the limit."""
-    content = "benchmark,machine,version,time\n" + "".join(f"b{i},m{i},v{i},1.5\n" for i in range(300))
+    """Cells of the array and cells for each measurement are limited; the message names the
+    limit."""
+    content = "benchmark,machine,version,time\n" + "".join(
+        f"b{i},m{i},v{i},1.5\n" for i in range(300)
+    )
     for limit in ({"max_padding": 1000}, {"max_cells": 10**7}):
-        with perfarray.set_options(**limit), pytest.raises(ValueError, match=rf"a\.csv: 300 .* 27000000 cells .*{next(iter(limit))}"):
+        with (
+            perfarray.set_options(**limit),
+            pytest.raises(
+                ValueError, match=rf"a\.csv: 300 .* 27000000 cells .*{next(iter(limit))}"
+            ),
+        ):
             read_csv(tmp_path, content)
     monkeypatch.setattr("perfarray.tables.build._laid_out", lambda *_: xr.Dataset())
     with perfarray.set_options(max_padding=10**5):
@@ -115,14 +153,21 @@ def test_a_small_file_that_asks_for_a_huge_array(tmp_path, monkeypatch):
 
 
 def test_no_memory_left(tmp_path, monkeypatch):
-    good, bad, fail = write(tmp_path / "a.csv", TABLE), write(tmp_path / "b.json", small_suite(1.0)), Mock(side_effect=MemoryError)
+    good, bad, fail = (
+        write(tmp_path / "a.csv", TABLE),
+        write(tmp_path / "b.json", small_suite(1.0)),
+        Mock(side_effect=MemoryError),
+    )
     monkeypatch.setattr("perfarray.readers.opening.json.loads", fail)
     with pytest.raises(ValueError, match=r"b\.json: does not fit into the memory"):
         perfarray.read(bad)
     with pytest.warns(UserWarning, match=r"b\.json: does not fit into the memory"):
         perfarray.read_archive([good, bad], on_error="warn")
     monkeypatch.setattr("perfarray.tables.build._laid_out", fail)
-    with pytest.raises(ValueError, match=r"a\.csv: 1 measurements would need an array of 1 cells .* for which there is no memory"):
+    with pytest.raises(
+        ValueError,
+        match=r"a\.csv: 1 measurements would need an array of 1 cells .* for which there is no memory",
+    ):
         perfarray.read(good)
 
 
@@ -139,7 +184,8 @@ def test_messages_are_short_and_harmless(tmp_path):
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes by name here")
 def test_pipes_and_devices(tmp_path):
-    """A named pipe is refused, one that a shell hands over is read, and one without end is too large."""
+    """A named pipe is refused, one that a shell hands over is read, and one without end is too
+    large."""
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     declined = r"pipe: is a named pipe, whose end may never come; write what it gives to a file"
@@ -156,19 +202,33 @@ def test_pipes_and_devices(tmp_path):
     if Path(f"/dev/fd/{reader}").exists():
         assert perfarray.read(f"/dev/fd/{reader}")["time"].item() == 1.5
     os.close(reader)
-    with perfarray.set_options(max_file_bytes=10**6), pytest.raises(ValueError, match="zero: holds more than the 1000000 bytes"):
+    with (
+        perfarray.set_options(max_file_bytes=10**6),
+        pytest.raises(ValueError, match="zero: holds more than the 1000000 bytes"),
+    ):
         perfarray.read("/dev/zero")
 
 
 @pytest.mark.parametrize("engine", ["h5netcdf", "netcdf4"])
 def test_results_survive_netcdf(tmp_path, engine):
-    """Attributes are text and numbers, text is of object dtype, names have no slash: everything comes back."""
+    """Attributes are text and numbers, text is of object dtype, names have no slash: everything
+    comes back."""
     pytest.importorskip("netCDF4" if engine == "netcdf4" else engine)
     write(tmp_path / "in" / "a.json", small_suite(1.0, hostname="h", tags=["x"], cpu_count=3))
-    write(tmp_path / "in" / "b.json", [entry(params={"a/b": "1", "%": "2"}, secondaryMetrics={"·x/y": secondary("#", [1.0])})])
+    write(
+        tmp_path / "in" / "b.json",
+        [entry(params={"a/b": "1", "%": "2"}, secondaryMetrics={"·x/y": secondary("#", [1.0])})],
+    )
     write(tmp_path / "in" / "c.csv", "benchmark,l/s,failed,time\nfft,1,true,3\nfft,2,,4\n")
-    for times in (perfarray.read_archive(tmp_path / "in"), *(perfarray.read(path) for path in (tmp_path / "in").iterdir())):
-        kinds = {type(value) for variable in (times, *times.variables.values()) for value in variable.attrs.values()}
+    for times in (
+        perfarray.read_archive(tmp_path / "in"),
+        *(perfarray.read(path) for path in (tmp_path / "in").iterdir()),
+    ):
+        kinds = {
+            type(value)
+            for variable in (times, *times.variables.values())
+            for value in variable.attrs.values()
+        }
         assert kinds <= {str, int, float}
         assert all(coord.dtype.kind in "Obif" for coord in times.coords.values())
         times.to_netcdf(tmp_path / "out.nc", engine=engine)

@@ -9,11 +9,20 @@ from readers.files_of_our_own import NAN, check, refusals, write
 def sample(folder, times=(10.0, 22.0), iters=(1, 2), name="sort/vec/8", **more):
     """Write a sample and what criterion puts beside it."""
     group, function, value = name.split("/")
-    known = {"group_id": group, "function_id": function, "value_str": value, "throughput": {"Bytes": 64}, "full_id": name}
+    known = {
+        "group_id": group,
+        "function_id": function,
+        "value_str": value,
+        "throughput": {"Bytes": 64},
+        "full_id": name,
+    }
     write(folder / "benchmark.json", known)
     for beside in ("estimates.json", "tukey.json"):
         write(folder / beside, {"mean": 1})
-    return write(folder / "sample.json", {"sampling_mode": "Linear", "iters": list(iters), "times": list(times)} | more)
+    return write(
+        folder / "sample.json",
+        {"sampling_mode": "Linear", "iters": list(iters), "times": list(times)} | more,
+    )
 
 
 def test_a_sample_is_the_time_of_all_its_iterations(tmp_path):
@@ -21,12 +30,24 @@ def test_a_sample_is_the_time_of_all_its_iterations(tmp_path):
     found = perfarray.read(sample(tmp_path / "new"))
     assert found["time"].dims == ("benchmark", "baseline", "execution", "iteration")
     check(found.squeeze(), rtol=1e-15, time=[1e-8, 1.1e-8], loops=[1.0, 2.0])
-    check(found, benchmark="sort/vec/8", baseline="new", group="sort", function="vec", parameter=8, bytes=64, sampling_mode="Linear")
+    check(
+        found,
+        benchmark="sort/vec/8",
+        baseline="new",
+        group="sort",
+        function="vec",
+        parameter=8,
+        bytes=64,
+        sampling_mode="Linear",
+    )
 
 
 def test_old_files_are_two_lists(tmp_path):
-    """They are recognised by their name, or by ten samples of 1, 2, 3, ... times as many iterations."""
-    found = perfarray.read(write(tmp_path / "sort" / "base" / "sample.json", [[1, 2], [10.0, 22.0]]))
+    """They are recognised by their name, or by ten samples of 1, 2, 3, ... times as many
+    iterations."""
+    found = perfarray.read(
+        write(tmp_path / "sort" / "base" / "sample.json", [[1, 2], [10.0, 22.0]])
+    )
     check(found, benchmark="sort", baseline="base")
     check(found.squeeze(), rtol=1e-15, time=[1e-8, 1.1e-8])
     with pytest.raises(ValueError, match="no reader recognises its content"):
@@ -36,7 +57,11 @@ def test_old_files_are_two_lists(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "header", ["sample_time_nanos,iteration_count", "throughput_num,throughput_type,sample_measured_value,unit,iteration_count"]
+    "header",
+    [
+        "sample_time_nanos,iteration_count",
+        "throughput_num,throughput_type,sample_measured_value,unit,iteration_count",
+    ],
 )
 def test_raw_csv(tmp_path, header):
     """A named `raw.csv` is read; one in a folder only if no samples lie beside it."""
@@ -51,7 +76,10 @@ def test_raw_csv(tmp_path, header):
     assert perfarray.read(tmp_path).sizes["benchmark"] == 1
     assert perfarray.read(path)["time"].values.ravel()[0] == 1e-8
     mixed = "group,function,value,sample_measured_value,unit,iteration_count\na,,,1,cycles,1\na,,,1,ns,1\n"
-    with pytest.raises(ValueError, match=r"raw\.csv: has values in 'cycles', 'ns'; the samples of a benchmark have one unit"):
+    with pytest.raises(
+        ValueError,
+        match=r"raw\.csv: has values in 'cycles', 'ns'; the samples of a benchmark have one unit",
+    ):
         perfarray.read(write(path, mixed))
 
 
@@ -60,12 +88,19 @@ RAW = "group,function,value,sample_measured_value,unit,iteration_count\nsort,vec
 
 @pytest.mark.parametrize("unit", ["cycles", "instructions", "J"])
 def test_a_measurement_that_is_no_time(tmp_path, unit):
-    """Its values are a variable named by the unit, which `raw.csv` states, alone and beside samples; they are no nanoseconds."""
+    """Its values are a variable named by the unit, which `raw.csv` states, alone and beside
+    samples; they are no nanoseconds."""
     sample(tmp_path / "sort/new", times=(5000.0, 12000.0))
     raw = write(tmp_path / "sort/new/raw.csv", RAW.format(5.0, unit, 12.0, unit))
     for path in (tmp_path, raw, raw.with_name("sample.json")):
         measured = perfarray.read(path)
-        check(measured, metrics=[unit], metric=unit, benchmark="sort/vec/8", **{f"{unit}.attrs": {"units": unit, "better": "lower"}})
+        check(
+            measured,
+            metrics=[unit],
+            metric=unit,
+            benchmark="sort/vec/8",
+            **{f"{unit}.attrs": {"units": unit, "better": "lower"}},
+        )
         check(measured.squeeze(), **{unit: [5.0, 6.0]}, loops=[1.0, 2.0])
 
 
@@ -73,29 +108,42 @@ def test_a_raw_csv_of_another_run(tmp_path):
     """Its values are not those of the samples beside it, whose unit is then unknown."""
     path = sample(tmp_path / "sort/new", iters=(1, 3))
     write(path.with_name("raw.csv"), RAW.format(5.0, "cycles", 12.0, "cycles"))
-    with pytest.raises(ValueError, match=r"sample\.json: has other numbers of iterations than raw\.csv beside it"):
+    with pytest.raises(
+        ValueError, match=r"sample\.json: has other numbers of iterations than raw\.csv beside it"
+    ):
         perfarray.read(path)
 
 
 def test_units_of_time_and_of_benchmarks(tmp_path):
-    """A unit of time is brought to seconds; other benchmarks of a project stay times, and a copied baseline is marked in any unit."""
+    """A unit of time is brought to seconds; other benchmarks of a project stay times, and a copied
+    baseline is marked in any unit."""
     sample(tmp_path / "a/new", name="sort/vec/8")
     for folder, unit in (("b/new", "cycles"), ("b/base", "cycles"), ("c/new", "ms")):
         sample(tmp_path / folder, name=f"sort/{folder[0]}/8")
         write(tmp_path / folder / "raw.csv", RAW.format(5.0, unit, 12.0, unit))
-    with pytest.warns(perfarray.PerfarrayWarning, match="sort/b/8: baseline 'base' is a copy of 'new'"):
+    with pytest.warns(
+        perfarray.PerfarrayWarning, match="sort/b/8: baseline 'base' is a copy of 'new'"
+    ):
         measured = perfarray.read_archive(tmp_path)
     new = measured.sel(baseline="new").squeeze()
-    check(new, rtol=1e-15, time=[[1e-8, 1.1e-8], [NAN, NAN], [5e-3, 6e-3]], cycles=[[NAN, NAN], [5.0, 6.0], [NAN, NAN]])
+    check(
+        new,
+        rtol=1e-15,
+        time=[[1e-8, 1.1e-8], [NAN, NAN], [5e-3, 6e-3]],
+        cycles=[[NAN, NAN], [5.0, 6.0], [NAN, NAN]],
+    )
 
 
 def test_the_folder_of_a_project(tmp_path):
-    """Benchmarks and baselines are dims; a baseline that repeats the new run is marked; other files are skipped."""
+    """Benchmarks and baselines are dims; a baseline that repeats the new run is marked; other files
+    are skipped."""
     for side, times in (("new", (10.0, 22.0)), ("base", (11.0, 23.0))):
         sample(tmp_path / f"sort/vec/8/{side}")
         sample(tmp_path / f"sort/vec/9/{side}", times=times, name="sort/vec/9")
     write(tmp_path / "report" / "index.html", "<p>")
-    with pytest.warns(perfarray.PerfarrayWarning, match="sort/vec/8: baseline 'base' is a copy of 'new'") as caught:
+    with pytest.warns(
+        perfarray.PerfarrayWarning, match="sort/vec/8: baseline 'base' is a copy of 'new'"
+    ) as caught:
         found = perfarray.read_archive(tmp_path)
     assert [note.code for note in caught[0].message.notes] == ["copied_baseline"]
     assert dict(found.sizes) == {"benchmark": 2, "baseline": 2, "execution": 1, "iteration": 2}
@@ -113,15 +161,24 @@ test_what_is_wrong_is_said = refusals(lambda folder, more: perfarray.read(sample
 
 def test_zeros_and_what_is_no_number(tmp_path):
     """A time of 0 is a value; one that is no number is missing, and named."""
-    with pytest.warns(perfarray.PerfarrayWarning, match="1 value is missing: \"'times': value 1 is null\""):
-        check(perfarray.read(sample(tmp_path / "new", times=(0.0, None))).squeeze(), time=[0.0, NAN], loops=[1.0, 2.0])
+    with pytest.warns(
+        perfarray.PerfarrayWarning, match="1 value is missing: \"'times': value 1 is null\""
+    ):
+        check(
+            perfarray.read(sample(tmp_path / "new", times=(0.0, None))).squeeze(),
+            time=[0.0, NAN],
+            loops=[1.0, 2.0],
+        )
 
 
 def test_a_broken_name_is_an_error(tmp_path):
     """The message names both files; a link out of the folder is not followed."""
     path = sample(tmp_path / "sort" / "new")
     beside = write(path.with_name("benchmark.json"), "{")
-    with pytest.raises(ValueError, match=r"sample\.json: the name of its benchmark cannot be read: .*benchmark\.json"):
+    with pytest.raises(
+        ValueError,
+        match=r"sample\.json: the name of its benchmark cannot be read: .*benchmark\.json",
+    ):
         perfarray.read(path)
     beside.unlink()
     beside.symlink_to(write(tmp_path / "elsewhere.json", {"full_id": "secret"}))

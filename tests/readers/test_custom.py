@@ -1,4 +1,5 @@
-"""What the caller says of a file: settings and columns that are dims, CSV without a header, patterns of home-grown files."""
+"""What the caller says of a file: settings and columns that are dims, CSV without a header,
+patterns of home-grown files."""
 
 import numpy as np
 import pandas as pd
@@ -14,7 +15,13 @@ read_json = reader("a.json")
 
 
 def google(name, value, threads):
-    more = {"run_name": name, "run_type": "iteration", "real_time": value, "time_unit": "s", "iterations": 1}
+    more = {
+        "run_name": name,
+        "run_type": "iteration",
+        "real_time": value,
+        "time_unit": "s",
+        "iterations": 1,
+    }
     return {"name": name, **more, "threads": threads}
 
 
@@ -25,8 +32,17 @@ def test_a_setting_becomes_a_dim(tmp_path):
     found = read_json(tmp_path, content, dims={"threads": "threads"})
     check(found, benchmark=["BM_copy[arg0=8]", "BM_copy[arg0=64]"], threads=[1, 2], arg0=[8, 64])
     check(found.squeeze(), time=[[8, 16], [64, 128]])
-    check(read_json(tmp_path, content, dims={"threads": "threads", "size": "arg0"}), benchmark=["BM_copy"], size=[8, 64])
-    assert perfarray.read_archive(tmp_path, layout="{version}.json", dims={"threads": "threads"})["time"].sizes["threads"] == 2
+    check(
+        read_json(tmp_path, content, dims={"threads": "threads", "size": "arg0"}),
+        benchmark=["BM_copy"],
+        size=[8, 64],
+    )
+    assert (
+        perfarray.read_archive(tmp_path, layout="{version}.json", dims={"threads": "threads"})[
+            "time"
+        ].sizes["threads"]
+        == 2
+    )
     java = [entry(threads=n, data=((float(n), 2.0),), params={"k": "1"}) for n in (1, 4)]
     times = read_json(tmp_path, java, dims={"threads": "threads"})
     check(times, benchmark=["copy[k=1]"])
@@ -34,41 +50,73 @@ def test_a_setting_becomes_a_dim(tmp_path):
 
 
 def test_a_setting_becomes_a_level(tmp_path):
-    """A setting may be a level that the file does not have; numbers are sorted by value, and come before texts."""
+    """A setting may be a level that the file does not have; numbers are sorted by value, and come
+    before texts."""
     rows = [google(f"BM/run:{label}", time, 1) for label, time in (("x", 7.0), (10, 5.0), (9, 3.0))]
-    times = read_json(tmp_path, {"context": {}, "benchmarks": rows}, dims={"session": "run"})["time"]
+    times = read_json(tmp_path, {"context": {}, "benchmarks": rows}, dims={"session": "run"})[
+        "time"
+    ]
     assert times.sizes == {"benchmark": 1, "session": 3, "execution": 1, "iteration": 1}
     assert times.values.ravel().tolist() == [3.0, 5.0, 7.0]
 
 
 def test_the_name_becomes_a_dim(tmp_path):
-    """Implementations in one file are compared over their arguments, which are then the labels of benchmarks."""
+    """Implementations in one file are compared over their arguments, which are then the labels of
+    benchmarks."""
     times = {"std": 4.0, "own": 2.0}
-    rows = [google(f"BM_{name}/{size}", size * time, 1) for name, time in times.items() for size in (8, 64)]
-    implementations = read_json(tmp_path, {"context": {}, "benchmarks": rows}, dims={"impl": "benchmark_name"})
+    rows = [
+        google(f"BM_{name}/{size}", size * time, 1)
+        for name, time in times.items()
+        for size in (8, 64)
+    ]
+    implementations = read_json(
+        tmp_path, {"context": {}, "benchmarks": rows}, dims={"impl": "benchmark_name"}
+    )
     check(implementations, benchmark=["arg0=8", "arg0=64"], impl=["BM_std", "BM_own"])
     check(implementations.squeeze(), time=[[32, 16], [256, 128]])
     rows = [google(f"BM_{name}", time, 1) for name, time in times.items()]
-    check(read_json(tmp_path, {"context": {}, "benchmarks": rows}, dims={"impl": "benchmark_name"}), benchmark=["all"])
-    java = [entry(f"org.{name}.run", params={"n": n}, data=((time,),)) for name, time in times.items() for n in (1, 2)]
-    check(read_json(tmp_path, java, dims={"impl": "benchmark_name"}), benchmark=["n=1", "n=2"], impl=["org.std.run", "org.own.run"])
+    check(
+        read_json(tmp_path, {"context": {}, "benchmarks": rows}, dims={"impl": "benchmark_name"}),
+        benchmark=["all"],
+    )
+    java = [
+        entry(f"org.{name}.run", params={"n": n}, data=((time,),))
+        for name, time in times.items()
+        for n in (1, 2)
+    ]
+    check(
+        read_json(tmp_path, java, dims={"impl": "benchmark_name"}),
+        benchmark=["n=1", "n=2"],
+        impl=["org.std.run", "org.own.run"],
+    )
 
 
 NAMED = {"benchmark": "program", "threads": "n", "time_ms": "ms"}
 DUMP = '"2009-12-14"\t"00:52"\t5\t"us-east-1d\\"\n"2009-12-14"\t"01:52"\t\\N\t"us-east-1d\\"\n12/14/09\t02:52\t7\t"us-east-1c\\"\n'
 R = '"";"test";"time";"rank"\n"620001";"Scan";554.08;1\n"620002";"Scan";36;2\n'
-GRID = {"benchmark": ["fft", "sort"], "threads": [2, 4], "time": [[[0.01], [0.006]], [[0.001], [0.0015]]], "rtol": 1e-7}
+GRID = {
+    "benchmark": ["fft", "sort"],
+    "threads": [2, 4],
+    "time": [[[0.01], [0.006]], [[0.001], [0.0015]]],
+    "rtol": 1e-7,
+}
 
 test_columns_of_a_table = readings(lambda folder, given: read(folder, given[0], dims=given[1]), [
     ("columns are named by their places in a table without a header",
      ("fft,2,10\nfft,4,6\nsort,2,1\nsort,4,1.5\n", {"benchmark": 0, "threads": 1, "time_ms": 2}), GRID),
     ("columns are named by their heads", ("program;n;ms\nfft;2;10\nfft;4;6\nsort;2;1\nsort;4;1.5\n", NAMED), GRID),
-    ("`metric` names the column of another value; a column `time` beside it is no time, and `NULL` of a database is missing",
+    ((
+            "`metric` names the column of another value; a column `time` beside it is no time, and "
+            "`NULL` of a database is missing"
+        ),
      ("# a history\ntime,svs\n2023-04-07,59.5\n2023-04-08,NaN\n", {"date": "time", "metric": "svs"}),
      {"svs": [[59.5], [NAN]], "date": ["2023-04-07", "2023-04-08"]}),
     ("a value without a name", ("fft,5\n", {"benchmark": 0, "metric": 1}), {"value": 5}),
     ("a score beside times is a label", ("benchmark,mix,time\nfft,0.5,1\nfft,0.7,2\n", {"ratio": "mix"}), {"time": [[[1], [2]]]}),
-    ("of a database: tabs and no header, a quoted text that ends in a backslash, `\\N` for what is missing",
+    ((
+            "of a database: tabs and no header, a quoted text that ends in a backslash, `\\N` for "
+            "what is missing"
+        ),
      (DUMP, {"zone": 3, "date": 0, "execution": 1, "metric": 2}),
      {"zone": ["us-east-1d\\", "us-east-1c\\"], "date": ["2009-12-14", "12/14/09"],
       "value": [[[5.0, NAN], [NAN] * 2], [[NAN] * 2, [7.0, NAN]]]}),
@@ -78,7 +126,10 @@ test_columns_of_a_table = readings(lambda folder, given: read(folder, given[0], 
 
 
 PHASES = {"new": {"warmup": [9.0], "runs": [1.0, 2.0]}, "old": {"warmup": [], "runs": [3.0]}}
-ROWS = {"host": "h", "results": [{"name": "fft", "n": 8, "s": [1.0]}, {"name": "sort", "n": 9, "s": [2.0, 4.0]}]}
+ROWS = {
+    "host": "h",
+    "results": [{"name": "fft", "n": 8, "s": [1.0]}, {"name": "sort", "n": 9, "s": [2.0, 4.0]}],
+}
 COLUMNS = "gzip,,\n ,r1, r10\ncpu,X,X\nTime,5,6\nTime,7,\n"
 NOTE = "1 rows have text where numbers are expected.*passed over"
 
@@ -101,8 +152,13 @@ test_patterns = readings(lambda folder, given: read(folder, given[0], **given[1]
 
 ENTRIES = [{"case": "fft", "ms": 5.0}, {"case": "sort", "ms": 7.0}]
 TWICE = [{"case": "fft", "ms": 5.0}, {"case": "fft", "ms": 6.0}, {"case": "sort", "ms": 7.0}]
-NESTED = [{"suite": "a", "tests": [{"id": "x", "s": 1.0}]}, {"suite": "b", "tests": [{"id": "x", "s": 2.0}, {"id": "y", "s": 3.0}]}]
-CROSSED = [{"lang": lang, "test": test, "s": 1.0} for lang in ("C", "Go") for test in ("fft", "sort")]
+NESTED = [
+    {"suite": "a", "tests": [{"id": "x", "s": 1.0}]},
+    {"suite": "b", "tests": [{"id": "x", "s": 2.0}, {"id": "y", "s": 3.0}]},
+]
+CROSSED = [
+    {"lang": lang, "test": test, "s": 1.0} for lang in ("C", "Go") for test in ("fft", "sort")
+]
 UNEQUAL = {"old": [1.0, 2.0, 3.0], "new": [1.0, 2.0]}
 
 test_labels_of_lists = readings(lambda folder, given: read(folder, given[0], **given[1]), [
@@ -132,27 +188,47 @@ def test_a_list_that_grows_and_is_reordered(tmp_path):
     """Each entry is compared with that of its name: fft takes 5 ms on both sides, sort 7 ms."""
     write(tmp_path / "old.json", ENTRIES)
     write(tmp_path / "new.json", [{"case": "scan", "ms": 1.0}, *reversed(ENTRIES)])
-    for options in ({"pattern": "{place}/ms = time_ms"}, {"pattern": "{place}/ms = time_ms", "dims": {"place": "case"}}):
-        times = perfarray.read_archive(tmp_path, layout="{version}.json", **options)["time"].squeeze()
+    for options in (
+        {"pattern": "{place}/ms = time_ms"},
+        {"pattern": "{place}/ms = time_ms", "dims": {"place": "case"}},
+    ):
+        times = perfarray.read_archive(tmp_path, layout="{version}.json", **options)[
+            "time"
+        ].squeeze()
         check(times.to_dataset().sel(version="new"), rtol=1e-15, place=["scan", "sort", "fft"])
-        np.testing.assert_allclose(times.sel(version="old", place=["fft", "sort"]), [5e-3, 7e-3], rtol=1e-15)
-        np.testing.assert_allclose(times.sel(version="new", place=["fft", "sort"]), [5e-3, 7e-3], rtol=1e-15)
+        np.testing.assert_allclose(
+            times.sel(version="old", place=["fft", "sort"]), [5e-3, 7e-3], rtol=1e-15
+        )
+        np.testing.assert_allclose(
+            times.sel(version="new", place=["fft", "sort"]), [5e-3, 7e-3], rtol=1e-15
+        )
 
 
 def test_places_of_lists_with_different_lengths_are_not_compared(tmp_path):
     """Nothing tells which of three numbers is which of two: no cell is measured in both files."""
     write(tmp_path / "old.json", [1.0, 2.0, 3.0])
     write(tmp_path / "new.json", [1.0, 2.0])
-    with pytest.warns(perfarray.PerfarrayWarning, match="not compared by position.*make them repetitions with {execution} for {k}"):
+    with pytest.warns(
+        perfarray.PerfarrayWarning,
+        match="not compared by position.*make them repetitions with {execution} for {k}",
+    ):
         times = perfarray.read_archive(tmp_path, layout="{version}.json", pattern="{k}")
     assert not times["time"].notnull().all("version").any()
-    assert perfarray.read_archive(tmp_path, layout="{version}.json", pattern="{execution}").sizes["execution"] == 3
+    assert (
+        perfarray.read_archive(tmp_path, layout="{version}.json", pattern="{execution}").sizes[
+            "execution"
+        ]
+        == 3
+    )
 
 
 MIXED = [{"name": "a", "unit": "ms", "value": 12.5}, {"name": "b", "unit": "us", "value": 820}]
 MEMORY = {"name": "m", "unit": "MB", "value": 120}
 NAMES = {"dims": {"benchmark": "name"}}
-MB = "1 values are in 'MB', which is not 's'. They are left out. pattern='{i}/value = value \\[MB]' reads those in 'MB'"
+MB = (
+    "1 values are in 'MB', which is not 's'. They are left out. pattern='{i}/value = value "
+    "\\[MB]' reads those in 'MB'"
+)
 
 test_units_beside_numbers = readings(lambda folder, given: read(folder, given[0], **given[1]), [
     ("the unit beside a number takes precedence, entry by entry", (MIXED, {"pattern": "{i}/value = time_s", **NAMES}),
@@ -184,11 +260,18 @@ test_units_beside_numbers = readings(lambda folder, given: read(folder, given[0]
 
 
 def test_zeros_and_what_is_no_number(tmp_path):
-    """A time of 0 is a value; what is not finite is missing, counted and named, and costs no other value."""
-    source = Source(write(tmp_path / "a.json", [0.0, 2.0]), file_options=FileOptions(pattern="{execution}"))
+    """A time of 0 is a value; what is not finite is missing, counted and named, and costs no other
+    value."""
+    source = Source(
+        write(tmp_path / "a.json", [0.0, 2.0]), file_options=FileOptions(pattern="{execution}")
+    )
     assert custom.read(source).metrics["time"].values.tolist() == [0.0, 2.0]
-    with pytest.warns(perfarray.PerfarrayWarning, match="1 value is missing: 'a/1 is inf'. All others are read"):
-        times = read_json(tmp_path, {"a": [1.0, float("inf"), None]}, pattern="{version}/{execution}")
+    with pytest.warns(
+        perfarray.PerfarrayWarning, match="1 value is missing: 'a/1 is inf'. All others are read"
+    ):
+        times = read_json(
+            tmp_path, {"a": [1.0, float("inf"), None]}, pattern="{version}/{execution}"
+        )
     check(times, time=[[1.0, NAN, NAN]])
 
 
@@ -198,14 +281,22 @@ def test_more_of_a_score_is_better(tmp_path, name):
     rows = f"version,{name}\nold,1\nnew,2\n"
     frame = pd.DataFrame({"version": ["old", "new"], name: [1.0, 2.0]})
     for found in (
-        read_json(tmp_path, {"old": [1.0], "new": [2.0]}, pattern=f"{{version}}/{{execution}} = {name}"),
+        read_json(
+            tmp_path, {"old": [1.0], "new": [2.0]}, pattern=f"{{version}}/{{execution}} = {name}"
+        ),
         read(tmp_path, rows, dims={"metric": name}),
         read(tmp_path, f"# metric: {name}\n{rows}"),
         frame.perf.to_timings(value=name),
     ):
         assert (found[name].attrs["units"], found[name].attrs["better"]) == ("1", "higher")
-    assert read(tmp_path, f"# metric: {name}\n# better: lower\n{rows}")[name].attrs["better"] == "lower"
-    assert frame.perf.to_timings(value=name, units="ms")[name].attrs == {"units": "s", "better": "lower"}
+    assert (
+        read(tmp_path, f"# metric: {name}\n# better: lower\n{rows}")[name].attrs["better"]
+        == "lower"
+    )
+    assert frame.perf.to_timings(value=name, units="ms")[name].attrs == {
+        "units": "s",
+        "better": "lower",
+    }
 
 
 @pytest.mark.parametrize(("head", "dims", "name", "units", "better"), [
@@ -219,7 +310,8 @@ def test_more_of_a_score_is_better(tmp_path, name):
     ("page_faults", {"metric": "page_faults"}, "page_faults", "1", "lower"),
 ])  # fmt: skip
 def test_which_direction_is_good(tmp_path, head, dims, name, units, better):
-    """Name or unit of the values give the direction; any other quantity has none until it is said."""
+    """Name or unit of the values give the direction; any other quantity has none until it is
+    said."""
     by_place = any(isinstance(place, int) for place in dims.values())
     text = "old,1\nnew,2\n" if by_place else f"version,{head}\nold,1\nnew,2\n"
     found = read(tmp_path, text, dims={"version": 0, **dims} if by_place else dims)
@@ -244,10 +336,14 @@ def test_iterations_of_one_execution(tmp_path, content, options):
 
 
 def test_a_pattern_in_a_folder(tmp_path):
-    """A file without a number at the places of the pattern is skipped with a note, or refused if it was named."""
+    """A file without a number at the places of the pattern is skipped with a note, or refused if it
+    was named."""
     write(tmp_path / "a.json", {"old": [1.0], "new": [2.0]})
     readme = write(tmp_path / "README.txt", "How these were measured.\n")
-    with pytest.warns(perfarray.PerfarrayWarning, match=r"of 2 files, 1 is of no known format and left out: 'README\.txt'"):
+    with pytest.warns(
+        perfarray.PerfarrayWarning,
+        match=r"of 2 files, 1 is of no known format and left out: 'README\.txt'",
+    ):
         found = perfarray.read_archive(tmp_path, pattern="{version}/{iteration}")
     assert found.sizes["version"] == 2
     with pytest.raises(ValueError, match=r"README\.txt: has no number at any place"):
@@ -271,7 +367,10 @@ def test_a_pattern_in_a_folder(tmp_path):
     ('{"b": {"c": [null, 1]}}', {}, "say where its numbers are, of which 'b/c/1' is the first: pattern="),
     ('{"a": [null]}', {}, "it has no number"),
     ("[" * 900 + "]" * 900, {}, "it has no number"),
-    ("some text\n", {}, "name them with dims=.* for one without; format='tidy_csv' says what it lacks; formats that are known: asv, "),
+    ("some text\n", {}, (
+            "name them with dims=.* for one without; format='tidy_csv' says what it lacks; formats "
+            "that are known: asv, "
+        )),
     ("alg,size,ms\nsort,1,2\n", {}, "this has 'alg', 'size', 'ms': "),
     ("benchmark,time_millisec\nfft,1\n", {}, "column 'time_millisec' has no unit of time that is known; these are ns, us, ms, s"),
     (" Performance counter stats for 'sh run.sh':\n\n 2,090,255,316,251      instructions\n", {}, "perf stat prints this, for people"),
@@ -300,7 +399,10 @@ def test_what_is_wrong_is_said(tmp_path, text, options, message):
 
 
 def test_companions_of_results(tmp_path):
-    message = "asv puts a file of this name beside its results, and those are read; else say where its numbers are"
+    message = (
+        "asv puts a file of this name beside its results, and those are read; else say where "
+        "its numbers are"
+    )
     with pytest.raises(ValueError, match=message):
         read(tmp_path, {"version": 1}, "benchmarks.json")
 

@@ -1,4 +1,5 @@
-"""One table through every door: read at once, packed, partitioned, converted and in chunks, it is one Dataset, or refused by all."""
+"""One table through every door: read at once, packed, partitioned, converted and in chunks, it is
+one Dataset, or refused by all."""
 
 import gzip
 import io
@@ -27,7 +28,8 @@ BLANKS = ["{}", " {}", "{} ", "\t{} "]
 TEXTS = st.sampled_from(["a", "b", "c d", "007", "1.0", "x,y", "é"])
 WHOLE = st.sampled_from([1, 2, 16, -3, 9007199254740992, 9007199254740993])
 
-# The name of a column, and its labels; a CSV file has no types: decimals and truth values are labels of text in every file
+# The name of a column, and its labels; a CSV file has no types: decimals and truth values are
+# labels of text in every file
 LABELS = {
     "machine": TEXTS,
     "version": st.one_of(TEXTS, st.just("")),
@@ -38,16 +40,24 @@ LABELS = {
     "job": WHOLE,
     "host": TEXTS,
     "date": st.sampled_from(["2026-11-01", "2026-11-02"]),
-    "started": st.integers(0, 10**6).map(lambda seconds: str(pd.Timestamp("2026-11-01") + pd.Timedelta(seconds, "s")).replace(" ", "T")),
+    "started": st.integers(0, 10**6).map(
+        lambda seconds: str(pd.Timestamp("2026-11-01") + pd.Timedelta(seconds, "s")).replace(
+            " ", "T"
+        )
+    ),
     "max_rss_kb": st.integers(1000, 10**6),
     "temperature": st.integers(1, 10**4).map(lambda number: number / 64),
 }
-LABELS |= {"host": st.sampled_from(["a", "b c", "é"]), "debug": st.booleans()}  # a CSV file would take `007` for a number here
+LABELS |= {
+    "host": st.sampled_from(["a", "b c", "é"]),
+    "debug": st.booleans(),
+}  # a CSV file would take `007` for a number here
 
 
 @st.composite
 def tables(draw):
-    """Draw a table as columns of Python values, None where a label or value is missing, with blanks around texts."""
+    """Draw a table as columns of Python values, None where a label or value is missing, with blanks
+    around texts."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     n_rows = draw(st.integers(2, 24))
     n_benchmarks = draw(st.integers(1, 3))
@@ -56,39 +66,81 @@ def tables(draw):
     for name in draw(st.lists(st.sampled_from(sorted(LABELS)), max_size=4, unique=True)):
         labels = draw(st.lists(LABELS[name], min_size=1, max_size=n_rows))
         by = draw(st.sampled_from(["benchmark", "row", "block", "random"]))
-        places = {"benchmark": benchmark, "row": np.arange(n_rows), "block": np.arange(n_rows) // 3, "random": rng.integers(0, 99, n_rows)}
+        places = {
+            "benchmark": benchmark,
+            "row": np.arange(n_rows),
+            "block": np.arange(n_rows) // 3,
+            "random": rng.integers(0, 99, n_rows),
+        }
         column = [labels[place % len(labels)] for place in places[by].tolist()]
         if draw(st.booleans()):
-            column = [None if gap else label for gap, label in zip((rng.random(n_rows) < 0.2).tolist(), column, strict=True)]
+            column = [
+                None if gap else label
+                for gap, label in zip((rng.random(n_rows) < 0.2).tolist(), column, strict=True)
+            ]
         columns[name] = column
-    levels = draw(st.sampled_from([[], ["execution"], ["iteration"], ["execution", "iteration"], ["execution", "iteration"]]))
-    numbers = pd.Series(benchmark).groupby(benchmark).cumcount().to_numpy() if draw(st.booleans()) else np.arange(n_rows)
+    levels = draw(
+        st.sampled_from(
+            [
+                [],
+                ["execution"],
+                ["iteration"],
+                ["execution", "iteration"],
+                ["execution", "iteration"],
+            ]
+        )
+    )
+    numbers = (
+        pd.Series(benchmark).groupby(benchmark).cumcount().to_numpy()
+        if draw(st.booleans())
+        else np.arange(n_rows)
+    )
     for level in levels:
-        columns[level] = (numbers if len(levels) == 1 else numbers // 3 if level == "execution" else numbers % 3).tolist()
+        columns[level] = (
+            numbers if len(levels) == 1 else numbers // 3 if level == "execution" else numbers % 3
+        ).tolist()
     if draw(st.integers(0, 9)) == 0:
-        columns = {name: [*column[:-1], column[0]] for name, column in columns.items()}  # repeats a measurement if levels number all
+        columns = {
+            name: [*column[:-1], column[0]] for name, column in columns.items()
+        }  # repeats a measurement if levels number all
     blanks = draw(st.sampled_from([BLANKS[:1], BLANKS]))
     for name, column in columns.items():
-        columns[name] = [rng.choice(blanks).format(label) if isinstance(label, str) else label for label in column]
+        columns[name] = [
+            rng.choice(blanks).format(label) if isinstance(label, str) else label
+            for label in column
+        ]
     times = (1 + rng.integers(0, 10**6, n_rows) / 10**6).tolist()
     gap, negative = (draw(st.sampled_from([*[n_rows] * 8, 0, 1])) for _ in range(2))
-    return columns | {"time_ms": [None if row == gap else -time if row == negative else time for row, time in enumerate(times)]}
+    return columns | {
+        "time_ms": [
+            None if row == gap else -time if row == negative else time
+            for row, time in enumerate(times)
+        ]
+    }
 
 
 def csv_of(columns):
     """Return the columns as CSV."""
     text = io.StringIO()
-    pd.DataFrame({name: pd.Series(column, dtype=object) for name, column in columns.items()}).to_csv(text, index=False)
+    pd.DataFrame(
+        {name: pd.Series(column, dtype=object) for name, column in columns.items()}
+    ).to_csv(text, index=False)
     return text.getvalue().encode()
 
 
 def write_parts(columns, folder):
-    """Write the columns as two parts, of which one lacks a column that is empty there, and a part without rows."""
+    """Write the columns as two parts, of which one lacks a column that is empty there, and a part
+    without rows."""
     n_rows = len(columns["time_ms"])
     parts = [slice(0, n_rows // 2), slice(0, 0), slice(n_rows // 2, None)]
     for part, rows in enumerate(parts):
-        cells = {name: pa.array(column, pa.array(columns[name]).type) for name, column in rows_of(columns, rows).items()}
-        empty = [name for name, column in cells.items() if part and 0 < len(column) == column.null_count]
+        cells = {
+            name: pa.array(column, pa.array(columns[name]).type)
+            for name, column in rows_of(columns, rows).items()
+        }
+        empty = [
+            name for name, column in cells.items() if part and 0 < len(column) == column.null_count
+        ]
         parquet.write_table(pa.table(cells).drop(empty), folder / f"part-{part}.parquet")
 
 
@@ -109,11 +161,15 @@ def write_files(columns, folder):
         writer.write_table(table)
     (folder / "parts").mkdir()
     write_parts(columns, folder / "parts")
-    return [folder / name for name in ("rows.csv", "rows.csv.gz", "rows.zip", "rows.parquet", "rows.feather", "parts")]
+    return [
+        folder / name
+        for name in ("rows.csv", "rows.csv.gz", "rows.zip", "rows.parquet", "rows.feather", "parts")
+    ]
 
 
 def outcome(read):
-    """Return the Dataset without what names its file and format, or the message without the file."""
+    """Return the Dataset without what names its file and format, or the message without the
+    file."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", perfarray.PerfarrayWarning)
@@ -121,8 +177,14 @@ def outcome(read):
     except ValueError as error:
         return str(error).rpartition(": ")[2]
     times = times.squeeze("file", drop=True) if "file" in times.dims else times
-    texts = {name: coordinate.astype(object) for name, coordinate in times.coords.items() if coordinate.dtype.kind == "T"}
-    return times.assign_coords(texts).drop_attrs(deep=False).assign_attrs(metric=times.attrs["metric"])
+    texts = {
+        name: coordinate.astype(object)
+        for name, coordinate in times.coords.items()
+        if coordinate.dtype.kind == "T"
+    }
+    return (
+        times.assign_coords(texts).drop_attrs(deep=False).assign_attrs(metric=times.attrs["metric"])
+    )
 
 
 def check_same(outcomes):
@@ -142,39 +204,56 @@ def test_all_doors_give_one_dataset_or_one_message(columns):
     """Which door a table comes in by changes neither dims, labels, coordinates nor values."""
     with tempfile.TemporaryDirectory() as name:
         places = write_files(columns, Path(name))
-        outcomes = {place.name: outcome(lambda place=place: perfarray.read(place)) for place in places}
+        outcomes = {
+            place.name: outcome(lambda place=place: perfarray.read(place)) for place in places
+        }
         outcomes["chunks"] = outcome(lambda: perfarray.read(places[3], chunks={}))
         for place in (places[0], places[3]):
-            outcomes[f"converted {place.name}"] = outcome(lambda place=place: perfarray.convert_table(place, Path(name) / "out.zarr"))
+            outcomes[f"converted {place.name}"] = outcome(
+                lambda place=place: perfarray.convert_table(place, Path(name) / "out.zarr")
+            )
         check_same(outcomes)
-        frame = pd.DataFrame({name: pa.array(column).to_pandas(types_mapper=NULLABLE) for name, column in columns.items()})
+        frame = pd.DataFrame(
+            {
+                name: pa.array(column).to_pandas(types_mapper=NULLABLE)
+                for name, column in columns.items()
+            }
+        )
         times = outcome(frame.perf.to_timings)
         expected = outcomes["rows.csv"]
         if isinstance(expected, str):
             assert isinstance(times, str)  # its messages name no row of a file
             return
-        without = [dim for dim in ("execution",) if dim not in times.dims]  # readers of files have one execution where nothing says so
+        without = [
+            dim for dim in ("execution",) if dim not in times.dims
+        ]  # readers of files have one execution where nothing says so
         xr.testing.assert_identical(times, expected.squeeze(without, drop=True))
 
 
 @settings(max_examples=examples(100), deadline=None)
 @given(columns=tables())
 def test_large_tables_are_those_of_small_ones_or_refused(columns):
-    """A table too large to be read at once gives the same Dataset lazily, and the same or a refusal streamed."""
+    """A table too large to be read at once gives the same Dataset lazily, and the same or a refusal
+    streamed."""
     with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
         places = write_files(columns, Path(name))
         expected = outcome(lambda: perfarray.read(places[3]))
         patch.setattr(row_blocks, "READ_AT_ONCE", 0)
-        check_same({"at once": expected, "chunks": outcome(lambda: perfarray.read(places[3], chunks={}))})
+        check_same(
+            {"at once": expected, "chunks": outcome(lambda: perfarray.read(places[3], chunks={}))}
+        )
         for place in (places[0], places[3]):
-            streamed = outcome(lambda place=place: perfarray.convert_table(place, Path(name) / "out.zarr"))
+            streamed = outcome(
+                lambda place=place: perfarray.convert_table(place, Path(name) / "out.zarr")
+            )
             assert isinstance(streamed, str) or streamed.identical(expected), place.name
 
 
 @pytest.mark.parametrize("at_once", [0, row_blocks.READ_AT_ONCE])
 @pytest.mark.parametrize("separator", [",", ";", "\t"])
 def test_blanks_at_the_ends_of_a_label(tmp_path, monkeypatch, separator, at_once):
-    """`fft ` and `fft` are one benchmark, in a table of any separator and in one that is streamed; blanks inside a label stay."""
+    """`fft ` and `fft` are one benchmark, in a table of any separator and in one that is streamed;
+    blanks inside a label stay."""
     monkeypatch.setattr(row_blocks, "READ_AT_ONCE", at_once)
     rows = [
         ["benchmark", "machine", "execution", "time_ms"],
@@ -183,22 +262,39 @@ def test_blanks_at_the_ends_of_a_label(tmp_path, monkeypatch, separator, at_once
     ]  # fmt: skip
     file = tmp_path / "rows.csv"
     file.write_text("\n".join(map(separator.join, rows)) + "\n")
-    for times in (perfarray.read(file), perfarray.convert_table(file, tmp_path / "rows.zarr").squeeze("file")):
+    for times in (
+        perfarray.read(file),
+        perfarray.convert_table(file, tmp_path / "rows.zarr").squeeze("file"),
+    ):
         assert times["benchmark"].values.tolist() == ["fft", "sort"]
         assert times["machine"].values.tolist() == ["big  iron", "unknown"]
-        np.testing.assert_array_equal(times["time"], [[[0.001, 0.002], [np.nan] * 2], [[0.004, np.nan], [0.008, np.nan]]])
+        np.testing.assert_array_equal(
+            times["time"], [[[0.001, 0.002], [np.nan] * 2], [[0.004, np.nan], [0.008, np.nan]]]
+        )
     file.write_text("\n".join(map(separator.join, rows[1:])) + "\n")
-    numbered = perfarray.read(file, dims={"benchmark": 0, "machine": 1, "execution": 2, "time_ms": 3})
+    numbered = perfarray.read(
+        file, dims={"benchmark": 0, "machine": 1, "execution": 2, "time_ms": 3}
+    )
     assert numbered["benchmark"].values.tolist() == ["fft", "sort"]
 
 
 def test_blanks_of_descriptors_and_categories(tmp_path):
-    """A text beside the values, and a category, have no blanks at their ends either, in a file or in a frame."""
+    """A text beside the values, and a category, have no blanks at their ends either, in a file or
+    in a frame."""
     frame = pd.DataFrame(
-        {"benchmark": pd.Categorical(["a", "a ", "b"]), "execution": [0, 1, 0], "host": ["u", " u", "v\t"], "time_ms": 1.0}
+        {
+            "benchmark": pd.Categorical(["a", "a ", "b"]),
+            "execution": [0, 1, 0],
+            "host": ["u", " u", "v\t"],
+            "time_ms": 1.0,
+        }
     )
     frame.to_parquet(tmp_path / "rows.parquet")
-    for times in (frame.perf.to_timings(), perfarray.read(tmp_path / "rows.parquet"), perfarray.read(tmp_path / "rows.parquet", chunks={})):
+    for times in (
+        frame.perf.to_timings(),
+        perfarray.read(tmp_path / "rows.parquet"),
+        perfarray.read(tmp_path / "rows.parquet", chunks={}),
+    ):
         assert times["benchmark"].values.tolist() == ["a", "b"]
         assert times["host"].dims == ("benchmark",)
         assert times["host"].values.tolist() == ["u", "v"]
@@ -206,11 +302,19 @@ def test_blanks_of_descriptors_and_categories(tmp_path):
 
 @pytest.mark.parametrize("beside", ["memory_mb", "temperature", "started"])
 def test_what_differs_row_by_row_beside_repetitions(tmp_path, beside):
-    """Numbers and moments beside each iteration leave it an iteration, whichever way the table comes in."""
+    """Numbers and moments beside each iteration leave it an iteration, whichever way the table
+    comes in."""
     numbers = [100, 101, 102, 200, 201, 202]
     cells = {"memory_mb": numbers, "temperature": [number / 8 for number in numbers],
              "started": [f"2024-01-01T00:0{number // 100}:{number % 100:02}" for number in numbers]}  # fmt: skip
-    frame = pd.DataFrame({"benchmark": ["fft"] * 3 + ["sort"] * 3, "iteration": [0, 1, 2] * 2, beside: cells[beside], "time_ms": numbers})
+    frame = pd.DataFrame(
+        {
+            "benchmark": ["fft"] * 3 + ["sort"] * 3,
+            "iteration": [0, 1, 2] * 2,
+            beside: cells[beside],
+            "time_ms": numbers,
+        }
+    )
     frame.to_csv(tmp_path / "rows.csv", index=False)
     frame.to_parquet(tmp_path / "rows.parquet")
     times = outcome(lambda: perfarray.read(tmp_path / "rows.csv"))
@@ -226,9 +330,16 @@ def test_what_differs_row_by_row_beside_repetitions(tmp_path, beside):
     ("aaaa", ("file",)),
 ])  # fmt: skip
 def test_a_column_of_files(tmp_path, machines, dims):
-    """A file that the machine determines lies along the machines, in a frame and in a file; a caller who names it a dim gets it."""
-    rows = [(bench, machine, f"{number}.csv", number + 1.0) for bench in "xy" for number, machine in enumerate(machines)]
-    frame = pd.DataFrame(rows, columns=["benchmark", "machine", "file", "time_ms"]).assign(execution=0)
+    """A file that the machine determines lies along the machines, in a frame and in a file; a
+    caller who names it a dim gets it."""
+    rows = [
+        (bench, machine, f"{number}.csv", number + 1.0)
+        for bench in "xy"
+        for number, machine in enumerate(machines)
+    ]
+    frame = pd.DataFrame(rows, columns=["benchmark", "machine", "file", "time_ms"]).assign(
+        execution=0
+    )
     frame.to_csv(tmp_path / "rows.csv", index=False)
     for times in (frame.perf.to_timings(), perfarray.read(tmp_path / "rows.csv")):
         assert times["file"].dims == dims

@@ -1,4 +1,5 @@
-"""Files in which every row has names of its own are refused, not read for minutes or into all memory."""
+"""Files in which every row has names of its own are refused, not read for minutes or into all
+memory."""
 
 import json
 

@@ -1,4 +1,5 @@
-"""No regular expression takes time that grows with the square of a text: of digits, blanks, or its own words over and over."""
+"""No regular expression takes time that grows with the square of a text: of digits, blanks, or its
+own words over and over."""
 
 import ast
 import re
@@ -32,7 +33,10 @@ RUNS = (
 HEADS = ("#a:", "#a:b", "a:", "a=", "a: ", "[", "(", '"', "1 ", "a,")
 """What an expression may want before it comes to a run."""
 
-METHODS = dict.fromkeys(("search", "findall", "finditer", "sub", "split"), "search") | {"match": "match", "fullmatch": "fullmatch"}
+METHODS = dict.fromkeys(("search", "findall", "finditer", "sub", "split"), "search") | {
+    "match": "match",
+    "fullmatch": "fullmatch",
+}
 
 WORDS = re.compile(r"[A-Za-z_]{2,}")
 
@@ -50,38 +54,75 @@ def inside(value: object) -> Iterator[re.Pattern]:
 
 
 def used(module: object) -> Iterator[tuple[re.Pattern, str]]:
-    """Yield the expressions that code of a module calls, given as text or by name, and how it calls them."""
+    """Yield the expressions that code of a module calls, given as text or by name, and how it calls
+    them."""
     text = Path(module.__file__).read_text()
-    if "import re\n" not in text and not any(isinstance(value, re.Pattern) for value in vars(module).values()):
+    if "import re\n" not in text and not any(
+        isinstance(value, re.Pattern) for value in vars(module).values()
+    ):
         return  # parsing the others takes a second, in every process of the tests
     for node in ast.walk(ast.parse(text)):
-        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name)):
+        if not (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and isinstance(node.func.value, ast.Name)
+        ):
             continue
         name, how = node.func.value.id, METHODS.get(node.func.attr)
         if how and isinstance(getattr(module, name, None), re.Pattern):
             yield getattr(module, name), how
         elif how and name == "re" and not isinstance(node.args[0], ast.Constant):
-            assert module.__name__ in ASSEMBLED, f"{module.__name__}: compile {ast.unparse(node.args[0])} where this test sees it"
+            assert module.__name__ in ASSEMBLED, (
+                f"{module.__name__}: compile {ast.unparse(node.args[0])} where this test sees it"
+            )
         elif how and name == "re":
             called = ast.unparse(node)
-            yield re.compile(node.args[0].value, (re.M if "re.M" in called else 0) | (re.I if "re.I" in called else 0)), how
+            yield (
+                re.compile(
+                    node.args[0].value,
+                    (re.M if "re.M" in called else 0) | (re.I if "re.I" in called else 0),
+                ),
+                how,
+            )
 
 
 def expressions() -> list[tuple[re.Pattern, str]]:
-    """Return every expression of the package and how it is used, each once, and one that a layout becomes."""
-    names = ["perfarray", *(module.name for module in walk_packages(perfarray.__path__, "perfarray."))]
-    modules = [import_module(name) for name in names if not re.search(r"\.(compiled|__main__)$|\.datasets\.measurement|\.plots", name)]
-    found = {pair for module in modules for pair in used(module) if isinstance(pair[0].pattern, str)}
+    """Return every expression of the package and how it is used, each once, and one that a layout
+    becomes."""
+    names = [
+        "perfarray",
+        *(module.name for module in walk_packages(perfarray.__path__, "perfarray.")),
+    ]
+    modules = [
+        import_module(name)
+        for name in names
+        if not re.search(r"\.(compiled|__main__)$|\.datasets\.measurement|\.plots", name)
+    ]
+    found = {
+        pair for module in modules for pair in used(module) if isinstance(pair[0].pattern, str)
+    }
     named = {pattern for pattern, _ in found}
-    found |= {(pattern, "search") for module in modules for pattern in inside(vars(module)) if pattern not in named}
+    found |= {
+        (pattern, "search")
+        for module in modules
+        for pattern in inside(vars(module))
+        if pattern not in named
+    }
     found.add((read_layout("{version}/{machine}_{session}-{binary}.json").pattern, "fullmatch"))
     return sorted(found, key=lambda pair: (pair[0].pattern, pair[1]))
 
 
 def texts(pattern: re.Pattern) -> Iterator[str]:
-    """Yield long texts: runs, the words of the expression over and over, and each once before a run."""
+    """Yield long texts: runs, the words of the expression over and over, and each once before a
+    run."""
     words = list(dict.fromkeys(WORDS.findall(pattern.pattern)))
-    for unit in (*RUNS, *words, *(f"{word} " for word in words), *(f"1 {word}" for word in words), " ".join([*words, ""]) or "x"):
+    for unit in (
+        *RUNS,
+        *words,
+        *(f"{word} " for word in words),
+        *(f"1 {word}" for word in words),
+        " ".join([*words, ""]) or "x",
+    ):
         yield unit * (SIZE // len(unit))
     for head in HEADS:
         for unit in ("1", " ", "a ", "\n"):
@@ -94,7 +135,11 @@ def texts(pattern: re.Pattern) -> Iterator[str]:
 EXPRESSIONS = expressions()
 
 
-@pytest.mark.parametrize(("pattern", "how"), EXPRESSIONS, ids=lambda value: value if isinstance(value, str) else value.pattern[:40])
+@pytest.mark.parametrize(
+    ("pattern", "how"),
+    EXPRESSIONS,
+    ids=lambda value: value if isinstance(value, str) else value.pattern[:40],
+)
 def test_time_grows_with_the_text(pattern, how):
     for text in texts(pattern):
         began = time.process_time()
@@ -106,7 +151,9 @@ def test_time_grows_with_the_text(pattern, how):
 
 
 def test_they_are_all_here():
-    assert {(WRITTEN, "fullmatch"), (TOTAL, "search"), (COUNTS["cores"], "search")} <= set(EXPRESSIONS)
+    assert {(WRITTEN, "fullmatch"), (TOTAL, "search"), (COUNTS["cores"], "search")} <= set(
+        EXPRESSIONS
+    )
     assert len(EXPRESSIONS) > 60
 
 

@@ -25,7 +25,11 @@ CONTRADICTIONS = {"jmh/bencher_tool_output/latency.json"}
 def files_of(*folders):
     """Return the data files of some folders, by their path in the archive."""
     found = [path for folder in folders for path in sorted((ARCHIVES / folder).rglob("*"))]
-    return [path.relative_to(ARCHIVES).as_posix() for path in found if path.is_file() and path.name != "PROVENANCE.txt"]
+    return [
+        path.relative_to(ARCHIVES).as_posix()
+        for path in found
+        if path.is_file() and path.name != "PROVENANCE.txt"
+    ]
 
 
 READ = {
@@ -62,7 +66,9 @@ SPEC = ("spec_csv", "spec_dump", "spec_single_run_csv", "spec_txt")
 """Folders whose files have tests of their own."""
 
 
-FOLDERS = sorted(path.name for path in ARCHIVES.iterdir() if path.is_dir()) if ARCHIVES.is_dir() else []
+FOLDERS = (
+    sorted(path.name for path in ARCHIVES.iterdir() if path.is_dir()) if ARCHIVES.is_dir() else []
+)
 
 
 @pytest.mark.parametrize("name", files_of(*OURS) or ["none"])
@@ -81,25 +87,44 @@ def test_every_file_of_ours_reads(name):
     assert (main.notnull().any(("execution", "iteration"))).all() or len(found) > 1
 
 
-@pytest.mark.parametrize("folder", sorted({name.rpartition("/")[0] for name in files_of(*OURS)}) or ["none"])
+@pytest.mark.parametrize(
+    "folder", sorted({name.rpartition("/")[0] for name in files_of(*OURS)}) or ["none"]
+)
 def test_every_folder_of_ours_reads(folder):
-    """The archive holds every measurement of its files; a copy of another file is left out, and named."""
+    """The archive holds every measurement of its files; a copy of another file is left out, and
+    named."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = perfarray.read_archive(ARCHIVES / folder)
-        copies = [name for note in found.perf.notes() if note.code == "repeated_files" for name in note.values["names"]]
-        alone = [perfarray.read(ARCHIVES / name) for name in files_of(folder) if name.removeprefix(f"{folder}/") not in copies]
+        copies = [
+            name
+            for note in found.perf.notes()
+            if note.code == "repeated_files"
+            for name in note.values["names"]
+        ]
+        alone = [
+            perfarray.read(ARCHIVES / name)
+            for name in files_of(folder)
+            if name.removeprefix(f"{folder}/") not in copies
+        ]
     for metric in ("time", "throughput", "memory"):
-        assert sum(int(one[metric].count()) for one in alone if metric in one) == (int(found[metric].count()) if metric in found else 0)
-    assert sum(int(one["warmup"].sum()) for one in alone if "warmup" in one) == (int(found["warmup"].sum()) if "warmup" in found else 0)
+        assert sum(int(one[metric].count()) for one in alone if metric in one) == (
+            int(found[metric].count()) if metric in found else 0
+        )
+    assert sum(int(one["warmup"].sum()) for one in alone if "warmup" in one) == (
+        int(found["warmup"].sum()) if "warmup" in found else 0
+    )
 
 
 @pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
 @pytest.mark.parametrize("folder", READ)
 def test_every_file_is_read_or_refused_by_name(folder):
-    """Its format is its folder's; what cannot be read is known, and the message says where and why."""
+    """Its format is its folder's; what cannot be read is known, and the message says where and
+    why."""
     for name in files_of(folder):
-        refused = REFUSED.get(name) or ("no reader recognises" if name in UNREAD or name.rpartition("/")[2] in BESIDE else None)
+        refused = REFUSED.get(name) or (
+            "no reader recognises" if name in UNREAD or name.rpartition("/")[2] in BESIDE else None
+        )
         if refused is not None:
             with pytest.raises(FileError, match=refused):
                 perfarray.read(ARCHIVES / name)
@@ -110,26 +135,47 @@ def test_every_file_is_read_or_refused_by_name(folder):
             assert int(found[found.attrs["metric"]].count()) > 0 or found["failed"].all()
 
 
-@pytest.mark.parametrize("folder", [name for name in FOLDERS if name not in (*OURS, *SPEC, *READ)] or ["none"])
+@pytest.mark.parametrize(
+    "folder", [name for name in FOLDERS if name not in (*OURS, *SPEC, *READ)] or ["none"]
+)
 def test_files_of_other_formats_are_not_taken(folder):
     """No reader recognises them, and recognising raises nothing but FileError."""
     taken = set()
     for name in files_of(folder):
         source = Source(ARCHIVES / name)
         with suppress(FileError):
-            if any(known.recognise(source) for known in formats().values()) or recognise(source) is not None:
+            if (
+                any(known.recognise(source) for known in formats().values())
+                or recognise(source) is not None
+            ):
                 taken.add(name)
     assert taken <= TRULY_TIDY
 
 
 def test_known_traps():
     pyperf, jmh = ARCHIVES / "pyperf", ARCHIVES / "jmh"
-    assert perfarray.read(pyperf / "moreati_counter-top/pypy.json").attrs["n_calibration_runs"] == 26
-    assert perfarray.read(pyperf / "moreati_counter-top/py38.json")["python_version"].item().startswith("3.6.8")
-    assert perfarray.read(pyperf / "python_pyperformance/performance__mem1.json")["memory"].attrs["units"] == "B"
+    assert (
+        perfarray.read(pyperf / "moreati_counter-top/pypy.json").attrs["n_calibration_runs"] == 26
+    )
+    assert (
+        perfarray.read(pyperf / "moreati_counter-top/py38.json")["python_version"]
+        .item()
+        .startswith("3.6.8")
+    )
+    assert (
+        perfarray.read(pyperf / "python_pyperformance/performance__mem1.json")["memory"].attrs[
+            "units"
+        ]
+        == "B"
+    )
     golden = perfarray.read(jmh / "openjdk_jmh/output-golden.json").isel(benchmark=0)
     np.testing.assert_array_equal(golden["throughput"].count("iteration"), [2, 2, 2, 2, 1, 3, 2])
     assert golden["forks"] == 828
-    tools = perfarray.read_archive(pyperf / "awolverp_cachebox-benchmark/2024-04-13-a46012e", layout="{library}.json")
+    tools = perfarray.read_archive(
+        pyperf / "awolverp_cachebox-benchmark/2024-04-13-a46012e", layout="{library}.json"
+    )
     measured = tools["time"].notnull().any(("execution", "iteration")).sum("benchmark")
-    assert set(tools["library"].values[measured == 3]) == {"cacheing.VTTLCache", "cacheout.TTLCache"}
+    assert set(tools["library"].values[measured == 3]) == {
+        "cacheing.VTTLCache",
+        "cacheout.TTLCache",
+    }

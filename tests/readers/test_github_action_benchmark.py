@@ -1,4 +1,5 @@
-"""github-action-benchmark: the history of a repository by commit, and the JSON of the custom tools."""
+"""github-action-benchmark: the history of a repository by commit, and the JSON of the custom
+tools."""
 
 import json
 
@@ -16,13 +17,27 @@ def bench(name="fib", value=10.0, unit="ns/iter", **more):
 
 def measurement(commit, *benches, day=1, tool="cargo", **more):
     """Return one measurement of a commit that was made on a day of January."""
-    fields = {"id": commit, "message": "m", "timestamp": f"2024-01-{day:02}T10:00:00+01:00", "url": "u"} | more
-    return {"commit": fields, "date": 1_700_000_000_000 + day, "tool": tool, "benches": list(benches)}
+    fields = {
+        "id": commit,
+        "message": "m",
+        "timestamp": f"2024-01-{day:02}T10:00:00+01:00",
+        "url": "u",
+    } | more
+    return {
+        "commit": fields,
+        "date": 1_700_000_000_000 + day,
+        "tool": tool,
+        "benches": list(benches),
+    }
 
 
 def history(*measurements, **suites):
     """Return what the action keeps, of one suite `Rust` or of several."""
-    return {"lastUpdate": 1, "repoUrl": "https://example.org/x", "entries": suites or {"Rust": list(measurements)}}
+    return {
+        "lastUpdate": 1,
+        "repoUrl": "https://example.org/x",
+        "entries": suites or {"Rust": list(measurements)},
+    }
 
 
 def script(content):
@@ -37,7 +52,12 @@ TIMES = {
     "time.dims": ("benchmark", "commit", "execution", "iteration"),
 }  # fmt: skip
 PYTEST = measurement(OLD, bench(value=900.0, unit="iter/sec", range="stddev: 0.1"), tool="pytest")
-GO = measurement(OLD, *(bench("F", value, "ns/op\t 3 B/op") for value in (10, 12)), bench("F - allocs/op", 3, "allocs/op"), tool="go")
+GO = measurement(
+    OLD,
+    *(bench("F", value, "ns/op\t 3 B/op") for value in (10, 12)),
+    bench("F - allocs/op", 3, "allocs/op"),
+    tool="go",
+)
 
 test_the_history = readings(read, [
     ("commits lie in the order of their dates", script(TWO), TIMES),
@@ -66,19 +86,31 @@ test_the_history = readings(read, [
 
 def test_equal_beginnings_of_hashes_are_written_out(tmp_path):
     """No two commits share a label."""
-    times = read(tmp_path, script(history(measurement("abcdefgh1", bench()), measurement("abcdefgh2", bench(value=11.0)))))
+    times = read(
+        tmp_path,
+        script(
+            history(measurement("abcdefgh1", bench()), measurement("abcdefgh2", bench(value=11.0)))
+        ),
+    )
     assert times["commit"].values.tolist() == ["abcdefgh1", "abcdefgh2"]
 
 
 def test_a_change_is_found(tmp_path):
     """The history of the action is one of perfarray, whatever the order of the file."""
-    days = [measurement(f"{day:08x}", bench(value=(100 if day < 11 else 120) + day % 3), day=day) for day in range(20, 0, -1)]
+    days = [
+        measurement(f"{day:08x}", bench(value=(100 if day < 11 else 120) + day % 3), day=day)
+        for day in range(20, 0, -1)
+    ]
     times = read(tmp_path, script(history(*days)))
     changes = times.perf.change_points(dim="commit")
     assert changes["commit"].values[changes["change"].values[0]].tolist() == [f"{11:08x}"]
 
 
-CUSTOM = [bench("parse", 12.5, "ms", range="± 0.3", extra="n=10"), bench("load", 820, "us"), bench("mem", 120, "MB")]
+CUSTOM = [
+    bench("parse", 12.5, "ms", range="± 0.3", extra="n=10"),
+    bench("load", 820, "us"),
+    bench("mem", 120, "MB"),
+]
 test_the_custom_tools = readings(reader("output.json"), [
     ("a unit of time is a time, row by row; another has no direction", CUSTOM,
      {"benchmark": ["parse", "load", "mem"], "time": [[[0.0125]], [[0.00082]], [[NAN]]], "MB": [[[NAN]], [[NAN]], [[120]]],
@@ -97,22 +129,33 @@ test_the_custom_tools = readings(reader("output.json"), [
 
 def test_units_may_differ_between_files(tmp_path):
     """12.5 ms and 13,500 us are compared as times."""
-    sides = {"old": [bench("parse", 12.5, "ms"), bench("load", 820, "us")], "new": [bench("parse", 13500, "us"), bench("load", 0.8, "ms")]}
+    sides = {
+        "old": [bench("parse", 12.5, "ms"), bench("load", 820, "us")],
+        "new": [bench("parse", 13500, "us"), bench("load", 0.8, "ms")],
+    }
     for name, content in sides.items():
         write(tmp_path / f"{name}.json", content)
-    times = perfarray.read_archive({name: tmp_path / f"{name}.json" for name in sides}, dim="version")
-    assert times["time"].sel(version="new").values.ravel().tolist() == pytest.approx([0.0135, 0.0008])
+    times = perfarray.read_archive(
+        {name: tmp_path / f"{name}.json" for name in sides}, dim="version"
+    )
+    assert times["time"].sel(version="new").values.ravel().tolist() == pytest.approx(
+        [0.0135, 0.0008]
+    )
     check(times.sel(version="old"), rtol=1e-12, time=[[[0.0125]], [[0.00082]]])
 
 
 TWICE = history(
-    A=[measurement(OLD, bench(unit="x"), tool="customSmallerIsBetter")], B=[measurement(OLD, bench(unit="x"), tool="customBiggerIsBetter")]
+    A=[measurement(OLD, bench(unit="x"), tool="customSmallerIsBetter")],
+    B=[measurement(OLD, bench(unit="x"), tool="customBiggerIsBetter")],
 )
 BROKEN = history(measurement(OLD, bench(unit=5)))
 test_what_is_wrong_is_said = refusals(read, "data.js", [
     (script(TWO)[:-9], "is not valid JSON: the file is cut off at line"),
     (script(BROKEN), r"entries.Rust\[0\].benches\[0\].unit is 5; expected a text"),
-    (script(TWICE), "has tools that state both directions of unit 'x': give the suites other units, or read them apart"),
+    (script(TWICE), (
+            "has tools that state both directions of unit 'x': give the suites other units, or "
+            "read them apart"
+        )),
     (BROKEN, r"entries.Rust\[0\].benches\[0\].unit is 5; expected a text"),
     (script({"entries": {"A": [{"commit": {}, "benches": []}]}}), r"entries.A\[0\].commit has no 'id'"),
     (script(history()), "holds no measurement"),

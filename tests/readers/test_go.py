@@ -15,16 +15,24 @@ PROCESS = "goos: linux\ngoarch: amd64\npkg: example.org/a\ncpu: A CPU\n"
 read = reader("bench.txt")
 
 
-ONE = PROCESS + "BenchmarkSort-8 100 10 ns/op\nBenchmarkSort-8 200 12 ns/op\nPASS\nok  \texample.org/a\t1.2s\n"
+ONE = PROCESS + (
+    "BenchmarkSort-8 100 10 ns/op\nBenchmarkSort-8 200 12 ns/op\nPASS\nok  \texample.org/a\t1.2s\n"
+)
 UNITS = (
-    "Unit hits better=higher\nUnit misses assume=exact\nBenchmarkSort-8 100 10 ns/op 45 MB/s 6 B/op 0 allocs/op\n"
-    "BenchmarkSort-8 100 12 ns/op 7 hits 3 misses 5 build-real-ns/op\nbenchmarkreal_text 1 2 x\nBenchmarkreal_text 1 2 text-bytes\n"
+    "Unit hits better=higher\nUnit misses assume=exact\nBenchmarkSort-8 100 10 ns/op 45 MB/s 6 "
+    "B/op 0 allocs/op\n"
+    "BenchmarkSort-8 100 12 ns/op 7 hits 3 misses 5 build-real-ns/op\nbenchmarkreal_text 1 2 "
+    "x\nBenchmarkreal_text 1 2 text-bytes\n"
 )
 KEYS = (
     "host: box\nnote: before\nBenchmarkSort/kind=int/size=10/100-4 1 10 ns/op\n\n"
-    "note: after\nBenchmarkSort/kind=int/size=10/100-4 1 5 ns/op\nBenchmarkSort/kind=int/size=20/100-4 1 5 ns/op\n"
+    "note: after\nBenchmarkSort/kind=int/size=10/100-4 1 5 "
+    "ns/op\nBenchmarkSort/kind=int/size=20/100-4 1 5 ns/op\n"
 )
-NOISE = "BenchmarkSort\npanic: oh no\ngoroutine 1 [running]:\n\t/x/y.go:5 +0x1d\nBenchmark took 5 minutes to run\n--- FAIL: T\n"
+NOISE = (
+    "BenchmarkSort\npanic: oh no\ngoroutine 1 [running]:\n\t/x/y.go:5 +0x1d\nBenchmark took 5 "
+    "minutes to run\n--- FAIL: T\n"
+)
 
 test_what_is_read = readings(read, [
     ("lines are iterations, and processes executions: a second run appended to the file is another",
@@ -61,10 +69,23 @@ test_what_is_wrong_is_said = refusals(lambda folder, line: read(folder, f"Benchm
 
 
 def test_events_of_go_test_json(tmp_path):
-    said = [("a", "pkg: a\n"), ("b", "pkg: b\n"), ("a", "BenchmarkSort/n=1-8 \t"), ("b", "BenchmarkSort/n=1-8 \t")]
-    said += [("a", " 100\t 10 ns/op\n"), ("b", " 100\t 20 ns/op\n"), ("a", "PASS\n"), ("b", "PASS\n")]
+    said = [
+        ("a", "pkg: a\n"),
+        ("b", "pkg: b\n"),
+        ("a", "BenchmarkSort/n=1-8 \t"),
+        ("b", "BenchmarkSort/n=1-8 \t"),
+    ]
+    said += [
+        ("a", " 100\t 10 ns/op\n"),
+        ("b", " 100\t 20 ns/op\n"),
+        ("a", "PASS\n"),
+        ("b", "PASS\n"),
+    ]
     events = [{"Time": "2026", "Action": "start", "Package": "a"}]
-    events += [{"Time": "2026", "Action": "output", "Package": package, "Output": text} for package, text in said]
+    events += [
+        {"Time": "2026", "Action": "output", "Package": package, "Output": text}
+        for package, text in said
+    ]
     text = "\n".join(json.dumps(event, separators=(",", ":")) for event in events)
     found = read(tmp_path, text)
     check(found, benchmark=["Sort/n=1[pkg=a]", "Sort/n=1[pkg=b]"])
@@ -103,18 +124,26 @@ test_what_a_number_behind_a_name_is = readings(read, [
 def test_a_name_has_one_label_for_any_number_of_threads(tmp_path):
     """A run with one thread and one with eight are of the same benchmarks."""
     for version, suffix in (("old", ""), ("new", "-8")):
-        write(tmp_path / f"{version}.txt", results(f"Read/block-16{suffix}", f"Read/block-64{suffix}"))
+        write(
+            tmp_path / f"{version}.txt", results(f"Read/block-16{suffix}", f"Read/block-64{suffix}")
+        )
     times = perfarray.read_archive(tmp_path, layout="{version}.txt")
     check(times, benchmark=["Read/block-16", "Read/block-64"])
     assert times["time"].notnull().all()
-    assert times["gomaxprocs"].sel(version=["old", "new"]).values.ravel().tolist() in ([1, 8], [1, 1, 8, 8], [1, 8, 1, 8])
+    assert times["gomaxprocs"].sel(version=["old", "new"]).values.ravel().tolist() in (
+        [1, 8],
+        [1, 1, 8, 8],
+        [1, 8, 1, 8],
+    )
 
 
 NEXT = "BenchmarkSort-4 \t 300\t 7.00 ns/op\n"
 NUMBERS = "     100\t  10.0 ns/op"
 BOTH = {"time": [[[10e-9, 7e-9]]], "rtol": 1e-15}
 LAST = {"time": [[[7e-9]]], "rtol": 1e-15}
-FAILS = f"BenchmarkSort-4 \t{NUMBERS}\nBenchmarkBad-4 \t--- FAIL: BenchmarkBad-4\n    x.go:5: oh no\n"
+FAILS = (
+    f"BenchmarkSort-4 \t{NUMBERS}\nBenchmarkBad-4 \t--- FAIL: BenchmarkBad-4\n    x.go:5: oh no\n"
+)
 
 test_logs_inside_results = readings(lambda folder, text: read(folder, text + NEXT), [
     ("numbers follow on the next line", f"BenchmarkSort-4    \t12:00 connecting\n{NUMBERS}\t 5 B/op\n",
@@ -137,7 +166,11 @@ test_logs_inside_results = readings(lambda folder, text: read(folder, text + NEX
 
 
 def test_a_file_of_one_result_that_a_log_cuts(tmp_path):
-    check(read(tmp_path, "goos: linux\nBenchmarkSort-4 \tconnecting\n  100\t 10.0 ns/op\nPASS\n"), rtol=1e-15, time=1e-8)
+    check(
+        read(tmp_path, "goos: linux\nBenchmarkSort-4 \tconnecting\n  100\t 10.0 ns/op\nPASS\n"),
+        rtol=1e-15,
+        time=1e-8,
+    )
 
 
 test_values_that_are_no_numbers = readings(lambda folder, line: read(folder, f"BenchmarkA-4 1 5.00 ns/op\n{line}\n"), [
@@ -153,7 +186,8 @@ test_values_that_are_no_numbers = readings(lambda folder, line: read(folder, f"B
 
 
 def test_a_time_of_0_is_a_value(tmp_path):
-    """Before 1.15 Go wrote two digits after the point: a short time is 0, and costs no other value."""
+    """Before 1.15 Go wrote two digits after the point: a short time is 0, and costs no other
+    value."""
     text = "BenchmarkOnce-8 1000000000 0.00 ns/op 8 B/op\nBenchmarkSort-8 100 10 ns/op 5 B/op\n"
     table = go.read(Source(write(tmp_path / "bench.txt", text)))
     assert table.metrics["time"].values.tolist() == [0.0, 1e-8]

@@ -25,17 +25,41 @@ def aggregate(name, kind, real):
 
 
 def read(tmp_path, *rows, **context):
-    return perfarray.read(write(tmp_path / "file.json", {"context": context, "benchmarks": list(rows)}))
+    return perfarray.read(
+        write(tmp_path / "file.json", {"context": context, "benchmarks": list(rows)})
+    )
 
 
-COPIES = [row(real=real, repetition_index=index, iterations=100 + index) for index, real in enumerate((10.0, 12.0))]
-ARGUMENTS = [row("BM_copy<a/4/b>/1024/n:8/threads:4/real_time", threads=4), row("BM_copy<a/4/b>/2048/n:8", family_index=1)]
-FAILED = [row("a", 0.0, error_occurred=True, error_message="no device"), row("b"), row("c", 0.0, skipped=True, skip_message="later")]
-COUNTERS = row(items_per_second=5e8, **{"Time serial": 1.5, "Time_serial": 2.5, "FOM: GB/s": 2.0, "bad": NAN})
+COPIES = [
+    row(real=real, repetition_index=index, iterations=100 + index)
+    for index, real in enumerate((10.0, 12.0))
+]
+ARGUMENTS = [
+    row("BM_copy<a/4/b>/1024/n:8/threads:4/real_time", threads=4),
+    row("BM_copy<a/4/b>/2048/n:8", family_index=1),
+]
+FAILED = [
+    row("a", 0.0, error_occurred=True, error_message="no device"),
+    row("b"),
+    row("c", 0.0, skipped=True, skip_message="later"),
+]
+COUNTERS = row(
+    items_per_second=5e8, **{"Time serial": 1.5, "Time_serial": 2.5, "FOM: GB/s": 2.0, "bad": NAN}
+)
 OLD = [{"name": name, "iterations": 5, "real_time": real, "cpu_time": 1.0, "time_unit": "us"}
        for name, real in (("a", 1.0), ("a", 3.0), ("a_mean", 2.0))]  # fmt: skip
-CACHES = [{"type": kind, "level": level, "size": 1024 * size} for kind, level, size in (("Data", 1, 48), ("Unified", 3, 4096))]
-CONTEXT = {"host_name": "box", "num_cpus": 8, "mhz_per_cpu": 3500, "caches": CACHES, "compiler": "gcc", "load_avg": [1.0]}
+CACHES = [
+    {"type": kind, "level": level, "size": 1024 * size}
+    for kind, level, size in (("Data", 1, 48), ("Unified", 3, 4096))
+]
+CONTEXT = {
+    "host_name": "box",
+    "num_cpus": 8,
+    "mhz_per_cpu": 3500,
+    "caches": CACHES,
+    "compiler": "gcc",
+    "load_avg": [1.0],
+}
 
 test_what_is_read = readings(reader("file.json"), [
     ("repetitions are iterations, and mean, median and cv, whatever their unit, are counted",
@@ -93,9 +117,11 @@ test_what_is_wrong_is_said = refusals(lambda folder, rows: read(folder, *rows), 
 
 @pytest.mark.parametrize("value", [NAN, float("inf"), -float("inf"), None, "nan", "-inf"])
 def test_one_value_that_is_no_number(tmp_path, value):
-    """It is missing, counted and named; the benchmark's other values and the other benchmarks are read."""
+    """It is missing, counted and named; the benchmark's other values and the other benchmarks are
+    read."""
     with pytest.warns(
-        perfarray.PerfarrayWarning, match=r"1 value is missing: \"odd: benchmarks\[1\]: 'real_time' is .*\"\. All others are read"
+        perfarray.PerfarrayWarning,
+        match=r"1 value is missing: \"odd: benchmarks\[1\]: 'real_time' is .*\"\. All others are read",
     ) as caught:
         times = read(tmp_path, row("a"), row("odd", 1.0) | {"real_time": value, "cpu_time": 3.0})
     assert caught[0].message.notes[0].code == "no_numbers"
@@ -104,43 +130,77 @@ def test_one_value_that_is_no_number(tmp_path, value):
 
 def test_a_time_of_0_is_a_value(tmp_path):
     """A coarse clock gives 0, and the other benchmarks are as they are."""
-    path = write(tmp_path / "file.json", {"context": {}, "benchmarks": [row("a", 2.0), row("zero", 0.0)]})
+    path = write(
+        tmp_path / "file.json", {"context": {}, "benchmarks": [row("a", 2.0), row("zero", 0.0)]}
+    )
     assert google_benchmark.read(Source(path)).metrics["time"].values.tolist() == [2e-9, 0.0]
 
 
-MERGED = [row("a", real) for real in (9.0, 10.0, 11.0)] + [row("b", real) for real in (4.0, 5.0, 6.0)]
+MERGED = [row("a", real) for real in (9.0, 10.0, 11.0)] + [
+    row("b", real) for real in (4.0, 5.0, 6.0)
+]
 
 
 def test_merged_runs_are_repetitions_where_the_caller_says_so(tmp_path):
-    """The note names the option. By hand: the mean of 9, 10 and 11 ns is 10 ns, over three executions."""
+    """The note names the option. By hand: the mean of 9, 10 and 11 ns is 10 ns, over three
+    executions."""
     message = r"2 benchmark names occur more than once.*dims=\{'execution': 'occurrence'\} reads them as executions"
     with pytest.warns(perfarray.PerfarrayWarning, match=message):
         times = read(tmp_path, *MERGED)
     check(times, benchmark=["a", "a#2", "a#3", "b", "b#2", "b#3"], occurrence=[1, 2, 3, 1, 2, 3])
     times = perfarray.read(tmp_path / "file.json", dims={"execution": "occurrence"})
-    check(times, rtol=1e-15, benchmark=["a", "b"], sizes={"benchmark": 2, "execution": 3, "iteration": 1})
+    check(
+        times,
+        rtol=1e-15,
+        benchmark=["a", "b"],
+        sizes={"benchmark": 2, "execution": 3, "iteration": 1},
+    )
     assert times.perf.mean_interval()["n"].values.tolist() == [3, 3]
-    np.testing.assert_allclose(times.perf.mean_interval()["estimate"].values, [10e-9, 5e-9], rtol=1e-14)
-    assert perfarray.read(tmp_path / "file.json", dims={"iteration": "occurrence"}).sizes["iteration"] == 3
+    np.testing.assert_allclose(
+        times.perf.mean_interval()["estimate"].values, [10e-9, 5e-9], rtol=1e-14
+    )
+    assert (
+        perfarray.read(tmp_path / "file.json", dims={"iteration": "occurrence"}).sizes["iteration"]
+        == 3
+    )
 
 
 def test_merged_runs_with_repetitions_of_their_own(tmp_path):
     """Repetitions stay iterations of their run; a name that occurs once has one execution."""
-    rows = [row("a", 10.0 * merged + index, repetition_index=index) for merged in (1, 2) for index in (0, 1)]
+    rows = [
+        row("a", 10.0 * merged + index, repetition_index=index)
+        for merged in (1, 2)
+        for index in (0, 1)
+    ]
     path = write(tmp_path / "file.json", {"context": {}, "benchmarks": [*rows, row("once", 7.0)]})
     check(perfarray.read(path, dims={"execution": "occurrence"}), rtol=1e-15,
           time=[[[10e-9, 11e-9], [20e-9, 21e-9]], [[7e-9, NAN], [NAN, NAN]]])  # fmt: skip
     write(tmp_path / "two.json", {"context": {}, "benchmarks": [row("once", 9.0)]})
-    times = perfarray.read_archive(tmp_path, layout="{version}.json", dims={"execution": "occurrence"})
-    check(times.sel(benchmark="once", version="two").squeeze(), rtol=1e-15, time=[[9e-9, NAN], [NAN, NAN]])
-    times = perfarray.read_archive(tmp_path, layout="{version}.json", dims={"session": "occurrence"})
+    times = perfarray.read_archive(
+        tmp_path, layout="{version}.json", dims={"execution": "occurrence"}
+    )
+    check(
+        times.sel(benchmark="once", version="two").squeeze(),
+        rtol=1e-15,
+        time=[[9e-9, NAN], [NAN, NAN]],
+    )
+    times = perfarray.read_archive(
+        tmp_path, layout="{version}.json", dims={"session": "occurrence"}
+    )
     assert times.sizes["session"] == 2
 
 
 def test_other_counts_of_a_name_are_not_compared_by_position(tmp_path):
-    """Of `a` there are 2 and 3 entries, which nothing tells apart: none of them is compared, but all others are."""
+    """Of `a` there are 2 and 3 entries, which nothing tells apart: none of them is compared, but
+    all others are."""
     for name, count in (("old", 3), ("new", 2)):
-        write(tmp_path / f"{name}.json", {"context": {}, "benchmarks": [row("a", 5.0)] * count + [row("b", 1.0)] + [row("c", 1.0)] * 2})
+        write(
+            tmp_path / f"{name}.json",
+            {
+                "context": {},
+                "benchmarks": [row("a", 5.0)] * count + [row("b", 1.0)] + [row("c", 1.0)] * 2,
+            },
+        )
     message = r"'a' occurs 2 or 3 times in a file.*not compared by position\. Give each entry a name of its own\. If they are runs"
     with pytest.warns(perfarray.PerfarrayWarning, match=message) as caught:
         times = perfarray.read_archive(tmp_path, layout="{version}.json")

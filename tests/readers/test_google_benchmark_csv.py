@@ -59,10 +59,23 @@ test_what_is_wrong_is_said = refusals(read, "bench.csv", [
 def test_json_and_csv_say_the_same(tmp_path):
     """The labels and values are those of the JSON of the same run."""
     rows = [
-        {"name": "BM_copy/1024", "iterations": 100, "real_time": real, "cpu_time": real - 1, "time_unit": "ns"} for real in (10.0, 12.0)
+        {
+            "name": "BM_copy/1024",
+            "iterations": 100,
+            "real_time": real,
+            "cpu_time": real - 1,
+            "time_unit": "ns",
+        }
+        for real in (10.0, 12.0)
     ]
     from_json = reader("bench.json")(tmp_path, {"context": {"num_cpus": 8}, "benchmarks": rows})
-    from_csv = read(tmp_path, table(COPIES.replace("2e+09", "").replace("1e+09", ""), context="Run on (8 X 3600.5 MHz CPU s)\n"))
+    from_csv = read(
+        tmp_path,
+        table(
+            COPIES.replace("2e+09", "").replace("1e+09", ""),
+            context="Run on (8 X 3600.5 MHz CPU s)\n",
+        ),
+    )
     assert from_csv.drop_vars("cpu_mhz").identical(from_json)
     assert isinstance(from_csv, type(perfarray.read(tmp_path / "bench.json")))
 

@@ -1,4 +1,5 @@
-"""Summaries of Gungraun and iai-callgrind: counts without noise, versions of the format, several in a file."""
+"""Summaries of Gungraun and iai-callgrind: counts without noise, versions of the format, several in
+a file."""
 
 import json
 
@@ -19,8 +20,17 @@ def current(new, old):
 
 def summary(name="short", instructions=56, profiles=None):
     """Return the summary of one benchmark, of version 7."""
-    total = {"metrics": {"Ir": current(instructions, 99), "EstimatedCycles": current(184, 99), "L1HitRate": current(99.5, 0.5)}}
-    both = [{"tool": "DHAT", "data": {"total": {}}}, {"tool": "Callgrind", "data": {"parts": [], "total": total}}]
+    total = {
+        "metrics": {
+            "Ir": current(instructions, 99),
+            "EstimatedCycles": current(184, 99),
+            "L1HitRate": current(99.5, 0.5),
+        }
+    }
+    both = [
+        {"tool": "DHAT", "data": {"total": {}}},
+        {"tool": "Callgrind", "data": {"parts": [], "total": total}},
+    ]
     return {
         "version": "7", "kind": "LibraryBenchmark", "benchmark_exe": "/e", "benchmark_file": "/b.rs", "function_name": "bench",
         "module_path": "file::group::bench", "id": name, "profiles": both if profiles is None else profiles,
@@ -29,7 +39,10 @@ def summary(name="short", instructions=56, profiles=None):
 
 def older(diff):
     """Return a summary whose counts are as versions before had them."""
-    return {"tool": "Callgrind", "summaries": {"parts": [], "total": {"summary": {"Callgrind": {"Ir": {"metrics": diff}}}}}}
+    return {
+        "tool": "Callgrind",
+        "summaries": {"parts": [], "total": {"summary": {"Callgrind": {"Ir": {"metrics": diff}}}}},
+    }
 
 
 LABELS = {"benchmark": ["file::group::bench::short", "file::group::bench::long"]}
@@ -47,11 +60,19 @@ test_what_is_read = readings(read, [
 
 
 def test_one_without_counts(tmp_path):
-    """A benchmark that Callgrind did not count is left out and named; what it says is no number is missing; the others are read."""
-    bare = [summary("dhat", profiles=[{"tool": "DHAT", "data": {}}]), summary("none", profiles=[older({"Left": None})]), summary()]
+    """A benchmark that Callgrind did not count is left out and named; what it says is no number is
+    missing; the others are read."""
+    bare = [
+        summary("dhat", profiles=[{"tool": "DHAT", "data": {}}]),
+        summary("none", profiles=[older({"Left": None})]),
+        summary(),
+    ]
     with pytest.warns(perfarray.PerfarrayWarning) as caught:
         counts = read(tmp_path, json.dumps(bare))
-    assert counts["benchmark"].values.tolist() == ["file::group::bench::none", "file::group::bench::short"]
+    assert counts["benchmark"].values.tolist() == [
+        "file::group::bench::none",
+        "file::group::bench::short",
+    ]
     assert counts["instructions"].values.ravel()[-1] == 56
     message = str(caught[0].message)
     assert "'file::group::bench::dhat: it has no counts of Callgrind" in message
@@ -64,7 +85,10 @@ def test_a_folder_is_one_result(tmp_path):
         write(tmp_path / f"group/bench.{name}/summary.json", summary(name))
         write(tmp_path / f"group/bench.{name}/callgrind.bench.{name}.out", "events: Ir\n")
     counts = perfarray.read(tmp_path)
-    assert (counts["instructions"].dims, counts.sizes["benchmark"]) == (("benchmark", "execution", "iteration"), 2)
+    assert (counts["instructions"].dims, counts.sizes["benchmark"]) == (
+        ("benchmark", "execution", "iteration"),
+        2,
+    )
     assert counts.attrs["n_files_skipped"] == 0
 
 

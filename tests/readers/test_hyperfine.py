@@ -18,11 +18,17 @@ def scan(*sizes, name="sort"):
 SIZES = ("10", "20")
 
 test_what_is_read = readings(lambda folder, results: read(folder, {"results": results}), [
-    ("every time is that of a process of its own, with memory beside it where the version writes it",
+    ((
+            "every time is that of a process of its own, with memory beside it where the version "
+            "writes it"
+        ),
      [command(mean=1.5, memory_usage_byte=[4096, 8192], exit_codes=[0, 0])],
      {"time.dims": ("benchmark", "execution", "iteration"), "time": [[[1.0], [2.0]]], "memory": [[[4096.0], [8192.0]]],
       "memory.units": "B", "format": "hyperfine", "metric": "time"}),
-    ("a run with another exit code than 0, or none, failed and has no time; the note says how many, and how they ended",
+    ((
+            "a run with another exit code than 0, or none, failed and has no time; the note says "
+            "how many, and how they ended"
+        ),
      [command(times=[1.0, 2.0, 0.0], exit_codes=[0, 1, None])],
      {"time": [[[1.0], [NAN], [NAN]]], "failed": [[[False], [True], [True]]], "notes": ["failed_entries"]},
      r"1 benchmark has failed runs: 'sort: 2 of 3 runs failed, exit code 1, ended by a signal'\. Failed runs have no time; .*keep_failed"),
@@ -34,7 +40,10 @@ test_what_is_read = readings(lambda folder, results: read(folder, {"results": re
     ("parameters are not in labels whose command says them", scan(*SIZES, name="sort -n {}"), {"benchmark": ["sort -n 10", "sort -n 20"]}),
     ("a command that repeats stays", [command(), command()], {"benchmark": ["sort", "sort#2"]}, "occur more than once"),
     ("a mean alone is one value", [{"command": "sort", "mean": 1.5}], {"time": 1.5}, "no values but their mean"),
-    *((f"a time of 0 is that of a process no longer than the shell, and counts in the mean: {kind}", [command("true", [3e-4, 0.0], **more)],
+    *(((
+            "a time of 0 is that of a process no longer than the shell, and counts in the mean: "
+            f"{kind}"
+        ), [command("true", [3e-4, 0.0], **more)],
        {"time": [[[3e-4], [0.0]]], "failed": [[[False]] * 2], "notes": []})
       for kind, more in (("with exit codes", {"exit_codes": [0, 0]}), ("without", {}), ("with memory", {"memory_usage_byte": [1, 2]}))),
     ("a time that is no number is missing, and named; the others are read", [command("a", [1.0, None, NAN]), command("b", [3.0])],

@@ -17,14 +17,28 @@ def read(tmp_path, *entries):
 
 def read_versions(tmp_path, **versions):
     """Read an archive of files that are lists of entries, along `version`."""
-    return perfarray.read_archive({name: write(tmp_path / f"{name}.json", own) for name, own in versions.items()}, dim="version")
+    return perfarray.read_archive(
+        {name: write(tmp_path / f"{name}.json", own) for name, own in versions.items()},
+        dim="version",
+    )
 
 
 MODES = {"thrpt": "ops/s", "avgt": "us/op", "sample": "s/op", "ss": "ms/op"}
 HISTOGRAM = {"scoreUnit": "ms/op", "rawDataHistogram": [[[[1.0, 3], [5.0, 1]], [[2.0, 1]], []]]}
-BARE = {key: value for key, value in entry("b", params=None).items() if key not in ("jmhVersion", "jdkVersion", "vmName")}
-PROFILERS = {"·gc.alloc.rate": secondary("MB/sec", [5.0, 6.0]), "·a/b": secondary("ms", [7.0, 8.0]), "·asm": secondary("---", ["NaN"])}
-LENGTHS = {"short": secondary("#", [5.0], []), "long": secondary("#", [1.0, 2.0, 3.0], [4.0], [6.0])}
+BARE = {
+    key: value
+    for key, value in entry("b", params=None).items()
+    if key not in ("jmhVersion", "jdkVersion", "vmName")
+}
+PROFILERS = {
+    "·gc.alloc.rate": secondary("MB/sec", [5.0, 6.0]),
+    "·a/b": secondary("ms", [7.0, 8.0]),
+    "·asm": secondary("---", ["NaN"]),
+}
+LENGTHS = {
+    "short": secondary("#", [5.0], []),
+    "long": secondary("#", [1.0, 2.0, 3.0], [4.0], [6.0]),
+}
 PARAMS = {"benchmark": "b", "version": "v", "time": "t", "warmup": "w", "threads": "8", "size": "1"}
 GROUPS = {name: secondary("ops/s", [5.0]) for name in ("time", "mode", "size", "iteration")}
 NONE = [NAN] * 3
@@ -53,8 +67,14 @@ test_what_is_read = readings(lambda folder, entries: read(folder, *entries), [
         entry("a", [[1.0], [2.0, None]], secondaryMetrics={"n": secondary("#", ["+INF", 0.0], [3.0])}),
         entry("b", [[0.0]], secondaryMetrics={"n": secondary("#", [0.0])})],
      {"time": [[[1e-9, NAN], [2e-9, NAN]], [[0.0, NAN], NONE[:2]]], "n": [[[NAN, 0.0], [3.0, NAN]], [[0.0, NAN], NONE[:2]]], "rtol": 1e-7},
-     "2 values are missing: \"a: entry 0: value 1 of fork 1 of 'time' is null\", \"a: entry 0: value 0 of fork 0 of 'n' is [+]INF\""),
-    ("an iteration takes the configured time, or one operation if that takes longer; the warm-up is that of a fork",
+     (
+         "2 values are missing: \"a: entry 0: value 1 of fork 1 of 'time' is null\", \"a: entry 0: "
+         "value 0 of fork 0 of 'n' is [+]INF\""
+     )),
+    ((
+            "an iteration takes the configured time, or one operation if that takes longer; the "
+            "warm-up is that of a fork"
+        ),
      [entry(data=[[3e9]], measurementTime="1 s", warmupTime="10 s", warmupIterations=5)],
      {"iteration_seconds": 3.0, "execution_seconds": 50.0}),
     ("no warm-up takes no time, whether its time is stated or not", [entry("a", warmupIterations=0), entry("b", warmupIterations=1)],
@@ -70,7 +90,10 @@ test_what_is_read = readings(lambda folder, entries: read(folder, *entries), [
      {"jvm_args.dims": ("benchmark",), "time.dims": ("benchmark", "execution", "iteration")}),
     ("a param does not take the place of a dim, a mark or a variable", [entry(params=PARAMS)],
      {**{f"param_{name}": value for name, value in PARAMS.items() if name != "size"}, "size": "1", "threads": 1}),
-    ("names of secondary metrics lose the dot in front, a slash becomes an underscore; times are in seconds; profilers write no numbers",
+    ((
+            "names of secondary metrics lose the dot in front, a slash becomes an underscore; "
+            "times are in seconds; profilers write no numbers"
+        ),
      [entry(secondaryMetrics=PROFILERS)],
      {"metrics": ["time", "gc.alloc.rate", "a_b", "asm"], "gc.alloc.rate.attrs": {"units": "MB/sec", "better": "lower"},
       "a_b": [[[7e-3, 8e-3]]], "asm": [[[NAN, NAN]]], "metric": "time", "rtol": 1e-7}),
@@ -88,17 +111,27 @@ test_what_is_read = readings(lambda folder, entries: read(folder, *entries), [
 ])  # fmt: skip
 def test_the_unit_decides_and_one_warning_says_so(tmp_path, mode, unit, said, metric):
     """However many entries contradict themselves."""
-    with pytest.warns(UserWarning, match=f"mode '{mode}' and unit '{unit}' contradict each other; {said}") as caught:
+    with pytest.warns(
+        UserWarning, match=f"mode '{mode}' and unit '{unit}' contradict each other; {said}"
+    ) as caught:
         found = read(tmp_path, *(entry(name, unit=unit, mode=mode) for name in "abc"))
     assert (len(caught), list(found)) == (1, [metric])
 
 
 def test_settings_are_in_the_label_and_become_dims(tmp_path):
     settings = [(size, threads) for size in (16, 1024) for threads in (1, 4)]
-    found = read(tmp_path, *(entry(data=[[float(size * n)]], threads=n, params={"size": str(size)}) for size, n in settings))
+    found = read(
+        tmp_path,
+        *(
+            entry(data=[[float(size * n)]], threads=n, params={"size": str(size)})
+            for size, n in settings
+        ),
+    )
     assert found["benchmark"].values[-1] == "copy[size=1024,threads=4]"
     cube = found.set_index(benchmark=["benchmark_name", "size", "threads"]).unstack("benchmark")
-    assert cube["time"].sel(benchmark_name="copy", size="1024", threads=4).item() == pytest.approx(4096e-9)
+    assert cube["time"].sel(benchmark_name="copy", size="1024", threads=4).item() == pytest.approx(
+        4096e-9
+    )
 
 
 def test_the_same_twice_stays_twice(tmp_path):
@@ -112,10 +145,19 @@ def test_the_same_twice_stays_twice(tmp_path):
 
 
 def test_one_name_with_two_meanings_is_two_variables(tmp_path):
-    """A group measured in both modes has rates and times, in one file or several; they are not mixed."""
-    rate, time = (entry(**own, secondaryMetrics={"put": secondary(own["unit"], [5.0])}) for own in (RATE, {"unit": "us/op"}))
-    old, new = (write(tmp_path / f"{name}.json", [own]) for name, own in (("old", rate), ("new", time)))
-    mid = write(tmp_path / "m.json", [entry(unit="ops/s", mode="thrpt", secondaryMetrics={"put": secondary("ops/s", [5.0])})])
+    """A group measured in both modes has rates and times, in one file or several; they are not
+    mixed."""
+    rate, time = (
+        entry(**own, secondaryMetrics={"put": secondary(own["unit"], [5.0])})
+        for own in (RATE, {"unit": "us/op"})
+    )
+    old, new = (
+        write(tmp_path / f"{name}.json", [own]) for name, own in (("old", rate), ("new", time))
+    )
+    mid = write(
+        tmp_path / "m.json",
+        [entry(unit="ops/s", mode="thrpt", secondaryMetrics={"put": secondary("ops/s", [5.0])})],
+    )
     for found in (together := read(tmp_path, rate, time), perfarray.read_archive([old, mid, new])):
         assert set(found) == {"time", "throughput", "put_time", "put_throughput"}
         assert np.nanmax(found["put_time"]) == pytest.approx(5e-6)
@@ -132,15 +174,32 @@ class TestArchives:
     def test_mode_and_threads_agree(self, tmp_path):
         """What distinguishes entries in one file is named in all."""
         both = [entry("a", params={"size": "[1]"}), entry("b")]
-        found = read_versions(tmp_path, old=both, new=[*both, entry("b", threads=4), entry("b", unit="ops/s", mode="thrpt")])
-        labels = ["a[size=[1],mode=avgt,threads=1]", "b[mode=avgt,threads=1]", "b[mode=avgt,threads=4]", "b[mode=thrpt,threads=1]"]
+        found = read_versions(
+            tmp_path,
+            old=both,
+            new=[*both, entry("b", threads=4), entry("b", unit="ops/s", mode="thrpt")],
+        )
+        labels = [
+            "a[size=[1],mode=avgt,threads=1]",
+            "b[mode=avgt,threads=1]",
+            "b[mode=avgt,threads=4]",
+            "b[mode=thrpt,threads=1]",
+        ]
         check(found, benchmark=labels)
         measured = found["time"].isel(execution=0, iteration=0).notnull()
-        assert measured.values.tolist() == [[True, True], [True, True], [False, True], [False, False]]
+        assert measured.values.tolist() == [
+            [True, True],
+            [True, True],
+            [False, True],
+            [False, False],
+        ]
 
     def test_a_mode_only_some_name_comes_before_threads(self, tmp_path):
         """The order of settings is params, mode, threads."""
-        old, new = (entry(threads=4, params={"n": "1"}, **own) for own in ({}, {"unit": "ops/s", "mode": "thrpt"}))
+        old, new = (
+            entry(threads=4, params={"n": "1"}, **own)
+            for own in ({}, {"unit": "ops/s", "mode": "thrpt"})
+        )
         found = read_versions(tmp_path, old=[old], new=[new])
         check(found, benchmark=["copy[n=1,mode=avgt,threads=4]", "copy[n=1,mode=thrpt,threads=4]"])
 

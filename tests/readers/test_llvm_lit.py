@@ -5,7 +5,9 @@ from readers.files_of_our_own import NAN, reader, readings, refusals
 
 def result(name="test-suite :: a.test", code="PASS", **metrics):
     """Return one test."""
-    return {"name": name, "code": code, "elapsed": 0.5, "output": "\n"} | ({"metrics": metrics} if metrics else {})
+    return {"name": name, "code": code, "elapsed": 0.5, "output": "\n"} | (
+        {"metrics": metrics} if metrics else {}
+    )
 
 
 def lit(*tests):
@@ -14,7 +16,14 @@ def lit(*tests):
 
 
 B = result("test-suite :: b.test", exec_time=2.5, compile_time=1.0)
-METRICS = {"exec_time": 1.5, "compile_time": 0.0, "link_time": 0.25, "size": 4096, "size..text": 1024, "hash": "d41d8"}
+METRICS = {
+    "exec_time": 1.5,
+    "compile_time": 0.0,
+    "link_time": 0.25,
+    "size": 4096,
+    "size..text": 1024,
+    "hash": "d41d8",
+}
 
 read = reader("results.json")
 

@@ -6,17 +6,35 @@ from readers.files_of_our_own import NAN, reader, readings, refusals
 def second(*tests, **run):
     """Return a report of format 2."""
     machine = {"name": "box", "hardware": "x86_64", "os": "linux"}
-    return {"format_version": "2", "machine": machine, "run": {"start_time": "2017-07-18T11:18:15"} | run, "tests": list(tests)}
+    return {
+        "format_version": "2",
+        "machine": machine,
+        "run": {"start_time": "2017-07-18T11:18:15"} | run,
+        "tests": list(tests),
+    }
 
 
 def first(**data):
     """Return a report of the format before: a test for each metric of `SingleSource/a`."""
-    tests = [{"Name": f"nts.SingleSource/a{end}", "Info": {}, "Data": values} for end, values in data.items()]
-    run = {"Start Time": "2013-07-18 11:18:15", "End Time": "x", "Info": {"tag": "nts", "run_order": "1234"}}
+    tests = [
+        {"Name": f"nts.SingleSource/a{end}", "Info": {}, "Data": values}
+        for end, values in data.items()
+    ]
+    run = {
+        "Start Time": "2013-07-18 11:18:15",
+        "End Time": "x",
+        "Info": {"tag": "nts", "run_order": "1234"},
+    }
     return {"Machine": {"Name": "box", "Info": {"os": "linux"}}, "Run": run, "Tests": tests}
 
 
-A = {"name": "SingleSource/a", "execution_time": [0.5, 0.6], "compile_time": 13.5, "hash": "d41d8", "score": [3.0, 4.0]}
+A = {
+    "name": "SingleSource/a",
+    "execution_time": [0.5, 0.6],
+    "compile_time": 13.5,
+    "hash": "d41d8",
+    "score": [3.0, 4.0],
+}
 B = {"name": "b", "execution_time": 2.5}
 
 read = reader("report.json")

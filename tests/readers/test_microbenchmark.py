@@ -2,7 +2,9 @@
 
 from readers.files_of_our_own import NAN, reader, readings, refusals
 
-UNIT = "the file states no unit. Its times are read as nanoseconds, as R's microbenchmark writes them"
+UNIT = (
+    "the file states no unit. Its times are read as nanoseconds, as R's microbenchmark writes them"
+)
 ROWS = '"sort(x)",1000\n"order(x, y)",2000\n"sort(x)",1010\n"order(x, y)",2030\n"sort(x)",1e+05\n'
 
 read = reader("times.csv")
@@ -24,7 +26,10 @@ test_what_is_wrong_is_said = refusals(read, "times.csv", [
     ("expr,time\nf,1,2\n", "line 2 has 3 cells; expected 2"),
     ("expr,time\nf,\n", "holds no measurement"),
 ])  # fmt: skip
-COLUMN = "column 'time' states no unit. It is read as seconds. Name another unit with units='ms' or dims="
+COLUMN = (
+    "column 'time' states no unit. It is read as seconds. Name another unit with units='ms' or "
+    "dims="
+)
 test_what_a_caller_names = readings(lambda folder, dims: read(folder, "expr,time\nf,1000\nf,1010\n", dims=dims), [
     ("times without a unit are seconds, with a note", {"benchmark": "expr"}, {"time": [[1000.0, 1010.0]]}, COLUMN),
     ("the unit that the caller states is used", {"benchmark": "expr", "time_us": "time"}, {"time": [[0.001, 0.00101]], "rtol": 1e-12}),

@@ -1,4 +1,5 @@
-"""A folder of files of several formats: those that say themselves where they belong, and those that their paths tell apart."""
+"""A folder of files of several formats: those that say themselves where they belong, and those that
+their paths tell apart."""
 
 import itertools
 import json
@@ -37,7 +38,11 @@ BESIDE = {"speedup.csv": {"a.csv": "1.5\n2.5\n", "b.csv": "3.5\n4.5\n"}}
 
 def values(times):
     """Return every value of all metrics, in order."""
-    return np.sort(np.concatenate([variable.values[variable.notnull()] for variable in times.data_vars.values()]))
+    return np.sort(
+        np.concatenate(
+            [variable.values[variable.notnull()] for variable in times.data_vars.values()]
+        )
+    )
 
 
 def folder_of(folder, *names):
@@ -58,7 +63,8 @@ def alone(tmp_path_factory):
 
 
 def test_every_format_has_a_file(alone):
-    """Only `custom`, which has no form of its own, and formats whose library is missing have none."""
+    """Only `custom`, which has no form of its own, and formats whose library is missing have
+    none."""
     files = {"caliper": "caliper.cali", "parquet": "table.parquet", "feather": "table.feather"}
     missing = {"custom", *(name for name, file in files.items() if file not in EVERY)}
     assert {format for format, _ in alone.values()} == set(formats()) - missing
@@ -82,7 +88,8 @@ PLACED = ("asv.json", "criterion.json", "spec.csv", "conbench.json", "mlperf.txt
 @pytest.mark.filterwarnings("ignore:.*failed runs:perfarray.PerfarrayWarning")
 @pytest.mark.parametrize("others", list(itertools.combinations(PLACED, 2)))
 def test_files_that_say_where_they_belong_have_no_label_of_their_path(tmp_path, others):
-    """Their `file` is unknown beside files that have one; among themselves there is no dim `file`."""
+    """Their `file` is unknown beside files that have one; among themselves there is no dim
+    `file`."""
     assert "file" not in perfarray.read_archive(folder_of(tmp_path / "placed", *others)).dims
     mixed = perfarray.read_archive(folder_of(tmp_path / "mixed", *others, "pyperf.json"))
     assert sorted(mixed["file"].values.tolist()) == ["pyperf.json", "unknown"]
@@ -100,12 +107,17 @@ def test_files_that_share_a_cell_are_told_apart_by_their_paths(tmp_path):
     assert values(times.sel(file="run2/asv.json")).size == 5
 
 
-@pytest.mark.parametrize("reading", [perfarray.read, perfarray.read_archive, perfarray.archive_table])
+@pytest.mark.parametrize(
+    "reading", [perfarray.read, perfarray.read_archive, perfarray.archive_table]
+)
 def test_an_empty_path_is_not_the_current_folder(tmp_path, monkeypatch, reading):
     """An empty path is refused everywhere; '.' is the current folder."""
     write(tmp_path / "a.json", small_suite(1.0))
     monkeypatch.chdir(tmp_path)
     reading(".")
     for path in [""] if reading is perfarray.read else ["", [""], {"old": "a.json", "new": ""}]:
-        with pytest.raises(ValueError, match=r"a path is empty, and '' is no file or folder; '\.' is the current folder"):
+        with pytest.raises(
+            ValueError,
+            match=r"a path is empty, and '' is no file or folder; '\.' is the current folder",
+        ):
             reading(path)

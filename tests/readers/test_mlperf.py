@@ -1,4 +1,5 @@
-"""MLPerf training logs: the time between start and end, runs that missed their target, all ages, the machine beside."""
+"""MLPerf training logs: the time between start and end, runs that missed their target, all ages,
+the machine beside."""
 
 import json
 
@@ -10,15 +11,25 @@ read = reader("result_0.txt")
 
 def log(start="1500.25", stop="1600.5", outcome=': {"success": true}', name="ncf"):
     """Return a log of version 0.5; nothing where a time is None."""
-    lines = [f":::MLPv0.5.0 {name} 0000000000 (empty:0) run_set_random_seed: 0", "epoch 1: loss 0.5"]
+    lines = [
+        f":::MLPv0.5.0 {name} 0000000000 (empty:0) run_set_random_seed: 0",
+        "epoch 1: loss 0.5",
+    ]
     lines += [f":::MLPv0.5.0 {name} {start} (ncf.py:242) run_start"] if start else []
     lines += [f"0: :::MLPv0.5.0 {name} {stop} (ncf.py:460) run_stop{outcome}"] if stop else []
     return "\n".join([*lines, f":::MLPv0.5.0 {name} 9999.0 (ncf.py:462) run_final"])
 
 
-V6 = ':::MLL 10.5 run_start: {"value": null}\n:::MLL 12.5 run_stop: {"value": null, "metadata": {"status": "success"}}\n'
+V6 = (
+    ':::MLL 10.5 run_start: {"value": null}\n:::MLL 12.5 run_stop: {"value": null, "metadata": '
+    '{"status": "success"}}\n'
+)
 EVENTS = [("submission_benchmark", "bert", 1), ("run_start", None, 2000), ("run_stop", None, 5500)]
-V7 = "\n".join(f":::MLLOG {json.dumps({'key': k, 'value': v, 'time_ms': t, 'metadata': {'status': 'success'}})}" for k, v, t in EVENTS)
+V7 = "\n".join(
+    ":::MLLOG "
+    f"{json.dumps({'key': k, 'value': v, 'time_ms': t, 'metadata': {'status': 'success'}})}"
+    for k, v, t in EVENTS
+)
 FAILED = {"failed": True, "time": NAN}
 
 test_what_is_read = readings(read, [
@@ -36,8 +47,16 @@ test_what_is_read = readings(read, [
 
 
 def test_a_submission(tmp_path):
-    """Files are executions in the order of their numbers, `entry.json` above them is the machine."""
-    node = {"num_nodes": 1, "cpu": "X", "num_cores": 40, "num_vcpus": 80, "sys_mem_size": 512, "accelerator": "N/A"}
+    """Files are executions in the order of their numbers, `entry.json` above them is the
+    machine."""
+    node = {
+        "num_nodes": 1,
+        "cpu": "X",
+        "num_cores": 40,
+        "num_vcpus": 80,
+        "sys_mem_size": 512,
+        "accelerator": "N/A",
+    }
     write(tmp_path / "s" / "entry.json", {"hardware": "Box", "framework": "F", "nodes": [node]})
     for number in (10, 9):
         write(tmp_path / "s" / "ncf" / f"result_{number}.txt", log(stop=str(1500.25 + number)))

@@ -10,8 +10,17 @@ from readers.files_of_our_own import NAN, check, read_placed, readings, refusals
 def result(name="sort", elapsed=(1e-6, 2e-6), batch=1, size=-1, **more):
     """Return one result, of as many epochs as there are times."""
     counted = {"instructions": 50.0, "pagefaults": 0}
-    measurements = [{"iterations": 10 + epoch, "elapsed": time, **counted} for epoch, time in enumerate(elapsed)]
-    stated = {"title": "benchmark", "name": name, "unit": "op", "batch": batch, "complexityN": size, "median(elapsed)": 1.0}
+    measurements = [
+        {"iterations": 10 + epoch, "elapsed": time, **counted} for epoch, time in enumerate(elapsed)
+    ]
+    stated = {
+        "title": "benchmark",
+        "name": name,
+        "unit": "op",
+        "batch": batch,
+        "complexityN": size,
+        "median(elapsed)": 1.0,
+    }
     return stated | {"measurements": measurements} | more
 
 
@@ -25,7 +34,10 @@ def read(tmp_path, *results):
 
 
 test_what_is_read = readings(lambda folder, results: read(folder, *results), [
-    ("`elapsed` is the time of an iteration, `loops` how many an epoch has; counters are variables", [result()],
+    ((
+            "`elapsed` is the time of an iteration, `loops` how many an epoch has; counters are "
+            "variables"
+        ), [result()],
      {"time.dims": ("benchmark", "execution", "iteration"), "time": [[[1e-6, 2e-6]]], "loops": [[[10.0, 11.0]]], "format": "nanobench",
       "metric": "time", "metrics": ["time", "instructions", "pagefaults"], "instructions": [[[50.0, 50.0]]],
       "instructions.better": "lower"}),
@@ -56,17 +68,31 @@ BARE = """{"results": [
     ("Infinity", "inf"), ("-infinity", "-inf"),
 ])  # fmt: skip
 def test_bare_words_for_no_number(tmp_path, word, shown):
-    """What printf writes for no number makes its value missing, with its name and place in one note; all others are read."""
-    places = ", ".join(rf"\"nan: results\[0\]: '{key}': value 0 is {shown}\"" for key in ("elapsed", "instructions"))
-    with pytest.warns(perfarray.PerfarrayWarning, match=rf"2 values are missing: {places}\. All others are read") as caught:
+    """What printf writes for no number makes its value missing, with its name and place in one
+    note; all others are read."""
+    places = ", ".join(
+        rf"\"nan: results\[0\]: '{key}': value 0 is {shown}\""
+        for key in ("elapsed", "instructions")
+    )
+    with pytest.warns(
+        perfarray.PerfarrayWarning, match=rf"2 values are missing: {places}\. All others are read"
+    ) as caught:
         times = perfarray.read(write(tmp_path / "file.json", BARE % (word, word)))
     assert len(caught) == 1
-    check(times, benchmark=["nan", "b"], time=[[[NAN]], [[1e-6]]], instructions=[[[NAN]], [[7.0]]], loops=[[[1.0]], [[2.0]]])
+    check(
+        times,
+        benchmark=["nan", "b"],
+        time=[[[NAN]], [[1e-6]]],
+        instructions=[[[NAN]], [[7.0]]],
+        loops=[[[1.0]], [[2.0]]],
+    )
 
 
 def test_a_word_in_another_place_is_broken_json(tmp_path):
     """The message says where in the file as it is."""
-    with pytest.raises(FileError, match=r"file\.json: is not valid JSON: Expecting value at line 2, column 64"):
+    with pytest.raises(
+        FileError, match=r"file\.json: is not valid JSON: Expecting value at line 2, column 64"
+    ):
         perfarray.read(write(tmp_path / "file.json", BARE % ("none", "nan")))
 
 

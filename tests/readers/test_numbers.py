@@ -1,4 +1,5 @@
-"""Numbers in files: finite, digits of ASCII, above zero where a time; every format names the file, the place, and what stands there."""
+"""Numbers in files: finite, digits of ASCII, above zero where a time; every format names the file,
+the place, and what stands there."""
 
 import io
 import json
@@ -60,10 +61,13 @@ def test_many_numbers_are_each_a_number(texts):
 
 
 def test_values_of_a_file():
-    """Numbers and texts of numbers, NaN where a text stands for no value; the first that is none is named."""
+    """Numbers and texts of numbers, NaN where a text stands for no value; the first that is none is
+    named."""
     assert [positive(text) for text in ("2.5", "0", "-1", "x")] == [2.5, None, None, None]
     source = Source(Path("a.json"))
-    np.testing.assert_array_equal(checked([1, 2.5, "3", "NaN"], str, source, missing=("NaN",)), [1, 2.5, 3, np.nan])
+    np.testing.assert_array_equal(
+        checked([1, 2.5, "3", "NaN"], str, source, missing=("NaN",)), [1, 2.5, 3, np.nan]
+    )
     for wrong in (True, None, [], 10**400, float("inf"), "NaN", "1_0"):
         with pytest.raises(FileError, match=r"^a\.json: place 1 is .*; expected a number$"):
             checked([1, wrong, "x"], lambda index: f"place {index}", source)
@@ -72,22 +76,50 @@ def test_values_of_a_file():
     with pytest.raises(FileError, match=r"^a\.json: place 1 is -1; expected a number from 0$"):
         checked([0, -1], lambda index: f"place {index}", source, from_zero=True)
     odd = [float("nan"), float("inf"), "inf", None, 0, 5e-324]
-    np.testing.assert_array_equal(checked(odd, str, source, from_zero=True, missing=NO_NUMBERS), [*[np.nan] * 4, 0, 5e-324])
+    np.testing.assert_array_equal(
+        checked(odd, str, source, from_zero=True, missing=NO_NUMBERS), [*[np.nan] * 4, 0, 5e-324]
+    )
     assert checked([5e-324], str, source, above_zero=True) == [5e-324]
 
 
 def spec_csv(text):
-    return spec_result([spec_pair("400.alpha", 1, 10.5, None), f'400.alpha,1,"{text}",100,0,S,,,,,'])
+    return spec_result(
+        [spec_pair("400.alpha", 1, 10.5, None), f'400.alpha,1,"{text}",100,0,S,,,,,']
+    )
 
 
 FORMATS = {
-    "spec_text": ("Box_O3_001.txt", lambda text: spec_report(*spec_rows(), f"502.beta_r  1  {text}  10.0  S"), r"line 9: '502\.beta_r"),
+    "spec_text": (
+        "Box_O3_001.txt",
+        lambda text: spec_report(*spec_rows(), f"502.beta_r  1  {text}  10.0  S"),
+        r"line 9: '502\.beta_r",
+    ),
     "spec_csv": ("a.csv", spec_csv, r"line 7: the time of the base run of '400\.alpha' is "),
-    "spec_runs": ("time.csv", lambda text: f"benchmark,time,ratio\n500.a,3.5,1.5\n502.b,{text.replace(',', '.')},1.5\n", "line 3: "),
-    "spec_dump": ("dump.csv", lambda text: f'Benchmark,System,Result\nINT,A,1.5\nINT,B,"{text}"\n', "line 3, column 'Result': "),
-    "tidy_csv": ("runs.csv", lambda text: f'benchmark,time\nfft,1.5\nfft,"{text}"\n', "column 'time', row 2 under the header, is "),
-    "pyperf": ("a.json", lambda text: json.dumps(suite(bench("a", run(1.5, text)))), "value 1 of execution 0 of 'a' is "),
-    "jmh": ("a.json", lambda text: json.dumps([entry(data=[[1.5], [2.5, text]])]), "entry 0: value 1 of fork 1 of 'time' is "),
+    "spec_runs": (
+        "time.csv",
+        lambda text: f"benchmark,time,ratio\n500.a,3.5,1.5\n502.b,{text.replace(',', '.')},1.5\n",
+        "line 3: ",
+    ),
+    "spec_dump": (
+        "dump.csv",
+        lambda text: f'Benchmark,System,Result\nINT,A,1.5\nINT,B,"{text}"\n',
+        "line 3, column 'Result': ",
+    ),
+    "tidy_csv": (
+        "runs.csv",
+        lambda text: f'benchmark,time\nfft,1.5\nfft,"{text}"\n',
+        "column 'time', row 2 under the header, is ",
+    ),
+    "pyperf": (
+        "a.json",
+        lambda text: json.dumps(suite(bench("a", run(1.5, text)))),
+        "value 1 of execution 0 of 'a' is ",
+    ),
+    "jmh": (
+        "a.json",
+        lambda text: json.dumps([entry(data=[[1.5], [2.5, text]])]),
+        "entry 0: value 1 of fork 1 of 'time' is ",
+    ),
 }
 """Name of a file, its content with a text where a time stands, and the place the message names."""
 
@@ -108,18 +140,28 @@ def test_a_text_that_says_there_is_no_number(tmp_path, format, text):
     assert times["time"].notnull().sum() == {"pyperf": 1, "jmh": 2}[format]
 
 
-@pytest.mark.parametrize(("format", "text"), [(f, t) for f in FORMATS for t in TEXTS if t not in NAMED.get(f, ())])
+@pytest.mark.parametrize(
+    ("format", "text"), [(f, t) for f in FORMATS for t in TEXTS if t not in NAMED.get(f, ())]
+)
 def test_no_format_takes_them_for_numbers(tmp_path, format, text):
     name, content, place = FORMATS[format]
     with pytest.raises(FileError, match=place) as error:
         read(tmp_path, content(text), name, format=format)
     assert str(error.value).startswith(str(tmp_path / name))
-    shown = str(pd.read_csv(io.StringIO(f"time\n{text}\n"))["time"][0]) if format == "tidy_csv" else text  # pandas reads them before we do
+    shown = (
+        str(pd.read_csv(io.StringIO(f"time\n{text}\n"))["time"][0])
+        if format == "tidy_csv"
+        else text
+    )  # pandas reads them before we do
     assert re.search(rf"(?<![\w.-]){re.escape(shown)}(?![\w.])", str(error.value))
 
 
 @pytest.mark.parametrize(
-    ("format", "text"), [("tidy_csv", "-1.5"), *((f, t) for f in ("spec_csv", "spec_runs", "spec_text") for t in ("0", "-1.5"))]
+    ("format", "text"),
+    [
+        ("tidy_csv", "-1.5"),
+        *((f, t) for f in ("spec_csv", "spec_runs", "spec_text") for t in ("0", "-1.5")),
+    ],
 )
 def test_times_are_above_zero(tmp_path, format, text):
     """Those of SPEC, of which every run takes minutes; in a table a time may be 0."""
@@ -129,13 +171,24 @@ def test_times_are_above_zero(tmp_path, format, text):
 
 
 def test_times_in_json_are_not_below_zero(tmp_path):
-    with pytest.raises(FileError, match=r"value 1 of execution 1 of 'a' is -1\.5; expected a number from 0"):
+    with pytest.raises(
+        FileError, match=r"value 1 of execution 1 of 'a' is -1\.5; expected a number from 0"
+    ):
         read(tmp_path, suite(bench("a", run(1.0), run(2.0, -1.5))))
-    with pytest.raises(FileError, match=r"entry 1: value 0 of fork 0 of 'time' is -1\.5; expected a number from 0"):
+    with pytest.raises(
+        FileError, match=r"entry 1: value 0 of fork 0 of 'time' is -1\.5; expected a number from 0"
+    ):
         read(tmp_path, [entry("a"), entry("b", data=[[-1.5]])])
 
 
-CPU = {"name": "a", "run_name": "a", "run_type": "iteration", "iterations": 5, "real_time": 1.5, "time_unit": "us"}
+CPU = {
+    "name": "a",
+    "run_name": "a",
+    "run_type": "iteration",
+    "iterations": 5,
+    "real_time": 1.5,
+    "time_unit": "us",
+}
 
 test_what_cannot_have_been_measured = refusals(read, "a.json", [
     ({"context": {}, "benchmarks": [{**CPU, "cpu_time": -1}]}, ".*cpu_time of benchmark=a, execution=0, .* is -1e-06"),

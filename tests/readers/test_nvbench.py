@@ -9,21 +9,50 @@ from readers.files_of_our_own import check, readings, refusals, write
 
 def summary(tag, **values):
     """Return one summary; NVBench writes numbers as texts."""
-    return {"tag": tag, "data": [{"name": name, "type": "string", "value": str(value)} for name, value in values.items()]}
+    return {
+        "tag": tag,
+        "data": [
+            {"name": name, "type": "string", "value": str(value)} for name, value in values.items()
+        ],
+    }
 
 
 def state(n=1, mean=1.5, device=0, more=(), prefix="nv/cold", unit="gpu"):
-    summaries = [summary(f"{prefix}/sample_size", value=3), summary(f"{prefix}/time/{unit}/mean", value=mean), *more]
+    summaries = [
+        summary(f"{prefix}/sample_size", value=3),
+        summary(f"{prefix}/time/{unit}/mean", value=mean),
+        *more,
+    ]
     axes = [{"name": "n", "type": "int64", "value": str(n)}]
-    return {"name": f"Device={device} n={n}", "device": device, "axis_values": axes, "summaries": summaries, "is_skipped": False}
+    return {
+        "name": f"Device={device} n={n}",
+        "device": device,
+        "axis_values": axes,
+        "summaries": summaries,
+        "is_skipped": False,
+    }
 
 
-SKIPPED = {"name": "Device=0 n=9", "device": 0, "axis_values": None, "summaries": None, "is_skipped": True, "skip_reason": "x"}
+SKIPPED = {
+    "name": "Device=0 n=9",
+    "device": 0,
+    "axis_values": None,
+    "summaries": None,
+    "is_skipped": True,
+    "skip_reason": "x",
+}
 
 
 def read(tmp_path, *states):
-    devices = [{"id": number, "name": name, "sm_version": 700} for number, name in enumerate(("GPU A", "GPU B"))]
-    content = {"meta": {}, "devices": devices, "benchmarks": [{"name": "sort", "axes": None, "states": list(states)}]}
+    devices = [
+        {"id": number, "name": name, "sm_version": 700}
+        for number, name in enumerate(("GPU A", "GPU B"))
+    ]
+    content = {
+        "meta": {},
+        "devices": devices,
+        "benchmarks": [{"name": "sort", "axes": None, "states": list(states)}],
+    }
     return perfarray.read(write(tmp_path / "file.json", content))
 
 
@@ -42,7 +71,10 @@ test_what_is_read = readings(lambda folder, states: read(folder, *states), [
 @pytest.mark.parametrize("filename", ["file.json-bin/0.bin", "/where/it/ran/file.json-bin/0.bin"])
 def test_samples_are_iterations(tmp_path, filename):
     write(tmp_path / "file.json-bin/0.bin", np.array([1.5, 2.0, 2.5], dtype="<f4").tobytes())
-    times = read(tmp_path, state(more=[summary("nv/json/bin:nv/cold/sample_times", filename=filename, size=3)]))
+    times = read(
+        tmp_path,
+        state(more=[summary("nv/json/bin:nv/cold/sample_times", filename=filename, size=3)]),
+    )
     check(times, time=[[[1.5, 2.0, 2.5]]])
     assert "loops" not in times.coords
     assert perfarray.read_archive(tmp_path).attrs["n_files_skipped"] == 0
@@ -58,7 +90,10 @@ def test_samples_that_do_not_match_are_refused(tmp_path, filename, size, message
     for place in ("file.json-bin/0.bin", "0.bin", "../0.bin"):
         write(tmp_path / place, np.ones(3, dtype="<f4").tobytes())
     with pytest.raises(ValueError, match=message):
-        read(tmp_path, state(more=[summary("nv/json/bin:nv/cold/sample_times", filename=filename, size=size)]))
+        read(
+            tmp_path,
+            state(more=[summary("nv/json/bin:nv/cold/sample_times", filename=filename, size=size)]),
+        )
 
 
 test_what_is_wrong_is_said = refusals(read, "file.json", [

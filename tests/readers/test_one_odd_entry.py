@@ -1,4 +1,5 @@
-"""A field of one benchmark may be anything: all others are read as before, or an error names the file and the place."""
+"""A field of one benchmark may be anything: all others are read as before, or an error names the
+file and the place."""
 
 import csv
 import io
@@ -21,36 +22,99 @@ from readers.test_llvm_lit import lit, result
 from readers.test_lnt import first, second
 from strategies import MANY
 
-PLACE = re.compile(r"line \d|run \d|Result \d|\[\d+\]|entry \d|'(?:time_)?a\b|\.a\.|benchmark=a|no reader recognises")
+PLACE = re.compile(
+    r"line \d|run \d|Result \d|\[\d+\]|entry \d|'(?:time_)?a\b|\.a\.|benchmark=a|no reader recognises"
+)
 """What names the place of a field of `a`."""
 
 ODD = [None, "x", "NaN", float("nan"), float("inf"), 0, -1, True, [], {}, [None]]
 """What stands in the place of a field."""
 
 BENCHES = [bench("a", 10.0, "ms", range="x"), bench("b", 2.5, "ms")]
-LIT = lit(result("a", exec_time=1.5, compile_time=0.5, hash="x"), result("b", exec_time=2.5, compile_time=0.5))
-SECOND = second({"name": "a", "execution_time": [1.5, 2.5], "compile_time": 3.5}, {"name": "b", "execution_time": [4.5, 5.5]})
-HYPERFINE = {"times": [1.0, 2.0], "exit_codes": [0, 1], "memory_usage_byte": [1, 2], "parameters": {"n": "1"}}
-NANOBENCH = {"unit": "op", "batch": 1, "measurements": [{"iterations": 3, "elapsed": value, "instructions": 5} for value in (1.5, 2.5)]}
+LIT = lit(
+    result("a", exec_time=1.5, compile_time=0.5, hash="x"),
+    result("b", exec_time=2.5, compile_time=0.5),
+)
+SECOND = second(
+    {"name": "a", "execution_time": [1.5, 2.5], "compile_time": 3.5},
+    {"name": "b", "execution_time": [4.5, 5.5]},
+)
+HYPERFINE = {
+    "times": [1.0, 2.0],
+    "exit_codes": [0, 1],
+    "memory_usage_byte": [1, 2],
+    "parameters": {"n": "1"},
+}
+NANOBENCH = {
+    "unit": "op",
+    "batch": 1,
+    "measurements": [
+        {"iterations": 3, "elapsed": value, "instructions": 5} for value in (1.5, 2.5)
+    ],
+}
 TINYBENCH = {"hz": 1.0, "rme": 1.0, "samples": [1.5, 2.5]}
 STAGES = [
-    {"IterationMode": "Workload", "IterationStage": stage, "LaunchIndex": 1, "Operations": 2, "Nanoseconds": 3.5}
+    {
+        "IterationMode": "Workload",
+        "IterationStage": stage,
+        "LaunchIndex": 1,
+        "Operations": 2,
+        "Nanoseconds": 3.5,
+    }
     for stage in ("Jitting", "Warmup", "Result", "Result")
 ]
-DOTNET = {"Parameters": "n=1", "Measurements": STAGES, "Statistics": {"Mean": 1.5}, "Memory": {"BytesAllocatedPerOperation": 8}}
-ASV = {"result": [1.5, None], "params": [["1", "2"]], "samples": [[1.0, 2.0], None], "stats": [{"number": 2}, None]}
-PYTEST = {"params": {"n": 1}, "group": "g", "stats": {"mean": 1.5, "data": [1.0, 2.0], "rounds": 2, "iterations": 3}}
-JMH = {"params": {"n": "1"}, "secondaryMetrics": {"gc": secondary("ms", [1.0, 0.0])}, "measurementTime": "1 s", "warmupIterations": 1}
-CONBENCH = {"run_id": "r", "stats": {"data": [1.5, 2.0], "times": [0.5, 0.6], "unit": "s"}, "commit": {"sha": "x"}}
+DOTNET = {
+    "Parameters": "n=1",
+    "Measurements": STAGES,
+    "Statistics": {"Mean": 1.5},
+    "Memory": {"BytesAllocatedPerOperation": 8},
+}
+ASV = {
+    "result": [1.5, None],
+    "params": [["1", "2"]],
+    "samples": [[1.0, 2.0], None],
+    "stats": [{"number": 2}, None],
+}
+PYTEST = {
+    "params": {"n": 1},
+    "group": "g",
+    "stats": {"mean": 1.5, "data": [1.0, 2.0], "rounds": 2, "iterations": 3},
+}
+JMH = {
+    "params": {"n": "1"},
+    "secondaryMetrics": {"gc": secondary("ms", [1.0, 0.0])},
+    "measurementTime": "1 s",
+    "warmupIterations": 1,
+}
+CONBENCH = {
+    "run_id": "r",
+    "stats": {"data": [1.5, 2.0], "times": [0.5, 0.6], "unit": "s"},
+    "commit": {"sha": "x"},
+}
 REBENCH = [{"in": 1, "it": 1, "m": [{"c": 0, "v": 1.5}]}, {"in": 2, "m": [[1.5, 2.5]]}]
-CALLGRIND = {"tool": "Callgrind", "data": {"total": {"metrics": {"Ir": {"values": {"new": 9, "old": 8}}}}}}
+CALLGRIND = {
+    "tool": "Callgrind",
+    "data": {"total": {"metrics": {"Ir": {"values": {"new": 9, "old": 8}}}}},
+}
 
 
 def nvbench(name):
     """Return a benchmark of NVBench with one state."""
     tags = {"nv/cold/sample_size": "9", "nv/cold/time/gpu/mean": "1.5"}
-    summaries = [{"tag": tag, "data": [{"name": "value", "value": value}]} for tag, value in tags.items()]
-    return {"name": name, "states": [{"name": "n=1", "device": 0, "axis_values": [{"name": "n", "value": "1"}], "summaries": summaries}]}
+    summaries = [
+        {"tag": tag, "data": [{"name": "value", "value": value}]} for tag, value in tags.items()
+    ]
+    return {
+        "name": name,
+        "states": [
+            {
+                "name": "n=1",
+                "device": 0,
+                "axis_values": [{"name": "n", "value": "1"}],
+                "summaries": summaries,
+            }
+        ],
+    }
 
 
 def summary(name):
@@ -61,7 +125,13 @@ def summary(name):
 
 def rebench(name):
     """Return a run of ReBench, as it is sent to ReBenchDB."""
-    return {"runId": {"benchmark": {"name": name, "suite": {"name": "s", "executor": {"name": "e"}}}, "cores": 1}, "d": REBENCH}
+    return {
+        "runId": {
+            "benchmark": {"name": name, "suite": {"name": "s", "executor": {"name": "e"}}},
+            "cores": 1,
+        },
+        "d": REBENCH,
+    }
 
 
 def both(name, fields):
@@ -111,7 +181,8 @@ TABLES = {
 """Tables of the benchmarks `a` and `b`, in the last two lines."""
 
 TASK = (
-    '<run name="{}"><column title="status" value="true"/><column title="walltime" value="2.5s"/><column title="memory" value="5B"/></run>'
+    '<run name="{}"><column title="status" value="true"/><column title="walltime" '
+    'value="2.5s"/><column title="memory" value="5B"/></run>'
 )
 RESULT = (
     "<Result><Title>{}</Title><Scale>Seconds</Scale><Proportion>LIB</Proportion><Data><Entry><Identifier>s</Identifier>"
@@ -119,7 +190,11 @@ RESULT = (
 )
 LINE = "1\t1\t2.5\tms\ttotal\t{}\te\ts\t\t1\t\t\n"
 TEXTS = {
-    "benchexec.xml": ('<?xml version="1.0"?><result benchmarkname="n" tool="t">', TASK, "</result>"),
+    "benchexec.xml": (
+        '<?xml version="1.0"?><result benchmarkname="n" tool="t">',
+        TASK,
+        "</result>",
+    ),
     "phoronix.xml": ("<PhoronixTestSuite>", RESULT, "</PhoronixTestSuite>"),
     "rebench.data": ("#!rebench\n", LINE, ""),
 }
@@ -130,13 +205,16 @@ FIELD = re.compile(r'(?<=value=")[^"]+|(?<=>)[^<>{}]+(?=<)|(?<=\t)[^\t{}]+(?=\t)
 
 
 def values_of_b(path):
-    """Return the measured values of the benchmark `b`, a list for each metric, which another unit of `a` may rename."""
+    """Return the measured values of the benchmark `b`, a list for each metric, which another unit
+    of `a` may rename."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", perfarray.PerfarrayWarning)
         times = perfarray.read(path)
     labels = [label for label in times["benchmark"].values if re.match(r"b\b", label)]
     arrays = [times[name].sel(benchmark=labels).values for name in times]
-    return sorted(values[np.isfinite(values)].tolist() for values in arrays if np.isfinite(values).any())
+    return sorted(
+        values[np.isfinite(values)].tolist() for values in arrays if np.isfinite(values).any()
+    )
 
 
 def assert_b_is_read_or_the_place_named(path, content, expected):
@@ -163,7 +241,9 @@ def test_a_field_of_a_document(tmp_path, name):
     assert expected
     for number, field in enumerate(list(places(entry))[1:]):
         for odd in ODD if MANY else ODD[number % 4 :: 4]:
-            assert_b_is_read_or_the_place_named(tmp_path / name, json.dumps(replaced(document, (*place, *field), odd)), expected)
+            assert_b_is_read_or_the_place_named(
+                tmp_path / name, json.dumps(replaced(document, (*place, *field), odd)), expected
+            )
 
 
 @pytest.mark.parametrize("name", TABLES)

@@ -1,4 +1,5 @@
-"""What tar and zip archives cost: at most twice what a folder does, in proportion to their size, whatever their members have in common."""
+"""What tar and zip archives cost: at most twice what a folder does, in proportion to their size,
+whatever their members have in common."""
 
 import sys
 import tarfile
@@ -14,7 +15,8 @@ from readers.test_repeated import DATED, PLAIN
 
 
 def work(action):
-    """Return how many functions are called, those written in C as well: unlike a time, it is the same on every machine."""
+    """Return how many functions are called, those written in C as well: unlike a time, it is the
+    same on every machine."""
     count = 0
 
     def step(_, event, __):
@@ -63,9 +65,12 @@ def packed(path, folder):
 
 @pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
 @pytest.mark.parametrize("reading", [perfarray.read_archive, perfarray.archive_table])
-@pytest.mark.parametrize("written", [equal(DATED), equal(PLAIN), criterion], ids=["dated", "plain", "criterion"])
+@pytest.mark.parametrize(
+    "written", [equal(DATED), equal(PLAIN), criterion], ids=["dated", "plain", "criterion"]
+)
 def test_work_is_in_proportion_to_size(tmp_path, written, reading):
-    """Four times as many members are four times the work, as docs/security.md says, and an archive at most twice that of its folder."""
+    """Four times as many members are four times the work, as docs/security.md says, and an archive
+    at most twice that of its folder."""
     written(tmp_path / "first", 4)
     reading(tmp_path / "first")  # loads what is needed
     amounts = {"folder": [], "tar": [], "zip": []}
@@ -85,8 +90,12 @@ def test_equal_members_are_unpacked_twice_and_hashed_once(tmp_path, monkeypatch)
     path = packed(tmp_path / "equal.zip", tmp_path / "equal")
     opened, hashed = [], []
     whole, digest = zipfile.ZipFile.open, repeated.blake2b
-    monkeypatch.setattr(zipfile.ZipFile, "open", lambda self, *given: opened.append(given) or whole(self, *given))
-    monkeypatch.setattr(repeated, "blake2b", lambda content: hashed.append(content) or digest(content))
+    monkeypatch.setattr(
+        zipfile.ZipFile, "open", lambda self, *given: opened.append(given) or whole(self, *given)
+    )
+    monkeypatch.setattr(
+        repeated, "blake2b", lambda content: hashed.append(content) or digest(content)
+    )
     with pytest.warns(perfarray.PerfarrayWarning, match="another file holds the same measurement"):
         assert perfarray.read_archive(path).attrs["n_files"] == 1
     assert (len(opened), len(hashed)) == (60, 30)

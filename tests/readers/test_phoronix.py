@@ -4,16 +4,39 @@ import perfarray
 from readers.files_of_our_own import NAN, readings, refusals, write
 
 
-def result(title="Sort", description="Size: 1", scale="Seconds", proportion="LIB", arguments="-1", **entries):
+def result(
+    title="Sort",
+    description="Size: 1",
+    scale="Seconds",
+    proportion="LIB",
+    arguments="-1",
+    **entries,
+):
     """Return one result; an entry is the text of its runs, one after another for a list."""
-    every = [(name, raw) for name, raws in entries.items() for raw in ([raws] if isinstance(raws, str) else raws)]
-    data = "".join(f"<Entry><Identifier>{name}</Identifier><Value>9</Value><RawString>{raw}</RawString></Entry>" for name, raw in every)
-    parts = {"Title": title, "Description": description, "Scale": scale, "Proportion": proportion, "Arguments": arguments}
+    every = [
+        (name, raw)
+        for name, raws in entries.items()
+        for raw in ([raws] if isinstance(raws, str) else raws)
+    ]
+    data = "".join(
+        f"<Entry><Identifier>{name}</Identifier><Value>9</Value><RawString>{raw}</RawString></Entry>"
+        for name, raw in every
+    )
+    parts = {
+        "Title": title,
+        "Description": description,
+        "Scale": scale,
+        "Proportion": proportion,
+        "Arguments": arguments,
+    }
     return f"<Result>{''.join(f'<{tag}>{text}</{tag}>' for tag, text in parts.items())}<Data>{data}</Data></Result>"
 
 
 def system(name, cpu="A CPU, 4 cores"):
-    hardware, software = f"Processor: {cpu}, Motherboard: M, Memory: 8GB", "OS: Linux, Compiler: GCC 13, File-System: ext4"
+    hardware, software = (
+        f"Processor: {cpu}, Motherboard: M, Memory: 8GB",
+        "OS: Linux, Compiler: GCC 13, File-System: ext4",
+    )
     return f"<System><Identifier>{name}</Identifier><Hardware>{hardware}</Hardware><Software>{software}</Software></System>"
 
 
@@ -29,7 +52,10 @@ UNITS = {
 }  # fmt: skip
 
 test_what_is_read = readings(lambda folder, parts: read(folder, *parts), [
-    ("runs are executions, of which systems, along which they are described, may have different numbers; the mean is not read",
+    ((
+            "runs are executions, of which systems, along which they are described, may have "
+            "different numbers; the mean is not read"
+        ),
      [system("old"), system("new", "B CPU"), result(old="1.5:2.5", new="1.0:2.0:3.0")],
      {"time.dims": ("benchmark", "system", "execution", "iteration"), "time": [[[[1.5], [2.5], [NAN]], [[1.0], [2.0], [3.0]]]],
       "cpu": ["A CPU, 4 cores", "B CPU"], "memory": "8GB", "compiler": "GCC 13", "file_system": "ext4", "benchmark": ["Sort: Size: 1"]}),

@@ -4,9 +4,22 @@ import numpy as np
 import pytest
 
 import perfarray
-from readers.files_of_our_own import NAN, bench, check, read_placed, readings, run, small_suite, suite, write
+from readers.files_of_our_own import (
+    NAN,
+    bench,
+    check,
+    read_placed,
+    readings,
+    run,
+    small_suite,
+    suite,
+    write,
+)
 
-SAME = "the same measurement stands under version='a' and version='b'; both are kept, and to compare them .*: 'm1_9.json'"
+SAME = (
+    "the same measurement stands under version='a' and version='b'; both are kept, and to "
+    "compare them .*: 'm1_9.json'"
+)
 
 
 def value(times, **labels):
@@ -24,16 +37,27 @@ class TestPaths:
         assert times.attrs == {"format": "pyperf", "metric": "time", **counts}
 
     def test_glob_and_list(self, folder, monkeypatch):
-        """Files are labelled by their path below what they have in common; a file meant twice is read once; paths may be relative."""
-        assert perfarray.read_archive(str(folder / "*" / "m1_9.json"))["file"].values.tolist() == ["new/m1_9.json", "old/m1_9.json"]
+        """Files are labelled by their path below what they have in common; a file meant twice is
+        read once; paths may be relative."""
+        assert perfarray.read_archive(str(folder / "*" / "m1_9.json"))["file"].values.tolist() == [
+            "new/m1_9.json",
+            "old/m1_9.json",
+        ]
         assert perfarray.read_archive(str(folder / "**" / "m2*.json")).sizes["file"] == 4
-        several = perfarray.read_archive([folder / "new", str(folder / "old" / "m?_9.json"), folder / "old" / "m1_9.json"])
+        several = perfarray.read_archive(
+            [folder / "new", str(folder / "old" / "m?_9.json"), folder / "old" / "m1_9.json"]
+        )
         assert several.sizes["file"] == 6
-        assert perfarray.read_archive([folder / "new" / "m1_9.json"])["file"].values.tolist() == ["m1_9.json"]
+        assert perfarray.read_archive([folder / "new" / "m1_9.json"])["file"].values.tolist() == [
+            "m1_9.json"
+        ]
         monkeypatch.chdir(folder)
         assert perfarray.read_archive("new")["file"].values.tolist()[0] == "m1_10.json"
         assert perfarray.read_archive("new/*_9.json").sizes["file"] == 2
-        assert perfarray.read_archive(["new/m1_9.json", folder / "old" / "m1_9.json"]).sizes["file"] == 2
+        assert (
+            perfarray.read_archive(["new/m1_9.json", folder / "old" / "m1_9.json"]).sizes["file"]
+            == 2
+        )
 
     @pytest.mark.parametrize(("given", "files"), [
         (lambda folder: folder / "m1_9.json", 1),
@@ -43,16 +67,23 @@ class TestPaths:
     ])  # fmt: skip
     def test_mapping(self, folder, given, files):
         """Keys are labels of `dim`; values are any of these."""
-        times = perfarray.read_archive({1: given(folder / "old"), "two": given(folder / "new")}, dim="version")
+        times = perfarray.read_archive(
+            {1: given(folder / "old"), "two": given(folder / "new")}, dim="version"
+        )
         check(times, version=["1", "two"])
         assert times.sizes.get("file", 1) == files
 
     def test_the_same_files_under_two_labels(self, folder):
         """A file may be compared with itself; a note says so."""
         with pytest.warns(perfarray.PerfarrayWarning, match=SAME) as caught:
-            times = perfarray.read_archive({"a": folder / "new" / "m1_9.json", "b": folder / "new" / "m1_9.json"}, dim="version")
+            times = perfarray.read_archive(
+                {"a": folder / "new" / "m1_9.json", "b": folder / "new" / "m1_9.json"},
+                dim="version",
+            )
         assert [note.code for note in caught[0].message.notes] == ["repeated_labels"]
-        np.testing.assert_array_equal(times["time"].sel(version="a"), times["time"].sel(version="b"))
+        np.testing.assert_array_equal(
+            times["time"].sel(version="a"), times["time"].sel(version="b")
+        )
 
     @pytest.mark.parametrize(("paths", "error", "message"), [
         ("nothing/*.json", FileNotFoundError, r"no files found in 'nothing/\*\.json'"),
@@ -60,7 +91,10 @@ class TestPaths:
         ({}, ValueError, "the mapping of labels to paths is empty"),
         ({"old": "nothing/*.json"}, FileNotFoundError, r"no files found for 'old' in 'nothing/\*\.json'"),
         ("nothing.json", FileNotFoundError, r"nothing\.json: there is no such file"),
-        (3, TypeError, "paths must be a folder, a glob pattern, a list of files or a mapping of labels to those; got int"),
+        (3, TypeError, (
+                "paths must be a folder, a glob pattern, a list of files or a mapping of labels to "
+                "those; got int"
+            )),
         ([3], TypeError, "a path must be text or path-like; got 3"),
     ])  # fmt: skip
     def test_nothing_there(self, paths, error, message):
@@ -72,7 +106,11 @@ class TestPaths:
         monkeypatch.chdir(tmp_path)
         (tmp_path / "results.json").write_text("{}")
         for read in (perfarray.read, perfarray.read_archive):
-            for name, near in (("reslts.json", ["there is 'results.json'"]), ("others.json", []), ("nowhere/results.json", [])):
+            for name, near in (
+                ("reslts.json", ["there is 'results.json'"]),
+                ("others.json", []),
+                ("nowhere/results.json", []),
+            ):
                 with pytest.raises(FileNotFoundError, match="there is no such file") as caught:
                     read(name)
                 assert getattr(caught.value, "__notes__", []) == near
@@ -89,10 +127,19 @@ def tables(*names, benchmark="fft"):
 
 
 DAYS = {("old", "05-01"): 1, ("old", "05-02"): 2, ("new", "05-02"): 3, ("new", "05-10"): 4}
-SHARED = {"version": ["new", "old"], "session_label": ["05-01", "05-02", "05-10"], "session_label.dims": ("session",)}
+SHARED = {
+    "version": ["new", "old"],
+    "session_label": ["05-01", "05-02", "05-10"],
+    "session_label.dims": ("session",),
+}
 TIMES = [[[NAN], [3], [4]], [[1], [2], [NAN]]]
-MAIN = {f"{name}.json": suite(bench("main", run(1.0), cpu_model_name=name)) for name in ("fft", "sort")}
-BUILDS = {f"s{session}_b{binary}.json": small_suite(10.0 * binary + session) for binary, session in ((1, 1), (1, 2), (2, 1))}
+MAIN = {
+    f"{name}.json": suite(bench("main", run(1.0), cpu_model_name=name)) for name in ("fft", "sort")
+}
+BUILDS = {
+    f"s{session}_b{binary}.json": small_suite(10.0 * binary + session)
+    for binary, session in ((1, 1), (1, 2), (2, 1))
+}
 
 test_layouts = readings(read_placed, [
     ("levels are numbered inside their parent, in the order of the numbers in their labels",
@@ -107,7 +154,10 @@ test_layouts = readings(read_placed, [
      ("{version}/{session}.csv",
       {f"{version}/{day}.csv": f"benchmark,version,time\nfft,{version},{mean}\n" for (version, day), mean in DAYS.items()}),
      SHARED | {"time": [TIMES]}),
-    ("a benchmark that was not measured in a session is NaN there, even if the two have none in common",
+    ((
+            "a benchmark that was not measured in a session is NaN there, even if the two have "
+            "none in common"
+        ),
      ("{benchmark}/{session}.csv", tables("fft/05-01") | tables("sort/05-02", "sort/05-03", benchmark="sort")),
      {"session_label": ["05-01", "05-02", "05-03"], "time": [[[2], [NAN], [NAN]], [[NAN], [3], [4]]]}),
     ("sessions that would leave most of the array empty are numbered inside each machine",
@@ -131,11 +181,21 @@ test_layouts = readings(read_placed, [
 
 class TestLayout:
     def test_dims_and_levels(self, folder):
-        """Levels are numbered inside their parent, 9 before 10; what the file says of a dim lies beside it."""
+        """Levels are numbered inside their parent, 9 before 10; what the file says of a dim lies
+        beside it."""
         times = perfarray.read_archive(folder, layout="{version}/{machine}_{session}.json")
-        assert times["time"].sizes == {"benchmark": 1, "version": 2, "machine": 2, "session": 2, "execution": 1, "iteration": 3}
+        assert times["time"].sizes == {
+            "benchmark": 1,
+            "version": 2,
+            "machine": 2,
+            "session": 2,
+            "execution": 1,
+            "iteration": 3,
+        }
         check(times, session=[0, 1], machine_recorded=["host0", "host1"])
-        assert [value(times, version="old", machine="m2", session=session) for session in (0, 1)] == [119.0, 120.0]
+        assert [
+            value(times, version="old", machine="m2", session=session) for session in (0, 1)
+        ] == [119.0, 120.0]
         assert (times["machine_recorded"].dims, times["cpu"].dims) == (("machine",), ())
 
     def test_files_of_one_cell_get_a_dim_and_never_a_level(self, folder):
@@ -155,7 +215,8 @@ class TestLayout:
         ({"dim": "version", "layout": "{version}/{file}.json"}, "dim 'version' is named both by the mapping and by layout"),
     ])  # fmt: skip
     def test_labels_of_a_mapping_that_do_not_fit(self, folder, options, message):
-        """A mapping with dim `file` cannot label files that share a cell; mapping and layout must not name the same dim."""
+        """A mapping with dim `file` cannot label files that share a cell; mapping and layout must
+        not name the same dim."""
         with pytest.raises(ValueError, match=message):
             perfarray.read_archive({"old": folder / "old"}, **options)
 
@@ -171,7 +232,9 @@ class TestLayout:
         ("{benchmark}.json", "its place says benchmark='two', but the file holds several: 'a', 'b'"),
     ])  # fmt: skip
     def test_what_is_wrong_is_said(self, tmp_path, layout, message):
-        path = write(tmp_path / "two.json", suite(bench("a", run(1.0), run(2.0, 3.0)), bench("b", run(1.0))))
+        path = write(
+            tmp_path / "two.json", suite(bench("a", run(1.0), run(2.0, 3.0)), bench("b", run(1.0)))
+        )
         with pytest.raises(ValueError, match=message):
             perfarray.read_archive([path], layout=layout)
 
@@ -179,5 +242,13 @@ class TestLayout:
         """A file that contradicts its path is left out like a broken one."""
         write(tmp_path / "a.json", suite(bench("a", run(1.0))))
         write(tmp_path / "b.json", suite(bench("a", run(1.0), run(2.0))))
-        with pytest.warns(UserWarning, match=r"of 2 files, 1 is broken and left out: .*b\.json: the layout names the level 'execution'"):
-            assert perfarray.read_archive(tmp_path, layout="{execution}.json", on_error="warn").sizes["execution"] == 1
+        with pytest.warns(
+            UserWarning,
+            match=r"of 2 files, 1 is broken and left out: .*b\.json: the layout names the level 'execution'",
+        ):
+            assert (
+                perfarray.read_archive(tmp_path, layout="{execution}.json", on_error="warn").sizes[
+                    "execution"
+                ]
+                == 1
+            )

@@ -6,27 +6,48 @@ import numpy as np
 import pytest
 
 import perfarray
-from readers.files_of_our_own import CALIBRATION, NAN, bench, check, reader, readings, refusals, run, small_suite, suite, write
+from readers.files_of_our_own import (
+    CALIBRATION,
+    NAN,
+    bench,
+    check,
+    reader,
+    readings,
+    refusals,
+    run,
+    small_suite,
+    suite,
+    write,
+)
 from shared_material import ARCHIVES, needs_archives
 
 read = reader("file.json")
 
 
 def old(version, *runs, **metadata):
-    """Return a file of a version before "1.0": `common_metadata` in the benchmark up to version 5."""
+    """Return a file of a version before "1.0": `common_metadata` in the benchmark up to version
+    5."""
     if version == 6:
         return suite({"runs": runs}, version=6, name="telco", **metadata)
-    return {"version": version, "benchmarks": [{"common_metadata": {"name": "telco"} | metadata, "runs": runs}]}
+    return {
+        "version": version,
+        "benchmarks": [{"common_metadata": {"name": "telco"} | metadata, "runs": runs}],
+    }
 
 
 RECALIBRATION = run(warmups=[(4, 0.3)], recalibrate_loops=4)
 REPEATED = suite(bench("a", run(1.0)), bench("a", run(2.0)), bench("a#2", run(3.0)))
 OWN = bench("a", run(1.0, hostname="h2"), run(2.0), cpu_model_name="own", tags=["x", "y"])
 COMMON = {"hostname": "h1", "cpu_model_name": "common", "cpu_count": 8, "python_version": "3.14"}
-UNITS = suite(bench("a", run(1.0)), bench("b", run(4096.0), unit="byte"), bench("c", run(7), unit="integer"))
+UNITS = suite(
+    bench("a", run(1.0)), bench("b", run(4096.0), unit="byte"), bench("c", run(7), unit="integer")
+)
 
 test_what_is_read = readings(read, [
-    ("runs are executions, values iterations; warm-ups come first, are marked, and are times per loop as the values are",
+    ((
+            "runs are executions, values iterations; warm-ups come first, are marked, and are "
+            "times per loop as the values are"
+        ),
      small_suite(10.0, 20.0),
      {"time.dims": ("benchmark", "execution", "iteration"), "time": [[[12.0, 10.0, 11.0], [22.0, 20.0, 21.0]]],
       "warmup": [[[True, False, False]] * 2], "time.attrs": {"units": "s", "better": "lower"}, "format": "pyperf", "metric": "time",
@@ -40,7 +61,10 @@ test_what_is_read = readings(read, [
       "warmup": [[[False] * 3, [True, False, False]], [[False] * 3] * 2]}),
     ("the second of two benchmarks of one name becomes `#2`", REPEATED,
      {"benchmark": ["a", "a#3", "a#2"], "time": [[[1.0]], [[2.0]], [[3.0]]]}, "1 benchmark names occur more than once"),
-    ("metadata of a benchmark override those of the file, those of a run both; what a benchmark does not say is unknown",
+    ((
+            "metadata of a benchmark override those of the file, those of a run both; what a "
+            "benchmark does not say is unknown"
+        ),
      suite(OWN, bench("b", run(3.0), run(4.0)), **COMMON),
      {"cpu": ["own", "common"], "machine": [["h2", "h1"], ["h1", "h1"]], "tags": ["x, y", "unknown"], "logical_cores": 8,
       "python_version": "3.14", "cpu.dims": ("benchmark",), "machine.dims": ("benchmark", "execution"), "logical_cores.dims": ()}),
@@ -81,11 +105,20 @@ def test_metadata_of_runs_become_a_dim(tmp_path):
     assert times["time"].sel(host="h1").squeeze().item() == 2.0
 
 
-@pytest.mark.parametrize(("duration", "iteration", "execution"), [(3.5, NAN, 6.5 + 1.5), (4.0, 4 / 3, 6.0 + 4 / 3)])
+@pytest.mark.parametrize(
+    ("duration", "iteration", "execution"), [(3.5, NAN, 6.5 + 1.5), (4.0, 4 / 3, 6.0 + 4 / 3)]
+)
 def test_costs(tmp_path, duration, iteration, execution):
-    """The gap between runs is the start of a process; a run that takes more than 1.25 times its loops sets up each value."""
-    metadata = [{"date": f"2026-01-01 00:00:{second:02}", "duration": duration, "loops": 1} for second in (0, 10, 20, 30)]
-    times = read(tmp_path, suite(bench("fft", *(run(1.0, 1.0, warmups=[(2, 1.0)], **stated) for stated in metadata))))
+    """The gap between runs is the start of a process; a run that takes more than 1.25 times its
+    loops sets up each value."""
+    metadata = [
+        {"date": f"2026-01-01 00:00:{second:02}", "duration": duration, "loops": 1}
+        for second in (0, 10, 20, 30)
+    ]
+    times = read(
+        tmp_path,
+        suite(bench("fft", *(run(1.0, 1.0, warmups=[(2, 1.0)], **stated) for stated in metadata))),
+    )
     np.testing.assert_allclose(times["execution_seconds"], execution)
     assert ("iteration_seconds" in times.coords) == (duration == 4.0)
     np.testing.assert_allclose(times.coords.get("iteration_seconds", NAN), iteration)
@@ -93,11 +126,20 @@ def test_costs(tmp_path, duration, iteration, execution):
 
 @pytest.mark.parametrize("level", ["file", "benchmark", "run", "none"])
 def test_name_is_found_at_every_level(tmp_path, level):
-    """The name is in the metadata of the benchmark, of the file, or of the runs; a benchmark nobody named is called like its file."""
+    """The name is in the metadata of the benchmark, of the file, or of the runs; a benchmark nobody
+    named is called like its file."""
     content = suite({"runs": [run(1.0)]})
-    places = {"file": content, "benchmark": content["benchmarks"][0], "run": content["benchmarks"][0]["runs"][0], "none": {}}
+    places = {
+        "file": content,
+        "benchmark": content["benchmarks"][0],
+        "run": content["benchmarks"][0]["runs"][0],
+        "none": {},
+    }
     places[level]["metadata"] = {"name": "telco"}
-    check(read(tmp_path, content, "sorting.v2.json"), benchmark=["sorting" if level == "none" else "telco"])
+    check(
+        read(tmp_path, content, "sorting.v2.json"),
+        benchmark=["sorting" if level == "none" else "telco"],
+    )
 
 
 RAW = [{"raw_samples": [0.0, 2.0, None], "warmups": [[1, None]]}]
@@ -108,7 +150,10 @@ test_entries_without_a_number = readings(read, [
       "notes": ["failed_entries"]}, "1 benchmark has failed runs: 'sort: it has 2 runs and no values in any of them'"),
     ("a time of 0 is a value; one that is no number is missing, and named", suite(bench("a", run(0.0, None)), bench("b", run(1.0, NAN))),
      {"time": [[[0.0, NAN]], [[1.0, NAN]]], "notes": ["no_numbers"]},
-     "2 values are missing: \"value 1 of execution 0 of 'a' is null\", \"value 1 of execution 0 of 'b' is nan\""),
+     (
+         "2 values are missing: \"value 1 of execution 0 of 'a' is null\", \"value 1 of execution "
+         "0 of 'b' is nan\""
+     )),
     ("so are raw samples, and warm-ups", suite({"runs": RAW, "metadata": {"name": "a", "loops": 2}}, version=4),
      {"time": [[[NAN, 0.0, 1.0, NAN]]], "warmup": [[[True, False, False, False]]]}, "2 values are missing"),
 ])  # fmt: skip
@@ -132,14 +177,24 @@ test_a_forced_format_must_fit = refusals(lambda folder, content: read(folder, co
 
 def test_the_file_name_may_lie(tmp_path):
     """The metadata tell the interpreter, not the name of the file."""
-    files = {name: write(tmp_path / f"{name}.json", small_suite(1.0, python_version="3.6.8")) for name in ("py36", "py38")}
-    check(perfarray.read_archive(files, dim="version"), version=["py36", "py38"], python_version="3.6.8")
+    files = {
+        name: write(tmp_path / f"{name}.json", small_suite(1.0, python_version="3.6.8"))
+        for name in ("py36", "py38")
+    }
+    check(
+        perfarray.read_archive(files, dim="version"),
+        version=["py36", "py38"],
+        python_version="3.6.8",
+    )
 
 
 @needs_archives
 @pytest.mark.parametrize(
     ("new", "old"),
-    [("telco.json", "telco.2016-10-21.2348d9d.json"), ("outliers.json.gz", "outliers.2017-03-16.fd790ce.json")],
+    [
+        ("telco.json", "telco.2016-10-21.2348d9d.json"),
+        ("outliers.json.gz", "outliers.2017-03-16.fd790ce.json"),
+    ],
 )
 def test_versions_of_one_file_agree(new, old):
     """The same measurements written by an old and a new version are the same numbers."""
@@ -151,7 +206,12 @@ def test_versions_of_one_file_agree(new, old):
 
 @needs_archives
 @pytest.mark.parametrize(
-    "name", ["moreati_counter-top/pypy.json", "psf_pyperf/outliers.json.gz", "psf_pyperf/old/outliers.2017-03-16.fd790ce.json"]
+    "name",
+    [
+        "moreati_counter-top/pypy.json",
+        "psf_pyperf/outliers.json.gz",
+        "psf_pyperf/old/outliers.2017-03-16.fd790ce.json",
+    ],
 )
 def test_pyperf_reads_the_same(name):
     pyperf = pytest.importorskip("pyperf")
@@ -160,6 +220,8 @@ def test_pyperf_reads_the_same(name):
     for theirs in pyperf.BenchmarkSuite.load(str(path)).get_benchmarks():
         ours = times.sel(benchmark=theirs.get_name())
         warmup, found = ours["warmup"].values, ours["time"].values
-        np.testing.assert_allclose(found[~warmup & ~np.isnan(found)], theirs.get_values(), rtol=1e-12)
+        np.testing.assert_allclose(
+            found[~warmup & ~np.isnan(found)], theirs.get_values(), rtol=1e-12
+        )
         warm = [value for one in theirs.get_runs() if one.values for _, value in one.warmups]
         np.testing.assert_allclose(found[warmup], warm, rtol=1e-12)

@@ -5,7 +5,13 @@ from readers.files_of_our_own import NAN, read_placed, reader, readings, refusal
 
 def bench(name="test_sort", data=(1.0, 2.0), **more):
     stats = {"mean": 1.5, "rounds": 2, "iterations": 10} | ({"data": list(data)} if data else {})
-    return {"name": name, "fullname": f"tests/test_a.py::{name}", "group": None, "params": None, "stats": stats} | more
+    return {
+        "name": name,
+        "fullname": f"tests/test_a.py::{name}",
+        "group": None,
+        "params": None,
+        "stats": stats,
+    } | more
 
 
 read = reader("file.json")
@@ -20,7 +26,10 @@ test_what_is_read = readings(read, [
      {"benchmark": [SORT], "time": [[[1.0, 2.0]]], "loops": [[[10.0, 10.0]]], "format": "pytest_benchmark", "metric": "time"}),
     ("parameters are coordinates", {"benchmarks": [bench(f"test_sort[{n}]", params={"n": n}, group="g") for n in (1, 2)]},
      {"benchmark": [f"{SORT}[1]", f"{SORT}[2]"], "benchmark_name": [SORT, SORT], "n": [1, 2], "group": ["g", "g"]}),
-    ("without --benchmark-save-data the mean of all rounds is the one value, and its loops are all of them",
+    ((
+            "without --benchmark-save-data the mean of all rounds is the one value, and its loops "
+            "are all of them"
+        ),
      {"benchmarks": [bench(data=())]}, {"time": 1.5, "loops": 20}, "no values but their mean"),
     ("rounds that are missing are noted", {"benchmarks": [bench(data=(1.0,))]}, {"time": 1.0}, r"benchmarks\[0\] has 1 of 2 rounds"),
     ("a time of 0 is a value, and what is no number is missing and named",

@@ -2,9 +2,18 @@
 
 from readers.files_of_our_own import NAN, reader, readings, refusals
 
-RESULTS = [{"duration_ns": 2 * 10**9, "uptime_ns": 5, "cycles": 7}, {"duration_ns": 10**9, "uptime_ns": 9}]
-DATA = {"scrabble": {"results": RESULTS, "termination": "normal"}, "dotty": {"results": [], "termination": "failure"}}
-HOST = {"vm": {"name": "A VM", "version": "21"}, "os": {"name": "Linux", "available_processors": 8, "phys_mem_total": 2**34}}
+RESULTS = [
+    {"duration_ns": 2 * 10**9, "uptime_ns": 5, "cycles": 7},
+    {"duration_ns": 10**9, "uptime_ns": 9},
+]
+DATA = {
+    "scrabble": {"results": RESULTS, "termination": "normal"},
+    "dotty": {"results": [], "termination": "failure"},
+}
+HOST = {
+    "vm": {"name": "A VM", "version": "21"},
+    "os": {"name": "Linux", "available_processors": 8, "phys_mem_total": 2**34},
+}
 FIRST = {"scrabble": [{"nanos": 2 * 10**9, "unixts.before": 1, "unixts.after": 2}]}
 
 read = reader("results.json")

@@ -32,7 +32,11 @@ def packed(path, other):
 @pytest.mark.parametrize("layout", [None, "{session}.json"])
 @pytest.mark.parametrize(
     ("again", "content"),
-    [(copied, DATED), (packed, DATED), *((link, content) for link in (os.symlink, os.link) for content in (DATED, PLAIN))],
+    [
+        (copied, DATED),
+        (packed, DATED),
+        *((link, content) for link in (os.symlink, os.link) for content in (DATED, PLAIN)),
+    ],
 )
 def test_a_copy_or_a_link_is_left_out(tmp_path, again, content, layout):
     """A copy adds no file and no session; the original stays even if the copy sorts first."""
@@ -42,7 +46,9 @@ def test_a_copy_or_a_link_is_left_out(tmp_path, again, content, layout):
     found, times = codes(lambda: perfarray.read_archive(tmp_path, layout=layout))
     assert (found, times["time"].size, times.attrs["n_files"]) == (["repeated_files"], 2, 1)
     if layout is None and again is not copied:
-        assert times["file"].values.tolist() == (["a.json.gz"] if again is packed else ["a.json" if again is os.link else "b.json"])
+        assert times["file"].values.tolist() == (
+            ["a.json.gz"] if again is packed else ["a.json" if again is os.link else "b.json"]
+        )
 
 
 def test_equal_files_without_a_stamp_may_be_two(tmp_path):
@@ -55,9 +61,17 @@ def test_labels_of_what_is_compared_are_kept(tmp_path):
     """Equal files under different labels are kept, with a note; under one label they are not."""
     for name in ("old_1", "old_2", "new_1"):
         write(tmp_path / f"{name}.json", DATED)
-    found, times = codes(lambda: perfarray.read_archive(tmp_path, layout="{version}_{session}.json"))
+    found, times = codes(
+        lambda: perfarray.read_archive(tmp_path, layout="{version}_{session}.json")
+    )
     assert found == ["repeated_files", "repeated_labels"]
-    assert dict(times.sizes) == {"benchmark": 1, "version": 2, "session": 1, "execution": 1, "iteration": 2}
+    assert dict(times.sizes) == {
+        "benchmark": 1,
+        "version": 2,
+        "session": 1,
+        "execution": 1,
+        "iteration": 2,
+    }
     old, new = tmp_path / "old_1.json", tmp_path / "new_1.json"
     for given in ({"a": old, "b": new}, [old, new]):
         found, times = codes(lambda given=given: perfarray.read_archive(given, dim="version"))

@@ -1,4 +1,5 @@
-"""Settings that files record are coordinates along the sides of a comparison, which names those that differ with both values."""
+"""Settings that files record are coordinates along the sides of a comparison, which names those
+that differ with both values."""
 
 import json
 
@@ -20,7 +21,13 @@ def google(**context):
 def pytest_benchmark(machine=None, commit=None, options=None):
     stats = {"data": VALUES, "iterations": 1, "rounds": 4}
     row = {"fullname": "t.py::x", "stats": stats, "options": options}
-    return {"machine_info": machine or {}, "commit_info": commit or {}, "benchmarks": [row], "datetime": "2026-01-02", "version": "5.1"}
+    return {
+        "machine_info": machine or {},
+        "commit_info": commit or {},
+        "benchmarks": [row],
+        "datetime": "2026-01-02",
+        "version": "5.1",
+    }
 
 
 def go(cpu="A", threads=8, os="linux"):
@@ -31,19 +38,32 @@ def go(cpu="A", threads=8, os="linux"):
 def dotnet(**host):
     measurements = [{"LaunchIndex": i, "IterationMode": "Workload", "IterationStage": "Result", "Operations": 1, "Nanoseconds": 1e6 * value}
                     for i, value in enumerate(VALUES, 1)]  # fmt: skip
-    return {"HostEnvironmentInfo": host, "Benchmarks": [{"FullName": "N.X", "Measurements": measurements}]}
+    return {
+        "HostEnvironmentInfo": host,
+        "Benchmarks": [{"FullName": "N.X", "Measurements": measurements}],
+    }
 
 
 def benchexec(**cpu):
-    described = " ".join(f'{name}="{value}"' for name, value in ({"model": "A", "cores": "4"} | cpu).items())
-    runs = "".join(f'<run name="x{i}"><column title="walltime" value="{value}s"/></run>' for i, value in enumerate(VALUES))
+    described = " ".join(
+        f'{name}="{value}"' for name, value in ({"model": "A", "cores": "4"} | cpu).items()
+    )
+    runs = "".join(
+        f'<run name="x{i}"><column title="walltime" value="{value}s"/></run>'
+        for i, value in enumerate(VALUES)
+    )
     system = f'<systeminfo hostname="box"><os name="Linux"/><cpu {described}/></systeminfo>'
     return f'<result benchmarkname="b" tool="T" version="1.0">{system}{runs}</result>'
 
 
 def lnt(**run_info):
     tests = [{"name": "x", "execution_time": VALUES}]
-    return {"format_version": "2", "machine": {"name": "box"}, "run": {"start_time": "2026"} | run_info, "tests": tests}
+    return {
+        "format_version": "2",
+        "machine": {"name": "box"},
+        "run": {"start_time": "2026"} | run_info,
+        "tests": tests,
+    }
 
 
 def rebench(**env):
@@ -54,12 +74,18 @@ def rebench(**env):
 
 def table(**columns):
     head = "".join(f",{name}" for name in columns)
-    rows = "".join(f"x,{i},{value}{''.join(f',{cell}' for cell in columns.values())}\n" for i, value in enumerate(VALUES))
+    rows = "".join(
+        f"x,{i},{value}{''.join(f',{cell}' for cell in columns.values())}\n"
+        for i, value in enumerate(VALUES)
+    )
     return f"benchmark,execution,time{head}\n{rows}"
 
 
 def catch2(version):
-    result = '<BenchmarkResults name="x" samples="10" iterations="1"><mean value="5"/></BenchmarkResults>'
+    result = (
+        '<BenchmarkResults name="x" samples="10" iterations="1"><mean '
+        'value="5"/></BenchmarkResults>'
+    )
     head = f'<Catch2TestRun name="t" catch2-version="{version}">'
     return f'<?xml version="1.0"?>{head}<TestCase name="c">{result}</TestCase></Catch2TestRun>'
 
@@ -103,35 +129,60 @@ PAIRS = {
 @pytest.mark.parametrize(("ending", "old", "new", "code", "text"), PAIRS.values(), ids=PAIRS)
 @pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
 def test_what_files_record_of_both_sides_is_named(tmp_path, ending, old, new, code, text):
-    """Whatever the format, a setting that differs is a note with both values; machines come first, and equal files have no such note."""
-    paths = {name: write(tmp_path / f"{name}.{ending}", content) for name, content in {"old": old, "new": new, "again": old}.items()}
+    """Whatever the format, a setting that differs is a note with both values; machines come first,
+    and equal files have no such note."""
+    paths = {
+        name: write(tmp_path / f"{name}.{ending}", content)
+        for name, content in {"old": old, "new": new, "again": old}.items()
+    }
     sides = perfarray.read_archive({"old": paths["old"], "new": paths["new"]}, dim="version")
     notes = sides.perf.compare("old").perf.notes()
     assert notes[0].code == code
     assert text in notes[0].message
     alone = [perfarray.read(paths[name]) for name in ("new", "old")]
     assert text in alone[0].perf.compare(alone[1]).perf.notes()[0].message
-    same = perfarray.read_archive({"old": paths["old"], "new": paths["again"]}, dim="version").perf.compare("old").perf.notes()
+    same = (
+        perfarray.read_archive({"old": paths["old"], "new": paths["again"]}, dim="version")
+        .perf.compare("old")
+        .perf.notes()
+    )
     assert {MACHINES, SETTINGS}.isdisjoint(note.code for note in same)
 
 
 @pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
 def test_sizes_of_workloads_are_named_by_benchmark(tmp_path):
-    """criterion's elements are settings along the benchmarks: the note names the benchmark where they differ."""
+    """criterion's elements are settings along the benchmarks: the note names the benchmark where
+    they differ."""
     for side, elements in (("old", 10), ("new", 30)):
         for name, size in (("grow", elements), ("keep", 7)):
             folder = tmp_path / side / name / "new"
-            write(folder / "benchmark.json", {"group_id": name, "full_id": name, "throughput": {"Elements": size}})
-            write(folder / "sample.json", {"sampling_mode": "Flat", "iters": [1.0] * 4, "times": [100 * value for value in VALUES]})
-    sides = perfarray.read_archive({"old": str(tmp_path / "old"), "new": str(tmp_path / "new")}, dim="version")
+            write(
+                folder / "benchmark.json",
+                {"group_id": name, "full_id": name, "throughput": {"Elements": size}},
+            )
+            write(
+                folder / "sample.json",
+                {
+                    "sampling_mode": "Flat",
+                    "iters": [1.0] * 4,
+                    "times": [100 * value for value in VALUES],
+                },
+            )
+    sides = perfarray.read_archive(
+        {"old": str(tmp_path / "old"), "new": str(tmp_path / "new")}, dim="version"
+    )
     note = sides.perf.compare("old", levels="iteration").perf.notes()[0]
-    assert (note.code, note.values) == (SETTINGS, {"settings": ["elements"], "candidate": ["30"], "baseline": ["10"]})
+    assert (note.code, note.values) == (
+        SETTINGS,
+        {"settings": ["elements"], "candidate": ["30"], "baseline": ["10"]},
+    )
     assert "elements 30 against 10 ('grow')" in note.message
 
 
 @pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
 def test_conbench_records_hardware_and_software(tmp_path):
-    """Versions and flags in `info` and `context` are coordinates of a run, and so are memory and clock in our units."""
+    """Versions and flags in `info` and `context` are coordinates of a run, and so are memory and
+    clock in our units."""
     rows = [
         {"run_id": name, "batch_id": "b", "tags": {"name": "x"}, "stats": {"data": VALUES, "unit": "s"}, "timestamp": "2026-01-01",
          "hardware": {"cpu_model_name": "A", "memory_bytes": str(memory * 2**30), "cpu_frequency_max_hz": "3500000000"},
@@ -141,6 +192,9 @@ def test_conbench_records_hardware_and_software(tmp_path):
     times = perfarray.read(write(tmp_path / "runs.json", json.dumps(rows)))
     assert times["memory_gb"].values.tolist() == [16.0, 32.0]
     assert (times["cpu_max_mhz"].item(), times["arrow_version"].item()) == (3500.0, "15")
-    texts = [note.message for note in times.perf.compare("r1", dim="run", levels="iteration").perf.notes()[:2]]
+    texts = [
+        note.message
+        for note in times.perf.compare("r1", dim="run", levels="iteration").perf.notes()[:2]
+    ]
     assert "memory_gb 32 against 16" in texts[0]
     assert "flags -O3 against -O2" in texts[1]

@@ -1,4 +1,5 @@
-"""Refusals of JSON name the place in it: shapes, and damage to every value of small files of each format."""
+"""Refusals of JSON name the place in it: shapes, and damage to every value of small files of each
+format."""
 
 import json
 import re
@@ -7,20 +8,44 @@ import pytest
 
 import perfarray
 from perfarray.readers.recognising import formats
-from perfarray.readers.shapes import ANY, COUNT, NULL, NUMBER, SCALAR, TEXT, Either, deviation, path_of_key
+from perfarray.readers.shapes import (
+    ANY,
+    COUNT,
+    NULL,
+    NUMBER,
+    SCALAR,
+    TEXT,
+    Either,
+    deviation,
+    path_of_key,
+)
 from readers.files_of_our_own import entry, write
 from readers.test_broken_files import FILES, ODD, places, replaced
 from strategies import MANY
 
-SHAPE = {"runs": [{"name": TEXT, "values|mean": ANY, "values?": [NUMBER]}], "params?": {...: SCALAR}, "pair?": Either((COUNT, ANY), NULL)}
+SHAPE = {
+    "runs": [{"name": TEXT, "values|mean": ANY, "values?": [NUMBER]}],
+    "params?": {...: SCALAR},
+    "pair?": Either((COUNT, ANY), NULL),
+}
 
 
 def document(**changes):
     """Return JSON of the shape, with changes."""
-    return {"runs": [{"name": "a", "values": [1.5]}, {"name": "b", "mean": 2, "more": []}], **changes}
+    return {
+        "runs": [{"name": "a", "values": [1.5]}, {"name": "b", "mean": 2, "more": []}],
+        **changes,
+    }
 
 
-@pytest.mark.parametrize("content", [document(), document(params={"n": 1, "x y": "z"}, pair=["4", {}]), document(pair=None, params=None)])
+@pytest.mark.parametrize(
+    "content",
+    [
+        document(),
+        document(params={"n": 1, "x y": "z"}, pair=["4", {}]),
+        document(pair=None, params=None),
+    ],
+)
 def test_what_has_the_shape(content):
     """Optional keys may be null; further keys are allowed."""
     assert deviation(content, SHAPE) is None
@@ -50,8 +75,14 @@ def test_the_alternative_that_is_most_like():
 
 def test_a_file_that_is_almost_one(tmp_path):
     """The error names the format as which a file begins, and where it deviates."""
-    path = write(tmp_path / "jmh.json", [entry(), {key: value for key, value in entry("b").items() if key != "primaryMetric"}])
-    with pytest.raises(ValueError, match=r"no reader recognises.*it begins as jmh does, but \[1\] has no 'primaryMetric'; it has 'jmhV"):
+    path = write(
+        tmp_path / "jmh.json",
+        [entry(), {key: value for key, value in entry("b").items() if key != "primaryMetric"}],
+    )
+    with pytest.raises(
+        ValueError,
+        match=r"no reader recognises.*it begins as jmh does, but \[1\] has no 'primaryMetric'; it has 'jmhV",
+    ):
         perfarray.read(path)
 
 
@@ -66,7 +97,8 @@ def path_of(place):
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("name", [name for name in FILES if name.endswith("json")])
 def test_every_refusal_names_the_place(tmp_path, name):
-    """A value that is another, or gone: what is refused is it, what is in it, or what it is missing from (of all, an eighth)."""
+    """A value that is another, or gone: what is refused is it, what is in it, or what it is missing
+    from (of all, an eighth)."""
     form = next(form for form in formats() if name.startswith(form))
     content = json.loads(FILES[name])
     for number, place in enumerate(places(content)):
@@ -83,5 +115,10 @@ def test_every_refusal_names_the_place(tmp_path, name):
             if " writes it: " in message:
                 reason = message.partition(" writes it: ")[2]
                 around = path_of(place[:-1])
-                named = (path_of(place), f"{around} has n", f"{around} is ", f"{path_of(place[:-2])} has neither ")
+                named = (
+                    path_of(place),
+                    f"{around} has n",
+                    f"{around} is ",
+                    f"{path_of(place[:-2])} has neither ",
+                )
                 assert reason.startswith(named) or not place, (place, odd, message)

@@ -1,4 +1,5 @@
-"""Two columns of times without a header, as section 6 of the Speedup-Test describes them: read when asked for, never guessed."""
+"""Two columns of times without a header, as section 6 of the Speedup-Test describes them: read when
+asked for, never guessed."""
 
 import pytest
 
@@ -10,12 +11,21 @@ def read(folder, text):
     return perfarray.read(write(folder / "bzip2.csv", text), format="speedup_test")
 
 
-@pytest.mark.parametrize("text", ["2.8,1.1\n2.0,0.3\n1.3,0.9\n", "2.8;1.1\n\n2.0;0.3\n1.3;0.9", "2.8\t1.1\r\n2.0\t0.3\r\n1.3\t0.9\r\n"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2.8,1.1\n2.0,0.3\n1.3,0.9\n",
+        "2.8;1.1\n\n2.0;0.3\n1.3;0.9",
+        "2.8\t1.1\r\n2.0\t0.3\r\n1.3\t0.9\r\n",
+    ],
+)
 def test_two_columns_are_two_samples(tmp_path, text):
     """Baseline first; commas, semicolons or tabs; the benchmark is named as the file."""
     times = read(tmp_path, text)
     check(times, benchmark=["bzip2"])
-    check(times.sel(version=["sample1", "sample2"]).squeeze(), time=[[2.8, 2.0, 1.3], [1.1, 0.3, 0.9]])
+    check(
+        times.sel(version=["sample1", "sample2"]).squeeze(), time=[[2.8, 2.0, 1.3], [1.1, 0.3, 0.9]]
+    )
 
 
 def test_samples_may_differ_in_length(tmp_path):
@@ -26,14 +36,25 @@ def test_samples_may_differ_in_length(tmp_path):
 
 
 def test_samples_outside_are_not_read(tmp_path, monkeypatch):
-    """A sample outside the folder of the configuration and the current one needs `allow_outside`; a level of 1 is none."""
+    """A sample outside the folder of the configuration and the current one needs `allow_outside`; a
+    level of 1 is none."""
     for name in ("out.txt", "inside/in.txt"):
         write(tmp_path / name, "1.5\n")
-    config = write(tmp_path / "inside" / "a.cfg", "Name,Sample1,Sample2,ConfLevel,Coef\nfft,in.txt,../out.txt,1,2\n")
+    config = write(
+        tmp_path / "inside" / "a.cfg",
+        "Name,Sample1,Sample2,ConfLevel,Coef\nfft,in.txt,../out.txt,1,2\n",
+    )
     monkeypatch.chdir(config.parent)
-    with pytest.warns(perfarray.PerfarrayWarning, match=r"'\.\./out\.txt' .*is outside the folder .*allow_outside=True"):
+    with pytest.warns(
+        perfarray.PerfarrayWarning,
+        match=r"'\.\./out\.txt' .*is outside the folder .*allow_outside=True",
+    ):
         times = perfarray.read(config)
-    assert (times["time"].count().item(), times["weight"].item(), "confidence_level" in times.coords) == (1, 2.0, False)
+    assert (
+        times["time"].count().item(),
+        times["weight"].item(),
+        "confidence_level" in times.coords,
+    ) == (1, 2.0, False)
     with perfarray.set_options(allow_outside=True):
         assert perfarray.read(config)["time"].count().item() == 2
 
@@ -47,4 +68,6 @@ test_what_is_wrong_is_placed = refusals(read, "bzip2.csv", [
     ("2.8,\n2.0,\n", r".*column 2 \(sample2\) is empty"),
     ("old,new\n2.8,1\n", ".*its first line must be Name,Sample1,Sample2,ConfLevel,Coef"),
 ])  # fmt: skip
-test_two_columns_are_not_guessed = refusals(reader("a.csv"), "a.csv", [("2.8,1.1\n2.0,0.3\n", "no reader recognises its content")])
+test_two_columns_are_not_guessed = refusals(
+    reader("a.csv"), "a.csv", [("2.8,1.1\n2.0,0.3\n", "no reader recognises its content")]
+)

@@ -1,4 +1,5 @@
-"""What an error proposes for a file that no reader recognises is followed: it reads, and what it reads is what the file says."""
+"""What an error proposes for a file that no reader recognises is followed: it reads, and what it
+reads is what the file says."""
 
 import ast
 import json
@@ -15,13 +16,16 @@ PROPOSED = re.compile(r"\b(pattern|dims)=('[^']*'|\{[^{}]*\}) takes ")
 
 
 def proposal(tmp_path, content):
-    """Return what the refusal of a file proposes, and what is read of the file with that; nothing where nothing is proposed."""
+    """Return what the refusal of a file proposes, and what is read of the file with that; nothing
+    where nothing is proposed."""
     path = write(tmp_path / "a.txt", content if isinstance(content, str) else json.dumps(content))
     with pytest.raises(ValueError, match="no reader recognises its content") as caught:
         perfarray.read(path)
     match = PROPOSED.search(str(caught.value))
     if match is None:
-        assert "{" not in str(caught.value).partition("; ")[2].replace(perfarray.readers.custom.EXAMPLE, "")
+        assert "{" not in str(caught.value).partition("; ")[2].replace(
+            perfarray.readers.custom.EXAMPLE, ""
+        )
         return None, None
     option = {match[1]: ast.literal_eval(match[2])}
     with warnings.catch_warnings():
@@ -54,7 +58,8 @@ def record(name, value, unit=None, **more):
     "1,1.5\n2,1.6\n",
 ])  # fmt: skip
 def test_nothing_is_proposed(tmp_path, content):
-    """No pattern reads quantities of several names or units as one, nor what is no time as seconds."""
+    """No pattern reads quantities of several names or units as one, nor what is no time as
+    seconds."""
     assert proposal(tmp_path, content) == (None, None)
 
 
@@ -79,7 +84,8 @@ def test_nothing_is_proposed(tmp_path, content):
     ("alg,size,ms\nsort,1,2\nfft,2,3\n", {"benchmark": "alg", "size": "size"}, "time", "s", {"benchmark": 2, "size": 2}),
 ])  # fmt: skip
 def test_what_is_proposed_reads_as_what_it_is(tmp_path, content, proposed, metric, units, sizes):
-    """Quantity and unit are those of the file, names beside the numbers tell them apart, and only like numbers are repetitions."""
+    """Quantity and unit are those of the file, names beside the numbers tell them apart, and only
+    like numbers are repetitions."""
     option, times = proposal(tmp_path, content)
     if proposed is None:
         assert option is None

@@ -16,8 +16,17 @@ from shared_material import ARCHIVES, needs_archives
 @pytest.fixture
 def mixed(tmp_path):
     """Return a folder with a file of each fate."""
-    stamped, cut = suite(bench("fft", run(1.0, date="2026-01-02 03:04:05.123456"))), json.dumps(small_suite(1.0))[:-30]
-    contents = {"a.json": stamped, "b.json": [entry(), entry()], "c.json": stamped, "cut.json": cut, "README.md": "# Results\n"}
+    stamped, cut = (
+        suite(bench("fft", run(1.0, date="2026-01-02 03:04:05.123456"))),
+        json.dumps(small_suite(1.0))[:-30],
+    )
+    contents = {
+        "a.json": stamped,
+        "b.json": [entry(), entry()],
+        "c.json": stamped,
+        "cut.json": cut,
+        "README.md": "# Results\n",
+    }
     for name, content in contents.items():
         write(tmp_path / name, content)
     return tmp_path
@@ -49,7 +58,8 @@ def test_an_empty_file_is_called_empty(tmp_path, format):
 
 
 def test_it_says_what_the_dataset_has(mixed):
-    """Counts of the files that are read add up to the values of the archive, and those of the others to what its attrs say."""
+    """Counts of the files that are read add up to the values of the archive, and those of the
+    others to what its attrs say."""
     with pytest.warns(perfarray.PerfarrayWarning):
         times = perfarray.read_archive(mixed, on_error="skip")
     table = perfarray.archive_table(mixed)
@@ -57,7 +67,9 @@ def test_it_says_what_the_dataset_has(mixed):
     assert read["values"].sum() == int(sum(times[name].count() for name in times.data_vars))
     counts = table["status"].value_counts()
     attrs = {"read": "n_files", "skipped": "n_files_skipped", "broken": "n_files_broken"}
-    assert {status: counts[status] for status in attrs} == {status: times.attrs[name] for status, name in attrs.items()}
+    assert {status: counts[status] for status in attrs} == {
+        status: times.attrs[name] for status, name in attrs.items()
+    }
 
 
 def test_members_of_an_archive_have_rows(tmp_path):
@@ -68,7 +80,9 @@ def test_members_of_an_archive_have_rows(tmp_path):
 
 def test_a_path_beside_the_layout_and_a_file_that_was_named(mixed):
     """What `read_archive` would refuse is broken here, and nothing is raised."""
-    table = perfarray.archive_table([mixed / "README.md", mixed / "a.json"], layout="{version}_{session}.json")
+    table = perfarray.archive_table(
+        [mixed / "README.md", mixed / "a.json"], layout="{version}_{session}.json"
+    )
     assert table["status"].tolist() == ["broken", "broken"]
     assert "no reader recognises its content" in table["reason"][0]
     assert "its path does not match layout" in table["reason"][1]
@@ -81,10 +95,14 @@ def sent_by_processes(attempt, found, number):
 
 
 @needs_archives
-@pytest.mark.parametrize("folder", sorted(path.name for path in ARCHIVES.iterdir()) if ARCHIVES.is_dir() else [])
+@pytest.mark.parametrize(
+    "folder", sorted(path.name for path in ARCHIVES.iterdir()) if ARCHIVES.is_dir() else []
+)
 def test_genuine_files_go_from_one_process_to_another(folder, monkeypatch):
     sizes = {path: path.stat().st_size for path in (ARCHIVES / folder).rglob("*") if path.is_file()}
-    by_size = sorted((path for path, size in sizes.items() if size < 1 << 18), key=sizes.__getitem__)
+    by_size = sorted(
+        (path for path, size in sizes.items() if size < 1 << 18), key=sizes.__getitem__
+    )
     files = list({(path.parent, path.suffix): path for path in reversed(by_size)}.values())
     expected = perfarray.archive_table(files)
     monkeypatch.setattr(attempts, "_by_processes", sent_by_processes)

@@ -20,7 +20,19 @@ def test_separators(tmp_path, separator, end):
     assert times.attrs == {"format": "tidy_csv", "metric": "time"}
 
 
-@pytest.mark.parametrize("column", ["time_ms", "time [ms]", "time (ms)", "time ms", "Time_ms", "milliseconds", "ms", "time_milliseconds"])
+@pytest.mark.parametrize(
+    "column",
+    [
+        "time_ms",
+        "time [ms]",
+        "time (ms)",
+        "time ms",
+        "Time_ms",
+        "milliseconds",
+        "ms",
+        "time_milliseconds",
+    ],
+)
 @pytest.mark.parametrize("comment", ["", "# units: ms\n"])
 def test_the_unit_may_be_in_the_name(tmp_path, column, comment):
     check(read(tmp_path, f"{comment}benchmark,{column}\nfft,5\n"), rtol=1e-6, time=5e-3)
@@ -28,7 +40,10 @@ def test_the_unit_may_be_in_the_name(tmp_path, column, comment):
 
 MARKS = "benchmark,execution,warmup,failed,censored,time\nfft,0,true,,no,1\nfft,1,False,1,yes,2\nfft,2,,0,,3\n"
 SCORE = "# metric: score\n# units: points\n# better: higher\nbenchmark,score\nfft,5\n"
-SHARED = "# measured at night\n\n# units: ms\n# shared_levels: binary\nbenchmark,binary,time\nfft,3,5\nfft,7,6\nsort,7,8\n"
+SHARED = (
+    "# measured at night\n\n# units: ms\n# shared_levels: "
+    "binary\nbenchmark,binary,time\nfft,3,5\nfft,7,6\nsort,7,8\n"
+)
 
 test_what_is_read = readings(read, [
     ("comments give units and shared levels, and what they do not know is passed over", SHARED,
@@ -63,7 +78,10 @@ test_what_is_read = readings(read, [
      {"time.dims": ("benchmark", "execution", "iteration"), "time": [[[1, 2]]]}),
     *((f"{missing!r} is missing", f"benchmark,time\nfft,1\nfft,{missing}\n", {"time": [[1.0, NAN]]})
       for missing in ("", "NA", "NaN", "null")),
-    ("`3.10` is not `3.1`, `NA` and `None` are names, `a#2` is no comment; an empty label is unknown, whole numbers are numbers",
+    ((
+            "`3.10` is not `3.1`, `NA` and `None` are names, `a#2` is no comment; an empty label "
+            "is unknown, whole numbers are numbers"
+        ),
      "benchmark,version,machine,l1/l2,time\nNA,3.10,2,x,1\nNone,3.1,10,x,2\na#2,,2,x,3\n",
      {"benchmark": ["NA", "None", "a#2"], "version": ["3.10", "3.1", "unknown"], "machine": [2, 10], "l1_l2": "x"}),
     ("a commit beside a bare time is compared", "commit,time\na,1\nb,2\n", {"commit": ["a", "b"]}),
@@ -105,7 +123,10 @@ test_what_is_wrong_is_said = refusals(read, "runs.csv", [
      "1300 measurements would need an array of 2197000000 cells"),
     # A decimal comma makes two cells of one number: the row is named, and no number is cut off.
     *((f"benchmark,execution,time_ms\n{rows}parse,1,3,5\n",
-       f"is not a table: row {number} under the header has 4 cells, and the header 3: 'parse,1,3,5'")
+       (
+           f"is not a table: row {number} under the header has 4 cells, and the header 3: "
+           "'parse,1,3,5'"
+       ))
       for number, rows in ((1, ""), (2, "parse,0,4\n"))),
     # A `date` beside a bare `time` says when a row was written.
     *((text, "no reader recognises its content")
@@ -117,7 +138,11 @@ test_a_forced_format_needs_values = refusals(lambda folder, text: read(folder, t
 
 
 def test_what_was_written_is_read(tmp_path):
-    times = perfarray.simulate(sizes={"execution": 3, "iteration": 2}, variances={"execution": 0.1, "iteration": 0.1}, rng=1)
+    times = perfarray.simulate(
+        sizes={"execution": 3, "iteration": 2},
+        variances={"execution": 0.1, "iteration": 0.1},
+        rng=1,
+    )
     times = times.expand_dims(benchmark=["a", "a#2"])
     again = read(tmp_path, times.perf.to_frame().to_csv(index=False))
     np.testing.assert_array_equal(again["time"].transpose(*times["time"].dims), times["time"])
@@ -129,14 +154,35 @@ RECURRING = "".join(f"{{0}},{{1}},{n},x,1.5\n" for n in range(9))
 
 @pytest.mark.parametrize("comment", ["", "# units: ms\n"])
 @pytest.mark.parametrize(
-    "row", ['"a,b",m,10,x,1', "a ,m, 10,x,1", "a,m,10,x,", "µ,m,10,x,1", "NA,,10,nan,1", "a#2,m,10,1,1", "#a,m,10,x,1"]
+    "row",
+    [
+        '"a,b",m,10,x,1',
+        "a ,m, 10,x,1",
+        "a,m,10,x,",
+        "µ,m,10,x,1",
+        "NA,,10,nan,1",
+        "a#2,m,10,1,1",
+        "#a,m,10,x,1",
+    ],
 )
 @pytest.mark.parametrize(
-    "labels", [("fft", "m"), ("2", "10"), ("02", "2"), ("True", "true"), ("1.0", "1"), ('"fft"', "m"), ("", "unknown")]
+    "labels",
+    [
+        ("fft", "m"),
+        ("2", "10"),
+        ("02", "2"),
+        ("True", "true"),
+        ("1.0", "1"),
+        ('"fft"', "m"),
+        ("", "unknown"),
+    ],
 )
 def test_a_large_table_reads_as_a_small_one(tmp_path, monkeypatch, labels, row, comment):
-    """Labels stay as they are written where they are read as categories, which pandas would take for numbers and truths."""
-    content = comment + HEAD + RECURRING.format(*labels) + row + "\n" + RECURRING.format(*labels[::-1])
+    """Labels stay as they are written where they are read as categories, which pandas would take
+    for numbers and truths."""
+    content = (
+        comment + HEAD + RECURRING.format(*labels) + row + "\n" + RECURRING.format(*labels[::-1])
+    )
     expected = read(tmp_path, content)
     monkeypatch.setattr(tidy_csv, "LARGE", 0)
     assert expected.identical(read(tmp_path, content))
@@ -156,8 +202,11 @@ def test_a_large_table_may_begin_with_a_cell_of_two_lines(tmp_path, monkeypatch)
 
 
 def test_a_column_has_one_type_however_late_a_text_comes(tmp_path):
-    """pandas, which reads a large table in blocks, would make 1 of `01` in the first rows and leave it as text in the last."""
+    """pandas, which reads a large table in blocks, would make 1 of `01` in the first rows and leave
+    it as text in the last."""
     n_rows = 300_000
     rows = [f"fft,{n},01,2.5\n" for n in range(n_rows - 1)]
-    times = read(tmp_path, "".join(["benchmark,execution,power,time\n", *rows, f"fft,{n_rows - 1},x,2.5\n"]))
+    times = read(
+        tmp_path, "".join(["benchmark,execution,power,time\n", *rows, f"fft,{n_rows - 1},x,2.5\n"])
+    )
     assert set(times["power"].values.ravel().tolist()) == {"01", "x"}

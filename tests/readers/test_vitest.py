@@ -5,7 +5,15 @@ from readers.files_of_our_own import NAN, reader, readings, refusals
 
 def result(name="sort", samples=(1.0, 2.0), **more):
     """Return one result as tinybench had it up to version 2."""
-    return {"name": name, "rme": 1.5, "totalTime": 3.0, "period": 1.5, "hz": 666.0, "mean": 1.5, "samples": samples} | more
+    return {
+        "name": name,
+        "rme": 1.5,
+        "totalTime": 3.0,
+        "period": 1.5,
+        "hz": 666.0,
+        "mean": 1.5,
+        "samples": samples,
+    } | more
 
 
 read = reader("file.json")
@@ -18,7 +26,10 @@ def vitest(**groups):
 
 def vitest_2(samples):
     """Return a file of Vitest 2, which writes no samples."""
-    group = {"fullName": "a.bench.ts > arrays", "benchmarks": [result(samples=samples, sampleCount=518, id="1_0")]}
+    group = {
+        "fullName": "a.bench.ts > arrays",
+        "benchmarks": [result(samples=samples, sampleCount=518, id="1_0")],
+    }
     return {"files": [{"filepath": "a.bench.ts", "groups": [group]}]}
 
 
@@ -40,7 +51,10 @@ test_what_is_read = readings(read, [
     ("a text instead of samples is none", vitest_2("ignore on terminal"), MEAN, ADVICE),
     *((f"a benchmark that threw is a failed run, and named: {kind}", [result(), {"name": "broken", **own}],
        {"time": [[[0.001, 0.002]], [[NAN, NAN]]], "failed": [[[False, False]], [[True, False]]], "notes": ["failed_entries"]},
-       f"1 benchmark has failed runs: 'broken: {reason}'. Failed runs have no time; all others are read")
+       (
+           f"1 benchmark has failed runs: 'broken: {reason}'. Failed runs have no time; all others "
+           "are read"
+       ))
       for kind, own, reason in (
         ("with a message", {"result": {"error": {"message": "out of range"}}}, "out of range"),
         ("an error loses its message in JSON", {"result": {"error": {}}}, "it threw an error"),

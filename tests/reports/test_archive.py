@@ -1,4 +1,5 @@
-"""The report of an archive of machines: scores by suite, which machines are alike, which vary most, what explains it, what is not valid."""
+"""The report of an archive of machines: scores by suite, which machines are alike, which vary most,
+what explains it, what is not valid."""
 
 import json
 import re
@@ -13,13 +14,19 @@ import xarray as xr
 import perfarray
 from perfarray.conventions import is_archive
 
-READ, SCORES, ALIKE, RATIOS = "What was read", "Scores", "Which machines are alike", "Machines against the median machine"
+READ, SCORES, ALIKE, RATIOS = (
+    "What was read",
+    "Scores",
+    "Which machines are alike",
+    "Machines against the median machine",
+)
 VARIATION, STATED = "Which machines vary most", "Invalid and estimated results"
 EXPLAINED = ["What explains the scores", "What explains the variation"]
 
 
 def archive(n_machines=12):
-    """Return ratios of two suites on machines with two compilers: one suite is incomplete on a machine, and one report has a single run.
+    """Return ratios of two suites on machines with two compilers: one suite is incomplete on a
+    machine, and one report has a single run.
 
     Performance follows the clock; the last machine is fastest and varies most.
     """
@@ -42,9 +49,21 @@ def archive(n_machines=12):
         "valid": ("machine", np.where(np.arange(n_machines) == 5, 0.0, 1.0)),
         "estimated": ("machine", np.where(np.arange(n_machines) == 6, 0.0, 1.0)),
     }
-    array = xr.DataArray(ratios, coords, dims, name="ratio", attrs={"units": "1", "better": "higher"})
-    notes = json.dumps([{"code": "unknown_format", "message": "1 of 24 files is left out: 'alice/readme'", "values": {}}])
-    return array.to_dataset().assign_attrs(metric="ratio", format="spec_text", n_files=23, notes=notes)
+    array = xr.DataArray(
+        ratios, coords, dims, name="ratio", attrs={"units": "1", "better": "higher"}
+    )
+    notes = json.dumps(
+        [
+            {
+                "code": "unknown_format",
+                "message": "1 of 24 files is left out: 'alice/readme'",
+                "values": {},
+            }
+        ]
+    )
+    return array.to_dataset().assign_attrs(
+        metric="ratio", format="spec_text", n_files=23, notes=notes
+    )
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +83,15 @@ def section_of(report, title):
 def test_an_archive_has_its_own_sections(report):
     """Nothing is said of modes, of a next experiment, or of how long something takes."""
     assert report["title"] == "Archive of 12 machines"
-    assert [section["title"] for section in report["sections"]] == [READ, SCORES, ALIKE, RATIOS, VARIATION, *EXPLAINED, STATED]
+    assert [section["title"] for section in report["sections"]] == [
+        READ,
+        SCORES,
+        ALIKE,
+        RATIOS,
+        VARIATION,
+        *EXPLAINED,
+        STATED,
+    ]
     text = json.dumps(report)
     assert not re.search("How long|one mode|variability_level|plan_repetitions", text)
 
@@ -82,7 +109,8 @@ def test_an_archive_has_its_own_sections(report):
     ],
 )
 def test_several_machines_without_versions_are_an_archive(sizes, answer):
-    """A baseline is a question for a comparison, and so are several versions or commits; a single benchmark has no score."""
+    """A baseline is a question for a comparison, and so are several versions or commits; a single
+    benchmark has no score."""
     sizes = {"benchmark": 2} | sizes
     times = xr.DataArray(np.ones((*sizes.values(), 3)), dims=(*sizes, "execution"), name="time")
     assert is_archive(times, None) is answer
@@ -91,33 +119,50 @@ def test_several_machines_without_versions_are_an_archive(sizes, answer):
 
 @pytest.mark.parametrize("place", [0, [0]])
 def test_one_machine_is_an_archive(times, place):
-    """Suites of one machine, or a single report, have scores and no means; a summary without labels has no brackets."""
+    """Suites of one machine, or a single report, have scores and no means; a summary without labels
+    has no brackets."""
     with warnings.catch_warnings(action="ignore"):
         report = json.loads(times.isel(machine=place).perf.report(format="json"))
-        single = json.loads(times.isel(machine=place, compiler=0, benchmark=slice(4)).perf.report(format="json"))
+        single = json.loads(
+            times.isel(machine=place, compiler=0, benchmark=slice(4)).perf.report(format="json")
+        )
     assert report["title"] == single["title"] == "Archive of 1 machine"
     assert [section["title"] for section in report["sections"]] == [READ, SCORES, VARIATION, STATED]
-    assert re.match(r"int2017: 2 results, scores from 2\S* \(gcc 13\) to 2\S* \(clang 18\)\.", report["summary"][0])
+    assert re.match(
+        r"int2017: 2 results, scores from 2\S* \(gcc 13\) to 2\S* \(clang 18\)\.",
+        report["summary"][0],
+    )
     assert re.fullmatch(r"(int2017: s|S)core 2\S*", single["summary"][0])
 
 
 def test_without_a_score_means_are_shown():
     """Two machines without a common benchmark have no scores."""
-    ratios = xr.DataArray([[[1.0, 1.1]], [[np.nan] * 2]], dims=("benchmark", "machine", "execution"), name="time")
-    ratios = xr.concat([ratios, ratios[::-1].assign_coords(benchmark=ratios["benchmark"])], "machine")
+    ratios = xr.DataArray(
+        [[[1.0, 1.1]], [[np.nan] * 2]], dims=("benchmark", "machine", "execution"), name="time"
+    )
+    ratios = xr.concat(
+        [ratios, ratios[::-1].assign_coords(benchmark=ratios["benchmark"])], "machine"
+    )
     with warnings.catch_warnings(action="ignore"):
-        titles = [section["title"] for section in json.loads(ratios.perf.report(format="json"))["sections"]]
+        titles = [
+            section["title"]
+            for section in json.loads(ratios.perf.report(format="json"))["sections"]
+        ]
     assert titles[0] == "How long it takes"
 
 
 def test_a_report_with_a_baseline_stays(times):
     """Machines that are compared with one of them have the report of a comparison."""
-    titles = [section["title"] for section in json.loads(times.perf.report("box-0", format="json"))["sections"]]
+    titles = [
+        section["title"]
+        for section in json.loads(times.perf.report("box-0", format="json"))["sections"]
+    ]
     assert (titles[0], "Scores" in titles) == ("What changed", False)
 
 
 def test_what_was_read(report):
-    """Files, and for each suite its results with what they were measured with; an incomplete result is none."""
+    """Files, and for each suite its results with what they were measured with; an incomplete result
+    is none."""
     section = section_of(report, READ)
     assert "7 benchmarks, 12 machines, 2 compilers" in section["about"]
     assert "Read as spec_text, files: 23." in section["about"]
@@ -139,14 +184,24 @@ def test_scores_are_sorted_suite_by_suite(times, report):
         values = expected.sel(suite=suite).values.ravel()
         assert scores == sorted(values[~np.isnan(values)], reverse=True)
     assert [row["suite"] for row in section["rows"]] == ["int2017"] * 23 + ["fp2017"] * 21
-    assert re.match(r"int2017: 23 results, scores from 2\S* \(box-0, gcc 13\) to 4\.\S* \(box-11, clang 18\)\.", report["summary"][0])
+    assert re.match(
+        r"int2017: 23 results, scores from 2\S* \(box-0, gcc 13\) to 4\.\S* \(box-11, clang 18\)\.",
+        report["summary"][0],
+    )
 
 
 def test_a_long_table_shows_its_extremes(times):
-    """The best and the worst scores of each suite, and the largest variations; a sentence says how to have all."""
-    parts = {part.partition("\n")[0]: part for part in times.perf.report(format="markdown").split("\n## ")}
+    """The best and the worst scores of each suite, and the largest variations; a sentence says how
+    to have all."""
+    parts = {
+        part.partition("\n")[0]: part
+        for part in times.perf.report(format="markdown").split("\n## ")
+    }
     assert parts[SCORES].count("| int2017 |") == 6
-    assert "The table shows 12 of 44 rows, the 3 best and the 3 worst of each suite. This report as JSON has all." in parts[SCORES]
+    assert (
+        "The table shows 12 of 44 rows, the 3 best and the 3 worst of each suite. This report "
+        "as JSON has all."
+    ) in parts[SCORES]
     assert "The table shows 10 of 12 rows, the 5 best and the 5 worst." in parts[RATIOS]
     assert re.findall(r"\| (box-\d+) \|", parts[VARIATION])[:4] == ["box-11"] * 4
     assert "The table shows 10 of 44 rows, the 10 largest." in parts[VARIATION]
@@ -155,34 +210,54 @@ def test_a_long_table_shows_its_extremes(times):
 def test_the_best_stand_first():
     """Of times, these are the least."""
     times = archive()["ratio"] ** -1
-    report = json.loads(times.rename("time").assign_attrs(units="s", better="lower").perf.report(format="json"))
-    scores = [row["score"] for row in section_of(report, SCORES)["rows"] if row["suite"] == "int2017"]
+    report = json.loads(
+        times.rename("time").assign_attrs(units="s", better="lower").perf.report(format="json")
+    )
+    scores = [
+        row["score"] for row in section_of(report, SCORES)["rows"] if row["suite"] == "int2017"
+    ]
     assert scores == sorted(scores)
 
 
 def test_machines_are_placed_by_what_most_of_them_ran(times, report):
-    """The suite and the compiler with which most machines have a result, and machines with a hole are named."""
+    """The suite and the compiler with which most machines have a result, and machines with a hole
+    are named."""
     section = section_of(report, ALIKE)
-    assert section["about"].startswith("Of int2017, gcc 13, with which most machines were measured.")
+    assert section["about"].startswith(
+        "Of int2017, gcc 13, with which most machines were measured."
+    )
     source = "times['ratio'].sel(compiler='gcc 13').where(times['suite'] == 'int2017', drop=True)"
     assert section["code"].startswith(f"{source}.perf.principal_components(")
     with warnings.catch_warnings(action="ignore"):
-        expected = eval(section["code"], {"times": times, "np": np})  # the call that is shown gives the answer
-    np.testing.assert_array_equal(section["result"]["variables"]["score"]["values"], expected["score"].values)
+        expected = eval(
+            section["code"], {"times": times, "np": np}
+        )  # the call that is shown gives the answer
+    np.testing.assert_array_equal(
+        section["result"]["variables"]["score"]["values"], expected["score"].values
+    )
 
 
 def test_what_explains_the_scores(times, report):
-    """The sentence stands in the outcome, too; where nothing explains a response, the sentence is the section."""
+    """The sentence stands in the outcome, too; where nothing explains a response, the sentence is
+    the section."""
     section = section_of(report, EXPLAINED[0])
     with warnings.catch_warnings(action="ignore"):
         model = eval(section["code"], {"times": times})
     findings = model.table().attrs["findings"]
-    assert section["about"].startswith(" ".join(["Of int2017, the suite with most results.", *findings]))
+    assert section["about"].startswith(
+        " ".join(["Of int2017, the suite with most results.", *findings])
+    )
     assert {f"int2017: {finding}" for finding in findings} < {*report["summary"]}
-    assert section["code"] == "times.where(times['suite'] == 'int2017', drop=True).perf.explain_variation(response='performance', rng=1)"
+    assert section["code"] == (
+        "times.where(times['suite'] == 'int2017', "
+        "drop=True).perf.explain_variation(response='performance', rng=1)"
+    )
     markdown = times.perf.report(format="markdown")
     part = markdown.partition(f"## {EXPLAINED[1]}")[2].partition("\n## ")[0]
-    assert re.fullmatch(r"\s*Of int2017, the suite with most results\. No predictor explains relative variation: [^|>]*", part)
+    assert re.fullmatch(
+        r"\s*Of int2017, the suite with most results\. No predictor explains relative variation: [^|>]*",
+        part,
+    )
     assert section_of(report, EXPLAINED[1])["rows"]
 
 
@@ -190,7 +265,8 @@ def test_what_is_not_valid_is_named(report):
     """Invalid results, and of estimates and the others the fewer."""
     section = section_of(report, STATED)
     assert section["about"].startswith(
-        "4 of 44 results are invalid, as their files say; 40 of 44 results are estimated, as their files say."
+        "4 of 44 results are invalid, as their files say; 40 of 44 results are estimated, as "
+        "their files say."
     )
     stated = {(row["machine"], row["stated"]) for row in section["rows"]}
     assert stated == {("box-5", "invalid"), ("box-6", "not estimated")}
@@ -198,15 +274,22 @@ def test_what_is_not_valid_is_named(report):
 
 def test_where_all_are_estimates_none_is_named(times):
     """The sentence says it."""
-    text = times.drop_vars("valid").assign_coords(estimated=1).perf.report(sections="relative_variation", format="markdown")
+    text = (
+        times.drop_vars("valid")
+        .assign_coords(estimated=1)
+        .perf.report(sections="relative_variation", format="markdown")
+    )
     assert "44 of 44 results are estimated, as their files say." in text
     assert "stated" not in text
 
 
 def test_sections_without_data_are_left_out(times):
-    """Two machines are no map, and no regression; without marks of validity nothing is said of it."""
+    """Two machines are no map, and no regression; without marks of validity nothing is said of
+    it."""
     few = times.isel(machine=[0, 4]).drop_vars(["valid", "estimated"])
-    titles = [section["title"] for section in json.loads(few.perf.report(format="json"))["sections"]]
+    titles = [
+        section["title"] for section in json.loads(few.perf.report(format="json"))["sections"]
+    ]
     assert titles == [READ, SCORES, VARIATION]
     single = times.isel(execution=[0], machine=[0, 4]).drop_vars(["valid", "estimated"])
     assert "No answer" not in single.perf.report(format="markdown")
@@ -214,13 +297,29 @@ def test_sections_without_data_are_left_out(times):
 
 def test_sections_may_be_asked_for(times):
     """By the names of methods, those of other reports too; prices ask for a plan."""
-    asked = json.loads(times.perf.report(sections=("relative_variation", "variability_level"), format="json"))
-    assert [section["title"] for section in asked["sections"]] == [READ, VARIATION, STATED, "Is there more than one mode"]
-    assert "How many repetitions next time" in times.perf.report(costs={"execution": 5}, format="markdown")
-    with pytest.raises(ValueError, match=r"sections='modes' is no section of this report; choose from 'five_number_summary', "):
+    asked = json.loads(
+        times.perf.report(sections=("relative_variation", "variability_level"), format="json")
+    )
+    assert [section["title"] for section in asked["sections"]] == [
+        READ,
+        VARIATION,
+        STATED,
+        "Is there more than one mode",
+    ]
+    assert "How many repetitions next time" in times.perf.report(
+        costs={"execution": 5}, format="markdown"
+    )
+    with pytest.raises(
+        ValueError,
+        match=r"sections='modes' is no section of this report; choose from 'five_number_summary', ",
+    ):
         times.perf.report(sections="modes")
-    one = perfarray.from_samples({"a": [1.0, 1.1, 1.2]}).perf.report(sections="counts", format="json")
-    assert [section["title"] for section in json.loads(one)["sections"]] == ["How much was measured"]
+    one = perfarray.from_samples({"a": [1.0, 1.1, 1.2]}).perf.report(
+        sections="counts", format="json"
+    )
+    assert [section["title"] for section in json.loads(one)["sections"]] == [
+        "How much was measured"
+    ]
 
 
 def test_names_of_machines_may_be_hidden(times):
@@ -258,9 +357,24 @@ def test_the_page_of_a_real_archive_is_short(page, tmp_path):
     chromium = shutil.which("chromium")
     if chromium is None:
         pytest.skip("needs Debian's chromium, which is not installed (since 2026-11)")
-    script = "addEventListener('load', () => { document.body.textContent = document.documentElement.scrollHeight })"
+    script = (
+        "addEventListener('load', () => { document.body.textContent = "
+        "document.documentElement.scrollHeight })"
+    )
     path = tmp_path / "page.html"
     path.write_text(page.replace("</body>", f"<script>{script}</script></body>"), encoding="utf-8")
-    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--window-size=1280,900", f"--user-data-dir={tmp_path / 'profile'}"]
-    done = subprocess.run([chromium, *flags, "--dump-dom", path.as_uri()], capture_output=True, text=True, timeout=60, check=True)
+    flags = [
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--window-size=1280,900",
+        f"--user-data-dir={tmp_path / 'profile'}",
+    ]
+    done = subprocess.run(
+        [chromium, *flags, "--dump-dom", path.as_uri()],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
     assert 1000 < int(re.search(r"<body>(\d+)</body>", done.stdout)[1]) < 8000

@@ -1,4 +1,5 @@
-"""Tables of results for people: every result has one, rows are cells, no text of a label becomes markup."""
+"""Tables of results for people: every result has one, rows are cells, no text of a label becomes
+markup."""
 
 import re
 
@@ -23,9 +24,19 @@ pytestmark = pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
 def times():
     """Three benchmarks on two machines, two versions; the new one takes 1.25 times as long."""
     sizes = {"session": 4, "execution": 2, "iteration": 3}
-    dims = {"benchmark": ["fft", "sort", "<script>"], "machine": ["a", "b"], "version": ["old", "new"]}
-    made = perfarray.simulate(sizes=sizes, variances=dict.fromkeys(sizes, 1e-4), dims=dims, rng=1)["time"]
-    return (made * xr.where(made["version"] == "new", 1.25, 1.0)).assign_attrs(made.attrs).transpose(*made.dims)
+    dims = {
+        "benchmark": ["fft", "sort", "<script>"],
+        "machine": ["a", "b"],
+        "version": ["old", "new"],
+    }
+    made = perfarray.simulate(sizes=sizes, variances=dict.fromkeys(sizes, 1e-4), dims=dims, rng=1)[
+        "time"
+    ]
+    return (
+        (made * xr.where(made["version"] == "new", 1.25, 1.0))
+        .assign_attrs(made.attrs)
+        .transpose(*made.dims)
+    )
 
 
 COSTS = {"session": 5.0, "execution": 2.0}
@@ -33,13 +44,33 @@ ASKED = CALLS | {
     "compare": OLD, "autocorrelation": {"dim": "session"}, "steady_state": {}, "modes_by": FEW,
     "plan_repetitions": {"costs": COSTS, "budget": 1000}, "plan_suite": {"costs": COSTS, "budget": 1e5, "shared": None},
 }  # fmt: skip
-NEST = {"sizes": {"execution": [3, 4]}, "variances": {"execution": 1e-4}, "n_experiments": 9, "rng": 1}
-STEP = xr.DataArray(np.tile([10.0, 10.1, 9.9], (2, 10, 1)), dims=("benchmark", "commit", "execution"), name="time")
-MACHINES = pd.DataFrame({"score": [3.0, 4.0, 6.0, 5.0, 9.0, 8.0, 7.0], "cores": [1, 2, 4, 2, 8, 8, 4], "cpu_mhz": range(7)}) + 1
+NEST = {
+    "sizes": {"execution": [3, 4]},
+    "variances": {"execution": 1e-4},
+    "n_experiments": 9,
+    "rng": 1,
+}
+STEP = xr.DataArray(
+    np.tile([10.0, 10.1, 9.9], (2, 10, 1)), dims=("benchmark", "commit", "execution"), name="time"
+)
+MACHINES = (
+    pd.DataFrame(
+        {
+            "score": [3.0, 4.0, 6.0, 5.0, 9.0, 8.0, 7.0],
+            "cores": [1, 2, 4, 2, 8, 8, 4],
+            "cpu_mhz": range(7),
+        }
+    )
+    + 1
+)
 SIMULATED = {
-    "change_points": lambda: perfarray.change_points(STEP * xr.where(STEP["commit"] < 5, 1, 1.2) * (1 + STEP["commit"] % 2 / 999)),
+    "change_points": lambda: perfarray.change_points(
+        STEP * xr.where(STEP["commit"] < 5, 1, 1.2) * (1 + STEP["commit"] % 2 / 999)
+    ),
     "coverage": lambda: perfarray.coverage("ratio_interval", **NEST),
-    "explain_variation": lambda: perfarray.explain_variation(MACHINES, response="score", model="ols", rng=1),
+    "explain_variation": lambda: perfarray.explain_variation(
+        MACHINES, response="score", model="ols", rng=1
+    ),
     "false_alarm_rate": lambda: perfarray.false_alarm_rate("compare", threshold=0.5, **NEST),
     "trend": lambda: perfarray.trend(STEP * (1 + STEP["commit"] % 2 / 999)),
     "next_measurement": lambda: SIMULATED["change_points"]().perf.next_measurement(),
@@ -54,7 +85,8 @@ def test_every_kind_is_tried():
 
 @pytest.mark.parametrize("name", TABLES)
 def test_every_result_has_a_table(times, name):
-    """Of texts and without gaps, few columns, one row a cell, named along `benchmark` and along every dim that has several labels."""
+    """Of texts and without gaps, few columns, one row a cell, named along `benchmark` and along
+    every dim that has several labels."""
     one = times.isel(version=0) if name in ("plan_suite", "principal_components") else times
     one = one.isel(machine=0) if name == "plan_suite" else one
     result = SIMULATED[name]() if name in SIMULATED else getattr(one.perf, name)(**ASKED[name])
@@ -64,7 +96,9 @@ def test_every_result_has_a_table(times, name):
     assert found.map(lambda text: isinstance(text, str)).all(axis=None)
     assert not found.isin(["nan", "None"]).any(axis=None)
     named = {level for level in found.index.names if level is not None}
-    assert named == {dim for dim in found.places.dims if dim == "benchmark" or as_dataset(result).sizes[dim] > 1}
+    assert named == {
+        dim for dim in found.places.dims if dim == "benchmark" or as_dataset(result).sizes[dim] > 1
+    }
 
 
 @pytest.mark.parametrize("labels", [[100, 200, 300], [1, 2], [0, 1], [2023, 2024], ["x", "y"]])
@@ -72,13 +106,23 @@ def test_labels_are_printed_whatever_their_steps(labels):
     """Numbers at equal steps name rows, too, as text and in notebooks."""
     runs = np.random.default_rng(1).normal(10, 0.1, (2, len(labels), 4))
     coords = {"version": ["old", "new"], "threads": labels}
-    times = xr.DataArray(runs, dims=("version", "threads", "execution"), coords=coords, name="time", attrs={"units": "s"})
+    times = xr.DataArray(
+        runs,
+        dims=("version", "threads", "execution"),
+        coords=coords,
+        name="time",
+        attrs={"units": "s"},
+    )
     result = times.perf.compare("old")
     lines = repr(result.perf.table()).splitlines()
     assert lines[0].split()[0] == "threads" or lines[1].split() == ["threads"]
-    assert [line.split()[0] for line in lines if line.split()[0] in map(str, labels)] == [str(label) for label in labels]
+    assert [line.split()[0] for line in lines if line.split()[0] in map(str, labels)] == [
+        str(label) for label in labels
+    ]
     for page in (result.perf.table()._repr_html_(), view(result).partition("<details>")[0]):
-        assert re.findall(r"<th>(\w+)</th>", page)[-len(labels) :] == [str(label) for label in labels]
+        assert re.findall(r"<th>(\w+)</th>", page)[-len(labels) :] == [
+            str(label) for label in labels
+        ]
 
 
 def test_the_only_row_has_its_label():
@@ -86,32 +130,47 @@ def test_the_only_row_has_its_label():
     runs = np.random.default_rng(1).normal(10, 0.1, (2, 3, 4))
     runs[1, [0, 2]] = np.nan
     coords = {"version": ["old", "new"], "benchmark": ["a", "b", "c"]}
-    times = xr.DataArray(runs, dims=("version", "benchmark", "execution"), coords=coords, name="time", attrs={"units": "s"})
+    times = xr.DataArray(
+        runs,
+        dims=("version", "benchmark", "execution"),
+        coords=coords,
+        name="time",
+        attrs={"units": "s"},
+    )
     assert times.perf.compare("old").perf.table().index.tolist() == ["b"]
     assert times.rename(benchmark="size").perf.compare("old").perf.table().index.tolist() == ["b"]
 
 
 def test_a_comparison_in_words(times):
-    """Absolute values beside the factor, the interval in words, the suite below; the most changed first where that is asked."""
+    """Absolute values beside the factor, the interval in words, the suite below; the most changed
+    first where that is asked."""
     result = times.isel(machine=0).perf.compare("old")
     found = result.perf.table()
     assert found.columns.tolist() == ["old -> new", "change", "verdict", "n"]
     assert found.index.tolist() == ["fft", "sort", "<script>", "all 3"]
-    means = [result[name].sel(benchmark="fft").item() for name in ("baseline_mean", "candidate_mean")]
+    means = [
+        result[name].sel(benchmark="fft").item() for name in ("baseline_mean", "candidate_mean")
+    ]
     assert found.loc["fft", "old -> new"] == f"{means[0]:.2f} s -> {means[1]:.2f} s"
     shown = [float(part) for part in re.findall(r"[\d.]+", found.loc["fft", "change"])]
-    assert shown == pytest.approx([result[name].sel(benchmark="fft").item() for name in ("estimate", "lower", "upper")], abs=6e-4)
+    assert shown == pytest.approx(
+        [result[name].sel(benchmark="fft").item() for name in ("estimate", "lower", "upper")],
+        abs=6e-4,
+    )
     assert "x slower (" in found.loc["fft", "change"]
     assert found.loc["all 3", "verdict"] == "slower"
     order = np.argsort(-np.abs(np.log(result["estimate"].values.ravel())))
-    assert result.perf.table(sort="effect").index.tolist()[:3] == [["fft", "sort", "<script>"][place] for place in order]
+    assert result.perf.table(sort="effect").index.tolist()[:3] == [
+        ["fft", "sort", "<script>"][place] for place in order
+    ]
     assert result.perf.table(sort="name").index.tolist()[:3] == ["<script>", "fft", "sort"]
     with pytest.raises(ValueError, match="sort='size'"):
         result.perf.table(sort="size")
 
 
 def test_a_printed_table_is_whole(times):
-    """No column is elided, and what is to be said stands below; what is made of a table is an ordinary one; texts are not sorted."""
+    """No column is elided, and what is to be said stands below; what is made of a table is an
+    ordinary one; texts are not sorted."""
     result = times.perf.agreement("old", dim="version", rng=1, n_resamples=50)
     with pytest.raises(ValueError, match="answers of agreement are texts"):
         result.perf.table(sort="effect")
@@ -124,32 +183,59 @@ def test_a_printed_table_is_whole(times):
 
 
 def test_answers_about_the_order():
-    """A row a cell, not one a lag or a series: what repetitions are worth, and how many series there are of each kind."""
-    nest = {"sizes": {"execution": 12, "iteration": 40}, "variances": {"execution": 1e-4, "iteration": 1e-4}}
+    """A row a cell, not one a lag or a series: what repetitions are worth, and how many series
+    there are of each kind."""
+    nest = {
+        "sizes": {"execution": 12, "iteration": 40},
+        "variances": {"execution": 1e-4, "iteration": 1e-4},
+    }
     made = perfarray.simulate(**nest, dims={"benchmark": ["fft", "sort"]}, rng=1)["time"]
-    made = (made * (1 + 0.2 * ((made["iteration"] < 9) & (made["benchmark"] == "sort")))).assign_attrs(made.attrs)
+    made = (
+        made * (1 + 0.2 * ((made["iteration"] < 9) & (made["benchmark"] == "sort")))
+    ).assign_attrs(made.attrs)
     found = made.perf.autocorrelation(dim="execution")
     table = found.perf.table()
     assert table.index.tolist() == ["fft", "sort"]
-    assert table["worth, executions"].tolist() == [f"{value:.3g} of 12" for value in found["pooled_effective_n"].values]
+    assert table["worth, executions"].tolist() == [
+        f"{value:.3g} of 12" for value in found["pooled_effective_n"].values
+    ]
     steady = made.perf.steady_state()
     shown = steady.perf.table()
-    assert shown["warm-up"].tolist() == [str(int((steady["kind"].sel(benchmark=name) == "warmup").sum())) for name in ("fft", "sort")]
+    assert shown["warm-up"].tolist() == [
+        str(int((steady["kind"].sel(benchmark=name) == "warmup").sum())) for name in ("fft", "sort")
+    ]
     assert shown.loc["sort", "steady from (median)"] == "9"
 
 
 def test_mixtures_of_few_runs_and_of_several_families():
-    """The heaviest three components; of fewer than 50 runs they may be chance; the family where one was chosen."""
-    times = perfarray.from_samples({"steps": [at + step for at in range(1, 6) for step in (-0.01, 0.0, 0.01)]}, dim="benchmark")
-    row = times.perf.fit_mixture(n_components=5, distribution=["normal", "lognormal"]).to_dataset().perf.table().iloc[0]
+    """The heaviest three components; of fewer than 50 runs they may be chance; the family where one
+    was chosen."""
+    times = perfarray.from_samples(
+        {"steps": [at + step for at in range(1, 6) for step in (-0.01, 0.0, 0.01)]}, dim="benchmark"
+    )
+    row = (
+        times.perf.fit_mixture(n_components=5, distribution=["normal", "lognormal"])
+        .to_dataset()
+        .perf.table()
+        .iloc[0]
+    )
     assert (row["components"], row["family"]) == ("5 (may be chance)", "normal")
-    assert (row["weights and means"].count(" at "), row["weights and means"][-8:]) == (3, "; 2 more")
-    assert times.perf.fit_mixture(n_components=1).to_dataset().perf.table()["components"].item() == "1"
+    assert (row["weights and means"].count(" at "), row["weights and means"][-8:]) == (
+        3,
+        "; 2 more",
+    )
+    assert (
+        times.perf.fit_mixture(n_components=1).to_dataset().perf.table()["components"].item() == "1"
+    )
 
 
 def test_pairs_of_labels_stand_once(times):
     """Each against those before it, never against itself."""
-    three = times.isel(version=0, benchmark=0, drop=True).pad(machine=(0, 1), mode="edge").assign_coords(machine=["a", "b", "c"])
+    three = (
+        times.isel(version=0, benchmark=0, drop=True)
+        .pad(machine=(0, 1), mode="edge")
+        .assign_coords(machine=["a", "b", "c"])
+    )
     found = three.perf.pairwise(dim="machine").perf.table()
     assert found.index.tolist() == [("b", "a"), ("c", "a"), ("c", "b")]
 
@@ -166,8 +252,14 @@ def test_what_the_numbers_rest_on_is_said(times):
 
 def test_rates_and_several_metrics(times):
     """What is better decides the word, metric by metric."""
-    both = xr.Dataset({"time": times, "throughput": (1 / times).assign_attrs(units="ops/s", better="higher")})
-    found = both.isel(machine=0, benchmark=0).perf.compare("old", metric=["time", "throughput"]).perf.table()
+    both = xr.Dataset(
+        {"time": times, "throughput": (1 / times).assign_attrs(units="ops/s", better="higher")}
+    )
+    found = (
+        both.isel(machine=0, benchmark=0)
+        .perf.compare("old", metric=["time", "throughput"])
+        .perf.table()
+    )
     assert found["change"].str.contains("slower").all()
     assert found["old -> new"].str.contains("s -> ").all()
     assert found.loc["throughput", "old -> new"].endswith("ops/s")
@@ -175,7 +267,8 @@ def test_rates_and_several_metrics(times):
 
 @pytest.mark.parametrize(("label", "word"), [("new", "at least "), ("old", "at most ")])
 def test_stopped_runs_leave_bounds(times, label, word):
-    """A ratio that is known as a bound only is called one; without a limit nothing is said of it."""
+    """A ratio that is known as a bound only is called one; without a limit nothing is said of
+    it."""
     one = times.isel(machine=0, benchmark=0, iteration=0, execution=0, drop=True)
     stopped = one.assign_coords(censored=(one["version"] == label) & (one["session"] == 0))
     found = stopped.perf.compare("old").perf.table()
@@ -188,7 +281,9 @@ def test_stopped_runs_leave_bounds(times, label, word):
 
 def test_no_answer_is_no_refusal(times):
     """Of a test whose conditions do not hold, nothing is said against significance."""
-    few = perfarray.from_samples({"old": [1.0, 1.1, 1.2, 1.0, 9.0], "new": [2.0, 2.1, 2.2, 2.0, 19.0]})
+    few = perfarray.from_samples(
+        {"old": [1.0, 1.1, 1.2, 1.0, 9.0], "new": [2.0, 2.1, 2.2, 2.0, 19.0]}
+    )
     found = few.perf.speedup_test("old").perf.table()
     assert found[["test", "outcome"]].values.tolist() == [["cannot conclude", "no answer"]]
     with pytest.raises(ValueError, match="no result of perfarray"):
@@ -202,10 +297,18 @@ def test_lazy_results(times):
 
 
 def test_long_tables_are_made_in_pieces():
-    """Which is not seen: the table of a result has the rows of the tables of its parts, in their order or by effect."""
-    many = xr.DataArray(np.arange(1.0, 2 * BATCH + 2)[:, None] * [1.0, 1.01], dims=("benchmark", "execution"), name="time")
+    """Which is not seen: the table of a result has the rows of the tables of its parts, in their
+    order or by effect."""
+    many = xr.DataArray(
+        np.arange(1.0, 2 * BATCH + 2)[:, None] * [1.0, 1.01],
+        dims=("benchmark", "execution"),
+        name="time",
+    )
     result = many.assign_coords(benchmark=range(len(many))).perf.mean_interval()
-    found, parts = result.perf.table(), [result.isel(benchmark=part).perf.table() for part in (slice(700), slice(700, None))]
+    found, parts = (
+        result.perf.table(),
+        [result.isel(benchmark=part).perf.table() for part in (slice(700), slice(700, None))],
+    )
     pd.testing.assert_frame_equal(pd.DataFrame(found), pd.concat(parts))
     assert result.perf.table(sort="effect").index.tolist() == list(range(len(many)))[::-1]
 
@@ -214,11 +317,14 @@ class TestNotebooks:
     """What is shown there is the table; the Dataset is folded below."""
 
     def test_a_result(self, times):
-        """Labels are text, never markup; notes stand below; of long results the number of rows that are left out is said."""
+        """Labels are text, never markup; notes stand below; of long results the number of rows that
+        are left out is said."""
         shown = view(times.isel(machine=0).perf.compare("old"))
         assert all(fact in shown for fact in ("1.2", "&lt;script&gt;", "all variables"))
         assert "<script>" not in shown
-        many = xr.DataArray(np.ones((100, 3)), dims=("benchmark", "execution"), name="time", attrs={"units": "s"})
+        many = xr.DataArray(
+            np.ones((100, 3)), dims=("benchmark", "execution"), name="time", attrs={"units": "s"}
+        )
         assert f"{100 - MOST} more rows" in view(many.perf.mean_interval())
 
     def test_anything_else_is_as_before(self, times):
@@ -229,44 +335,74 @@ class TestNotebooks:
 
     def test_in_ipython(self, times):
         """The formatter of the running shell knows results; without one nothing is changed."""
-        testing = pytest.importorskip("IPython.core.interactiveshell", reason="IPython is not installed (2026-11-22)")
+        testing = pytest.importorskip(
+            "IPython.core.interactiveshell", reason="IPython is not installed (2026-11-22)"
+        )
         shell = testing.InteractiveShell.instance()
         try:
             register()
-            formats, _ = shell.display_formatter.format(times.isel(machine=0).perf.plan_repetitions(costs=COSTS, budget=1000))
+            formats, _ = shell.display_formatter.format(
+                times.isel(machine=0).perf.plan_repetitions(costs=COSTS, budget=1000)
+            )
             assert "half-width" in formats["text/html"]
         finally:
             testing.InteractiveShell.clear_instance()
 
 
 def test_machines_with_regions_have_rows():
-    """Where each lies, with limits, and from which others its runs cannot tell it apart; without regions a row for each component."""
+    """Where each lies, with limits, and from which others its runs cannot tell it apart; without
+    regions a row for each component."""
     rng = np.random.default_rng(0)
-    place = np.array([[1.0, 1.0, 1.0], [1.0, 1.0, 1.0], [1.5, 1.0, 2.0], [1.0, 2.0, 1.0]])[..., None]
+    place = np.array([[1.0, 1.0, 1.0], [1.0, 1.0, 1.0], [1.5, 1.0, 2.0], [1.0, 2.0, 1.0]])[
+        ..., None
+    ]
     coords = {"machine": list("uvwx"), "benchmark": list("abc")}
-    times = xr.DataArray(place + 0.01 * rng.standard_normal((4, 3, 5)), coords | {"execution": range(5)}, name="time", attrs={"units": "s"})
+    times = xr.DataArray(
+        place + 0.01 * rng.standard_normal((4, 3, 5)),
+        coords | {"execution": range(5)},
+        name="time",
+        attrs={"units": "s"},
+    )
     result = times.perf.principal_components(n_resamples=49, rng=1)
     found = perfarray.table(result)
     shares = result["explained_variance_ratio"].values
-    assert found.columns.tolist() == [*(f"component {n + 1} ({100 * shares[n]:.0f} %)" for n in (0, 1)), "not apart from"]
+    assert found.columns.tolist() == [
+        *(f"component {n + 1} ({100 * shares[n]:.0f} %)" for n in (0, 1)),
+        "not apart from",
+    ]
     assert found["not apart from"].to_dict() == {"u": "v", "v": "u", "w": "none", "x": "none"}
     shown = [float(part) for part in re.findall(r"-?[\d.]+", found.iloc[2, 0])]
-    score = [result[name].sel(machine="w", principal_component=1).item() for name in ("score", "score_lower", "score_upper")]
-    assert shown == pytest.approx([1000 * value if "ms" in found.iloc[2, 0] else value for value in score], rel=0.01)
-    about = "95 % intervals; not apart from: by a test of each pair at 5 %, which is not corrected for their number"
+    score = [
+        result[name].sel(machine="w", principal_component=1).item()
+        for name in ("score", "score_lower", "score_upper")
+    ]
+    assert shown == pytest.approx(
+        [1000 * value if "ms" in found.iloc[2, 0] else value for value in score], rel=0.01
+    )
+    about = (
+        "95 % intervals; not apart from: by a test of each pair at 5 %, which is not corrected "
+        "for their number"
+    )
     assert found.attrs["about"] == about
-    assert perfarray.table(times.perf.principal_components()).columns.tolist() == ["explains", "so far"]
+    assert perfarray.table(times.perf.principal_components()).columns.tolist() == [
+        "explains",
+        "so far",
+    ]
 
 
 def test_effects_are_sorted_in_both_directions():
     """Half the time is a larger effect than 1.9 times, and that is larger than 1.2 times."""
-    means = xr.DataArray([[10.0, 12.0], [10.0, 5.0], [10.0, 19.0]], {"benchmark": list("abc"), "version": ["old", "new"]})
+    means = xr.DataArray(
+        [[10.0, 12.0], [10.0, 5.0], [10.0, 19.0]],
+        {"benchmark": list("abc"), "version": ["old", "new"]},
+    )
     times = (means * xr.DataArray([0.99, 1.0, 1.01], dims="execution")).rename("time")
     assert times.perf.compare("old").perf.table(sort="effect").index.tolist()[:3] == ["b", "c", "a"]
 
 
 def test_a_plan_of_a_suite_has_the_price_of_each_benchmark(times):
-    """The rows are the benchmarks, whose prices differ, and the dearest is not the cost of the whole."""
+    """The rows are the benchmarks, whose prices differ, and the dearest is not the cost of the
+    whole."""
     plan = times.isel(machine=0, version=0).perf.plan_suite(costs=COSTS, budget=1e5, shared=None)
     minutes = plan.perf.table()["cost"].tolist()
     assert minutes == [words.duration(seconds) for seconds in plan["seconds"].values]

@@ -6,27 +6,40 @@ import perfarray
 from perfarray.accessor import TimingsAccessor
 from perfarray.results.overview import OF_RESULTS, QUESTIONS
 
-TIMES = perfarray.from_samples({"old": [[10.0, 10.2], [10.4, 10.6]], "<new>": [[9.0, 9.2], [9.4, 9.4]]}, level=("execution", "iteration"))
+TIMES = perfarray.from_samples(
+    {"old": [[10.0, 10.2], [10.4, 10.6]], "<new>": [[9.0, 9.2], [9.4, 9.4]]},
+    level=("execution", "iteration"),
+)
 
 
 def test_every_method_has_its_question():
     """No method is missing, and none is named that is not there."""
     listed = [name for names in (*QUESTIONS.values(), OF_RESULTS) for name in names.split()]
-    assert sorted({*listed}) == sorted(name for name in vars(TimingsAccessor) if not name.startswith("_"))
+    assert sorted({*listed}) == sorted(
+        name for name in vars(TimingsAccessor) if not name.startswith("_")
+    )
 
 
 def test_timings_show_what_they_hold():
     """Unit, direction, labels and nest, then the methods."""
     text = repr(TIMES.perf)
-    assert text.startswith("time in s, lower is better\n  2 versions: 'old', '<new>'\n  repetitions: 2 executions x 2 iterations\nWhat ")
+    assert text.startswith(
+        "time in s, lower is better\n  2 versions: 'old', '<new>'\n  repetitions: 2 executions "
+        "x 2 iterations\nWhat "
+    )
     assert "is it faster, by how much, how sure?   compare, " in text
     assert repr(TIMES["time"].perf) == text
     assert "&lt;new&gt;" in TIMES.perf._repr_html_()
 
 
 def test_several_metrics_come_with_the_main_one_first():
-    both = TIMES.assign(energy=(2 * TIMES["time"]).assign_attrs(units="J")).assign_attrs(metric="energy")
-    assert repr(both.perf).splitlines()[:2] == ["energy in J, lower is better", "time in s, lower is better"]
+    both = TIMES.assign(energy=(2 * TIMES["time"]).assign_attrs(units="J")).assign_attrs(
+        metric="energy"
+    )
+    assert repr(both.perf).splitlines()[:2] == [
+        "energy in J, lower is better",
+        "time in s, lower is better",
+    ]
 
 
 def test_results_and_tables_say_what_to_do_next():
@@ -39,4 +52,6 @@ def test_results_and_tables_say_what_to_do_next():
 def test_arrays_without_measurements_show_themselves():
     """The accessor never raises when it is shown."""
     assert "levels=" in repr(TIMES.drop_vars("time").perf)
-    assert "timings in s" in repr(TIMES["time"].mean(("execution", "iteration"), keep_attrs=True).rename(None).perf)
+    assert "timings in s" in repr(
+        TIMES["time"].mean(("execution", "iteration"), keep_attrs=True).rename(None).perf
+    )

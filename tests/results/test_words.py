@@ -22,7 +22,11 @@ from perfarray.results import words
         ((0.5, 0.0, 0.8, "at_most"), "lower", "2.00x faster (at least 1.25)"),
         ((1.2, 0.0, 1.8, "at_most"), "lower", "1.20x slower (any times faster to 1.80x slower)"),
         ((1.1, -math.inf, math.inf, "unbounded"), "lower", "1.10x slower (any ratio is possible)"),
-        ((2.0, 0.5, 0.8, "exclusive"), "lower", "2.00x slower (beyond 2.00x faster or 1.25x faster)"),
+        (
+            (2.0, 0.5, 0.8, "exclusive"),
+            "lower",
+            "2.00x slower (beyond 2.00x faster or 1.25x faster)",
+        ),
         ((1.1, math.nan, math.nan, "bounded"), "lower", "1.10x slower (no interval)"),
         ((1.0, 1.0, 1.0, "bounded"), "lower", "unchanged (1.00 to 1.00)"),
         # Digits are added until a limit does not seem to lie on the edge of the band.
@@ -41,8 +45,12 @@ def test_changes(found, better, text):
 @given(st.floats(1e-3, 1e3), st.floats(1e-3, 1.0))
 def test_a_change_and_its_reverse_say_the_same(ratio, width):
     """Swapping candidate and baseline swaps faster and slower, and no number."""
-    forth = words.change(ratio, ratio * math.exp(-width), ratio * math.exp(width), "bounded", "lower")
-    back = words.change(ratio, ratio * math.exp(-width), ratio * math.exp(width), "bounded", "higher")
+    forth = words.change(
+        ratio, ratio * math.exp(-width), ratio * math.exp(width), "bounded", "lower"
+    )
+    back = words.change(
+        ratio, ratio * math.exp(-width), ratio * math.exp(width), "bounded", "higher"
+    )
     assert forth.replace("slower", "?").replace("faster", "slower").replace("?", "faster") == back
 
 
@@ -75,13 +83,29 @@ def test_two_means_have_one_unit():
     assert words.quantities([math.nan, 2.0], "s") == ["-", "2.00 s"]
 
 
-@pytest.mark.parametrize(("seconds", "text"), [(12.0, "12.0 s"), (200.0, "3 min 20 s"), (28680.0, "7 h 58 min"), (math.nan, "-")])
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(12.0, "12.0 s"), (200.0, "3 min 20 s"), (28680.0, "7 h 58 min"), (math.nan, "-")],
+)
 def test_durations(seconds, text):
     assert words.duration(seconds) == text
 
 
 def test_shares_and_probabilities():
     """Two digits where they are small, none beyond what is known."""
-    assert [words.percent(share) for share in (0.0994, 0.0996, 0.997, -1.2)] == ["9.9 %", "10 %", "100 %", "-120 %"]
-    assert (words.percent(0.0123), words.percent(0.5), words.percent_between(0.93, 0.88, 0.97)) == ("1.2 %", "50 %", "93 % (88 to 97)")
-    assert (words.probability(1e-9), words.probability(0.0432), words.probability(0.5)) == ("< 0.0001", "0.043", "0.50")
+    assert [words.percent(share) for share in (0.0994, 0.0996, 0.997, -1.2)] == [
+        "9.9 %",
+        "10 %",
+        "100 %",
+        "-120 %",
+    ]
+    assert (words.percent(0.0123), words.percent(0.5), words.percent_between(0.93, 0.88, 0.97)) == (
+        "1.2 %",
+        "50 %",
+        "93 % (88 to 97)",
+    )
+    assert (words.probability(1e-9), words.probability(0.0432), words.probability(0.5)) == (
+        "< 0.0001",
+        "0.043",
+        "0.50",
+    )

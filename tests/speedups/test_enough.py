@@ -1,4 +1,5 @@
-"""The runs that would make an observed speedup significant: Student's and Welch's t by the noncentral t, ranks by Noether's formula."""
+"""The runs that would make an observed speedup significant: Student's and Welch's t by the
+noncentral t, ranks by Noether's formula."""
 
 import math
 
@@ -15,7 +16,9 @@ OLD, NEW = [10.0, 10.3, 9.8, 10.2, 10.1], [10.0, 9.7, 10.2, 10.1, 9.9]
 
 def outcome(statistic="mean", old=OLD, new=NEW, **keywords):
     times = perfarray.from_samples({"old": old, "new": new})
-    return times.perf.speedup_test("old", statistic=statistic, **{"confidence_level": 0.95, **keywords}).squeeze()
+    return times.perf.speedup_test(
+        "old", statistic=statistic, **{"confidence_level": 0.95, **keywords}
+    ).squeeze()
 
 
 @pytest.mark.parametrize("risk", [0.05, 0.01])
@@ -24,7 +27,9 @@ def test_the_fewest_for_student(risk):
     x, y = np.array([1.0, 2.0, 3.0, 4.0]), np.array([0.5, 1.5, 2.5, 3.5])
 
     def power(n):
-        return stats.nct.sf(stats.t.ppf(1 - risk, 2 * n - 2), 2 * n - 2, 0.5 / math.sqrt(2 * x.var(ddof=1) / n))
+        return stats.nct.sf(
+            stats.t.ppf(1 - risk, 2 * n - 2), 2 * n - 2, 0.5 / math.sqrt(2 * x.var(ddof=1) / n)
+        )
 
     n = int(runs_for_t(x, y, np.array(risk)))
     assert power(n) >= 0.8 > power(n - 1)
@@ -36,16 +41,22 @@ def test_noether_by_hand():
     assert found.tolist()[:3] == [104.0, math.inf, math.inf]
     assert math.isnan(found[3])
     assert found[4] == 5
-    assert runs_for_ranks(np.array(1.0), np.array(0.5)) == 2  # the formula gives 1: of one run there is no test
+    assert (
+        runs_for_ranks(np.array(1.0), np.array(0.5)) == 2
+    )  # the formula gives 1: of one run there is no test
 
 
 @pytest.mark.parametrize("shift", [0.5, 1.0])
 def test_planned_runs_are_enough(shift):
-    """Of 2,000 experiments with as many runs as planned 80 % show the shift, both tests; 0.03 is three Monte Carlo errors."""
+    """Of 2,000 experiments with as many runs as planned 80 % show the shift, both tests; 0.03 is
+    three Monte Carlo errors."""
     rng = np.random.default_rng(1)
     exact = stats.norm.ppf((np.arange(1, 200) - 0.5) / 199)
     exact /= exact.std(ddof=1)
-    runs = {"t": runs_for_t(exact + shift, exact, np.array(0.05)), "ranks": runs_for_ranks(stats.norm.cdf(shift / math.sqrt(2)), 0.05)}
+    runs = {
+        "t": runs_for_t(exact + shift, exact, np.array(0.05)),
+        "ranks": runs_for_ranks(stats.norm.cdf(shift / math.sqrt(2)), 0.05),
+    }
     for test, n in runs.items():
         x, y = rng.standard_normal((2, 2000, int(n)))
         chosen = stats.ttest_ind if test == "t" else stats.mannwhitneyu
@@ -55,7 +66,8 @@ def test_planned_runs_are_enough(shift):
 
 @pytest.mark.parametrize("statistic", ["mean", "median"])
 def test_where_a_number_is_given(statistic):
-    """There is none where the speedup is significant, or 1 or less, or of one run; a lower level needs fewer runs."""
+    """There is none where the speedup is significant, or 1 or less, or of one run; a lower level
+    needs fewer runs."""
     assert outcome(statistic)["required"] > 5
     assert (
         outcome(statistic, confidence_level=0.99)["required"]
@@ -86,18 +98,30 @@ def test_a_searched_level_is_planned_for_at_95():
 def test_rates_and_lazy_arrays():
     """A rate counts with a negative sign; the result of a lazy array is lazy."""
     pytest.importorskip("dask")
-    values = xr.DataArray([[OLD, NEW]], dims=("benchmark", "version", "execution"), coords={"version": ["old", "new"]}, name="time")
+    values = xr.DataArray(
+        [[OLD, NEW]],
+        dims=("benchmark", "version", "execution"),
+        coords={"version": ["old", "new"]},
+        name="time",
+    )
     rates = (-values + 30).rename("throughput").assign_attrs(better="higher")
     expected = values.perf.speedup_test("old", confidence_level=0.95)["required"]
-    np.testing.assert_allclose(rates.perf.speedup_test("old", confidence_level=0.95)["required"], expected)
+    np.testing.assert_allclose(
+        rates.perf.speedup_test("old", confidence_level=0.95)["required"], expected
+    )
     lazy = values.chunk(benchmark=1).perf.speedup_test("old", confidence_level=0.95)
     assert lazy["required"].chunks
     np.testing.assert_array_equal(lazy["required"].compute(), expected)
 
 
 def test_the_table_shows_them():
-    """The table has a column where there is a number, and none where all are significant; infinite is a word."""
+    """The table has a column where there is a number, and none where all are significant; infinite
+    is a word."""
     assert outcome().perf.table()["runs needed"].item() == f"{outcome()['required'].item():.0f}"
     assert "runs needed" not in outcome(new=[value - 2 for value in NEW]).perf.table()
-    even = outcome("median", [10.0, 10.0, 10.0, 13.0, 13.1, 13.2, 13.3], [9.9, 10.0, 10.1, 12.9, 99.0, 99.0, 99.0])
+    even = outcome(
+        "median",
+        [10.0, 10.0, 10.0, 13.0, 13.1, 13.2, 13.3],
+        [9.9, 10.0, 10.1, 12.9, 99.0, 99.0, 99.0],
+    )
     assert even.perf.table()["runs needed"].item() == "infinite"

@@ -1,4 +1,5 @@
-"""How often the Speedup-Test errs: a rerun with another seed agrees with the tables that are printed."""
+"""How often the Speedup-Test errs: a rerun with another seed agrees with the tables that are
+printed."""
 
 import importlib.util
 import re
@@ -16,7 +17,9 @@ EXPERIMENTS = experiments(800)
 @pytest.fixture(scope="module")
 def script():
     """The script, as a module."""
-    spec = importlib.util.spec_from_file_location("speedup_risk", ROOT / "docs" / "scripts" / "speedup_risk.py")
+    spec = importlib.util.spec_from_file_location(
+        "speedup_risk", ROOT / "docs" / "scripts" / "speedup_risk.py"
+    )
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -24,25 +27,43 @@ def script():
 
 def printed(page, head):
     """Return the tables of a page that begin so: row label to rates, in their order."""
-    tables = [table for table in re.findall(r"((?:^\|.*\n)+)", page.read_text(encoding="utf-8"), re.M) if table.startswith(head)]
-    rows = [[line.strip("|\n ").split(" | ") for line in table.splitlines()[2:]] for table in tables]
+    tables = [
+        table
+        for table in re.findall(r"((?:^\|.*\n)+)", page.read_text(encoding="utf-8"), re.M)
+        if table.startswith(head)
+    ]
+    rows = [
+        [line.strip("|\n ").split(" | ") for line in table.splitlines()[2:]] for table in tables
+    ]
     return [{row[0]: [float(cell) / 100 for cell in row[1:]] for row in table} for table in rows]
 
 
 def near(rates, expected):
     """Four standard errors of the difference, and never less than one alarm in a hundred."""
     for rate, one in zip(rates, expected, strict=True):
-        assert rate == pytest.approx(one, abs=max(0.01, 4 * (one * (1 - one) * (1 / EXPERIMENTS + 1 / 4000)) ** 0.5))
+        assert rate == pytest.approx(
+            one, abs=max(0.01, 4 * (one * (1 - one) * (1 / EXPERIMENTS + 1 / 4000)) ** 0.5)
+        )
 
 
 @pytest.mark.slow
 def test_tables_hold(script):
-    """False alarms at 95 %, no conclusions, and levels found without an effect, for skewed times of 10, 30 and 50 runs."""
+    """False alarms at 95 %, no conclusions, and levels found without an effect, for skewed times of
+    10, 30 and 50 runs."""
     alarms, unknown, searched, high, tools = printed(PAPER, "| protocol, runs")
     columns = [script.SIZES.index(n) for n in (10, 30, 50)]
-    level = script.risks(["skewed"], (10, 30, 50), experiments=EXPERIMENTS, rng=20).squeeze("distribution")
+    level = script.risks(["skewed"], (10, 30, 50), experiments=EXPERIMENTS, rng=20).squeeze(
+        "distribution"
+    )
     search, tool = (
-        script.risks(["skewed"], (10, 30, 50), experiments=EXPERIMENTS, confidence_level=None, search=name, rng=21).squeeze("distribution")
+        script.risks(
+            ["skewed"],
+            (10, 30, 50),
+            experiments=EXPERIMENTS,
+            confidence_level=None,
+            search=name,
+            rng=21,
+        ).squeeze("distribution")
         for name in script.SEARCHES
     )
     for statistic in ("mean", "median"):
@@ -62,6 +83,8 @@ def test_tables_hold(script):
 def test_pooled_iterations_raise_false_alarms(script):
     """Executions keep the level, pooled iterations do not, as printed."""
     (nested,) = printed(HOW_TO, "| executions x iterations")
-    rates = script.nested_risks([(10, 10)], experiments=EXPERIMENTS, rng=22)["false_alarms"].sel(design="10 x 10")
+    rates = script.nested_risks([(10, 10)], experiments=EXPERIMENTS, rng=22)["false_alarms"].sel(
+        design="10 x 10"
+    )
     near(rates.transpose("statistic", "unit").values.ravel(), nested["10 x 10"])
     assert (rates.sel(unit="iteration") > 3 * rates.sel(unit="execution")).all()

@@ -1,4 +1,5 @@
-"""Copies of other results: the score of their cells, and no measurements. A peak of SPEC that reuses its base has the ratio 1."""
+"""Copies of other results: the score of their cells, and no measurements. A peak of SPEC that
+reuses its base has the ratio 1."""
 
 import warnings
 
@@ -14,7 +15,10 @@ SECONDS = {"410.alpha": ((40.0, 38.0), (40.2, 38.1), (40.1, 37.9)), "433.beta": 
            "470.gamma": ((31.0, 30.0), (31.2, 30.1), (31.1, 29.9))}  # fmt: skip
 """Seconds of base and peak; the peak of the second is its base."""
 
-LOG_RATIOS = {name: np.log(np.divide(*(np.mean([8 / run[side] for run in runs]) for side in (1, 0)))) for name, runs in SECONDS.items()}
+LOG_RATIOS = {
+    name: np.log(np.divide(*(np.mean([8 / run[side] for run in runs]) for side in (1, 0))))
+    for name, runs in SECONDS.items()
+}
 SUITE = np.exp(sum(LOG_RATIOS.values()) / 3)
 
 pytestmark = pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
@@ -23,8 +27,14 @@ pytestmark = pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
 @pytest.fixture
 def times(tmp_path):
     """Return the result of one machine."""
-    rows = [spec_pair(name, 8, base, peak, k) for name, runs in SECONDS.items() for k, (base, peak) in enumerate(runs, 1)]
-    return perfarray.read(write(tmp_path / "result.csv", spec_result(rows, score="SPECfp_rate_base2006")))
+    rows = [
+        spec_pair(name, 8, base, peak, k)
+        for name, runs in SECONDS.items()
+        for k, (base, peak) in enumerate(runs, 1)
+    ]
+    return perfarray.read(
+        write(tmp_path / "result.csv", spec_result(rows, score="SPECfp_rate_base2006"))
+    )
 
 
 def measured_twice(times):
@@ -37,13 +47,20 @@ def of_suite(verdicts, name):
     return verdicts[f"suite_{name}"].item()
 
 
-@pytest.mark.parametrize(("statistic", "mean"), [("mean", "geometric"), ("median", "geometric"), ("min", "arithmetic")])
+@pytest.mark.parametrize(
+    ("statistic", "mean"), [("mean", "geometric"), ("median", "geometric"), ("min", "arithmetic")]
+)
 def test_scores_count_copies(times, statistic, mean):
-    """Base keeps all its benchmarks, and the ratio of both scores is the ratio that SPEC publishes."""
+    """Base keeps all its benchmarks, and the ratio of both scores is the ratio that SPEC
+    publishes."""
     scores = times.perf.suite_score(statistic=statistic, mean=mean)
     assert scores.attrs["n_benchmarks"] == 3
     assert "unmatched" not in scores.attrs
-    base = times.sel(tuning=["base"]).drop_vars("copied").perf.suite_score(statistic=statistic, mean=mean)
+    base = (
+        times.sel(tuning=["base"])
+        .drop_vars("copied")
+        .perf.suite_score(statistic=statistic, mean=mean)
+    )
     assert scores["estimate"].sel(tuning="base").item() == base["estimate"].item()
     method = {"method": "t"} if statistic == "mean" else {"method": "percentile", "rng": 1}
     ratio = times.perf.score_ratio_interval("base", statistic=statistic, mean=mean, **method)
@@ -56,7 +73,8 @@ def test_scores_count_copies(times, statistic, mean):
     {"threshold": {"410.alpha": 0.05, ...: 0.01}}, {"between": (0.01, 5)},
 ], ids=str)  # fmt: skip
 def test_the_suite_row_counts_a_copy_as_ratio_1(times, options):
-    """Three benchmarks, one with a log ratio of 0; rows are those without it, and have no test of it."""
+    """Three benchmarks, one with a log ratio of 0; rows are those without it, and have no test of
+    it."""
     verdicts = times.perf.compare("base", dim="tuning", **options)
     assert of_suite(verdicts, "estimate") == pytest.approx(SUITE, rel=1e-9)
     assert of_suite(verdicts, "benchmarks") == 3
@@ -73,52 +91,83 @@ def test_the_suite_row_counts_a_copy_as_ratio_1(times, options):
 
 
 def test_a_copy_has_no_variance_of_its_own(times):
-    """The squared error of the suite is that of the two measured benchmarks, over 3 squared; the score ratio has the same limits."""
-    verdicts, ratio = times.perf.compare("base", dim="tuning"), times.perf.score_ratio_interval("base")
+    """The squared error of the suite is that of the two measured benchmarks, over 3 squared; the
+    score ratio has the same limits."""
+    verdicts, ratio = (
+        times.perf.compare("base", dim="tuning"),
+        times.perf.score_ratio_interval("base"),
+    )
     alone = measured_twice(times).perf.score_ratio_interval("base")
-    assert ratio["standard_error"].item() == pytest.approx(alone["standard_error"].item() * 2 / 3, rel=1e-9)
+    assert ratio["standard_error"].item() == pytest.approx(
+        alone["standard_error"].item() * 2 / 3, rel=1e-9
+    )
     assert ratio["df"].item() == pytest.approx(alone["df"].item(), rel=1e-9)
     limits = [of_suite(verdicts, name) for name in ("lower", "estimate", "upper")]
-    assert limits == pytest.approx([ratio[name].item() for name in ("lower", "estimate", "upper")], rel=1e-9)
+    assert limits == pytest.approx(
+        [ratio[name].item() for name in ("lower", "estimate", "upper")], rel=1e-9
+    )
     drawn = times.perf.score_ratio_interval("base", method="bca", rng=1)
     assert drawn["lower"] < SUITE < drawn["upper"]
 
 
 def test_the_note_names_what_is_copied(times):
     """It says that peak is its base, by the benchmark, and what to do."""
-    for result in (times.perf.compare("base", dim="tuning"), times.perf.score_ratio_interval("base")):
+    for result in (
+        times.perf.compare("base", dim="tuning"),
+        times.perf.score_ratio_interval("base"),
+    ):
         (note,) = [note for note in result.perf.notes() if note.code == "copied"]
-        assert note.message.startswith("peak is its base in 1 cell: '433.beta'. Copies count in the suite and are not tested.")
+        assert note.message.startswith(
+            "peak is its base in 1 cell: '433.beta'. Copies count in the suite and are not tested."
+        )
         assert note.values == {"cells": 1, "names": ["433.beta"]}
     sides = [times.sel(tuning=label, drop=True) for label in ("peak", "base")]
     result = sides[0].perf.compare(sides[1])
     assert of_suite(result, "estimate") == pytest.approx(SUITE, rel=1e-9)
-    assert "the candidate is a copy of its baseline in 1 cell" in " ".join(note.message for note in result.perf.notes())
+    assert "the candidate is a copy of its baseline in 1 cell" in " ".join(
+        note.message for note in result.perf.notes()
+    )
 
 
 def test_copies_of_something_else_vary_as_their_runs_do(times):
-    """The peaks of two machines are compared by their scores; the copied base of one is a measurement of that machine."""
-    ratio = (times["ratio"] * np.array([0.9, 0.91, 0.92])).assign_attrs(times["ratio"].attrs)  # old versions of xarray drop them
+    """The peaks of two machines are compared by their scores; the copied base of one is a
+    measurement of that machine."""
+    ratio = (times["ratio"] * np.array([0.9, 0.91, 0.92])).assign_attrs(
+        times["ratio"].attrs
+    )  # old versions of xarray drop them
     slower = times.assign(ratio=ratio).assign_coords(machine=["Box 2"])
     verdicts = slower.sel(tuning="peak").perf.compare(times.sel(tuning="peak"))
-    measured = slower.sel(tuning="peak").drop_vars("copied").perf.compare(times.sel(tuning="peak").drop_vars("copied"))
+    measured = (
+        slower.sel(tuning="peak")
+        .drop_vars("copied")
+        .perf.compare(times.sel(tuning="peak").drop_vars("copied"))
+    )
     for name in ("estimate", "lower", "upper", "benchmarks"):
         assert of_suite(verdicts, name) == pytest.approx(of_suite(measured, name), rel=1e-12)
     assert verdicts["estimate"].notnull().sum() == 2
-    assert "a side is a copy of another result in 1 cell: '433.beta'" in " ".join(note.message for note in verdicts.perf.notes())
+    assert "a side is a copy of another result in 1 cell: '433.beta'" in " ".join(
+        note.message for note in verdicts.perf.notes()
+    )
 
 
 def test_nothing_is_tested_where_all_is_copied(times):
     """A suite of nothing but its own copies has the ratio 1 and no limits."""
     verdicts = times.sel(benchmark=["433.beta"]).perf.compare("base", dim="tuning")
-    assert (of_suite(verdicts, "estimate"), of_suite(verdicts, "benchmarks"), of_suite(verdicts, "verdict")) == (1, 1, "inconclusive")
+    assert (
+        of_suite(verdicts, "estimate"),
+        of_suite(verdicts, "benchmarks"),
+        of_suite(verdicts, "verdict"),
+    ) == (1, 1, "inconclusive")
     assert np.isnan([of_suite(verdicts, name) for name in ("lower", "upper", "pvalue")]).all()
 
 
 def test_cells_with_measurements_leave_copies_out(times):
-    """A copy says nothing beside a measurement: of a cell with both, the measured runs are the score."""
+    """A copy says nothing beside a measurement: of a cell with both, the measured runs are the
+    score."""
     first = times["copied"] & (xr.DataArray(np.arange(3), dims="execution") == 0)
-    ratio = times["ratio"].sel(benchmark="433.beta", tuning="peak").isel(execution=[1, 2]).mean().item()
+    ratio = (
+        times["ratio"].sel(benchmark="433.beta", tuning="peak").isel(execution=[1, 2]).mean().item()
+    )
     one = times.assign_coords(copied=first).sel(benchmark=["433.beta"]).perf.suite_score()
     assert one["estimate"].sel(tuning="peak").item() == pytest.approx(ratio)
     assert one.attrs["n_copied"] == 1
@@ -130,7 +179,9 @@ def test_cells_with_measurements_leave_copies_out(times):
 def test_means_of_a_copy_are_its_scores(times):
     """The row of a copy has the mean or median of both sides, the same, and a difference of 0."""
     for statistic in ("mean", "median"):
-        row = times.perf.compare("base", dim="tuning", statistic=statistic).sel(benchmark="433.beta")
+        row = times.perf.compare("base", dim="tuning", statistic=statistic).sel(
+            benchmark="433.beta"
+        )
         score = getattr(times["ratio"].sel(benchmark="433.beta", tuning="base"), statistic)().item()
         sides = [row[f"{side}_{statistic}"].item() for side in ("candidate", "baseline")]
         assert sides == [score, score]
@@ -138,17 +189,24 @@ def test_means_of_a_copy_are_its_scores(times):
 
 
 def test_all_paths_agree(times):
-    """Lazy values and marks, other orders of dims, ragged cells and all pairs of tunings give the same suite row."""
+    """Lazy values and marks, other orders of dims, ragged cells and all pairs of tunings give the
+    same suite row."""
     expected = of_suite(times.perf.compare("base", dim="tuning"), "upper")
-    longer = xr.concat([times, times.isel(execution=[0]).where(False)], "execution").assign_coords(execution=range(4))
+    longer = xr.concat([times, times.isel(execution=[0]).where(False)], "execution").assign_coords(
+        execution=range(4)
+    )
     longer["copied"] = longer["copied"].fillna(False).astype(bool)
     lazy = times.chunk({"benchmark": 1})
     marked = lazy.assign_coords(copied=times["copied"].chunk({"benchmark": 1}))
     for data in (longer, lazy, marked, times.transpose("execution", "tuning", ...), times["ratio"]):
-        assert of_suite(data.perf.compare("base", dim="tuning").compute(), "upper") == pytest.approx(expected, rel=1e-12)
+        assert of_suite(
+            data.perf.compare("base", dim="tuning").compute(), "upper"
+        ) == pytest.approx(expected, rel=1e-12)
     both = times.perf.pairwise(dim="tuning")["suite_upper"].sel(tuning="peak", baseline="base")
     assert both.item() == pytest.approx(expected, rel=1e-12)
-    assert marked.perf.score_ratio_interval("base").compute()["upper"].item() == pytest.approx(expected, rel=1e-9)
+    assert marked.perf.score_ratio_interval("base").compute()["upper"].item() == pytest.approx(
+        expected, rel=1e-9
+    )
     assert marked.perf.suite_score().compute().equals(times.perf.suite_score())
 
 
@@ -163,7 +221,9 @@ def test_distributions_of_scores_have_copies_in(times):
 def test_tests_leave_copies_out(times):
     """A copy is no evidence: tests rest on what was measured twice."""
     for name in ("randomization_test", "hierarchical_performance_test"):
-        result = getattr(times.perf, name)("base", **({"rng": 1} if name.startswith("rand") else {}))
+        result = getattr(times.perf, name)(
+            "base", **({"rng": 1} if name.startswith("rand") else {})
+        )
         assert "433.beta" in result.attrs["unmatched"]
 
 
@@ -174,10 +234,13 @@ def test_tests_leave_copies_out(times):
     ("cint2006-rates-example.csv", 416.443094, 432.0860, 12),
 ])  # fmt: skip
 def test_published_scores(name, base, peak, benchmarks):
-    """The score of base is the published one, whatever peak copies, and the suite row is peak / base."""
+    """The score of base is the published one, whatever peak copies, and the suite row is peak /
+    base."""
     times = perfarray.read(ARCHIVES / "spec_csv" / "EstebanMonge_speccpu2006" / name)
     scores = times.perf.suite_score(statistic="median")["estimate"]
-    np.testing.assert_allclose([scores.sel(tuning=label).item() for label in ("base", "peak")], [base, peak], rtol=2e-6)
+    np.testing.assert_allclose(
+        [scores.sel(tuning=label).item() for label in ("base", "peak")], [base, peak], rtol=2e-6
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         verdicts = times.perf.compare("base", dim="tuning", statistic="median")

@@ -1,4 +1,5 @@
-"""Scores of a suite: brute force, the oracle, all paths agree, matched suites, shared units, bad input."""
+"""Scores of a suite: brute force, the oracle, all paths agree, matched suites, shared units, bad
+input."""
 
 from itertools import product
 
@@ -9,7 +10,11 @@ import xarray as xr
 import perfarray
 
 FIVE = ["minimum", "q1", "median", "q3", "maximum"]
-MEANS = {"geometric": lambda x: np.exp(np.mean(np.log(x))), "arithmetic": np.mean, "harmonic": lambda x: 1 / np.mean(1 / x)}
+MEANS = {
+    "geometric": lambda x: np.exp(np.mean(np.log(x))),
+    "arithmetic": np.mean,
+    "harmonic": lambda x: 1 / np.mean(1 / x),
+}
 
 
 def suite(values, **dims):
@@ -17,7 +22,9 @@ def suite(values, **dims):
     names = tuple(dims) or ("benchmark", "execution")
     values = np.asarray(values, dtype=float)
     labels = {"benchmark": [f"b{i}" for i in range(values.shape[names.index("benchmark")])]}
-    return xr.DataArray(values, dims=names, coords=labels, name="time", attrs={"units": "s", "better": "lower"})
+    return xr.DataArray(
+        values, dims=names, coords=labels, name="time", attrs={"units": "s", "better": "lower"}
+    )
 
 
 def by_brute_force(rows, mean):
@@ -41,32 +48,44 @@ def test_exact_numbers_are_those_of_all_scores(mean):
     """Four benchmarks, three runs: 81 scores."""
     times = suite(np.random.default_rng(2).lognormal(1, 0.5, (4, 3)))
     found = times.perf.five_number_summary(method="exact", mean=mean)
-    np.testing.assert_allclose([found[name].item() for name in FIVE], by_brute_force(times.values, mean), rtol=1e-12)
+    np.testing.assert_allclose(
+        [found[name].item() for name in FIVE], by_brute_force(times.values, mean), rtol=1e-12
+    )
     assert found["range"].item() == found["maximum"].item() - found["minimum"].item()
     assert found["interquartile_range"].item() == found["q3"].item() - found["q1"].item()
 
 
 @pytest.mark.parametrize("case", [0, 1])
 def test_oracle(golden, case):
-    """R's enumeration: extremes, median, first quartile between its hinge and the score below, and the mean and SD of scores."""
+    """R's enumeration: extremes, median, first quartile between its hinge and the score below, and
+    the mean and SD of scores."""
     given = golden("ci_and_empirical")["empirical_distribution"][case]
     times, output = suite(given["input"]["X"]), given["output"]
     found = times.perf.five_number_summary(method="exact")
     hinges = output["fivenum_hinges"]
-    np.testing.assert_allclose([found["minimum"].item(), found["maximum"].item()], [hinges[0], hinges[4]], rtol=1e-10)
+    np.testing.assert_allclose(
+        [found["minimum"].item(), found["maximum"].item()], [hinges[0], hinges[4]], rtol=1e-10
+    )
     if output["n"] % 2:
         np.testing.assert_allclose([found[name].item() for name in FIVE], hinges, rtol=1e-10)
-    np.testing.assert_allclose([found[name].item() for name in FIVE], by_brute_force(times.values, "geometric"), rtol=1e-12)
+    np.testing.assert_allclose(
+        [found[name].item() for name in FIVE], by_brute_force(times.values, "geometric"), rtol=1e-12
+    )
     performance = times.perf.relative_variation()["performance"].item()
     np.testing.assert_allclose(performance, output["gm_of_medians"], rtol=1e-12)
     scores = times.perf.score_distribution(n_resamples=40_000, rng=1)
-    np.testing.assert_allclose(scores.mean().item(), output["exact_mean"], atol=4 * output["exact_sd_population"] / 200)
-    np.testing.assert_allclose(scores.std().item(), output["exact_sd_population"], rtol=4 / np.sqrt(2 * 40_000))
+    np.testing.assert_allclose(
+        scores.mean().item(), output["exact_mean"], atol=4 * output["exact_sd_population"] / 200
+    )
+    np.testing.assert_allclose(
+        scores.std().item(), output["exact_sd_population"], rtol=4 / np.sqrt(2 * 40_000)
+    )
 
 
 @pytest.mark.parametrize("mean", MEANS)
 def test_drawn_scores_follow_the_law(mean):
-    """Every one of 8 scores is drawn as often as any other (chi-square of 20,000 draws below its 99.9 % point)."""
+    """Every one of 8 scores is drawn as often as any other (chi-square of 20,000 draws below its
+    99.9 % point)."""
     times = suite([[1.0, 2.0], [3.0, 5.0], [7.0, 11.0]])
     scores = times.perf.score_distribution(n_resamples=20_000, mean=mean, rng=3)
     _, counts = np.unique(scores.round(9), return_counts=True)
@@ -75,7 +94,8 @@ def test_drawn_scores_follow_the_law(mean):
 
 
 def test_monte_carlo_numbers_are_those_of_the_scores(machines):
-    """The same seed draws the same scores; quantiles are order statistics 125, 250 and 375 of 500."""
+    """The same seed draws the same scores; quantiles are order statistics 125, 250 and 375 of
+    500."""
     scores = np.sort(machines.perf.score_distribution(rng=5).values, axis=-1)
     found = machines.perf.five_number_summary(rng=5)
     for name, place in zip(FIVE, (0, 124, 249, 374, 499), strict=True):
@@ -84,12 +104,18 @@ def test_monte_carlo_numbers_are_those_of_the_scores(machines):
 
 
 def test_all_paths_agree(machines):
-    """Function, method, transposed, chunked, other order of runs: the same scores, in the order of the dims."""
+    """Function, method, transposed, chunked, other order of runs: the same scores, in the order of
+    the dims."""
     pytest.importorskip("dask")
     expected = perfarray.score_distribution(machines, rng=4)
-    turned, other_order = machines.transpose("execution", "machine", "benchmark"), machines.isel(execution=[2, 0, 1])
+    turned, other_order = (
+        machines.transpose("execution", "machine", "benchmark"),
+        machines.isel(execution=[2, 0, 1]),
+    )
     for times in (machines, turned, machines.chunk(machine=1), other_order):
-        xr.testing.assert_allclose(times.perf.score_distribution(rng=4).compute(), expected, rtol=1e-12)
+        xr.testing.assert_allclose(
+            times.perf.score_distribution(rng=4).compute(), expected, rtol=1e-12
+        )
 
 
 def test_memory_batches_change_nothing(machines, monkeypatch):
@@ -122,21 +148,34 @@ def test_shared_units_are_drawn_together():
 
 
 def test_suites_are_matched(machines):
-    """A benchmark that one machine lacks is left out of all, and named; a machine without any value is NaN and costs nothing."""
-    holes = machines.where(~((machines["benchmark"] == "b1") & (machines["machine"] == "y"))).where(machines["machine"] != "z")
+    """A benchmark that one machine lacks is left out of all, and named; a machine without any value
+    is NaN and costs nothing."""
+    holes = machines.where(~((machines["benchmark"] == "b1") & (machines["machine"] == "y"))).where(
+        machines["machine"] != "z"
+    )
     holes = holes.assign_attrs(machines.attrs)
-    with pytest.warns(UserWarning, match=r"1 of 5 labels of 'benchmark' were not measured in every cell .*'b1'"):
+    with pytest.warns(
+        UserWarning, match=r"1 of 5 labels of 'benchmark' were not measured in every cell .*'b1'"
+    ):
         found = holes.perf.five_number_summary(method="exact")
     assert found.attrs["unmatched"] == "b1"
     assert found.attrs["n_benchmarks"] == 4
     expected = machines.drop_sel(benchmark="b1").perf.five_number_summary(method="exact")
-    np.testing.assert_allclose(found["median"].values[:2], expected["median"].values[:2], rtol=1e-12)
+    np.testing.assert_allclose(
+        found["median"].values[:2], expected["median"].values[:2], rtol=1e-12
+    )
     assert np.isnan(found["median"].values[2])
 
 
 def test_single_runs_have_no_spread():
     """One run: NaN, n = 1, and one warning."""
-    with pytest.warns(UserWarning, match="1 of 1 cells rest on one execution: their variation is NaN.*. Measure several executions"):
+    with pytest.warns(
+        UserWarning,
+        match=(
+            "1 of 1 cells rest on one execution: their variation is NaN.*. Measure several "
+            "executions"
+        ),
+    ):
         found = suite([[1.0], [2.0]]).perf.relative_variation()
     assert np.isnan(found["standard_deviation"])
     assert found["n"] == 1
@@ -144,73 +183,118 @@ def test_single_runs_have_no_spread():
 
 
 def sessions():
-    """Four machines, three benchmarks: one machine with three sessions of three executions, three with one."""
+    """Four machines, three benchmarks: one machine with three sessions of three executions, three
+    with one."""
     values = 10 + np.random.default_rng(6).normal(size=(4, 3, 3, 3))
     values[1:, :, 1:] = np.nan
     dims = ("machine", "benchmark", "session", "execution")
     coords = {"machine": list("wxyz"), "benchmark": list("abc")}
-    return xr.DataArray(values, dims=dims, coords=coords, name="time", attrs={"units": "s", "better": "lower"})
+    return xr.DataArray(
+        values, dims=dims, coords=coords, name="time", attrs={"units": "s", "better": "lower"}
+    )
 
 
 def test_a_machine_with_several_sessions_leaves_the_others_an_answer():
-    """Its units stay its sessions; those of the others are their executions, and a note counts them."""
+    """Its units stay its sessions; those of the others are their executions, and a note counts
+    them."""
     times = sessions()
-    with pytest.warns(UserWarning, match="9 of 12 cells were measured in one session: the units are executions there"):
+    with pytest.warns(
+        UserWarning,
+        match="9 of 12 cells were measured in one session: the units are executions there",
+    ):
         found = times.perf.relative_variation()
     assert found["performance"].notnull().all()
     assert (found.attrs["unit"], found["n"].values.tolist()) == ("execution", [3, 3, 3, 3])
     alone = times.isel(machine=[0]).perf.relative_variation()
     assert alone.attrs["unit"] == "session"
-    np.testing.assert_allclose(found["relative_variation"][0], alone["relative_variation"][0], rtol=1e-12)
+    np.testing.assert_allclose(
+        found["relative_variation"][0], alone["relative_variation"][0], rtol=1e-12
+    )
     merged = times.perf.merge_level("session").perf.relative_variation()
     inside = times.perf.relative_variation(unit="execution")
-    single = times.isel(session=0, machine=slice(1, None)).drop_vars("session", errors="ignore").perf.relative_variation()
+    single = (
+        times.isel(session=0, machine=slice(1, None))
+        .drop_vars("session", errors="ignore")
+        .perf.relative_variation()
+    )
     for name in ("performance", "relative_variation", "n"):
         np.testing.assert_allclose(inside[name], merged[name], rtol=1e-12)
         np.testing.assert_allclose(inside[name][1:], single[name], rtol=1e-12)
         np.testing.assert_allclose(found[name][1:], single[name], rtol=1e-12)
     assert (inside.attrs["unit"], inside["n"].values.tolist()) == ("execution", [9, 3, 3, 3])
-    own = times.perf.relative_variation(levels="execution", across="benchmark").sel(machine="x", session=0)
-    np.testing.assert_allclose(own["relative_variation"], inside["relative_variation"].sel(machine="x"), rtol=1e-12)
+    own = times.perf.relative_variation(levels="execution", across="benchmark").sel(
+        machine="x", session=0
+    )
+    np.testing.assert_allclose(
+        own["relative_variation"], inside["relative_variation"].sel(machine="x"), rtol=1e-12
+    )
 
 
 @pytest.mark.filterwarnings("ignore:.*no closed form")
 @pytest.mark.parametrize(
-    ("benchmarks", "mean", "shared"), [(1, "geometric", ()), (6, "geometric", ()), (6, "arithmetic", ()), (3, "geometric", "binary")]
+    ("benchmarks", "mean", "shared"),
+    [(1, "geometric", ()), (6, "geometric", ()), (6, "arithmetic", ()), (3, "geometric", "binary")],
 )
 def test_what_is_drawn_keeps_its_monte_carlo_error(benchmarks, mean, shared):
-    """Under other keys the same cell has another answer: their spread is the error stated, 2 % at most, around what many draws give."""
+    """Under other keys the same cell has another answer: their spread is the error stated, 2 % at
+    most, around what many draws give."""
     values = 20 + np.exp(np.random.default_rng(4).normal(size=(benchmarks, 9, 3)))
-    one = xr.DataArray(values, dims=("benchmark", "binary", "execution"), name="time", attrs={"units": "s", "better": "lower"})
+    one = xr.DataArray(
+        values,
+        dims=("benchmark", "binary", "execution"),
+        name="time",
+        attrs={"units": "s", "better": "lower"},
+    )
     copies = one.expand_dims(copy=np.arange(60))
     found = copies.perf.relative_variation(mean=mean, shared=shared, rng=1)
     share = found["relative_variation"] / found["relative_variation"].mean()
     error = float(found["monte_carlo_error"].mean())
     assert (found["monte_carlo_error"] <= 0.02).all()
-    assert 0.7 < float(share.std(ddof=1)) / error < 1.35  # of 60, the standard deviation is known to 9 %
-    many = one.perf.relative_variation(method="monte_carlo", n_resamples=40_000, mean=mean, shared=shared, rng=2)
+    assert (
+        0.7 < float(share.std(ddof=1)) / error < 1.35
+    )  # of 60, the standard deviation is known to 9 %
+    many = one.perf.relative_variation(
+        method="monte_carlo", n_resamples=40_000, mean=mean, shared=shared, rng=2
+    )
     centre = float(found["relative_variation"].mean() / many["relative_variation"]) - 1
     assert abs(centre) < 4 * np.hypot(error / np.sqrt(60), float(many["monte_carlo_error"]))
 
 
 def test_a_spread_without_a_closed_form_is_drawn():
-    """More than 8 units of several runs, and harmonic means: the default draws, and says what was done, of which cells, with what error."""
+    """More than 8 units of several runs, and harmonic means: the default draws, and says what was
+    done, of which cells, with what error."""
     rng = np.random.default_rng(7)
     values = 10 + rng.normal(size=(2, 3, 9, 4))
     values[1, :, :, 1:] = np.nan  # the second machine has one run in each unit: a closed form
     dims = ("machine", "benchmark", "binary", "execution")
     times = xr.DataArray(values, dims=dims, name="time", attrs={"units": "s", "better": "lower"})
-    with pytest.warns(UserWarning, match="1 of 2 cells .*have no closed form.*redrawn experiments, with a standard error of 1.. %"):
+    with pytest.warns(
+        UserWarning,
+        match=(
+            "1 of 2 cells .*have no closed form.*redrawn experiments, with a standard error of "
+            "1.. %"
+        ),
+    ):
         found = times.perf.relative_variation(rng=3)
     assert found["drawn"].values.tolist() == [True, False]
     assert (found["monte_carlo_error"] > 0).values.tolist() == [True, False]
-    assert (found.attrs["method"], found.attrs["n_resamples"] >= 500) == ("exact, monte_carlo", True)
+    assert (found.attrs["method"], found.attrs["n_resamples"] >= 500) == (
+        "exact, monte_carlo",
+        True,
+    )
     with pytest.warns(UserWarning, match="no closed form"):
-        assert times.isel(machine=[0]).perf.relative_variation(rng=3, n_resamples=50).attrs["n_resamples"] == 50
+        assert (
+            times.isel(machine=[0])
+            .perf.relative_variation(rng=3, n_resamples=50)
+            .attrs["n_resamples"]
+            == 50
+        )
     alone = times.isel(machine=[1]).perf.relative_variation()
     assert alone.attrs["method"] == "exact"
     assert "n_resamples" not in alone.attrs
-    np.testing.assert_allclose(found["relative_variation"][1], alone["relative_variation"][0], rtol=1e-12)
+    np.testing.assert_allclose(
+        found["relative_variation"][1], alone["relative_variation"][0], rtol=1e-12
+    )
     with pytest.warns(UserWarning, match="2 of 2 cells have no closed form"):
         assert times.perf.relative_variation(mean="harmonic", rng=3)["drawn"].all()
     with pytest.warns(UserWarning, match="no closed form"):
@@ -220,20 +304,30 @@ def test_a_spread_without_a_closed_form_is_drawn():
 
 @pytest.mark.parametrize("method", ["exact", "monte_carlo"])
 def test_identical_runs_and_one_benchmark(method):
-    """Ties everywhere: five equal numbers, no variation; scores have the units of the data, a ratio has none."""
+    """Ties everywhere: five equal numbers, no variation; scores have the units of the data, a ratio
+    has none."""
     times = suite([[2.1, 2.1, 2.1]])
-    found, varied = times.perf.five_number_summary(method=method, rng=1), times.perf.relative_variation(method=method, rng=1)
+    found, varied = (
+        times.perf.five_number_summary(method=method, rng=1),
+        times.perf.relative_variation(method=method, rng=1),
+    )
     np.testing.assert_allclose([found[name].item() for name in FIVE], 2.1)
     assert method == "exact" or found["standard_deviation"] == 0
     assert varied["relative_variation"] == 0
-    assert [varied[name].attrs["units"] for name in ("standard_deviation", "relative_variation")] == ["s", "1"]
+    assert [
+        varied[name].attrs["units"] for name in ("standard_deviation", "relative_variation")
+    ] == ["s", "1"]
     assert times.perf.score_distribution(rng=1).attrs["units"] == "s"
 
 
 def test_a_benchmark_with_zeros_is_left_out():
-    """Zero scores have no log: their benchmark is declined by name, of lazy timings too; an arithmetic mean takes them."""
+    """Zero scores have no log: their benchmark is declined by name, of lazy timings too; an
+    arithmetic mean takes them."""
     times = suite([[0.0, 1.0], [2.0, 3.0]]).assign_attrs(units="1")
-    with pytest.warns(UserWarning, match=r"1 cell has zeros and no answer: 'b0'. Zeros .*, since mean='geometric' needs"):
+    with pytest.warns(
+        UserWarning,
+        match=r"1 cell has zeros and no answer: 'b0'. Zeros .*, since mean='geometric' needs",
+    ):
         assert times.perf.five_number_summary(method="exact")["minimum"] == 2.0
     assert times.perf.five_number_summary(mean="arithmetic", method="exact")["minimum"] == 1.0
     pytest.importorskip("dask")
@@ -241,8 +335,12 @@ def test_a_benchmark_with_zeros_is_left_out():
 
 
 def test_a_unit_may_be_chosen_for_scores_and_their_five_numbers():
-    """`unit=` pools the levels above, as merging them does; the executions of one session are the units without it, and a note says so."""
-    nest = {"sizes": {"session": 1, "execution": 6}, "variances": {"session": 1e-4, "execution": 1e-4}}
+    """`unit=` pools the levels above, as merging them does; the executions of one session are the
+    units without it, and a note says so."""
+    nest = {
+        "sizes": {"session": 1, "execution": 6},
+        "variances": {"session": 1e-4, "execution": 1e-4},
+    }
     times = perfarray.simulate(**nest, dims={"benchmark": 3, "machine": 2}, rng=1)
     single = times.perf.five_number_summary(method="exact")
     (note,) = single.perf.notes()
@@ -256,5 +354,8 @@ def test_a_unit_may_be_chosen_for_scores_and_their_five_numbers():
     drawn = times.perf.score_distribution(unit="execution", rng=1)
     xr.testing.assert_allclose(drawn, merged.perf.score_distribution(rng=1))
     constant = times.where(times["execution"] == 0).dropna("execution", how="all")
-    with pytest.warns(perfarray.PerfarrayWarning, match="have a benchmark with a single execution, which shows no spread"):
+    with pytest.warns(
+        perfarray.PerfarrayWarning,
+        match="have a benchmark with a single execution, which shows no spread",
+    ):
         constant.perf.five_number_summary(method="exact")

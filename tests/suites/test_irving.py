@@ -1,7 +1,8 @@
-"""Irving et al. (2018): what its printed numbers say about our functions, and our functions on real SPEC reports.
+"""Irving et al. (2018): what its printed numbers say about our functions, and our functions on real
+SPEC reports.
 
-The runs behind its tables 2, 6, 8 and 14 are not public, but the t intervals are fixed by three printed numbers, and the scores that SPEC
-published of the same machines are in an archive.
+The runs behind its tables 2, 6, 8 and 14 are not public, but the t intervals are fixed by three
+printed numbers, and the scores that SPEC published of the same machines are in an archive.
 """
 
 import warnings
@@ -21,17 +22,25 @@ BENCHMARKS = 29
 
 
 def suite_of_ratios(gm: float, lower: float, benchmarks: int = BENCHMARKS) -> xr.DataArray:
-    """Return one run of each benchmark on two machines whose log ratios have the mean log(gm), and the 95 % limit `lower` by t."""
+    """Return one run of each benchmark on two machines whose log ratios have the mean log(gm), and
+    the 95 % limit `lower` by t."""
     wanted = np.log(gm / lower) / stats.t.ppf(0.975, benchmarks - 1) * np.sqrt(benchmarks)
     shape = np.linspace(-1, 1, benchmarks)
     ratios = gm * np.exp(shape * wanted / shape.std(ddof=1))
     times = np.linspace(10, 500, benchmarks)
     dims, coords = ("version", "benchmark", "execution"), {"version": ["old", "new"]}
-    return xr.DataArray(np.stack([times, ratios * times])[..., None], dims=dims, coords=coords, name="time", attrs={"units": "s"})
+    return xr.DataArray(
+        np.stack([times, ratios * times])[..., None],
+        dims=dims,
+        coords=coords,
+        name="time",
+        attrs={"units": "s"},
+    )
 
 
 def answers(gm: float, lower: float, benchmarks: int = BENCHMARKS) -> xr.Dataset:
-    """Return the t interval over benchmarks at the corners of the box that rounds to the printed ratio and lower limit."""
+    """Return the t interval over benchmarks at the corners of the box that rounds to the printed
+    ratio and lower limit."""
     corners = [(gm + a, lower + b) for a in (-0.0005, 0, 0.0005) for b in (-0.0005, 0, 0.0005)]
     times = xr.concat([suite_of_ratios(*corner, benchmarks) for corner in corners], "corner")
     return times.perf.score_ratio_interval("old", random_benchmarks=True)
@@ -56,7 +65,8 @@ TABLE_8 = {
 
 @pytest.mark.parametrize("pair", TABLE_6 | TABLE_8)
 def test_tables_6_and_8(pair):
-    """Printed ratio and lower limit give the printed upper limit by t over benchmarks on log ratios, and 1 - p the printed confidence."""
+    """Printed ratio and lower limit give the printed upper limit by t over benchmarks on log
+    ratios, and 1 - p the printed confidence."""
     gm, lower, upper, *confidence = (TABLE_6 | TABLE_8)[pair]
     found = answers(gm, lower)
     np.testing.assert_allclose(found["df"], BENCHMARKS - 1, rtol=1e-9)
@@ -66,21 +76,34 @@ def test_tables_6_and_8(pair):
 
 
 def test_table_8_counts_29_benchmarks():
-    """With the 12 integer benchmarks alone, no more than two of the seven confidences would come out."""
-    hits = [within(confidence, 1 - answers(gm, lower, 12)["pvalue"]) for gm, lower, _, confidence in TABLE_8.values()]
+    """With the 12 integer benchmarks alone, no more than two of the seven confidences would come
+    out."""
+    hits = [
+        within(confidence, 1 - answers(gm, lower, 12)["pvalue"])
+        for gm, lower, _, confidence in TABLE_8.values()
+    ]
     assert sum(hits) <= 2
 
 
 def suites_of_skewed_ratios(gm: float, lower: float) -> xr.DataArray:
-    """Return suites as those of `suite_of_ratios`, 3 runs a side that vary by 0.3 %, along `shape`: ever more skewed, with longer tails."""
+    """Return suites as those of `suite_of_ratios`, 3 runs a side that vary by 0.3 %, along `shape`:
+    ever more skewed, with longer tails."""
     normal = stats.norm.ppf((np.arange(BENCHMARKS) + 0.5) / BENCHMARKS)
-    shape = np.stack([np.sinh(tail * np.arcsinh(normal) + skew) for skew in np.linspace(-1, 4, 26) for tail in (0.5, 1.3, 2.5)])
+    shape = np.stack(
+        [
+            np.sinh(tail * np.arcsinh(normal) + skew)
+            for skew in np.linspace(-1, 4, 26)
+            for tail in (0.5, 1.3, 2.5)
+        ]
+    )
     shape = (shape - shape.mean(axis=1, keepdims=True)) / shape.std(axis=1, ddof=1, keepdims=True)
     wanted = np.log(gm / lower) / stats.t.ppf(0.975, BENCHMARKS - 1) * np.sqrt(BENCHMARKS)
     ratios = np.stack([gm * np.exp(shape * wanted), np.ones_like(shape)])
     runs = ratios[..., None] * np.array([0.997, 1.0, 1.003])
     dims, coords = ("version", "shape", "benchmark", "execution"), {"version": ["slow", "fast"]}
-    return xr.DataArray(runs, dims=dims, coords=coords, name="time", attrs={"units": "s", "better": "lower"})
+    return xr.DataArray(
+        runs, dims=dims, coords=coords, name="time", attrs={"units": "s", "better": "lower"}
+    )
 
 
 RANKS_6 = {"A": 2.64, "B": 2.24, "C": 1.39, "D": 2.45, "E": 1.76, "F": 1.546, "G": 1.15}
@@ -92,7 +115,8 @@ RANKS_8 = {
 
 @pytest.mark.parametrize("pair", RANKS_6)
 def test_table_6_by_ranks(pair):
-    """A suite with the printed ratio and t limit has the printed speedup by one-sided rank sums; two-sided ones of 3 runs have none."""
+    """A suite with the printed ratio and t limit has the printed speedup by one-sided rank sums;
+    two-sided ones of 3 runs have none."""
     times = suites_of_skewed_ratios(*TABLE_6[pair][:2])
     found = times.perf.hierarchical_performance_test("slow", sides="one")
     assert (found["confidence"] > 0.95).all()
@@ -104,24 +128,33 @@ def test_table_6_by_ranks(pair):
 
 @pytest.mark.parametrize("pair", RANKS_8)
 def test_table_8_by_ranks(pair):
-    """A suite with the printed ratio and t limit has about the printed confidence and, below 1 as there, about the printed speedup."""
+    """A suite with the printed ratio and t limit has about the printed confidence and, below 1 as
+    there, about the printed speedup."""
     confidence, speedup = RANKS_8[pair]
-    found = suites_of_skewed_ratios(*TABLE_8[pair][:2]).perf.hierarchical_performance_test("slow", sides="one")
+    found = suites_of_skewed_ratios(*TABLE_8[pair][:2]).perf.hierarchical_performance_test(
+        "slow", sides="one"
+    )
     np.testing.assert_array_equal(found["speedup"] > 1, found["confidence"] > 0.95)
     near = found.where(np.abs(found["confidence"] - confidence) < 0.02)
     assert float(np.abs(near["speedup"] / speedup - 1).min()) < 0.05
 
 
 def test_seven_benchmarks_cannot_convince_ranks_at_one_percent():
-    """Section 10: the two-sided p of HPT cannot fall below 0.01, not even when all seven benchmarks are clearly slower."""
+    """Section 10: the two-sided p of HPT cannot fall below 0.01, not even when all seven benchmarks
+    are clearly slower."""
     old = np.arange(1, 8)[:, None] * np.array([1.0, 1.01, 1.02, 1.03, 1.04])
-    times = xr.DataArray(np.stack([old, 0.5 * old]), dims=("version", "benchmark", "execution"), coords={"version": ["old", "new"]})
+    times = xr.DataArray(
+        np.stack([old, 0.5 * old]),
+        dims=("version", "benchmark", "execution"),
+        coords={"version": ["old", "new"]},
+    )
     found = times.perf.hierarchical_performance_test("old")
     assert 2 * found["pvalue"].item() == 2 / 2**7 > 0.01
 
 
 def test_figure_15():
-    """Two features whose first component is (0.966, 0.258) and explains 95 %: loadings, shares and scores."""
+    """Two features whose first component is (0.966, 0.258) and explains 95 %: loadings, shares and
+    scores."""
     rng = np.random.default_rng(15)
     raw = rng.standard_normal((1000, 2))
     raw -= raw.mean(axis=0)
@@ -130,14 +163,17 @@ def test_figure_15():
     points = white * np.sqrt([9.5, 0.5]) @ axes
     data = xr.DataArray(points, dims=("machine", "benchmark"), coords={"benchmark": ["X1", "X2"]})
     found = data.perf.principal_components()
-    np.testing.assert_allclose(found["loading"].transpose("principal_component", "benchmark"), axes, atol=1e-9)
+    np.testing.assert_allclose(
+        found["loading"].transpose("principal_component", "benchmark"), axes, atol=1e-9
+    )
     np.testing.assert_allclose(found["explained_variance_ratio"], [0.95, 0.05], rtol=1e-9)
     assert round(found["loading"].sel(principal_component=1, benchmark="X1").item(), 3) == 0.966
     np.testing.assert_allclose(found["score"], points @ axes.T, atol=1e-9)
 
 
 def two_extremes() -> xr.DataArray:
-    """Return scores as in section 9: 25 of 29 benchmarks are 10 % better on "new", and "old" is far ahead in two."""
+    """Return scores as in section 9: 25 of 29 benchmarks are 10 % better on "new", and "old" is far
+    ahead in two."""
     rng = np.random.default_rng(9)
     old = np.linspace(20, 40, BENCHMARKS)
     new = old * np.where(np.arange(BENCHMARKS) < 25, 1.1, 0.95)
@@ -146,15 +182,22 @@ def two_extremes() -> xr.DataArray:
     names = [f"b{number:02}" for number in range(BENCHMARKS - 2)] + ["libquantum", "bwaves"]
     coords = {"version": ["old", "new"], "benchmark": names}
     attrs = {"units": "1", "better": "higher"}
-    return xr.DataArray(runs, dims=("version", "benchmark", "execution"), coords=coords, name="score", attrs=attrs)
+    return xr.DataArray(
+        runs, dims=("version", "benchmark", "execution"), coords=coords, name="score", attrs=attrs
+    )
 
 
 @pytest.mark.parametrize("mean", ["geometric", "harmonic", "arithmetic"])
 def test_table_14(mean):
-    """Two extreme benchmarks turn the arithmetic mean round, and neither of the others; without both, all three agree."""
+    """Two extreme benchmarks turn the arithmetic mean round, and neither of the others; without
+    both, all three agree."""
     scores = two_extremes()
     found = scores.perf.score_ratio_interval("old", mean=mean, sensitivity=True).squeeze()
-    starred = scores.drop_sel(benchmark=["libquantum", "bwaves"]).perf.score_ratio_interval("old", mean=mean).squeeze()
+    starred = (
+        scores.drop_sel(benchmark=["libquantum", "bwaves"])
+        .perf.score_ratio_interval("old", mean=mean)
+        .squeeze()
+    )
     assert (found["upper"] < 1) if mean == "arithmetic" else (found["lower"] > 1)
     assert starred["lower"] > 1
     if mean == "arithmetic":
@@ -163,9 +206,13 @@ def test_table_14(mean):
 
 
 def test_table_14_exchanges_do_not_see_what_the_interval_sees():
-    """The paper's arithmetic means: confidence 0.492 by exchanges, though the interval [1.019, 1.031] is far from 1."""
+    """The paper's arithmetic means: confidence 0.492 by exchanges, though the interval [1.019,
+    1.031] is far from 1."""
     scores = two_extremes()
-    tests = {mean: scores.perf.randomization_test("old", mean=mean, rng=1)["pvalue"].item() for mean in ("geometric", "arithmetic")}
+    tests = {
+        mean: scores.perf.randomization_test("old", mean=mean, rng=1)["pvalue"].item()
+        for mean in ("geometric", "arithmetic")
+    }
     assert tests["geometric"] < 0.01
     assert tests["arithmetic"] > 0.3
 
@@ -189,12 +236,17 @@ def published_scores(file: Path) -> pd.DataFrame:
 
 @pytest.mark.parametrize("pair", MACHINES)
 def test_published_scores_give_the_printed_ratios(shared, tmp_path, pair):
-    """Base scores that SPEC published of the paper's machines give its ratios over 29 benchmarks, within the rounding of the scores."""
-    table = published_scores(shared("data", "archives", "spec_dump", "ESEUR_spec", "cpu2006-results-20140206.csv.xz"))
+    """Base scores that SPEC published of the paper's machines give its ratios over 29 benchmarks,
+    within the rounding of the scores."""
+    table = published_scores(
+        shared("data", "archives", "spec_dump", "ESEUR_spec", "cpu2006-results-20140206.csv.xz")
+    )
     *machines, (least, most) = MACHINES[pair]
     chosen = []
     for system, processor in machines:
-        rows = table["System"].str.contains(system, regex=False) & table["Processor"].str.contains(processor, regex=False)
+        rows = table["System"].str.contains(system, regex=False) & table["Processor"].str.contains(
+            processor, regex=False
+        )
         chosen.append(table[rows & table["Benchmark"].isin(["CINT2006", "CFP2006"])])
     assert [len(rows) for rows in chosen] == [2, 2]
     pd.concat(chosen).to_csv(tmp_path / "scores.csv", index=False)
@@ -223,44 +275,67 @@ def read_reports(folder: Path) -> xr.DataArray:
 @pytest.fixture
 def reports(shared):
     """The integer suite of 2017 on 33 machines."""
-    return read_reports(shared("data", "archives", "spec_txt", "jiegec_blog-source", "data-bookworm", "int2017_rate1"))
+    return read_reports(
+        shared(
+            "data", "archives", "spec_txt", "jiegec_blog-source", "data-bookworm", "int2017_rate1"
+        )
+    )
 
 
 def test_real_machines_have_the_five_numbers_of_numpy(reports):
-    """Minimum, maximum and median of the score of 33 machines by plain NumPy; quartiles in order."""
-    with pytest.warns(perfarray.PerfarrayWarning, match="executions move together"):  # on some machine a run is slow in all benchmarks
+    """Minimum, maximum and median of the score of 33 machines by plain NumPy; quartiles in
+    order."""
+    with pytest.warns(
+        perfarray.PerfarrayWarning, match="executions move together"
+    ):  # on some machine a run is slow in all benchmarks
         five = reports.perf.five_number_summary(method="exact")
     values = reports.transpose("machine", "benchmark", "execution").values
     assert len(values) == 33
-    np.testing.assert_allclose(five["minimum"], np.exp(np.log(np.nanmin(values, axis=-1)).mean(axis=-1)), rtol=1e-12)
-    np.testing.assert_allclose(five["maximum"], np.exp(np.log(np.nanmax(values, axis=-1)).mean(axis=-1)), rtol=1e-12)
+    np.testing.assert_allclose(
+        five["minimum"], np.exp(np.log(np.nanmin(values, axis=-1)).mean(axis=-1)), rtol=1e-12
+    )
+    np.testing.assert_allclose(
+        five["maximum"], np.exp(np.log(np.nanmax(values, axis=-1)).mean(axis=-1)), rtol=1e-12
+    )
     few = [np.log(runs[np.isfinite(runs)]) for runs in values[0]]
     sums = np.zeros(1)
     for logs in few:
         sums = (sums[:, None] + logs).ravel()
     scores = np.sort(np.exp(sums / len(few)))
     for name, share in (("q1", 0.25), ("median", 0.5), ("q3", 0.75)):
-        assert five[name].values[0] == pytest.approx(scores[int(np.ceil(share * len(scores))) - 1], rel=1e-12)
+        assert five[name].values[0] == pytest.approx(
+            scores[int(np.ceil(share * len(scores))) - 1], rel=1e-12
+        )
 
 
 def test_real_machines_vary_as_the_closed_form_says(reports):
-    """Relative variation of every machine with three runs, from the weights 7/27, 13/27 and 7/27 of the bootstrap median."""
+    """Relative variation of every machine with three runs, from the weights 7/27, 13/27 and 7/27 of
+    the bootstrap median."""
     with pytest.warns(perfarray.PerfarrayWarning, match="executions move together"):
         found = reports.perf.relative_variation()
     three = reports.isel(machine=(reports.notnull().sum("execution") == 3).all("benchmark").values)
     assert three.sizes["machine"] >= 25
     ordered = np.sort(three.transpose("machine", "benchmark", "execution").values, axis=-1)[..., :3]
     weights, number = np.array([7, 13, 7]) / 27, ordered.shape[1]
-    first, second = ((weights * ordered ** (power / number)).sum(axis=-1).prod(axis=-1) for power in (1, 2))
+    first, second = (
+        (weights * ordered ** (power / number)).sum(axis=-1).prod(axis=-1) for power in (1, 2)
+    )
     expected = np.sqrt(second - first**2) / np.exp(np.log(ordered[..., 1]).mean(axis=-1))
-    np.testing.assert_allclose(found["relative_variation"].sel(machine=three["machine"]), expected, rtol=1e-6)
+    np.testing.assert_allclose(
+        found["relative_variation"].sel(machine=three["machine"]), expected, rtol=1e-6
+    )
 
 
-@pytest.mark.filterwarnings("ignore:benchmarks are taken for independent:UserWarning")  # they do move together a little
+@pytest.mark.filterwarnings(
+    "ignore:benchmarks are taken for independent:UserWarning"
+)  # they do move together a little
 def test_real_machines_differ_by_the_interval_of_numpy(reports):
-    """Limits of every machine against the first: Welch and Satterthwaite on the log scale, by plain NumPy and SciPy's t."""
+    """Limits of every machine against the first: Welch and Satterthwaite on the log scale, by plain
+    NumPy and SciPy's t."""
     name = reports["machine"].values[0]
-    with pytest.warns(UserWarning, match="executions move together"):  # on some machine a run is slow in all benchmarks
+    with pytest.warns(
+        UserWarning, match="executions move together"
+    ):  # on some machine a run is slow in all benchmarks
         found = reports.perf.score_ratio_interval(name, dim="machine")
     values = reports.transpose("machine", "benchmark", "execution").values
     runs, mean = np.isfinite(values).sum(axis=-1), np.nanmean(values, axis=-1)
@@ -271,18 +346,25 @@ def test_real_machines_differ_by_the_interval_of_numpy(reports):
         half = stats.t.ppf(0.975, df) * np.sqrt(both.sum()) / values.shape[1]
         log = np.log(mean[place] / mean[0]).mean()
         one = found.sel(machine=machine)
-        np.testing.assert_allclose([one["lower"], one["estimate"], one["upper"]], np.exp([log - half, log, log + half]), rtol=1e-12)
+        np.testing.assert_allclose(
+            [one["lower"], one["estimate"], one["upper"]],
+            np.exp([log - half, log, log + half]),
+            rtol=1e-12,
+        )
 
 
 @pytest.mark.filterwarnings("ignore:benchmarks are taken for independent:UserWarning")
 def test_real_machines_under_every_method(reports):
-    """Test, ranks, plan, components and clusters answer for every machine, and p-values and shares are shares."""
+    """Test, ranks, plan, components and clusters answer for every machine, and p-values and shares
+    are shares."""
     name = reports["machine"].values[0]
     exchanged = reports.perf.randomization_test(name, dim="machine", rng=1, shared=())
     with pytest.warns(UserWarning, match="29 of 32 cells have no benchmark with runs enough"):
         two = reports.perf.hierarchical_performance_test(name, dim="machine")
     ranked = reports.perf.hierarchical_performance_test(name, dim="machine", sides="one")
-    with pytest.warns(UserWarning, match=r"in \d+ of \d+ cells \d+ runs are not used"):  # sessions of three runs, and of more
+    with pytest.warns(
+        UserWarning, match=r"in \d+ of \d+ cells \d+ runs are not used"
+    ):  # sessions of three runs, and of more
         plan = reports.perf.required_runs(name, dim="machine", width=0.05)
     logs = np.log(reports)
     components = logs.perf.principal_components()

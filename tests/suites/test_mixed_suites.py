@@ -1,4 +1,5 @@
-"""A folder of reports of several suites: every answer goes suite by suite, in which each is what its report alone has."""
+"""A folder of reports of several suites: every answer goes suite by suite, in which each is what
+its report alone has."""
 
 import warnings
 
@@ -33,7 +34,9 @@ def report(suite, machine):
         for number, name in enumerate(benchmarks, 1)
         for k in (1, 2, 3)
     ]
-    return spec_result(rows, score=score, after=SPEC_HARDWARE.replace("Box 1 (Model 7, 2.10 GHz)", machine))
+    return spec_result(
+        rows, score=score, after=SPEC_HARDWARE.replace("Box 1 (Model 7, 2.10 GHz)", machine)
+    )
 
 
 @pytest.fixture(scope="module")
@@ -56,39 +59,60 @@ def folder(request, place):
     return times
 
 
-CALLS = {"suite_score": {}, "five_number_summary": {"method": "exact"}, "relative_variation": {}, "score_distribution": {"rng": 1}}
+CALLS = {
+    "suite_score": {},
+    "five_number_summary": {"method": "exact"},
+    "relative_variation": {},
+    "score_distribution": {"rng": 1},
+}
 
 
 @pytest.mark.parametrize(("name", "choices"), CALLS.items())
 @pytest.mark.parametrize("by", [None, "suite"] if MANY else [None])
 def test_every_suite_has_the_answer_of_its_own_reports(folder, place, name, choices, by):
-    """Along a dim `suite`, with the machines that ran it; what a machine did not run is NaN, and machines keep their descriptors."""
+    """Along a dim `suite`, with the machines that ran it; what a machine did not run is NaN, and
+    machines keep their descriptors."""
     found = getattr(folder.perf, name)(by=by, **choices).compute()
     assert sorted(found["suite"].values) == sorted(SUITES)
     for suite, (_, _, machines) in SUITES.items():
         alone = getattr(perfarray.read_archive(str(place / f"{suite}-*.csv")).perf, name)(**choices)
-        for own, expected in zip(*(variables(result) for result in (found.sel(suite=suite), alone)), strict=True):
-            np.testing.assert_allclose(own.sel(machine=list(machines)).transpose(*expected.dims), expected.sel(machine=list(machines)))
+        for own, expected in zip(
+            *(variables(result) for result in (found.sel(suite=suite), alone)), strict=True
+        ):
+            np.testing.assert_allclose(
+                own.sel(machine=list(machines)).transpose(*expected.dims),
+                expected.sel(machine=list(machines)),
+            )
             assert own.dtype == bool or own.drop_sel(machine=list(machines)).isnull().all()
     assert found["machine"].values.tolist() == folder["machine"].values.tolist()
-    copies = found["copies"].drop_vars(list(found["copies"].coords)) if "copies" in found.coords else None
+    copies = (
+        found["copies"].drop_vars(list(found["copies"].coords))
+        if "copies" in found.coords
+        else None
+    )
     assert copies is None or copies.values.tolist() == folder["copies"].values.tolist()
 
 
 def variables(result):
-    """Return the arrays of a result, with the score that a distribution carries; NaN where n is 0."""
+    """Return the arrays of a result, with the score that a distribution carries; NaN where n is
+    0."""
     if isinstance(result, xr.DataArray):
         return [result, result["suite_score"]]
     return [result[name] for name in result.data_vars if name != "n"]
 
 
 def test_a_machine_table_names_the_suite(folder, place):
-    """One row for each machine and suite it ran, with the responses it has alone; one note says why."""
+    """One row for each machine and suite it ran, with the responses it has alone; one note says
+    why."""
     table = folder.perf.machine_table()
     (note,) = [note for note in table.perf.notes() if note.code == "suites_apart"]
-    assert note.message.startswith("2 labels of 'benchmark' are benchmarks of several suites: each suite has its own answer")
+    assert note.message.startswith(
+        "2 labels of 'benchmark' are benchmarks of several suites: each suite has its own answer"
+    )
     rows = {(row.suite, row.machine): row for row in table.itertuples()}
-    assert set(rows) == {(suite, machine) for suite, (_, _, machines) in SUITES.items() for machine in machines}
+    assert set(rows) == {
+        (suite, machine) for suite, (_, _, machines) in SUITES.items() for machine in machines
+    }
     for suite, machine in rows:
         alone = perfarray.read(place / f"{suite}-{machine[-1]}.csv").perf.machine_table().iloc[0]
         assert rows[suite, machine].performance == pytest.approx(alone["performance"])
@@ -97,48 +121,81 @@ def test_a_machine_table_names_the_suite(folder, place):
 
 
 def test_components_and_clusters_go_suite_by_suite(folder, place):
-    """A suite of one machine has too little data: it is left out and named; where all have too little, that is an error."""
-    with pytest.warns(perfarray.PerfarrayWarning, match=r"1 of 3 along 'suite' have too little data \('fp2006_rate'\)"):
+    """A suite of one machine has too little data: it is left out and named; where all have too
+    little, that is an error."""
+    with pytest.warns(
+        perfarray.PerfarrayWarning,
+        match=r"1 of 3 along 'suite' have too little data \('fp2006_rate'\)",
+    ):
         found = folder.perf.principal_components().compute()
     assert set(found["suite"].values) == {"int2006_rate", "int2006_speed"}
     for suite in found["suite"].values:
         alone = perfarray.read_archive(str(place / f"{suite}-*.csv")).perf.principal_components()
-        own = found["score"].sel(suite=suite, machine=alone["machine"].values).transpose(*alone["score"].dims)
+        own = (
+            found["score"]
+            .sel(suite=suite, machine=alone["machine"].values)
+            .transpose(*alone["score"].dims)
+        )
         np.testing.assert_allclose(own, alone["score"], atol=1e-12)
     pytest.importorskip("matplotlib")
     assert "int2006_rate, base, one of 2 analyses" in folder.perf.biplot().get_title(loc="left")
     clusters = folder.perf.cluster_machines(2, by="suite")
-    assert clusters.sel(suite="int2006_speed", machine=["Box 3", "Box 4"]).squeeze().values.tolist() == [1, 2]
+    assert clusters.sel(
+        suite="int2006_speed", machine=["Box 3", "Box 4"]
+    ).squeeze().values.tolist() == [1, 2]
     with pytest.raises(ValueError, match="along 'suite' have too little data"):
         folder.sel(machine=["Box 2"]).perf.principal_components(by="suite")
 
 
 def test_a_model_of_several_suites_is_of_the_largest(folder):
-    """Scores of different suites are not explained together, unless the suite is one of the predictors, groups or terms."""
-    with pytest.raises(ValueError, match=r"2 rows \(machines\) of its largest suite, 'int2006_rate'; a model needs 6.*name 'suite' in"):
+    """Scores of different suites are not explained together, unless the suite is one of the
+    predictors, groups or terms."""
+    with pytest.raises(
+        ValueError,
+        match=r"2 rows \(machines\) of its largest suite, 'int2006_rate'; a model needs 6.*name 'suite' in",
+    ):
         folder.perf.explain_variation()
     table = folder.perf.machine_table()
     table = pd.concat([table] * 4, ignore_index=True).assign(machine=range(20))
     table.attrs = folder.perf.machine_table().attrs
-    for choices in ({"predictors": ["suite"]}, {"formula": "performance ~ C(suite)"}, {"predictors": ["copies"], "groups": "suite"}):
-        assert table.perf.explain_variation(response="performance", model="ols", rng=1, **choices).to_dataset().attrs["model"] == "ols"
+    for choices in (
+        {"predictors": ["suite"]},
+        {"formula": "performance ~ C(suite)"},
+        {"predictors": ["copies"], "groups": "suite"},
+    ):
+        assert (
+            table.perf.explain_variation(response="performance", model="ols", rng=1, **choices)
+            .to_dataset()
+            .attrs["model"]
+            == "ols"
+        )
 
 
 def test_one_suite_selected_is_answered_without_by(folder):
-    """The selection that the note names has no other suite in it, though machines and names are those of several."""
+    """The selection that the note names has no other suite in it, though machines and names are
+    those of several."""
     selected = folder.where(folder["suite"] == "int2006_rate").perf.suite_score()
-    score = (selected["estimate"] if "suite" not in selected.dims else selected["estimate"].sel(suite="int2006_rate")).compute()
+    score = (
+        selected["estimate"]
+        if "suite" not in selected.dims
+        else selected["estimate"].sel(suite="int2006_rate")
+    ).compute()
     expected = folder.perf.suite_score(by="suite")["estimate"].sel(suite="int2006_rate").compute()
     np.testing.assert_allclose(score.squeeze(), expected.squeeze())
 
 
 @pytest.mark.parametrize("by", ["suite", None])
 def test_comparisons_of_other_dims_have_a_row_for_each_suite(folder, by):
-    """Base beside base run again: a name that two suites have is compared inside each, and has a row of each suite with `by`."""
-    again = xr.concat([folder[["ratio"]], folder[["ratio"]] * 1.1], dim="version").assign_coords(version=["old", "new"])
+    """Base beside base run again: a name that two suites have is compared inside each, and has a
+    row of each suite with `by`."""
+    again = xr.concat([folder[["ratio"]], folder[["ratio"]] * 1.1], dim="version").assign_coords(
+        version=["old", "new"]
+    )
     again["ratio"].attrs.update(folder["ratio"].attrs)
     found = again.perf.compare("old", dim="version", by=by).compute()
-    np.testing.assert_allclose(found["suite_estimate"].values[np.isfinite(found["suite_estimate"].values)], 1.1)
+    np.testing.assert_allclose(
+        found["suite_estimate"].values[np.isfinite(found["suite_estimate"].values)], 1.1
+    )
     if by:
         assert set(found["suite"].values) == set(SUITES)
         counts = found["suite_benchmarks"].sel(suite="int2006_speed").squeeze()
@@ -147,7 +204,8 @@ def test_comparisons_of_other_dims_have_a_row_for_each_suite(folder, by):
 
 @needs_archives
 def test_the_genuine_folder_of_mixed_reports():
-    """Seven suites in eight files: base scores are the published ones where no peak leaves a benchmark out."""
+    """Seven suites in eight files: base scores are the published ones where no peak leaves a
+    benchmark out."""
     times = perfarray.read_archive(ARCHIVES / "spec_csv", on_error="skip")
     times = times.sel(tuning=["base"])
     published = {

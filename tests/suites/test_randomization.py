@@ -8,13 +8,19 @@ import perfarray
 
 
 def timings(ratios, runs=4, spread=0.01, seed=0):
-    """Return timings of two versions, `new` being as many times slower as `ratios` say, benchmark by benchmark."""
+    """Return timings of two versions, `new` being as many times slower as `ratios` say, benchmark
+    by benchmark."""
     rng = np.random.default_rng(seed)
     samples = {
-        f"b{i}": [rng.normal(1, spread, (runs, 3)).tolist(), rng.normal(ratio, spread, (runs, 3)).tolist()]
+        f"b{i}": [
+            rng.normal(1, spread, (runs, 3)).tolist(),
+            rng.normal(ratio, spread, (runs, 3)).tolist(),
+        ]
         for i, ratio in enumerate(ratios)
     }
-    times = perfarray.from_samples(samples, dim="benchmark", level=("version", "execution", "iteration"))
+    times = perfarray.from_samples(
+        samples, dim="benchmark", level=("version", "execution", "iteration")
+    )
     return times.assign_coords(version=["old", "new"])
 
 
@@ -22,7 +28,9 @@ def test_a_difference_is_seen_and_its_side():
     """3 % on every benchmark: the smallest p there is on the right side, 1 on the other."""
     times = timings([1.03] * 5)
     for alternative, expected in (("two-sided", 2 / 501), ("less", 1.0), ("greater", 1 / 501)):
-        assert times.perf.randomization_test("old", alternative=alternative, rng=1)["pvalue"].item() == pytest.approx(expected)
+        assert times.perf.randomization_test("old", alternative=alternative, rng=1)[
+            "pvalue"
+        ].item() == pytest.approx(expected)
     assert times.perf.randomization_test("old", plus_one=False, rng=1)["pvalue"].item() == 0.0
 
 
@@ -34,19 +42,26 @@ def test_effects_that_cancel_are_not_seen_and_the_result_says_so():
 
 
 def test_units_are_exchanged_and_never_iterations():
-    """Two executions a side have 6 exchanges, whatever their iterations; unit= makes the iterations the units, with a warning."""
+    """Two executions a side have 6 exchanges, whatever their iterations; unit= makes the iterations
+    the units, with a warning."""
     times = timings([1.1], runs=2)
     found = times.perf.randomization_test("old", method="exact")
     assert found["n_exchanges"].item() == 6
     assert found["n"].item() == 2
     assert found.attrs["unit"] == "execution"
     with pytest.warns(perfarray.PerfarrayWarning, match="Iterations are taken as independent"):
-        assert times.perf.randomization_test("old", method="exact", unit="iteration")["n_exchanges"].item() == 924
+        assert (
+            times.perf.randomization_test("old", method="exact", unit="iteration")[
+                "n_exchanges"
+            ].item()
+            == 924
+        )
 
 
 @pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
 def test_shared_and_paired_units():
-    """Shared units: one exchange for all benchmarks; pairs: swapped within, for all benchmarks unless it is said that none share them."""
+    """Shared units: one exchange for all benchmarks; pairs: swapped within, for all benchmarks
+    unless it is said that none share them."""
     times = timings([1.0] * 3, runs=3)
     numbers = [times.perf.randomization_test("old", method="exact", **keywords)["n_exchanges"].item() for keywords in (
         {}, {"shared": "execution"}, {"paired": "execution"}, {"shared": "execution", "paired": "execution"},
@@ -55,20 +70,35 @@ def test_shared_and_paired_units():
 
 
 def test_pairs_that_serve_all_benchmarks():
-    """Eight sessions of two equal versions whose effects 8 benchmarks share (0.5): 5 % are rejected, 3 standard errors; once 48 %."""
+    """Eight sessions of two equal versions whose effects 8 benchmarks share (0.5): 5 % are
+    rejected, 3 standard errors; once 48 %."""
     rng, shape = np.random.default_rng(15), (2, 400, 8, 8)
     effects = rng.normal(size=shape) + rng.normal(size=(2, 400, 1, 8))
-    dims, coords = ("version", "cell", "benchmark", "session"), {"version": ["new", "old"], "session": range(8)}
-    times = xr.DataArray(1 + 0.01 * effects, dims=dims, coords=coords, name="time", attrs={"units": "s", "better": "lower"})
+    dims, coords = (
+        ("version", "cell", "benchmark", "session"),
+        {"version": ["new", "old"], "session": range(8)},
+    )
+    times = xr.DataArray(
+        1 + 0.01 * effects,
+        dims=dims,
+        coords=coords,
+        name="time",
+        attrs={"units": "s", "better": "lower"},
+    )
     found = times.perf.randomization_test("old", paired="session", method="exact")
-    assert (found["pvalue"] <= 0.05).mean() == pytest.approx(0.05, abs=3 * np.sqrt(0.05 * 0.95 / 400))
+    assert (found["pvalue"] <= 0.05).mean() == pytest.approx(
+        0.05, abs=3 * np.sqrt(0.05 * 0.95 / 400)
+    )
     assert found.attrs["benchmarks"] == "paired: session"
 
 
 def test_few_pairs_are_said():
-    """Four pairs have 16 exchanges, and no p below 0.125: a note names the ways out; benchmark by benchmark there are enough."""
+    """Four pairs have 16 exchanges, and no p below 0.125: a note names the ways out; benchmark by
+    benchmark there are enough."""
     times = timings([1.0] * 3)
-    with pytest.warns(perfarray.PerfarrayWarning, match=r"so few pairs of executions.*shared=\(\)") as said:
+    with pytest.warns(
+        perfarray.PerfarrayWarning, match=r"so few pairs of executions.*shared=\(\)"
+    ) as said:
         found = times.perf.randomization_test("old", paired="execution", method="exact")
     assert [note.code for note in said[0].message.notes] == ["few_exchanges"]
     assert found["smallest_pvalue"].item() == 2 / 2**4
@@ -84,9 +114,13 @@ def test_identical_systems_have_p_one():
 
 
 def test_the_seed_decides_and_the_cell_has_its_own_numbers():
-    """The same seed gives the same p; more replicates than a block holds make no difference in law."""
+    """The same seed gives the same p; more replicates than a block holds make no difference in
+    law."""
     times = timings([1.003] * 3)
-    found = [times.perf.randomization_test("old", rng=seed, n_resamples=2000)["pvalue"].item() for seed in (1, 1, 2)]
+    found = [
+        times.perf.randomization_test("old", rng=seed, n_resamples=2000)["pvalue"].item()
+        for seed in (1, 1, 2)
+    ]
     assert found[0] == found[1] != found[2]
     exact = times.perf.randomization_test("old", method="exact")["pvalue"].item()
     many = times.perf.randomization_test("old", rng=1, n_resamples=400_000)["pvalue"].item()
@@ -105,7 +139,8 @@ def test_the_seed_decides_and_the_cell_has_its_own_numbers():
 )
 @pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
 def test_every_exchange_can_be_kept(keywords, number):
-    """p is counted from the ratios that are kept; nothing else changes, of lazy timings either, and the same seed gives the same."""
+    """p is counted from the ratios that are kept; nothing else changes, of lazy timings either, and
+    the same seed gives the same."""
     times = timings([1.005, 1.0])
     plain = times.perf.randomization_test("old", **keywords)
     kept = times.perf.randomization_test("old", distribution=True, **keywords)
@@ -114,7 +149,11 @@ def test_every_exchange_can_be_kept(keywords, number):
     assert ratios.shape == (number,)
     more = 0 if keywords.get("method") == "exact" else int(keywords.get("plus_one", True))
     below, above = ((sign * ratios >= sign * seen - 1e-9).sum() + more for sign in (-1, 1))
-    share = below if keywords.get("alternative") == "less" else min(number + more, 2 * min(below, above))
+    share = (
+        below
+        if keywords.get("alternative") == "less"
+        else min(number + more, 2 * min(below, above))
+    )
     assert kept["pvalue"].item() == pytest.approx(share / (number + more))
     lazy = times.chunk({"version": 1}).perf.randomization_test("old", distribution=True, **keywords)
     assert lazy["null_distribution"].chunks is not None
@@ -122,12 +161,15 @@ def test_every_exchange_can_be_kept(keywords, number):
 
 
 def test_exchanges_worked_by_hand():
-    """Two runs against one: the ratio of every run to the geometric mean of the others; suites with fewer exchanges are filled up."""
+    """Two runs against one: the ratio of every run to the geometric mean of the others; suites with
+    fewer exchanges are filled up."""
     times = xr.DataArray(
         [[[1.0, 4.0], [2.0, np.nan]], [[8.0, np.nan], [1.0, np.nan]]],
         dims=("suite", "version", "execution"), coords={"version": ["old", "new"], "suite": ["a", "b"]}, name="time", attrs={"units": "s"},
     )  # fmt: skip
-    kept = times.perf.randomization_test("old", method="exact", distribution=True)["null_distribution"].squeeze("version")
+    kept = times.perf.randomization_test("old", method="exact", distribution=True)[
+        "null_distribution"
+    ].squeeze("version")
     assert kept.dims == ("suite", "replicate")
     np.testing.assert_allclose(np.sort(kept.sel(suite="a")), [1 / 8**0.5, 1.0, 4 / 2**0.5])
     np.testing.assert_allclose(np.sort(kept.sel(suite="b")), [1 / 8, 8, np.nan])

@@ -13,20 +13,31 @@ import perfarray
 def timings(runs=12, benchmarks=4, seed=1, spread=0.01, **others):
     """Return two versions that do not differ."""
     dims = {"benchmark": benchmarks, "version": ["old", "new"], **others}
-    return perfarray.simulate(sizes={"execution": runs}, variances={"execution": spread**2}, dims=dims, rng=seed)
+    return perfarray.simulate(
+        sizes={"execution": runs}, variances={"execution": spread**2}, dims=dims, rng=seed
+    )
 
 
 def scattered(times, columns):
     """Return the same runs in so many columns, at other places for every benchmark and version."""
     wide = times.transpose(..., "execution").pad(execution=(0, columns - times.sizes["execution"]))
-    values, order = np.full(wide.shape, np.nan), np.argsort(np.random.default_rng(0).random(wide.shape), axis=-1)
-    np.put_along_axis(values, np.sort(order[..., : times.sizes["execution"]], axis=-1), times.transpose(*wide.dims).values, axis=-1)
+    values, order = (
+        np.full(wide.shape, np.nan),
+        np.argsort(np.random.default_rng(0).random(wide.shape), axis=-1),
+    )
+    np.put_along_axis(
+        values,
+        np.sort(order[..., : times.sizes["execution"]], axis=-1),
+        times.transpose(*wide.dims).values,
+        axis=-1,
+    )
     return wide.copy(data=values)
 
 
 @pytest.mark.parametrize("gaps", [False, True])
 def test_every_step_is_the_interval_of_the_first_runs(gaps):
-    """Along `runs`: score_ratio_interval of that many measured ones; required is the first that is narrow enough."""
+    """Along `runs`: score_ratio_interval of that many measured ones; required is the first that is
+    narrow enough."""
     times = timings()["time"]
     measured = scattered(times, columns=20) if gaps else times
     found = measured.perf.required_runs("old", width=0.012)
@@ -42,7 +53,8 @@ def test_every_step_is_the_interval_of_the_first_runs(gaps):
 
 
 def fewest(width, half, df, have=12):
-    """Return the fewest runs of which t limits of a ratio near 1 are `width` apart, half-width and df being those of the runs there are."""
+    """Return the fewest runs of which t limits of a ratio near 1 are `width` apart, half-width and
+    df being those of the runs there are."""
 
     def reached(runs):
         scale = stats.t.ppf(0.975, df * (runs - 1) / (have - 1)) / stats.t.ppf(0.975, df)
@@ -53,38 +65,52 @@ def fewest(width, half, df, have=12):
 
 @pytest.mark.parametrize(("runs", "factor"), [(12, 1.0), (12, 2.0), (3, 1.0)])
 def test_extrapolation_shrinks_the_interval_of_all_runs(runs, factor):
-    """The half-width on the log scale falls with the square root of the runs, and t as the degrees of freedom grow."""
+    """The half-width on the log scale falls with the square root of the runs, and t as the degrees
+    of freedom grow."""
     slower = xr.DataArray([1.0, factor], dims="version", coords={"version": ["old", "new"]})
     times = (timings(runs)["time"] * slower).assign_attrs(units="s")
-    found, own = times.perf.required_runs("old", width=0.004), times.perf.score_ratio_interval("old").squeeze()
+    found, own = (
+        times.perf.required_runs("old", width=0.004),
+        times.perf.score_ratio_interval("old").squeeze(),
+    )
     assert np.isnan(found["required"].item())
     half, df = float(np.log(own["upper"] / own["lower"]) / 2), own["df"].item()
     assert found["extrapolated"].item() == fewest(0.004 / own["estimate"].item(), half, df, runs)
 
 
 def test_extrapolation_is_what_more_runs_need():
-    """Of 200 pilots of 12 runs, the mean promise is what the true variance needs; a variance of 88 df has a standard error of 15 %."""
+    """Of 200 pilots of 12 runs, the mean promise is what the true variance needs; a variance of 88
+    df has a standard error of 15 %."""
     found = timings(12, machine=200).perf.required_runs("old", width=0.004)
     truth = fewest(0.004, stats.t.ppf(0.975, 8 * 11) * np.sqrt(2 * 0.01**2 / 4 / 12), 8 * 11)
     assert found["required"].isnull().all()
-    assert found["extrapolated"].mean().item() == pytest.approx(truth, rel=4 * np.sqrt(2 / 88 / 200))
+    assert found["extrapolated"].mean().item() == pytest.approx(
+        truth, rel=4 * np.sqrt(2 / 88 / 200)
+    )
 
 
 def test_extrapolation_meets_the_t_interval():
-    """6 runs repeated 10 times have the standard error of 59 * 6/5 runs, since variances divide by n - 1."""
+    """6 runs repeated 10 times have the standard error of 59 * 6/5 runs, since variances divide by
+    n - 1."""
     times = timings(6)
     many = times.isel(execution=np.tile(np.arange(6), 10))
     width = many.perf.score_ratio_interval("old")
     wanted = (width["upper"] - width["lower"]).item()
-    assert times.perf.required_runs("old", width=wanted)["extrapolated"].item() == pytest.approx(59 * 6 / 5, abs=1)  # a whole number
+    assert times.perf.required_runs("old", width=wanted)["extrapolated"].item() == pytest.approx(
+        59 * 6 / 5, abs=1
+    )  # a whole number
 
 
 def test_bootstrap_and_shared_units():
     """The method is passed on, and so are shared units."""
     times = timings(8)
     with pytest.warns(UserWarning, match="too narrow"):
-        expected = times.perf.score_ratio_interval("old", method="percentile", shared="execution", rng=3)
-    found = times.perf.required_runs("old", width=1.0, method="percentile", shared="execution", rng=3)
+        expected = times.perf.score_ratio_interval(
+            "old", method="percentile", shared="execution", rng=3
+        )
+    found = times.perf.required_runs(
+        "old", width=1.0, method="percentile", shared="execution", rng=3
+    )
     np.testing.assert_allclose(found["lower"].sel(runs=8), expected["lower"], rtol=1e-12)
     assert found.attrs["benchmarks"] == "shared: execution"
 
@@ -93,25 +119,35 @@ def test_the_table_says_what_would_do_where_the_runs_do_not():
     """With a question mark, and the remark beside; it was empty."""
     found = timings().perf.required_runs("old", width=0.004).squeeze()
     assert np.isnan(found["required"])
-    assert found.perf.table().to_numpy().tolist() == [[f"{found['extrapolated'].item():.0f}?", found["remark"].item()]]
+    assert found.perf.table().to_numpy().tolist() == [
+        [f"{found['extrapolated'].item():.0f}?", found["remark"].item()]
+    ]
 
 
 def test_cells_with_fewer_runs_stop_earlier():
     """A benchmark with 5 runs of 12: nothing beyond 5."""
     times = timings()
-    times["time"].loc[{"benchmark": "benchmark0", "version": "new", "execution": slice(5, None)}] = np.nan
-    with pytest.warns(UserWarning, match=r"49 runs are not used.* the fewest are 5 \(candidate\) and 12 \(baseline\)"):
+    times["time"].loc[
+        {"benchmark": "benchmark0", "version": "new", "execution": slice(5, None)}
+    ] = np.nan
+    with pytest.warns(
+        UserWarning,
+        match=r"49 runs are not used.* the fewest are 5 \(candidate\) and 12 \(baseline\)",
+    ):
         found = times.perf.required_runs("old", width=1e-9)
     assert found["width"].notnull().values.ravel().tolist() == [True] * 3 + [False] * 7
     assert np.isnan(found["required"].item())
 
 
 def test_the_smaller_side_ends_the_search_and_is_named():
-    """5 runs against 12: as many of both are taken, the result has both numbers, and one warning says what is not used."""
+    """5 runs against 12: as many of both are taken, the result has both numbers, and one warning
+    says what is not used."""
     times = timings(4 * 3)
     few = times["time"].sel(version="new", drop=True).isel(execution=slice(5))
     old = times["time"].sel(version="old", drop=True)
-    with pytest.warns(UserWarning, match=r"28 runs are not used: .* 5 \(candidate\) and 12 \(baseline\)") as said:
+    with pytest.warns(
+        UserWarning, match=r"28 runs are not used: .* 5 \(candidate\) and 12 \(baseline\)"
+    ) as said:
         found = few.perf.required_runs(old, width=1e-9)
     assert len(said) == 1
     assert (found["n_candidate"].item(), found["n_baseline"].item()) == (5, 12)
@@ -122,14 +158,19 @@ def test_the_smaller_side_ends_the_search_and_is_named():
 def test_why_no_number_of_runs_is_enough_is_said():
     """An empty remark where `required` is known; else too wide, too few runs, nothing measured."""
     dims = {"benchmark": 3, "version": ["old", "new"], "machine": ["narrow", "wide", "few", "none"]}
-    times = perfarray.simulate(sizes={"execution": 6}, variances={"execution": 1e-4}, dims=dims, rng=1)["time"].copy()
+    times = perfarray.simulate(
+        sizes={"execution": 6}, variances={"execution": 1e-4}, dims=dims, rng=1
+    )["time"].copy()
     times.loc[{"machine": "wide"}] = times.sel(machine="wide") ** 20
     times.loc[{"machine": "few", "execution": slice(2, None)}] = np.nan
     times.loc[{"machine": "none", "version": "new"}] = np.nan
     with pytest.warns(perfarray.PerfarrayWarning) as caught:
         found = times.perf.required_runs("old", dim="version", width=0.03).squeeze("version")
     (told,) = [warning.message for warning in caught]
-    assert [(note.code, note.values["cells"], note.values["of"]) for note in told.notes] == [("no_value", 1, 4), ("fewer_than_start", 1, 4)]
+    assert [(note.code, note.values["cells"], note.values["of"]) for note in told.notes] == [
+        ("no_value", 1, 4),
+        ("fewer_than_start", 1, 4),
+    ]
     assert "1 of 4 cells have fewer than start=3 runs" in str(told)
     assert "no benchmark measured on both sides" in str(told)
     remark = found["remark"].to_series()
@@ -150,24 +191,38 @@ def test_what_no_number_of_runs_can_do_is_said():
 
 
 def test_one_session_each_has_its_executions():
-    """Where one machine has several sessions, those are its units; the other has the executions of its session, and a note counts it."""
+    """Where one machine has several sessions, those are its units; the other has the executions of
+    its session, and a note counts it."""
     times = timings(runs=6, machine=["a", "b"], session=3)["time"]
     first = xr.DataArray([True, False, False], dims="session")
     times = times.where((times["machine"] == "a") | first).assign_attrs(times.attrs)
-    with pytest.warns(perfarray.PerfarrayWarning, match="8 of 16 cells were measured in one session: the units are executions there"):
+    with pytest.warns(
+        perfarray.PerfarrayWarning,
+        match="8 of 16 cells were measured in one session: the units are executions there",
+    ):
         found = times.perf.required_runs("old", width=0.1)
-    apart = [times.isel(machine=[position]).perf.required_runs("old", width=0.1)["required"].item() for position in (0, 1)]
+    apart = [
+        times.isel(machine=[position]).perf.required_runs("old", width=0.1)["required"].item()
+        for position in (0, 1)
+    ]
     assert found["required"].values.ravel().tolist() == apart
 
 
-@pytest.mark.parametrize(("runs", "inside", "remedied"), [(1, True, True), (2, True, False), (1, False, True)])
+@pytest.mark.parametrize(
+    ("runs", "inside", "remedied"), [(1, True, True), (2, True, False), (1, False, True)]
+)
 def test_what_to_do_with_one_run(runs, inside, remedied):
-    """One run needs others, whatever lies inside it: its iterations are no runs. Two runs are merely too few."""
+    """One run needs others, whatever lies inside it: its iterations are no runs. Two runs are
+    merely too few."""
     sizes = {"execution": 4} | ({"iteration": 3} if inside else {})
     dims = {"benchmark": 3, "version": ["old", "new"], "machine": 2}
-    times = perfarray.simulate(sizes=sizes, variances=dict.fromkeys(sizes, 1e-4), dims=dims, rng=1)["time"]
+    times = perfarray.simulate(sizes=sizes, variances=dict.fromkeys(sizes, 1e-4), dims=dims, rng=1)[
+        "time"
+    ]
     few = times.where((times["machine"] == times["machine"][0]) | (times["execution"] < runs))
-    with pytest.warns(perfarray.PerfarrayWarning, match="1 of 2 cells have fewer than start=3 runs") as caught:
+    with pytest.warns(
+        perfarray.PerfarrayWarning, match="1 of 2 cells have fewer than start=3 runs"
+    ) as caught:
         few.perf.required_runs("old", dim="version", width=0.03)
     assert ("Measure several executions" in str(caught[0].message)) == remedied
     assert "iteration" not in str(caught[0].message)

@@ -13,10 +13,23 @@ import perfarray
 def archive(sizes=(4, 3), seed=0, **attrs):
     """Two versions and three machines; benchmarks of suites of some sizes."""
     number = sum(sizes)
-    values = np.random.default_rng(seed).lognormal(0, 0.02, (2, 3, number, 5)) * (1 + np.arange(number))[:, None]
+    values = (
+        np.random.default_rng(seed).lognormal(0, 0.02, (2, 3, number, 5))
+        * (1 + np.arange(number))[:, None]
+    )
     suite = [f"s{i}" for i, size in enumerate(sizes) for _ in range(size)]
-    labels = {"version": ["old", "new"], "machine": ["m0", "m1", "m2"], "benchmark": [f"b{i:03d}" for i in range(number)]}
-    times = xr.DataArray(values, labels, ("version", "machine", "benchmark", "execution"), "time", {"units": "s"} | attrs)
+    labels = {
+        "version": ["old", "new"],
+        "machine": ["m0", "m1", "m2"],
+        "benchmark": [f"b{i:03d}" for i in range(number)],
+    }
+    times = xr.DataArray(
+        values,
+        labels,
+        ("version", "machine", "benchmark", "execution"),
+        "time",
+        {"units": "s"} | attrs,
+    )
     return times.assign_coords(suite=("benchmark", suite))
 
 
@@ -43,24 +56,39 @@ def ask(times, name, *baseline, **more):
         times = times.sel(version="new", drop=True)
     with warnings.catch_warnings(action="ignore", category=perfarray.PerfarrayWarning):
         result = getattr(times.perf, method)(*baseline, **options)
-        return (result.to_dataset(name="value") if isinstance(result, xr.DataArray) else result).compute()
+        return (
+            result.to_dataset(name="value") if isinstance(result, xr.DataArray) else result
+        ).compute()
 
 
 def assert_suite_alone(answer, name, times, suite, along="suite", **more):
     """Check that a suite has in an answer what it has by itself."""
     alone = ask(times, name, **more)
     for variable in alone.data_vars:
-        of_suite = answer[variable].sel({along: suite}, drop=True) if along in answer[variable].dims else answer[variable]
-        of_suite = of_suite.sel({dim: alone[dim] for dim in ("benchmark", "machine") if dim in of_suite.dims})
+        of_suite = (
+            answer[variable].sel({along: suite}, drop=True)
+            if along in answer[variable].dims
+            else answer[variable]
+        )
+        of_suite = of_suite.sel(
+            {dim: alone[dim] for dim in ("benchmark", "machine") if dim in of_suite.dims}
+        )
         of_suite = of_suite.transpose(*alone[variable].dims)
         if of_suite.dtype.kind == "f":
-            np.testing.assert_allclose(of_suite.values, alone[variable].values, rtol=1e-9, atol=1e-15, err_msg=str(variable))
+            np.testing.assert_allclose(
+                of_suite.values,
+                alone[variable].values,
+                rtol=1e-9,
+                atol=1e-15,
+                err_msg=str(variable),
+            )
         else:
             assert (of_suite.values == alone[variable].values).all(), variable
 
 
 def gaps(*places):
-    """Return an archive without some benchmarks (of both versions): pairs of the machine and the benchmark."""
+    """Return an archive without some benchmarks (of both versions): pairs of the machine and the
+    benchmark."""
     times = archive()
     for machine, benchmark in places:
         times[{"machine": machine, "benchmark": benchmark}] = np.nan
@@ -75,7 +103,12 @@ ARCHIVES = {
 }  # fmt: skip
 
 
-CASES = [(kind, name) for kind in ARCHIVES for name in METHODS if (kind, name) != ("rates", "overall_speedup")]  # rates do not add up
+CASES = [
+    (kind, name)
+    for kind in ARCHIVES
+    for name in METHODS
+    if (kind, name) != ("rates", "overall_speedup")
+]  # rates do not add up
 
 
 @pytest.mark.parametrize(("kind", "name"), CASES)
@@ -86,10 +119,15 @@ def test_each_suite_has_the_answer_that_it_has_alone(kind, name):
     suites = list(dict.fromkeys(times["suite"].values.tolist()))
     assert answer["suite"].values.tolist() == suites
     for suite in suites:
-        assert_suite_alone(answer, name, times.isel(benchmark=times["suite"].values == suite), suite)
+        assert_suite_alone(
+            answer, name, times.isel(benchmark=times["suite"].values == suite), suite
+        )
 
 
-@pytest.mark.parametrize("name", [name for name in METHODS if name not in ("required_runs", "agreement", "overall_speedup")])
+@pytest.mark.parametrize(
+    "name",
+    [name for name in METHODS if name not in ("required_runs", "agreement", "overall_speedup")],
+)
 def test_lazy_suites(name):
     """Lazy timings have the same numbers."""
     pytest.importorskip("dask.array")
@@ -103,7 +141,9 @@ def test_hundred_benchmarks():
     scores = ask(times, "suite_score")["estimate"]
     means = times.mean("execution")
     for suite in ("s0", "s1"):
-        expected = np.exp(np.log(means.isel(benchmark=times["suite"].values == suite)).mean("benchmark"))
+        expected = np.exp(
+            np.log(means.isel(benchmark=times["suite"].values == suite)).mean("benchmark")
+        )
         np.testing.assert_allclose(scores.sel(suite=suite), expected)
 
 
@@ -112,10 +152,18 @@ def test_tags_name_several_groups():
     tags = ["x", "x, y", "y", "x, y", "x", "y", "y"]
     for times in (archive().drop_vars("suite"), archive()):
         times = times.assign_coords(tags=("benchmark", tags))
-        for name in ("suite_score", "five_number_summary", "score_ratio_interval", "compare", "randomization_test"):
+        for name in (
+            "suite_score",
+            "five_number_summary",
+            "score_ratio_interval",
+            "compare",
+            "randomization_test",
+        ):
             answer = ask(times, name, by="tags")
             for tag in ("x", "y"):
-                members = times.isel(benchmark=[tag in row for row in tags]).drop_vars(["tags", "suite"], errors="ignore")
+                members = times.isel(benchmark=[tag in row for row in tags]).drop_vars(
+                    ["tags", "suite"], errors="ignore"
+                )
                 assert_suite_alone(answer, name, members, tag, "tags")
 
 
@@ -126,12 +174,23 @@ def test_weights_of_benchmarks_of_several_suites(name, kind):
     times = archive()
     labels, numbers = times["benchmark"].values.tolist(), np.arange(1.0, 8.0)
     by_label = dict(zip(labels, numbers, strict=True))
-    makers = {dict: by_label, pd.Series: pd.Series(by_label), list: numbers.tolist(), np.array: numbers}
+    makers = {
+        dict: by_label,
+        pd.Series: pd.Series(by_label),
+        list: numbers.tolist(),
+        np.array: numbers,
+    }
     weights = makers.get(kind, xr.DataArray(numbers, {"benchmark": labels}, "benchmark"))
     answer = ask(times, name, weights=weights)
     for suite in ("s0", "s1"):
         members = times.isel(benchmark=times["suite"].values == suite)
-        assert_suite_alone(answer, name, members, suite, weights={label: by_label[label] for label in members["benchmark"].values})
+        assert_suite_alone(
+            answer,
+            name,
+            members,
+            suite,
+            weights={label: by_label[label] for label in members["benchmark"].values},
+        )
 
 
 @pytest.mark.parametrize("weights", [{"b000": 1.0}, [1.0, 2.0]])
@@ -149,8 +208,12 @@ def test_metrics_and_suites():
         answer = ask(both, name, metric=["time", "energy"])
         energy = ask(both["energy"], name)
         for variable in energy.data_vars:
-            of_metric = answer[variable].sel(metric="energy", drop=True).transpose(*energy[variable].dims)
-            assert of_metric.equals(energy[variable].drop_attrs()) or np.allclose(of_metric, energy[variable], equal_nan=True)
+            of_metric = (
+                answer[variable].sel(metric="energy", drop=True).transpose(*energy[variable].dims)
+            )
+            assert of_metric.equals(energy[variable].drop_attrs()) or np.allclose(
+                of_metric, energy[variable], equal_nan=True
+            )
 
 
 class TestOtherTimings:
@@ -163,15 +226,29 @@ class TestOtherTimings:
     def test_its_suites_and_order_do_not_matter(self, name):
         """Suites are those of the data; benchmarks are matched by label."""
         labelled = ask(archive(), name).isel(version=0, drop=True)
-        for old in (self.OLD, self.OLD.drop_vars("suite"), self.OLD.isel(benchmark=slice(None, None, -1))):
+        for old in (
+            self.OLD,
+            self.OLD.drop_vars("suite"),
+            self.OLD.isel(benchmark=slice(None, None, -1)),
+        ):
             answer = ask(self.NEW, name, old)
-            for variable in ("suite_estimate", "suite_lower") if name == "compare" else list(answer.data_vars)[:2]:
-                np.testing.assert_allclose(answer[variable].values, labelled[variable].transpose(*answer[variable].dims).values)
+            for variable in (
+                ("suite_estimate", "suite_lower")
+                if name == "compare"
+                else list(answer.data_vars)[:2]
+            ):
+                np.testing.assert_allclose(
+                    answer[variable].values,
+                    labelled[variable].transpose(*answer[variable].dims).values,
+                )
 
     @pytest.mark.parametrize("name", NAMES)
     def test_benchmarks_of_one_side_are_named(self, name):
-        """A benchmark that only the baseline has is in no suite of the data, and is said to be left out."""
-        old = xr.concat([self.OLD, self.OLD.isel(benchmark=[0]).assign_coords(benchmark=["extra"])], "benchmark")
+        """A benchmark that only the baseline has is in no suite of the data, and is said to be left
+        out."""
+        old = xr.concat(
+            [self.OLD, self.OLD.isel(benchmark=[0]).assign_coords(benchmark=["extra"])], "benchmark"
+        )
         notes = [note for note in ask(self.NEW, name, old).perf.notes() if note.code == "unmatched"]
         assert [note.values["labels"] for note in notes] == [["extra"]]
 
@@ -180,7 +257,11 @@ class TestOtherTimings:
         """The other suite has its own; the missing one is named."""
         answer = ask(self.NEW, name, self.OLD.isel(benchmark=slice(0, 4)))
         assert answer["suite"].values.tolist() == ["s0"]
-        messages = [note.message for note in answer.perf.notes() if note.code in ("unmatched", "suites_without_answer")]
+        messages = [
+            note.message
+            for note in answer.perf.notes()
+            if note.code in ("unmatched", "suites_without_answer")
+        ]
         assert any("b004" in message or "'s1'" in message for message in messages)
 
 
@@ -188,12 +269,19 @@ class TestNotes:
     """A note of several suites is one note."""
 
     def test_an_incomplete_suite_is_named_once(self):
-        """The cells of both suites, the benchmarks that they lack; cells of which nothing was measured are not counted."""
+        """The cells of both suites, the benchmarks that they lack; cells of which nothing was
+        measured are not counted."""
         times = gaps((0, 1), (2, 5), *((1, i) for i in range(4)))
         notes = ask(times, "suite_score").perf.notes()
         assert [note.code for note in notes] == ["incomplete_suite", "suites_apart"]
-        assert "s0: 1 of 2 cells lack benchmarks of their suite and have no score: m0 (no 'b001')" in notes[0].message
-        assert "s1: 1 of 3 cells lack benchmarks of their suite and have no score: m2 (no 'b005')" in notes[0].message
+        assert (
+            "s0: 1 of 2 cells lack benchmarks of their suite and have no score: m0 (no 'b001')"
+            in notes[0].message
+        )
+        assert (
+            "s1: 1 of 3 cells lack benchmarks of their suite and have no score: m2 (no 'b005')"
+            in notes[0].message
+        )
 
     def test_cells_are_counted_over_the_suites(self):
         """A sentence that only counts is said once, with the sum."""
@@ -205,7 +293,9 @@ class TestNotes:
     def test_a_warning_of_one_suite_is_a_warning(self):
         """A note is an aside where it is one for all suites."""
         times = archive().expand_dims(session=2).copy()
-        times[{"session": 1, "benchmark": slice(0, 4)}] = times[{"session": 1, "machine": 0}] = np.nan
+        times[{"session": 1, "benchmark": slice(0, 4)}] = times[{"session": 1, "machine": 0}] = (
+            np.nan
+        )
         notes = {note.code: note for note in ask(times, "suite_score").perf.notes()}
         assert not notes["one_session"].aside
         times[{"session": 1}] = np.nan
@@ -223,9 +313,18 @@ class TestNotes:
     def test_executions_that_move_together_are_said_of_their_cell(self):
         """The note counts and names the cells of which it is true."""
         times = archive((6, 6)).sel(version=["new"]).copy()
-        times[{"machine": 2, "benchmark": slice(0, 6)}] += 0.3 * times[{"machine": 2, "benchmark": slice(0, 6)}] * np.array([0, 1, 2, 3, 4])
-        (note,) = (note for note in ask(times, "relative_variation").perf.notes() if note.code == "move_together")
-        assert "s0: benchmarks are taken for independent, but their executions move together in 1 of 3 cells ('m2')" in note.message
+        times[{"machine": 2, "benchmark": slice(0, 6)}] += (
+            0.3 * times[{"machine": 2, "benchmark": slice(0, 6)}] * np.array([0, 1, 2, 3, 4])
+        )
+        (note,) = (
+            note
+            for note in ask(times, "relative_variation").perf.notes()
+            if note.code == "move_together"
+        )
+        assert (
+            "s0: benchmarks are taken for independent, but their executions move together in 1 "
+            "of 3 cells ('m2')"
+        ) in note.message
 
 
 class TestReports:
@@ -238,22 +337,34 @@ class TestReports:
         return times.drop_vars("suite")
 
     def test_their_score_lies_between_those_of_the_reports(self):
-        """The slower median is a rule for the runs of one report; of the reports each benchmark has the median."""
+        """The slower median is a rule for the runs of one report; of the reports each benchmark has
+        the median."""
         times = self.times()
         score = ask(times, "suite_score", statistic="slower_median")["estimate"]
         apart = ask(times, "suite_score", statistic="slower_median", levels="execution")["estimate"]
         means = times.sel(machine="m0").mean("execution").mean("session")
         assert score.sel(machine="m0").item() == pytest.approx(np.exp(np.log(means).mean()))
-        np.testing.assert_allclose(score.sel(machine=["m1", "m2"]), apart.sel(machine=["m1", "m2"]).isel(session=0))
+        np.testing.assert_allclose(
+            score.sel(machine=["m1", "m2"]), apart.sel(machine=["m1", "m2"]).isel(session=0)
+        )
 
     @pytest.mark.parametrize("session", [False, True])
     def test_iterations_leave_runs_what_they_are(self, session):
-        """Of an even number of runs of several iterations the slower median counts, in one session as without one."""
+        """Of an even number of runs of several iterations the slower median counts, in one session
+        as without one."""
         times = self.times().isel(session=0, execution=slice(4), drop=True)
         inside = times.expand_dims(iteration=3, axis=-1).copy()
-        inside = inside.expand_dims(session=2).where(xr.DataArray([True, False], dims="session")) if session else inside
-        score = ask(inside.assign_attrs(times.attrs), "suite_score", statistic="slower_median")["estimate"]
-        np.testing.assert_allclose(score, ask(times, "suite_score", statistic="slower_median")["estimate"])
+        inside = (
+            inside.expand_dims(session=2).where(xr.DataArray([True, False], dims="session"))
+            if session
+            else inside
+        )
+        score = ask(inside.assign_attrs(times.attrs), "suite_score", statistic="slower_median")[
+            "estimate"
+        ]
+        np.testing.assert_allclose(
+            score, ask(times, "suite_score", statistic="slower_median")["estimate"]
+        )
         assert (score != ask(times, "suite_score", statistic="median")["estimate"]).all()
 
     @pytest.mark.parametrize("shared", ["execution", "session", ("session", "execution")])
@@ -261,7 +372,12 @@ class TestReports:
         """The unit of most cells stands for the outermost level, as notes propose it."""
         answer = ask(self.times(), "relative_variation", shared=shared)
         np.testing.assert_allclose(
-            answer["relative_variation"], ask(self.times(), "relative_variation", shared="session")["relative_variation"]
+            answer["relative_variation"],
+            ask(self.times(), "relative_variation", shared="session")["relative_variation"],
         )
         one = self.times().isel(session=[0])
-        assert ask(one, "relative_variation", shared=shared).attrs["benchmarks"].startswith("shared: execution")
+        assert (
+            ask(one, "relative_variation", shared=shared)
+            .attrs["benchmarks"]
+            .startswith("shared: execution")
+        )

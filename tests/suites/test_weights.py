@@ -21,14 +21,20 @@ def times():
     mean = np.array([[2.0, 2.2], [8.0, 7.6], [1.0, 9.0]])
     values = mean[..., None] * np.exp(0.02 * rng.standard_normal((3, 2, 5)))
     coords = {"benchmark": list("abc"), "version": ["old", "new"]}
-    return xr.DataArray(values, dims=("benchmark", "version", "execution"), coords=coords, name="time")
+    return xr.DataArray(
+        values, dims=("benchmark", "version", "execution"), coords=coords, name="time"
+    )
 
 
 def test_three_means_by_hand():
     """Weights 3 and 1 of scores 2 and 8; 0 leaves out the third."""
-    one = xr.DataArray([[2.0], [8.0], [5.0]], dims=("benchmark", "execution"), coords={"benchmark": list("abc")})
+    one = xr.DataArray(
+        [[2.0], [8.0], [5.0]], dims=("benchmark", "execution"), coords={"benchmark": list("abc")}
+    )
     found = [one.perf.suite_score(mean=mean, weights=WEIGHTS) for mean in MEANS]
-    np.testing.assert_allclose([score["estimate"].item() for score in found], [2**1.5, 4 / (3 / 2 + 1 / 8), 3.5])
+    np.testing.assert_allclose(
+        [score["estimate"].item() for score in found], [2**1.5, 4 / (3 / 2 + 1 / 8), 3.5]
+    )
     assert json.loads(found[0].attrs["weights"]) == {"a": 0.75, "b": 0.25}
     assert found[0].attrs["n_benchmarks"] == 2
     assert found[0]["estimate"].attrs["long_name"] == "weighted geometric mean over benchmark"
@@ -37,7 +43,13 @@ def test_three_means_by_hand():
 
 @pytest.mark.parametrize(
     "weights",
-    [[3, 1, 0], np.array([6.0, 2, 0]), pd.Series({"c": 0, "b": 1, "a": 3}), xr.DataArray([0.0, 1, 3], {"benchmark": list("cba")}), WEIGHTS],
+    [
+        [3, 1, 0],
+        np.array([6.0, 2, 0]),
+        pd.Series({"c": 0, "b": 1, "a": 3}),
+        xr.DataArray([0.0, 1, 3], {"benchmark": list("cba")}),
+        WEIGHTS,
+    ],
     ids=["list", "array", "series", "labelled", "mapping"],
 )
 def test_every_form_says_the_same(times, weights):
@@ -59,7 +71,10 @@ def test_every_form_says_the_same(times, weights):
         ([0, 0, 0], "weights are all zero"),
         ([1, np.inf, 1], "weights are infinite"),
         ([1, 2], "weights has 2 numbers for 3 labels of 'benchmark'"),
-        (xr.DataArray(np.ones((3, 2)), dims=("benchmark", "version")), r"weights lie along \('benchmark', 'version'\)"),
+        (
+            xr.DataArray(np.ones((3, 2)), dims=("benchmark", "version")),
+            r"weights lie along \('benchmark', 'version'\)",
+        ),
         (xr.DataArray(np.ones(3), dims="program"), "dim of weights 'benchmark' not found"),
     ],
 )
@@ -81,9 +96,14 @@ def test_wrong_weights(times, name, keywords, weights, message):
 
 
 @pytest.mark.parametrize("mean", MEANS)
-@pytest.mark.parametrize("keywords", [{}, {"method": "percentile", "rng": 1}, {"method": "bca", "rng": 1}], ids=["t", "percentile", "bca"])
+@pytest.mark.parametrize(
+    "keywords",
+    [{}, {"method": "percentile", "rng": 1}, {"method": "bca", "rng": 1}],
+    ids=["t", "percentile", "bca"],
+)
 def test_a_weight_of_two_is_a_benchmark_twice(times, mean, keywords):
-    """Of shared units, where a second benchmark with the same runs adds no chance of its own: every number of the answer."""
+    """Of shared units, where a second benchmark with the same runs adds no chance of its own: every
+    number of the answer."""
     twice = times.isel(benchmark=[0, 0, 1, 2]).assign_coords(benchmark=["a", "a2", "b", "c"])
     options = {"baseline": "old", "mean": mean, "shared": "execution", **keywords}
     with warnings.catch_warnings(action="ignore"):
@@ -92,7 +112,10 @@ def test_a_weight_of_two_is_a_benchmark_twice(times, mean, keywords):
     for name in ("estimate", "lower", "upper", "standard_error", "pvalue"):
         np.testing.assert_allclose(found[name], expected[name], rtol=1e-10)
     exchanges = {"baseline": "old", "mean": mean, "shared": "execution", "method": "exact"}
-    expected, found = twice.perf.randomization_test(**exchanges), times.perf.randomization_test(weights=[2, 1, 1], **exchanges)
+    expected, found = (
+        twice.perf.randomization_test(**exchanges),
+        times.perf.randomization_test(weights=[2, 1, 1], **exchanges),
+    )
     np.testing.assert_allclose(found["pvalue"], expected["pvalue"])
     np.testing.assert_allclose(found["statistic"], expected["statistic"])
 
@@ -103,7 +126,16 @@ def test_a_weight_of_two_is_a_benchmark_twice(times, mean, keywords):
         ("suite_score", {}),
         ("score_ratio_interval", {"baseline": "old", "sensitivity": True}),
         ("score_ratio_interval", {"baseline": "old", "random_benchmarks": True}),
-        ("score_ratio_interval", {"baseline": "old", "random_benchmarks": True, "method": "bca", "rng": 1, "n_resamples": 50}),
+        (
+            "score_ratio_interval",
+            {
+                "baseline": "old",
+                "random_benchmarks": True,
+                "method": "bca",
+                "rng": 1,
+                "n_resamples": 50,
+            },
+        ),
         ("score_distribution", {"rng": 1, "n_resamples": 20}),
         ("five_number_summary", {"method": "exact"}),
         ("relative_variation", {"rng": 1, "statistic": "mean"}),
@@ -112,10 +144,13 @@ def test_a_weight_of_two_is_a_benchmark_twice(times, mean, keywords):
     ],
 )
 def test_equal_weights_change_nothing(times, name, keywords):
-    """All 0.7 each: the answer without weights to the last bit, and the attrs say that there were some."""
+    """All 0.7 each: the answer without weights to the last bit, and the attrs say that there were
+    some."""
     with warnings.catch_warnings(action="ignore"):
         expected = getattr(perfarray, name)(times, mean="harmonic", **keywords)
-        found = getattr(perfarray, name)(times, mean="harmonic", weights=[0.7, 0.7, 0.7], **keywords)
+        found = getattr(perfarray, name)(
+            times, mean="harmonic", weights=[0.7, 0.7, 0.7], **keywords
+        )
     assert "weights" not in expected.attrs
     assert json.loads(found.attrs["weights"]) == dict.fromkeys("abc", pytest.approx(1 / 3))
     assert found.equals(expected)
@@ -133,9 +168,14 @@ def test_standard_error_by_hand(times):
 
 def test_distributions_are_of_weighted_scores():
     """Two runs of two benchmarks: the four weighted scores; and lazily, and in single precision."""
-    times = perfarray.from_samples({"fft": [1.0, 16.0], "sort": [1.0, 81.0], "idle": [3.0, 4.0]}, dim="benchmark")
+    times = perfarray.from_samples(
+        {"fft": [1.0, 16.0], "sort": [1.0, 81.0], "idle": [3.0, 4.0]}, dim="benchmark"
+    )
     weights = {"fft": 3, "sort": 1, "idle": 0}
-    for mean, scores in (("geometric", [1.0, 3.0, 8.0, 24.0]), ("arithmetic", [1.0, 12.25, 21.0, 32.25])):
+    for mean, scores in (
+        ("geometric", [1.0, 3.0, 8.0, 24.0]),
+        ("arithmetic", [1.0, 12.25, 21.0, 32.25]),
+    ):
         for one in (times, times.chunk(), times.astype(np.float32)):
             five = one.perf.five_number_summary(method="exact", mean=mean, weights=weights)
             found = [float(five[name]) for name in ("minimum", "q1", "median", "maximum")]
@@ -148,31 +188,67 @@ def test_distributions_are_of_weighted_scores():
 @pytest.mark.parametrize("mean", MEANS)
 @pytest.mark.parametrize("statistic", ["median", "geometric"])
 def test_the_spread_of_a_weighted_score_by_enumeration(mean, statistic):
-    """Two benchmarks of two runs, weights 3 and 1: the 16 experiments that can be redrawn, or the 4 of shared runs."""
+    """Two benchmarks of two runs, weights 3 and 1: the 16 experiments that can be redrawn, or the 4
+    of shared runs."""
     runs = np.array([[1.0, 4.0], [2.0, 9.0]])
     times = xr.DataArray(runs, dims=("benchmark", "execution"), coords={"benchmark": ["a", "b"]})
-    of_runs = {"median": np.median, "geometric": lambda x, axis: np.exp(np.log(x).mean(axis))}[statistic]
+    of_runs = {"median": np.median, "geometric": lambda x, axis: np.exp(np.log(x).mean(axis))}[
+        statistic
+    ]
     drawn = of_runs(runs[:, np.array([[0, 0], [0, 1], [1, 0], [1, 1]])], axis=-1)
-    scales = {"geometric": (np.log, np.exp), "harmonic": (np.reciprocal, np.reciprocal), "arithmetic": (np.asarray, np.asarray)}
+    scales = {
+        "geometric": (np.log, np.exp),
+        "harmonic": (np.reciprocal, np.reciprocal),
+        "arithmetic": (np.asarray, np.asarray),
+    }
     there, back = scales[mean]
-    for shared, scores in (((), np.add.outer(3 * there(drawn[0]), there(drawn[1]))), ("execution", 3 * there(drawn[0]) + there(drawn[1]))):
-        options = {"weights": {"b": 1, "a": 3}, "mean": mean, "statistic": statistic, "shared": shared}
+    for shared, scores in (
+        ((), np.add.outer(3 * there(drawn[0]), there(drawn[1]))),
+        ("execution", 3 * there(drawn[0]) + there(drawn[1])),
+    ):
+        options = {
+            "weights": {"b": 1, "a": 3},
+            "mean": mean,
+            "statistic": statistic,
+            "shared": shared,
+        }
         with warnings.catch_warnings(action="ignore"):
             found = times.perf.relative_variation(**options, rng=1)
-            random = times.perf.relative_variation(**options, method="monte_carlo", n_resamples=2000, rng=1)
+            random = times.perf.relative_variation(
+                **options, method="monte_carlo", n_resamples=2000, rng=1
+            )
         np.testing.assert_allclose(random["standard_deviation"], back(scores / 4).std(), rtol=0.05)
-        np.testing.assert_allclose(found["standard_deviation"], back(scores / 4).std(), rtol=0.05 if found["drawn"] else 1e-12)
-        np.testing.assert_allclose(found["performance"], back((there(of_runs(runs, axis=-1)) * [3, 1]).sum() / 4))
+        np.testing.assert_allclose(
+            found["standard_deviation"],
+            back(scores / 4).std(),
+            rtol=0.05 if found["drawn"] else 1e-12,
+        )
+        np.testing.assert_allclose(
+            found["performance"], back((there(of_runs(runs, axis=-1)) * [3, 1]).sum() / 4)
+        )
         assert json.loads(found.attrs["weights"]) == {"a": 0.75, "b": 0.25}
 
 
-@pytest.mark.parametrize("keywords", [{}, {"method": "percentile", "rng": 1, "n_resamples": 100}], ids=["t", "percentile"])
+@pytest.mark.parametrize(
+    "keywords",
+    [{}, {"method": "percentile", "rng": 1, "n_resamples": 100}],
+    ids=["t", "percentile"],
+)
 def test_runs_are_required_of_the_weighted_ratio(times, keywords):
-    """The interval of the first four runs is that of `score_ratio_interval`; without the benchmark that does not count."""
+    """The interval of the first four runs is that of `score_ratio_interval`; without the benchmark
+    that does not count."""
     found = times.perf.required_runs("old", width=0.05, weights=WEIGHTS, **keywords).squeeze()
     with warnings.catch_warnings(action="ignore"):
-        four = times.isel(execution=slice(4)).perf.score_ratio_interval("old", weights=WEIGHTS, **keywords).squeeze()
-    np.testing.assert_allclose(found.sel(runs=4)[["lower", "upper"]].to_array(), four[["lower", "upper"]].to_array(), rtol=1e-12)
+        four = (
+            times.isel(execution=slice(4))
+            .perf.score_ratio_interval("old", weights=WEIGHTS, **keywords)
+            .squeeze()
+        )
+    np.testing.assert_allclose(
+        found.sel(runs=4)[["lower", "upper"]].to_array(),
+        four[["lower", "upper"]].to_array(),
+        rtol=1e-12,
+    )
     assert json.loads(found.attrs["weights"]) == {"a": 0.75, "b": 0.25}
 
 
@@ -187,20 +263,28 @@ def test_a_benchmark_that_one_cell_lacks_leaves_the_ratio_of_the_others(times):
 
 @pytest.mark.parametrize(("light", "heavy", "weight"), [(20, 20, 4.0), (10, 3, 8.0), (4, 1, 4.0)])
 def test_the_weighted_t_over_benchmarks_keeps_its_level(light, heavy, weight):
-    """Benchmarks of unequal weight as a sample: false alarms at 5 % at most, within three standard errors."""
+    """Benchmarks of unequal weight as a sample: false alarms at 5 % at most, within three standard
+    errors."""
     weights, experiments = np.repeat([1.0, weight], [light, heavy]), 2000
     ratios = np.exp(0.1 * np.random.default_rng(1).standard_normal((experiments, len(weights))))
-    both = xr.DataArray(np.stack([np.ones_like(ratios), ratios]), dims=("version", "experiment", "benchmark"))
+    both = xr.DataArray(
+        np.stack([np.ones_like(ratios), ratios]), dims=("version", "experiment", "benchmark")
+    )
     times = both.expand_dims("execution", -1).assign_coords(version=["old", "new"])
     found = times.perf.score_ratio_interval("old", random_benchmarks=True, weights=weights)
     assert (found["pvalue"] < 0.05).mean() < 0.05 + 3 * np.sqrt(0.05 * 0.95 / experiments)
 
 
 def test_the_weighted_t_over_benchmarks_by_hand():
-    """Log ratios 0, 1 and 2 of weights 2, 1 and 1: mean 3/4, s^2 = 11/10, S = 3/8, and (5/8)^2 over 3/8 + 9/64 - 10/32 df."""
+    """Log ratios 0, 1 and 2 of weights 2, 1 and 1: mean 3/4, s^2 = 11/10, S = 3/8, and (5/8)^2 over
+    3/8 + 9/64 - 10/32 df."""
     runs = np.exp([[0.0, 0.0, 0.0], [0.0, 1.0, 2.0]])[..., None]
-    times = xr.DataArray(runs, dims=("version", "benchmark", "execution"), coords={"version": ["old", "new"]})
-    found = times.perf.score_ratio_interval("old", random_benchmarks=True, weights=[2, 1, 1]).squeeze()
+    times = xr.DataArray(
+        runs, dims=("version", "benchmark", "execution"), coords={"version": ["old", "new"]}
+    )
+    found = times.perf.score_ratio_interval(
+        "old", random_benchmarks=True, weights=[2, 1, 1]
+    ).squeeze()
     np.testing.assert_allclose(np.log(found["estimate"]), 3 / 4)
     np.testing.assert_allclose(found["standard_error"] ** 2, 11 / 10 * 3 / 8)
     np.testing.assert_allclose(found["df"], (25 / 64) / (3 / 8 + 9 / 64 - 10 / 32))
@@ -208,10 +292,15 @@ def test_the_weighted_t_over_benchmarks_by_hand():
 
 @pytest.mark.parametrize("weight", [1e6, 1e12])
 def test_a_benchmark_that_outweighs_all_others(weight):
-    """Of the one, next to nothing is known: as the shares e of the others go to nothing, df go to (8 e)^2 over 28 e^2."""
+    """Of the one, next to nothing is known: as the shares e of the others go to nothing, df go to
+    (8 e)^2 over 28 e^2."""
     runs = np.exp([[0.0, 0.0, 0.0, 0.0, 0.0], [0.0, 1.0, 2.0, 3.0, 4.0]])[..., None]
-    times = xr.DataArray(runs, dims=("version", "benchmark", "execution"), coords={"version": ["old", "new"]})
-    found = times.perf.score_ratio_interval("old", random_benchmarks=True, weights=[weight, 1, 1, 1, 1]).squeeze()
+    times = xr.DataArray(
+        runs, dims=("version", "benchmark", "execution"), coords={"version": ["old", "new"]}
+    )
+    found = times.perf.score_ratio_interval(
+        "old", random_benchmarks=True, weights=[weight, 1, 1, 1, 1]
+    ).squeeze()
     np.testing.assert_allclose(found["standard_error"] ** 2, (1 + 4 + 9 + 16) / 8, rtol=1e-4)
     np.testing.assert_allclose(found["df"], 64 / 28, rtol=1e-4)
 
@@ -225,23 +314,41 @@ def test_a_bar_counts_the_cells_of_exact_numbers(times, capsys):
 
 
 def test_unknown_labels_are_named():
-    """A misspelt label is named beside what it leaves without a weight; of a part of a suite, weights of the whole will do."""
-    times = perfarray.simulate(sizes={"execution": 3}, variances={"execution": 1e-4}, dims={"benchmark": ["fft", "sort"]}, rng=1)
-    with pytest.raises(ValueError, match="missing for 'sort', and given for what is no label of 'benchmark': 'srot'"):
+    """A misspelt label is named beside what it leaves without a weight; of a part of a suite,
+    weights of the whole will do."""
+    times = perfarray.simulate(
+        sizes={"execution": 3},
+        variances={"execution": 1e-4},
+        dims={"benchmark": ["fft", "sort"]},
+        rng=1,
+    )
+    with pytest.raises(
+        ValueError,
+        match="missing for 'sort', and given for what is no label of 'benchmark': 'srot'",
+    ):
         times.perf.suite_score(weights={"fft": 1, "srot": 2})
     whole = times.perf.suite_score(weights={"fft": 1, "sort": 2, "walk": 3})
     assert whole.identical(times.perf.suite_score(weights={"fft": 1, "sort": 2}))
 
 
 def test_an_extra_label_that_is_misspelt_is_named():
-    """A weight of no label that looks like one is left out, and a kept note says so; names that differ in digits are others."""
+    """A weight of no label that looks like one is left out, and a kept note says so; names that
+    differ in digits are others."""
     dims = {"benchmark": ["fft", "sort1"], "version": ["old", "new"]}
-    times = perfarray.simulate(sizes={"execution": 3}, variances={"execution": 1e-4}, dims=dims, rng=1)
+    times = perfarray.simulate(
+        sizes={"execution": 3}, variances={"execution": 1e-4}, dims=dims, rng=1
+    )
     weights = {"fft": 1, "sort1": 2, "srot1": 9, "sort2": 4, "walk": 3}
-    for given in (weights, pd.Series(weights), pd.Series(weights).rename_axis("benchmark").to_xarray()):
+    for given in (
+        weights,
+        pd.Series(weights),
+        pd.Series(weights).rename_axis("benchmark").to_xarray(),
+    ):
         (note,) = times.perf.suite_score(weights=given).perf.notes()
         assert (note.code, note.aside) == ("unused_weights", True)
-        assert note.message == "weights for what is no label of 'benchmark' are left out: 'srot1' (there is 'sort1')"
+        assert note.message == (
+            "weights for what is no label of 'benchmark' are left out: 'srot1' (there is 'sort1')"
+        )
     costs = {"execution": 1}
     for method, choices in {
         "score_distribution": {}, "five_number_summary": {}, "relative_variation": {}, "score_ratio_interval": {"baseline": "old"},
@@ -255,11 +362,16 @@ def test_an_extra_label_that_is_misspelt_is_named():
 @pytest.mark.parametrize("weights", ["equal", 3.0])
 def test_what_is_no_weights(times, weights):
     """A word or one number for all: the message shows what came."""
-    with pytest.raises(ValueError, match=rf"weights={weights!r}: give a mapping of labels of 'benchmark' to numbers"):
+    with pytest.raises(
+        ValueError,
+        match=rf"weights={weights!r}: give a mapping of labels of 'benchmark' to numbers",
+    ):
         times.perf.suite_score(weights=weights)
 
 
 def test_a_table_says_that_benchmarks_are_weighted(times):
     """A plain one does not."""
-    tables = [times.perf.suite_score(**options).perf.table() for options in ({}, {"weights": WEIGHTS})]
+    tables = [
+        times.perf.suite_score(**options).perf.table() for options in ({}, {"weights": WEIGHTS})
+    ]
     assert ["benchmarks are weighted" in table.attrs["about"] for table in tables] == [False, True]

@@ -1,4 +1,5 @@
-"""Laws of the columns that nobody named: what changes no experiment changes no decision, and nothing is lost."""
+"""Laws of the columns that nobody named: what changes no experiment changes no decision, and
+nothing is lost."""
 
 import re
 import tempfile
@@ -21,16 +22,29 @@ LAWS = settings(max_examples=examples(200), deadline=None)
 
 @st.composite
 def tables(draw):
-    """Return a table of an experiment: factors crossed or by benchmark, lost runs, and columns of what varies among runs."""
+    """Return a table of an experiment: factors crossed or by benchmark, lost runs, and columns of
+    what varies among runs."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    frame = pd.DataFrame({"benchmark": [f"program {letter}" for letter in "abcdef"[: draw(st.integers(2, 5))]]})
-    for name in draw(st.lists(st.sampled_from(["compiler_name", "mode", "threads", "window", "load"]), unique=True, max_size=3)):
-        labels = {"threads": [1, 2, 8], "window": [16, 64, 256], "load": [0.5, 0.7, 0.9]}.get(name, [f"{name} {x}" for x in "xyz"])
+    frame = pd.DataFrame(
+        {"benchmark": [f"program {letter}" for letter in "abcdef"[: draw(st.integers(2, 5))]]}
+    )
+    for name in draw(
+        st.lists(
+            st.sampled_from(["compiler_name", "mode", "threads", "window", "load"]),
+            unique=True,
+            max_size=3,
+        )
+    ):
+        labels = {"threads": [1, 2, 8], "window": [16, 64, 256], "load": [0.5, 0.7, 0.9]}.get(
+            name, [f"{name} {x}" for x in "xyz"]
+        )
         labels = labels[: draw(st.integers(2, 3))]
         if draw(st.booleans()):
             frame = frame.merge(pd.Series(labels, name=name), how="cross")
         else:
-            scales = {program: number + 1 for number, program in enumerate(frame["benchmark"].unique())}
+            scales = {
+                program: number + 1 for number, program in enumerate(frame["benchmark"].unique())
+            }
             nested = [
                 (program, f"{label} of {program}" if isinstance(label, str) else label * scale)
                 for program, scale in scales.items()
@@ -52,7 +66,9 @@ def tables(draw):
     frame["time"] = rng.uniform(1, 2, rows).round(6)
     if not draw(st.booleans()):
         frame = frame.drop(columns="run")
-    return frame[(rng.random(rows) >= draw(st.sampled_from([0, 0, 0.1]))) | (frame.index == 0)].reset_index(drop=True)
+    return frame[
+        (rng.random(rows) >= draw(st.sampled_from([0, 0, 0.1]))) | (frame.index == 0)
+    ].reset_index(drop=True)
 
 
 def timings(frame, **named):
@@ -85,8 +101,14 @@ def test_the_order_of_rows_and_columns_changes_nothing(frame, random):
 @LAWS
 @given(tables())
 def test_names_of_labels_change_nothing(frame):
-    texts = [name for name in frame if name != "comment" and not pd.api.types.is_numeric_dtype(frame[name])]
-    renamed = frame.assign(**{name: frame[name].map(lambda label: f"word {label[::-1]}") for name in texts})
+    texts = [
+        name
+        for name in frame
+        if name != "comment" and not pd.api.types.is_numeric_dtype(frame[name])
+    ]
+    renamed = frame.assign(
+        **{name: frame[name].map(lambda label: f"word {label[::-1]}") for name in texts}
+    )
     assert cells(renamed) == cells(frame)
 
 
@@ -101,7 +123,10 @@ def test_a_constant_column_changes_nothing(frame, constant):
 def test_the_same_runs_of_another_benchmark_change_nothing(frame):
     again = frame.assign(benchmark=frame["benchmark"] + " again")
     for name in frame:
-        if name not in ("benchmark", "time") and frame[name].astype(str).str.contains("program").any():
+        if (
+            name not in ("benchmark", "time")
+            and frame[name].astype(str).str.contains("program").any()
+        ):
             again[name] = frame[name] + " again"
     doubled = cells(pd.concat([frame, again], ignore_index=True))
     assert (None if doubled is None else doubled[: len(frame)]) == cells(frame)
@@ -151,7 +176,11 @@ def test_each_way_that_an_error_gives_reads_the_table(frame, data):
         elif measured:
             value[asked] = asked
         else:
-            frame = frame.rename(columns={asked: "comment"}) if "comment" not in frame else frame.drop(columns=asked)
+            frame = (
+                frame.rename(columns={asked: "comment"})
+                if "comment" not in frame
+                else frame.drop(columns=asked)
+            )
     pytest.fail(f"still refused: {message}")
 
 

@@ -13,7 +13,9 @@ PLAIN = {"benchmark": 2, "execution": 4}
 
 
 def table(**columns):
-    return pd.DataFrame({"benchmark": ["a"] * 4 + ["b"] * 4, "time": np.linspace(1, 2, 8)}).assign(**columns)
+    return pd.DataFrame({"benchmark": ["a"] * 4 + ["b"] * 4, "time": np.linspace(1, 2, 8)}).assign(
+        **columns
+    )
 
 
 def sizes(frame, **named):
@@ -27,14 +29,23 @@ def sizes(frame, **named):
 def test_what_is_no_label_and_no_number_is_refused(values):
     frame = table(tags=pd.Series(values))
     for named in ({}, {"tags": "tags"}, {"value": {"time": "time", "tags": "tags"}}):
-        with pytest.raises(ValueError, match=r"column 'tags' holds .*, which is neither a number nor a label\. Write it as text"):
+        with pytest.raises(
+            ValueError,
+            match=r"column 'tags' holds .*, which is neither a number nor a label\. Write it as text",
+        ):
             frame.perf.to_timings(**named)
-    assert sizes(frame.drop(columns="tags")) == sizes(frame.assign(tags=frame["tags"].map(str)[0])) == PLAIN
+    assert (
+        sizes(frame.drop(columns="tags"))
+        == sizes(frame.assign(tags=frame["tags"].map(str)[0]))
+        == PLAIN
+    )
 
 
 def test_records_of_arrow_are_refused():
     pyarrow = pytest.importorskip("pyarrow", reason="pip install 'perfarray[tables]'")
-    source = pyarrow.table({"benchmark": ["a", "b"], "time": [1.0, 2.0], "tags": [{"os": "x"}, {"os": "y"}]})
+    source = pyarrow.table(
+        {"benchmark": ["a", "b"], "time": [1.0, 2.0], "tags": [{"os": "x"}, {"os": "y"}]}
+    )
     for frame in (source.to_pandas(types_mapper=pd.ArrowDtype), source.to_pandas()):
         with pytest.raises(ValueError, match="column 'tags' holds "):
             frame.perf.to_timings()
@@ -74,7 +85,9 @@ def test_a_missing_mark_is_no_mark(name):
 def test_texts_of_arrow_are_values():
     pyarrow = pytest.importorskip("pyarrow", reason="pip install 'perfarray[tables]'")
     texts = pd.array(["1 ms", "2 ms", "nan", "4 ms"] * 2, dtype=pd.ArrowDtype(pyarrow.string()))
-    with pytest.warns(perfarray.PerfarrayWarning, match="2 values of column 'time' count as not measured"):
+    with pytest.warns(
+        perfarray.PerfarrayWarning, match="2 values of column 'time' count as not measured"
+    ):
         times = table(time=texts).perf.to_timings()
     np.testing.assert_allclose(times["time"].sel(benchmark="a"), [0.001, 0.002, np.nan, 0.004])
 

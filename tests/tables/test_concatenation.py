@@ -1,4 +1,5 @@
-"""Tables under one another: what each knows stays with its labels; nothing depends on which objects tables share."""
+"""Tables under one another: what each knows stays with its labels; nothing depends on which objects
+tables share."""
 
 from dataclasses import replace
 
@@ -17,7 +18,13 @@ def table(*benchmarks, machine="a", values=None, **more):
     n = len(benchmarks)
     labels = {"benchmark": column_of(benchmarks), "machine": constant_column(machine, n)}
     times = Metric(values=np.arange(1.0, n + 1) if values is None else np.array(values))
-    return Table(labels=labels, levels={"execution": np.zeros(n, dtype=np.intp)}, metrics={"time": times}, metric="time", **more)
+    return Table(
+        labels=labels,
+        levels={"execution": np.zeros(n, dtype=np.intp)},
+        metrics={"time": times},
+        metric="time",
+        **more,
+    )
 
 
 def of_machine(machine, value):
@@ -45,16 +52,29 @@ def test_shared_and_equal_columns_are_the_same():
     one = table("fft", "sort", descriptors={"cpu": of_machine("a", "X")})
     column = Column(codes=one.labels["benchmark"].codes.copy(), labels=["fft", "sort"])
     for benchmarks in (one.labels["benchmark"], column):
-        two = replace(table("fft", "sort", machine="b"), labels={"benchmark": benchmarks, "machine": constant_column("b", 2)})
+        two = replace(
+            table("fft", "sort", machine="b"),
+            labels={"benchmark": benchmarks, "machine": constant_column("b", 2)},
+        )
         found = joined(one, replace(two, descriptors={"cpu": of_machine("b", "Y")})).squeeze()
         check(found, cpu=["X", "Y"], time=[[1, 1], [2, 2]])
 
 
 def test_tables_that_say_different_things():
-    """What they say lies along the labels that tell them apart; what one leaves open is unknown there, whatever their order."""
-    one, more = table("fft", descriptors=of_everything(os="Linux 6", why="x", ram=8)), of_everything(os="Linux 7", ram=8)
-    same_machine, other_machine = table("sort", descriptors=more), table("fft", machine="b", descriptors=more)
-    for second, dim, labels in ((same_machine, "benchmark", ("fft", "sort")), (other_machine, "machine", ("a", "b"))):
+    """What they say lies along the labels that tell them apart; what one leaves open is unknown
+    there, whatever their order."""
+    one, more = (
+        table("fft", descriptors=of_everything(os="Linux 6", why="x", ram=8)),
+        of_everything(os="Linux 7", ram=8),
+    )
+    same_machine, other_machine = (
+        table("sort", descriptors=more),
+        table("fft", machine="b", descriptors=more),
+    )
+    for second, dim, labels in (
+        (same_machine, "benchmark", ("fft", "sort")),
+        (other_machine, "machine", ("a", "b")),
+    ):
         for tables in ((one, second), (second, one)):
             found = joined(*tables).sel({dim: list(labels)})
             assert (found["os"].dims, found["why"].dims, found["ram"].dims) == ((dim,), (dim,), ())
@@ -65,26 +85,46 @@ def test_tables_that_contradict_each_other_where_nothing_tells_them_apart():
     """Neither is believed."""
     labels = {"benchmark": column_of(("fft", "sort"))}
     one, two = (
-        replace(table("fft", "sort", descriptors=of_everything(os=value)), labels=labels | {"version": column_of(versions)})
+        replace(
+            table("fft", "sort", descriptors=of_everything(os=value)),
+            labels=labels | {"version": column_of(versions)},
+        )
         for value, versions in (("A", ("1", "2")), ("B", ("2", "1")))
     )
     assert joined(one, two)["os"].item() == "unknown"
 
 
 def test_what_a_table_does_not_know():
-    """A descriptor is `unknown` for the labels of a table without it, a mark is False, a metric NaN."""
-    energy = {"time": Metric(values=np.array([5.0])), "energy": Metric(values=np.array([7.0]), units="J")}
-    one = table("fft", descriptors={"cpu": of_machine("a", "X")}, marks={"failed": np.array([True])})
+    """A descriptor is `unknown` for the labels of a table without it, a mark is False, a metric
+    NaN."""
+    energy = {
+        "time": Metric(values=np.array([5.0])),
+        "energy": Metric(values=np.array([7.0]), units="J"),
+    }
+    one = table(
+        "fft", descriptors={"cpu": of_machine("a", "X")}, marks={"failed": np.array([True])}
+    )
     found = joined(one, replace(table("fft", machine="b"), metrics=energy)).squeeze()
     check(found, cpu=["X", "unknown"], failed=[True, False], energy=[np.nan, 7.0])
 
 
 def test_what_is_known_of_the_whole():
-    """Counts add up, attrs stay where all say the same, notes are all kept; nothing else becomes an attr."""
+    """Counts add up, attrs stay where all say the same, notes are all kept; nothing else becomes an
+    attr."""
     note = Note("odd", "something is odd")
-    known = {"attrs": {"runs": "one"}, "level_names": {"session": "001"}, "parts": {"benchmark": ["fft"]}, "format": "x"}
+    known = {
+        "attrs": {"runs": "one"},
+        "level_names": {"session": "001"},
+        "parts": {"benchmark": ["fft"]},
+        "format": "x",
+    }
     one = table("fft", counts={"n_tied": 2}, **known)
-    two = replace(one, labels={"benchmark": column_of(["sort"]), "machine": constant_column("a", 1)}, counts={"n_tied": 3}, notes=(note,))
+    two = replace(
+        one,
+        labels={"benchmark": column_of(["sort"]), "machine": constant_column("a", 1)},
+        counts={"n_tied": 3},
+        notes=(note,),
+    )
     both = join_tables([one, two], [{}, {}], [{}, {}])
     assert both.notes == (note,)
     assert build(both).attrs == {"format": "x", "metric": "time", "n_tied": 5, "runs": "one"}

@@ -2,12 +2,31 @@
 
 import pytest
 
-from perfarray.tables.descriptions.hardware import Cache, Counts, Disk, Memory, cache, clock, counts, disk, memory
-from perfarray.tables.descriptions.software import Product, compiler, file_system, flags, operating_system, year, yes_or_no
+from perfarray.tables.descriptions.hardware import (
+    Cache,
+    Counts,
+    Disk,
+    Memory,
+    cache,
+    clock,
+    counts,
+    disk,
+    memory,
+)
+from perfarray.tables.descriptions.software import (
+    Product,
+    compiler,
+    file_system,
+    flags,
+    operating_system,
+    year,
+    yes_or_no,
+)
 
 
 @pytest.mark.parametrize(("parsed", "text", "expected"), [
-    # Sizes in kB; parts of different things are not added; what is not there is 0; what cannot be read is nothing.
+    # Sizes in kB; parts of different things are not added; what is not there is 0; what cannot be
+    # read is nothing.
     (cache, "32 KB I + 32 KB D on chip per core", Cache(64.0, 32.0, 32.0, "core")),
     (cache, "12 MB I+D on chip per chip", Cache(12288.0, None, None, "chip")),
     (cache, "12 MB I+D on chip per chip, 6 MB shared / 2 cores", Cache(12288.0, None, None, "chip")),
@@ -17,7 +36,8 @@ from perfarray.tables.descriptions.software import Product, compiler, file_syste
     (cache, "None", Cache(0.0, 0.0, 0.0, None)),
     (cache, "1.5 MiB", Cache(1536.0, None, None, None)),
     (cache, "on request", Cache()),
-    # Total, modules, size and speed of a module; a bandwidth in a name becomes a rate; modules that do not add up are not counted.
+    # Total, modules, size and speed of a module; a bandwidth in a name becomes a rate; modules that
+    # do not add up are not counted.
     (memory, "128 GB (16 x 8 GB 2Rx4 PC3-12800R-11, ECC)", Memory(128.0, 16.0, 8.0, 1600.0)),
     (memory, "96 GB (6 x 16 GB 2Rx4 PC3-12800R-11, ECC, running at 1333 MHz)", Memory(96.0, 6.0, 16.0, 1333.0)),
     (memory, "48 GB (12 x 4GB DDR3-1333 MHz DR RDIMM, CL9, ECC)", Memory(48.0, 12.0, 4.0, 1333.0)),
@@ -52,7 +72,10 @@ from perfarray.tables.descriptions.software import Product, compiler, file_syste
     (operating_system, "Plan 9", Product()),
     # The first compiler and the first two parts of its version.
     (compiler, "C/C++: Version 12.1.0.225 of Intel C++ Studio XE, for Linux", Product("Intel", 12.1)),
-    (compiler, "Intel C++ and Fortran Professional Compiler for, IA32 and Intel 64, Version  11.1, Build 20091130", Product("Intel", 11.1)),
+    (compiler, (
+            "Intel C++ and Fortran Professional Compiler for, IA32 and Intel 64, Version  11.1, "
+            "Build 20091130"
+        ), Product("Intel", 11.1)),
     (compiler, "GCC 12.2.0", Product("GCC", 12.2)),
     (compiler, "Clang 19.1.7", Product("Clang", 19.1)),
     (compiler, "x86 Open64 4.3.2 Compiler Suite (from AMD)", Product("Open64", 4.3)),
@@ -67,8 +90,11 @@ def test_what_texts_say(parsed, text, expected):
 
 
 def test_dates():
-    """A month and a year, however written; the United States' order unless the first number is no month."""
-    assert [year(text) for text in ("May-2012", "May 2012", "2012-05", "05/03/12", "31/05/2012")] == pytest.approx([2012 + 4 / 12] * 5)
+    """A month and a year, however written; the United States' order unless the first number is no
+    month."""
+    assert [
+        year(text) for text in ("May-2012", "May 2012", "2012-05", "05/03/12", "31/05/2012")
+    ] == pytest.approx([2012 + 4 / 12] * 5)
     assert year("03/01/12") == pytest.approx(2012 + 2 / 12)
     assert year("12/31/99") == pytest.approx(1999 + 11 / 12)
     assert [year(text) for text in ("soon", "31/31/2012", "Foo-2012")] == [None, None, None]
@@ -76,6 +102,18 @@ def test_dates():
 
 def test_clocks_and_other_words():
     """MHz whatever the unit; file systems and answers."""
-    assert [clock(text) for text in ("2.4 GHz", "2400 MHz", "2400", "3.2", "0", "fast")] == [2400.0, 2400.0, 2400.0, 3200.0, None, None]
-    assert [file_system(text) for text in ("ext3", "NFSv3 IPoIB", "ReiserFS", "(see below)")] == ["ext3", "nfsv3", "reiserfs", None]
+    assert [clock(text) for text in ("2.4 GHz", "2400 MHz", "2400", "3.2", "0", "fast")] == [
+        2400.0,
+        2400.0,
+        2400.0,
+        3200.0,
+        None,
+        None,
+    ]
+    assert [file_system(text) for text in ("ext3", "NFSv3 IPoIB", "ReiserFS", "(see below)")] == [
+        "ext3",
+        "nfsv3",
+        "reiserfs",
+        None,
+    ]
     assert [yes_or_no(text) for text in ("Yes", "NO", "maybe")] == [True, False, None]

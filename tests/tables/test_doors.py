@@ -25,7 +25,13 @@ HASHES = [f"{number * 7919 + 10**6:07x}" for number in range(6)]
 ONE_BENCHMARK = pd.DataFrame({"benchmark": "fft", "commit": HASHES})
 DAYS = [f"2026-11-0{day}" for day in range(1, 7)]
 MOMENTS = [f"2026-11-01T10:0{minute}:30" for minute in range(6)]
-DATED = pd.DataFrame({"benchmark": ["fft", "sort"] * 6, "commit": np.repeat(HASHES, 2), "date": np.repeat(DAYS[:3], 4)})
+DATED = pd.DataFrame(
+    {
+        "benchmark": ["fft", "sort"] * 6,
+        "commit": np.repeat(HASHES, 2),
+        "date": np.repeat(DAYS[:3], 4),
+    }
+)
 
 TABLES = {
     "one benchmark, one row a commit": (ONE_BENCHMARK, {"benchmark": 1, "commit": 6, "execution": 1}),
@@ -68,7 +74,9 @@ CHANGES = {
 def changed(name, change):
     """A table with its times, and the sizes it should have."""
     frame, sizes = TABLES[name]
-    return CHANGES[change](frame.reset_index(drop=True).assign(time=times(len(frame)))).reset_index(drop=True), sizes
+    return CHANGES[change](frame.reset_index(drop=True).assign(time=times(len(frame)))).reset_index(
+        drop=True
+    ), sizes
 
 
 @pytest.mark.parametrize("change", CHANGES)
@@ -79,7 +87,9 @@ def test_files_and_frames_give_the_same(tmp_path, name, change):
     expected = frame.perf.to_timings()
     assert set(expected.dims) == set(sizes)
     assert change == "ragged" or dict(expected.sizes) == sizes
-    assert sum(int(variable.notnull().sum()) for variable in expected.values()) == len(frame) * len(expected)
+    assert sum(int(variable.notnull().sum()) for variable in expected.values()) == len(frame) * len(
+        expected
+    )
     path = tmp_path / "t.csv"
     frame.to_csv(path, index=False)
     xr.testing.assert_identical(pd.read_csv(path).perf.to_timings(), expected)
@@ -96,8 +106,12 @@ def test_arrow_tables_give_the_same(name):
 
 def test_lists_give_the_same():
     """`from_samples` is the table of its labels and positions."""
-    frame = pd.DataFrame({"version": ["old", "old", "new"], "execution": [0, 1, 0], "time": [1.0, 2.0, 3.0]})
-    xr.testing.assert_identical(perfarray.from_samples({"old": [1.0, 2.0], "new": [3.0]}), frame.perf.to_timings())
+    frame = pd.DataFrame(
+        {"version": ["old", "old", "new"], "execution": [0, 1, 0], "time": [1.0, 2.0, 3.0]}
+    )
+    xr.testing.assert_identical(
+        perfarray.from_samples({"old": [1.0, 2.0], "new": [3.0]}), frame.perf.to_timings()
+    )
 
 
 def test_units_are_said_by_names_and_columns():
@@ -106,12 +120,15 @@ def test_units_are_said_by_names_and_columns():
     check(frame.perf.to_timings().squeeze(), time=[0.005, 0.006])
     by_row = pd.DataFrame({"benchmark": ["a", "b"], "unit": ["ms", "s"], "time": [5.0, 6.0]})
     check(by_row.perf.to_timings().squeeze(), time=[0.005, 6.0])
-    with pytest.raises(ValueError, match="the table says its units are 'us', and its column of values is 'time_ms'"):
+    with pytest.raises(
+        ValueError, match="the table says its units are 'us', and its column of values is 'time_ms'"
+    ):
         frame.perf.to_timings(units="us")
 
 
 def test_the_arguments_that_are_proposed_keep_every_label():
-    """The error of a table of other names says what reads it; followed, each column of labels is a dim."""
+    """The error of a table of other names says what reads it; followed, each column of labels is a
+    dim."""
     names = {"Test Name": ["fft", "sort"], "Host Name": ["h1", "h2"], "Commit Id": HASHES[:3]}
     frame = crossed(**names).assign(**{"Duration (ms)": times(24)})
     proposed = r"try to_timings\(value='Duration \(ms\)', units='ms', benchmark='Test Name'\)$"

@@ -11,7 +11,8 @@ from readers.files_of_our_own import NAN, check, readings
 
 
 def long_table():
-    """Two programs, two builds with labels of their own, ragged repetitions, a column per kind of descriptor."""
+    """Two programs, two builds with labels of their own, ragged repetitions, a column per kind of
+    descriptor."""
     rows = [
         ("fft", "a1", 10, 1, 1.0), ("fft", "a1", 10, 2, 1.1), ("fft", "a1", 12, 1, 1.2),
         ("fft", "b7", 3, 1, 1.3), ("sort", "a1", 4, 1, 2.0), ("sort", "b7", 9, 5, 2.1),
@@ -23,22 +24,47 @@ def long_table():
 def of_table(columns):
     """Return the timings of a table of these columns; those with a colon are keywords."""
     keywords = {name[1:]: value for name, value in columns.items() if name[0] == ":"}
-    return pd.DataFrame({name: value for name, value in columns.items() if name[0] != ":"}).perf.to_timings(**keywords)
+    return pd.DataFrame(
+        {name: value for name, value in columns.items() if name[0] != ":"}
+    ).perf.to_timings(**keywords)
 
 
 LONG = dict(long_table())
 RAGGED = {"benchmark": ["a", "a", "b"], "time": [1.0, 2.0, 3.0]}
-LOAD = {"benchmark": ["a"] * 4, "execution": [0, 0, 1, 1], "iteration": [0, 1, 0, 1], "time": 1.0, "load": [0.5, 0.5, 0.7, 0.7]}
+LOAD = {
+    "benchmark": ["a"] * 4,
+    "execution": [0, 0, 1, 1],
+    "iteration": [0, 1, 0, 1],
+    "time": 1.0,
+    "load": [0.5, 0.5, 0.7, 0.7],
+}
 ENERGY = {"benchmark": ["a", "a"], "ms": [10, 20], "joules": [1.5, NAN]}
-SCRIPT = {"program": ["a", "b"] * 4, "compiler": ["gcc"] * 4 + ["clang"] * 4, "seconds": range(1, 9)}
+SCRIPT = {
+    "program": ["a", "b"] * 4,
+    "compiler": ["gcc"] * 4 + ["clang"] * 4,
+    "seconds": range(1, 9),
+}
 TWELVE = {"benchmark": ["a"] * 6 + ["b"] * 6, "time": np.linspace(1, 2, 12)}
 GRID = {"sizes": {"benchmark": 2, "size": 2, "execution": 3}}
 RUNS = TWELVE | {"run": [0, 0, 1, 1, 2, 2] * 2}
-BUILDS = {"benchmark": ["a", "a", "a", "b", "b"], "binary": [1, 2, 3, 2, 3], "execution": 0, "time": [1.0, 2.0, 3.0, 20.0, 30.0]}
-MARKS = {"execution": range(4), "time": 1.0, "warmup": ["true", "False", None, "yes"], "failed": [1, 0, 0, NAN]}
+BUILDS = {
+    "benchmark": ["a", "a", "a", "b", "b"],
+    "binary": [1, 2, 3, 2, 3],
+    "execution": 0,
+    "time": [1.0, 2.0, 3.0, 20.0, 30.0],
+}
+MARKS = {
+    "execution": range(4),
+    "time": 1.0,
+    "warmup": ["true", "False", None, "yes"],
+    "failed": [1, 0, 0, NAN],
+}
 
 test_what_a_table_says = readings(lambda _, columns: of_table(columns), [
-    ("repetitions are renumbered within their parent: 10 and 12 become 0 and 1, an iteration labelled 5 becomes 0",
+    ((
+            "repetitions are renumbered within their parent: 10 and 12 become 0 and 1, an "
+            "iteration labelled 5 becomes 0"
+        ),
      LONG | {":binary": "build", ":execution": "process"},
      {"time.dims": ("benchmark", "binary", "execution", "iteration"),
       "time": [[[[1.0, 1.1], [1.2, NAN]], [[1.3, NAN], [NAN] * 2]], [[[2.0, NAN], [NAN] * 2], [[2.1, NAN], [NAN] * 2]]],
@@ -52,12 +78,18 @@ test_what_a_table_says = readings(lambda _, columns: of_table(columns), [
      {"time.dims": ("execution", "iteration"), "time": [[1.0, 2.0], [3.0, NAN]]}),
     ("a table without repetitions gets one", {"benchmark": ["a", "b"], "time": [1.0, 2.0]},
      {"time.dims": ("benchmark", "execution"), "time": [[1.0], [2.0]]}),
-    ("several metrics have units; times become seconds, other units stay; the first is the main one",
+    ((
+            "several metrics have units; times become seconds, other units stay; the first is the "
+            "main one"
+        ),
      ENERGY | {":value": {"time": "ms", "energy": "joules"}, ":units": {"time": "ms", "energy": "J"}},
      {"time": [[0.01, 0.02]], "time.attrs": {"units": "s", "better": "lower"}, "energy.units": "J", "metric": "time"}),
     ("better is kept", {"benchmark": ["a"], "rate": [10.0], ":value": "rate", ":units": "ops/s", ":better": "higher"},
      {"rate.better": "higher"}),
-    ("marks become boolean coordinates: words and numbers are understood, and what is missing is False", MARKS,
+    ((
+            "marks become boolean coordinates: words and numbers are understood, and what is "
+            "missing is False"
+        ), MARKS,
      {"warmup": [True, False, False, True], "failed": [True, False, False, False]}),
     ("a column claimed under another name is not a dim of its own (third script of SCRIPTS.md)",
      SCRIPT | {":value": "seconds", ":benchmark": "program", ":version": "compiler"},
@@ -82,8 +114,15 @@ test_what_a_table_says = readings(lambda _, columns: of_table(columns), [
 def test_tables_are_read_whatever_their_index():
     """Index levels are columns; repeated cells raise, and the message shows the first."""
     frame, keywords = long_table(), {"binary": "build", "execution": "process"}
-    assert frame.set_index(["benchmark", "build"]).perf.to_timings(**keywords).equals(frame.perf.to_timings(**keywords))
-    message = "1 rows repeat a cell that already has a value, the first at benchmark=a, execution=0, iteration=0"
+    assert (
+        frame.set_index(["benchmark", "build"])
+        .perf.to_timings(**keywords)
+        .equals(frame.perf.to_timings(**keywords))
+    )
+    message = (
+        "1 rows repeat a cell that already has a value, the first at benchmark=a, execution=0, "
+        "iteration=0"
+    )
     with pytest.raises(ValueError, match=message):
         of_table({"benchmark": "a", "execution": [0, 0], "iteration": [3, 3], "time": [1.0, 2.0]})
 
@@ -95,7 +134,8 @@ def test_shared_levels_may_be_told_by_the_table():
 
 
 def test_a_column_named_after_another_unit_is_said():
-    """`time_ms` with the default unit of seconds is what was asked for, and what one seldom wants."""
+    """`time_ms` with the default unit of seconds is what was asked for, and what one seldom
+    wants."""
     frame = pd.DataFrame({"time_ms": [10.0, 11.0]})
     with pytest.warns(UserWarning, match="column 'time_ms' is taken to be in 's'.*give units='ms'"):
         frame.perf.to_timings(value="time_ms")
@@ -105,7 +145,8 @@ def test_a_column_named_after_another_unit_is_said():
 
 
 def test_units_that_are_known():
-    """A time per operation is a time; names in full may have capitals; a variable is called after what it is."""
+    """A time per operation is a time; names in full may have capitals; a variable is called after
+    what it is."""
     names = {"ns/op": "time", "Seconds": "time", "1": "time", "ops/s": "throughput", "J": "value"}
     for unit, name in names.items():
         times = perfarray.from_samples({"a": [3.0]}, units=unit)
@@ -113,15 +154,21 @@ def test_units_that_are_known():
         assert times[name].item() == pytest.approx(3e-9 if unit == "ns/op" else 3.0)
 
 
-@pytest.mark.parametrize("unit", ["Ms", "S", "MS", "millisec", "secs", "sec.", "ns/operation", "NS/op"])
+@pytest.mark.parametrize(
+    "unit", ["Ms", "S", "MS", "millisec", "secs", "sec.", "ns/operation", "NS/op"]
+)
 def test_units_that_look_like_time_are_refused(unit):
     """None of them was known, and the values stayed as they were, without a word."""
     for call in (
         lambda: perfarray.from_samples({"a": [1.0]}, units=unit),
         lambda: of_table({"time": [1.0], ":units": unit}),
-        lambda: of_table({"throughput": [2.0], ":value": "throughput", ":units": {"throughput": unit}}),
+        lambda: of_table(
+            {"throughput": [2.0], ":value": "throughput", ":units": {"throughput": unit}}
+        ),
     ):
-        with pytest.raises(ValueError, match="which is no unit that is known; of time these are ns, us, ms"):
+        with pytest.raises(
+            ValueError, match="which is no unit that is known; of time these are ns, us, ms"
+        ):
             call()
 
 
@@ -129,7 +176,9 @@ def test_units_that_do_not_fit_the_name():
     """A throughput is no time; a time in anything else is noted."""
     with pytest.raises(ValueError, match="'throughput' is in 'ms', which is a time"):
         of_table({"throughput": [2.0], ":value": "throughput", ":units": "ms"})
-    with pytest.warns(perfarray.PerfarrayWarning, match="'time' is in 'cycles', which is no unit of time") as caught:
+    with pytest.warns(
+        perfarray.PerfarrayWarning, match="'time' is in 'cycles', which is no unit of time"
+    ) as caught:
         assert of_table({"time": [1.0], ":units": "cycles"})["time"].attrs["units"] == "cycles"
     assert [note.code for note in caught[0].message.notes] == ["unknown_unit"]
 
@@ -159,7 +208,10 @@ def test_empty_large_and_wrong_kinds():
         long_table().iloc[:0].perf.to_timings()
     with pytest.raises(TypeError, match="expected a pandas DataFrame, got list"):
         perfarray.to_timings([1, 2])
-    with pytest.raises(ValueError, match=r"3000 measurements would need an array of 27000000000 cells \(benchmark: 3000, machine: 3000"):
+    with pytest.raises(
+        ValueError,
+        match=r"3000 measurements would need an array of 27000000000 cells \(benchmark: 3000, machine: 3000",
+    ):
         of_table(dict.fromkeys(("benchmark", "machine", "version"), range(3000)) | {"time": 1.0})
 
 
@@ -168,7 +220,12 @@ def test_from_samples_pads_ragged_lists():
     flat = perfarray.from_samples({"old": [1.0, 2.0], "new": np.array([3.0])})
     assert flat["time"].dims == ("version", "execution")
     check(flat, time=[[1.0, 2.0], [3.0, NAN]])
-    nested = perfarray.from_samples({"a": [[1, 2], [3]], "b": [[4.0]]}, dim="benchmark", level=("execution", "iteration"), units="ms")
+    nested = perfarray.from_samples(
+        {"a": [[1, 2], [3]], "b": [[4.0]]},
+        dim="benchmark",
+        level=("execution", "iteration"),
+        units="ms",
+    )
     assert dict(nested.sizes) == {"benchmark": 2, "execution": 2, "iteration": 2}
     check(nested.sel(benchmark="a"), time=[[0.001, 0.002], [0.003, NAN]])
     assert nested["time"].attrs == {"units": "s", "better": "lower"}

@@ -1,4 +1,5 @@
-"""Numbers with decimal commas, separators of thousands and units: read where the column agrees, else refused with the remedy."""
+"""Numbers with decimal commas, separators of thousands and units: read where the column agrees,
+else refused with the remedy."""
 
 import pandas as pd
 import pytest
@@ -70,17 +71,26 @@ def test_files_that_are_refused(tmp_path, text, message):
 
 
 @pytest.mark.parametrize(
-    "header", ['benchmark,"time_ms","note, free"', '"benchmark",time_ms,"a ""b"", c"', 'benchmark,time_ms,"two\nlines, x"']
+    "header",
+    [
+        'benchmark,"time_ms","note, free"',
+        '"benchmark",time_ms,"a ""b"", c"',
+        'benchmark,time_ms,"two\nlines, x"',
+    ],
 )
 @pytest.mark.parametrize("separator", [",", ";", "\t"])
 def test_a_header_in_quotes_may_hold_the_separator(tmp_path, header, separator):
     """RFC 4180: also a doubled quote and the end of a line."""
     head = header.replace(", ", "\0").replace(",", separator).replace("\0", f"{separator} ")
     rows = [["fft", "5.5", '"x"'], ["sort", "6.5", '"y"']]
-    (tmp_path / "runs.csv").write_text("\n".join([head, *(separator.join(row) for row in rows)]) + "\n")
+    (tmp_path / "runs.csv").write_text(
+        "\n".join([head, *(separator.join(row) for row in rows)]) + "\n"
+    )
     times = perfarray.read(tmp_path / "runs.csv")
     assert times["time"].values.ravel().tolist() == pytest.approx([0.0055, 0.0065])
-    by_name = perfarray.read(tmp_path / "runs.csv", dims={"benchmark": "benchmark", "time_ms": "time_ms"})
+    by_name = perfarray.read(
+        tmp_path / "runs.csv", dims={"benchmark": "benchmark", "time_ms": "time_ms"}
+    )
     assert by_name["time"].values.ravel().tolist() == pytest.approx([0.0055, 0.0065])
 
 
@@ -88,15 +98,25 @@ def test_a_header_in_quotes_may_hold_the_separator(tmp_path, header, separator):
 def test_a_quantity_with_a_unit_in_brackets_is_measured(tmp_path, name):
     """As a column's name, and as what the caller calls a column."""
     quantity, unit = name.split()[0], name.split()[1].strip("[]()")
-    (tmp_path / "a.csv").write_text(f"benchmark,version,{name}\nfft,old,10\nfft,old,10.5\nfft,new,9\nfft,new,9.1\n")
+    (tmp_path / "a.csv").write_text(
+        f"benchmark,version,{name}\nfft,old,10\nfft,old,10.5\nfft,new,9\nfft,new,9.1\n"
+    )
     (tmp_path / "b.csv").write_text("fft;62.4;3497\nfft;62.3;3324\nsort;30.1;1200\n")
     read = perfarray.read(tmp_path / "a.csv")
-    assert (dict(read.sizes), read[quantity].attrs["units"]) == ({"benchmark": 1, "version": 2, "execution": 2}, unit)
+    assert (dict(read.sizes), read[quantity].attrs["units"]) == (
+        {"benchmark": 1, "version": 2, "execution": 2},
+        unit,
+    )
     named = perfarray.read(tmp_path / "b.csv", dims={"benchmark": 0, name: 1, "time_ms": 2})
-    assert (sorted(named), dict(named.sizes)) == (sorted([quantity, "time"]), {"benchmark": 2, "execution": 2})
+    assert (sorted(named), dict(named.sizes)) == (
+        sorted([quantity, "time"]),
+        {"benchmark": 2, "execution": 2},
+    )
 
 
 def test_a_caller_may_give_any_quantity_a_unit(tmp_path):
     (tmp_path / "a.csv").write_text("program,fan\nfft,1000\nfft,1010\n")
-    times = perfarray.read(tmp_path / "a.csv", dims={"benchmark": "program", "speed [1/min]": "fan"})
+    times = perfarray.read(
+        tmp_path / "a.csv", dims={"benchmark": "program", "speed [1/min]": "fan"}
+    )
     assert times["speed"].attrs == {"units": "1/min", "better": "higher"}

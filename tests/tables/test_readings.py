@@ -1,4 +1,5 @@
-"""One parser of descriptions: what a SPEC reader says of a machine is what a machine table says of the same text, in any order."""
+"""One parser of descriptions: what a SPEC reader says of a machine is what a machine table says of
+the same text, in any order."""
 
 import itertools
 
@@ -32,22 +33,30 @@ def result(texts):
         "enabled": "CPU(s) enabled", "cpu_mhz": "CPU MHz",
     }  # fmt: skip
     block = "".join(f'"{fields[name]}","{text}"\n' for name, text in texts.items())
-    return spec_result([spec_pair("400.alpha", 1, 10.5, None)], after=f'"Hardware Model:",Box\n\nHARDWARE\n{block}\nSOFTWARE\nOS,Linux\n')
+    return spec_result(
+        [spec_pair("400.alpha", 1, 10.5, None)],
+        after=f'"Hardware Model:",Box\n\nHARDWARE\n{block}\nSOFTWARE\nOS,Linux\n',
+    )
 
 
 def table_of(texts):
     """Return the machine table of one machine described by texts alone."""
     times = perfarray.from_samples({"Box": [1.0, 2.0, 4.0]}, dim="machine")
-    return perfarray.machine_table(times.assign_coords({name: ("machine", [text]) for name, text in texts.items()}))
+    return perfarray.machine_table(
+        times.assign_coords({name: ("machine", [text]) for name, text in texts.items()})
+    )
 
 
 def test_numbers_of_a_machine():
-    """Modules are multiplied, caches told apart by part, clocks in MHz; digits of other scripts than ASCII are letters here."""
+    """Modules are multiplied, caches told apart by part, clocks in MHz; digits of other scripts
+    than ASCII are letters here."""
     assert machine_numbers(TEXTS) == NUMBERS
     assert machine_numbers({"memory": "1x Not Specified", "l2_cache": None, "enabled": "-1 cores, 1 chip"}) == {
         "memory_gb": None, "l2_kb": None, "cores": None, "chips": 1, "cores_per_chip": None, "threads_per_core": None,
     }  # fmt: skip
-    assert machine_numbers({"memory": "\u0661\u0666 GB", "cpu_mhz": "\u0662\u0664\u0660\u0660"}) == {"memory_gb": None, "cpu_mhz": None}
+    assert machine_numbers(
+        {"memory": "\u0661\u0666 GB", "cpu_mhz": "\u0662\u0664\u0660\u0660"}
+    ) == {"memory_gb": None, "cpu_mhz": None}
 
 
 @pytest.mark.parametrize("texts", [
@@ -69,11 +78,19 @@ def test_reader_and_machine_table_agree(tmp_path, texts):
 
 
 def test_the_order_of_coordinates_does_not_matter():
-    """A number that was given stays, whatever the text beside it says and wherever it stands; a gap is filled from the text."""
+    """A number that was given stays, whatever the text beside it says and wherever it stands; a gap
+    is filled from the text."""
     times = perfarray.from_samples({"a": [1.0, 2.0, 4.0], "b": [1.0, 2.0, 5.0]}, dim="machine")
-    coords = {"memory": ["16 x 32 GB DDR4", "8 GB"], "memory_gb": [500.0, np.nan], "cores": [4, 6], "enabled": ["12 cores"] * 2}
+    coords = {
+        "memory": ["16 x 32 GB DDR4", "8 GB"],
+        "memory_gb": [500.0, np.nan],
+        "cores": [4, 6],
+        "enabled": ["12 cores"] * 2,
+    }
     for order in itertools.permutations(coords):
-        table = perfarray.machine_table(times.assign_coords({name: ("machine", coords[name]) for name in order}))
+        table = perfarray.machine_table(
+            times.assign_coords({name: ("machine", coords[name]) for name in order})
+        )
         assert table["memory_gb"].tolist() == [500.0, 8.0]
         assert table["cores"].tolist() == [4.0, 6.0]
 

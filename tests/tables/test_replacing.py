@@ -1,4 +1,5 @@
-"""What is replaced and what is written into; and what killed programs leave beside a place: the next write removes it, and nothing else."""
+"""What is replaced and what is written into; and what killed programs leave beside a place: the
+next write removes it, and nothing else."""
 
 import os
 import shutil
@@ -17,7 +18,10 @@ import pytest
 from perfarray.tables import replacing as module
 from perfarray.tables.replacing import replacing, workspace
 
-needs_locks = pytest.mark.skipif(find_spec("fcntl") is None, reason="there are no locks of files that end with a program (since 2026-11)")
+needs_locks = pytest.mark.skipif(
+    find_spec("fcntl") is None,
+    reason="there are no locks of files that end with a program (since 2026-11)",
+)
 
 KILLED = """
 import os, signal, sys
@@ -57,11 +61,15 @@ def place(killed, tmp_path):
 
 
 def test_a_file_does_not_replace_a_folder(tmp_path, monkeypatch):
-    """The folder keeps its files: one that was named instead of a file in it, and the current one, which is the path without a name."""
+    """The folder keeps its files: one that was named instead of a file in it, and the current one,
+    which is the path without a name."""
     (tmp_path / "data").write_text("data")
     monkeypatch.chdir(tmp_path)
     for place in (tmp_path, Path("")):
-        with pytest.raises(IsADirectoryError, match="a folder is there, which no file replaces; name a file inside it"):
+        with pytest.raises(
+            IsADirectoryError,
+            match="a folder is there, which no file replaces; name a file inside it",
+        ):
             put(place, "report")
     assert os.listdir(tmp_path) == ["data"]
     assert not leftovers(tmp_path)
@@ -78,7 +86,9 @@ def test_a_folder_does_not_replace_a_file(tmp_path):
     assert os.listdir(tmp_path) == ["out.zarr"]
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes by name here (since 2026-11)")
+@pytest.mark.skipif(
+    not hasattr(os, "mkfifo"), reason="there are no pipes by name here (since 2026-11)"
+)
 @pytest.mark.parametrize("linked", [False, True])
 def test_a_pipe_is_written_into(tmp_path, linked):
     """It stays a pipe, also behind a link, and nothing is left beside it."""
@@ -97,12 +107,18 @@ def test_a_pipe_is_written_into(tmp_path, linked):
     assert stat.S_ISFIFO(pipe.stat().st_mode)
     assert place.is_symlink() is linked
     assert sorted(os.listdir(tmp_path)) == names
-    with pytest.raises(NotADirectoryError, match="which no folder replaces"), replacing(place) as (fresh,):
+    with (
+        pytest.raises(NotADirectoryError, match="which no folder replaces"),
+        replacing(place) as (fresh,),
+    ):
         fresh.mkdir()
     assert stat.S_ISFIFO(pipe.stat().st_mode)
 
 
-@pytest.mark.skipif(not hasattr(os, "pipe") or not os.path.exists("/dev/fd"), reason="there are no open files by name here (since 2026-11)")
+@pytest.mark.skipif(
+    not hasattr(os, "pipe") or not os.path.exists("/dev/fd"),
+    reason="there are no open files by name here (since 2026-11)",
+)
 def test_an_open_file_without_a_name_is_written_into(tmp_path):
     """A shell hands over `>(command)` as the number of a pipe."""
     reader, writer = os.pipe()
@@ -112,7 +128,9 @@ def test_an_open_file_without_a_name_is_written_into(tmp_path):
         assert content.read() == "report"
 
 
-@pytest.mark.skipif(not hasattr(socket, "AF_UNIX"), reason="there are no sockets by name here (since 2026-11)")
+@pytest.mark.skipif(
+    not hasattr(socket, "AF_UNIX"), reason="there are no sockets by name here (since 2026-11)"
+)
 def test_a_socket_stays(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # names of sockets are short
     with socket.socket(socket.AF_UNIX) as server:
@@ -125,7 +143,8 @@ def test_a_socket_stays(tmp_path, monkeypatch):
 
 @pytest.mark.skipif(os.name == "nt", reason="files have no modes there (since 2026-11)")
 def test_what_is_replaced_keeps_its_mode(tmp_path):
-    """A file that only its owner may read stays so, behind a link as well; a new one gets the usual mode."""
+    """A file that only its owner may read stays so, behind a link as well; a new one gets the usual
+    mode."""
     place, link, usual = tmp_path / "out.html", tmp_path / "link.html", tmp_path / "usual"
     usual.write_text("")
     put(place, "first")
@@ -133,7 +152,11 @@ def test_what_is_replaced_keeps_its_mode(tmp_path):
     place.chmod(0o600)
     link.symlink_to(place)
     put(link, "second")
-    assert (link.is_symlink(), place.read_text(), stat.S_IMODE(place.stat().st_mode)) == (True, "second", 0o600)
+    assert (link.is_symlink(), place.read_text(), stat.S_IMODE(place.stat().st_mode)) == (
+        True,
+        "second",
+        0o600,
+    )
 
 
 @needs_locks
@@ -167,7 +190,9 @@ def test_a_write_that_goes_on_is_left_alone(place):
 
 
 @needs_locks
-@pytest.mark.parametrize("other", ["no lock", "another machine", "another place", "a system without locks"])
+@pytest.mark.parametrize(
+    "other", ["no lock", "another machine", "another place", "a system without locks"]
+)
 def test_what_is_not_surely_ours_stays(place, monkeypatch, other):
     (room,) = leftovers(place)
     if other == "no lock":

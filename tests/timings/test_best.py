@@ -10,15 +10,29 @@ TOP = 8.0
 """Rates are this less the times: the largest rate is that of the smallest time, and spreads are the same."""
 
 SPREADS = (
-    lambda times, statistic: times.perf.bootstrap_distribution(statistic=statistic, n_resamples=50, rng=1),
-    lambda times, statistic: times.perf.bootstrap_interval(statistic=statistic, n_resamples=50, rng=1)["estimate"],
-    lambda times, statistic: times.perf.suite_score(statistic=statistic, mean="arithmetic")["estimate"],
-    lambda times, statistic: times.perf.relative_variation(statistic=statistic, mean="arithmetic")["performance"],
+    lambda times, statistic: times.perf.bootstrap_distribution(
+        statistic=statistic, n_resamples=50, rng=1
+    ),
+    lambda times, statistic: times.perf.bootstrap_interval(
+        statistic=statistic, n_resamples=50, rng=1
+    )["estimate"],
+    lambda times, statistic: times.perf.suite_score(statistic=statistic, mean="arithmetic")[
+        "estimate"
+    ],
+    lambda times, statistic: times.perf.relative_variation(statistic=statistic, mean="arithmetic")[
+        "performance"
+    ],
 )
 RATIOS = (
-    lambda times, statistic: times.perf.score_ratio_interval("old", statistic=statistic, method="percentile", n_resamples=39, rng=1),
-    lambda times, statistic: times.perf.score_ratio_interval("old", statistic=statistic, random_benchmarks=True),
-    lambda times, statistic: times.perf.randomization_test("old", statistic=statistic, n_resamples=50, rng=1),
+    lambda times, statistic: times.perf.score_ratio_interval(
+        "old", statistic=statistic, method="percentile", n_resamples=39, rng=1
+    ),
+    lambda times, statistic: times.perf.score_ratio_interval(
+        "old", statistic=statistic, random_benchmarks=True
+    ),
+    lambda times, statistic: times.perf.randomization_test(
+        "old", statistic=statistic, n_resamples=50, rng=1
+    ),
 )
 
 
@@ -27,7 +41,9 @@ def times():
     """Three benchmarks, two versions, five executions of exact binary fractions."""
     values = np.random.default_rng(1).integers(1, 128, (3, 2, 5)) / 64 + 2
     coords = {"benchmark": ["fft", "lu", "sort"], "version": ["old", "new"]}
-    return xr.DataArray(values, coords, ("benchmark", "version", "execution"), "time", {"units": "s"})
+    return xr.DataArray(
+        values, coords, ("benchmark", "version", "execution"), "time", {"units": "s"}
+    )
 
 
 def as_rates(times):
@@ -54,19 +70,27 @@ def test_spread_of_the_best_is_that_of_the_mirrored(times):
     """In closed form and drawn; and the sampling noise of its log."""
     for method in ("exact", "monte_carlo"):
         spread = [
-            system.perf.relative_variation(statistic=statistic, mean="arithmetic", method=method, rng=1)["standard_deviation"]
+            system.perf.relative_variation(
+                statistic=statistic, mean="arithmetic", method=method, rng=1
+            )["standard_deviation"]
             for system, statistic in ((times, "min"), (as_rates(TOP - times), "best"))
         ]
         np.testing.assert_allclose(*spread, rtol=1e-12)
-    tables = [perfarray.machine_table(system.rename(version="machine"), statistic="best") for system in (times, as_rates(1 / times))]
-    np.testing.assert_allclose(*(table["performance"] for table in (tables[0], 1 / tables[1][["performance"]])), rtol=1e-12)
+    tables = [
+        perfarray.machine_table(system.rename(version="machine"), statistic="best")
+        for system in (times, as_rates(1 / times))
+    ]
+    np.testing.assert_allclose(
+        *(table["performance"] for table in (tables[0], 1 / tables[1][["performance"]])), rtol=1e-12
+    )
     noise = [table["relative_variation_noise"] for table in tables]
     np.testing.assert_allclose(*noise, rtol=0.07)  # each is made of 4000 random suites
 
 
 @pytest.mark.parametrize("ask", RATIOS)
 def test_best_of_reciprocals_has_the_reciprocal_ratio(times, ask):
-    """Of geometric means: the best rate is one over the best time, whatever redraws or exchanges them."""
+    """Of geometric means: the best rate is one over the best time, whatever redraws or exchanges
+    them."""
     ours, theirs = ask(times, "best"), ask(as_rates(1 / times), "best")
     xr.testing.assert_equal(ours, ask(times, "min"))
     if ours.attrs["method"] != "percentile":  # between replicates, p-values are interpolated
@@ -77,32 +101,49 @@ def test_best_of_reciprocals_has_the_reciprocal_ratio(times, ask):
 
 
 def test_speedups_of_the_best(times):
-    """How many times as fast is the same said of times and of rates; a suite of rates has no overall speedup."""
+    """How many times as fast is the same said of times and of rates; a suite of rates has no
+    overall speedup."""
     rates = as_rates(1 / times)
     found = times.perf.speedup("old", statistic="best")["estimate"]
     np.testing.assert_array_equal(found, times.perf.speedup("old", statistic="min")["estimate"])
-    np.testing.assert_allclose(rates.perf.speedup("old", statistic="best")["estimate"], found, rtol=1e-13)
+    np.testing.assert_allclose(
+        rates.perf.speedup("old", statistic="best")["estimate"], found, rtol=1e-13
+    )
     total = times.min("execution").sum("benchmark")
     expected = total.sel(version="old") / total.sel(version="new")
-    np.testing.assert_allclose(times.perf.overall_speedup("old", statistic="best")["speedup"].squeeze(), expected)
+    np.testing.assert_allclose(
+        times.perf.overall_speedup("old", statistic="best")["speedup"].squeeze(), expected
+    )
 
 
 @pytest.mark.parametrize(("limit", "bound"), [(0.4, "exact"), (4.0, "at_most")])
 def test_stopped_rates_bound_the_best(limit, bound):
-    """A rate of a stopped run is at most its limit: the best is known where another run is better than that."""
-    values = xr.DataArray([[1.0, 2.0, 1.5], [3.0, np.nan, 1.0]], dims=("version", "execution"), coords={"version": ["old", "new"]})
+    """A rate of a stopped run is at most its limit: the best is known where another run is better
+    than that."""
+    values = xr.DataArray(
+        [[1.0, 2.0, 1.5], [3.0, np.nan, 1.0]],
+        dims=("version", "execution"),
+        coords={"version": ["old", "new"]},
+    )
     for times, at in ((as_rates(values), limit), (1 / values, 1 / limit)):
-        stopped = times.assign_coords(censored=values.isnull(), censored_at=xr.where(values.isnull(), at, np.nan))
+        stopped = times.assign_coords(
+            censored=values.isnull(), censored_at=xr.where(values.isnull(), at, np.nan)
+        )
         found = stopped.perf.speedup("old", statistic="best")
         assert (found["bound"].item(), found["estimate"].item()) == (bound, max(3.0, limit) / 2.0)
 
 
 def test_stopped_rates_bound_a_ratio_of_the_best(times):
-    """The candidate's best rate is at most what its limits give, so the lower limit is open and nothing speaks for it."""
+    """The candidate's best rate is at most what its limits give, so the lower limit is open and
+    nothing speaks for it."""
     stopped = xr.zeros_like(times, dtype=bool)
     stopped.loc[{"benchmark": "fft", "version": "new"}] = [True, False, False, False, False]
-    rates = as_rates(1 / times).assign_coords(censored=stopped, censored_at=xr.where(stopped, 0.5, np.nan))
-    found = rates.perf.score_ratio_interval("old", statistic="best", method="percentile", n_resamples=99, rng=1)
+    rates = as_rates(1 / times).assign_coords(
+        censored=stopped, censored_at=xr.where(stopped, 0.5, np.nan)
+    )
+    found = rates.perf.score_ratio_interval(
+        "old", statistic="best", method="percentile", n_resamples=99, rng=1
+    )
     assert found["lower"].item() == 0
     assert np.isfinite(found["upper"].item())
     best = (1 / times).where(~stopped, 0.5).max("execution")
@@ -114,27 +155,40 @@ def test_stopped_rates_bound_a_ratio_of_the_best(times):
     "ask",
     [
         *SPREADS[:1],
-        lambda times, statistic: times.perf.bootstrap_interval(statistic=statistic, n_resamples=50, rng=1),
+        lambda times, statistic: times.perf.bootstrap_interval(
+            statistic=statistic, n_resamples=50, rng=1
+        ),
         lambda times, statistic: times.perf.suite_score(statistic=statistic),
         lambda times, statistic: times.perf.relative_variation(statistic=statistic),
         lambda times, statistic: times.perf.speedup("old", statistic=statistic),
-        lambda times, statistic: perfarray.machine_table(times.rename(version="machine"), statistic=statistic),
+        lambda times, statistic: perfarray.machine_table(
+            times.rename(version="machine"), statistic=statistic
+        ),
         *RATIOS,
     ],
 )
 def test_the_slow_end_of_rates_is_told(times, ask):
-    """The minimum of rates is that of the slowest runs; of times, and the best of either, there is nothing to say."""
+    """The minimum of rates is that of the slowest runs; of times, and the best of either, there is
+    nothing to say."""
     rates = as_rates(1 / times)
     assert "slow_end" in codes(ask(rates, "min"))
     assert "slow_end" not in codes(ask(rates, "best")) + codes(ask(times, "min"))
 
 
 def test_principal_components_of_the_best():
-    """Four machines by three benchmarks: the components of rates' best are those of their maxima."""
-    values, labels = np.random.default_rng(2).uniform(1, 2, (4, 3, 5)), {"machine": list("abcd"), "benchmark": list("xyz")}
+    """Four machines by three benchmarks: the components of rates' best are those of their
+    maxima."""
+    values, labels = (
+        np.random.default_rng(2).uniform(1, 2, (4, 3, 5)),
+        {"machine": list("abcd"), "benchmark": list("xyz")},
+    )
     rates = as_rates(xr.DataArray(values, labels, ("machine", "benchmark", "execution")))
     found = rates.perf.principal_components(statistic="best")
-    expected = rates.max("execution", keep_attrs=True).expand_dims(execution=1, axis=-1).perf.principal_components()
+    expected = (
+        rates.max("execution", keep_attrs=True)
+        .expand_dims(execution=1, axis=-1)
+        .perf.principal_components()
+    )
     np.testing.assert_allclose(found["score"], expected["score"], rtol=1e-12)
     assert "slow_end" in codes(rates.perf.principal_components(statistic="min"))
 
@@ -142,5 +196,8 @@ def test_principal_components_of_the_best():
 @pytest.mark.parametrize("ask", [RATIOS[0], *SPREADS])
 def test_the_maximum_has_no_name_of_its_own(times, ask):
     """It is the best of rates and the worst of times: refused with the choices."""
-    with pytest.raises(ValueError, match="statistic='max' is not known; choose one of 'mean', 'median', 'min', 'best'"):
+    with pytest.raises(
+        ValueError,
+        match="statistic='max' is not known; choose one of 'mean', 'median', 'min', 'best'",
+    ):
         ask(times, "max")

@@ -1,4 +1,5 @@
-"""Runs stopped at a limit count as at least that: only what stays true whatever they would have taken is answered."""
+"""Runs stopped at a limit count as at least that: only what stays true whatever they would have
+taken is answered."""
 
 import warnings
 
@@ -31,13 +32,23 @@ SEVEN_OF_EIGHT = timings(new=NEW, old=OLD)
 UNLIMITED = timings(new=NEW, old=OLD, known=False)
 STOPPED_BASELINE = timings(new=[*NEW, 9.0], old=OLD[:6])
 BOTH = timings(new=NEW, old=OLD[:6])
-METHODS = [{}, {"method": "log_delta"}, {"method": "delta"}, {"method": "percentile", "rng": 1}, {"df": "conservative"}]
+METHODS = [
+    {},
+    {"method": "log_delta"},
+    {"method": "delta"},
+    {"method": "percentile", "rng": 1},
+    {"df": "conservative"},
+]
 QUIET = timings(new=[9.0] * 7 + [9.1], old=OLD)
 
 
 def ended(times, seconds):
     """Return timings in which every stopped run ended, after so many seconds."""
-    return times.where(~times["censored"], seconds).assign_attrs(times.attrs).drop_vars(["censored", "censored_at"], errors="ignore")
+    return (
+        times.where(~times["censored"], seconds)
+        .assign_attrs(times.attrs)
+        .drop_vars(["censored", "censored_at"], errors="ignore")
+    )
 
 
 class TestCompare:
@@ -45,20 +56,37 @@ class TestCompare:
 
     @pytest.mark.parametrize("keywords", METHODS)
     def test_six_of_eight_candidates(self, keywords):
-        """Two runs that ended faster do not make a system fast: the ratio is at least what the limits give; turned round, at most."""
-        found, turned = (SIX_OF_EIGHT.perf.compare(baseline, **keywords) for baseline in ("old", "new"))
+        """Two runs that ended faster do not make a system fast: the ratio is at least what the
+        limits give; turned round, at most."""
+        found, turned = (
+            SIX_OF_EIGHT.perf.compare(baseline, **keywords) for baseline in ("old", "new")
+        )
         assert found["verdict"].item() == found["suite_verdict"].item() == "slower"
         assert (found["upper"].item(), found["kind"].item()) == (np.inf, "at_least")
         np.testing.assert_allclose(found["estimate"], (9.0 + 9.2 + 6 * 60) / 80.0)
         assert found["pvalue"] < 0.05
         assert found["lower"] > 1
-        assert (turned["verdict"].item(), turned["lower"].item(), turned["kind"].item()) == ("faster", 0.0, "at_most")
+        assert (turned["verdict"].item(), turned["lower"].item(), turned["kind"].item()) == (
+            "faster",
+            0.0,
+            "at_most",
+        )
 
     @pytest.mark.parametrize(
         ("times", "keywords", "verdict", "kind"),
         [
-            (timings(new=[9.0, 9.2], old=OLD, limit=9.1), {}, "inconclusive", "at_least"),  # they may have taken any longer
-            (timings(new=[9.0, 9.2], old=OLD, limit=9.1), {"threshold": 0.2}, "inconclusive", "at_least"),
+            (
+                timings(new=[9.0, 9.2], old=OLD, limit=9.1),
+                {},
+                "inconclusive",
+                "at_least",
+            ),  # they may have taken any longer
+            (
+                timings(new=[9.0, 9.2], old=OLD, limit=9.1),
+                {"threshold": 0.2},
+                "inconclusive",
+                "at_least",
+            ),
             (timings(new=[9.0, 9.2], old=OLD[:7]), {}, "inconclusive", "unbounded"),
             (timings(new=[9.0] * 7, old=OLD, known=False), {}, "inconclusive", "unbounded"),
             (timings(new=[11.0] * 7, old=OLD, known=False), {}, "inconclusive", "unbounded"),
@@ -68,11 +96,21 @@ class TestCompare:
         ],
     )
     def test_verdicts(self, times, keywords, verdict, kind):
-        """A stopped time is at least its limit, a rate at most, and of a run without a limit nothing is known."""
+        """A stopped time is at least its limit, a rate at most, and of a run without a limit
+        nothing is known."""
         found = times.perf.compare("old", **keywords)
-        assert (found["verdict"].item(), found["kind"].item(), found["pvalue_equivalent"].item()) == (verdict, kind, 1.0)
-        assert (found["lower"].item() <= 0, found["upper"].item() == np.inf) == (kind != "at_least", kind != "at_most")
-        assert np.isneginf(found["lower"].item()) == (kind == "unbounded")  # the whole line, as of ratio_interval
+        assert (
+            found["verdict"].item(),
+            found["kind"].item(),
+            found["pvalue_equivalent"].item(),
+        ) == (verdict, kind, 1.0)
+        assert (found["lower"].item() <= 0, found["upper"].item() == np.inf) == (
+            kind != "at_least",
+            kind != "at_most",
+        )
+        assert np.isneginf(found["lower"].item()) == (
+            kind == "unbounded"
+        )  # the whole line, as of ratio_interval
         assert (found["pvalue"].item() == 1.0) == (verdict == "inconclusive")
         for name in ("estimate", "suite_estimate"):
             assert np.isnan(found[name].item()) == (kind == "unbounded")
@@ -81,54 +119,97 @@ class TestCompare:
         ("times", "expected"),
         [
             (SIX_OF_EIGHT.fillna(60.0).drop_vars("censored_at"), SIX_OF_EIGHT),
-            (SIX_OF_EIGHT.assign_coords(censored_at=xr.where(SIX_OF_EIGHT["censored"], 60.0, 0.0).astype(object)), SIX_OF_EIGHT),
+            (
+                SIX_OF_EIGHT.assign_coords(
+                    censored_at=xr.where(SIX_OF_EIGHT["censored"], 60.0, 0.0).astype(object)
+                ),
+                SIX_OF_EIGHT,
+            ),
             (SIX_OF_EIGHT.to_dataset().reset_coords("censored_at"), SIX_OF_EIGHT),
             (QUIET, QUIET.drop_vars(["censored", "censored_at"])),
         ],
     )
     def test_where_limits_come_from(self, times, expected):
-        """Without a limit the value is one, and it may be a variable; limits of runs that ended, and marks of none, do not matter."""
+        """Without a limit the value is one, and it may be a variable; limits of runs that ended,
+        and marks of none, do not matter."""
         xr.testing.assert_identical(times.perf.compare("old"), expected.perf.compare("old"))
 
     def test_drop_is_the_way_without_them(self):
         """As is another mark: a failed run that was stopped as well tells nothing."""
         found = SIX_OF_EIGHT.perf.compare("old", censored="drop")
-        assert (found["verdict"].item(), found.attrs["censored"], found.attrs["n_censored"]) == ("faster", "drop", 6)
+        assert (found["verdict"].item(), found.attrs["censored"], found.attrs["n_censored"]) == (
+            "faster",
+            "drop",
+            6,
+        )
         assert [note.code for note in found.perf.notes()] == ["censored", "two_units"]
-        assert SIX_OF_EIGHT.assign_coords(failed=SIX_OF_EIGHT["censored"]).perf.compare("old")["verdict"].item() == "faster"
-        with pytest.raises(ValueError, match="censored='keep' is not known; choose one of 'bound', 'drop'"):
+        assert (
+            SIX_OF_EIGHT.assign_coords(failed=SIX_OF_EIGHT["censored"])
+            .perf.compare("old")["verdict"]
+            .item()
+            == "faster"
+        )
+        with pytest.raises(
+            ValueError, match="censored='keep' is not known; choose one of 'bound', 'drop'"
+        ):
             SIX_OF_EIGHT.perf.compare("old", censored="keep")
 
     def test_it_is_said(self):
-        with pytest.warns(perfarray.PerfarrayWarning, match="6 runs of the candidate were stopped at a limit") as caught:
+        with pytest.warns(
+            perfarray.PerfarrayWarning, match="6 runs of the candidate were stopped at a limit"
+        ) as caught:
             found = SIX_OF_EIGHT.perf.compare("old")
         (note,) = caught[0].message.notes
         assert (note.code, note.values) == ("censored", {"candidate": 6, "baseline": 0})
         assert (found.attrs["censored"], found.attrs["n_censored"]) == ("bound", 6)
 
-    @pytest.mark.parametrize("limit", ["60", True, np.timedelta64(60, "s"), np.array(["60"] * 8, dtype=object), -1.0, 0.0, np.inf])
+    @pytest.mark.parametrize(
+        "limit",
+        [
+            "60",
+            True,
+            np.timedelta64(60, "s"),
+            np.array(["60"] * 8, dtype=object),
+            -1.0,
+            0.0,
+            np.inf,
+        ],
+    )
     @pytest.mark.parametrize("method", ["compare", "prob_faster", "score_ratio_interval"])
     def test_what_is_no_limit_is_named(self, method, limit):
         """Not the values, in whose place it would stand."""
-        times = SIX_OF_EIGHT.assign_coords(censored_at=limit if np.ndim(limit) == 0 else ("execution", limit))
+        times = SIX_OF_EIGHT.assign_coords(
+            censored_at=limit if np.ndim(limit) == 0 else ("execution", limit)
+        )
         came = np.ravel(limit)[0]
-        with pytest.raises(ValueError, match=rf"^censored_at .*{came:g}" if isinstance(limit, float) else rf"^censored_at .*'{came}'"):
+        with pytest.raises(
+            ValueError,
+            match=rf"^censored_at .*{came:g}"
+            if isinstance(limit, float)
+            else rf"^censored_at .*'{came}'",
+        ):
             getattr(times.perf, method)("old")
 
     @pytest.mark.parametrize("dtype", [object, str])
     def test_a_text_is_no_mark(self, dtype):
         """`False` as a text would be taken for true."""
-        times = SIX_OF_EIGHT.assign_coords(censored=SIX_OF_EIGHT["censored"].astype(str).astype(dtype))
+        times = SIX_OF_EIGHT.assign_coords(
+            censored=SIX_OF_EIGHT["censored"].astype(str).astype(dtype)
+        )
         with pytest.raises(ValueError, match="the mark 'censored' holds the text 'False'"):
             times.perf.compare("old")
 
     def test_other_benchmarks_keep_their_verdicts(self):
         """The suite row takes the bound."""
         calm = timings(new=[9.0, 9.2, 9.1, 9.0, 9.1, 9.2, 9.0, 9.1], old=OLD)
-        times = xr.concat([SIX_OF_EIGHT, calm], dim="benchmark", combine_attrs="override").assign_coords(benchmark=["fft", "sort"])
+        times = xr.concat(
+            [SIX_OF_EIGHT, calm], dim="benchmark", combine_attrs="override"
+        ).assign_coords(benchmark=["fft", "sort"])
         found = times.perf.compare("old")
         assert found["verdict"].values.ravel().tolist() == ["slower", "faster"]
-        np.testing.assert_allclose(found["upper"].values.ravel()[1], calm.perf.compare("old")["upper"].item())
+        np.testing.assert_allclose(
+            found["upper"].values.ravel()[1], calm.perf.compare("old")["upper"].item()
+        )
         assert found["suite_upper"].item() == np.inf
         assert times.perf.compare("new")["suite_lower"].item() == 0.0
 
@@ -141,9 +222,15 @@ class TestCompare:
 
     def test_iterations(self):
         """Some iterations of an execution were stopped: its mean is a bound."""
-        values = np.where(np.arange(5) < 4, np.array(OLD)[:, None] * np.array([[[1.0]], [[0.9]]]), np.nan)
-        runs = xr.DataArray(values, {"version": ["old", "new"]}, ("version", "execution", "iteration"), "time")
-        times = runs.assign_coords(censored=runs.isnull() & (runs["version"] == "new"), censored_at=60.0)
+        values = np.where(
+            np.arange(5) < 4, np.array(OLD)[:, None] * np.array([[[1.0]], [[0.9]]]), np.nan
+        )
+        runs = xr.DataArray(
+            values, {"version": ["old", "new"]}, ("version", "execution", "iteration"), "time"
+        )
+        times = runs.assign_coords(
+            censored=runs.isnull() & (runs["version"] == "new"), censored_at=60.0
+        )
         found = times.perf.compare("old")
         np.testing.assert_allclose(found["estimate"], (0.9 * 4 * 10 + 60) / 5 / 10, rtol=1e-12)
         assert found["verdict"].item() == "slower"
@@ -157,14 +244,24 @@ class TestCompare:
         ("compare", SIX_OF_EIGHT, {"baseline": "old"}),
         ("prob_faster", SEVEN_OF_EIGHT, {"baseline": "old", "rng": 1}),
         ("run_estimate", SEVEN_OF_EIGHT, {}),
-        ("bootstrap_interval", SEVEN_OF_EIGHT, {"statistic": "median", "rng": 1, "n_resamples": 99}),
+        (
+            "bootstrap_interval",
+            SEVEN_OF_EIGHT,
+            {"statistic": "median", "rng": 1, "n_resamples": 99},
+        ),
     ],
 )
 @pytest.mark.filterwarnings("ignore:(?s).*fewer than 30 units")
 def test_lazy(name, times, keywords, marks, chunks):
     lazy = times.chunk(chunks)
-    lazy = lazy.assign_coords(censored=times["censored"].variable.chunk(chunks)) if marks == "lazy" else lazy
-    xr.testing.assert_allclose(getattr(lazy.perf, name)(**keywords).compute(), getattr(times.perf, name)(**keywords))
+    lazy = (
+        lazy.assign_coords(censored=times["censored"].variable.chunk(chunks))
+        if marks == "lazy"
+        else lazy
+    )
+    xr.testing.assert_allclose(
+        getattr(lazy.perf, name)(**keywords).compute(), getattr(times.perf, name)(**keywords)
+    )
 
 
 class TestIntervals:
@@ -177,15 +274,27 @@ class TestIntervals:
             assert found["lower"] > 1
             other = SIX_OF_EIGHT.perf.ratio_interval("new", **keywords)
             assert (other["lower"].item(), other["kind"].item()) == (0.0, "at_most")
-        np.testing.assert_allclose(SIX_OF_EIGHT.perf.ratio_interval("old")["lower"], SIX_OF_EIGHT.perf.compare("old")["lower"])
+        np.testing.assert_allclose(
+            SIX_OF_EIGHT.perf.ratio_interval("old")["lower"],
+            SIX_OF_EIGHT.perf.compare("old")["lower"],
+        )
 
     def test_ratio_of_what_may_be_negative(self):
-        """Of differences the limit that is not known is open all the way; where both are, it is the whole line whatever the sign."""
-        below = SIX_OF_EIGHT.copy(data=np.where(OLD[0] == SIX_OF_EIGHT, -OLD[0], SIX_OF_EIGHT)).rename("gain").assign_attrs(units="1")
+        """Of differences the limit that is not known is open all the way; where both are, it is the
+        whole line whatever the sign."""
+        below = (
+            SIX_OF_EIGHT.copy(data=np.where(OLD[0] == SIX_OF_EIGHT, -OLD[0], SIX_OF_EIGHT))
+            .rename("gain")
+            .assign_attrs(units="1")
+        )
         found = below.perf.ratio_interval("new")
         assert (found["lower"].item(), found["kind"].item()) == (-np.inf, "at_most")
         both = timings(new=[9.0, 9.2], old=[10.0, 10.2, 9.9]).perf.ratio_interval("new")
-        assert (both["lower"].item(), both["upper"].item(), both["kind"].item()) == (-np.inf, np.inf, "unbounded")
+        assert (both["lower"].item(), both["upper"].item(), both["kind"].item()) == (
+            -np.inf,
+            np.inf,
+            "unbounded",
+        )
 
     def test_mean(self):
         found = SIX_OF_EIGHT.perf.mean_interval()
@@ -198,33 +307,56 @@ class TestIntervals:
 
 
 def suite(*, known=True):
-    """Six benchmarks, the new version 10 % faster; on the first, six of its eight runs were stopped at 60 s."""
+    """Six benchmarks, the new version 10 % faster; on the first, six of its eight runs were stopped
+    at 60 s."""
     rng = np.random.default_rng(1)
     values = np.stack([rng.normal(10, 0.2, (6, 8)), rng.normal(9, 0.2, (6, 8))])
     values[1, 0, :6] = np.nan
-    coords = {"version": ["old", "new"], "benchmark": list("abcdef"), "censored": (("version", "benchmark", "execution"), np.isnan(values))}
-    times = xr.DataArray(values, dims=("version", "benchmark", "execution"), coords=coords, name="time", attrs={"units": "s"})
+    coords = {
+        "version": ["old", "new"],
+        "benchmark": list("abcdef"),
+        "censored": (("version", "benchmark", "execution"), np.isnan(values)),
+    }
+    times = xr.DataArray(
+        values,
+        dims=("version", "benchmark", "execution"),
+        coords=coords,
+        name="time",
+        attrs={"units": "s"},
+    )
     return times.assign_coords(censored_at=60.0) if known else times
 
 
 def stopped_at(limits, values):
     """Return runs of two versions that were stopped at limits."""
     bounds, dims = np.reshape(limits, (2, 1, 1)), ("version", "benchmark", "execution")
-    return xr.DataArray(np.minimum(values, bounds), {"version": ["old", "new"], "censored": (dims, values >= bounds)}, dims, "time")
+    return xr.DataArray(
+        np.minimum(values, bounds),
+        {"version": ["old", "new"], "censored": (dims, values >= bounds)},
+        dims,
+        "time",
+    )
 
 
 class TestSuites:
     """A suite's ratio and score are bounds as soon as one benchmark's are."""
 
-    @pytest.mark.parametrize("keywords", [{"sensitivity": True}, {"method": "percentile", "rng": 1, "sensitivity": True}])
+    @pytest.mark.parametrize(
+        "keywords", [{"sensitivity": True}, {"method": "percentile", "rng": 1, "sensitivity": True}]
+    )
     def test_ratio(self, keywords):
-        found, turned = (suite().perf.score_ratio_interval(baseline, **keywords) for baseline in ("old", "new"))
+        found, turned = (
+            suite().perf.score_ratio_interval(baseline, **keywords) for baseline in ("old", "new")
+        )
         assert found["lower"].item() > 1
         assert (found["upper"].item(), turned["lower"].item()) == (np.inf, 0.0)
         assert found["pvalue"].item() < 0.05
         assert np.isfinite(found["upper_without"].sel(benchmark="a")).item()
         assert np.isinf(found["upper_without"].drop_sel(benchmark="a")).all()
-        assert suite().perf.score_ratio_interval("old", censored="drop", **keywords)["upper"].item() < 1
+        assert (
+            suite().perf.score_ratio_interval("old", censored="drop", **keywords)["upper"].item()
+            < 1
+        )
 
     def test_a_limit_nobody_knows(self):
         """The benchmark is not left out of the suite for having no run that ended."""
@@ -234,18 +366,25 @@ class TestSuites:
         with warnings.catch_warnings(action="ignore"):
             for times in (suite(known=False), nothing):
                 found = times.perf.score_ratio_interval("old")
-                assert (found["lower"].item(), found["upper"].item(), found["pvalue"].item()) == (0.0, np.inf, 1.0)
+                assert (found["lower"].item(), found["upper"].item(), found["pvalue"].item()) == (
+                    0.0,
+                    np.inf,
+                    1.0,
+                )
                 assert times.perf.compare("old")["suite_verdict"].item() == "inconclusive"
 
     @pytest.mark.parametrize(("alternative", "certain"), [("less", True), ("greater", False)])
     def test_one_sided(self, alternative, certain):
         """What is at least its limits is never shown to be less."""
         for name, keywords in (("score_ratio_interval", {}), ("randomization_test", {"rng": 1})):
-            pvalue = getattr(suite().perf, name)("old", alternative=alternative, **keywords)["pvalue"].item()
+            pvalue = getattr(suite().perf, name)("old", alternative=alternative, **keywords)[
+                "pvalue"
+            ].item()
             assert (pvalue == 1.0) == certain, name
 
     def test_randomization_of_one_sided_limits(self):
-        """The same system with a limit on one side only: the side with the limit is not shown to be faster."""
+        """The same system with a limit on one side only: the side with the limit is not shown to be
+        faster."""
         values = np.random.default_rng(0).lognormal(0, 0.5, (300, 2, 10)).transpose(1, 0, 2)
         ask = stopped_at((np.inf, 1.2), values).rename(benchmark="cell").perf.randomization_test
         assert (ask("old", dim="version", rng=1)["pvalue"] <= 0.05).mean() < 0.05
@@ -253,7 +392,12 @@ class TestSuites:
 
     def test_ranks_take_the_worst(self):
         found = suite().perf.hierarchical_performance_test("old")
-        worst = suite().fillna(1e9).drop_vars(["censored", "censored_at"]).perf.hierarchical_performance_test("old")
+        worst = (
+            suite()
+            .fillna(1e9)
+            .drop_vars(["censored", "censored_at"])
+            .perf.hierarchical_performance_test("old")
+        )
         assert found["confidence"].item() == worst["confidence"].item()
 
     def test_no_factor_is_left_where_most_runs_were_stopped(self):
@@ -264,27 +408,48 @@ class TestSuites:
 
     def test_ranks_of_a_baseline_without_limits(self):
         """Its stopped runs may have been about to end: they count as the fastest of all."""
-        old = suite(known=False).assign_coords(version=["new", "old"])  # the names changed: the stopped side is the baseline now
+        old = suite(known=False).assign_coords(
+            version=["new", "old"]
+        )  # the names changed: the stopped side is the baseline now
         slow = old.where(old["version"] == "old", 0.5 * old).assign_attrs(old.attrs)
-        found, known = slow.perf.hierarchical_performance_test("old"), suite().assign_coords(version=["new", "old"])
-        ended = known.where(known["version"] == "old", 0.5 * known).assign_attrs(old.attrs).perf.hierarchical_performance_test("old")
+        found, known = (
+            slow.perf.hierarchical_performance_test("old"),
+            suite().assign_coords(version=["new", "old"]),
+        )
+        ended = (
+            known.where(known["version"] == "old", 0.5 * known)
+            .assign_attrs(old.attrs)
+            .perf.hierarchical_performance_test("old")
+        )
         assert found["confidence"].item() < ended["confidence"].item()
 
     def test_scores_are_bounds(self):
         plain = suite().fillna(60.0).drop_vars(["censored", "censored_at"])
         score, expected = (times.perf.suite_score()["estimate"] for times in (suite(), plain))
         np.testing.assert_allclose(score, expected)
-        five, numbers = (times.perf.five_number_summary(method="exact") for times in (suite(), plain))
+        five, numbers = (
+            times.perf.five_number_summary(method="exact") for times in (suite(), plain)
+        )
         np.testing.assert_allclose(five["median"], numbers["median"])
         assert np.isnan(five["range"].values).tolist() == [False, True]
-        assert np.isnan(suite().perf.relative_variation()["relative_variation"].values).tolist() == [False, True]
-        assert np.isnan(suite(known=False).perf.suite_score()["estimate"].values).tolist() == [False, True]
-        np.testing.assert_allclose(suite().perf.score_distribution(rng=1), plain.perf.score_distribution(rng=1))
-        assert "censored" in [note.code for note in suite().perf.score_distribution(rng=1).perf.notes()]
+        assert np.isnan(
+            suite().perf.relative_variation()["relative_variation"].values
+        ).tolist() == [False, True]
+        assert np.isnan(suite(known=False).perf.suite_score()["estimate"].values).tolist() == [
+            False,
+            True,
+        ]
+        np.testing.assert_allclose(
+            suite().perf.score_distribution(rng=1), plain.perf.score_distribution(rng=1)
+        )
+        assert "censored" in [
+            note.code for note in suite().perf.score_distribution(rng=1).perf.notes()
+        ]
 
 
 class TestSpeedups:
-    """A speedup is exact where stopped runs do not decide it, else a bound; it is significant only if it is so in the worst case."""
+    """A speedup is exact where stopped runs do not decide it, else a bound; it is significant only
+    if it is so in the worst case."""
 
     @pytest.mark.parametrize(
         ("statistic", "times", "bound", "significant"),
@@ -304,17 +469,34 @@ class TestSpeedups:
     )
     def test_observed(self, statistic, times, bound, significant):
         """Where it is exact, it and its p-value are those of runs that took any longer."""
-        found, overall = times.perf.speedup("old", statistic=statistic), times.perf.overall_speedup("old", statistic=statistic)
+        found, overall = (
+            times.perf.speedup("old", statistic=statistic),
+            times.perf.overall_speedup("old", statistic=statistic),
+        )
         assert (found["bound"].item(), overall["bound"].item()) == (bound, bound)
-        assert np.isnan(found["estimate"].item()) == np.isnan(overall["speedup"].item()) == (bound == "unknown")
+        assert (
+            np.isnan(found["estimate"].item())
+            == np.isnan(overall["speedup"].item())
+            == (bound == "unknown")
+        )
         far = ended(times, 1e4)
         if bound == "exact":
-            np.testing.assert_allclose(found["estimate"], far.perf.speedup("old", statistic=statistic)["estimate"])
+            np.testing.assert_allclose(
+                found["estimate"], far.perf.speedup("old", statistic=statistic)["estimate"]
+            )
         if significant is not None:
-            test, known = (each.perf.speedup_test("old", statistic=statistic, confidence_level=0.95) for each in (times, far))
-            assert (test["significant"].item(), np.isfinite(test["speedup"].item())) == (significant, significant)
+            test, known = (
+                each.perf.speedup_test("old", statistic=statistic, confidence_level=0.95)
+                for each in (times, far)
+            )
+            assert (test["significant"].item(), np.isfinite(test["speedup"].item())) == (
+                significant,
+                significant,
+            )
             if bound == "exact":
-                np.testing.assert_allclose(test[["pvalue", "speedup"]].to_array(), known[["pvalue", "speedup"]].to_array())
+                np.testing.assert_allclose(
+                    test[["pvalue", "speedup"]].to_array(), known[["pvalue", "speedup"]].to_array()
+                )
 
     def test_means_of_a_stopped_candidate_conclude_nothing(self):
         found = SEVEN_OF_EIGHT.perf.speedup_test("old")
@@ -331,16 +513,23 @@ class TestProbabilities:
         [
             (SEVEN_OF_EIGHT, 7 / 8, 7 / 8),  # all old runs ended before the limit
             (BOTH, 7 / 8, 7 / 8 + 2 / 64),
-            (timings(new=[11.0] * 7, old=OLD, limit=9.0, better="higher"), 7 / 8, 7 / 8),  # a rate is at most its limit
+            (
+                timings(new=[11.0] * 7, old=OLD, limit=9.0, better="higher"),
+                7 / 8,
+                7 / 8,
+            ),  # a rate is at most its limit
             (timings(new=[11.0] * 7, old=OLD, limit=12.0, better="higher"), 7 / 8, 1.0),
             (UNLIMITED, 7 / 8, 1.0),
         ],
     )
     def test_between_bounds(self, times, at_least, at_most):
-        """Any end gives a probability between the bounds, with limits inside theirs; where they are equal, it does not matter which."""
+        """Any end gives a probability between the bounds, with limits inside theirs; where they are
+        equal, it does not matter which."""
         found = times.perf.prob_faster("old", rng=1)
         assert (found["at_least"].item(), found["at_most"].item()) == (at_least, at_most)
-        np.testing.assert_equal(found["estimate"].item(), at_least if at_least == at_most else np.nan)
+        np.testing.assert_equal(
+            found["estimate"].item(), at_least if at_least == at_most else np.nan
+        )
         longer = (61.0, 62.0), (62.0, 61.0), (1e6, 60.5), (60.1, 60.1)
         for new, old in longer if times.attrs["better"] == "lower" else [(8.9, 8.9), (1e-3, 1e-3)]:
             known = ended(times, xr.where(times["version"] == "new", new, old))
@@ -351,21 +540,37 @@ class TestProbabilities:
             if at_least == at_most:
                 for name in ("estimate", "lower", "upper", "tied", "n"):
                     np.testing.assert_allclose(found[name], whole[name])
-                fastest = [each.perf.prob_fastest(dim="version", rng=1)["estimate"] for each in (times, known)]
+                fastest = [
+                    each.perf.prob_fastest(dim="version", rng=1)["estimate"]
+                    for each in (times, known)
+                ]
                 np.testing.assert_allclose(*fastest)
 
     def test_drop(self):
-        np.testing.assert_allclose(SEVEN_OF_EIGHT.perf.prob_faster("old", rng=1, censored="drop")["estimate"], 1.0)
-        assert SEVEN_OF_EIGHT.perf.prob_faster("old", rng=1, method="mixture", censored="drop")["n"].item() == 7
+        np.testing.assert_allclose(
+            SEVEN_OF_EIGHT.perf.prob_faster("old", rng=1, censored="drop")["estimate"], 1.0
+        )
+        assert (
+            SEVEN_OF_EIGHT.perf.prob_faster("old", rng=1, method="mixture", censored="drop")[
+                "n"
+            ].item()
+            == 7
+        )
 
     def test_mixtures(self):
-        """A mixture has no place for a stopped run: NaN where there is one, on either side, and the note names what bounds it."""
+        """A mixture has no place for a stopped run: NaN where there is one, on either side, and the
+        note names what bounds it."""
         cells = [SEVEN_OF_EIGHT, timings(new=[*NEW, 9.3][:8], old=OLD)]
-        times = xr.concat(cells, dim="benchmark", coords="all", compat="override", join="outer").assign_coords(benchmark=["a", "b"])
+        times = xr.concat(
+            cells, dim="benchmark", coords="all", compat="override", join="outer"
+        ).assign_coords(benchmark=["a", "b"])
         for baseline in ("old", "new"):
             with pytest.warns(perfarray.PerfarrayWarning, match="method='empirical'"):
                 found = times.perf.prob_faster(baseline, rng=1, method="mixture", n_resamples=3)
-            for result in (found, times.perf.prob_fastest(dim="version", rng=1, method="mixture", n_resamples=3)):
+            for result in (
+                found,
+                times.perf.prob_fastest(dim="version", rng=1, method="mixture", n_resamples=3),
+            ):
                 known = result[["estimate", "lower", "upper", "tied"]].notnull().to_array()
                 assert not known.sel(benchmark="a").any()
                 assert known.sel(benchmark="b").all()
@@ -391,7 +596,12 @@ class TestRunEstimate:
     @pytest.mark.parametrize(
         ("statistic", "times", "estimate", "bound"),
         [
-            ("median", SEVEN_OF_EIGHT, 9.125, "exact"),  # 8.9 9 9.05 9.1 9.15 9.2 9.3 and one beyond: dropped, the median was 9.1
+            (
+                "median",
+                SEVEN_OF_EIGHT,
+                9.125,
+                "exact",
+            ),  # 8.9 9 9.05 9.1 9.15 9.2 9.3 and one beyond: dropped, the median was 9.1
             ("median", timings(new=NEW, old=OLD, limit=9.18), 9.125, "exact"),
             ("median", SIX_OF_EIGHT, 60.0, "at_least"),
             ("median", timings(new=NEW, old=OLD, limit=9.08), 9.09, "at_least"),
@@ -409,23 +619,39 @@ class TestRunEstimate:
         assert found["bound"].values.tolist() == ["exact", bound]
         assert found["estimate"].values[1] == pytest.approx(estimate, nan_ok=True)
         assert found["n"].values.tolist() == [8, 8]
-        for far in (times["censored_at"].max(), 1e6) if bound == "exact" and times.attrs["better"] == "lower" else ():
-            np.testing.assert_allclose(found["estimate"], ended(times, far).perf.run_estimate(statistic=statistic)["estimate"])
+        for far in (
+            (times["censored_at"].max(), 1e6)
+            if bound == "exact" and times.attrs["better"] == "lower"
+            else ()
+        ):
+            np.testing.assert_allclose(
+                found["estimate"],
+                ended(times, far).perf.run_estimate(statistic=statistic)["estimate"],
+            )
 
 
 @pytest.mark.filterwarnings("ignore:(?s).*fewer than 30 units")
 class TestBootstrapInterval:
-    """Percentiles of what rises with every run lie between those of stopped runs at their limits and at their worst."""
+    """Percentiles of what rises with every run lie between those of stopped runs at their limits
+    and at their worst."""
 
     @pytest.mark.parametrize("statistic", ["median", "min", "mean"])
     @pytest.mark.parametrize("better", ["lower", "higher"])
     def test_limits_hold_whatever_it_would_have_been(self, statistic, better):
         keywords = {"statistic": statistic, "n_resamples": 300, "rng": 1, "confidence_level": 0.8}
         new, limit = (NEW, 9.18) if better == "lower" else ([1 / x for x in NEW], 1 / 9.18)
-        found = timings(new=new, old=OLD, limit=limit, better=better).perf.bootstrap_interval(**keywords).sel(version="new")
+        found = (
+            timings(new=new, old=OLD, limit=limit, better=better)
+            .perf.bootstrap_interval(**keywords)
+            .sel(version="new")
+        )
         for factor in (1.0, 1.01, 50.0):
             run = limit * factor if better == "lower" else limit / factor
-            whole = timings(new=[*new, run], old=OLD, better=better).perf.bootstrap_interval(**keywords).sel(version="new")
+            whole = (
+                timings(new=[*new, run], old=OLD, better=better)
+                .perf.bootstrap_interval(**keywords)
+                .sel(version="new")
+            )
             assert found["lower"] <= whole["lower"] + 1e-12
             assert found["upper"] >= whole["upper"] - 1e-12
             if found["bound"].item() == "exact":
@@ -435,8 +661,16 @@ class TestBootstrapInterval:
         assert np.isfinite(found["upper"].item()) == (better == "higher" or statistic != "mean")
 
     def test_a_limit_nobody_knows(self):
-        found = timings(new=[9.0, 9.2, 9.1], old=OLD, known=False).perf.bootstrap_interval(statistic="median", rng=1).sel(version="new")
-        assert (found["lower"].item(), found["upper"].item(), found["bound"].item()) == (0.0, np.inf, "unknown")
+        found = (
+            timings(new=[9.0, 9.2, 9.1], old=OLD, known=False)
+            .perf.bootstrap_interval(statistic="median", rng=1)
+            .sel(version="new")
+        )
+        assert (found["lower"].item(), found["upper"].item(), found["bound"].item()) == (
+            0.0,
+            np.inf,
+            "unknown",
+        )
         assert np.isnan(found["estimate"])
 
     @pytest.mark.parametrize("method", ["basic", "bca"])
@@ -449,11 +683,19 @@ class TestBootstrapInterval:
 @pytest.mark.parametrize("n", [5, 20])
 @pytest.mark.parametrize("limits", [(1.52, 1.52), (np.inf, 1.52), (1.52, np.inf)])
 def test_false_verdicts(n, limits):
-    """Of 4,000 systems compared with themselves, a fifth of the runs stopped on a side or both: 5 % at most (Monte Carlo error .34 %)."""
+    """Of 4,000 systems compared with themselves, a fifth of the runs stopped on a side or both: 5 %
+    at most (Monte Carlo error .34 %)."""
     times = stopped_at(limits, np.random.default_rng(3).lognormal(0.0, 0.5, (2, 4000, n)))
-    assert times.perf.compare("old", dim="version")["verdict"].isin(["faster", "slower"]).mean() < 0.05 + 3 * 0.0034
-    if limits == (np.inf, 1.52) and n == 20:  # what is left of the side with the limit looks fast: 27 %
-        assert (times.perf.compare("old", dim="version", censored="drop")["verdict"] == "faster").mean() > 0.2
+    assert (
+        times.perf.compare("old", dim="version")["verdict"].isin(["faster", "slower"]).mean()
+        < 0.05 + 3 * 0.0034
+    )
+    if (
+        limits == (np.inf, 1.52) and n == 20
+    ):  # what is left of the side with the limit looks fast: 27 %
+        assert (
+            times.perf.compare("old", dim="version", censored="drop")["verdict"] == "faster"
+        ).mean() > 0.2
 
 
 class TestLimitsTravel:
@@ -463,33 +705,50 @@ class TestLimitsTravel:
     def frame(self):
         """A table in milliseconds."""
         frame = SIX_OF_EIGHT.perf.to_frame()
-        return frame.assign(time_ms=1000 * frame["time"], censored_at=60_000).drop(columns="time").set_index(["version", "execution"])
+        return (
+            frame.assign(time_ms=1000 * frame["time"], censored_at=60_000)
+            .drop(columns="time")
+            .set_index(["version", "execution"])
+        )
 
     def test_a_table_in_milliseconds(self, frame, tmp_path):
         frame.to_csv(tmp_path / "both.csv")
         times = perfarray.read(tmp_path / "both.csv")
         np.testing.assert_allclose(times["censored_at"], 60.0)
-        np.testing.assert_allclose(times.perf.compare("old")["estimate"], SIX_OF_EIGHT.perf.compare("old")["estimate"])
+        np.testing.assert_allclose(
+            times.perf.compare("old")["estimate"], SIX_OF_EIGHT.perf.compare("old")["estimate"]
+        )
 
     def test_there_and_back(self):
         """Stopped runs have a row of their own."""
         frame = SIX_OF_EIGHT.perf.to_frame()
         assert len(frame) == 16
-        xr.testing.assert_allclose(frame.perf.to_timings().perf.compare("old"), SIX_OF_EIGHT.perf.compare("old"))
+        xr.testing.assert_allclose(
+            frame.perf.to_timings().perf.compare("old"), SIX_OF_EIGHT.perf.compare("old")
+        )
 
     def test_joined_with_a_file_without(self, frame, tmp_path):
         frame.loc[["old"], ["time_ms"]].to_csv(tmp_path / "old.csv")
         frame.loc[["new"]].to_csv(tmp_path / "new.csv")
-        times = perfarray.read_archive([tmp_path / "old.csv", tmp_path / "new.csv"], layout="{file}.csv", dim="file")
-        limits = {"censored": times["censored"].any("file"), "censored_at": times["censored_at"].max("file")}
+        times = perfarray.read_archive(
+            [tmp_path / "old.csv", tmp_path / "new.csv"], layout="{file}.csv", dim="file"
+        )
+        limits = {
+            "censored": times["censored"].any("file"),
+            "censored_at": times["censored_at"].max("file"),
+        }
         merged = times.max("file", keep_attrs=True).assign_coords(limits)
-        np.testing.assert_allclose(merged.perf.compare("old")["estimate"], SIX_OF_EIGHT.perf.compare("old")["estimate"])
+        np.testing.assert_allclose(
+            merged.perf.compare("old")["estimate"], SIX_OF_EIGHT.perf.compare("old")["estimate"]
+        )
 
     def test_rates_in_several_units(self, tmp_path):
         """The limit is converted as the rates are."""
         for name, unit, factor in (("a", "ops/s", 1.0), ("b", "ops/ms", 1e-3)):
             rows = f"fft,0,{5000 * factor},0,\nfft,1,,1,{1000 * factor}\n"
-            (tmp_path / f"{name}.csv").write_text(f"# units: {unit}\nbenchmark,execution,throughput,censored,censored_at\n{rows}")
+            (tmp_path / f"{name}.csv").write_text(
+                f"# units: {unit}\nbenchmark,execution,throughput,censored,censored_at\n{rows}"
+            )
         times = perfarray.read_archive(tmp_path)
         np.testing.assert_allclose(times["censored_at"].sel(benchmark="fft", execution=1), 1000.0)
         np.testing.assert_allclose(times.perf.mean_interval()["estimate"], 3000.0)
@@ -507,6 +766,8 @@ class TestLimitsTravel:
         times = times.reset_coords("censored_at") if as_variable else times
         merged = times.perf.merge_level("session")
         assert merged.perf.compare("old").attrs["n_censored"] == 12
-        np.testing.assert_allclose(merged.perf.compare("old")["estimate"], SIX_OF_EIGHT.perf.compare("old")["estimate"])
+        np.testing.assert_allclose(
+            merged.perf.compare("old")["estimate"], SIX_OF_EIGHT.perf.compare("old")["estimate"]
+        )
         cold = times.assign_coords(warmup=("execution", np.arange(8) == 0)).perf.drop_warmup()
         assert cold.perf.mean_interval().attrs["n_censored"] == 12

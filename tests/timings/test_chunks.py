@@ -1,4 +1,5 @@
-"""Lazy timings whose chunks are of many lengths, or not those of their descriptors: every answer is given, and can be stored."""
+"""Lazy timings whose chunks are of many lengths, or not those of their descriptors: every answer is
+given, and can be stored."""
 
 import warnings
 
@@ -28,7 +29,9 @@ ANSWERS = {
 def in_memory():
     """Return timings of some hundred described machines; one lacks a benchmark."""
     dims = {"machine": range(310), "benchmark": ["fft", "sort"]}
-    times = perfarray.simulate(sizes={"execution": 3}, variances={"execution": 1e-4}, dims=dims, rng=1)
+    times = perfarray.simulate(
+        sizes={"execution": 3}, variances={"execution": 1e-4}, dims=dims, rng=1
+    )
     times["time"][{"machine": 1, "benchmark": 0}] = np.nan
     texts = np.array([f"Xeon E5-{number % 7}" for number in range(310)], dtype=object)
     return times.assign_coords(cores=("machine", 2 ** (np.arange(310) % 6)), cpu=("machine", texts))
@@ -36,9 +39,14 @@ def in_memory():
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory):
-    """Return a store whose descriptors have chunks of their own, as those of other programs have, and had those of `convert`."""
+    """Return a store whose descriptors have chunks of their own, as those of other programs have,
+    and had those of `convert`."""
     path = tmp_path_factory.mktemp("stores") / "times.zarr"
-    encoding = {"time": {"chunks": (100, 2, 3)}, "cores": {"chunks": (310,)}, "cpu": {"chunks": (140,)}}
+    encoding = {
+        "time": {"chunks": (100, 2, 3)},
+        "cores": {"chunks": (310,)},
+        "cpu": {"chunks": (140,)},
+    }
     in_memory().to_zarr(path, zarr_format=3, consolidated=False, encoding=encoding)
     return path
 
@@ -46,13 +54,18 @@ def store(tmp_path_factory):
 def lazily(store, shape):
     """Open a store, as it is, or some of its machines, so that chunks have many lengths."""
     times = xr.open_zarr(store, consolidated=False)
-    return times if shape == "whole" else times.isel(machine=np.arange(310) % 7 != 5).isel(machine=slice(2, None))
+    return (
+        times
+        if shape == "whole"
+        else times.isel(machine=np.arange(310) % 7 != 5).isel(machine=slice(2, None))
+    )
 
 
 @pytest.mark.parametrize("shape", ["whole", "some"])
 @pytest.mark.parametrize("name", ANSWERS)
 def test_answers_can_be_stored(store, tmp_path, name, shape):
-    """They are those of the timings in memory; no chunk of theirs is longer than the timings' own."""
+    """They are those of the timings in memory; no chunk of theirs is longer than the timings'
+    own."""
     times = lazily(store, shape)
     with warnings.catch_warnings(action="ignore"):
         found, expected = (ask(given, name, ANSWERS[name]) for given in (times, times.compute()))
@@ -64,15 +77,22 @@ def test_answers_can_be_stored(store, tmp_path, name, shape):
     assert set(stored.variables) == set(expected.variables)
     for variable in expected.variables:
         if expected[variable].dtype.kind in "iufb":
-            np.testing.assert_allclose(stored[variable], expected[variable], rtol=1e-9, atol=1e-14)  # scores: differences of values near 1
+            np.testing.assert_allclose(
+                stored[variable], expected[variable], rtol=1e-9, atol=1e-14
+            )  # scores: differences of values near 1
         else:
             assert stored[variable].values.tolist() == expected[variable].values.tolist()
 
 
 @pytest.mark.parametrize("name", ["drop_warmup", "merge_level", "a variable", "written"])
 def test_selected_timings_can_be_stored_again(store, tmp_path, name):
-    """A selection leaves chunks of many lengths; what gives timings back, or writes them, brings them to one."""
-    times = xr.open_zarr(store, consolidated=False).isel(machine=slice(3, None, 2)).expand_dims(iteration=4, axis=-1)
+    """A selection leaves chunks of many lengths; what gives timings back, or writes them, brings
+    them to one."""
+    times = (
+        xr.open_zarr(store, consolidated=False)
+        .isel(machine=slice(3, None, 2))
+        .expand_dims(iteration=4, axis=-1)
+    )
     path = tmp_path / "again.zarr"
     expected = {
         "drop_warmup": lambda: times.perf.drop_warmup(n=1),
@@ -84,4 +104,6 @@ def test_selected_timings_can_be_stored_again(store, tmp_path, name):
         write(times, path)
     else:
         expected.to_zarr(path, zarr_format=3, consolidated=False)
-    xr.testing.assert_equal(xr.open_zarr(path, consolidated=False)["time"].compute(), expected["time"].compute())
+    xr.testing.assert_equal(
+        xr.open_zarr(path, consolidated=False)["time"].compute(), expected["time"].compute()
+    )

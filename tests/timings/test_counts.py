@@ -10,31 +10,52 @@ from perfarray.conventions import MARKS
 def ragged():
     """Two binaries; the second has one execution, and that only two iterations."""
     values = [[[1, 2, 3], [4, 5, 6]], [[7, 8, np.nan], [np.nan] * 3]]
-    return xr.DataArray(values, dims=("binary", "execution", "iteration"), name="time", attrs={"units": "s"})
+    return xr.DataArray(
+        values, dims=("binary", "execution", "iteration"), name="time", attrs={"units": "s"}
+    )
 
 
 def test_counts_of_a_ragged_nest():
     """Minimum and maximum are per parent with data, total counts repetitions with data."""
     found = ragged().perf.counts()
-    expected = {"level": ["binary", "execution", "iteration"], "minimum": [2, 1, 2], "maximum": [2, 2, 3], "total": [2, 3, 8]}
+    expected = {
+        "level": ["binary", "execution", "iteration"],
+        "minimum": [2, 1, 2],
+        "maximum": [2, 2, 3],
+        "total": [2, 3, 8],
+    }
     for name, values in (expected | {"balanced": [True, False, False]}).items():
         assert found[name].values.tolist() == values
-    assert (found.attrs["result"], found.attrs["levels"]) == ("counts", "binary execution iteration")
+    assert (found.attrs["result"], found.attrs["levels"]) == (
+        "counts",
+        "binary execution iteration",
+    )
 
 
 def test_counts_of_an_empty_cell():
     """A cell without data has zeros, NaN extremes, and is not balanced."""
-    found = xr.concat([ragged(), ragged() * np.nan], dim="benchmark").perf.counts().isel(benchmark=1)
+    found = (
+        xr.concat([ragged(), ragged() * np.nan], dim="benchmark").perf.counts().isel(benchmark=1)
+    )
     assert found["total"].values.tolist() == [0, 0, 0]
     assert np.isnan(found["minimum"]).all()
     assert not found["balanced"].any()
 
 
 def test_which_dims_are_levels():
-    """Any that is named, from the outside in; nothing is pooled: a repetition dim that is not named is a dim of the answer."""
+    """Any that is named, from the outside in; nothing is pooled: a repetition dim that is not named
+    is a dim of the answer."""
     found = ragged().perf.counts(levels=("execution", "iteration"))["total"]
-    assert (found.dims, found.sel(level="execution").values.tolist()) == (("binary", "level"), [2, 1])
-    machines = ragged().isel(binary=0).rename(execution="machine").perf.counts(levels=("machine", "iteration"))
+    assert (found.dims, found.sel(level="execution").values.tolist()) == (
+        ("binary", "level"),
+        [2, 1],
+    )
+    machines = (
+        ragged()
+        .isel(binary=0)
+        .rename(execution="machine")
+        .perf.counts(levels=("machine", "iteration"))
+    )
     assert (machines["total"].values.tolist(), machines.attrs["unit"]) == ([2, 6], "machine")
 
 
@@ -55,7 +76,11 @@ def test_marked_values_are_left_out_and_counted(mark):
 
 def test_a_mark_along_one_dim_counts_every_position():
     """A mark along `iteration` alone stands for all executions."""
-    times = xr.DataArray(np.ones((4, 5)), {"warmup": ("iteration", [True] * 2 + [False] * 3)}, ("execution", "iteration"))
+    times = xr.DataArray(
+        np.ones((4, 5)),
+        {"warmup": ("iteration", [True] * 2 + [False] * 3)},
+        ("execution", "iteration"),
+    )
     found = times.perf.counts()
     assert (found.attrs["n_warmup"], found["total"].values.tolist()) == (8, [4, 12])
 
@@ -63,19 +88,36 @@ def test_a_mark_along_one_dim_counts_every_position():
 def test_marks_survive_joins_as_objects_or_floats():
     """xarray's joins turn bool into object or float with NaN: NaN means False."""
     files = [
-        xr.DataArray([[1.0] * len(warmup)], {"file": [name], "warmup": (("file", "execution"), [warmup])}, ("file", "execution"), "time")
+        xr.DataArray(
+            [[1.0] * len(warmup)],
+            {"file": [name], "warmup": (("file", "execution"), [warmup])},
+            ("file", "execution"),
+            "time",
+        )
         for name, warmup in (("a", [True, False]), ("b", [False] * 3))
     ]
-    joined = xr.concat([file.assign_coords(execution=range(file.size)).to_dataset() for file in files], dim="file", join="outer")
+    joined = xr.concat(
+        [file.assign_coords(execution=range(file.size)).to_dataset() for file in files],
+        dim="file",
+        join="outer",
+    )
     assert joined["warmup"].dtype != bool
     found = joined.perf.counts()
-    assert (found["total"].sel(level="execution").values.tolist(), found.attrs["n_warmup"]) == ([1, 3], 1)
+    assert (found["total"].sel(level="execution").values.tolist(), found.attrs["n_warmup"]) == (
+        [1, 3],
+        1,
+    )
 
 
 def test_merge_level_pools_repetitions():
-    """Table IV: executions of a binary become more iterations; values are kept, positions without any are gone."""
+    """Table IV: executions of a binary become more iterations; values are kept, positions without
+    any are gone."""
     merged = ragged().perf.merge_level("execution")
-    assert (merged.dims, merged.name, merged.attrs) == (("binary", "iteration"), "time", {"units": "s"})
+    assert (merged.dims, merged.name, merged.attrs) == (
+        ("binary", "iteration"),
+        "time",
+        {"units": "s"},
+    )
     assert sorted(merged.values[~np.isnan(merged.values)]) == list(range(1, 9))
     assert dict(ragged().perf.merge_level("binary").sizes) == {"execution": 3, "iteration": 3}
 
@@ -83,7 +125,9 @@ def test_merge_level_pools_repetitions():
 def test_merge_level_takes_all_metrics_and_coordinates():
     """A Dataset stays a Dataset; marks and numbers along the level go with it."""
     times = xr.Dataset({"time": ragged(), "energy": ragged() * 2})
-    merged = times.assign_coords(warmup=times["time"] == 1, date=("binary", ["mon", "tue"])).perf.merge_level("binary")
+    merged = times.assign_coords(
+        warmup=times["time"] == 1, date=("binary", ["mon", "tue"])
+    ).perf.merge_level("binary")
     assert set(merged.data_vars) == {"time", "energy"}
     assert (merged["warmup"].dims, merged["warmup"].dtype) == (merged["time"].dims, bool)
     assert merged["date"].values.tolist() == ["mon", "mon", "tue"]
@@ -94,12 +138,17 @@ def test_merge_level_says_what_cannot_be_merged():
     """The lowest level has nothing below; a dim that is not there is named with those that are."""
     with pytest.raises(ValueError, match="'iteration' is the lowest level"):
         ragged().perf.merge_level("iteration")
-    with pytest.raises(ValueError, match=r"level 'session' not found; the array has dims \('binary', 'execution', 'iteration'\)"):
+    with pytest.raises(
+        ValueError,
+        match=r"level 'session' not found; the array has dims \('binary', 'execution', 'iteration'\)",
+    ):
         ragged().perf.merge_level("session")
 
 
 def test_merge_level_widens_what_lacks_the_level_below():
-    times = xr.Dataset({"time": (("session", "execution"), np.ones((2, 3))), "energy": ("session", [5.0, 6.0])})
+    times = xr.Dataset(
+        {"time": (("session", "execution"), np.ones((2, 3))), "energy": ("session", [5.0, 6.0])}
+    )
     merged = times.perf.merge_level("session")
     assert merged["time"].sizes["execution"] == 6
     assert sorted(merged["energy"].dropna("execution").values) == [5.0, 6.0]
@@ -107,7 +156,12 @@ def test_merge_level_widens_what_lacks_the_level_below():
 
 def test_drop_warmup_removes_marked_values_for_good():
     """Marked values go, the coordinate too, and iterations count from 0 again."""
-    times = xr.DataArray(np.arange(10.0).reshape(2, 5), dims=("execution", "iteration"), name="time", attrs={"units": "s"})
+    times = xr.DataArray(
+        np.arange(10.0).reshape(2, 5),
+        dims=("execution", "iteration"),
+        name="time",
+        attrs={"units": "s"},
+    )
     times = times.assign_coords(warmup=times.copy(data=np.arange(5) < [[2], [1]]))
     found = times.perf.drop_warmup()
     assert "warmup" not in found.coords
@@ -119,11 +173,20 @@ def test_drop_warmup_removes_marked_values_for_good():
 
 def test_drop_warmup_by_number():
     """The first n positions go, of every metric, marked or not."""
-    times = xr.Dataset({"time": (("execution", "iteration"), np.arange(10.0).reshape(2, 5)), "load": ("execution", [0.1, 0.2])})
+    times = xr.Dataset(
+        {
+            "time": (("execution", "iteration"), np.arange(10.0).reshape(2, 5)),
+            "load": ("execution", [0.1, 0.2]),
+        }
+    )
     found = times.perf.drop_warmup(2)
     assert found["time"].values.tolist() == [[2, 3, 4], [7, 8, 9]]
     assert found["load"].values.tolist() == [0.1, 0.2]
-    for wrong, message in ((5, "would remove all 5 iterations"), (-1, "whole number of at least 0"), (1.5, "whole number")):
+    for wrong, message in (
+        (5, "would remove all 5 iterations"),
+        (-1, "whole number of at least 0"),
+        (1.5, "whole number"),
+    ):
         with pytest.raises(ValueError, match=message):
             times.perf.drop_warmup(wrong)
     with pytest.raises(ValueError, match="dim 'iteration' not found"):
@@ -132,7 +195,11 @@ def test_drop_warmup_by_number():
 
 def test_to_frame_has_a_row_per_measurement():
     """No row without a value; dims, coordinates and metrics are columns; lost marks are counted."""
-    times = ragged().to_dataset().assign_coords(failed=ragged().isnull(), flags=("binary", ["O2", "O3"]))
+    times = (
+        ragged()
+        .to_dataset()
+        .assign_coords(failed=ragged().isnull(), flags=("binary", ["O2", "O3"]))
+    )
     frame = times.perf.to_frame()
     assert len(frame) == 8
     assert list(frame.columns) == ["binary", "execution", "iteration", "failed", "flags", "time"]

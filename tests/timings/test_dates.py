@@ -35,7 +35,8 @@ FORMATS = {
 
 @pytest.mark.parametrize("form", FORMATS.values(), ids=FORMATS)
 def test_spellings(form):
-    """The usual spellings are read; which number is the day, one label past the twelfth of a month says for all."""
+    """The usual spellings are read; which number is the day, one label past the twelfth of a month
+    says for all."""
     dates = dates_of(DAYS.strftime(form))
     assert (dates.dt.round("D").diff().dropna() == pd.Timedelta(days=1)).all()
     assert abs(dates[0] - DAYS[0]) <= pd.Timedelta("1h")
@@ -43,8 +44,11 @@ def test_spellings(form):
 
 @pytest.mark.parametrize("unit", [1, 1e3, 1e6, 1e9])
 def test_times_since_1970(unit):
-    """Seconds, milliseconds, microseconds and nanoseconds since 1970 are told by their size, as numbers and as texts."""
-    seconds = DAYS.tz_convert("UTC").tz_localize(None).to_numpy().astype("datetime64[s]").astype(np.int64)
+    """Seconds, milliseconds, microseconds and nanoseconds since 1970 are told by their size, as
+    numbers and as texts."""
+    seconds = (
+        DAYS.tz_convert("UTC").tz_localize(None).to_numpy().astype("datetime64[s]").astype(np.int64)
+    )
     for values in (seconds * int(unit), (seconds * int(unit)).astype(str), seconds * unit):
         assert (dates_of(values) == DAYS).all()
     assert (dates_of([f"{number} +0100" for number in seconds]) == DAYS).all()
@@ -53,21 +57,49 @@ def test_times_since_1970(unit):
 @pytest.mark.parametrize("text", ["03/04/2024", "03-04-2024 10:00", "24-01-02", "03/04/24"])
 def test_dates_that_can_be_read_in_two_ways(text):
     """They are refused, by the text and what its first number may be."""
-    with pytest.raises(ValueError, match=rf"the first number of '{text[:8]}\d*' may be the \w+ or the \w+"):
+    with pytest.raises(
+        ValueError, match=rf"the first number of '{text[:8]}\d*' may be the \w+ or the \w+"
+    ):
         dates_of([text])
 
 
 def test_texts_that_are_no_dates():
-    """Versions, hashes, names and small numbers are no dates; what is unknown is NaT beside dates."""
-    for labels in (["1.2.10", "1.2.11"], ["v1", "v2"], ["0c3d1f", "19e704"], ["may", "june"], ["run-01.json"], ["10:00:00"], [1, 2], [0.5]):
+    """Versions, hashes, names and small numbers are no dates; what is unknown is NaT beside
+    dates."""
+    for labels in (
+        ["1.2.10", "1.2.11"],
+        ["v1", "v2"],
+        ["0c3d1f", "19e704"],
+        ["may", "june"],
+        ["run-01.json"],
+        ["10:00:00"],
+        [1, 2],
+        [0.5],
+    ):
         assert dates_of(labels).isna().all(), labels
     for missing in ("unknown", "", "NaT", None, np.nan):
-        assert dates_of(np.array([missing, "2024-01-20"], dtype=object)).isna().tolist() == [True, False]
-    assert dates_of(np.array([datetime.date(2024, 1, 1), pd.Timestamp("2024-01-02 01:00+01:00")], dtype=object))[1].day == 2
+        assert dates_of(np.array([missing, "2024-01-20"], dtype=object)).isna().tolist() == [
+            True,
+            False,
+        ]
+    assert (
+        dates_of(
+            np.array(
+                [datetime.date(2024, 1, 1), pd.Timestamp("2024-01-02 01:00+01:00")], dtype=object
+            )
+        )[1].day
+        == 2
+    )
 
 
 def test_the_earliest_date_of_a_label():
     """Of runs with a date each, the first counts; without a date along the dim there is none."""
-    stamps = xr.DataArray([["2024-01-03", "2024-01-02"], ["unknown", "Mon Jan 1 09:00:00 2024"]], dims=("commit", "execution"))
-    assert earliest_dates(stamps, "commit").tolist() == [pd.Timestamp("2024-01-02", tz="UTC"), pd.Timestamp("2024-01-01 09:00", tz="UTC")]
+    stamps = xr.DataArray(
+        [["2024-01-03", "2024-01-02"], ["unknown", "Mon Jan 1 09:00:00 2024"]],
+        dims=("commit", "execution"),
+    )
+    assert earliest_dates(stamps, "commit").tolist() == [
+        pd.Timestamp("2024-01-02", tz="UTC"),
+        pd.Timestamp("2024-01-01 09:00", tz="UTC"),
+    ]
     assert earliest_dates(stamps, "build").isna().all()

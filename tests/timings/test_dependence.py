@@ -12,10 +12,19 @@ SAID = "executions that depend on those before them, or drift"
 
 
 def timings(correlation, size, seed=1):
-    """Return timings of two versions whose executions have a correlation with those before them; the new one takes 10 % longer."""
-    noise = np.random.default_rng(seed).normal(size=(*size[:-1], size[-1] + 50)) * np.sqrt(1 - correlation**2)
+    """Return timings of two versions whose executions have a correlation with those before them;
+    the new one takes 10 % longer."""
+    noise = np.random.default_rng(seed).normal(size=(*size[:-1], size[-1] + 50)) * np.sqrt(
+        1 - correlation**2
+    )
     values = (10 + 0.2 * lfilter([1], [1, -correlation], noise)[..., 50:]) * [[1.0], [1.1]]
-    return xr.DataArray(values, {"version": ["old", "new"]}, ("benchmark", "version", "execution"), "time", {"units": "s"})
+    return xr.DataArray(
+        values,
+        {"version": ["old", "new"]},
+        ("benchmark", "version", "execution"),
+        "time",
+        {"units": "s"},
+    )
 
 
 CALLS = {
@@ -28,7 +37,8 @@ CALLS = {
 @pytest.mark.filterwarnings("ignore:.*n_resamples:UserWarning")
 @pytest.mark.parametrize("name", CALLS)
 def test_dependence_is_told(name):
-    """By every interval and plan, once, with the numbers of cells; independent executions are not."""
+    """By every interval and plan, once, with the numbers of cells; independent executions are
+    not."""
     with pytest.warns(UserWarning, match=f"cells have {SAID}") as caught:
         ask(timings(0.9, (3, 2, 40)), name, CALLS[name])
     assert sum(SAID in str(each.message) for each in caught) == 1
@@ -36,9 +46,12 @@ def test_dependence_is_told(name):
 
 
 def test_false_alarms_of_a_call():
-    """Of comparisons of twenty independent benchmarks at most one in twenty is told to be dependent."""
+    """Of comparisons of twenty independent benchmarks at most one in twenty is told to be
+    dependent."""
     calls = [timings(0.0, (20, 2, 15), seed).perf.ratio_interval("old") for seed in range(100)]
-    assert sum("dependent_units" in [note.code for note in each.perf.notes()] for each in calls) <= 8
+    assert (
+        sum("dependent_units" in [note.code for note in each.perf.notes()] for each in calls) <= 8
+    )
 
 
 def test_a_lazy_result_says_it_when_computed():
@@ -50,7 +63,9 @@ def test_a_lazy_result_says_it_when_computed():
 def test_pairs_are_looked_at_together():
     """What both systems share does not matter to their ratio."""
     drifting = timings(0.0, (1, 2, 60)) * np.linspace(1, 1.2, 60)
-    assert drifting.perf.ratio_interval("old", paired="execution")["dependence_pvalue"].item() > 0.05
+    assert (
+        drifting.perf.ratio_interval("old", paired="execution")["dependence_pvalue"].item() > 0.05
+    )
     with pytest.warns(UserWarning, match=SAID):
         drifting.perf.ratio_interval("old")
 
@@ -59,14 +74,21 @@ def test_few_or_constant_units_have_no_pvalue():
     """Nine units tell nothing, nor do equal ones."""
     assert timings(0.9, (1, 2, 9)).perf.mean_interval()["dependence_pvalue"].isnull().all()
     with pytest.warns(UserWarning, match="no spread"):
-        assert (timings(0.9, (1, 2, 40)) * 0 + 1).perf.mean_interval()["dependence_pvalue"].isnull().all()
+        assert (
+            (timings(0.9, (1, 2, 40)) * 0 + 1)
+            .perf.mean_interval()["dependence_pvalue"]
+            .isnull()
+            .all()
+        )
 
 
 class TestBatchMeans:
     def test_estimates_are_the_same(self):
         """Only limits, degrees of freedom and p-values differ; n counts units."""
         times = timings(0.0, (4, 2, 41))
-        plain, batched = (times.perf.compare("old", method=method) for method in ("fieller", "batch_means"))
+        plain, batched = (
+            times.perf.compare("old", method=method) for method in ("fieller", "batch_means")
+        )
         for name in ("estimate", "suite_estimate", "n", "suite_n", "candidate_mean"):
             assert_allclose(batched[name], plain[name], rtol=1e-12)
         assert (batched["df"] <= 14).all()
@@ -88,13 +110,21 @@ class TestBatchMeans:
         assert (found["upper"] - found["lower"]).item() < 0.05
         gaps = shared.where(~((shared["execution"] == 3) & (shared["version"] == "old")))
         whole = shared.isel(execution=[place for place in range(60) if place != 3])
-        some, same = (each.perf.ratio_interval("old", method="batch_means", paired="execution") for each in (gaps, whole))
+        some, same = (
+            each.perf.ratio_interval("old", method="batch_means", paired="execution")
+            for each in (gaps, whole)
+        )
         assert_allclose(some["lower"], same["lower"])
         assert some["n"].item() == 59
 
     def test_few_units_are_refused_with_a_note(self):
         """Below 30 there are no limits, and no verdict."""
-        with pytest.warns(UserWarning, match="2 of 2 cells have fewer than 30 executions: method='batch_means' gives no limits"):
+        with pytest.warns(
+            UserWarning,
+            match=(
+                "2 of 2 cells have fewer than 30 executions: method='batch_means' gives no limits"
+            ),
+        ):
             found = timings(0.0, (2, 2, 29)).perf.compare("old", method="batch_means")
         assert found["lower"].isnull().all()
         for name, value in (("verdict", "inconclusive"), ("n", 29), ("suite_n", 29)):
@@ -103,5 +133,7 @@ class TestBatchMeans:
     def test_rates_and_lower_levels(self):
         """Iterations are averaged first; a higher rate is faster."""
         rates = 1 / timings(0.0, (1, 2, 40)).expand_dims(iteration=3, axis=-1)
-        found = rates.assign_attrs(units="1/s", better="higher").perf.compare("old", method="batch_means")
+        found = rates.assign_attrs(units="1/s", better="higher").perf.compare(
+            "old", method="batch_means"
+        )
         assert found["verdict"].values.tolist() == [["slower"]]

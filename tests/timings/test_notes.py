@@ -23,44 +23,65 @@ def compared(times):
 
 
 PAIR = perfarray.from_samples({"old": [10.0, 11.0], "new": [9.0]})
-METRICS = xr.Dataset({"time": perfarray.from_samples(ONE_EACH)["time"], "energy": 2 * perfarray.from_samples(ONE_EACH)["time"]})
+METRICS = xr.Dataset(
+    {
+        "time": perfarray.from_samples(ONE_EACH)["time"],
+        "energy": 2 * perfarray.from_samples(ONE_EACH)["time"],
+    }
+)
 
 
 @pytest.mark.parametrize(
     ("call", "codes"),
     [
         (lambda: METRICS.perf.compare("old", metric=["time", "energy"]), ["single_unit"]),
-        (lambda: perfarray.from_samples({"a": [1.0], "b": [2.0], "c": [3.0]}).perf.pairwise(dim="version"), ["single_unit"]),
         (
-            lambda: PAIR.sel(version=["new"]).isel(execution=[0]).perf.compare(PAIR.sel(version="old", drop=True), paired="execution"),
+            lambda: perfarray.from_samples({"a": [1.0], "b": [2.0], "c": [3.0]}).perf.pairwise(
+                dim="version"
+            ),
+            ["single_unit"],
+        ),
+        (
+            lambda: (
+                PAIR.sel(version=["new"])
+                .isel(execution=[0])
+                .perf.compare(PAIR.sel(version="old", drop=True), paired="execution")
+            ),
             ["no_partner", "single_unit"],
         ),
     ],
     ids=["metrics", "pairs of labels", "paired units"],
 )
 def test_one_warning_per_call(call, codes):
-    """What metrics or baselines have in common is said once; several notes are lines of one warning."""
+    """What metrics or baselines have in common is said once; several notes are lines of one
+    warning."""
     with pytest.warns(PerfarrayWarning) as caught:
         result = call()
     assert [note.code for note in result.perf.notes()] == codes
-    assert [(str(each.message).count("\n"), each.filename) for each in caught] == [(len(codes) - 1, __file__)]
+    assert [(str(each.message).count("\n"), each.filename) for each in caught] == [
+        (len(codes) - 1, __file__)
+    ]
 
 
 def test_a_warning_has_its_notes_as_data():
-    """Notes have a code, a sentence and its numbers; the warning points at the caller; an ordinary result has no notes."""
+    """Notes have a code, a sentence and its numbers; the warning points at the caller; an ordinary
+    result has no notes."""
     result, (caught,) = compared(perfarray.from_samples(ONE_EACH))
     assert (caught.category, caught.filename) == (PerfarrayWarning, __file__)
     (note,) = caught.message.notes
     assert (note.code, note.values["cells"], note.values["of"]) == ("single_unit", 1, 1)
     assert result.perf.notes() == (note,)
     assert json.loads(result.attrs["notes"])[0]["code"] == "single_unit"  # text, which files keep
-    result, caught = compared(perfarray.from_samples({"old": [1.0, 1.1, 0.9], "new": [2.0, 2.1, 1.9]}))
+    result, caught = compared(
+        perfarray.from_samples({"old": [1.0, 1.1, 0.9], "new": [2.0, 2.1, 1.9]})
+    )
     assert (caught, result.perf.notes(), "notes" in result.attrs) == ([], (), False)
 
 
 class TestKept:
     def test_a_lazy_result_counts_after_computing(self):
-        """What cannot be counted without computing is not warned of at the call, and there afterwards."""
+        """What cannot be counted without computing is not warned of at the call, and there
+        afterwards."""
         pytest.importorskip("dask")
         times = perfarray.from_samples(ONE_EACH)
         result, caught = compared(times.chunk())

@@ -1,4 +1,5 @@
-"""Options: a plain call is the process's, a block its thread's or task's, a lazy result keeps what it was built with."""
+"""Options: a plain call is the process's, a block its thread's or task's, a lazy result keeps what
+it was built with."""
 
 import asyncio
 import threading
@@ -66,10 +67,13 @@ def test_blocks_nest_and_end_where_they_began():
 
 
 def test_a_lazy_result_keeps_its_engine():
-    """Computed later, outside the block, it is what it said it would be; what has no compiled twin says so."""
+    """Computed later, outside the block, it is what it said it would be; what has no compiled twin
+    says so."""
     pytest.importorskip("dask")
     perfarray.set_options(engine="numba")
-    times = perfarray.simulate(sizes={"execution": 12}, variances={"execution": 1e-4}, dims={"benchmark": 3}, rng=1)
+    times = perfarray.simulate(
+        sizes={"execution": 12}, variances={"execution": 1e-4}, dims={"benchmark": 3}, rng=1
+    )
     with perfarray.set_options(engine="numpy"):
         plain = times.perf.fit_mixture(max_components=2).to_dataset()
     compiled = times.perf.fit_mixture(max_components=2).to_dataset()
@@ -89,6 +93,11 @@ def test_limits_stay_where_a_call_does_not_name_them():
             assert options().allow_outside is True
         assert options() == Options(max_cells=5)
     assert options() == Options()
-    for wrong in ({"max_cells": 0}, {"max_file_bytes": 1.5}, {"allow_outside": "yes"}, {"max_padding": True}):
+    for wrong in (
+        {"max_cells": 0},
+        {"max_file_bytes": 1.5},
+        {"allow_outside": "yes"},
+        {"max_padding": True},
+    ):
         with pytest.raises(ValueError, match=next(iter(wrong))):
             perfarray.set_options(**wrong)

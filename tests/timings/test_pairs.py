@@ -9,7 +9,12 @@ from perfarray.timings.pairs import labels_along
 
 @pytest.fixture
 def times():
-    return xr.DataArray(np.arange(12.0).reshape(4, 3) + 1, {"version": list("abcd")}, ("version", "execution"), name="time")
+    return xr.DataArray(
+        np.arange(12.0).reshape(4, 3) + 1,
+        {"version": list("abcd")},
+        ("version", "execution"),
+        name="time",
+    )
 
 
 def test_labels_are_those_of_the_dim(times):
@@ -18,4 +23,8 @@ def test_labels_are_those_of_the_dim(times):
     stacked = times.expand_dims(machine=["m"]).stack(place=("machine", "version"))
     for array in (times, times.drop_indexes("version"), times.drop_vars("version"), days):
         assert labels_along(array, "version") == array["version"].values.tolist()
-    assert labels_along(stacked, "place") == stacked["place"].values.tolist() == [("m", label) for label in "abcd"]
+    assert (
+        labels_along(stacked, "place")
+        == stacked["place"].values.tolist()
+        == [("m", label) for label in "abcd"]
+    )

@@ -35,8 +35,14 @@ def test_a_terminal_shows_a_bar_over_blocks(long_call, monkeypatch, capsys):
 
 
 def test_a_notebook_is_watched_and_its_terminal_free_shell_is_not(monkeypatch):
-    for shell, watched in ((SimpleNamespace(kernel=1), True), (SimpleNamespace(), False), (None, False)):
-        monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda shell=shell: shell))
+    for shell, watched in (
+        (SimpleNamespace(kernel=1), True),
+        (SimpleNamespace(), False),
+        (None, False),
+    ):
+        monkeypatch.setitem(
+            sys.modules, "IPython", SimpleNamespace(get_ipython=lambda shell=shell: shell)
+        )
         assert (progress.progress_bar(1, "", "", show=None) is not None) == watched
 
 
@@ -62,10 +68,16 @@ def test_a_bar_does_not_wait_for_the_first_step(monkeypatch, capsys):
     assert "short" not in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("statistic", "method"), [("median", "exact"), ("median", "monte_carlo"), ("mean", "exact")])
+@pytest.mark.parametrize(
+    ("statistic", "method"), [("median", "exact"), ("median", "monte_carlo"), ("mean", "exact")]
+)
 def test_the_bar_of_machines_counts_all(capsys, statistic, method):
     """Rows whose runs are redrawn are counted one by one, others together."""
     values = np.random.default_rng(2).lognormal(0, 0.02, (5, 3, 9, 2))
-    times = xr.DataArray(values, dims=("machine", "benchmark", "execution", "iteration"), name="time")
-    perfarray.machine_table(times, statistic=statistic, method=method, unit="execution", rng=1, progress=True)
+    times = xr.DataArray(
+        values, dims=("machine", "benchmark", "execution", "iteration"), name="time"
+    )
+    perfarray.machine_table(
+        times, statistic=statistic, method=method, unit="execution", rng=1, progress=True
+    )
     assert "5/5" in capsys.readouterr().err

@@ -1,4 +1,5 @@
-"""Which variable, which levels, which baseline: every message, and what the rules of DESIGN section 3 say."""
+"""Which variable, which levels, which baseline: every message, and what the rules of DESIGN section
+3 say."""
 
 import re
 
@@ -21,7 +22,14 @@ def two_metrics(*, everywhere=False):
     """Time and throughput, on other benchmarks unless both are everywhere."""
     time = simple()
     rate = (1 / time).assign_attrs(units="ops/s", better="higher")
-    return xr.Dataset({"time": time if everywhere else time.where(time["benchmark"] == "fft").assign_attrs(time.attrs), "throughput": rate})
+    return xr.Dataset(
+        {
+            "time": time
+            if everywhere
+            else time.where(time["benchmark"] == "fft").assign_attrs(time.attrs),
+            "throughput": rate,
+        }
+    )
 
 
 TIMES = simple()
@@ -30,7 +38,9 @@ METRICS = two_metrics()
 GAIN = TIMES.assign_attrs(units="1").rename("gain")
 NEGATIVE = GAIN.copy()
 NEGATIVE[0, 1, 2, 1] = -3.0
-EMPTY = xr.DataArray(np.ones((2, 9, 3)), dims=("benchmark", "commit", "execution"), coords={"benchmark": ["a", "b"]}).isel(benchmark=[])
+EMPTY = xr.DataArray(
+    np.ones((2, 9, 3)), dims=("benchmark", "commit", "execution"), coords={"benchmark": ["a", "b"]}
+).isel(benchmark=[])
 
 REFUSED = [
     # metric=, else attrs, else `time`, else the only variable, else an error that lists them
@@ -75,16 +85,31 @@ REFUSED = [
 
 
 OF_COMPARE = [
-    ({"confidence_level": 95}, "confidence_level=95 is out of range; give a number between 0 and 1, such as 0.95"),
+    (
+        {"confidence_level": 95},
+        "confidence_level=95 is out of range; give a number between 0 and 1, such as 0.95",
+    ),
     ({"confidence_level": "high"}, "confidence_level='high' is not a"),
-    ({"threshold": 2}, r"threshold=2 is out of range; give a fraction from 0 up to 1 \(0.02 for 2 %\)"),
+    (
+        {"threshold": 2},
+        r"threshold=2 is out of range; give a fraction from 0 up to 1 \(0.02 for 2 %\)",
+    ),
     ({"threshold": float("nan")}, "is not a finite number"),
-    ({"method": "welch"}, "method='welch' is not known; choose one of 'fieller', 'delta', 'log_delta'"),
+    (
+        {"method": "welch"},
+        "method='welch' is not known; choose one of 'fieller', 'delta', 'log_delta'",
+    ),
     ({"df": "n"}, "df='n' is not known; choose one of 'satterthwaite', 'conservative', 'normal'"),
-    ({"correction": "bonferroni"}, "correction='bonferroni' is not known; choose one of None, 'holm', 'bh'"),
+    (
+        {"correction": "bonferroni"},
+        "correction='bonferroni' is not known; choose one of None, 'holm', 'bh'",
+    ),
     ({"across": "iteration"}, "across='iteration' is a level"),
 ]
-REFUSED += [(lambda keywords=keywords: TIMES.perf.compare("old", dim="version", **keywords), message) for keywords, message in OF_COMPARE]
+REFUSED += [
+    (lambda keywords=keywords: TIMES.perf.compare("old", dim="version", **keywords), message)
+    for keywords, message in OF_COMPARE
+]
 
 
 @pytest.mark.parametrize(("call", "message"), REFUSED)
@@ -112,14 +137,22 @@ class TestMetric:
     )
     def test_which(self, times, metric):
         found = times.perf.mean_interval()
-        assert (found.attrs["metric"], found["estimate"].attrs["units"]) == (metric, "ops/s" if metric == "throughput" else "s")
+        assert (found.attrs["metric"], found["estimate"].attrs["units"]) == (
+            metric,
+            "ops/s" if metric == "throughput" else "s",
+        )
 
     def test_cells_that_only_another_metric_fills_are_named_once(self):
-        with pytest.warns(UserWarning, match=r"2 cells have no 'time' but have 'throughput'.*'sort, old', 'sort, new'") as caught:
+        with pytest.warns(
+            UserWarning,
+            match=r"2 cells have no 'time' but have 'throughput'.*'sort, old', 'sort, new'",
+        ) as caught:
             METRICS.perf.counts()
         assert len(caught) == 1
         new, old = (METRICS.sel(version=label, drop=True) for label in ("new", "old"))
-        with pytest.warns(UserWarning, match="1 cells have no 'time' but have 'throughput'.*'sort'"):
+        with pytest.warns(
+            UserWarning, match="1 cells have no 'time' but have 'throughput'.*'sort'"
+        ):
             new.assign(time=NEW).perf.ratio_interval(old)
 
     def test_cells_that_are_marked_are_not_hidden(self):
@@ -132,9 +165,15 @@ class TestMetric:
         assert found["n"].sel(benchmark="sort").max() == 0
 
     def test_cells_of_copies_are_named(self):
-        """Nothing was measured where all runs are copies of others; where some are, they are counted."""
-        copied = ((TIMES["benchmark"] == "sort") & (TIMES["version"] == "new")).broadcast_like(TIMES)
-        with pytest.warns(UserWarning, match=r"1 cells are copies of other results .*: 'sort, new'; times.drop_vars") as caught:
+        """Nothing was measured where all runs are copies of others; where some are, they are
+        counted."""
+        copied = ((TIMES["benchmark"] == "sort") & (TIMES["version"] == "new")).broadcast_like(
+            TIMES
+        )
+        with pytest.warns(
+            UserWarning,
+            match=r"1 cells are copies of other results .*: 'sort, new'; times.drop_vars",
+        ) as caught:
             found = TIMES.assign_coords(copied=copied).perf.ratio_interval("old")
         assert found["estimate"].isnull().sum() == 1
         assert caught[0].message.notes[0].values == {"cells": 1}
@@ -151,11 +190,19 @@ class TestMetric:
         single = times.perf.ratio_interval("old", metric="throughput")
         np.testing.assert_allclose(found["lower"].sel(metric="throughput"), single["lower"])
         time = TIMES * xr.DataArray([1.0, 0.5], dims="version")
-        twice = xr.Dataset({"time": time.assign_attrs(better="lower"), "rate": (1 / time).assign_attrs(better="higher")})
+        twice = xr.Dataset(
+            {
+                "time": time.assign_attrs(better="lower"),
+                "rate": (1 / time).assign_attrs(better="higher"),
+            }
+        )
         assert (twice.perf.compare("old", metric=["time", "rate"])["verdict"] == "faster").all()
 
     def test_another_dataset_is_asked_for_the_same_metric(self):
-        new, old = METRICS.sel(benchmark=["fft"]), METRICS.sel(benchmark=["fft"]).assign_attrs(metric="throughput")
+        new, old = (
+            METRICS.sel(benchmark=["fft"]),
+            METRICS.sel(benchmark=["fft"]).assign_attrs(metric="throughput"),
+        )
         assert new.perf.ratio_interval(old).attrs["metric"] == "time"
 
 
@@ -163,7 +210,10 @@ class TestLevels:
     """The nest: repetition dims present, in their order; others by name."""
 
     def test_usual_order_whatever_the_array(self):
-        assert TIMES.transpose("iteration", "execution", ...).perf.counts().attrs["levels"] == "execution iteration"
+        assert (
+            TIMES.transpose("iteration", "execution", ...).perf.counts().attrs["levels"]
+            == "execution iteration"
+        )
 
     def test_integers_are_numbers(self):
         assert xr.DataArray([1, 2, 3], dims="execution").perf.mean_interval()["estimate"] == 2
@@ -174,7 +224,10 @@ class TestLevels:
 
     def test_a_selected_unit_is_said(self):
         one = TIMES.assign_coords(execution=range(4)).isel(execution=0)
-        with pytest.warns(UserWarning, match="one execution was selected, so its iterations are taken as independent units"):
+        with pytest.warns(
+            UserWarning,
+            match="one execution was selected, so its iterations are taken as independent units",
+        ):
             one.perf.compare("old")
         assert one.perf.counts().attrs["unit"] == "iteration"
         assert one.perf.mean_interval(levels="iteration").attrs["unit"] == "iteration"
@@ -184,11 +237,14 @@ class TestBaseline:
     """A label of a dim, or another object matched by label."""
 
     def test_the_dim_that_holds_the_label(self):
-        """It is found, or named where several hold it; coordinates of the candidate describe the answer."""
+        """It is found, or named where several hold it; coordinates of the candidate describe the
+        answer."""
         assert TIMES.perf.ratio_interval("fft")["benchmark"].values.tolist() == ["sort"]
         times = TIMES.assign_coords(benchmark=["old", "sort"])
         assert times.perf.ratio_interval("old", dim="version")["version"].values.tolist() == ["new"]
-        described = TIMES.assign_coords(cpu=("version", ["amd", "intel"]), suite=("benchmark", ["int", "fp"]))
+        described = TIMES.assign_coords(
+            cpu=("version", ["amd", "intel"]), suite=("benchmark", ["int", "fp"])
+        )
         with pytest.warns(perfarray.PerfarrayWarning, match="cpu intel against amd"):
             found = described.perf.compare("old")
         assert found["cpu"].values.tolist() == ["intel"]
@@ -201,7 +257,10 @@ class TestBaseline:
         assert found["n"].values.tolist() == [3, 3]
 
     def test_labels_on_one_side_only_are_named_once(self):
-        with pytest.warns(UserWarning, match=r"2 labels are on one side only.*'sort \(no baseline\)', 'hash \(baseline only\)'"):
+        with pytest.warns(
+            UserWarning,
+            match=r"2 labels are on one side only.*'sort \(no baseline\)', 'hash \(baseline only\)'",
+        ):
             found = NEW.perf.compare(OLD.assign_coords(benchmark=["fft", "hash"]))
         assert found["benchmark"].values.tolist() == ["fft"]
         assert found.attrs["unmatched"] == "sort, hash"
@@ -212,7 +271,8 @@ class TestBaseline:
 
 
 class TestShared:
-    """Units shared by benchmarks: said by the caller, else by the data, else assumed independent and said so."""
+    """Units shared by benchmarks: said by the caller, else by the data, else assumed independent
+    and said so."""
 
     @pytest.mark.parametrize(
         ("times", "keywords", "benchmarks"),
@@ -229,16 +289,25 @@ class TestShared:
     def test_units_that_lack_a_benchmark_are_counted(self):
         times = simple()
         times[0, 1, 2] = np.nan
-        with pytest.warns(UserWarning, match=r"1 shared units \(execution\) lack some benchmarks and are left out of the suite row"):
+        with pytest.warns(
+            UserWarning,
+            match=r"1 shared units \(execution\) lack some benchmarks and are left out of the suite row",
+        ):
             found = times.perf.compare("old", shared="execution")
         assert found.attrs["n_incomplete_units"] == 1
         assert found["suite_n"] == 3
 
     def test_paired_units_are_matched_by_label(self):
         new, old = (side.assign_coords(execution=np.arange(4)) for side in (NEW, OLD))
-        with pytest.warns(UserWarning, match="paired='execution': 2 units of one system have no partner"):
-            found = new.isel(execution=[3, 1, 0]).perf.ratio_interval(old.isel(execution=[0, 1, 2]), paired="execution")
-        expected = new.isel(execution=[0, 1]).perf.ratio_interval(old.isel(execution=[0, 1]), paired="execution")
+        with pytest.warns(
+            UserWarning, match="paired='execution': 2 units of one system have no partner"
+        ):
+            found = new.isel(execution=[3, 1, 0]).perf.ratio_interval(
+                old.isel(execution=[0, 1, 2]), paired="execution"
+            )
+        expected = new.isel(execution=[0, 1]).perf.ratio_interval(
+            old.isel(execution=[0, 1]), paired="execution"
+        )
         np.testing.assert_allclose(found["estimate"], expected["estimate"])
         assert found["n"].values.tolist() == [2, 2]
         with pytest.raises(ValueError, match="no execution in common"):
@@ -255,7 +324,10 @@ class TestTrouble:
         with pytest.warns(UserWarning, match="cells") as caught:
             found = times.perf.mean_interval()
         (message,) = [str(warning.message) for warning in caught]
-        assert re.search(r"""1 of 3 cells \('fft, old'\) rest on one execution.*Measure several executions$""", message.splitlines()[0])
+        assert re.search(
+            r"""1 of 3 cells \('fft, old'\) rest on one execution.*Measure several executions$""",
+            message.splitlines()[0],
+        )
         assert not re.search("merge_level|levels=", message)
         assert "no measured value" not in message  # nobody measured it: it is no cell
         assert found["n"].values.tolist() == [[1, 4], [4, 0]]
@@ -270,7 +342,12 @@ class TestTrouble:
         assert found["lower"].values[0, 0] == found["upper"].values[0, 0] == 1
 
     def test_components_of_one_unit_say_so(self):
-        with pytest.warns(UserWarning, match="4 of 4 cells rest on one execution: its component and the standard error are NaN"):
+        with pytest.warns(
+            UserWarning,
+            match=(
+                "4 of 4 cells rest on one execution: its component and the standard error are NaN"
+            ),
+        ):
             found = simple(units=1).perf.variance_components()
         assert np.isnan(found["variance"].sel(level="execution")).all()
         assert np.isfinite(found["variance"].sel(level="iteration")).all()

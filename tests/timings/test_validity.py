@@ -1,4 +1,5 @@
-"""Invalid and estimated results of SPEC: a comparison names the sides that are, and its numbers stay."""
+"""Invalid and estimated results of SPEC: a comparison names the sides that are, and its numbers
+stay."""
 
 import warnings
 
@@ -12,7 +13,11 @@ from readers.files_of_our_own import SPEC_HARDWARE, spec_pair, spec_result, writ
 
 def result(path, *, valid=1, est="", machine="Box 1", slower=1.0):
     """Write and read the result of one machine, with base and peak."""
-    rows = [spec_pair(name, 4, slower * (50 + k), slower * (48 + k), k) for name in ("400.alpha", "401.beta") for k in (1, 2, 3)]
+    rows = [
+        spec_pair(name, 4, slower * (50 + k), slower * (48 + k), k)
+        for name in ("400.alpha", "401.beta")
+        for k in (1, 2, 3)
+    ]
     after = SPEC_HARDWARE.replace("Box 1 (Model 7, 2.10 GHz)", machine)
     return perfarray.read(write(path, spec_result(rows, valid=valid, est=est, after=after)))
 
@@ -21,7 +26,11 @@ def told(comparison):
     """Return the notes on validity of a result, and the codes that were warned of."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        notes = [note for note in comparison().perf.notes() if note.code in ("invalid_side", "estimated_side")]
+        notes = [
+            note
+            for note in comparison().perf.notes()
+            if note.code in ("invalid_side", "estimated_side")
+        ]
     return notes, {note.code for warning in caught for note in warning.message.notes}
 
 
@@ -35,7 +44,9 @@ def told(comparison):
 def test_the_side_is_named(tmp_path, new, old, code, sides, subject):
     """One note says which side it is, and warns; limits and verdicts are those of the numbers."""
     times = [
-        result(tmp_path / f"{name}.csv", slower=1.1 + number, **state).sel(tuning="base").squeeze("machine")
+        result(tmp_path / f"{name}.csv", slower=1.1 + number, **state)
+        .sel(tuning="base")
+        .squeeze("machine")
         for number, (name, state) in enumerate((("new", new), ("old", old)))
     ]
     methods = ("compare", "ratio_interval", "score_ratio_interval")
@@ -53,8 +64,12 @@ def test_the_side_is_named(tmp_path, new, old, code, sides, subject):
 
 
 def test_labels_are_named(tmp_path):
-    """Of labels of one dim those are named that are invalid; of tunings of one invalid run both sides are."""
-    machines = [result(tmp_path / f"{name}.csv", machine=name, valid=int(name != "B"), slower=1 + k) for k, name in enumerate("ABC")]
+    """Of labels of one dim those are named that are invalid; of tunings of one invalid run both
+    sides are."""
+    machines = [
+        result(tmp_path / f"{name}.csv", machine=name, valid=int(name != "B"), slower=1 + k)
+        for k, name in enumerate("ABC")
+    ]
     times = xr.concat(machines, "machine")
     (note,), _ = told(lambda: times.sel(tuning="base").perf.compare("A", dim="machine"))
     assert note.message.startswith("the candidate ('B') is not valid")
@@ -65,7 +80,12 @@ def test_labels_are_named(tmp_path):
     assert note.values["sides"] == ["candidate", "baseline"]
     (note,), _ = told(lambda: times.sel(tuning="base").perf.pairwise(dim="machine"))
     assert note.values["labels"] == ["B"]
-    assert told(lambda: times.sel(machine=["A", "C"], tuning="base").perf.compare("A", dim="machine"))[0] == []
+    assert (
+        told(lambda: times.sel(machine=["A", "C"], tuning="base").perf.compare("A", dim="machine"))[
+            0
+        ]
+        == []
+    )
 
 
 def test_two_estimates_do_not_warn(tmp_path):
@@ -77,20 +97,29 @@ def test_two_estimates_do_not_warn(tmp_path):
 
 
 def test_unknown_states_say_nothing(tmp_path):
-    """A fragment does not say whether it is valid; cells that were not measured count for nothing, and lazy values count."""
+    """A fragment does not say whether it is valid; cells that were not measured count for nothing,
+    and lazy values count."""
     times = result(tmp_path / "a.csv").assign_coords(valid=("machine", [np.nan]))
     assert told(lambda: times.perf.compare("base", dim="tuning"))[0] == []
     empty = result(tmp_path / "b.csv", machine="B", valid=0)
-    both = xr.concat([times, empty.where(False)], "machine").assign_coords(valid=("machine", [1, 0]))
+    both = xr.concat([times, empty.where(False)], "machine").assign_coords(
+        valid=("machine", [1, 0])
+    )
     assert told(lambda: both.perf.compare("base", dim="tuning"))[0] == []
     lazy = result(tmp_path / "c.csv", valid=0).chunk()
-    assert [note.code for note in told(lambda: lazy.perf.compare("base", dim="tuning"))[0]] == ["invalid_side"]
+    assert [note.code for note in told(lambda: lazy.perf.compare("base", dim="tuning"))[0]] == [
+        "invalid_side"
+    ]
 
 
 def test_results_that_are_not_compared_are_not_named():
     """An invalid machine that lacks a side is in no row, and no warning names it."""
     dims = {"benchmark": ["a", "b"], "version": ["old", "new"], "machine": ["m1", "m2"]}
-    times = perfarray.simulate(sizes={"execution": 4}, variances={"execution": 1e-4}, dims=dims, rng=1)["time"]
-    times = times.where((times["machine"] == "m1") | (times["version"] == "old")).assign_coords(valid=("machine", [1, 0]))
+    times = perfarray.simulate(
+        sizes={"execution": 4}, variances={"execution": 1e-4}, dims=dims, rng=1
+    )["time"]
+    times = times.where((times["machine"] == "m1") | (times["version"] == "old")).assign_coords(
+        valid=("machine", [1, 0])
+    )
     notes, _ = told(lambda: times.assign_attrs(units="s").perf.compare("old"))
     assert notes == []

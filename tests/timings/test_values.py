@@ -1,4 +1,5 @@
-"""What values must be, for every public method that takes timings: finite, with a direction that is one; zeros inside positive units."""
+"""What values must be, for every public method that takes timings: finite, with a direction that is
+one; zeros inside positive units."""
 
 import warnings
 
@@ -28,12 +29,17 @@ def ask(times, name):
 
 
 def runs(*, put=(), power=0, **attrs):
-    """Three benchmarks, two versions, on four machines; some values put in one after the other, all times a power of two."""
+    """Three benchmarks, two versions, on four machines; some values put in one after the other, all
+    times a power of two."""
     values = np.random.default_rng(1).normal(10, 0.1, (3, 2, 4, 6, 2)) * 2.0**power
     for place, value in zip(((1, 1, 2, 3, 1), (2, 0, 0, 0, 0)), put, strict=False):
         values[place] = value
     dims = ("benchmark", "version", "machine", "execution", "iteration")
-    coords = {"benchmark": ["fft", "hash", "sort"], "version": ["old", "new"], "machine": list("abcd")}
+    coords = {
+        "benchmark": ["fft", "hash", "sort"],
+        "version": ["old", "new"],
+        "machine": list("abcd"),
+    }
     return xr.DataArray(values, coords, dims, "time", {"units": "s"} | attrs)
 
 
@@ -59,12 +65,18 @@ SCALED = ("fit_mixture", "goodness_of_fit")
 """They take values of every size."""
 
 
-CASES = [(name, why) for name in METHODS for why in REFUSED if not (name in SCALED and why in ("tiny", "huge"))]
+CASES = [
+    (name, why)
+    for name in METHODS
+    for why in REFUSED
+    if not (name in SCALED and why in ("tiny", "huge"))
+]
 
 
 @pytest.mark.parametrize(("name", "why"), CASES)
 def test_refused(name, why):
-    """By every method in the same words: what cannot have been measured, how many values there are, and where the first is."""
+    """By every method in the same words: what cannot have been measured, how many values there are,
+    and where the first is."""
     times, sentence = REFUSED[why]
     with pytest.raises(ValueError, match=sentence):
         ask(times, name)
@@ -74,20 +86,26 @@ def test_refused(name, why):
 @pytest.mark.parametrize(
     ("times", "sentence"),
     [
-        (INFINITE, r"^time has 1 infinite value, the first \(inf\) at benchmark=(hash|sort), version=(new|old), mach"),
+        (
+            INFINITE,
+            r"^time has 1 infinite value, the first \(inf\) at benchmark=(hash|sort), version=(new|old), mach",
+        ),
         (NEGATIVE, REFUSED["negative"][1]),
     ],
     ids=["infinite", "negative"],
 )
 def test_lazy(name, times, sentence):
-    """When it is called, or when its answer is computed; the place is that of the whole array, the number that of the chunk."""
+    """When it is called, or when its answer is computed; the place is that of the whole array, the
+    number that of the chunk."""
     with pytest.raises(ValueError, match=sentence):
         computed(ask(times.chunk({"machine": 2}), name))
 
 
 @pytest.mark.parametrize(("times", "number"), [(INFINITE, 2), (NEGATIVE, 1)])
 def test_marked_values_are_left_out(times, number):
-    left_out = times.assign_coords(failed=np.isinf(times) | (times < 0)).perf.mean_interval(levels=("execution", "iteration"))
+    left_out = times.assign_coords(failed=np.isinf(times) | (times < 0)).perf.mean_interval(
+        levels=("execution", "iteration")
+    )
     assert ((left_out["estimate"] > 9) & np.isfinite(left_out["estimate"])).all()
     assert left_out.attrs["n_failed"] == number
 
@@ -95,7 +113,10 @@ def test_marked_values_are_left_out(times, number):
 def test_a_table_without_repetitions():
     scores = runs().mean(("execution", "iteration"))
     scores[0, 0, 0] = -np.inf
-    with pytest.raises(ValueError, match=r"time has 1 infinite value, the first \(-inf\) at benchmark=fft, version=old, machine=a; mark"):
+    with pytest.raises(
+        ValueError,
+        match=r"time has 1 infinite value, the first \(-inf\) at benchmark=fft, version=old, machine=a; mark",
+    ):
         scores.perf.principal_components(samples="machine")
 
 
@@ -104,7 +125,9 @@ def test_sizes():
     times = (runs() * 1e-45).assign_attrs(units="1")
     times[0, 0, 0, 0, 0] = 0.0
     assert np.isfinite(ask(times, "compare")["lower"]).all()
-    with pytest.raises(ValueError, match=r"^time has 144 values outside .* version=old, machine=(a|c)"):
+    with pytest.raises(
+        ValueError, match=r"^time has 144 values outside .* version=old, machine=(a|c)"
+    ):
         ask(TINY.chunk({"machine": 2, "benchmark": 3, "version": 2}), "mean_interval").compute()
 
 
@@ -137,15 +160,20 @@ class TestRange:
         for call in (
             lambda: perfarray.from_samples({"old": [1.0, value]}),
             frame.perf.to_timings,
-            lambda: frame.rename(columns={"time": "elapsed"}).perf.to_timings(value={"time": "elapsed"}),
+            lambda: frame.rename(columns={"time": "elapsed"}).perf.to_timings(
+                value={"time": "elapsed"}
+            ),
         ):
             with pytest.raises(ValueError, match=sentence):
                 call()
-        with pytest.raises(ValueError, match=rf"'time', row 2 under the header, is {value}; expected a number"):
+        with pytest.raises(
+            ValueError, match=rf"'time', row 2 under the header, is {value}; expected a number"
+        ):
             perfarray.read(tmp_path / "runs.csv")
 
     def test_lists_of_infinite_values(self):
-        """A table has cells that were not measured (tests/tables/test_column_roles.py); a list of numbers has none."""
+        """A table has cells that were not measured (tests/tables/test_column_roles.py); a list of
+        numbers has none."""
         with pytest.raises(ValueError, match="time of version=old, execution=1 is inf"):
             perfarray.from_samples({"old": [1.0, np.inf]})
 
@@ -163,21 +191,32 @@ class TestDirection:
                                        "rps", "fps", "frames/sec"])  # fmt: skip
     def test_rates(self, units):
         """Constructors set it: more is better of rates."""
-        assert perfarray.from_samples({"a": [1.0]}, units=units)["throughput"].attrs["better"] == "higher"
-        frame = perfarray.from_samples({"a": [1.0]}).perf.to_frame().rename(columns={"time": "rate"})
+        assert (
+            perfarray.from_samples({"a": [1.0]}, units=units)["throughput"].attrs["better"]
+            == "higher"
+        )
+        frame = (
+            perfarray.from_samples({"a": [1.0]}).perf.to_frame().rename(columns={"time": "rate"})
+        )
         for said, better in (({}, "higher"), ({"better": "lower"}, "lower")):
-            assert frame.perf.to_timings(value="rate", units=units, **said)["rate"].attrs["better"] == better
+            assert (
+                frame.perf.to_timings(value="rate", units=units, **said)["rate"].attrs["better"]
+                == better
+            )
         with pytest.raises(ValueError, match="better='Lower' is not known"):
             perfarray.from_samples({"a": [1.0]}, units=units, better="Lower")
 
-    @pytest.mark.parametrize("units", ["s", "ns", "J", "J/s", "ns/op", "B", "1", "", "s/iteration", "B/op", "V"])
+    @pytest.mark.parametrize(
+        "units", ["s", "ns", "J", "J/s", "ns/op", "B", "1", "", "s/iteration", "B/op", "V"]
+    )
     def test_all_else(self, units):
         found = perfarray.from_samples({"a": [1.0]}, units=units)
         assert found[found.attrs["metric"]].attrs["better"] == "lower"
 
 
 class TestZeros:
-    """A zero inside a unit stops nobody, and is counted; a unit of zeros declines the cells of methods that need values above 0."""
+    """A zero inside a unit stops nobody, and is counted; a unit of zeros declines the cells of
+    methods that need values above 0."""
 
     POSITIVE = ("compare", "pairwise", "agreement", "suite_score", "score_distribution", "five_number_summary", "relative_variation",
                 "score_ratio_interval", "randomization_test", "required_runs")  # fmt: skip
@@ -193,9 +232,16 @@ class TestZeros:
     def test_one_among_a_thousand(self, name):
         found = ask(self.many(1), name)
         assert "zeros" in [note.code for note in found.perf.notes()]
-        kept = {"compare": "estimate", "suite_score": "estimate", "score_ratio_interval": "estimate", "five_number_summary": "median"}
+        kept = {
+            "compare": "estimate",
+            "suite_score": "estimate",
+            "score_ratio_interval": "estimate",
+            "five_number_summary": "median",
+        }
         if name in kept:
-            np.testing.assert_allclose(found[kept[name]], ask(self.many(0), name)[kept[name]], rtol=2e-3)
+            np.testing.assert_allclose(
+                found[kept[name]], ask(self.many(0), name)[kept[name]], rtol=2e-3
+            )
 
     @pytest.mark.parametrize("name", POSITIVE)
     def test_a_whole_unit(self, name):
@@ -215,13 +261,18 @@ class TestZeros:
             assert notes["declined"].values["names"] == ["hash, new"]
 
     @each_method
-    @pytest.mark.parametrize("place", [(1, 1, 2, 3), 1, slice(None)], ids=["an execution", "a benchmark", "everything"])
+    @pytest.mark.parametrize(
+        "place", [(1, 1, 2, 3), 1, slice(None)], ids=["an execution", "a benchmark", "everything"]
+    )
     def test_one_keeps_nobody_from_an_answer(self, name, place):
-        """No method refuses timings for their zeros, and none divides by them; two need values that differ."""
+        """No method refuses timings for their zeros, and none divides by them; two need values that
+        differ."""
         times = runs()
         times[place] = 0.0
         if name in ("biplot", "explain_variation", "machine_ratios") and not times.any():
-            with pytest.raises(ValueError, match=r"principal components|can be explained|a median machine"):
+            with pytest.raises(
+                ValueError, match=r"principal components|can be explained|a median machine"
+            ):
                 ask(times, name)
             return
         with warnings.catch_warnings(action="error"):
@@ -233,7 +284,8 @@ class TestZeros:
         times = self.many(0)
         times[1, 1, 2, 0] = -1.0
         with pytest.raises(
-            ValueError, match=r"needs positive values; misses has 1 value that is negative, the first \(-1\) at benchmark=hash"
+            ValueError,
+            match=r"needs positive values; misses has 1 value that is negative, the first \(-1\) at benchmark=hash",
         ):
             ask(times, name)
 
@@ -241,9 +293,12 @@ class TestZeros:
         """Nothing is averaged, and a ratio of zeros may be drawn."""
         times = self.many(1).isel(iteration=slice(20))
         with pytest.warns(
-            perfarray.PerfarrayWarning, match=r"1 cell has zeros and no answer: 'hash, new'. .* a comparison with method='perc"
+            perfarray.PerfarrayWarning,
+            match=r"1 cell has zeros and no answer: 'hash, new'. .* a comparison with method='perc",
         ):
-            verdicts = times.perf.compare("old", method="percentile", resample="all", n_resamples=20, rng=1)
+            verdicts = times.perf.compare(
+                "old", method="percentile", resample="all", n_resamples=20, rng=1
+            )
         assert verdicts["estimate"].sel(benchmark="hash").isnull().all()
         assert verdicts["estimate"].sel(benchmark=["fft", "sort"]).notnull().all()
 
@@ -251,7 +306,9 @@ class TestZeros:
 class TestStopped:
     """A method that meets stopped runs says what became of them."""
 
-    @pytest.mark.parametrize("name", [name for name in METHODS if name not in ("biplot", "counts", "report")])
+    @pytest.mark.parametrize(
+        "name", [name for name in METHODS if name not in ("biplot", "counts", "report")]
+    )
     @pytest.mark.parametrize("limit", [60.0, None])
     def test_it_is_said(self, name, limit):
         times = runs()

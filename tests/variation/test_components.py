@@ -1,4 +1,5 @@
-"""Variance components with labels: what is returned, by every method; units, intervals, messages, laws, files."""
+"""Variance components with labels: what is returned, by every method; units, intervals, messages,
+laws, files."""
 
 import numpy as np
 import pytest
@@ -11,13 +12,19 @@ from perfarray.variation import components
 from perfarray.variation.numerics.component_intervals import anova_limits
 
 LEVELS = ("binary", "execution", "iteration")
-TABLE_3 = xr.DataArray([[[9, 5], [8, 3]], [[10, 6], [7, 11]], [[1, 12], [2, 4]]], dims=LEVELS, name="time")
+TABLE_3 = xr.DataArray(
+    [[[9, 5], [8, 3]], [[10, 6], [7, 11]], [[1, 12], [2, 4]]], dims=LEVELS, name="time"
+)
 each_method = pytest.mark.parametrize("method", ["anova", "reml", "ml"])
 
 
 def timings(missing=0.0, benchmarks=3, seed=0):
-    sizes, variances = (dict(zip(LEVELS, values, strict=True)) for values in ((6, 4, 5), (0.02, 0.02, 0.04)))
-    drawn = perfarray.simulate(sizes=sizes, variances=variances, dims={"benchmark": benchmarks}, rng=seed)["time"]
+    sizes, variances = (
+        dict(zip(LEVELS, values, strict=True)) for values in ((6, 4, 5), (0.02, 0.02, 0.04))
+    )
+    drawn = perfarray.simulate(
+        sizes=sizes, variances=variances, dims={"benchmark": benchmarks}, rng=seed
+    )["time"]
     gaps = np.random.default_rng(seed).random(drawn.shape) < missing
     return drawn.where(~gaps).assign_attrs(drawn.attrs)
 
@@ -34,7 +41,8 @@ def same(one: xr.Dataset, other: xr.Dataset, rtol=1e-6) -> None:
 
 @each_method
 def test_variables_dims_units_and_attrs(method):
-    """Squared units for what is a variance; the criterion with likelihood methods only; attrs are text and numbers."""
+    """Squared units for what is a variance; the criterion with likelihood methods only; attrs are
+    text and numbers."""
     found = timings(0.1).perf.variance_components(method=method, confidence_level=0.9)
     for name in ("variance", "lower", "upper", "variance_standard_error", "level_variance"):
         assert found[name].dims == ("benchmark", "level")
@@ -46,33 +54,50 @@ def test_variables_dims_units_and_attrs(method):
     assert found["merged"].dtype == bool
     assert found.attrs["method"] == method
     assert found.attrs["confidence_level"] == 0.9
-    assert found.attrs["interval_method"].startswith("chi-square" if method == "anova" else "profile likelihood")
-    assert all(isinstance(value, str | int | float) and not isinstance(value, bool) for value in found.attrs.values())
+    assert found.attrs["interval_method"].startswith(
+        "chi-square" if method == "anova" else "profile likelihood"
+    )
+    assert all(
+        isinstance(value, str | int | float) and not isinstance(value, bool)
+        for value in found.attrs.values()
+    )
 
 
 def test_balanced_reml_is_anova_with_other_intervals():
-    """Where no component is negative, REML repeats the analysis of variance; the intervals are near each other and contain it.
+    """Where no component is negative, REML repeats the analysis of variance; the intervals are near
+    each other and contain it.
 
-    Where the outermost component is zero, standard error and df are those of the means of the units.
+    Where the outermost component is zero, standard error and df are those of the means of the
+    units.
     """
     times = timings()
     anova, reml = times.perf.variance_components(), times.perf.variance_components(method="reml")
     assert (anova["variance"] > 0).all()
-    for name in ("variance", "variance_standard_error", "mean", "standard_error", "df", "coefficient_of_variation"):
+    for name in (
+        "variance",
+        "variance_standard_error",
+        "mean",
+        "standard_error",
+        "df",
+        "coefficient_of_variation",
+    ):
         assert_allclose(reml[name], anova[name], rtol=1e-6, err_msg=name)
     for found in (anova, reml):
         assert ((found["lower"] < found["variance"]) & (found["variance"] < found["upper"])).all()
     assert_allclose(reml["upper"].isel(level=2), anova["upper"].isel(level=2), rtol=0.05)
     for name in ("level_variance", "repetitions", "merged"):
         assert_allclose(reml[name], anova[name], rtol=1e-12)
-    times = xr.DataArray([[1.0, 9.0, 2.0], [9.0, 1.0, 5.0], [1.0, 9.1, 4.0]], dims=("execution", "iteration"))
+    times = xr.DataArray(
+        [[1.0, 9.0, 2.0], [9.0, 1.0, 5.0], [1.0, 9.1, 4.0]], dims=("execution", "iteration")
+    )
     found, anova = times.perf.variance_components(method="reml"), times.perf.variance_components()
     assert found["variance"].sel(level="execution") == 0
     assert_allclose([found["standard_error"], found["df"]], [anova["standard_error"], anova["df"]])
 
 
 def test_ragged_anova_has_intervals_of_every_level():
-    """They contain the estimates of both methods; the standard error is known for the lowest level alone."""
+    """They contain the estimates of both methods; the standard error is known for the lowest level
+    alone."""
     times = timings(0.2).transpose("benchmark", *LEVELS)
     anova, reml = times.perf.variance_components(), times.perf.variance_components(method="reml")
     estimate = anova["variance"].clip(min=0)
@@ -86,32 +111,50 @@ def test_ragged_anova_has_intervals_of_every_level():
 
 @pytest.mark.filterwarnings("ignore:1 of 3 cells have no measured value")
 def test_shares_and_the_whole_coefficient_of_variation():
-    """Table III: components 2.25, -5.67 and 16.5 of a mean of 7; a negative one is none, and one that is NaN has no share.
+    """Table III: components 2.25, -5.67 and 16.5 of a mean of 7; a negative one is none, and one
+    that is NaN has no share.
 
-    16.5 between iterations has 6 degrees of freedom: its limits are 6 x 16.5 over chi-square quantiles, 14.449 and 1.2373.
+    16.5 between iterations has 6 degrees of freedom: its limits are 6 x 16.5 over chi-square
+    quantiles, 14.449 and 1.2373.
     """
     constant = TABLE_3.isel(binary=[0, 0, 0], execution=[0, 0], iteration=[0, 0])
     found = xr.concat([TABLE_3, constant, TABLE_3 * np.nan], "cell").perf.variance_components()
     between, _, within = found["variance"].isel(cell=0).values
-    assert_allclose(found["share"], [[between / (between + within), 0, within / (between + within)], [np.nan] * 3, [np.nan] * 3])
-    assert_allclose(found["total_coefficient_of_variation"], [np.sqrt(between + within) / found["mean"].values[0], 0, np.nan])
+    assert_allclose(
+        found["share"],
+        [
+            [between / (between + within), 0, within / (between + within)],
+            [np.nan] * 3,
+            [np.nan] * 3,
+        ],
+    )
+    assert_allclose(
+        found["total_coefficient_of_variation"],
+        [np.sqrt(between + within) / found["mean"].values[0], 0, np.nan],
+    )
     within = found.isel(cell=0).sel(level="iteration")
     assert_allclose([within["lower"], within["upper"]], [99 / 14.44938, 99 / 1.237344], rtol=1e-6)
     merged = TABLE_3.perf.variance_components(negative="merge")
     assert_allclose(merged["share"].sum(), 1)
     assert np.isnan(merged["share"].values[1])
-    given = perfarray.from_components({"binary": 9.0, "execution": np.nan, "iteration": 16.0}, mean=100.0)
+    given = perfarray.from_components(
+        {"binary": 9.0, "execution": np.nan, "iteration": 16.0}, mean=100.0
+    )
     assert_allclose(given["share"], [0.36, np.nan, 0.64])
     assert given["total_coefficient_of_variation"].item() == pytest.approx(0.05)
 
 
 def test_negative_concerns_the_analysis_of_variance_only():
-    """Zero sets a component and its standard error aside; likelihood methods give the same whatever is asked."""
+    """Zero sets a component and its standard error aside; likelihood methods give the same whatever
+    is asked."""
     zero = TABLE_3.perf.variance_components(negative="zero").sel(level="execution")
     assert zero["variance"] == 0
     assert np.isnan(zero["variance_standard_error"])
     assert zero["upper"] > 0
-    answers = [TABLE_3.perf.variance_components(method="reml", negative=negative) for negative in ("keep", "zero", "merge")]
+    answers = [
+        TABLE_3.perf.variance_components(method="reml", negative=negative)
+        for negative in ("keep", "zero", "merge")
+    ]
     for answer in answers:
         assert answer["variance"].sel(level="execution") == 0
         assert not answer["merged"].any()
@@ -120,16 +163,21 @@ def test_negative_concerns_the_analysis_of_variance_only():
 
 @each_method
 def test_one_cell_in_trouble_is_counted_in_one_warning(method):
-    """Empty, single-valued and constant benchmarks stand beside the others, which keep their numbers."""
+    """Empty, single-valued and constant benchmarks stand beside the others, which keep their
+    numbers."""
     times = timings(0.1, benchmarks=5)
     times[1], times[2], times[3, 1:] = np.nan, 3.0, np.nan
-    with pytest.warns(UserWarning, match="1 of 5 cells have no measured value; their answers are NaN") as caught:
+    with pytest.warns(
+        UserWarning, match="1 of 5 cells have no measured value; their answers are NaN"
+    ) as caught:
         found = times.perf.variance_components(method=method)
     assert len(caught) == 1
     assert found["variance"].isel(benchmark=1).isnull().all()
     assert found["variance"].isel(benchmark=2).values.tolist() == [0, 0, 0]
     assert found["upper"].isel(benchmark=2, level=2) == 0
-    assert np.isnan([found["variance"].isel(benchmark=3, level=0), found["standard_error"].isel(benchmark=3)]).all()
+    assert np.isnan(
+        [found["variance"].isel(benchmark=3, level=0), found["standard_error"].isel(benchmark=3)]
+    ).all()
     alone = times.isel(benchmark=[0, 4]).perf.variance_components(method=method)
     same(alone, found.isel(benchmark=[0, 4]))
 
@@ -137,8 +185,16 @@ def test_one_cell_in_trouble_is_counted_in_one_warning(method):
 @pytest.mark.parametrize(
     ("limit", "message", "lost"),
     [
-        ("MOST_STEPS", "3 of 3 cells: no maximum of the likelihood was found.*method='anova'", ["variance", "mean"]),
-        ("MOST_CROSSINGS", "3 of 3 cells: some limits of the profile likelihood were not found and are NaN", []),
+        (
+            "MOST_STEPS",
+            "3 of 3 cells: no maximum of the likelihood was found.*method='anova'",
+            ["variance", "mean"],
+        ),
+        (
+            "MOST_CROSSINGS",
+            "3 of 3 cells: some limits of the profile likelihood were not found and are NaN",
+            [],
+        ),
     ],
 )
 def test_what_is_not_found_is_counted(limit, message, lost, monkeypatch):
@@ -154,8 +210,14 @@ def test_what_is_not_found_is_counted(limit, message, lost, monkeypatch):
     ("arguments", "message"),
     [
         ({"method": "bayes"}, r"method='bayes' is not known; choose one of 'anova', 'reml', 'ml'"),
-        ({"negative": "drop"}, r"negative='drop' is not known; choose one of 'keep', 'zero', 'merge'"),
-        ({"confidence_level": 95}, r"confidence_level=95 is out of range; give a number between 0 and 1"),
+        (
+            {"negative": "drop"},
+            r"negative='drop' is not known; choose one of 'keep', 'zero', 'merge'",
+        ),
+        (
+            {"confidence_level": 95},
+            r"confidence_level=95 is out of range; give a number between 0 and 1",
+        ),
         ({"confidence_level": "high"}, r"confidence_level='high' is not a number"),
         ({"levels": ("binary", "executions")}, r"level 'executions' not found; the array has dims"),
     ],
@@ -167,31 +229,53 @@ def test_bad_input(arguments, message):
 
 @each_method
 def test_units_orders_and_groups_do_not_matter(method):
-    """Variances and their limits grow as the square of the unit; shuffled, transposed or in groups nothing changes."""
+    """Variances and their limits grow as the square of the unit; shuffled, transposed or in groups
+    nothing changes."""
     times = timings(0.1)
     found = times.perf.variance_components(method=method)
     scaled = (1000 * times).perf.variance_components(method=method)
-    for name, units in ((name, found[name].attrs.get("units")) for name in found.data_vars if name != "criterion"):
-        scaled[name] = scaled[name] / {"s": 1e3, "s2": 1e6}[units] if units in ("s", "s2") else scaled[name]
-    same(found.drop_vars("criterion", errors="ignore"), scaled.drop_vars("criterion", errors="ignore"), rtol=1e-5)
+    for name, units in (
+        (name, found[name].attrs.get("units")) for name in found.data_vars if name != "criterion"
+    ):
+        scaled[name] = (
+            scaled[name] / {"s": 1e3, "s2": 1e6}[units] if units in ("s", "s2") else scaled[name]
+        )
+    same(
+        found.drop_vars("criterion", errors="ignore"),
+        scaled.drop_vars("criterion", errors="ignore"),
+        rtol=1e-5,
+    )
     rng = np.random.default_rng(1)
     shuffled = times.isel({dim: rng.permutation(times.sizes[dim]) for dim in LEVELS})
     for other in (shuffled, times.transpose(*reversed(times.dims))):
         same(found, other.perf.variance_components(method=method))
-    same(found, times.groupby("benchmark").map(lambda group: group.perf.variance_components(method=method)))
+    same(
+        found,
+        times.groupby("benchmark").map(lambda group: group.perf.variance_components(method=method)),
+    )
 
 
 def test_the_note_on_uneven_effects_starts_at_three():
-    """Mean squares that vary three times as much as those of normal values, in more cells than chance makes."""
-    times = perfarray.simulate(sizes={"execution": 12, "iteration": 3}, variances={"execution": 1e-4}, dims={"benchmark": 20}, rng=1)
+    """Mean squares that vary three times as much as those of normal values, in more cells than
+    chance makes."""
+    times = perfarray.simulate(
+        sizes={"execution": 12, "iteration": 3},
+        variances={"execution": 1e-4},
+        dims={"benchmark": 20},
+        rng=1,
+    )
     parts = times.perf.variance_components()
-    notes = [components._uneven(parts.assign(unevenness=xr.full_like(parts["unevenness"], value))) for value in (2.9, 3.0)]
+    notes = [
+        components._uneven(parts.assign(unevenness=xr.full_like(parts["unevenness"], value)))
+        for value in (2.9, 3.0)
+    ]
     assert notes[0] is None
     assert notes[1].code == "uneven"
 
 
 def test_the_standard_error_of_a_difference_by_hand():
-    """Of x - y with mean squares x and y = S_1^2 / n_1: the squares of both, twice, over their degrees of freedom."""
+    """Of x - y with mean squares x and y = S_1^2 / n_1: the squares of both, twice, over their
+    degrees of freedom."""
     parts = timings().isel(binary=0, benchmark=0).perf.variance_components()
     above, below = parts["level_variance"].values[0], parts["level_variance"].values[1] / 5
     expected = np.sqrt(2 * above**2 / 3 + 2 * below**2 / 16)  # 4 executions of 5 iterations

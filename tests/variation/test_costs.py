@@ -1,4 +1,5 @@
-"""Prices that the data state: what taking a value, starting an execution cost, as files say, and plans that fit the budget by them."""
+"""Prices that the data state: what taking a value, starting an execution cost, as files say, and
+plans that fit the budget by them."""
 
 import warnings
 from datetime import datetime, timedelta
@@ -16,13 +17,22 @@ LOOPS, START, OWN = 1000, 0.25, 0.03
 
 
 def pyperf_file(path, unit="second", **more):
-    """Ten processes of three values and a warm-up, 1000 loops of some 100 us; a process starts in 0.25 s and spends 0.03 s of its own."""
+    """Ten processes of three values and a warm-up, 1000 loops of some 100 us; a process starts in
+    0.25 s and spends 0.03 s of its own."""
     rng, now, runs = np.random.default_rng(3), datetime(2026, 1, 1), []
     for effect in rng.normal(0, 2e-6, 10):
         values = 1e-4 + effect + rng.normal(0, 2e-6, 4)
         duration = LOOPS * values.sum() + OWN
         now += timedelta(seconds=START + duration)
-        runs.append(run(*values[1:], warmups=[(LOOPS, values[0])], loops=LOOPS, duration=duration, date=str(now)))
+        runs.append(
+            run(
+                *values[1:],
+                warmups=[(LOOPS, values[0])],
+                loops=LOOPS,
+                duration=duration,
+                date=str(now),
+            )
+        )
     return perfarray.read(write(path, suite(bench("fft", *runs, unit=unit, **more))))
 
 
@@ -45,7 +55,8 @@ def told(times, **keywords):
 
 class TestPyperf:
     def test_a_plan_fits_the_budget_when_carried_out(self, fft):
-        """A value costs its loops, an execution its start and warm-up: carried out, the plan takes the budget, not 1000 times as long."""
+        """A value costs its loops, an execution its start and warm-up: carried out, the plan takes
+        the budget, not 1000 times as long."""
         plan, notes = told(fft, budget=60.0, cost_units="s")
         (processes, values), one = plan["repetitions"].values.ravel(), one_value(fft)
         spent = processes * (START + OWN + one * (1 + values))
@@ -59,13 +70,19 @@ class TestPyperf:
     def test_a_baseline_has_its_own_prices(self, tmp_path, by_label):
         """Both systems cost what their files say: 1000 loops a value here, 8000 there."""
         sides = [pyperf_file(tmp_path / f"{inner}.json", inner_loops=inner) for inner in (1, 8)]
-        both = perfarray.read_archive({"new": tmp_path / "1.json", "old": tmp_path / "8.json"}, dim="version")
+        both = perfarray.read_archive(
+            {"new": tmp_path / "1.json", "old": tmp_path / "8.json"}, dim="version"
+        )
         times, baseline = (both, "old") if by_label else sides
         plan, notes = told(times, baseline=baseline, budget=600.0, cost_units="s")
         spent, (processes, values) = 0.0, plan["repetitions"].values.ravel()
         for side, inner in zip(sides, (1, 8), strict=True):
-            spent += processes * (float(side["execution_seconds"].mean()) + one_value(side, inner * LOOPS) * values)
-            assert np.unique(side["loops"]) == inner * LOOPS  # a value is of one inner loop: it took so many of them
+            spent += processes * (
+                float(side["execution_seconds"].mean()) + one_value(side, inner * LOOPS) * values
+            )
+            assert (
+                np.unique(side["loops"]) == inner * LOOPS
+            )  # a value is of one inner loop: it took so many of them
         assert spent == pytest.approx(plan["cost"].item(), rel=1e-6)
         assert 0.95 * 600 < spent <= 600
         assert [note.code for note in notes] == ["stated_prices"]
@@ -76,12 +93,16 @@ class TestPyperf:
         plan, notes = told(fft, budget=60.0, cost_units="s", costs={"execution": 5.0} | given)
         processes, values = plan["repetitions"].values.ravel()
         assert notes == []
-        assert plan["cost"].item() == pytest.approx(processes * (5.0 + given.get("iteration", one_value(fft)) * values))
+        assert plan["cost"].item() == pytest.approx(
+            processes * (5.0 + given.get("iteration", one_value(fft)) * values)
+        )
 
     def test_iterations_as_the_unit(self, fft):
         """What the file says in seconds is so many iterations."""
         _, notes = told(fft, budget=600.0)
-        np.testing.assert_allclose(notes[0].values["execution"], (START + OWN) / one_value(fft) + 1, rtol=0.02)
+        np.testing.assert_allclose(
+            notes[0].values["execution"], (START + OWN) / one_value(fft) + 1, rtol=0.02
+        )
         assert "iteration" not in notes[0].values
 
     def test_float32_and_lazy_alike(self, fft):
@@ -100,21 +121,37 @@ class TestPyperf:
         runs = [run(1.0 + k / 100, 1.1, warmups=[(2, 1.5)], loops=2) for k in range(5)]
         times = perfarray.read(write(tmp_path / "warm.json", suite(bench("fft", *runs))))
         assert times["execution_seconds"].values.tolist() == [3.0] * 5
-        bare = perfarray.read(write(tmp_path / "bare.json", suite(bench("fft", *(run(1.0 + k / 100, 1.1) for k in range(5))))))
+        bare = perfarray.read(
+            write(
+                tmp_path / "bare.json",
+                suite(bench("fft", *(run(1.0 + k / 100, 1.1) for k in range(5)))),
+            )
+        )
         assert "loops" not in bare.coords
         with pytest.raises(ValueError, match="costs= has no price for 'execution'"):
             plan_repetitions(bare, budget=60.0, cost_units="s")
 
     def test_set_up_of_every_value_is_part_of_its_price(self, tmp_path):
-        """A run that takes twice its loops prepares each value: more values cost more of that, not more processes."""
-        runs = [run(1.0 + k / 100, 1.0, warmups=[(1, 1.0)], loops=1, duration=6.0) for k in range(5)]
+        """A run that takes twice its loops prepares each value: more values cost more of that, not
+        more processes."""
+        runs = [
+            run(1.0 + k / 100, 1.0, warmups=[(1, 1.0)], loops=1, duration=6.0) for k in range(5)
+        ]
         times = perfarray.read(write(tmp_path / "set_up.json", suite(bench("fft", *runs))))
-        assert times["iteration_seconds"].values.tolist() == times["execution_seconds"].values.tolist() == [2.0] * 5
+        assert (
+            times["iteration_seconds"].values.tolist()
+            == times["execution_seconds"].values.tolist()
+            == [2.0] * 5
+        )
 
     def test_one_place_for_each_file(self, tmp_path):
-        """Files of one process each, told apart by their names: the coordinates lie along `execution` once."""
+        """Files of one process each, told apart by their names: the coordinates lie along
+        `execution` once."""
         for k in range(4):
-            write(tmp_path / f"{k}.json", suite(bench("fft", run(1.0 + k, 1.1, loops=2, duration=4.4 + 2 * k))))
+            write(
+                tmp_path / f"{k}.json",
+                suite(bench("fft", run(1.0 + k, 1.1, loops=2, duration=4.4 + 2 * k))),
+            )
         times = perfarray.read_archive(tmp_path, layout="{execution}.json")
         assert times["loops"].dims == ("execution",)
         assert times.perf.merge_level("execution")["loops"].dims == ("iteration",)
@@ -137,28 +174,47 @@ DATA = ((1.0, 1.1), (1.2, 1.1), (1.3, 1.25), (1.1, 1.0), (0.9, 1.0))
 
 class TestJmh:
     def read(self, path, **keywords):
-        settings = {"warmupIterations": 3, "warmupTime": "500 ms", "measurementIterations": 2, "measurementTime": "2 s"}
+        settings = {
+            "warmupIterations": 3,
+            "warmupTime": "500 ms",
+            "measurementIterations": 2,
+            "measurementTime": "2 s",
+        }
         return perfarray.read(write(path, [entry(data=DATA, **(settings | keywords))]))
 
     @pytest.mark.parametrize(("unit", "mode"), [("ns/op", "avgt"), ("ops/us", "thrpt")])
     def test_a_plan_fits_the_budget_when_carried_out(self, tmp_path, unit, mode):
-        """An iteration takes its measurement time, a fork its warm-up: a time and a throughput alike."""
-        plan, notes = told(self.read(tmp_path / "copy.json", unit=unit, mode=mode), budget=600.0, cost_units="s")
+        """An iteration takes its measurement time, a fork its warm-up: a time and a throughput
+        alike."""
+        plan, notes = told(
+            self.read(tmp_path / "copy.json", unit=unit, mode=mode), budget=600.0, cost_units="s"
+        )
         forks, iterations = plan["repetitions"].values.ravel()
         spent = forks * (3 * 0.5 + 2.0 * iterations)
         assert spent == plan["cost"].item()
         assert 0.97 * 600 < spent <= 600
-        assert [notes[0].values[level] for level in ("execution", "iteration")] == [[1.5, 1.5], [2.0, 2.0]]
+        assert [notes[0].values[level] for level in ("execution", "iteration")] == [
+            [1.5, 1.5],
+            [2.0, 2.0],
+        ]
 
     def test_an_operation_longer_than_the_measurement_time(self, tmp_path):
         """It is finished: the iteration takes as long as it."""
-        times = self.read(tmp_path / "slow.json", unit="s/op", measurementTime="100 ms", warmupTime="100 ms")
+        times = self.read(
+            tmp_path / "slow.json", unit="s/op", measurementTime="100 ms", warmupTime="100 ms"
+        )
         mean = np.mean(DATA)
         np.testing.assert_allclose(times["iteration_seconds"], mean)
         np.testing.assert_allclose(times["execution_seconds"], 3 * mean)
 
     def test_single_shots_cost_themselves(self, tmp_path):
-        times = self.read(tmp_path / "shot.json", unit="ms/op", mode="ss", measurementTime="single-shot", warmupTime="single-shot")
+        times = self.read(
+            tmp_path / "shot.json",
+            unit="ms/op",
+            mode="ss",
+            measurementTime="single-shot",
+            warmupTime="single-shot",
+        )
         np.testing.assert_allclose(times["iteration_seconds"], np.mean(DATA) / 1000)
 
     def test_a_file_that_does_not_say(self, tmp_path):
@@ -171,13 +227,22 @@ class TestJmh:
 class TestGeneric:
     def times(self, **coords):
         values = 1.0 + np.arange(6.0).reshape(3, 2) / 100
-        return xr.DataArray(values, dims=("execution", "iteration"), name="time", attrs={"units": "s"}, coords=coords)
+        return xr.DataArray(
+            values,
+            dims=("execution", "iteration"),
+            name="time",
+            attrs={"units": "s"},
+            coords=coords,
+        )
 
     def suite(self, **coords):
-        return xr.concat([self.times(), self.times() * 2], "benchmark").assign_coords(benchmark=["a", "b"], **coords)
+        return xr.concat([self.times(), self.times() * 2], "benchmark").assign_coords(
+            benchmark=["a", "b"], **coords
+        )
 
     def test_any_reader_may_set_them(self):
-        """`loops` of some runs only counts as 1 elsewhere; the note says what one iteration takes."""
+        """`loops` of some runs only counts as 1 elsewhere; the note says what one iteration
+        takes."""
         times = self.times(loops=("execution", [2.0, 2.0, np.nan]), execution_seconds=7.0)
         _, notes = told(times, budget=600.0, cost_units="s")
         values = times.values * [[2], [2], [1]]
@@ -193,7 +258,10 @@ class TestGeneric:
 
     def test_a_gap_is_named(self):
         times = self.suite(execution_seconds=("benchmark", [1.0, np.nan]))
-        with pytest.raises(ValueError, match="do not say what one more execution takes in 'b'; give it in costs, in s"):
+        with pytest.raises(
+            ValueError,
+            match="do not say what one more execution takes in 'b'; give it in costs, in s",
+        ):
             plan_repetitions(times, budget=600.0, cost_units="s")
 
     def test_a_suite_is_priced_alike(self):
@@ -201,5 +269,10 @@ class TestGeneric:
         with pytest.warns(perfarray.PerfarrayWarning) as caught:
             plan = perfarray.plan_suite(times, shared="execution", budget=600.0)
         assert [note.code for note in caught[0].message.notes] == ["stated_prices"]
-        expected = plan["repetitions"].isel(level=0) * plan["repetitions"].isel(level=1) * 3 * times.mean(("execution", "iteration"))
+        expected = (
+            plan["repetitions"].isel(level=0)
+            * plan["repetitions"].isel(level=1)
+            * 3
+            * times.mean(("execution", "iteration"))
+        )
         np.testing.assert_allclose(plan["seconds"], expected)

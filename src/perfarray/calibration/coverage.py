@@ -9,7 +9,16 @@ import xarray as xr
 
 from perfarray.calibration.designs import EXPERIMENT, Numbers, Point, Study
 from perfarray.calibration.experiments import simulated
-from perfarray.calibration.methods import COMPONENTS, MEAN, RATIO, TRUTHS, Method, ask, check_method, decided
+from perfarray.calibration.methods import (
+    COMPONENTS,
+    MEAN,
+    RATIO,
+    TRUTHS,
+    Method,
+    ask,
+    check_method,
+    decided,
+)
 from perfarray.calibration.numerics.experiments import Draw
 from perfarray.conventions import BENCHMARK, plural
 from perfarray.timings.notes import Note, check, count_note
@@ -44,36 +53,40 @@ def coverage(
     Parameters
     ----------
     method : str or callable
-        The public name of a method with `lower` and `upper` (`mean_interval`, `ratio_interval`, `compare`, `score_ratio_interval`,
-        `agreement`, `variance_components`), or f(times, baseline), or f(times) for a mean, which returns a Dataset, a mapping, or an
-        object with these. It gets many experiments at once, along a dim `experiment`.
+        The public name of a method with `lower` and `upper` (`mean_interval`, `ratio_interval`,
+        `compare`, `score_ratio_interval`, `agreement`, `variance_components`), or f(times,
+        baseline), or f(times) for a mean, which returns a Dataset, a mapping, or an object with
+        these. It gets many experiments at once, along a dim `experiment`.
     sizes, variances : mapping of levels, or DataArray with a dim `level`
-        Repetitions per level, outermost first, a pair (fewest, most) for a ragged level; and the variance of each level, relative to the
-        squared mean (0.0004 is a standard deviation of 2 %). Each a number, a list (a map along the level's name, or
-        `<level>_variance`), or a DataArray over dims of a map or those of `dims`.
+        Repetitions per level, outermost first, a pair (fewest, most) for a ragged level; and the
+        variance of each level, relative to the squared mean (0.0004 is a standard deviation of 2
+        %). Each a number, a list (a map along the level's name, or `<level>_variance`), or a
+        DataArray over dims of a map or those of `dims`.
     ratio : float, list or DataArray
-        The candidate's mean over the baseline's; it scales mean and spread alike, so that means, medians and minima have this ratio.
+        The candidate's mean over the baseline's; it scales mean and spread alike, so that means,
+        medians and minima have this ratio.
     baseline_sizes, baseline_variances : as `sizes` and `variances`, optional
         Those of the baseline, before scaling; default: the candidate's.
     distribution : {"normal", "lognormal", "exponential", "bimodal"} or callable
         Of the effects of every level, as for `simulate`.
     autocorrelation, shared : mapping, optional
-        By level, the correlation of neighbours in order, and of benchmarks (declared as `shared_levels`), as for `simulate`.
+        By level, the correlation of neighbours in order, and of benchmarks (declared as
+        `shared_levels`), as for `simulate`.
     pairs : mapping, optional
-        By level, the correlation between the two systems of units of the same number: `pairs={"session": 0.8}`, for methods with
-        `paired="session"`.
+        By level, the correlation between the two systems of units of the same number:
+        `pairs={"session": 0.8}`, for methods with `paired="session"`.
     dims : mapping, optional
         Dims of one experiment, as `{"benchmark": 13}` for methods of a suite.
     ignored : str or tuple of str
-        Levels that are hidden from the method: their repetitions become those of the level below. `sizes={"binary": 1, ...}` with
-        `ignored="binary"` is an experiment with one build.
+        Levels that are hidden from the method: their repetitions become those of the level below.
+        `sizes={"binary": 1, ...}` with `ignored="binary"` is an experiment with one build.
     confidence_level : float
         Of the intervals.
     n_experiments : int
         For each point of the map.
     batch : int, optional
-        How many experiments are computed at once (default: some 100 MiB); it changes no number. A callable that takes no dim `experiment`
-        needs 1.
+        How many experiments are computed at once (default: some 100 MiB); it changes no number. A
+        callable that takes no dim `experiment` needs 1.
     rng : int, str or numpy.random.Generator, optional
         Seed. The first of a thousand experiments are those of a hundred.
     progress : bool, optional
@@ -84,25 +97,27 @@ def coverage(
     Returns
     -------
     Dataset
-        Over the dims of the map, and those of the answer: `estimate`, the share of intervals that contain the truth, with its Monte Carlo
-        standard error `error`; `below` and `above`, the shares that lie wholly below and above it; `unbounded`, the share with an
-        infinite end; `width`, the median width relative to the truth. These are shares of the experiments with an answer; `unanswered` is
-        the share without (limits NaN).
+        Over the dims of the map, and those of the answer: `estimate`, the share of intervals that
+        contain the truth, with its Monte Carlo standard error `error`; `below` and `above`, the
+        shares that lie wholly below and above it; `unbounded`, the share with an infinite end;
+        `width`, the median width relative to the truth. These are shares of the experiments with an
+        answer; `unanswered` is the share without (limits NaN).
 
     Raises
     ------
     ValueError
-        An unknown method, or one without an interval whose truth is known; sizes, variances, ratios out of range; a single independent
-        unit.
+        An unknown method, or one without an interval whose truth is known; sizes, variances, ratios
+        out of range; a single independent unit.
 
     Notes
     -----
-    The truth of `variance_components` is `variances`, along `level`. `error` is sqrt(p (1 - p) / n); where it is 0, a rate of up to 3 / n
-    remains possible.
+    The truth of `variance_components` is `variances`, along `level`. `error` is sqrt(p (1 - p) /
+    n); where it is 0, a rate of up to 3 / n remains possible.
 
     References
     ----------
-    T. Kalibera, R. Jones, "Quantifying performance changes with effect size confidence intervals", 2012, section 8.4, and figures 6 to 9.
+    T. Kalibera, R. Jones, "Quantifying performance changes with effect size confidence intervals",
+    2012, section 8.4, and figures 6 to 9.
 
     Examples
     --------
@@ -121,26 +136,48 @@ def coverage(
     )  # fmt: skip
     checked = check_method(method, options)
     if not checked.truth:
-        raise ValueError(f"{checked.name} has no interval whose truth is known from sizes, variances and ratio; {listed(TRUTHS)} have")
+        raise ValueError(
+            f"{checked.name} has no interval whose truth is known from sizes, variances and "
+            f"ratio; {listed(TRUTHS)} have"
+        )
     if checked.truth == COMPONENTS and ignored:
-        raise ValueError(f"ignored={ignored!r}: the components of levels that are pooled are not those in variances=")
-    return simulated(checked, study, _judge_interval, _covered_shares, "coverage", "share of intervals that hold the truth")
+        raise ValueError(
+            f"ignored={ignored!r}: the components of levels that are pooled are not those in "
+            "variances="
+        )
+    return simulated(
+        checked,
+        study,
+        _judge_interval,
+        _covered_shares,
+        "coverage",
+        "share of intervals that hold the truth",
+    )
 
 
 def _judge_interval(method: Method, sides: list[xr.DataArray], point: Point) -> xr.Dataset:
     answer = ask(method, sides)
     if "lower" not in answer or "upper" not in answer:
-        raise ValueError(f"the answer of {method.name} has no lower and upper: coverage is about intervals")
+        raise ValueError(
+            f"the answer of {method.name} has no lower and upper: coverage is about intervals"
+        )
     truth = {RATIO: point.ratio, MEAN: xr.DataArray(1.0), COMPONENTS: point.variances}[method.truth]
     if lost := set(truth.dims) - set(answer["lower"].dims):  # the answer is about a suite
         if lost != {BENCHMARK} or method.options.get("mean", "geometric") != "geometric":
-            raise ValueError(f"ratio= differs along {listed(sorted(map(str, lost)))}, which the answer of {method.name} does not have")
+            raise ValueError(
+                f"ratio= differs along {listed(sorted(map(str, lost)))}, which the answer of "
+                f"{method.name} does not have"
+            )
         truth = xr.DataArray(np.exp(xr.DataArray(np.log(truth)).mean(BENCHMARK)))
     lower, upper = answer["lower"], answer["upper"]
-    outside = answer["kind"] == "exclusive" if "kind" in answer else xr.zeros_like(lower, dtype=bool)
+    outside = (
+        answer["kind"] == "exclusive" if "kind" in answer else xr.zeros_like(lower, dtype=bool)
+    )
     infinite = outside | np.isinf(lower) | np.isinf(upper)
     variables = {
-        "covered": xr.where(outside, (truth <= lower) | (truth >= upper), (lower <= truth) & (truth <= upper)),
+        "covered": xr.where(
+            outside, (truth <= lower) | (truth >= upper), (lower <= truth) & (truth <= upper)
+        ),
         "below": (upper < truth) & ~outside,
         "above": (lower > truth) & ~outside,
         "answered": lower.notnull() & upper.notnull(),
@@ -195,14 +232,17 @@ def false_alarm_rate(
     Parameters
     ----------
     method : str or callable
-        The public name of a method that comes to a decision (`compare`, `ratio_interval`, `score_ratio_interval`, `randomization_test`,
-        `hierarchical_performance_test`, `speedup_test`, `agreement`, `normality`), or f(times, baseline), or f(times), which returns
-        `verdict`, `lower` and `upper`, `significant` or `pvalue`: a Dataset, a mapping, or an object with such attributes. It is given
-        many experiments at once, along a dim `experiment`.
+        The public name of a method that comes to a decision (`compare`, `ratio_interval`,
+        `score_ratio_interval`, `randomization_test`, `hierarchical_performance_test`,
+        `speedup_test`, `agreement`, `normality`), or f(times, baseline), or f(times), which returns
+        `verdict`, `lower` and `upper`, `significant` or `pvalue`: a Dataset, a mapping, or an
+        object with such attributes. It is given many experiments at once, along a dim `experiment`.
     threshold : float or list
-        A relative change that does not matter: an interval raises an alarm where it lies wholly outside 1 +- threshold. A list is a map
-        along `threshold`, over the same experiments. Not for tests.
-    sizes, variances, baseline_sizes, baseline_variances, distribution, autocorrelation, shared, pairs, dims, ignored, n_experiments, \
+        A relative change that does not matter: an interval raises an alarm where it lies wholly
+        outside 1 +- threshold. A list is a map along `threshold`, over the same experiments. Not
+        for tests.
+    sizes, variances, baseline_sizes, baseline_variances, distribution, autocorrelation, shared,
+    pairs, dims, ignored, n_experiments, \
 batch, rng, progress, **options
         As for `coverage`.
     confidence_level : float
@@ -211,8 +251,9 @@ batch, rng, progress, **options
     Returns
     -------
     Dataset
-        Over the dims of the map, and those of the answer: `estimate`, the share of experiments with an alarm, with its Monte Carlo standard
-        error `error`; `unanswered`, the share without an answer, which raises none.
+        Over the dims of the map, and those of the answer: `estimate`, the share of experiments with
+        an alarm, with its Monte Carlo standard error `error`; `unanswered`, the share without an
+        answer, which raises none.
 
     Raises
     ------
@@ -221,7 +262,8 @@ batch, rng, progress, **options
 
     References
     ----------
-    T. Kalibera, R. Jones, "Quantifying performance changes with effect size confidence intervals", 2012, section 8.3, and figures 3 to 5.
+    T. Kalibera, R. Jones, "Quantifying performance changes with effect size confidence intervals",
+    2012, section 8.3, and figures 3 to 5.
 
     Examples
     --------
@@ -238,7 +280,14 @@ batch, rng, progress, **options
         distribution=distribution, autocorrelation=autocorrelation, shared=shared, pairs=pairs, dims=dims, ignored=ignored,
         confidence_level=confidence_level, n_experiments=n_experiments, batch=batch, rng=rng, progress=progress,
     )  # fmt: skip
-    result = _count_decisions(method, options, study, threshold, "false_alarm_rate", "share of experiments with a false alarm")
+    result = _count_decisions(
+        method,
+        options,
+        study,
+        threshold,
+        "false_alarm_rate",
+        "share of experiments with a false alarm",
+    )
     return result.drop_vars("opposite")
 
 
@@ -272,18 +321,22 @@ def power(
     method, threshold, confidence_level
         As for `false_alarm_rate`.
     ratio : float, list or DataArray
-        The candidate's mean over the baseline's: 0.95 is 5 % less. A list is a map along `ratio`. Methods of one system ignore it: their
-        alternative is the distribution or the autocorrelation.
-    sizes, variances, baseline_sizes, baseline_variances, distribution, autocorrelation, shared, pairs, dims, ignored, n_experiments, \
+        The candidate's mean over the baseline's: 0.95 is 5 % less. A list is a map along `ratio`.
+        Methods of one system ignore it: their alternative is the distribution or the
+        autocorrelation.
+    sizes, variances, baseline_sizes, baseline_variances, distribution, autocorrelation, shared,
+    pairs, dims, ignored, n_experiments, \
 batch, rng, progress, **options
         As for `coverage`.
 
     Returns
     -------
     Dataset
-        Over the dims of the map, and those of the answer: `estimate`, the share of experiments in which the difference is seen, with its
-        Monte Carlo standard error `error`; `opposite`, the share in which one of the wrong sign is seen; `unanswered`, the share without
-        an answer, which counts as seeing none. Where the ratio is 1, or the method gives no direction, any difference counts.
+        Over the dims of the map, and those of the answer: `estimate`, the share of experiments in
+        which the difference is seen, with its Monte Carlo standard error `error`; `opposite`, the
+        share in which one of the wrong sign is seen; `unanswered`, the share without an answer,
+        which counts as seeing none. Where the ratio is 1, or the method gives no direction, any
+        difference counts.
 
     Raises
     ------
@@ -303,32 +356,65 @@ batch, rng, progress, **options
         distribution=distribution, autocorrelation=autocorrelation, shared=shared, pairs=pairs, dims=dims, ignored=ignored,
         confidence_level=confidence_level, n_experiments=n_experiments, batch=batch, rng=rng, progress=progress,
     )  # fmt: skip
-    return _count_decisions(method, options, study, threshold, "power", "share of experiments in which the difference is seen")
+    return _count_decisions(
+        method,
+        options,
+        study,
+        threshold,
+        "power",
+        "share of experiments in which the difference is seen",
+    )
 
 
 def _count_decisions(
-    method: str | Callable[..., Any], options: Mapping[str, Any], study: Study, threshold: Any, result: str, description: str
+    method: str | Callable[..., Any],
+    options: Mapping[str, Any],
+    study: Study,
+    threshold: Any,
+    result: str,
+    description: str,
 ) -> xr.Dataset:
     """Simulate, and count decisions at a threshold, or at several along a dim `threshold`."""
     if isinstance(threshold, list | range | np.ndarray | xr.DataArray):
-        values = np.array([check_threshold(value) for value in np.asarray(threshold).ravel().tolist()])
+        values = np.array(
+            [check_threshold(value) for value in np.asarray(threshold).ravel().tolist()]
+        )
         thresholds = xr.DataArray(values, dims="threshold", coords={"threshold": values})
     else:
         thresholds = xr.DataArray(check_threshold(threshold))
-    judge = partial(_judge_decision, threshold=thresholds, risk=round(1 - study.confidence_level, 12))
-    return simulated(check_method(method, options), study, judge, _decision_shares, result, description)
+    judge = partial(
+        _judge_decision, threshold=thresholds, risk=round(1 - study.confidence_level, 12)
+    )
+    return simulated(
+        check_method(method, options), study, judge, _decision_shares, result, description
+    )
 
 
-def _judge_decision(method: Method, sides: list[xr.DataArray], point: Point, *, threshold: xr.DataArray, risk: float) -> xr.Dataset:
+def _judge_decision(
+    method: Method, sides: list[xr.DataArray], point: Point, *, threshold: xr.DataArray, risk: float
+) -> xr.Dataset:
     if "threshold" in method.takes:  # a method with its own threshold is called for each
-        each = [decided(method, ask(method, sides, threshold=value), value, risk) for value in threshold.values.ravel().tolist()]
-        decision = xr.concat(each, threshold["threshold"], coords="minimal") if threshold.ndim else each[0]
+        each = [
+            decided(method, ask(method, sides, threshold=value), value, risk)
+            for value in threshold.values.ravel().tolist()
+        ]
+        decision = (
+            xr.concat(each, threshold["threshold"], coords="minimal") if threshold.ndim else each[0]
+        )
     else:
         decision = decided(method, ask(method, sides), threshold, risk)
     truth = xr.DataArray(np.log(point.ratio))
-    truth = truth.mean([dim for dim in truth.dims if dim not in decision["seen"].dims])  # a suite's, of an answer for the suite
+    truth = truth.mean(
+        [dim for dim in truth.dims if dim not in decision["seen"].dims]
+    )  # a suite's, of an answer for the suite
     opposite = decision["seen"] & (decision["direction"] * truth < 0)
-    return xr.Dataset({"seen": decision["seen"] & decision["answered"], "opposite": opposite, "answered": decision["answered"]})
+    return xr.Dataset(
+        {
+            "seen": decision["seen"] & decision["answered"],
+            "opposite": opposite,
+            "answered": decision["answered"],
+        }
+    )
 
 
 def _decision_shares(experiments: xr.Dataset) -> xr.Dataset:
@@ -347,9 +433,14 @@ def _decision_shares(experiments: xr.Dataset) -> xr.Dataset:
 def experiments_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Count the cells in which some experiments have no answer."""
     share, units = result["unanswered"], plural(str(result.attrs["unit"]))
-    counted = "are left out of the other shares" if result.attrs["result"] == "coverage" else "count as seeing nothing"
+    counted = (
+        "are left out of the other shares"
+        if result.attrs["result"] == "coverage"
+        else "count as seeing nothing"
+    )
     text = (
-        f"{{cells}}: some experiments have no answer (up to {100 * float(share.max()):.3g} %; `unanswered`) and {counted}; more {units} "
+        f"{{cells}}: some experiments have no answer (up to {100 * float(share.max()):.3g} %; "
+        f"`unanswered`) and {counted}; more {units} "
         "would give it one"
     )
     return (count_note("unanswered", text, (share > 0).values),)

@@ -9,7 +9,13 @@ import numpy.typing as npt
 import xarray as xr
 
 from perfarray.calibration.numerics.experiments import Draw, Side, draw_experiments, hide_levels
-from perfarray.calibration.simulation import check_correlation, check_distribution, check_labels, check_named, check_span
+from perfarray.calibration.simulation import (
+    check_correlation,
+    check_distribution,
+    check_labels,
+    check_named,
+    check_span,
+)
 from perfarray.conventions import BENCHMARK, BETTER, LOWER, SECONDS, SIMULATED, TIME, plural
 from perfarray.numerics.random import Key
 from perfarray.timings.apply import LEVEL
@@ -19,13 +25,17 @@ from perfarray.timings.validation import check_number, listed
 
 EXPERIMENT = "experiment"  # the dim of the experiments that a method is given at once
 
-# By level: a number, a list (a map along a dim named after it), or a DataArray; or all levels in one DataArray with a dim `level`.
+# By level: a number, a list (a map along a dim named after it), or a DataArray; or all levels in
+# one DataArray with a dim `level`.
 Numbers = Mapping[str, Any] | xr.DataArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Study:
-    """The arguments that `coverage`, `false_alarm_rate` and `power` share; `coverage` describes them."""
+    """The arguments that `coverage`, `false_alarm_rate` and `power` share.
+
+    `coverage` describes them.
+    """
 
     sizes: Numbers
     variances: Numbers
@@ -80,10 +90,17 @@ class Design:
         words = cell_keys([self.map], ()).transpose(*self.map.dims).values
         for index in np.ndindex(self.map.shape):
             at = dict(zip(self.map.dims, index, strict=True))
-            arrays = xr.broadcast(*(self.variances[0][level].isel(at, missing_dims="ignore") for level in self.levels))
+            arrays = xr.broadcast(
+                *(self.variances[0][level].isel(at, missing_dims="ignore") for level in self.levels)
+            )
             truth = xr.DataArray([array.values for array in arrays], dims=(LEVEL, *arrays[0].dims))
             sides = tuple(self._side(side, at) for side in range(len(self.spans)))
-            yield Point(sides, self.ratio.isel(at, missing_dims="ignore"), truth, (key[0] ^ int(words[index]), key[1]))
+            yield Point(
+                sides,
+                self.ratio.isel(at, missing_dims="ignore"),
+                truth,
+                (key[0] ^ int(words[index]), key[1]),
+            )
 
     def _side(self, side: int, at: Mapping[Hashable, int]) -> Side:
         """Return one system at a point of the map; the candidate is side 0."""
@@ -91,12 +108,21 @@ class Design:
         def over_labels(array: xr.DataArray) -> Any:
             # One axis for each dim of one experiment, in their order.
             array = array.isel(at, missing_dims="ignore")
-            return array.expand_dims([dim for dim in self.labels if dim not in array.dims]).transpose(*self.labels).values
+            return (
+                array.expand_dims([dim for dim in self.labels if dim not in array.dims])
+                .transpose(*self.labels)
+                .values
+            )
 
-        ends = [[int(end.isel(at, missing_dims="ignore")) for end in self.spans[side][level]] for level in self.levels]
+        ends = [
+            [int(end.isel(at, missing_dims="ignore")) for end in self.spans[side][level]]
+            for level in self.levels
+        ]
         return Side(
             spans=tuple((low, high) for low, high in ends),
-            scales=tuple(np.sqrt(over_labels(self.variances[side][level])) for level in self.levels),
+            scales=tuple(
+                np.sqrt(over_labels(self.variances[side][level])) for level in self.levels
+            ),
             factor=over_labels(self.ratio) if side == 0 and len(self.spans) == 2 else 1.0,
             outer=tuple(len(labels) for labels in self.labels.values()),
             common=list(self.labels).index(BENCHMARK) if self.shared else None,
@@ -114,53 +140,98 @@ class Design:
             {"shared_levels": " ".join(self.shared)} if self.shared else {}
         )
         dims = (EXPERIMENT, *self.labels, *self.visible)
-        return [xr.DataArray(hide_levels(array, len(self.levels), hidden), coords, dims, name=TIME, attrs=attrs) for array in arrays]
+        return [
+            xr.DataArray(
+                hide_levels(array, len(self.levels), hidden), coords, dims, name=TIME, attrs=attrs
+            )
+            for array in arrays
+        ]
 
 
 def check_design(study: Study, *, two: bool) -> Design:
     """Check the nest of one system or of two, and lay out the map."""
     levels = tuple(_by_level(study.sizes, "sizes"))
     hidden = check_names(study.ignored, "ignored") if study.ignored else ()
-    neighbours, shared, pairs = dict(study.autocorrelation or {}), dict(study.shared or {}), dict(study.pairs or {})
+    neighbours, shared, pairs = (
+        dict(study.autocorrelation or {}),
+        dict(study.shared or {}),
+        dict(study.pairs or {}),
+    )
     check_named((*hidden, *neighbours, *shared, *pairs), levels)
     if pairs and not two:
         raise ValueError(f"pairs={listed(pairs)} is about two systems, and the method is of one")
     if pairs and study.baseline_sizes is not None:
-        raise ValueError(f"pairs={listed(pairs)}: units of different numbers are no pairs; leave baseline_sizes out")
+        raise ValueError(
+            f"pairs={listed(pairs)}: units of different numbers are no pairs; leave "
+            "baseline_sizes out"
+        )
     if levels[-1] in hidden:
         raise ValueError(
-            f"ignored={listed(hidden)}: the repetitions of {levels[-1]!r}, the lowest level, cannot become those of a lower one"
+            f"ignored={listed(hidden)}: the repetitions of {levels[-1]!r}, the lowest level, "
+            "cannot become those of a lower one"
         )
     labels = {name: check_labels(value, name) for name, value in (study.dims or {}).items()}
     if shared and BENCHMARK not in labels:
         raise ValueError(
-            f"shared={listed(shared)} is about units that serve several benchmarks: say how many with dims={{'benchmark': 13}}"
+            f"shared={listed(shared)} is about units that serve several benchmarks: say how "
+            f"many with dims={{'benchmark': 13}}"
         )
-    spans, variances = [_spans(study.sizes, "sizes", hidden)], [_variances(study.variances, "variances", levels)]
+    spans, variances = (
+        [_spans(study.sizes, "sizes", hidden)],
+        [_variances(study.variances, "variances", levels)],
+    )
     if two:
-        spans.append(spans[0] if study.baseline_sizes is None else _spans(study.baseline_sizes, "baseline_sizes", hidden))
+        spans.append(
+            spans[0]
+            if study.baseline_sizes is None
+            else _spans(study.baseline_sizes, "baseline_sizes", hidden)
+        )
         check_named(spans[1], levels)
         missing = [level for level in levels if level not in spans[1]]
         if missing:
-            raise ValueError(f"baseline_sizes has no {listed(missing)}; the levels in sizes are {listed(levels)}")
+            raise ValueError(
+                f"baseline_sizes has no {listed(missing)}; the levels in sizes are {listed(levels)}"
+            )
         same = study.baseline_variances is None
-        variances.append(variances[0] if same else _variances(study.baseline_variances, "baseline_variances", levels))
+        variances.append(
+            variances[0]
+            if same
+            else _variances(study.baseline_variances, "baseline_variances", levels)
+        )
     ratio = _as_map(study.ratio, "ratio")
     if not bool((ratio > 0).all()):
-        raise ValueError(f"ratio={study.ratio!r}: give what the candidate's mean is of the baseline's, a number above zero such as 0.95")
+        raise ValueError(
+            f"ratio={study.ratio!r}: give what the candidate's mean is of the baseline's, a "
+            "number above zero such as 0.95"
+        )
     arrays = [array for side in spans for span in side.values() for array in span]
     arrays += [array for side in variances for array in side.values()]
     return Design(
         levels=levels,
         hidden=hidden,
         labels=labels,
-        spans=tuple({level: (_labelled(low, labels), _labelled(high, labels)) for level, (low, high) in side.items()} for side in spans),
-        variances=tuple({level: _labelled(v, labels) for level, v in side.items()} for side in variances),
+        spans=tuple(
+            {
+                level: (_labelled(low, labels), _labelled(high, labels))
+                for level, (low, high) in side.items()
+            }
+            for side in spans
+        ),
+        variances=tuple(
+            {level: _labelled(v, labels) for level, v in side.items()} for side in variances
+        ),
         ratio=_labelled(ratio, labels),
         draw=check_distribution(study.distribution),
-        autocorrelation=tuple(check_correlation(neighbours.get(level, 0.0), f"autocorrelation[{level!r}]", least=-1.0) for level in levels),
-        shared={level: check_correlation(value, f"shared[{level!r}]") for level, value in shared.items()},
-        pairs=tuple(check_correlation(pairs.get(level, 0.0), f"pairs[{level!r}]") for level in levels),
+        autocorrelation=tuple(
+            check_correlation(neighbours.get(level, 0.0), f"autocorrelation[{level!r}]", least=-1.0)
+            for level in levels
+        ),
+        shared={
+            level: check_correlation(value, f"shared[{level!r}]") for level, value in shared.items()
+        },
+        pairs=tuple(
+            check_correlation(pairs.get(level, 0.0), f"pairs[{level!r}]") for level in levels
+        ),
         map=_map_of([*arrays, ratio], labels),
     )
 
@@ -169,12 +240,19 @@ def _by_level(numbers: Numbers | None, name: str, suffix: str = "") -> dict[str,
     """Return the numbers of each level: a list becomes a map along a dim named after the level."""
     prefix = "baseline_" if name.startswith("baseline_") else ""
     if isinstance(numbers, xr.DataArray) and LEVEL in numbers.dims:
-        numbers = {str(level): numbers.sel({LEVEL: level}, drop=True) for level in numbers[LEVEL].values.tolist()}
+        numbers = {
+            str(level): numbers.sel({LEVEL: level}, drop=True)
+            for level in numbers[LEVEL].values.tolist()
+        }
     if not isinstance(numbers, Mapping) or (name.endswith("sizes") and not numbers):
         raise ValueError(
-            f"{name}={numbers!r}: give a mapping of levels to numbers, outermost first, such as {{'execution': 30, 'iteration': 10}}"
+            f"{name}={numbers!r}: give a mapping of levels to numbers, outermost first, such "
+            f"as {{'execution': 30, 'iteration': 10}}"
         )
-    return {level: _listed(value, f"{prefix}{level}{suffix}") if _is_list(value) else value for level, value in numbers.items()}
+    return {
+        level: _listed(value, f"{prefix}{level}{suffix}") if _is_list(value) else value
+        for level, value in numbers.items()
+    }
 
 
 def _is_list(value: Any) -> bool:
@@ -200,8 +278,13 @@ def _as_map(value: Any, dim: str) -> xr.DataArray:
     return array
 
 
-def _spans(numbers: Numbers | None, name: str, hidden: Sequence[str]) -> dict[str, tuple[xr.DataArray, xr.DataArray]]:
-    """Return the fewest and most repetitions by level; independent units are repeated at least twice."""
+def _spans(
+    numbers: Numbers | None, name: str, hidden: Sequence[str]
+) -> dict[str, tuple[xr.DataArray, xr.DataArray]]:
+    """Return the fewest and most repetitions by level.
+
+    Independent units are repeated at least twice.
+    """
     sizes, spans = _by_level(numbers, name), {}
     for level, value in sizes.items():
         array = value if isinstance(value, xr.DataArray) else xr.DataArray(0)
@@ -211,17 +294,22 @@ def _spans(numbers: Numbers | None, name: str, hidden: Sequence[str]) -> dict[st
         spans[level] = (array.copy(data=low), array.copy(data=high))
     unit = next(level for level in sizes if level not in hidden)
     units = xr.DataArray(1)
-    for level in list(sizes)[: list(sizes).index(unit) + 1]:  # levels above it are hidden: their repetitions count as its own
+    for level in list(sizes)[
+        : list(sizes).index(unit) + 1
+    ]:  # levels above it are hidden: their repetitions count as its own
         units = units * spans[level][0]
     if int(units.min()) < 2:
         raise ValueError(
-            f"{name} leaves one {unit} in an experiment, whose spread nothing shows: give at least 2 {plural(unit)}, or leave the level "
+            f"{name} leaves one {unit} in an experiment, whose spread nothing shows: give at "
+            f"least 2 {plural(unit)}, or leave the level "
             f"out of the answer with ignored={unit!r}"
         )
     return spans
 
 
-def _variances(numbers: Numbers | None, name: str, levels: Sequence[str]) -> dict[str, xr.DataArray]:
+def _variances(
+    numbers: Numbers | None, name: str, levels: Sequence[str]
+) -> dict[str, xr.DataArray]:
     by_level = _by_level(numbers if numbers is not None else {}, name, "_variance")
     check_named(by_level, levels)
     arrays = {level: _as_map(by_level.get(level, 0.0), f"{name}[{level!r}]") for level in levels}
@@ -233,13 +321,20 @@ def _variances(numbers: Numbers | None, name: str, levels: Sequence[str]) -> dic
 
 def _map_of(arrays: Sequence[xr.DataArray], labels: Mapping[str, Any]) -> xr.DataArray:
     """Return an array over the dims of the map, with their labels."""
-    maps = [array.isel(dict.fromkeys(set(labels) & set(array.dims), 0)).reset_coords(drop=True) for array in arrays]
+    maps = [
+        array.isel(dict.fromkeys(set(labels) & set(array.dims), 0)).reset_coords(drop=True)
+        for array in arrays
+    ]
     try:
         template = xr.broadcast(*xr.align(*maps, join="exact"))[0]
     except ValueError as error:
-        raise ValueError(f"sizes, variances and ratio are maps whose labels differ: {error}") from None
+        raise ValueError(
+            f"sizes, variances and ratio are maps whose labels differ: {error}"
+        ) from None
     return xr.DataArray(
-        np.zeros(template.shape), {dim: template[dim].variable for dim in template.dims if dim in template.coords}, template.dims
+        np.zeros(template.shape),
+        {dim: template[dim].variable for dim in template.dims if dim in template.coords},
+        template.dims,
     )
 
 
@@ -249,5 +344,8 @@ def _labelled(array: xr.DataArray, labels: Mapping[str, npt.NDArray[Any]]) -> xr
         if dim in array.coords and set(array[dim].values.tolist()) >= set(labels[dim].tolist()):
             array = array.sel({dim: labels[dim]})
         if array.sizes[dim] != len(labels[dim]):
-            raise ValueError(f"an array has {array.sizes[dim]} along {dim!r}, and dims={{{dim!r}: ...}} has {len(labels[dim])}")
+            raise ValueError(
+                f"an array has {array.sizes[dim]} along {dim!r}, and dims={{{dim!r}: ...}} has "
+                f"{len(labels[dim])}"
+            )
     return array.drop_vars(list(array.coords))

@@ -24,14 +24,25 @@ TRUTHS: Final[Mapping[str, str]] = {
     "variance_components": COMPONENTS,
 }
 
-# Methods whose answer is a p-value, or whether there is a difference; those that only see a better candidate; and those whose estimate is
-# baseline / candidate.
+# Methods whose answer is a p-value, or whether there is a difference; those that only see a better
+# candidate; and those whose estimate is baseline / candidate.
 TESTS: Final = ("hierarchical_performance_test", "normality", "randomization_test", "speedup_test")
 ONE_SIDED: Final = ("hierarchical_performance_test",)
 SPEEDUPS: Final = ("hierarchical_performance_test", "speedup_test")
 
-# The variables of an answer that are read: variables of a Dataset, entries of a mapping, or attributes, as of SciPy's results.
-VARIABLES: Final = ("lower", "upper", "kind", "verdict", "significant", "pvalue", "estimate", "statistic", "speedup")
+# The variables of an answer that are read: variables of a Dataset, entries of a mapping, or
+# attributes, as of SciPy's results.
+VARIABLES: Final = (
+    "lower",
+    "upper",
+    "kind",
+    "verdict",
+    "significant",
+    "pvalue",
+    "estimate",
+    "statistic",
+    "speedup",
+)
 
 
 class Method(NamedTuple):
@@ -48,35 +59,60 @@ class Method(NamedTuple):
 
 def check_method(method: str | Callable[..., Any], options: Mapping[str, Any]) -> Method:
     """Return the method of a public name, or a callable of timings, or of timings and a baseline."""
-    name = method if isinstance(method, str) else str(getattr(method, "__name__", type(method).__name__))
+    name = (
+        method
+        if isinstance(method, str)
+        else str(getattr(method, "__name__", type(method).__name__))
+    )
     public_function: Any = getattr(perfarray, name) if name in perfarray.__all__ else None
     public = isinstance(method, str) or method is public_function
     function: Callable[..., Any] | None = public_function if isinstance(method, str) else method
     parameters = inspect.signature(function).parameters if callable(function) else {}
     if function is None or not parameters or (public and next(iter(parameters)) != "times"):
         raise ValueError(
-            f"method {method!r} is not known; give the public name of a function of timings, such as "
-            f"{listed(sorted((*TRUTHS, *TESTS)), 20)}, or a callable f(times, baseline), or f(times)"
+            f"method {method!r} is not known; give the public name of a function of timings, "
+            "such as "
+            f"{listed(sorted((*TRUTHS, *TESTS)), 20)}, or a callable f(times, baseline), or "
+            "f(times)"
         )
-    positional = [each for each in parameters.values() if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)]
-    two = ("baseline" in parameters and not public) or sum(each.default is each.empty for each in positional) > 1
+    positional = [
+        each
+        for each in parameters.values()
+        if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)
+    ]
+    two = ("baseline" in parameters and not public) or sum(
+        each.default is each.empty for each in positional
+    ) > 1
     truth = TRUTHS.get(name, "") if public else RATIO if two else MEAN
     takes = frozenset(parameters)
     open_ended = any(each.kind is each.VAR_KEYWORD for each in parameters.values())
     unknown = [option for option in options if option not in takes]
     if unknown and not open_ended:
-        raise ValueError(f"{name} takes no {listed(unknown)}; what it takes is {listed([*parameters][1 + two :], 40)}")
+        raise ValueError(
+            f"{name} takes no {listed(unknown)}; what it takes is "
+            f"{listed([*parameters][1 + two :], 40)}"
+        )
     return Method(name, function, two, truth, dict(options), takes, public)
 
 
-def with_defaults(method: Method, levels: Sequence[str], dims: Sequence[str], confidence_level: float, rng: str) -> Method:
+def with_defaults(
+    method: Method, levels: Sequence[str], dims: Sequence[str], confidence_level: float, rng: str
+) -> Method:
     """Return the method with default arguments, where it takes them and the caller gave none."""
-    defaults: dict[str, Any] = {"confidence_level": confidence_level, "rng": rng} | ({"levels": tuple(levels)} if method.public else {})
+    defaults: dict[str, Any] = {"confidence_level": confidence_level, "rng": rng} | (
+        {"levels": tuple(levels)} if method.public else {}
+    )
     if method.options.get("correction") is not None:
         if not dims:
-            raise ValueError("correction= is for several verdicts in one experiment; give dims=, as {'benchmark': 13}")
+            raise ValueError(
+                "correction= is for several verdicts in one experiment; give dims=, as "
+                "{'benchmark': 13}"
+            )
         defaults["family"] = tuple(dims)
-    return method._replace(options={name: value for name, value in defaults.items() if name in method.takes} | method.options)
+    return method._replace(
+        options={name: value for name, value in defaults.items() if name in method.takes}
+        | method.options
+    )
 
 
 def ask(method: Method, sides: Sequence[xr.DataArray], **more: Any) -> dict[str, xr.DataArray]:
@@ -87,9 +123,16 @@ def ask(method: Method, sides: Sequence[xr.DataArray], **more: Any) -> dict[str,
         answer = {name: getattr(answer, name, None) for name in VARIABLES}
     variables = answer.data_vars if isinstance(answer, xr.Dataset) else answer
     count = sides[0].sizes[EXPERIMENT]
-    answers = {name: _along_experiments(variables[name], name, method, count) for name in VARIABLES if variables.get(name) is not None}
+    answers = {
+        name: _along_experiments(variables[name], name, method, count)
+        for name in VARIABLES
+        if variables.get(name) is not None
+    }
     if not answers.keys() & {"lower", "verdict", "significant", "pvalue"}:
-        raise ValueError(f"the answer of {method.name} has neither lower and upper nor pvalue, verdict or significant")
+        raise ValueError(
+            f"the answer of {method.name} has neither lower and upper nor pvalue, verdict or "
+            "significant"
+        )
     return answers
 
 
@@ -103,38 +146,74 @@ def _along_experiments(value: Any, name: str, method: Method, count: int) -> xr.
         array = array.expand_dims(EXPERIMENT)
     if array.sizes.get(EXPERIMENT) != count:
         raise ValueError(
-            f"{name} of the answer of {method.name} has the dims {dict(array.sizes)}, and {count} experiments were given at once, along "
+            f"{name} of the answer of {method.name} has the dims {dict(array.sizes)}, and "
+            f"{count} experiments were given at once, along "
             f"the dim {EXPERIMENT!r}: let the answer keep it, or take batch=1"
         )
-    return array.drop_vars([name for name in array.coords if name not in array.dims or name == EXPERIMENT])
+    return array.drop_vars(
+        [name for name in array.coords if name not in array.dims or name == EXPERIMENT]
+    )
 
 
-def decided(method: Method, answer: Mapping[str, xr.DataArray], threshold: Any, risk: float) -> xr.Dataset:
+def decided(
+    method: Method, answer: Mapping[str, xr.DataArray], threshold: Any, risk: float
+) -> xr.Dataset:
     """Return for every experiment whether the method sees a difference, its direction (-1: less), and whether it has an answer."""
     if "verdict" in answer:
         verdict = answer["verdict"]
         direction = xr.where(verdict == FASTER, -1, xr.where(verdict == SLOWER, 1, 0))
-        answered = answer["lower"].notnull() if "lower" in answer else verdict.isin([FASTER, SLOWER, EQUIVALENT, INCONCLUSIVE])
+        answered = (
+            answer["lower"].notnull()
+            if "lower" in answer
+            else verdict.isin([FASTER, SLOWER, EQUIVALENT, INCONCLUSIVE])
+        )
         return xr.Dataset({"seen": direction != 0, "direction": direction, "answered": answered})
     if "lower" in answer and method.truth == RATIO:
         lower, upper = answer["lower"], answer["upper"]
-        inside = (answer["kind"] != "exclusive") if "kind" in answer else xr.ones_like(lower, dtype=bool)
-        direction = xr.where(inside & (lower > 1 + threshold), 1, 0) - xr.where(inside & (upper < 1 - threshold), 1, 0)
-        return xr.Dataset({"seen": direction != 0, "direction": direction, "answered": lower.notnull() & upper.notnull()})
+        inside = (
+            (answer["kind"] != "exclusive") if "kind" in answer else xr.ones_like(lower, dtype=bool)
+        )
+        direction = xr.where(inside & (lower > 1 + threshold), 1, 0) - xr.where(
+            inside & (upper < 1 - threshold), 1, 0
+        )
+        return xr.Dataset(
+            {
+                "seen": direction != 0,
+                "direction": direction,
+                "answered": lower.notnull() & upper.notnull(),
+            }
+        )
     if np.any(np.asarray(threshold) > 0):
-        raise ValueError(f"threshold={threshold!r}: {method.name} tests whether there is any difference, and knows no threshold")
+        raise ValueError(
+            f"threshold={threshold!r}: {method.name} tests whether there is any difference, "
+            "and knows no threshold"
+        )
     if "pvalue" not in answer and "significant" not in answer:
-        raise ValueError(f"{method.name} has limits, and no verdict: there is nothing that could raise an alarm")
-    significant = answer["significant"].astype(bool) if "significant" in answer else answer["pvalue"] <= risk
+        raise ValueError(
+            f"{method.name} has limits, and no verdict: there is nothing that could raise an alarm"
+        )
+    significant = (
+        answer["significant"].astype(bool) if "significant" in answer else answer["pvalue"] <= risk
+    )
     answered = answer["pvalue"].notnull() if "pvalue" in answer else xr.ones_like(significant)
-    return xr.Dataset({"seen": significant, "direction": _direction(method, answer, significant), "answered": answered})
+    return xr.Dataset(
+        {
+            "seen": significant,
+            "direction": _direction(method, answer, significant),
+            "answered": answered,
+        }
+    )
 
 
-def _direction(method: Method, answer: Mapping[str, xr.DataArray], significant: xr.DataArray) -> Any:
+def _direction(
+    method: Method, answer: Mapping[str, xr.DataArray], significant: xr.DataArray
+) -> Any:
     """Return the direction of the difference that a test sees: 0 where it gives none."""
     if method.name in ONE_SIDED:
         return -significant.astype(int)
-    estimate = next((answer[name] for name in ("estimate", "speedup", "statistic") if name in answer), None)
+    estimate = next(
+        (answer[name] for name in ("estimate", "speedup", "statistic") if name in answer), None
+    )
     if estimate is None or not (method.public and method.two):
         return xr.zeros_like(significant, dtype=int)
     return xr.where(significant, np.sign(estimate - 1) * (-1 if method.name in SPEEDUPS else 1), 0)

@@ -28,32 +28,39 @@ def simulate(
     Parameters
     ----------
     sizes : mapping
-        Repetitions per level, outermost first; a pair (fewest, most) makes the level ragged: each parent draws its own number.
+        Repetitions per level, outermost first; a pair (fewest, most) makes the level ragged: each
+        parent draws its own number.
     variances : mapping
-        The variance each level contributes (true :math:`T_i^2`), in squared units of the mean; a level not named contributes 0.
+        The variance each level contributes (true :math:`T_i^2`), in squared units of the mean; a
+        level not named contributes 0.
     mean : float or DataArray
         The true mean; an array broadcasts over `dims` by name.
     distribution : {"normal", "lognormal", "exponential", "bimodal"} or callable
-        Of the effects of every level, standardised to mean 0; `f(generator, shape)` gives draws with mean 0 and variance 1 of another.
+        Of the effects of every level, standardised to mean 0; `f(generator, shape)` gives draws
+        with mean 0 and variance 1 of another.
     dims : mapping, optional
         Other dims, as `{"benchmark": ["fft", "sort"], "version": 2}`: labels, or how many.
     shared : mapping, optional
-        Correlation of a level's effects between benchmarks, as `{"binary": 0.8}`: unit j is the same unit for all of them.
+        Correlation of a level's effects between benchmarks, as `{"binary": 0.8}`: unit j is the
+        same unit for all of them.
     autocorrelation : mapping, optional
-        Correlation of neighbouring effects of a level inside the same parent, as `{"execution": 0.3}`: a stationary AR(1).
+        Correlation of neighbouring effects of a level inside the same parent, as `{"execution":
+        0.3}`: a stationary AR(1).
     rng : int or numpy.random.Generator, optional
         Seed.
 
     Returns
     -------
     Dataset
-        `time` (seconds) over `dims` and the levels; `attrs["shared_levels"]` of it where levels are shared. Its attr `simulated` names the
-        distribution; with it, values below 0 are taken as they are.
+        `time` (seconds) over `dims` and the levels; `attrs["shared_levels"]` of it where levels are
+        shared. Its attr `simulated` names the distribution; with it, values below 0 are taken as
+        they are.
 
     Raises
     ------
     ValueError
-        For sizes, variances or correlations that are out of range, or levels named in one place only.
+        For sizes, variances or correlations that are out of range, or levels named in one place
+        only.
 
     Examples
     --------
@@ -80,16 +87,28 @@ def simulate(
         if check_number(variance, f"variances[{level!r}]") < 0:
             raise ValueError(f"variances[{level!r}]={variance!r} is negative")
         scale = np.sqrt(float(variance))
-        effects = _effects(draw, generator, shape, check_correlation(common.get(level, 0.0), f"shared[{level!r}]"))
-        neighbour = check_correlation(neighbours.get(level, 0.0), f"autocorrelation[{level!r}]", least=-1.0)
+        effects = _effects(
+            draw, generator, shape, check_correlation(common.get(level, 0.0), f"shared[{level!r}]")
+        )
+        neighbour = check_correlation(
+            neighbours.get(level, 0.0), f"autocorrelation[{level!r}]", least=-1.0
+        )
         total = total + scale * effects.copy(data=autocorrelated(effects.values, neighbour))
         if low < high:
             parents = {name: n for name, n in shape.items() if name != level}
-            counts = xr.DataArray(generator.integers(low, high + 1, tuple(parents.values())), dims=tuple(parents))
+            counts = xr.DataArray(
+                generator.integers(low, high + 1, tuple(parents.values())), dims=tuple(parents)
+            )
             measured = measured & (xr.DataArray(np.arange(high), dims=level) < counts)
-    total = total.where(measured).transpose(*shape).assign_coords({level: np.arange(shape[level]) for level in levels})
+    total = (
+        total.where(measured)
+        .transpose(*shape)
+        .assign_coords({level: np.arange(shape[level]) for level in levels})
+    )
     law = distribution if isinstance(distribution, str) else "other"
-    total.attrs = {"units": SECONDS, "better": LOWER, SIMULATED: law} | ({"shared_levels": " ".join(common)} if common else {})
+    total.attrs = {"units": SECONDS, "better": LOWER, SIMULATED: law} | (
+        {"shared_levels": " ".join(common)} if common else {}
+    )
     return xr.Dataset({TIME: total}, attrs={METRIC: TIME})
 
 
@@ -118,7 +137,9 @@ def check_span(size: Any, name: str) -> tuple[int, int]:
 def check_labels(value: int | Sequence[Any], name: str) -> npt.NDArray[Any]:
     """Return the labels of a dim: those given, or `name0`, `name1`, ..."""
     if isinstance(value, int):
-        return np.array([f"{name}{i}" for i in range(check_count(value, f"dims[{name!r}]"))], dtype=object)
+        return np.array(
+            [f"{name}{i}" for i in range(check_count(value, f"dims[{name!r}]"))], dtype=object
+        )
     array = np.asarray(value)
     return array.astype(object) if array.dtype.kind in "US" else array
 
@@ -131,11 +152,15 @@ def check_correlation(value: Any, name: str, least: float = 0.0) -> float:
     return number
 
 
-def _effects(draw: Draw, rng: np.random.Generator, shape: Mapping[str, int], correlation: float) -> xr.DataArray:
+def _effects(
+    draw: Draw, rng: np.random.Generator, shape: Mapping[str, int], correlation: float
+) -> xr.DataArray:
     effects = xr.DataArray(draw(rng, tuple(shape.values())), dims=tuple(shape))
     if not correlation:
         return effects
     shared_shape = {name: n for name, n in shape.items() if name != "benchmark"}
     joint = xr.DataArray(draw(rng, tuple(shared_shape.values())), dims=tuple(shared_shape))
-    combined: xr.DataArray = float(np.sqrt(correlation)) * joint + float(np.sqrt(1 - correlation)) * effects
+    combined: xr.DataArray = (
+        float(np.sqrt(correlation)) * joint + float(np.sqrt(1 - correlation)) * effects
+    )
     return combined.transpose(*shape)

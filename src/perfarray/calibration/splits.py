@@ -22,7 +22,9 @@ from perfarray.timings.streams import Rng, cell_keys, describe_key, key_of
 from perfarray.timings.validation import check_confidence_level, check_count, check_threshold
 from perfarray.timings.zeros import Positive
 
-MOST_VALUES = 1 << 16  # values of both halves that are compared at once, unless one cell has more; it changes no number
+MOST_VALUES = (
+    1 << 16
+)  # values of both halves that are compared at once, unless one cell has more; it changes no number
 MANY = 1_000_000  # splits beyond which a note gives no number
 
 
@@ -40,17 +42,20 @@ def calibrate(
 ) -> xr.Dataset:
     """Count false alarms of each rule: how often it sees a difference between halves of the same timings.
 
-    The independent units of every cell (its executions, or binaries) are split at random into halves many times, and the halves are
-    compared.
+    The independent units of every cell (its executions, or binaries) are split at random into
+    halves many times, and the halves are compared.
 
     Parameters
     ----------
     times, levels, metric
-        Timings (lazy ones are computed), their nest, and the variable(s) of a Dataset. The labels of all other dims are separate cells.
+        Timings (lazy ones are computed), their nest, and the variable(s) of a Dataset. The labels
+        of all other dims are separate cells.
     rules : str, callable or sequence of them
-        "perfarray" (`compare`); rules that pool all values of a side: "pooled_t" (pyperf), "pooled_mannwhitney" (benchstat, Google
-        Benchmark), "errors_apart" (scores of JMH: errors of 99.9 % do not overlap), "means_2_percent", "means_5_percent" (the means differ
-        by more); the name of another method, such as "randomization_test"; or a callable, as for `false_alarm_rate`.
+        "perfarray" (`compare`); rules that pool all values of a side: "pooled_t" (pyperf),
+        "pooled_mannwhitney" (benchstat, Google Benchmark), "errors_apart" (scores of JMH: errors of
+        99.9 % do not overlap), "means_2_percent", "means_5_percent" (the means differ by more); the
+        name of another method, such as "randomization_test"; or a callable, as for
+        `false_alarm_rate`.
     threshold : float
         A relative change that does not matter, for rules that accept one: 0.02 means 2 %.
     n_splits : int
@@ -63,11 +68,13 @@ def calibrate(
     Returns
     -------
     Dataset
-        Along `rule`: `false_alarm_rate`, the mean over cells of the share of splits with an alarm; `error`, its standard error between
-        cells (NaN for one cell); `unanswered`, the share of splits without an answer; and `used_by`. Along `rule` and the cells' dims:
-        `cell_rate`. For every cell: `noise_floor`, the relative change that 95 % of comparisons with as many units stay below though
-        nothing changed (that of the halves, over the root of 2); `smallest_change`, the one such a comparison sees with 80 % power (as in
-        `compare`); `n_splits`, the distinct splits compared; `n`, the units.
+        Along `rule`: `false_alarm_rate`, the mean over cells of the share of splits with an alarm;
+        `error`, its standard error between cells (NaN for one cell); `unanswered`, the share of
+        splits without an answer; and `used_by`. Along `rule` and the cells' dims: `cell_rate`. For
+        every cell: `noise_floor`, the relative change that 95 % of comparisons with as many units
+        stay below though nothing changed (that of the halves, over the root of 2);
+        `smallest_change`, the one such a comparison sees with 80 % power (as in `compare`);
+        `n_splits`, the distinct splits compared; `n`, the units.
 
     Raises
     ------
@@ -76,9 +83,10 @@ def calibrate(
 
     Notes
     -----
-    Rates are those of comparisons with half of the units: a rule with a risk errs about as often with all, a limit on the means less
-    often. What is the same for all units of the data (one session, one machine) is in both halves and raises no alarm: to see it, measure
-    several sessions as the outermost level. :doc:`/how-to/trust` has more.
+    Rates are those of comparisons with half of the units: a rule with a risk errs about as often
+    with all, a limit on the means less often. What is the same for all units of the data (one
+    session, one machine) is in both halves and raises no alarm: to see it, measure several sessions
+    as the outermost level. :doc:`/how-to/trust` has more.
 
     Examples
     --------
@@ -92,7 +100,11 @@ def calibrate(
     >>> rate.sel(rule="perfarray").item() < 0.1, rate.sel(rule="pooled_t").item() > 0.4
     (True, True)
     """
-    level, tau, most = check_confidence_level(confidence_level), check_threshold(threshold), check_count(n_splits, "n_splits")
+    level, tau, most = (
+        check_confidence_level(confidence_level),
+        check_threshold(threshold),
+        check_count(n_splits, "n_splits"),
+    )
     data = resolve(times, metric, levels, positive=Positive("the log of a ratio of halves"))
     cells = [str(dim) for dim in data.array.dims if dim not in data.levels]
     array = data.array.compute().transpose(*cells, *data.levels)
@@ -102,27 +114,52 @@ def calibrate(
     with collecting_notes():  # as many units again, of which nothing is different
         comparison = compare(bare, bare, levels=data.levels, threshold=tau, confidence_level=level)
     numbers = cell_keys([array], data.levels).transpose(*cells).values.ravel()
-    counts = _count_alarms(array.values.reshape(-1, *array.shape[len(cells) :]), numbers, data, checked, most, level, key)
+    counts = _count_alarms(
+        array.values.reshape(-1, *array.shape[len(cells) :]),
+        numbers,
+        data,
+        checked,
+        most,
+        level,
+        key,
+    )
     result = _result(counts, checked, cells, array.shape[: len(cells)])
-    result = result.assign_coords({dim: array[dim].variable for dim in cells if dim in array.coords})
-    result["smallest_change"] = (tuple(cells), comparison["smallest_change"].transpose(*cells).values, {"units": "1"})
+    result = result.assign_coords(
+        {dim: array[dim].variable for dim in cells if dim in array.coords}
+    )
+    result["smallest_change"] = (
+        tuple(cells),
+        comparison["smallest_change"].transpose(*cells).values,
+        {"units": "1"},
+    )
     result.attrs = (
-        data.describe() | {"result": "calibrate", "confidence_level": level, "threshold": tau, "power": POWER} | describe_key(key)
+        data.describe()
+        | {"result": "calibrate", "confidence_level": level, "threshold": tau, "power": POWER}
+        | describe_key(key)
     )
     return with_notes(result, *data.notes, *data.unit_notes, *_notes(result, data))
 
 
 def _count_alarms(
-    values: Floats, numbers: npt.NDArray[np.uint64], data: Timings, rules: list[Rule], most: int, level: float, key: Key
+    values: Floats,
+    numbers: npt.NDArray[np.uint64],
+    data: Timings,
+    rules: list[Rule],
+    most: int,
+    level: float,
+    key: Key,
 ) -> dict[str, Floats]:
     """Split and compare the cells, those with the same number of units at once.
 
-    Return by rule and cell the shares of splits with an alarm and without an answer; by cell the noise floor, the splits and the units.
+    Return by rule and cell the shares of splits with an alarm and without an answer; by cell the
+    noise floor, the splits and the units.
     """
     measured = ~np.isnan(values).all(axis=tuple(range(2, values.ndim)))
     n = measured.sum(axis=1)
     order = np.argsort(~measured, axis=1, kind="stable")
-    values = np.take_along_axis(values, order.reshape(order.shape + (1,) * (values.ndim - 2)), axis=1)
+    values = np.take_along_axis(
+        values, order.reshape(order.shape + (1,) * (values.ndim - 2)), axis=1
+    )
     rate, unanswered = np.full((2, len(rules), len(values)), np.nan)
     noise_floor, splits = np.full(len(values), np.nan), np.zeros(len(values))
     for units in sorted({int(count) for count in n if count > 1}):
@@ -131,11 +168,19 @@ def _count_alarms(
         at_once = max(1, MOST_VALUES // (len(sides[0]) * size))
         for first in range(0, len(cells), at_once):
             rows = cells[first : first + at_once]
-            alarms, answered, change = _judged(_trimmed(values[rows]), numbers[rows], sides, data, rules)
+            alarms, answered, change = _judged(
+                _trimmed(values[rows]), numbers[rows], sides, data, rules
+            )
             rate[:, rows], unanswered[:, rows] = alarms.mean(axis=-1), 1 - answered.mean(axis=-1)
             reached = np.quantile(change, level, axis=-1, method="inverted_cdf")
             noise_floor[rows], splits[rows] = np.expm1(reached / np.sqrt(2)), len(sides[0])
-    return {"cell_rate": rate, "unanswered": unanswered, "noise_floor": noise_floor, "n_splits": splits, "n": n.astype(float)}
+    return {
+        "cell_rate": rate,
+        "unanswered": unanswered,
+        "noise_floor": noise_floor,
+        "n_splits": splits,
+        "n": n.astype(float),
+    }
 
 
 def _trimmed(values: Floats) -> Floats:
@@ -147,7 +192,11 @@ def _trimmed(values: Floats) -> Floats:
 
 
 def _judged(
-    values: Floats, numbers: npt.NDArray[np.uint64], sides: tuple[Integers, Integers], data: Timings, rules: list[Rule]
+    values: Floats,
+    numbers: npt.NDArray[np.uint64],
+    sides: tuple[Integers, Integers],
+    data: Timings,
+    rules: list[Rule],
 ) -> tuple[Mask, Mask, Floats]:
     """Return by rule, cell and split the alarms and the answers, and by cell and split the absolute log ratio of the means."""
     splits, units = len(sides[0]), sides[0].shape[1] + sides[1].shape[1]
@@ -159,7 +208,9 @@ def _judged(
         labels = numbers[:, None] + np.arange(splits, dtype=np.uint64)[block]
         pair = [_as_timings(values[:, side[block]], labels, data) for side in sides]
         for index, rule in enumerate(rules):
-            alarms[index, :, block], answered[index, :, block] = (each.reshape(labels.shape) for each in rule.judge(*pair))
+            alarms[index, :, block], answered[index, :, block] = (
+                each.reshape(labels.shape) for each in rule.judge(*pair)
+            )
         change[:, block] = np.abs(np.log(_mean(pair[0]) / _mean(pair[1]))).reshape(labels.shape)
     return alarms, answered, change
 
@@ -168,7 +219,13 @@ def _as_timings(values: Floats, labels: npt.NDArray[np.uint64], data: Timings) -
     """Return one side of some splits of some cells as timings along `experiment`."""
     coords = {EXPERIMENT: labels.ravel().view(np.int64)}
     attrs = {"units": data.units, "better": data.better}
-    return xr.DataArray(values.reshape(-1, *values.shape[2:]), coords, (EXPERIMENT, *data.levels), name=data.array.name, attrs=attrs)
+    return xr.DataArray(
+        values.reshape(-1, *values.shape[2:]),
+        coords,
+        (EXPERIMENT, *data.levels),
+        name=data.array.name,
+        attrs=attrs,
+    )
 
 
 def _mean(side: xr.DataArray) -> npt.NDArray[Any]:
@@ -178,10 +235,16 @@ def _mean(side: xr.DataArray) -> npt.NDArray[Any]:
     return side.values
 
 
-def _result(counts: dict[str, Floats], rules: list[Rule], cells: list[str], shape: tuple[int, ...]) -> xr.Dataset:
+def _result(
+    counts: dict[str, Floats], rules: list[Rule], cells: list[str], shape: tuple[int, ...]
+) -> xr.Dataset:
     """Label the counts of all cells, and average them over those that were split."""
     split = ~np.isnan(counts["noise_floor"])
-    rate, unanswered, number = counts["cell_rate"][:, split], counts.pop("unanswered")[:, split], int(split.sum())
+    rate, unanswered, number = (
+        counts["cell_rate"][:, split],
+        counts.pop("unanswered")[:, split],
+        int(split.sum()),
+    )
     mean, error, silent_share = np.full((3, len(rules)), np.nan)
     if number:
         mean, silent_share = rate.mean(axis=1), unanswered.mean(axis=1)
@@ -190,8 +253,16 @@ def _result(counts: dict[str, Floats], rules: list[Rule], cells: list[str], shap
     silent = (unanswered == 1).all(axis=1)  # a rule that never answers has no rate
     unit = {"units": "1"}
     variables: dict[str, Any] = {
-        "false_alarm_rate": ("rule", np.where(silent, np.nan, mean), unit | {"long_name": "mean share of splits with a false alarm"}),
-        "error": ("rule", np.where(silent, np.nan, error), unit | {"long_name": "standard error between cells"}),
+        "false_alarm_rate": (
+            "rule",
+            np.where(silent, np.nan, mean),
+            unit | {"long_name": "mean share of splits with a false alarm"},
+        ),
+        "error": (
+            "rule",
+            np.where(silent, np.nan, error),
+            unit | {"long_name": "standard error between cells"},
+        ),
         "unanswered": ("rule", silent_share, unit),
         "used_by": ("rule", np.array([rule.used_by for rule in rules], dtype=object)),
     }
@@ -208,31 +279,62 @@ def _notes(result: xr.Dataset, data: Timings) -> list[Note]:
     cells, without, few = len(n), int((n == 1).sum()), int(((n > 1) & (n < 4)).sum())
     notes = [_summary(result), _caveats(result, data.levels[0])] if without < cells else []
     if data.levels[0] in data.shared and cells - without > 1:
-        text = f"the cells share their {units}: what one split shows, others show too, and the error is too small"
+        text = (
+            f"the cells share their {units}: what one split shows, others show too, and the "
+            "error is too small"
+        )
         notes.append(Note("shared_units", text, {"level": data.levels[0]}))
     if without or not cells:
-        text = f"{without} of {cells} cells have one {data.levels[0]}, which cannot be split: measure more"
-        text += f", or name a lower level with levels={data.levels[1:]}" if len(data.levels) > 1 else ""
+        text = (
+            f"{without} of {cells} cells have one {data.levels[0]}, which cannot be split: "
+            "measure more"
+        )
+        text += (
+            f", or name a lower level with levels={data.levels[1:]}" if len(data.levels) > 1 else ""
+        )
         notes.append(Note("no_split", text, {"cells": without, "of": cells}))
     if few and OURS in result["rule"].values:
-        text = f"{few} of {cells} cells have fewer than 4 {units}: with one in a half, {OURS} has no answer and raises no alarm"
+        text = (
+            f"{few} of {cells} cells have fewer than 4 {units}: with one in a half, {OURS} has "
+            "no answer and raises no alarm"
+        )
         notes.append(Note("few_units", text, {"cells": few, "of": cells}))
     if cells - without == 1:
         splits, distinct = int(result["n_splits"].max()), number_of_splits(int(n.max()))
         n_distinct = f"{distinct:,}" if distinct <= MANY else "more than a million"
-        text = f"one cell, {splits} of {n_distinct} distinct splits, which are not independent: no standard error; more benchmarks give one"
+        text = (
+            f"one cell, {splits} of {n_distinct} distinct splits, which are not independent: "
+            "no standard error; more benchmarks give one"
+        )
         notes.append(Note("one_cell", text, {"splits": splits, "distinct": distinct}))
     return notes
 
 
 def _summary(result: xr.Dataset) -> Note:
-    rates = dict(zip(result["rule"].values.tolist(), result["false_alarm_rate"].values.tolist(), strict=True))
-    change, risk = float(result["smallest_change"].median()), round(1 - float(result.attrs["confidence_level"]), 12)
+    rates = dict(
+        zip(result["rule"].values.tolist(), result["false_alarm_rate"].values.tolist(), strict=True)
+    )
+    change, risk = (
+        float(result["smallest_change"].median()),
+        round(1 - float(result.attrs["confidence_level"]), 12),
+    )
     (first, rate), *further_rules = rates.items()
-    clauses = [f"{first} gives no answer" if rate != rate else f"{first} calls {percent(rate)} different"]
+    clauses = [
+        f"{first} gives no answer" if rate != rate else f"{first} calls {percent(rate)} different"
+    ]
     clauses += [f"{name} {percent(rate)}" for name, rate in further_rules]
-    text = f"of comparisons between halves of the same timings, {', '.join(clauses)}, where {percent(risk)} were meant"
-    text += f"; changes below {percent(change)} (median of the cells) are not seen with {percent(POWER)} power" if change == change else ""
+    text = (
+        f"of comparisons between halves of the same timings, {', '.join(clauses)}, where "
+        f"{percent(risk)} were meant"
+    )
+    text += (
+        (
+            f"; changes below {percent(change)} (median of the cells) are not seen with "
+            f"{percent(POWER)} power"
+        )
+        if change == change
+        else ""
+    )
     return Note("calibration", text, rates | {"smallest_change": change})
 
 
@@ -240,7 +342,9 @@ def _caveats(result: xr.Dataset, unit: str) -> Note:
     units, most = plural(unit), int(result["n"].max())
     above = LEVELS[: LEVELS.index(unit)] if unit in LEVELS else ()
     text = (
-        f"the rates are those of halves ({most // 2} of {most} {units} a side); splits of a cell share its {units}, so the error is taken "
-        f"between cells; differences between {' or '.join(map(plural, (*above, MACHINE)))} are in both halves alike, and so in no rate"
+        f"the rates are those of halves ({most // 2} of {most} {units} a side); splits of a "
+        f"cell share its {units}, so the error is taken "
+        f"between cells; differences between {' or '.join(map(plural, (*above, MACHINE)))} are "
+        "in both halves alike, and so in no rate"
     )
     return Note("halves", text, {"units": most})

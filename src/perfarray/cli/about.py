@@ -12,7 +12,20 @@ from perfarray.cli.console import program, show
 from perfarray.cli.prices import without_price
 from perfarray.cli.problems import counted, in_line, quoted, reporting
 from perfarray.cli.reading import STORES, comparable_cells, read_archive
-from perfarray.conventions import BENCHMARK, BETTER, ESTIMATED, EXECUTION, HISTORY, LEVELS, MACHINE, METRIC, SUITE, UNKNOWN, VALID, plural
+from perfarray.conventions import (
+    BENCHMARK,
+    BETTER,
+    ESTIMATED,
+    EXECUTION,
+    HISTORY,
+    LEVELS,
+    MACHINE,
+    METRIC,
+    SUITE,
+    UNKNOWN,
+    VALID,
+    plural,
+)
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -23,7 +36,11 @@ FEW: Final = 9  # benchmarks that may be alternatives of each other
 
 SHORTEST: Final = 8  # commits in which a change can be found
 
-UNNAMED: Final = ("benchmark_name", "group", SUITE)  # coordinates along benchmarks that are no parameters of these
+UNNAMED: Final = (
+    "benchmark_name",
+    "group",
+    SUITE,
+)  # coordinates along benchmarks that are no parameters of these
 
 MIN_BIPLOT: Final = 3  # machines: two lie on a line
 MIN_MODEL: Final = 6  # machines for a regression
@@ -32,24 +49,42 @@ LONGEST: Final = 90  # characters of the longest command that the texts are alig
 
 
 def about(archive: options.Archive, *, reading: options.Reading) -> None:
-    """Say what is in a file or folder and what can be asked of it; `perfarray ARCHIVE` is short for it.
+    """Say what is in a file or folder and what can be asked of it.
+
+    `perfarray ARCHIVE` is short for it.
 
     Exit code 0: it was read.
     Exit code 2: it cannot be read.
 
     Example: perfarray results.json
     """
-    skipping = {"on_error": "warn"} if Path(archive).is_dir() and not archive.endswith(STORES) else {}
+    skipping = (
+        {"on_error": "warn"} if Path(archive).is_dir() and not archive.endswith(STORES) else {}
+    )
     with reporting(options=options.SPOKEN):
         times = read_archive(archive, reading | skipping)
         scores = _scores(times)
-    show([*_content(archive, times, scores), "", "What can be asked:", *_questions(archive, times, scores, reading)])
+    show(
+        [
+            *_content(archive, times, scores),
+            "",
+            "What can be asked:",
+            *_questions(archive, times, scores, reading),
+        ]
+    )
 
 
 def _scores(times: "xr.Dataset") -> "xr.DataArray | None":
-    """Return which machines, with all else that is compared, have a score in which suite; None where these are no machines or suites."""
+    """Return which machines, with all else that is compared, have a score in which suite.
+
+    None where these are no machines or suites.
+    """
     suites = BENCHMARK in getattr(times.coords.get(SUITE), "dims", ())
-    if times.sizes.get(BENCHMARK, 1) < 2 or not (SUITE in times.coords or times.sizes.get(MACHINE, 1) > 1) or _has_history(times):
+    if (
+        times.sizes.get(BENCHMARK, 1) < 2
+        or not (SUITE in times.coords or times.sizes.get(MACHINE, 1) > 1)
+        or _has_history(times)
+    ):
         return None
     with warnings.catch_warnings(action="ignore", category=perfarray.PerfarrayWarning):
         try:
@@ -69,16 +104,29 @@ def _content(archive: str, times: "xr.Dataset", scores: "xr.DataArray | None") -
     nest = [counted(times.sizes[dim], dim) for dim in LEVELS if dim in times.sizes]
     yield f"  repetitions: at most {' x '.join(nest)}" if nest else "  no repetitions"
     if SUITE in times.coords and times.coords[SUITE].size > 1:
-        suites = list(dict.fromkeys(label for label in times[SUITE].values.ravel().tolist() if label != UNKNOWN))
+        suites = list(
+            dict.fromkeys(
+                label for label in times[SUITE].values.ravel().tolist() if label != UNKNOWN
+            )
+        )
         yield f"  {counted(len(suites), SUITE)}: {quoted(suites)}"
     if scores is not None:
         yield from _configurations(times, scores)
-    for name, value, state in ((VALID, 0, "not valid"), (ESTIMATED, 1, "estimated, not reportable")):
+    for name, value, state in (
+        (VALID, 0, "not valid"),
+        (ESTIMATED, 1, "estimated, not reportable"),
+    ):
         if name in times.coords and (times.coords[name] == value).any():
             yield f"  {state}: {'all' if (times.coords[name] == value).all() else 'in part'}"
-    for metric_name, metric in sorted(times.data_vars.items(), key=lambda item: item[0] != times.attrs.get(METRIC)):
+    for metric_name, metric in sorted(
+        times.data_vars.items(), key=lambda item: item[0] != times.attrs.get(METRIC)
+    ):
         units, better = metric.attrs.get("units", "1"), metric.attrs.get(BETTER)
-        direction = "which direction is good is not said (--better)" if better is None else f"{better} is better"
+        direction = (
+            "which direction is good is not said (--better)"
+            if better is None
+            else f"{better} is better"
+        )
         yield f"  measured: {metric_name}{'' if units == '1' else f' in {units}'}, {direction}"
     shared = [f"{name} {label.item()}" for name, label in times.coords.items() if not label.dims]
     yield from (f"  all of it: {text}" for text in shared[:MOST])
@@ -90,7 +138,9 @@ def _content(archive: str, times: "xr.Dataset", scores: "xr.DataArray | None") -
 def _configurations(times: "xr.Dataset", scores: "xr.DataArray") -> Iterator[str]:
     """Yield how many configurations of which dims have a score in each suite, and what describes machines."""
     dims = [str(dim) for dim in scores.dims if dim != SUITE and scores.sizes[dim] > 1]
-    each = f" (each {' with its '.join([dims[0], ' and '.join(dims[1:])])})" if len(dims) > 1 else ""
+    each = (
+        f" (each {' with its '.join([dims[0], ' and '.join(dims[1:])])})" if len(dims) > 1 else ""
+    )
     by_suite = scores.sum([dim for dim in scores.dims if dim != SUITE])
     if by_suite.ndim:
         texts = [f"{name} {number}" for name, number in by_suite.to_series().items() if number]
@@ -100,7 +150,9 @@ def _configurations(times: "xr.Dataset", scores: "xr.DataArray") -> Iterator[str
     descriptors = [
         str(name)
         for name, coordinate in times.coords.items()
-        if coordinate.dims == (MACHINE,) and name != MACHINE and (coordinate.notnull() & (coordinate != UNKNOWN)).any()
+        if coordinate.dims == (MACHINE,)
+        and name != MACHINE
+        and (coordinate.notnull() & (coordinate != UNKNOWN)).any()
     ]
     if descriptors:
         more = f" and {len(descriptors) - MOST} more" if len(descriptors) > MOST else ""
@@ -110,31 +162,53 @@ def _configurations(times: "xr.Dataset", scores: "xr.DataArray") -> Iterator[str
 def _parameters(times: "xr.Dataset") -> dict[str, list[Any]]:
     """Return the settings that several benchmarks share and others have otherwise, with their values."""
     values = {
-        str(name): [value for value in dict.fromkeys(coordinate.values.tolist()) if value == value]  # NaN is not known
+        str(name): [
+            value for value in dict.fromkeys(coordinate.values.tolist()) if value == value
+        ]  # NaN is not known
         for name, coordinate in times.coords.items()
         if coordinate.dims == (BENCHMARK,) and name not in (BENCHMARK, *UNNAMED)
     }
-    return {name: labels for name, labels in values.items() if 1 < len(labels) < times.sizes[BENCHMARK]}
+    return {
+        name: labels for name, labels in values.items() if 1 < len(labels) < times.sizes[BENCHMARK]
+    }
 
 
-def _questions(archive: str, times: "xr.Dataset", scores: "xr.DataArray | None", reading: dict[str, Any]) -> Iterator[str]:
-    """Yield commands that have an answer for these timings; where nothing is repeated, what is missing."""
+def _questions(
+    archive: str, times: "xr.Dataset", scores: "xr.DataArray | None", reading: dict[str, Any]
+) -> Iterator[str]:
+    """Yield commands that have an answer for these timings.
+
+    Where nothing is repeated, what is missing.
+    """
     counts = _counts(times)
     # A cell that repeats any level down to executions has a unit that it repeats.
     levels = [] if counts is None else counts["level"].values.tolist()
-    units = None if counts is None else counts["total"].isel(level=levels.index(EXECUTION) if EXECUTION in levels else 0)
+    units = (
+        None
+        if counts is None
+        else counts["total"].isel(level=levels.index(EXECUTION) if EXECUTION in levels else 0)
+    )
     several_files = times.sizes.get("file", 1) > 1
     commands = _commands(archive, times, scores, units, reading, several_files=several_files)
     width = max((len(command) for command in commands if len(command) <= LONGEST), default=0)
     yield from (f"  {program()} {command:<{width}}  {text}" for command, text in commands.items())
-    arguments = ", ".join([repr(archive), *(f"{argument}={value!r}" for argument, value in reading.items())])
+    arguments = ", ".join(
+        [repr(archive), *(f"{argument}={value!r}" for argument, value in reading.items())]
+    )
     yield f"  in Python: times = perfarray.read_archive({arguments}); times.perf.<TAB>"
     if counts is None or _has_history(times):
         return
-    remedies = [f"{in_line(note.message, options.SPOKEN)}." for note in perfarray.notes(counts) if note.aside]
+    remedies = [
+        f"{in_line(note.message, options.SPOKEN)}."
+        for note in perfarray.notes(counts)
+        if note.aside
+    ]
     yield from remedies
     if remedies and several_files:
-        yield "Where each file is a run of the same thing, --files-are session makes the files the repetitions."
+        yield (
+            "Where each file is a run of the same thing, --files-are session makes the files "
+            "the repetitions."
+        )
 
 
 def _has_history(times: "xr.Dataset") -> bool:
@@ -154,7 +228,11 @@ def _commands(
     """Return commands, and the question that each answers."""
     path, read_as = shlex.quote(archive), ""
     for name, value in reading.items():
-        text = ",".join(f"{dim}={column}" for dim, column in value.items()) if isinstance(value, dict) else str(value)
+        text = (
+            ",".join(f"{dim}={column}" for dim, column in value.items())
+            if isinstance(value, dict)
+            else str(value)
+        )
         option = f"--{name.replace('_', '-')}"
         read_as += f" {option}" if value is True else f" {option} {shlex.quote(text)}"
     repeated = units is not None and int(units.max()) > 1
@@ -163,18 +241,28 @@ def _commands(
         commands[f"history {path}{read_as}"] = "at which commits performance changed"
     if scores is not None:
         commands |= _of_suites(f"{path}{read_as}", scores, repeated=repeated)
-    of_machines = scores is not None and MACHINE in scores.dims  # published results, of which no next experiment is planned
+    of_machines = (
+        scores is not None and MACHINE in scores.dims
+    )  # published results, of which no next experiment is planned
     if units is not None and repeated:
-        commands |= {} if of_machines else {f"components {path}{read_as}": "where the variation comes from"}
+        commands |= (
+            {} if of_machines else {f"components {path}{read_as}": "where the variation comes from"}
+        )
         for dim, label in _comparisons(units):
-            question = f"which {dim} {'are' if plural(dim) == dim else 'is'} faster, by how much, how sure"
-            commands[f"compare {path}{read_as} --dim {dim} --baseline {shlex.quote(label)}"] = question
+            question = (
+                f"which {dim} {'are' if plural(dim) == dim else 'is'} faster, by how much, how sure"
+            )
+            commands[f"compare {path}{read_as} --dim {dim} --baseline {shlex.quote(label)}"] = (
+                question
+            )
     files_are = " --files-are session" if several_files else ""
     commands[f"compare {path} OTHER{read_as}{files_are}"] = "whether other timings are faster"
     if repeated and not of_machines:
         prices = "".join(f" --cost {level}=SECONDS" for level in without_price(times))
         if not several_files:
-            commands[f"plan {path}{read_as} --half-width 1%{prices}"] = "how many repetitions to run next"
+            commands[f"plan {path}{read_as} --half-width 1%{prices}"] = (
+                "how many repetitions to run next"
+            )
         commands[f"plot violin {path}{read_as} -o violin.svg"] = "a picture of what was measured"
     commands[f"counts {path}{read_as}"] = "how much was measured"
     commands[f"report {path}{read_as} -o report.html"] = "all of it on one page"
@@ -185,7 +273,9 @@ def _commands(
 def _of_suites(place: str, scores: "xr.DataArray", *, repeated: bool) -> dict[str, str]:
     """Return commands about the scores of suites, and the question that each answers."""
     others = [dim for dim in scores.dims if dim != MACHINE]
-    commands = {f"scores {place}": "what each scores in each suite, in five numbers, and how much it varies"}
+    commands = {
+        f"scores {place}": "what each scores in each suite, in five numbers, and how much it varies"
+    }
     if repeated:
         commands[f"plot five-numbers {place} -o five_numbers.svg"] = "a picture of the five numbers"
     if MACHINE not in scores.dims:
@@ -193,19 +283,32 @@ def _of_suites(place: str, scores: "xr.DataArray", *, repeated: bool) -> dict[st
     n_machines = scores.sum(MACHINE)
     if int(n_machines.max()) >= MIN_BIPLOT:
         cell = n_machines.isel(n_machines.argmax(others)) if others else n_machines
-        labels = [shlex.quote(f"{dim}={cell[dim].item()}") for dim in others if scores.sizes[dim] > 1]
+        labels = [
+            shlex.quote(f"{dim}={cell[dim].item()}") for dim in others if scores.sizes[dim] > 1
+        ]
         selected = "".join(f" --select {label}" for label in labels)
-        commands[f"plot biplot {place}{selected} -o biplot.svg"] = "which machines are alike, and at which benchmarks"
-    commands[f"machines {place} -o machines.csv"] = "a table of machines: scores, and every descriptor as a column"
+        commands[f"plot biplot {place}{selected} -o biplot.svg"] = (
+            "which machines are alike, and at which benchmarks"
+        )
+    commands[f"machines {place} -o machines.csv"] = (
+        "a table of machines: scores, and every descriptor as a column"
+    )
     if int(scores.any([dim for dim in others if dim != SUITE]).sum(MACHINE).max()) >= MIN_MODEL:
-        commands[f"explain {place} --response performance"] = "which hardware and software explain it; without --response, the variation"
+        commands[f"explain {place} --response performance"] = (
+            "which hardware and software explain it; without --response, the variation"
+        )
     return commands
 
 
 def _counts(times: "xr.Dataset") -> "xr.Dataset | None":
-    """Count what each cell repeats; None where nothing is repeated, or several metrics leave open what is meant."""
+    """Count what each cell repeats.
+
+    None where nothing is repeated, or several metrics leave open what is meant.
+    """
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", perfarray.PerfarrayWarning)  # each command says itself what it leaves out
+        warnings.simplefilter(
+            "ignore", perfarray.PerfarrayWarning
+        )  # each command says itself what it leaves out
         try:
             return perfarray.counts(times)
         except ValueError:
@@ -213,9 +316,18 @@ def _counts(times: "xr.Dataset") -> "xr.Dataset | None":
 
 
 def _comparisons(units: "xr.DataArray") -> Iterator[tuple[str, str]]:
-    """Yield the dims along which cells were measured more than once, and a baseline for each; benchmarks, if there is no other."""
-    dims = [str(dim) for dim, size in units.sizes.items() if size > 1 and dim in units.coords and not _separates_suites(units, str(dim))]
-    for dim in [dim for dim in dims if dim != BENCHMARK] or [dim for dim in dims if units.sizes[dim] <= FEW]:
+    """Yield the dims along which cells were measured more than once, and a baseline for each.
+
+    Benchmarks, if there is no other.
+    """
+    dims = [
+        str(dim)
+        for dim, size in units.sizes.items()
+        if size > 1 and dim in units.coords and not _separates_suites(units, str(dim))
+    ]
+    for dim in [dim for dim in dims if dim != BENCHMARK] or [
+        dim for dim in dims if units.sizes[dim] <= FEW
+    ]:
         cells = comparable_cells(units > 1, dim).values
         if cells.any():
             yield dim, str(units[dim].values[cells.argmax()])

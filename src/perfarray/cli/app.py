@@ -64,12 +64,17 @@ def main() -> None:
     prepare_streams()
     try:
         app(args=with_command(sys.argv[1:]), prog_name="perfarray")
-    except OSError as error:  # of the output; errors of files are reported where they are read and written
+    except (
+        OSError
+    ) as error:  # of the output; errors of files are reported where they are read and written
         print(f"error: {error}", file=sys.stderr)
         raise SystemExit(NO_ANSWER) from None
     except Exception:
         traceback.print_exc()
-        print("error: this is a defect of perfarray, not of your data; please report the lines above", file=sys.stderr)
+        print(
+            "error: this is a defect of perfarray, not of your data; please report the lines above",
+            file=sys.stderr,
+        )
         raise SystemExit(NO_ANSWER) from None
 
 
@@ -82,9 +87,16 @@ def _start_fast() -> None:
 
 
 def with_command(arguments: list[str]) -> list[str]:
-    """Return the arguments of the command line; a path where a command should stand gets the command `about`."""
+    """Return the arguments of the command line.
+
+    A path where a command should stand gets the command `about`.
+    """
     names = {command.__name__.replace("_", "-") for command in COMMANDS}
-    is_path = bool(arguments) and arguments[0] not in names and (Path(arguments[0]).exists() or LIKE_A_PATH.search(arguments[0]))
+    is_path = (
+        bool(arguments)
+        and arguments[0] not in names
+        and (Path(arguments[0]).exists() or LIKE_A_PATH.search(arguments[0]))
+    )
     return ["about", *arguments] if is_path else arguments
 
 
@@ -97,7 +109,10 @@ def _print_version(requested: bool) -> None:
 @app.callback()
 def _perfarray(
     version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and leave.")
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version and leave."
+        ),
     ] = False,
 ) -> None:
     """Benchmark timings: where the variation comes from, what is faster, by how much, and how sure.

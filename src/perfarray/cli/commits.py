@@ -23,19 +23,28 @@ def history_dim(times: "xr.Dataset", dim: str | None) -> str:
     if present:
         return present[0]
     hint = ""
-    descriptors = [name for name in (*HISTORY, "version") if name in times.coords and times.coords[name].dims]
+    descriptors = [
+        name for name in (*HISTORY, "version") if name in times.coords and times.coords[name].dims
+    ]
     if descriptors:
         name, along = descriptors[0], [str(label) for label in times.coords[descriptors[0]].dims]
         is_label = len(along) == 1 and along[0] not in {BENCHMARK, MACHINE, *LEVELS}
-        remedy = f"lies along {along[0]!r}: --dim {along[0]}" if is_label else f"is a descriptor: --dims {name}={name} makes it a dim"
+        remedy = (
+            f"lies along {along[0]!r}: --dim {along[0]}"
+            if is_label
+            else f"is a descriptor: --dims {name}={name} makes it a dim"
+        )
         hint = f"; {name!r} {remedy}"
     raise ValueError(
-        f"no dim of a history found: there is none of {quoted(list(HISTORY))}, but {quoted(list(map(str, times.dims)))}; name it "
+        f"no dim of a history found: there is none of {quoted(list(HISTORY))}, but "
+        f"{quoted(list(map(str, times.dims)))}; name it "
         f'with --dim, or say what paths say with --layout "{{commit}}/{{machine}}.json"{hint}'
     )
 
 
-def in_order(times: "xr.Dataset", dim: str, order: str | None, sentences: list[str]) -> "tuple[xr.Dataset, str | None]":
+def in_order(
+    times: "xr.Dataset", dim: str, order: str | None, sentences: list[str]
+) -> "tuple[xr.Dataset, str | None]":
     """Return commits and what sorts them: `stored`, `reversed`, a coordinate, or a list that begins with the newest (a file, - for stdin).
 
     Commits that are not in the list are left out, and named.
@@ -44,7 +53,10 @@ def in_order(times: "xr.Dataset", dim: str, order: str | None, sentences: list[s
     if order is None or order in (STORED, "reversed", *along):
         return times, order
     if order != "-" and not Path(order).exists():
-        raise ValueError(f"--order {order}: there is no such file, and no coordinate along {dim!r} of that name ({quoted(along)})")
+        raise ValueError(
+            f"--order {order}: there is no such file, and no coordinate along {dim!r} of that "
+            f"name ({quoted(along)})"
+        )
     if dim not in times.coords:
         raise ValueError(f"--order {order}: {dim!r} has no labels to look for")
     text = sys.stdin.read() if order == "-" else Path(order).read_text(encoding="utf-8")
@@ -53,9 +65,15 @@ def in_order(times: "xr.Dataset", dim: str, order: str | None, sentences: list[s
     ranks = [_index(label, commits, f"--order {order}") for label in labels]
     missing = [label for label, rank in zip(labels, ranks, strict=True) if rank is None]
     if len(missing) == len(labels):
-        raise ValueError(f"--order {order}: none of the {len(labels)} {plural(dim)} ({quoted(labels, 3)}) is in it")
+        raise ValueError(
+            f"--order {order}: none of the {len(labels)} {plural(dim)} ({quoted(labels, 3)}) "
+            "is in it"
+        )
     if missing:
-        sentences.append(f"{len(missing)} of {len(labels)} {plural(dim)} are not in {order!r} and left out: {quoted(missing, 5)}")
+        sentences.append(
+            f"{len(missing)} of {len(labels)} {plural(dim)} are not in {order!r} and left out: "
+            f"{quoted(missing, 5)}"
+        )
     ranked = sorted((rank, position) for position, rank in enumerate(ranks) if rank is not None)
     return times.isel({dim: [position for _, position in ranked]}), STORED
 
@@ -65,7 +83,10 @@ def in_words(changes: "xr.Dataset", dim: str) -> str:
     by = str(changes.attrs["order"])
     ends = f"{plural(dim).capitalize()} from {changes[dim].values[0]} to {changes[dim].values[-1]}"
     if by in (STORED, "reversed"):
-        return f"{ends}, in the order {'stored or given' if by == STORED else 'opposite to that stored'}."
+        return (
+            f"{ends}, in the order "
+            f"{'stored or given' if by == STORED else 'opposite to that stored'}."
+        )
     return f"{ends}, the oldest first." + ("" if by == dim else f" Their order is that of {by}.")
 
 
@@ -74,7 +95,10 @@ def commit_index(times: "xr.Dataset", dim: str, commit: str) -> int:
     labels = [str(name) for name in times[dim].values.tolist()]
     index = _index(commit, labels, "--since")
     if index is None:
-        raise ValueError(f"--since {commit}: not among the {len(labels)} {plural(dim)}, from {labels[0]!r} to {labels[-1]!r}")
+        raise ValueError(
+            f"--since {commit}: not among the {len(labels)} {plural(dim)}, from {labels[0]!r} "
+            f"to {labels[-1]!r}"
+        )
     return index
 
 
@@ -82,8 +106,16 @@ def _index(label: str, commits: Sequence[str], option: str) -> int | None:
     """Return the index of a commit in a list; either may be abbreviated."""
     if label in commits:
         return commits.index(label)
-    hashes = {index: name for index, name in enumerate(commits) if min(len(label), len(name)) >= SHORTEST_HASH}
-    candidates = [index for index, name in hashes.items() if name.startswith(label) or label.startswith(name)]
+    hashes = {
+        index: name
+        for index, name in enumerate(commits)
+        if min(len(label), len(name)) >= SHORTEST_HASH
+    }
+    candidates = [
+        index for index, name in hashes.items() if name.startswith(label) or label.startswith(name)
+    ]
     if len(candidates) > 1:
-        raise ValueError(f"{option}: {label!r} may be {quoted([commits[index] for index in candidates], 3)}")
+        raise ValueError(
+            f"{option}: {label!r} may be {quoted([commits[index] for index in candidates], 3)}"
+        )
     return candidates[0] if candidates else None

@@ -1,4 +1,7 @@
-"""`perfarray compare`: whether each benchmark is faster or slower; the exit code says whether anything is slower."""
+"""`perfarray compare`: whether each benchmark is faster or slower.
+
+The exit code says whether anything is slower.
+"""
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -9,10 +12,23 @@ import typer
 
 import perfarray
 from perfarray.cli import options
-from perfarray.cli.comparison import Comparison, comparison, legend, row_dims, verdict_counts, without_equal_counts
+from perfarray.cli.comparison import (
+    Comparison,
+    comparison,
+    legend,
+    row_dims,
+    verdict_counts,
+    without_equal_counts,
+)
 from perfarray.cli.forms import TABLE, Answer, Row, Target, answering, described, give
 from perfarray.cli.grid import CHANGED
-from perfarray.cli.problems import NO_ANSWER, NOTHING_SLOWER, SOMETHING_SLOWER, WITHOUT_ANSWER, quoted
+from perfarray.cli.problems import (
+    NO_ANSWER,
+    NOTHING_SLOWER,
+    SOMETHING_SLOWER,
+    WITHOUT_ANSWER,
+    quoted,
+)
 from perfarray.cli.reading import paths_read, read_sessions, read_sides, with_metrics
 from perfarray.cli.tails import percentiles, share_of
 from perfarray.conventions import BENCHMARK, METRIC, OF_MACHINES, TUNING, plural, singular
@@ -48,27 +64,45 @@ def compare(
     correction: options.Correction = None,
     statistic: Annotated[
         str,
-        typer.Option(help="What is compared: mean, median, or of the iterations of each execution min, max, or a percentile, as in p99."),
+        typer.Option(
+            help=(
+                "What is compared: mean, median, or of the iterations of each execution min, "
+                "max, or a percentile, as in p99."
+            )
+        ),
     ] = "mean",
-    value: Annotated[str | None, typer.Option(help="The level whose repetitions are the runs of a median; default: execution.")] = None,
+    value: Annotated[
+        str | None,
+        typer.Option(
+            help="The level whose repetitions are the runs of a median; default: execution."
+        ),
+    ] = None,
     method: Annotated[
         str | None,
         typer.Option(
-            help="Of the intervals and p-values: fieller (default of means), studentized, ..., order_statistics (default of medians), "
+            help="Of the intervals and p-values: fieller (default of means), studentized, ..., "
+            "order_statistics (default of medians), "
             "rank (of medians, if both sides have one shape); a bootstrap draws the same each time."
         ),
     ] = None,
     nest: options.Nest,
     prior: Annotated[
         Literal["suite"] | None,
-        typer.Option(help="Learn the variances from all benchmarks together: more answers from 3 to 5 runs of 8 benchmarks or more."),
+        typer.Option(
+            help=(
+                "Learn the variances from all benchmarks together: more answers from 3 to 5 "
+                "runs of 8 benchmarks or more."
+            )
+        ),
     ] = None,
     between: Annotated[
         str | None,
         typer.Option(
             metavar="PLACE|SD,DF",
-            help="Where each side is one session: a folder or nightly archive with several of the same benchmarks; intervals then hold "
-            "what sessions vary by. Or their relative standard deviation and its degrees of freedom: 1%,5.",
+            help="Where each side is one session: a folder or nightly archive with several of "
+            "the same benchmarks; intervals then hold "
+            "what sessions vary by. Or their relative standard deviation and its degrees of "
+            "freedom: 1%,5.",
         ),
     ] = None,
     shared: options.Shared = None,
@@ -76,26 +110,41 @@ def compare(
     by: options.By = None,
     sort: options.Sort = None,
     same_machine: Annotated[
-        bool, typer.Option("--same-machine", help="Give no verdict, exit code 2, where the sides were measured on different machines.")
+        bool,
+        typer.Option(
+            "--same-machine",
+            help=(
+                "Give no verdict, exit code 2, where the sides were measured on different machines."
+            ),
+        ),
     ] = False,
-    only_changes: Annotated[bool, typer.Option("--only-changes", help="Leave out what is equivalent or inconclusive.")] = False,
+    only_changes: Annotated[
+        bool, typer.Option("--only-changes", help="Leave out what is equivalent or inconclusive.")
+    ] = False,
     show_all: Annotated[
         bool,
-        typer.Option("--all", help=f"Print every row; of more than {MAX_ROWS} the screen shows the {LARGEST_CHANGES} largest changes."),
+        typer.Option(
+            "--all",
+            help=(
+                f"Print every row; of more than {MAX_ROWS} the screen shows the "
+                f"{LARGEST_CHANGES} largest changes."
+            ),
+        ),
     ] = False,
     target: Target,
 ) -> None:
     """Compare every benchmark in NEW with OLD, and in any further place: whether it is faster or slower, by how much, and how sure that is.
 
-    With one place, compare the labels of a dim in it with one of them (of two benchmarks the second with the first):
-    perfarray compare results/ --dim machine --baseline laptop
+    With one place, compare the labels of a dim in it with one of them (of two benchmarks the second
+    with the first): perfarray compare results/ --dim machine --baseline laptop
 
-    --explain says how to read the answer; what hardware and software explain is the question of `perfarray explain`.
+    --explain says how to read the answer; what hardware and software explain is the question of
+    `perfarray explain`.
 
     Exit code 0: nothing is slower.
     Exit code 1: a benchmark or the suite is slower.
-    Exit code 2: no answer; a file cannot be read, no benchmark is on both sides, a single execution shows no spread, a wrong option,
-    or different machines where --same-machine was given.
+    Exit code 2: no answer; a file cannot be read, no benchmark is on both sides, a single execution
+    shows no spread, a wrong option, or different machines where --same-machine was given.
 
     Example: perfarray compare old.json new.json --threshold 2% --correction holm
     """
@@ -124,29 +173,75 @@ def compare(
         _check_both_sides(compared)
         notes = perfarray.notes(result)
         if same_machine and (machines := _differing(notes, "different_machines")):
-            raise ValueError(f"no verdict: the sides are of different machines ({machines}), and --same-machine was given")
+            raise ValueError(
+                f"no verdict: the sides are of different machines ({machines}), and "
+                "--same-machine was given"
+            )
         if same_machine and not any(name in sides.times.coords for name in OF_MACHINES):
-            sentences.append("--same-machine: the files do not say on which machine they were measured, so that nothing was compared")
-    table = _table(result, sort or ("effect" if target.kind == "markdown" else None), only_changes=only_changes)
+            sentences.append(
+                "--same-machine: the files do not say on which machine they were measured, so "
+                "that nothing was compared"
+            )
+    table = _table(
+        result, sort or ("effect" if target.kind == "markdown" else None), only_changes=only_changes
+    )
     code, outcome = _outcome(compared, verdict_counts(compared, table))
     several = len(places) == 1 and result.sizes[result.attrs["dim"]] > 1
-    lines, explanation = [*_unmatched(compared)] if several else _one_sided(compared, result.sizes.get(BENCHMARK, 0)), legend(compared)
-    compared = compared.in_order_of(table.places.positions, only=only_changes) if sort or only_changes else compared
+    lines, explanation = (
+        [*_unmatched(compared)]
+        if several
+        else _one_sided(compared, result.sizes.get(BENCHMARK, 0)),
+        legend(compared),
+    )
+    compared = (
+        compared.in_order_of(table.places.positions, only=only_changes)
+        if sort or only_changes
+        else compared
+    )
     n_rows = table.places.positions.size
     if code == NO_ANSWER and n_rows > MOST and not show_all:
         table = table.first(MOST)
-        lines.append(f"and {n_rows - MOST} more benchmarks without an answer (--output csv has all)")
+        lines.append(
+            f"and {n_rows - MOST} more benchmarks without an answer (--output csv has all)"
+        )
     elif target.kind == TABLE and n_rows > MAX_ROWS and not show_all:
         largest = _table(result, "effect", only_changes=only_changes).first(LARGEST_CHANGES)
-        table = largest if sort != "name" else table.of_rows(np.isin(table.places.positions, largest.places.positions))
-        lines.insert(0, f"The {LARGEST_CHANGES} largest of {n_rows:,} changes. --all, json and csv have every row.")
+        table = (
+            largest
+            if sort != "name"
+            else table.of_rows(np.isin(table.places.positions, largest.places.positions))
+        )
+        lines.insert(
+            0,
+            f"The {LARGEST_CHANGES} largest of {n_rows:,} changes. --all, json and csv have "
+            "every row.",
+        )
     answer = Answer(
         table=without_equal_counts(table),
-        rows=[*compared.rows, *({BENCHMARK: f"all {row['benchmarks']}"} | row for row in compared.suites if row["benchmarks"] > 1)],
-        content={**paths, "benchmarks": compared.rows, "suites": compared.suites, **described(result)},
+        rows=[
+            *compared.rows,
+            *(
+                {BENCHMARK: f"all {row['benchmarks']}"} | row
+                for row in compared.suites
+                if row["benchmarks"] > 1
+            ),
+        ],
+        content={
+            **paths,
+            "benchmarks": compared.rows,
+            "suites": compared.suites,
+            **described(result),
+        },
         outcome=outcome,
         code=code,
-        heading=[*sides.heading, *(f"The sides differ in {settings}." for settings in [_differing(notes, *SETTINGS)] if settings)],
+        heading=[
+            *sides.heading,
+            *(
+                f"The sides differ in {settings}."
+                for settings in [_differing(notes, *SETTINGS)]
+                if settings
+            ),
+        ],
         lines=lines,
         legend=explanation,
     )
@@ -154,43 +249,71 @@ def compare(
 
 
 def _table(result: "xr.Dataset", sort: str | None, *, only_changes: bool) -> "Table":
-    """Return the table of a comparison; `only_changes` leaves out the rows that have not changed, and no suite."""
+    """Return the table of a comparison.
+
+    `only_changes` leaves out the rows that have not changed, and no suite.
+    """
     table = perfarray.table(result, sort=sort)
-    return table.of_rows(table["verdict"].isin(CHANGED).to_numpy()[: table.places.positions.size]) if only_changes else table
+    return (
+        table.of_rows(table["verdict"].isin(CHANGED).to_numpy()[: table.places.positions.size])
+        if only_changes
+        else table
+    )
 
 
 def _check_both_sides(compared: Comparison) -> None:
     if not compared.named():
         if copies := [*compared.copies(same=True), *compared.copies(same=False)]:
-            raise ValueError(f"nothing was measured on both sides: one of them has copies of other results alone ({quoted(copies, 3)})")
+            raise ValueError(
+                "nothing was measured on both sides: one of them has copies of other results "
+                f"alone ({quoted(copies, 3)})"
+            )
         names = list(compared.named(new=False)), list(compared.named(old=False))
         old, new = (quoted(of_side, 3) or "nothing" for of_side in names)
         first, second = compared.labels
         metric = compared.attrs.get(METRIC, "one of the metrics")
-        raise ValueError(f"no benchmark has {metric!r} on both sides: {first} has {old}; {second} has {new}{_beginnings(*names)}")
+        raise ValueError(
+            f"no benchmark has {metric!r} on both sides: {first} has {old}; {second} has "
+            f"{new}{_beginnings(*names)}"
+        )
 
 
 def _differing(notes: "Sequence[Note]", *codes: str) -> str:
     """Write the recorded settings in which the sides differ, with both values: those of the notes of some codes."""
     values = [note.values for note in notes if note.code in codes]
-    columns = [[text for of_note in values for text in of_note[key]] for key in ("settings", "baseline", "candidate")]
+    columns = [
+        [text for of_note in values for text in of_note[key]]
+        for key in ("settings", "baseline", "candidate")
+    ]
     texts = [f"{name} {old} -> {new}" for name, old, new in zip(*columns, strict=True)]
-    return "; ".join([*texts[:MOST_SETTINGS], *([f"and {len(texts) - MOST_SETTINGS} more"] if len(texts) > MOST_SETTINGS else [])])
+    return "; ".join(
+        [
+            *texts[:MOST_SETTINGS],
+            *([f"and {len(texts) - MOST_SETTINGS} more"] if len(texts) > MOST_SETTINGS else []),
+        ]
+    )
 
 
 def _beginnings(old: list[str], new: list[str]) -> str:
     """Say by which beginning the names of both sides differ, such as the folder that a run began in; "" where they differ otherwise."""
     for baseline, candidate in product(old[:1], new):
         folders = zip(reversed(baseline.split("/")), reversed(candidate.split("/")), strict=False)
-        end = "/".join(reversed([folder for folder, _ in takewhile(lambda pair: pair[0] == pair[1], folders)]))
+        end = "/".join(
+            reversed([folder for folder, _ in takewhile(lambda pair: pair[0] == pair[1], folders)])
+        )
         if not end:
             continue
         beginnings = baseline.removesuffix(end), candidate.removesuffix(end)
-        ends = [{name[len(head) :] for name in names if name.startswith(head)} for names, head in zip((old, new), beginnings, strict=True)]
+        ends = [
+            {name[len(head) :] for name in names if name.startswith(head)}
+            for names, head in zip((old, new), beginnings, strict=True)
+        ]
         if len(ends[0] & ends[1]) == min(len(old), len(new)):
             return (
-                f". Their names differ by their beginning: {beginnings[0]!r} and {beginnings[1]!r}. "
-                "Run both from folders of one name, or replace one beginning by the other in its file"
+                f". Their names differ by their beginning: {beginnings[0]!r} and "
+                f"{beginnings[1]!r}. "
+                "Run both from folders of one name, or replace one beginning by the other in "
+                "its file"
             )
     return ""
 
@@ -199,11 +322,18 @@ def _outcome(compared: Comparison, counts: str) -> tuple[int, str]:
     rows = list(compared.named().values())
     all_rows = (*rows, *compared.suites)
     if all(math.isnan(row["lower"]) for row in all_rows):
-        needed = f"more {plural(compared.unit)}" if any(row["n"] > 1 for row in rows) else f"at least two {plural(compared.unit)}"
+        needed = (
+            f"more {plural(compared.unit)}"
+            if any(row["n"] > 1 for row in rows)
+            else f"at least two {plural(compared.unit)}"
+        )
         return NO_ANSWER, f"no answer: there are no intervals; each side needs {needed}"
     if all(math.isnan(row["estimate"]) for row in all_rows):
         return NO_ANSWER, "no answer: nothing is known of any ratio, since runs were stopped"
-    verdicts = [row["verdict"] for row in (*rows, *(row for row in compared.suites if row["benchmarks"] > 1))]
+    verdicts = [
+        row["verdict"]
+        for row in (*rows, *(row for row in compared.suites if row["benchmarks"] > 1))
+    ]
     return (SOMETHING_SLOWER if "slower" in verdicts else NOTHING_SLOWER), counts
 
 
@@ -216,7 +346,10 @@ def _unmatched(compared: Comparison) -> "Iterator[str]":
 
     baseline, candidates = compared.named(new=False).values(), compared.named(old=False)
     lonely = places(baseline) - places(compared.named().values())
-    numbers = {f"{len(lonely):,} of {compared.labels[0]}": lonely, f"{len(candidates):,} of another {singular(dim)}": candidates}
+    numbers = {
+        f"{len(lonely):,} of {compared.labels[0]}": lonely,
+        f"{len(candidates):,} of another {singular(dim)}": candidates,
+    }
     if texts := [text for text, of_side in numbers.items() if of_side]:
         yield f"Results without the other side: {', '.join(texts)} (--output json names all)."
     if copies := len(compared.copies(same=True)) + len(compared.copies(same=False)):
@@ -236,8 +369,20 @@ def _one_sided(compared: Comparison, n_benchmarks: int) -> list[str]:
         "copies of other results (count in the suite, not tested)": compared.copies(same=False),
     }
     for text, names in groups.items():
-        lines += [f"{text}, {len(names)}:", *(f"    {name}" for name in names[:MOST_NAMES])] if names else []
-        lines += [f"    and {len(names) - MOST_NAMES} more (--output json names all)"] if len(names) > MOST_NAMES else []
+        lines += (
+            [f"{text}, {len(names)}:", *(f"    {name}" for name in names[:MOST_NAMES])]
+            if names
+            else []
+        )
+        lines += (
+            [f"    and {len(names) - MOST_NAMES} more (--output json names all)"]
+            if len(names) > MOST_NAMES
+            else []
+        )
     # In one of several metrics, a benchmark without it has another.
-    neither = max(0, n_benchmarks - len({row.get(BENCHMARK) for row in compared.rows})) if METRIC in compared.attrs else 0
+    neither = (
+        max(0, n_benchmarks - len({row.get(BENCHMARK) for row in compared.rows}))
+        if METRIC in compared.attrs
+        else 0
+    )
     return lines + ([f"no {compared.attrs[METRIC]} on either side: {neither}"] if neither else [])

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from perfarray.cli.forms import Row
 from perfarray.cli.options import percent
 from perfarray.cli.reading import PROGRAM
-from perfarray.conventions import BENCHMARK, CENSORED, HIGHER, MARKS, METRIC, level_of_intervals, plural
+from perfarray.conventions import (
+    BENCHMARK,
+    CENSORED,
+    HIGHER,
+    MARKS,
+    METRIC,
+    level_of_intervals,
+    plural,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,8 +29,8 @@ VERDICTS = ("slower", "faster", "equivalent", "inconclusive")
 class Comparison(NamedTuple):
     """A comparison: one row per benchmark and one suite row, each per label of any other dim, where a side was measured.
 
-    Of several candidates a row is of what a candidate has; what none of them has is one row of the baseline. Rows without a test have no
-    verdict.
+    Of several candidates a row is of what a candidate has; what none of them has is one row of the
+    baseline. Rows without a test have no verdict.
     """
 
     rows: list[Row]
@@ -35,25 +43,47 @@ class Comparison(NamedTuple):
     metrics: str  # and of which of them more is faster
 
     def named(self, old: bool = True, new: bool = True) -> dict[str, Row]:
-        """Return the rows measured on both sides, or on those sides only, by name; copies have a name of their own."""
+        """Return the rows measured on both sides, or on those sides only, by name.
+
+        Copies have a name of their own.
+        """
         rows = zip(row_names(self.rows), self.rows, strict=True)
-        return {name: row for name, row in rows if (row["n_old"] > 0, row["n_new"] > 0) == (old, new) and self._copy_of(row) is None}
+        return {
+            name: row
+            for name, row in rows
+            if (row["n_old"] > 0, row["n_new"] > 0) == (old, new) and self._copy_of(row) is None
+        }
 
     def copies(self, *, same: bool) -> list[str]:
         """Return the names of the rows that have a score on both sides, a copy, and no test: those of the `same` score, or the others."""
-        return [name for name, row in zip(row_names(self.rows), self.rows, strict=True) if self._copy_of(row) is same]
+        return [
+            name
+            for name, row in zip(row_names(self.rows), self.rows, strict=True)
+            if self._copy_of(row) is same
+        ]
 
     def _copy_of(self, row: Row) -> bool | None:
         """Return whether a copy has the score of the other side; None where a row is no copy."""
-        scores = [row[f"{side}_{self.attrs.get('statistic', 'mean')}"] for side in ("candidate", "baseline")]
-        return scores[0] == scores[1] if row["n"] == 0 and not any(map(math.isnan, scores)) else None
+        scores = [
+            row[f"{side}_{self.attrs.get('statistic', 'mean')}"]
+            for side in ("candidate", "baseline")
+        ]
+        return (
+            scores[0] == scores[1] if row["n"] == 0 and not any(map(math.isnan, scores)) else None
+        )
 
     def in_order_of(self, positions: Iterable[int], *, only: bool) -> "Comparison":
-        """Return the rows in the order of those of a table; `only` those in it, or those that are not in it last."""
+        """Return the rows in the order of those of a table.
+
+        `only` those in it, or those that are not in it last.
+        """
         positions = list(map(int, positions))
         further = [] if only else sorted({*self.positions}.difference(positions))
         rows = dict(zip(self.positions, self.rows, strict=True))
-        return self._replace(rows=[rows[position] for position in [*positions, *further]], positions=[*positions, *further])
+        return self._replace(
+            rows=[rows[position] for position in [*positions, *further]],
+            positions=[*positions, *further],
+        )
 
     @property
     def unit(self) -> str:
@@ -77,12 +107,19 @@ def comparison(result: "xr.Dataset") -> Comparison:
     # Scores of copies have no units.
     sides = {"n_old": f"baseline_{statistic}", "n_new": f"candidate_{statistic}"}
     old, new = ((single[number] > 0) | single[score].notnull() for number, score in sides.items())
-    if dim in single.dims:  # what no candidate has is one row of the baseline, and not one for every candidate
+    if (
+        dim in single.dims
+    ):  # what no candidate has is one row of the baseline, and not one for every candidate
         old = old & ~new.any(dim) & (single[dim] == candidates[0])
     masks = old | new, suites["benchmarks"] > 0
     positions, rows = [], []
     for data, mask in zip((single, suites), masks, strict=True):
-        positions.append(mask.broadcast_like(data["estimate"]).transpose(*data["estimate"].dims).values.ravel().nonzero()[0])
+        positions.append(
+            mask.broadcast_like(data["estimate"])
+            .transpose(*data["estimate"].dims)
+            .values.ravel()
+            .nonzero()[0]
+        )
         rows.append(records(data, [str(name) for name in data["estimate"].dims], positions[-1]))
     for row in rows[0]:
         if not row["n"] > 0:  # one side alone, or a copy: nothing was tested
@@ -90,13 +127,32 @@ def comparison(result: "xr.Dataset") -> Comparison:
         if dim in row and not row["n_new"] > 0 and math.isnan(row[sides["n_new"]]):
             row[dim] = baseline
     for row in (*rows[0], *rows[1]):
-        row.update({name: int(row[name]) for name in ("n", "n_old", "n_new", "benchmarks") if row.get(name, math.nan) >= 0})
+        row.update(
+            {
+                name: int(row[name])
+                for name in ("n", "n_old", "n_new", "benchmarks")
+                if row.get(name, math.nan) >= 0
+            }
+        )
     candidate = str(candidates[0]) if len(candidates) == 1 else dim
     several = METRIC in result.dims
-    directions = result["better"].to_series().to_dict() if several else {result.attrs[METRIC]: result.attrs["better"]}
-    metrics = " or ".join(f"{name}, of which {'more' if better == HIGHER else 'less'} is faster" for name, better in directions.items())
+    directions = (
+        result["better"].to_series().to_dict()
+        if several
+        else {result.attrs[METRIC]: result.attrs["better"]}
+    )
+    metrics = " or ".join(
+        f"{name}, of which {'more' if better == HIGHER else 'less'} is faster"
+        for name, better in directions.items()
+    )
     return Comparison(
-        rows[0], positions[0].tolist(), rows[1], dict(result.attrs), (baseline, candidate), level_of_intervals(result), metrics
+        rows[0],
+        positions[0].tolist(),
+        rows[1],
+        dict(result.attrs),
+        (baseline, candidate),
+        level_of_intervals(result),
+        metrics,
     )
 
 
@@ -109,7 +165,11 @@ def row_names(rows: Sequence[Row]) -> list[str]:
     names = []
     for row in rows:
         labels = ", ".join(f"{dim}={row[dim]}" for dim in further_dims)
-        names.append(f"{row[BENCHMARK]} [{labels}]" if labels and BENCHMARK in row else str(row.get(BENCHMARK, labels)))
+        names.append(
+            f"{row[BENCHMARK]} [{labels}]"
+            if labels and BENCHMARK in row
+            else str(row.get(BENCHMARK, labels))
+        )
     return names
 
 
@@ -131,14 +191,23 @@ def legend(compared: Comparison) -> list[str]:
     varies = any("threshold" in row for row in compared.rows)
     method_text = "" if method in ("fieller", "order_statistics") else f" (method {method})"
     statistic = attrs.get("statistic", "mean")
-    band = " beyond its threshold" if varies else f" beyond {percent(threshold)}" if threshold else ""
+    band = (
+        " beyond its threshold" if varies else f" beyond {percent(threshold)}" if threshold else ""
+    )
     judged = f"the interval lies wholly{band or ' on one side of no change'}"
-    judged = judged if attrs["correction"] == "none" else f"by its corrected p-value it is{band or ' changed'}"
+    judged = (
+        judged
+        if attrs["correction"] == "none"
+        else f"by its corrected p-value it is{band or ' changed'}"
+    )
     smaller = " (--threshold 2% lets smaller changes pass)"
     if varies:
         smaller = "; equivalent: wholly within its threshold"
     elif threshold:
-        smaller = f"; equivalent: wholly within {percent(threshold)}, ratios from {1 - threshold:g} to {1 + threshold:g}"
+        smaller = (
+            f"; equivalent: wholly within {percent(threshold)}, ratios from {1 - threshold:g} "
+            f"to {1 + threshold:g}"
+        )
     sample, averaged = _sample(compared)
     lines = [
         f"{compared.level} intervals{method_text}; {sample}.",
@@ -151,8 +220,15 @@ def legend(compared: Comparison) -> list[str]:
     if any(row["benchmarks"] > 1 for row in compared.suites):
         joint = f"all benchmarks on the same {plural(compared.unit)}, treated jointly"
         independent = f"each benchmark with its own {plural(compared.unit)}, {attrs['benchmarks']}"
-        lines.append(f"all: geometric mean of the ratios; {independent if 'assumed' in str(attrs['benchmarks']) else joint}.")
-    marks = [mark for mark in MARKS if f"n_{mark}" in attrs and not (mark == CENSORED and attrs[CENSORED] == "bound")]
+        lines.append(
+            "all: geometric mean of the ratios; "
+            f"{independent if 'assumed' in str(attrs['benchmarks']) else joint}."
+        )
+    marks = [
+        mark
+        for mark in MARKS
+        if f"n_{mark}" in attrs and not (mark == CENSORED and attrs[CENSORED] == "bound")
+    ]
     left_out = ", ".join(f"{attrs[f'n_{mark}']} {mark}" for mark in marks)
     return lines + ([f"Left out as marked: {left_out} values."] if left_out else [])
 
@@ -163,16 +239,27 @@ def _sample(compared: Comparison) -> tuple[str, str]:
     levels = str(attrs["levels"]).split()
     value = str(attrs.get("value", levels[0]))
     averaged = levels[levels.index(value) + 1 :]
-    inside = f"; each {value} is the mean of its {' and '.join(map(plural, averaged))}" if averaged else ""
-    inside = f"; the median of all {plural(value)} in them{inside}" if averaged != levels[1:] else inside
+    inside = (
+        f"; each {value} is the mean of its {' and '.join(map(plural, averaged))}"
+        if averaged
+        else ""
+    )
+    inside = (
+        f"; the median of all {plural(value)} in them{inside}" if averaged != levels[1:] else inside
+    )
     sides = () if "paired" in attrs else ("n_old", "n_new")
     rows = [row for row in (*compared.named().values(), *compared.suites) if row["n"] != 0]
     numbers = {row[name] for row in rows for name in ("n", *sides) if name in row}
     pairs = {(row["n_old"], row["n_new"]) for row in rows if "n_old" in row} if sides else set()
     units = compared.unit if numbers == {1} else units
-    sample = f"matched pairs of {units}" if "paired" in attrs else f"independent {units} on each side"
+    sample = (
+        f"matched pairs of {units}" if "paired" in attrs else f"independent {units} on each side"
+    )
     if len(numbers) > 1 and len(pairs) == 1:  # then the table has no column of them
-        return f"n = {' and '.join(map(str, pairs.pop()))} {sample.removesuffix(' on each side')}", inside
+        return (
+            f"n = {' and '.join(map(str, pairs.pop()))} {sample.removesuffix(' on each side')}",
+            inside,
+        )
     return f"{f'n = {numbers.pop()}' if len(numbers) == 1 else 'n counts'} {sample}", inside
 
 
@@ -182,19 +269,32 @@ def _prior_legend(compared: Comparison) -> list[str]:
     row = compared.rows[0]
     worth = "any number of" if math.isinf(row["prior_df"]) else f"{row['prior_df']:.0f}"
     deviation = f"{100 * row['prior_standard_deviation']:.2g} %"
-    return [f"Variances learned from the suite: a standard deviation near {deviation}, worth {worth} further {plural(compared.unit)}."]
+    return [
+        (
+            f"Variances learned from the suite: a standard deviation near {deviation}, worth "
+            f"{worth} further {plural(compared.unit)}."
+        )
+    ]
 
 
 def _sessions_legend(compared: Comparison) -> list[str]:
     """Write what sessions vary by, where that is from elsewhere."""
-    level, numbers = compared.attrs.get("between"), [row for row in compared.rows if row.get("session_df", math.nan) > 0]
+    level, numbers = (
+        compared.attrs.get("between"),
+        [row for row in compared.rows if row.get("session_df", math.nan) > 0],
+    )
     if level is None or not numbers:
         return []
     deviations = sorted(row["session_standard_deviation"] for row in numbers)
     freedom = min(row["session_df"] for row in numbers)
     ends = " to ".join(dict.fromkeys(f"{100 * end:.2g}" for end in (deviations[0], deviations[-1])))
     known = "" if freedom > MANY else f" ({freedom:.0f} degrees of freedom)"
-    return [f"Each side is one {level}; intervals hold what {plural(str(level))} vary by, standard deviations of {ends} %{known}."]
+    return [
+        (
+            f"Each side is one {level}; intervals hold what {plural(str(level))} vary by, standard "
+            f"deviations of {ends} %{known}."
+        )
+    ]
 
 
 def _correction_legend(compared: Comparison) -> list[str]:
@@ -202,19 +302,32 @@ def _correction_legend(compared: Comparison) -> list[str]:
     level, correction = float(compared.attrs["confidence_level"]), compared.attrs["correction"]
     if correction != "none":
         how = f"corrected for their number ({correction})"
-        return [f"Verdicts are {how}, by their p-values, and so are the intervals; the suite is at {percent(level)}."]
+        return [
+            (
+                f"Verdicts are {how}, by their p-values, and so are the intervals; the suite is at "
+                f"{percent(level)}."
+            )
+        ]
     tests = sum(not math.isnan(row["lower"]) for row in compared.named().values())
     if tests < 2:
         return []
     chance = f"{100 * (1 - ((1 + level) / 2) ** tests):.0f} %"
-    return [f"{tests} verdicts at once: a chance of up to {chance} to call something slower that is not; --correction holm bounds it."]
+    return [
+        (
+            f"{tests} verdicts at once: a chance of up to {chance} to call something slower that "
+            "is not; --correction holm bounds it."
+        )
+    ]
 
 
 def verdict_counts(compared: Comparison, frame: "pd.DataFrame") -> str:
     """Write how many there are of every verdict, and the change of the suite where there is one."""
     verdicts = [row["verdict"] for row in compared.named().values()]
     medians = " by their medians" if compared.attrs.get("statistic") == "median" else ""
-    text = f"{len(verdicts)} compared{medians}: {', '.join(f'{verdicts.count(verdict)} {verdict}' for verdict in VERDICTS)}"
+    text = (
+        f"{len(verdicts)} compared{medians}: "
+        f"{', '.join(f'{verdicts.count(verdict)} {verdict}' for verdict in VERDICTS)}"
+    )
     if frame.attrs["suites"] != 1 or METRIC not in compared.attrs:  # a suite is of one metric
         return text
     change, verdict = str(frame["change"].iloc[-1]), str(frame["verdict"].iloc[-1])

@@ -16,24 +16,45 @@ if TYPE_CHECKING:
     import xarray as xr
 
 LARGE = 1 << 30  # bytes of a table beyond which it is streamed
-STREAMED = (".csv", ".tsv", ".parquet", ".feather", ".arrow")  # suffixes of tables that are streamed where they are large
+STREAMED = (
+    ".csv",
+    ".tsv",
+    ".parquet",
+    ".feather",
+    ".arrow",
+)  # suffixes of tables that are streamed where they are large
 KINDS = {".nc": "netCDF", ".zarr": "Zarr", ".parquet": "Parquet", ".feather": "Feather"}
 
 
 def convert(
     archive: options.Archive,
     output: Annotated[
-        Path, typer.Argument(help="What to write: a name that ends in .nc, .zarr, .parquet or .feather.", show_default=False)
+        Path,
+        typer.Argument(
+            help="What to write: a name that ends in .nc, .zarr, .parquet or .feather.",
+            show_default=False,
+        ),
     ],
     *,
     reading: options.Reading,
-    on_error: Annotated[Literal["raise", "warn", "skip"], typer.Option(help="What a broken file does.")] = "raise",
+    on_error: Annotated[
+        Literal["raise", "warn", "skip"], typer.Option(help="What a broken file does.")
+    ] = "raise",
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")] = False,
-    add: Annotated[bool, typer.Option("--append", help="Add the machines, or commits, to the Zarr store that is there.")] = False,
+    add: Annotated[
+        bool,
+        typer.Option(
+            "--append", help="Add the machines, or commits, to the Zarr store that is there."
+        ),
+    ] = False,
     streamed: Annotated[
         bool,
         typer.Option(
-            "--stream", help="Hold labels and one block of a CSV or Parquet table beyond 64 MiB in memory; done anyway beyond 1 GiB."
+            "--stream",
+            help=(
+                "Hold labels and one block of a CSV or Parquet table beyond 64 MiB in memory; "
+                "done anyway beyond 1 GiB."
+            ),
         ),
     ] = False,
     parallel: options.Parallel = 1,
@@ -41,11 +62,13 @@ def convert(
 ) -> None:
     """Read an archive of result files and write it as one netCDF file or Zarr store for xarray, or as a table for pandas, Polars or DuckDB.
 
-    With --append, machines are added to a store: all of them, or none where one is there already. Where they are, commits (dates, builds)
-    are, under the same rule. A store that is not there yet is begun.
+    With --append, machines are added to a store: all of them, or none where one is there already.
+    Where they are, commits (dates, builds) are, under the same rule. A store that is not there yet
+    is begun.
 
     Exit code 0: it is written.
-    Exit code 2: it is not; a file cannot be read, the output exists or cannot be written, a wrong option.
+    Exit code 2: it is not; a file cannot be read, the output exists or cannot be written, a wrong
+    option.
 
     Example: perfarray convert results/ results.zarr --layout "{machine}/{session}.json"
     """
@@ -60,12 +83,19 @@ def convert(
         check_installed(output)
         if streamed or _is_large_table(Path(archive), output, add):
             _check_streamed(output, add, reading)
-            show([_line(perfarray.convert_table(archive, output, progress=progress or None), output)])
+            show(
+                [_line(perfarray.convert_table(archive, output, progress=progress or None), output)]
+            )
             return
         workers = False if parallel == 1 else parallel
-        times = read_places(archive, reading, on_error=on_error, progress=progress or None, parallel=workers)
+        times = read_places(
+            archive, reading, on_error=on_error, progress=progress or None, parallel=workers
+        )
         if add and not any(dim in times.coords for dim in (MACHINE, *HISTORY)):
-            raise ValueError(f'{archive} does not say of which machine it is; the paths of files may, --layout "{{machine}}/..."')
+            raise ValueError(
+                f"{archive} does not say of which machine it is; the paths of files may, "
+                f'--layout "{{machine}}/..."'
+            )
         if add and output.exists():
             dim = grows_along(complete(output), times)
             sizes = _sizes(append(times, output))
@@ -78,22 +108,37 @@ def convert(
 
 def _line(times: "xr.Dataset", output: Path) -> str:
     values = ", ".join(f"{int(times[name].count())} values of {name}" for name in times.data_vars)
-    return f"{output}: {KINDS[output.suffix]}, {values}, {_sizes(times)}, from {counted(int(times.attrs['n_files']), 'file')}"
+    return (
+        f"{output}: {KINDS[output.suffix]}, {values}, {_sizes(times)}, from "
+        f"{counted(int(times.attrs['n_files']), 'file')}"
+    )
 
 
 def _is_large_table(place: Path, output: Path, add: bool) -> bool:
     """Return whether an archive is one table of more bytes than are read at once, and the output a store that can be written in parts."""
     if output.suffix != ".zarr" or add or not place.exists():
         return False
-    files = list(place.rglob("*.parquet")) if place.is_dir() else [place] if place.suffix in STREAMED else []
+    files = (
+        list(place.rglob("*.parquet"))
+        if place.is_dir()
+        else [place]
+        if place.suffix in STREAMED
+        else []
+    )
     return sum(file.stat().st_size for file in files) > LARGE
 
 
 def _check_streamed(output: Path, add: bool, reading: dict[str, Any]) -> None:
     if output.suffix != ".zarr" or add:
-        raise ValueError(f"{output}: --stream writes a new Zarr store; give a name that ends in .zarr, without --append")
+        raise ValueError(
+            f"{output}: --stream writes a new Zarr store; give a name that ends in .zarr, "
+            "without --append"
+        )
     if reading:
-        raise ValueError(f"--stream reads tables whose columns say what they hold; leave out {quoted(list(reading))}")
+        raise ValueError(
+            "--stream reads tables whose columns say what they hold; leave out "
+            f"{quoted(list(reading))}"
+        )
 
 
 def _check_output(output: Path, overwrite: bool, add: bool) -> None:
@@ -101,19 +146,30 @@ def _check_output(output: Path, overwrite: bool, add: bool) -> None:
     from perfarray.tables.replacing import is_stream
 
     if add and (overwrite or output.suffix != ".zarr"):
-        raise ValueError(f"{output}: --append adds to a Zarr store, and {'--overwrite replaces one' if overwrite else 'this is none'}")
+        raise ValueError(
+            f"{output}: --append adds to a Zarr store, and "
+            f"{'--overwrite replaces one' if overwrite else 'this is none'}"
+        )
     if output.suffix not in KINDS:
-        raise ValueError(f"{output}: the suffix says what is written, and {output.suffix!r} is none of {quoted(list(KINDS))}")
+        raise ValueError(
+            f"{output}: the suffix says what is written, and {output.suffix!r} is none of "
+            f"{quoted(list(KINDS))}"
+        )
     if not output.parent.is_dir():
         raise ValueError(f"{output}: there is no folder {str(output.parent)!r} to write to")
     if not output.exists() or (is_stream(output) and output.suffix != ".zarr"):
         return
     if not (overwrite or add):
-        raise ValueError(f"{output} exists; --overwrite replaces it{', --append adds to it' if output.suffix == '.zarr' else ''}")
+        raise ValueError(
+            f"{output} exists; --overwrite replaces "
+            f"it{', --append adds to it' if output.suffix == '.zarr' else ''}"
+        )
     replaceable = (output / "zarr.json").is_file() if output.is_dir() else output.suffix != ".zarr"
     if not replaceable:
         kind = "folder" if output.is_dir() else "file"
-        raise ValueError(f"{output} is a {kind} and no Zarr store, and is not replaced; give another name")
+        raise ValueError(
+            f"{output} is a {kind} and no Zarr store, and is not replaced; give another name"
+        )
 
 
 def _sizes(times: "xr.Dataset") -> str:

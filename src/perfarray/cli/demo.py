@@ -37,15 +37,30 @@ def demo() -> None:
     result = perfarray.compare(times, "O2", dim="flags", threshold=0.02)
     compared = comparison(result)
     _show_step("1. What was measured", WHAT, perfarray.table(counts.isel(flags=0)))
-    _show_step("2. Where does the variation come from?", WHERE, perfarray.table(components), remarks)
+    _show_step(
+        "2. Where does the variation come from?", WHERE, perfarray.table(components), remarks
+    )
     verdicts = without_equal_counts(perfarray.table(result))
-    _show_step("3. Is -O3 faster than -O2, by how much, how sure?", FASTER, verdicts, legend(compared))
+    _show_step(
+        "3. Is -O3 faster than -O2, by how much, how sure?", FASTER, verdicts, legend(compared)
+    )
     show([styled("4. What to do next", "bold"), "", *_next_steps()])
 
 
 def _show_step(title: str, text: str, frame: "pd.DataFrame", legend: Sequence[str] = ()) -> None:
-    lines: list[Renderable] = [*(styled(sentence, "dim") for sentence in legend), ""] if legend else []
-    show([styled(title, "bold"), styled(" ".join(text.split())), "", *table(grid_of(frame), screen_width()), "", *lines])
+    lines: list[Renderable] = (
+        [*(styled(sentence, "dim") for sentence in legend), ""] if legend else []
+    )
+    show(
+        [
+            styled(title, "bold"),
+            styled(" ".join(text.split())),
+            "",
+            *table(grid_of(frame), screen_width()),
+            "",
+            *lines,
+        ]
+    )
 
 
 def _largest_share(components: "xr.Dataset") -> str:
@@ -54,8 +69,10 @@ def _largest_share(components: "xr.Dataset") -> str:
     share = (variance / variance.sum("level")).sel(level="binary")
     cell = share.isel(share.argmax(...))
     return (
-        f"In {cell['benchmark'].item()} at -{cell['flags'].item()}, {100 * cell.item():.0f} % of the variance lies between builds: "
-        "timing one build again and again cannot show it, and averages to the number of that build, with great precision."
+        f"In {cell['benchmark'].item()} at -{cell['flags'].item()}, {100 * cell.item():.0f} % "
+        "of the variance lies between builds: "
+        "timing one build again and again cannot show it, and averages to the number of that "
+        "build, with great precision."
     )
 
 
@@ -63,18 +80,27 @@ def _next_steps() -> list[str]:
     """Return three things to try, each complete."""
     folder = perfarray.dataset_path("aa_sessions")
     return [
-        "Compare two result files (pyperf or JMH JSON, CSV; folders and globs too). Here, the same Python in two sessions: nothing",
+        (
+            "Compare two result files (pyperf or JMH JSON, CSV; folders and globs too). Here, the "
+            "same Python in two sessions: nothing"
+        ),
         "changed, so whatever is called faster or slower shows what one session cannot see:",
         f"    {program()} compare {folder / 'first.json'} {folder / 'second.json'} --threshold 2%",
         "",
         "Bring your own timings as a table, one row per measured value:",
         "    benchmark,version,execution,iteration,time_ms",
         "    parse,1.0,0,0,12.31",
-        f"    then: {program()} compare old.csv new.csv          ({program()} compare --help says what else)",
+        (
+            f"    then: {program()} compare old.csv new.csv          ({program()} compare --help "
+            "says what else)"
+        ),
         "",
         "Go on in Python, with every dimension at hand:",
         "    import perfarray",
-        '    times = perfarray.load_dataset("c_suite")    # or perfarray.read_archive({"old": "old/", "new": "new/"}, dim="version")',
+        (
+            '    times = perfarray.load_dataset("c_suite")    # or perfarray.read_archive({"old": '
+            '"old/", "new": "new/"}, dim="version")'
+        ),
         "    times.perf.variance_components()",
         '    times.perf.compare("O2", dim="flags", threshold=0.02)',
     ]

@@ -20,15 +20,31 @@ def explain(
     archive: options.Archive,
     *,
     response: Annotated[
-        str, typer.Option(help="The column of `perfarray machines` that is explained: performance, or relative_variation (default).")
+        str,
+        typer.Option(
+            help=(
+                "The column of `perfarray machines` that is explained: performance, or "
+                "relative_variation (default)."
+            )
+        ),
     ] = "relative_variation",
     predictors: Annotated[
         str | None,
-        typer.Option(help="Columns that explain it, as in cpu_mhz,l3_kb; or environment, all but flags; or flags. Default: all."),
+        typer.Option(
+            help=(
+                "Columns that explain it, as in cpu_mhz,l3_kb; or environment, all but flags; "
+                "or flags. Default: all."
+            )
+        ),
     ] = None,
     model: Annotated[
         Literal["boosting", "ols", "mixed"] | None,
-        typer.Option(help="Boosted trees (default); least squares, with coefficients; or with a random effect of the machine."),
+        typer.Option(
+            help=(
+                "Boosted trees (default); least squares, with coefficients; or with a random "
+                "effect of the machine."
+            )
+        ),
     ] = None,
     shared: options.Shared = None,
     select: options.Select = None,
@@ -39,32 +55,51 @@ def explain(
 ) -> None:
     """Say which hardware, software and flags explain how fast machines are, or by how much they vary.
 
-    The model is tested on machines that it was not fitted to. How to read a comparison is not asked here, but of `perfarray compare
-    --explain`.
+    The model is tested on machines that it was not fitted to. How to read a comparison is not asked
+    here, but of `perfarray compare --explain`.
 
     Exit code 0: there is an answer, also where nothing explains it.
     Exit code 2: none; a file cannot be read, too few machines, no such column, a wrong option.
 
-    Example: perfarray explain results/ --response performance --predictors cpu_mhz,l3_kb,memory_gb -o explained.html
+    Example: perfarray explain results/ --response performance --predictors cpu_mhz,l3_kb,memory_gb
+    -o explained.html
     """
     from perfarray.results.rows import records
 
-    columns = None if predictors is None else [name.strip() for name in next(csv.reader([predictors], skipinitialspace=True), [])]
-    choices: dict[str, Any] = options.given(predictors=columns[0] if columns in (["environment"], ["flags"]) else columns, model=model)
-    with answering(target, {"archive": archive}, "rows", "attrs", "notes", options=OPTIONS) as sentences:
+    columns = (
+        None
+        if predictors is None
+        else [name.strip() for name in next(csv.reader([predictors], skipinitialspace=True), [])]
+    )
+    choices: dict[str, Any] = options.given(
+        predictors=columns[0] if columns in (["environment"], ["flags"]) else columns, model=model
+    )
+    with answering(
+        target, {"archive": archive}, "rows", "attrs", "notes", options=OPTIONS
+    ) as sentences:
         times = read_one(archive, reading, None, sentences, select)
         choices |= nest | options.given(shared=options.names(shared))
-        result = perfarray.explain_variation(times, response=response, rng=SEED, **choices).to_dataset()
+        result = perfarray.explain_variation(
+            times, response=response, rng=SEED, **choices
+        ).to_dataset()
         table = perfarray.table(result, sort=sort)
     findings = table.attrs["findings"]
     places = table.places
-    cells = result[[name for name, array in result.data_vars.items() if set(array.dims) == set(places.dims)]]
+    cells = result[
+        [name for name, array in result.data_vars.items() if set(array.dims) == set(places.dims)]
+    ]
     rows = records(cells, places.dims, places.positions)
     whole = {str(name): array.item() for name, array in result.data_vars.items() if not array.dims}
     answer = Answer(
         table=table,
         rows=rows,
-        content={"archive": archive, "findings": findings, "rows": rows, "model": whole, **described(result)},
+        content={
+            "archive": archive,
+            "findings": findings,
+            "rows": rows,
+            "model": whole,
+            **described(result),
+        },
         outcome=" ".join(findings).removesuffix("."),
         code=NOTHING_SLOWER,
         legend=[f"{table.attrs['about']}."],

@@ -30,12 +30,19 @@ def files(
     Example: perfarray files results/ --layout "{machine}/{session}.json"
     """
     with answering(target, {"archive": archive}, "files", "attrs"):
-        table = perfarray.archive_table(archive, parallel=False if parallel == 1 else parallel, progress=progress or None, **reading)
+        table = perfarray.archive_table(
+            archive,
+            parallel=False if parallel == 1 else parallel,
+            progress=progress or None,
+            **reading,
+        )
     counts = table["status"].value_counts(sort=False).to_dict()
     rows = table.to_dict("records")
     advice = f"{program()} files FILE, of one of these files, says what would help to read it."
     answer = Answer(
-        table=table.drop(columns=["reason", "notes"]).assign(why=list(map(_reasons, rows))).set_index("file"),
+        table=table.drop(columns=["reason", "notes"])
+        .assign(why=list(map(_reasons, rows)))
+        .set_index("file"),
         rows=rows,
         content={"archive": archive, "files": rows, "attrs": counts},
         outcome=", ".join(f"{count} {status}" for status, count in counts.items()),
@@ -48,11 +55,17 @@ def files(
 def _reasons(row: Mapping[Any, Any]) -> str:
     """Return why a file is left out and what is odd in it, without its path, which has a column."""
     lines = [row["reason"], *row["notes"].split("\n")]
-    return in_line(" ".join(line.partition(f"{row['file']}: ")[2] or line for line in lines if line), options.SPOKEN)
+    return in_line(
+        " ".join(line.partition(f"{row['file']}: ")[2] or line for line in lines if line),
+        options.SPOKEN,
+    )
 
 
 def formats(
-    name: Annotated[str | None, typer.Argument(help="One format, with its details; default: all.", show_default=False)] = None,
+    name: Annotated[
+        str | None,
+        typer.Argument(help="One format, with its details; default: all.", show_default=False),
+    ] = None,
     *,
     target: Target,
 ) -> None:
@@ -73,7 +86,9 @@ def formats(
         rows=rows,
         content={"formats": rows},
         legend=[in_line(details, options.SPOKEN)] if details else [],
-        outcome=advice if name else f"{len(rows)} formats; {program()} formats NAME says more of one",
+        outcome=advice
+        if name
+        else f"{len(rows)} formats; {program()} formats NAME says more of one",
         code=NOTHING_SLOWER,
     )
     give(answer, target, [])

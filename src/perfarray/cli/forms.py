@@ -25,9 +25,16 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 
 TABLE: Final = "table"
-SUFFIXES: Final = {".html": "html", ".htm": "html", ".md": "markdown", ".csv": "csv", ".json": "json"}
+SUFFIXES: Final = {
+    ".html": "html",
+    ".htm": "html",
+    ".md": "markdown",
+    ".csv": "csv",
+    ".json": "json",
+}
 
-# Codes of notes that stand below a table whatever is explained: on a mark in it, on its suite row, on an option that pays
+# Codes of notes that stand below a table whatever is explained: on a mark in it, on its suite row,
+# on an option that pays
 OF_MARKS: Final = ("by_pvalue", "common_shift", "rows_differ", "measured_in_rounds")
 
 MOST_REMARKS: Final = 2  # lines of the legend that are shown without --explain
@@ -46,27 +53,56 @@ class Form:
     def refuse(self, *paths: str | None) -> None:
         """Raise where the answer would be written to one of the paths that are read."""
         file = self.file
-        if file is not None and file.exists() and any(path and Path(path).exists() and file.samefile(path) for path in paths):
+        if (
+            file is not None
+            and file.exists()
+            and any(path and Path(path).exists() and file.samefile(path) for path in paths)
+        ):
             raise ValueError(f"-o {self.file}: this is what would be read; give another name")
 
 
 Output = Annotated[
     Literal["table", "markdown", "csv", "json", "html"] | None,
-    typer.Option(help="The form of the answer: table (default), or csv and json in full precision, markdown, html."),
+    typer.Option(
+        help=(
+            "The form of the answer: table (default), or csv and json in full precision, "
+            "markdown, html."
+        )
+    ),
 ]
-Json = Annotated[bool, typer.Option("--json", help="As --output json: one object (NaN is null, infinite limits are texts).")]
+Json = Annotated[
+    bool,
+    typer.Option(
+        "--json", help="As --output json: one object (NaN is null, infinite limits are texts)."
+    ),
+]
 
 
 def form(
     output: Output = None,
     file: Annotated[
         Path | None,
-        typer.Option("-o", metavar="FILE", help="Write the answer there, and print its outcome; .md, .csv, .json and .html say the form."),
+        typer.Option(
+            "-o",
+            metavar="FILE",
+            help=(
+                "Write the answer there, and print its outcome; .md, .csv, .json and .html say "
+                "the form."
+            ),
+        ),
     ] = None,
     json: Json = False,
-    explain: Annotated[bool, typer.Option("--explain", help="Say how to read the answer, and all that should be known of it.")] = False,
+    explain: Annotated[
+        bool,
+        typer.Option(
+            "--explain", help="Say how to read the answer, and all that should be known of it."
+        ),
+    ] = False,
 ) -> Form:
-    """Return the form that was asked for, by name or by the suffix of the file; exit where it cannot be written."""
+    """Return the form that was asked for, by name or by the suffix of the file.
+
+    Exit where it cannot be written.
+    """
     with reporting():
         if json and output not in (None, "json"):
             raise ValueError(f"--json and --output {output} ask for two forms; give one of them")
@@ -93,9 +129,9 @@ Printed = Annotated[Form, Group(printed)]
 class Answer:
     """The answer of a command.
 
-    `table` holds texts, as `perfarray.table` makes them, and `rows` the same in full precision, one for each row of CSV. `content` is
-    what JSON holds besides warnings and the outcome. `heading` stands above the table, `lines` and `legend` below it. A page has the
-    picture of `result`.
+    `table` holds texts, as `perfarray.table` makes them, and `rows` the same in full precision, one
+    for each row of CSV. `content` is what JSON holds besides warnings and the outcome. `heading`
+    stands above the table, `lines` and `legend` below it. A page has the picture of `result`.
     """
 
     table: "pd.DataFrame"
@@ -111,21 +147,40 @@ class Answer:
     @property
     def sentence(self) -> str:
         """The outcome with a capital letter, unless it begins with a name such as `cpu_mhz`."""
-        return self.outcome[:1].upper() + self.outcome[1:] if self.outcome.partition(" ")[0].strip(":,").isalpha() else self.outcome
+        return (
+            self.outcome[:1].upper() + self.outcome[1:]
+            if self.outcome.partition(" ")[0].strip(":,").isalpha()
+            else self.outcome
+        )
 
 
 @contextmanager
 def answering(
-    target: Form, paths: Mapping[str, str], *keys: str, own_words: tuple[str, ...] = (), options: Mapping[str, str] = SPOKEN
+    target: Form,
+    paths: Mapping[str, str],
+    *keys: str,
+    own_words: tuple[str, ...] = (),
+    options: Mapping[str, str] = SPOKEN,
 ) -> Iterator[list[str]]:
-    """Report problems as `reporting` does; where JSON was asked for, print an error as an object that has nothing under `keys`.
+    """Report problems as `reporting` does.
+
+    Where JSON was asked for, print an error as an object that has nothing under `keys`.
 
     `paths` are those that are read, by the names that they have in JSON.
     """
 
     def give_error(warned: Sequence[str], error: str) -> None:
         if (target.kind, target.file) == ("json", None):
-            console.show([_json({**paths, **{key: {} if key == "attrs" else [] for key in keys}}, warned, NO_ANSWER, error)])
+            console.show(
+                [
+                    _json(
+                        {**paths, **{key: {} if key == "attrs" else [] for key in keys}},
+                        warned,
+                        NO_ANSWER,
+                        error,
+                    )
+                ]
+            )
 
     with reporting(give_error, own_words=own_words, options=options) as sentences:
         target.refuse(*paths.values())
@@ -141,21 +196,35 @@ def described(result: "xr.Dataset | pd.DataFrame") -> dict[str, Any]:
     return {"attrs": attrs, "notes": [note_as_dict(note) for note in perfarray.notes(result)]}
 
 
-def give(answer: Answer, target: Form, warned: Sequence[str], options: Mapping[str, str] = SPOKEN) -> None:
+def give(
+    answer: Answer, target: Form, warned: Sequence[str], options: Mapping[str, str] = SPOKEN
+) -> None:
     """Print an answer, or write it to a file and print its outcome; exit with its code.
 
     Notes that are no warnings stand below the legend; without any answer there is no legend.
     """
-    asides = [(note["code"], in_line(note["message"], options)) for note in answer.content.get("notes", ()) if note.get("aside")]
+    asides = [
+        (note["code"], in_line(note["message"], options))
+        for note in answer.content.get("notes", ())
+        if note.get("aside")
+    ]
     # What a mark in the table means stands below it whatever is explained.
     marks = [text for code, text in asides if code in OF_MARKS]
     legend = (*answer.legend, *(text for code, text in asides if code not in OF_MARKS))
-    answer = replace(answer, lines=(*answer.lines, *marks), legend=() if answer.code == NO_ANSWER and answer.table.empty else legend)
+    answer = replace(
+        answer,
+        lines=(*answer.lines, *marks),
+        legend=() if answer.code == NO_ANSWER and answer.table.empty else legend,
+    )
     if target.kind == TABLE and not target.explain and len(answer.legend) > MOST_REMARKS + 1:
         more = f"--explain says how to read this ({len(answer.legend) - MOST_REMARKS} more lines)."
         answer = replace(answer, legend=(*answer.legend[:MOST_REMARKS], more))
     if target.file is None:
-        console.show(_screen(answer, console.screen_width()) if target.kind == TABLE else [WRITERS[target.kind](answer, warned)])
+        console.show(
+            _screen(answer, console.screen_width())
+            if target.kind == TABLE
+            else [WRITERS[target.kind](answer, warned)]
+        )
     else:
         from perfarray.tables.replacing import write_text
 
@@ -190,15 +259,23 @@ def _as_markdown(answer: Answer, warned: Sequence[str]) -> str:
     if unchanged.rows:
         column = unchanged.titles.index(VERDICT)
         verdicts = [row[column] for row in unchanged.rows]
-        counts = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in dict.fromkeys(verdicts))
-        blocks.append(f"<details><summary>No change shown: {counts}</summary>\n\n{_markdown_table(unchanged)}\n\n</details>")
+        counts = ", ".join(
+            f"{verdicts.count(verdict)} {verdict}" for verdict in dict.fromkeys(verdicts)
+        )
+        blocks.append(
+            "<details><summary>No change shown: "
+            f"{counts}</summary>\n\n{_markdown_table(unchanged)}\n\n</details>"
+        )
     blocks += ["\n".join(f"> {escape_markdown(text)}" for text in warned)] if warned else []
     note = "<br>\n".join(map(escape_markdown, _remarks(answer, grid)))
     return "\n\n".join([*blocks, f"<sub>{note}</sub>"] if note else blocks)
 
 
 def _markdown_table(grid: Grid) -> str:
-    """Return a table in Markdown, of many rows the first; labels are code, so that nothing in them is markup."""
+    """Return a table in Markdown, of many rows the first.
+
+    Labels are code, so that nothing in them is markup.
+    """
     from perfarray.results.rows import escape_markdown
 
     end = len(grid.benchmark_rows)
@@ -207,8 +284,17 @@ def _markdown_table(grid: Grid) -> str:
     for number, row in enumerate(grid.rows):
         if end > number >= MOST:
             continue
-        labels = [_code(text) if number < end else f"**{escape_markdown(text)}**" if text else "" for text in row[: grid.n_labels]]
-        lines.append(labels + [f"**{text}**" if text in CHANGED else escape_markdown(text) for text in row[grid.n_labels :]])
+        labels = [
+            _code(text) if number < end else f"**{escape_markdown(text)}**" if text else ""
+            for text in row[: grid.n_labels]
+        ]
+        lines.append(
+            labels
+            + [
+                f"**{text}**" if text in CHANGED else escape_markdown(text)
+                for text in row[grid.n_labels :]
+            ]
+        )
     more = f"\n\nand {end - MOST} more (`--output csv` has all)" if end > MOST else ""
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines) + more
 
@@ -223,17 +309,24 @@ def _code(text: str) -> str:
 
 
 def _remarks(answer: Answer, grid: Grid) -> list[str]:
-    lines = [line.strip() for line in (*answer.heading, *answer.lines, *grid.remarks(), *answer.legend)]
+    lines = [
+        line.strip() for line in (*answer.heading, *answer.lines, *grid.remarks(), *answer.legend)
+    ]
     return [line for line in lines if line]
 
 
 def _as_csv(answer: Answer, _: Sequence[str]) -> str:
-    """Return a line for each row, in full precision; a variable along levels has columns `variable.level`."""
+    """Return a line for each row, in full precision.
+
+    A variable along levels has columns `variable.level`.
+    """
     import pandas as pd
 
     from perfarray.results.rows import json_value
 
-    return str(pd.json_normalize([json_value(row) for row in answer.rows]).to_csv(index=False)).removesuffix("\n")
+    return str(
+        pd.json_normalize([json_value(row) for row in answer.rows]).to_csv(index=False)
+    ).removesuffix("\n")
 
 
 def _json(content: Mapping[str, Any], warned: Sequence[str], code: int, reason: str) -> str:
@@ -267,16 +360,33 @@ def _as_html(answer: Answer, warned: Sequence[str]) -> str:
 
     grid = grid_of(answer.table)
     sides, end = grid.sides, len(grid.benchmark_rows)
-    rows = ["<tr>" + "".join(f'<th class="{side}">{escape_html(title)}' for side, title in zip(sides, grid.titles, strict=True))]
+    rows = [
+        "<tr>"
+        + "".join(
+            f'<th class="{side}">{escape_html(title)}'
+            for side, title in zip(sides, grid.titles, strict=True)
+        )
+    ]
     for number, row in enumerate(grid.rows):
-        classes = [f"{side} {text if text in CHANGED else ''}" for side, text in zip(sides, row, strict=True)]
-        cells = [f'<td class="{names}">{escape_html(text)}' for names, text in zip(classes, row, strict=True)]
+        classes = [
+            f"{side} {text if text in CHANGED else ''}"
+            for side, text in zip(sides, row, strict=True)
+        ]
+        cells = [
+            f'<td class="{names}">{escape_html(text)}'
+            for names, text in zip(classes, row, strict=True)
+        ]
         rows.append("".join([f"<tr{'' if number < end else ' class=suite'}>", *cells]))
     below = [f"<p>{escape_html(text)}</p>" for text in warned] + [
         f'<p class="note">{escape_html(line)}</p>' for line in _remarks(answer, grid)
     ]
     table = "\n".join(["<table>", *rows, "</table>"]) if grid.rows else ""
-    return PAGE.format(title=escape_html(answer.sentence), picture=_picture(answer.result), table=table, below="\n".join(below))
+    return PAGE.format(
+        title=escape_html(answer.sentence),
+        picture=_picture(answer.result),
+        table=table,
+        below="\n".join(below),
+    )
 
 
 def _picture(result: "xr.Dataset | None") -> str:
@@ -285,7 +395,11 @@ def _picture(result: "xr.Dataset | None") -> str:
         content = "" if result is None else b64encode(result.perf.plot.svg().encode()).decode()
     except (ValueError, ImportError):
         content = ""
-    return f'<img alt="the numbers are in the table below" src="data:image/svg+xml;base64,{content}">' if content else ""
+    return (
+        f'<img alt="the numbers are in the table below" src="data:image/svg+xml;base64,{content}">'
+        if content
+        else ""
+    )
 
 
 WRITERS: Final[Mapping[str, Callable[[Answer, Sequence[str]], str]]] = {

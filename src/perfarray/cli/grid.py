@@ -14,13 +14,19 @@ VERDICT: Final = "verdict"
 CHANGE: Final = "change"
 CHANGED: Final = ("faster", "slower")  # verdicts on what has changed
 QUARTILES: Final = ("q1", "q3")  # columns that make room for labels
-COUNTS: Final = ("n", "values", "measurements", "benchmarks")  # columns that are dropped first where there is no room
+COUNTS: Final = (
+    "n",
+    "values",
+    "measurements",
+    "benchmarks",
+)  # columns that are dropped first where there is no room
 
 
 class Grid(NamedTuple):
     """A table of texts: the first `n_labels` columns are dims, the last `n_suites` rows are suites.
 
-    `package` is what the names of all benchmarks begin with and `settings` are those that all have; the names do not repeat them.
+    `package` is what the names of all benchmarks begin with and `settings` are those that all have;
+    the names do not repeat them.
     """
 
     titles: list[str]
@@ -33,7 +39,9 @@ class Grid(NamedTuple):
     @property
     def columns(self) -> list[list[str]]:
         """The texts of each column, the title first."""
-        return [[title, *(row[column] for row in self.rows)] for column, title in enumerate(self.titles)]
+        return [
+            [title, *(row[column] for row in self.rows)] for column, title in enumerate(self.titles)
+        ]
 
     @property
     def benchmark_rows(self) -> list[list[str]]:
@@ -55,11 +63,19 @@ class Grid(NamedTuple):
     def side(self, column: int) -> Literal["left", "right"]:
         """Return the side that a column is flush with: numbers are on the right."""
         numbers = any(row[column][:1].isdigit() for row in self.rows)
-        return "right" if numbers and column >= self.n_labels and self.titles[column] != CHANGE else "left"
+        return (
+            "right"
+            if numbers and column >= self.n_labels and self.titles[column] != CHANGE
+            else "left"
+        )
 
     def wraps(self, column: int) -> bool:
         """Return whether a column holds sentences."""
-        return column >= self.n_labels and self.side(column) == "left" and self.titles[column] not in (CHANGE, VERDICT)
+        return (
+            column >= self.n_labels
+            and self.side(column) == "left"
+            and self.titles[column] not in (CHANGE, VERDICT)
+        )
 
     def without(self, title: str) -> "Grid":
         """Return the table without a column."""
@@ -74,7 +90,9 @@ class Grid(NamedTuple):
         column = self.titles.index(VERDICT)
         changed = [row for row in self.benchmark_rows if row[column] in CHANGED]
         unchanged = [row for row in self.benchmark_rows if row[column] not in CHANGED]
-        return self._replace(rows=changed + self.rows[len(self.rows) - self.n_suites :]), self._replace(rows=unchanged, n_suites=0)
+        return self._replace(
+            rows=changed + self.rows[len(self.rows) - self.n_suites :]
+        ), self._replace(rows=unchanged, n_suites=0)
 
     def remarks(self) -> list[str]:
         """Return the sentences on what the names of benchmarks do not repeat."""
@@ -83,10 +101,21 @@ class Grid(NamedTuple):
 
 
 def grid_of(frame: "pd.DataFrame") -> Grid:
-    """Return a table of `perfarray.table`; a package and settings that all benchmarks share are taken off their names."""
+    """Return a table of `perfarray.table`.
+
+    A package and settings that all benchmarks share are taken off their names.
+    """
     dims, keys = labels_of(frame)
-    rows = [[*map(str, key), *map(str, texts)] for key, texts in zip(keys, frame.to_numpy().tolist(), strict=True)]
-    grid = Grid([*map(str, dims), *map(str, frame.columns)], rows, len(dims), int(frame.attrs.get("suites", 0)))
+    rows = [
+        [*map(str, key), *map(str, texts)]
+        for key, texts in zip(keys, frame.to_numpy().tolist(), strict=True)
+    ]
+    grid = Grid(
+        [*map(str, dims), *map(str, frame.columns)],
+        rows,
+        len(dims),
+        int(frame.attrs.get("suites", 0)),
+    )
     if BENCHMARK not in dims:
         return grid
     column = dims.index(BENCHMARK)
@@ -108,11 +137,18 @@ def labels_of(frame: "pd.DataFrame") -> tuple[list[str], list[tuple[object, ...]
 def common_settings(names: Iterable[str]) -> list[str]:
     """Return the settings that all names have in their brackets (`[threads=1]`), where there are several names."""
     sets = [_settings(name) for name in dict.fromkeys(names)]
-    return [setting for setting in sets[0] if all(setting in settings for settings in sets)] if len(sets) > 1 else []
+    return (
+        [setting for setting in sets[0] if all(setting in settings for settings in sets)]
+        if len(sets) > 1
+        else []
+    )
 
 
 def _settings(name: str) -> list[str]:
-    """Return the settings in the brackets at the end of a name; a comma inside a value is part of it."""
+    """Return the settings in the brackets at the end of a name.
+
+    A comma inside a value is part of it.
+    """
     match = re.fullmatch(r".*?\[(\w+=.*)\]", name, re.S)
     return re.split(r",(?=\w+=)", match[1]) if match else []
 
@@ -129,8 +165,17 @@ def without_settings(name: str, shared: list[str]) -> str:
 def common_package(names: Iterable[str]) -> str:
     """Return the package that all names begin with (`com.example.`), or nothing."""
     names = list(dict.fromkeys(names))
-    if any("::" in name for name in names):  # a file of tests (`test_a.py::test_work`), whose dot is that of its ending
+    if any(
+        "::" in name for name in names
+    ):  # a file of tests (`test_a.py::test_work`), whose dot is that of its ending
         return ""
     packages = [name.partition("[")[0].split(".")[:-1] for name in names]
-    common = [words[0] for words in takewhile(lambda words: len(set(words)) == 1, zip(*packages, strict=False))]
-    return ".".join([*common, ""]) if len(packages) > 1 and common and all(word.isidentifier() for word in common) else ""
+    common = [
+        words[0]
+        for words in takewhile(lambda words: len(set(words)) == 1, zip(*packages, strict=False))
+    ]
+    return (
+        ".".join([*common, ""])
+        if len(packages) > 1 and common and all(word.isidentifier() for word in common)
+        else ""
+    )

@@ -1,4 +1,7 @@
-"""`perfarray history`: at which commits of an archive performance changed; the exit code says whether a benchmark became slower."""
+"""`perfarray history`: at which commits of an archive performance changed.
+
+The exit code says whether a benchmark became slower.
+"""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,7 +21,18 @@ if TYPE_CHECKING:
 
 HOST, DRIFT = "host", "drift"  # the causes of what is not one change of the code
 
-SHOWN = ("estimate", "lower", "upper", "pvalue", "verdict", "earliest", "latest", "n_segment", "cause", "common")
+SHOWN = (
+    "estimate",
+    "lower",
+    "upper",
+    "pvalue",
+    "verdict",
+    "earliest",
+    "latest",
+    "n_segment",
+    "cause",
+    "common",
+)
 
 OPTIONS = options.spoken("threshold alpha correction order")
 
@@ -26,15 +40,31 @@ OPTIONS = options.spoken("threshold alpha correction order")
 def history(
     archive: options.Archive,
     *,
-    dim: Annotated[str | None, typer.Option(help="What the history is along; default: commit, date or build.")] = None,
+    dim: Annotated[
+        str | None, typer.Option(help="What the history is along; default: commit, date or build.")
+    ] = None,
     order: options.Order = None,
     from_commit: Annotated[
-        str | None, typer.Option("--since", metavar="COMMIT", help="Show, and judge by, changes from this commit on; all are looked at.")
+        str | None,
+        typer.Option(
+            "--since",
+            metavar="COMMIT",
+            help="Show, and judge by, changes from this commit on; all are looked at.",
+        ),
     ] = None,
     online: Annotated[
-        bool, typer.Option("--online", help="Judge commits by those up to them alone, as a job after each does: 1 false alarm in 1,000.")
+        bool,
+        typer.Option(
+            "--online",
+            help=(
+                "Judge commits by those up to them alone, as a job after each does: 1 false "
+                "alarm in 1,000."
+            ),
+        ),
     ] = False,
-    alpha: Annotated[float | None, options.share("The chance of any change in a stable history: 5% (default).")] = None,
+    alpha: Annotated[
+        float | None, options.share("The chance of any change in a stable history: 5% (default).")
+    ] = None,
     threshold: options.Threshold = None,
     confidence: options.Confidence = None,
     correction: options.Correction = None,
@@ -55,18 +85,34 @@ def history(
     from perfarray.results.rows import records
 
     choices = options.given(
-        alpha=alpha, threshold=threshold, confidence_level=confidence, correction=correction, online=True if online else None
+        alpha=alpha,
+        threshold=threshold,
+        confidence_level=confidence,
+        correction=correction,
+        online=True if online else None,
     )
-    with answering(target, {"archive": archive}, "changes", "attrs", "notes", own_words=("assumed_order",), options=OPTIONS) as sentences:
+    with answering(
+        target,
+        {"archive": archive},
+        "changes",
+        "attrs",
+        "notes",
+        own_words=("assumed_order",),
+        options=OPTIONS,
+    ) as sentences:
         times = read_one(archive, reading, None, sentences, select)
         along = history_dim(times, dim)
         times, by = in_order(times, along, order, sentences)
-        changes = perfarray.change_points(times, dim=along, order=by, **nest, **choices).sortby("position")
+        changes = perfarray.change_points(times, dim=along, order=by, **nest, **choices).sortby(
+            "position"
+        )
         if any(note.code == "assumed_order" for note in changes.perf.notes()):
             # The order of rows and files says less than that of an array somebody built.
             raise ValueError(
-                f"the order of the {times.sizes[along]} {plural(along)} is not known: nothing in {archive!r} dates them. Say "
-                f"order='stored' if the oldest is the first and order='reversed' if it is the last, or give a list such as that of git "
+                f"the order of the {times.sizes[along]} {plural(along)} is not known: nothing "
+                f"in {archive!r} dates them. Say "
+                "order='stored' if the oldest is the first and order='reversed' if it is the "
+                "last, or give a list such as that of git "
                 f"log with --order FILE"
             )
         start = 0 if from_commit is None else commit_index(changes, along, from_commit)
@@ -78,7 +124,9 @@ def history(
         table=table,
         rows=rows,
         content={"archive": archive, "changes": rows, **described(changes)},
-        outcome=outcome if from_commit is None or code == NO_ANSWER else f"{outcome} since {recent[along].values[0]}",
+        outcome=outcome
+        if from_commit is None or code == NO_ANSWER
+        else f"{outcome} since {recent[along].values[0]}",
         code=code,
         legend=_legend(recent, along),
         result=changes,
@@ -92,10 +140,15 @@ def _outcome(changes: "xr.Dataset", rows: list[Row], dim: str) -> tuple[int, str
         return NO_ANSWER, f"no answer: too few {plural(dim)}, or nothing was measured"
     judged = [row["verdict"] for row in rows if row["cause"] != HOST]
     n_drifts = [row["cause"] for row in rows].count(DRIFT)
-    counts = counted(len(rows) - n_drifts, "change") + (f" and {counted(n_drifts, 'drift')}" if n_drifts else "")
+    counts = counted(len(rows) - n_drifts, "change") + (
+        f" and {counted(n_drifts, 'drift')}" if n_drifts else ""
+    )
     text = f"{counts} in {n_series} series of up to {int(changes['n'].max())} {plural(dim)}"
     if rows:
-        text += ": " + ", ".join(f"{judged.count(verdict)} {verdict}" for verdict in ("slower", "faster", "equivalent", "inconclusive"))
+        text += ": " + ", ".join(
+            f"{judged.count(verdict)} {verdict}"
+            for verdict in ("slower", "faster", "equivalent", "inconclusive")
+        )
     if len(judged) < len(rows):
         text += f"; {len(rows) - len(judged)} with another host"
     return (SOMETHING_SLOWER if "slower" in judged else NOTHING_SLOWER), text
@@ -104,20 +157,35 @@ def _outcome(changes: "xr.Dataset", rows: list[Row], dim: str) -> tuple[int, str
 def _legend(changes: "xr.Dataset", dim: str) -> list[str]:
     attrs: dict[Any, Any] = dict(changes.attrs)
     commits, better = plural(dim), "more" if attrs["better"] == HIGHER else "less"
-    chance = f"{attrs['false_alarms']:g} per 1,000 {commits} of" if "alpha" not in attrs else f"alpha = {percent(attrs['alpha'])} for"
+    chance = (
+        f"{attrs['false_alarms']:g} per 1,000 {commits} of"
+        if "alpha" not in attrs
+        else f"alpha = {percent(attrs['alpha'])} for"
+    )
     correction = {"bh": "Benjamini and Hochberg", "holm": "Holm"}.get(str(attrs.get("correction")))
-    corrected = f", corrected for the number of series ({correction})" if correction and BENCHMARK in changes.dims else ""
+    corrected = (
+        f", corrected for the number of series ({correction})"
+        if correction and BENCHMARK in changes.dims
+        else ""
+    )
     lines = [
-        f"change: of the mean {attrs['metric']} after / before, of which {better} is faster, with its {percent(attrs['confidence_level'])} "
+        f"change: of the mean {attrs['metric']} after / before, of which {better} is faster, "
+        f"with its {percent(attrs['confidence_level'])} "
         f"interval; found at {chance} a stable history{corrected}.",
-        f"The {dim} named is the most likely; the range holds it at 95 %. What {commits} differ by though nothing changed is taken from "
+        f"The {dim} named is the most likely; the range holds it at 95 %. What {commits} "
+        "differ by though nothing changed is taken from "
         "the history itself.",
         in_words(changes, dim),
     ]
     if (changes["cause"] == DRIFT).any():
-        lines.append(f"drifts by: of a line from the first to the last of the {commits} in the range; no {dim} of them made it alone.")
+        lines.append(
+            f"drifts by: of a line from the first to the last of the {commits} in the range; "
+            f"no {dim} of them made it alone."
+        )
     if (changes["cause"] == HOST).any():
-        lines.append("cause: host where another host measured from there on: such a change is not judged.")
+        lines.append(
+            "cause: host where another host measured from there on: such a change is not judged."
+        )
     if changes["common"].any():
         lines.append(f"common: yes where benchmarks changed together, by one {dim}.")
     if attrs["threshold"]:

@@ -25,7 +25,9 @@ def counts(
     sort: options.Sort = None,
     target: Target,
 ) -> None:
-    """Count what was measured: builds, executions in each, iterations in each; what is marked (warm-up, stopped) is not counted.
+    """Count what was measured: builds, executions in each, iterations in each.
+
+    What is marked (warm-up, stopped) is not counted.
 
     Exit code 0: something was measured.
     Exit code 2: nothing, a file cannot be read, a wrong option.
@@ -41,7 +43,8 @@ def components(
     archive: options.Archive,
     *,
     method: Annotated[
-        Literal["anova", "reml", "ml"] | None, typer.Option(help="Analysis of variance (default), restricted or full maximum likelihood.")
+        Literal["anova", "reml", "ml"] | None,
+        typer.Option(help="Analysis of variance (default), restricted or full maximum likelihood."),
     ] = None,
     nest: options.Nest,
     reading: options.Reading,
@@ -64,7 +67,12 @@ def components(
 
 
 def _give_by_level(
-    archive: str, result: "xr.Dataset", outcome: tuple[str, int], sort: str | None, target: Form, sentences: list[str]
+    archive: str,
+    result: "xr.Dataset",
+    outcome: tuple[str, int],
+    sort: str | None,
+    target: Form,
+    sentences: list[str],
 ) -> None:
     """Give a result whose levels are columns and whose other dims are rows."""
     from perfarray.results.rows import records
@@ -73,7 +81,18 @@ def _give_by_level(
     rows = records(result, table.places.dims, table.places.positions)
     legend = [f"{table.attrs['about']}."] if table.attrs["about"] else []
     content = {"archive": archive, "rows": rows, **described(result)}
-    give(Answer(table=table, rows=rows, content=content, outcome=outcome[0], code=outcome[1], legend=legend), target, sentences)
+    give(
+        Answer(
+            table=table,
+            rows=rows,
+            content=content,
+            outcome=outcome[0],
+            code=outcome[1],
+            legend=legend,
+        ),
+        target,
+        sentences,
+    )
 
 
 def _outcome_of_counts(result: "xr.Dataset") -> tuple[str, int]:
@@ -84,7 +103,10 @@ def _outcome_of_counts(result: "xr.Dataset") -> tuple[str, int]:
     dims = [str(dim) for dim in values.dims]
     balanced = bool((result["minimum"].min(dims) == result["maximum"].max(dims)).all())
     cells = int((values > 0).sum())
-    numbers = f"{int(values.sum())} {'value' if int(values.sum()) == 1 else 'values'} of {'one cell' if cells == 1 else f'{cells} cells'}"
+    numbers = (
+        f"{int(values.sum())} {'value' if int(values.sum()) == 1 else 'values'} of "
+        f"{'one cell' if cells == 1 else f'{cells} cells'}"
+    )
     return f"{numbers}; {'' if balanced else 'not '}as many repetitions everywhere", NOTHING_SLOWER
 
 
@@ -96,9 +118,23 @@ def _outcome_of_components(result: "xr.Dataset") -> tuple[str, int]:
     has_shares = shares.notnull().all("level")
     if not bool(has_shares.any()):
         unknown = [f"one {share['level'].item()}" for share in shares if bool(share.isnull().all())]
-        return f"shares are not known: of {' or '.join(unknown) or 'one'} nothing tells what lies between several", NOTHING_SLOWER
+        return (
+            (
+                f"shares are not known: of {' or '.join(unknown) or 'one'} nothing tells what lies "
+                "between several"
+            ),
+            NOTHING_SLOWER,
+        )
     largest = shares.fillna(-1).argmax("level").where(has_shares, -1)
-    counts_of_levels = {str(level): int((largest == index).sum()) for index, level in enumerate(result["level"].values.tolist())}
-    clauses = [f"between {plural(level)} in {count}" for level, count in counts_of_levels.items() if count]
+    counts_of_levels = {
+        str(level): int((largest == index).sum())
+        for index, level in enumerate(result["level"].values.tolist())
+    }
+    clauses = [
+        f"between {plural(level)} in {count}" for level, count in counts_of_levels.items() if count
+    ]
     where = clauses[0].rpartition(" in ")[0] if len(clauses) == 1 else ", ".join(clauses)
-    return f"{counted(int(has_shares.sum()), 'cell')}: most of the variance lies {where}", NOTHING_SLOWER
+    return (
+        f"{counted(int(has_shares.sum()), 'cell')}: most of the variance lies {where}",
+        NOTHING_SLOWER,
+    )

@@ -41,7 +41,9 @@ def machines(
     Example: perfarray machines results/ -o machines.csv
     """
     choices = nest | options.given(by=by, shared=options.names(shared))
-    with answering(target, {"archive": archive}, "rows", "attrs", "notes", options=OPTIONS) as sentences:
+    with answering(
+        target, {"archive": archive}, "rows", "attrs", "notes", options=OPTIONS
+    ) as sentences:
         times = read_one(archive, reading, None, sentences, select)
         frame = perfarray.machine_table(times, **choices)
     labels = [str(name) for name in (SUITE, *times.dims) if name in frame]
@@ -54,9 +56,14 @@ def machines(
         table=table,
         rows=rows,
         content={"archive": archive, "rows": rows, **described(frame)},
-        outcome=f"{counted(len(rows), 'row')} of {counted(frame[MACHINE].nunique(), MACHINE)}, {counted(frame.shape[1], 'column')}",
+        outcome=(
+            f"{counted(len(rows), 'row')} of {counted(frame[MACHINE].nunique(), MACHINE)}, "
+            f"{counted(frame.shape[1], 'column')}"
+        ),
         code=NOTHING_SLOWER,
-        legend=[f"{n_left_out} more columns describe machines and flags: -o machines.csv has all."] if n_left_out else (),
+        legend=[f"{n_left_out} more columns describe machines and flags: -o machines.csv has all."]
+        if n_left_out
+        else (),
     )
     give(answer, target, sentences, OPTIONS)
 

@@ -1,4 +1,7 @@
-"""The options of the commands: each is declared here once; several that belong together are one argument of a command."""
+"""The options of the commands: each is declared here once.
+
+Several that belong together are one argument of a command.
+"""
 
 import csv
 import inspect
@@ -15,11 +18,16 @@ def fraction(text: str) -> float:
     try:
         number = float(text.strip().removesuffix("%"))
     except ValueError:
-        raise typer.BadParameter(f"{text!r} is not a number; write a percentage (2%) or a fraction (0.02)") from None
+        raise typer.BadParameter(
+            f"{text!r} is not a number; write a percentage (2%) or a fraction (0.02)"
+        ) from None
     if text.strip().endswith("%"):
         return number / 100
     if number >= 1:
-        raise typer.BadParameter(f"{text!r} would be {100 * number:g} %; write a percentage ({text.strip()}%) or a fraction below 1")
+        raise typer.BadParameter(
+            f"{text!r} would be {100 * number:g} %; write a percentage ({text.strip()}%) or a "
+            "fraction below 1"
+        )
     return number
 
 
@@ -32,8 +40,13 @@ def columns(text: str) -> dict[str, str | int]:
     """Read `benchmark=program,time_ms=duration`, or `benchmark=0,time_ms=1` with the positions of columns."""
     pairs = [pair.partition("=") for pair in text.split(",")]
     if not all(dim.strip() and name.strip() for dim, _, name in pairs):
-        raise typer.BadParameter(f"{text!r} names no dims and columns; write benchmark=program,time_ms=duration")
-    return {dim.strip(): int(name) if name.isascii() and name.isdigit() else name.strip() for dim, _, name in pairs}
+        raise typer.BadParameter(
+            f"{text!r} names no dims and columns; write benchmark=program,time_ms=duration"
+        )
+    return {
+        dim.strip(): int(name) if name.isascii() and name.isdigit() else name.strip()
+        for dim, _, name in pairs
+    }
 
 
 def given(**options: Any) -> dict[str, Any]:
@@ -51,41 +64,63 @@ def share(help: str) -> Any:
     return typer.Option(parser=fraction, metavar="SHARE", help=help)
 
 
-Archive = Annotated[str, typer.Argument(help="A file, a folder or a quoted glob pattern.", show_default=False)]
+Archive = Annotated[
+    str, typer.Argument(help="A file, a folder or a quoted glob pattern.", show_default=False)
+]
 Places = Annotated[
     list[str],
     typer.Argument(
         metavar="OLD [NEW]...",
-        help="Files, folders or quoted glob patterns; the first is the baseline. Of one, the labels of a dim are compared: see --dim.",
+        help=(
+            "Files, folders or quoted glob patterns; the first is the baseline. Of one, the "
+            "labels of a dim are compared: see --dim."
+        ),
         show_default=False,
     ),
 ]
 Baseline = Annotated[
     str | None,
     typer.Option(
-        metavar="LABEL", help="What the others are compared with: the beginning of a label or of an input's name; a git ref of commits."
+        metavar="LABEL",
+        help=(
+            "What the others are compared with: the beginning of a label or of an input's "
+            "name; a git ref of commits."
+        ),
     ),
 ]
 Confidence = Annotated[float | None, share("Of the intervals: 95% (default).")]
 Correction = Annotated[
     Literal["holm", "bh"] | None,
-    typer.Option(help="For many benchmarks at once: holm bounds the chance of any false verdict, bh the share of false verdicts."),
+    typer.Option(
+        help=(
+            "For many benchmarks at once: holm bounds the chance of any false verdict, bh the "
+            "share of false verdicts."
+        )
+    ),
 ]
 Costs = Annotated[
     list[str] | None,
     typer.Option(
         "--cost",
         metavar="LEVEL=PRICE",
-        help="What starting one more of a level costs: execution=0.8, binary=95s, or as its format calls it, fork=3. Repeat it for "
+        help="What starting one more of a level costs: execution=0.8, binary=95s, or as its "
+        "format calls it, fork=3. Repeat it for "
         "several. If not given: what the files say; plan asks for the rest.",
     ),
 ]
-CostUnits = Annotated[Literal["s", "iterations"], typer.Option("--units", help="The unit of prices and of what is planned.")]
-Dim = Annotated[str | None, typer.Option(help="What is compared in one file or folder: machine, tuning, version, ...")]
+CostUnits = Annotated[
+    Literal["s", "iterations"],
+    typer.Option("--units", help="The unit of prices and of what is planned."),
+]
+Dim = Annotated[
+    str | None,
+    typer.Option(help="What is compared in one file or folder: machine, tuning, version, ..."),
+]
 FilesAre = Annotated[
     Literal["session", "execution", "separate"] | None,
     typer.Option(
-        help="What several files of one side are: runs of the whole harness (session), single executions, or separate experiments, each "
+        help="What several files of one side are: runs of the whole harness (session), single "
+        "executions, or separate experiments, each "
         "compared with the file of the same name."
     ),
 ]
@@ -94,26 +129,48 @@ Order = Annotated[
     str | None,
     typer.Option(
         metavar="FILE",
-        help="Commits, the newest first, as git log --format=%H prints them; - is stdin. Or the name of what sorts them (commit_date), or "
+        help="Commits, the newest first, as git log --format=%H prints them; - is stdin. Or the "
+        "name of what sorts them (commit_date), or "
         "stored or reversed: as rows and files lie. Default: by their dates, numbers or versions.",
     ),
 ]
-Paired = Annotated[str | None, typer.Option(help="The outermost level, when its units match between the sides.")]
+Paired = Annotated[
+    str | None, typer.Option(help="The outermost level, when its units match between the sides.")
+]
 Parallel = Annotated[int, typer.Option(min=1, help="Processes that read the files.")]
-Progress = Annotated[bool, typer.Option("--progress", help="Show a progress bar at once; in a terminal it comes by itself after a second.")]
+Progress = Annotated[
+    bool,
+    typer.Option(
+        "--progress",
+        help="Show a progress bar at once; in a terminal it comes by itself after a second.",
+    ),
+]
 Select = Annotated[
     list[str] | None,
     typer.Option(
         "--select",
         metavar="DIM=PATTERN",
-        help="Only some labels of a dim or coordinate: machine=AMD*, suite=int2017_rate1. The end of a label that no other has will do. "
+        help="Only some labels of a dim or coordinate: machine=AMD*, suite=int2017_rate1. The "
+        "end of a label that no other has will do. "
         "Repeat it for several: of one dim each adds labels.",
     ),
 ]
-By = Annotated[str | None, typer.Option(help="A coordinate of the benchmarks, as in suite: an answer for each of its values.")]
-Shared = Annotated[str | None, typer.Option(help="Levels whose units serve all benchmarks, as in binary.")]
-Sort = Annotated[Literal["effect", "name"] | None, typer.Option(help="Rows by size of the effect, or by name; default: as in the files.")]
-Threshold = Annotated[float | None, share("A change that does not matter: 2% or 0.02. Default: every change matters.")]
+By = Annotated[
+    str | None,
+    typer.Option(
+        help="A coordinate of the benchmarks, as in suite: an answer for each of its values."
+    ),
+]
+Shared = Annotated[
+    str | None, typer.Option(help="Levels whose units serve all benchmarks, as in binary.")
+]
+Sort = Annotated[
+    Literal["effect", "name"] | None,
+    typer.Option(help="Rows by size of the effect, or by name; default: as in the files."),
+]
+Threshold = Annotated[
+    float | None, share("A change that does not matter: 2% or 0.02. Default: every change matters.")
+]
 
 
 def thresholds(texts: list[str] | None) -> "float | dict[Any, float] | None":
@@ -132,7 +189,10 @@ Thresholds = Annotated[
     typer.Option(
         "--threshold",
         metavar="SHARE",
-        help="A change that does not matter: 2% or 0.02; of one benchmark, parse=5%. Repeat it for several. Default: every change matters.",
+        help=(
+            "A change that does not matter: 2% or 0.02; of one benchmark, parse=5%. Repeat it "
+            "for several. Default: every change matters."
+        ),
     ),
 ]
 
@@ -159,40 +219,88 @@ def _options(function: Callable[..., Any]) -> list[inspect.Parameter]:
     parameters = []
     for parameter in inspect.signature(function).parameters.values():
         group = _group(parameter)
-        parameters += [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)] if group is None else _options(group.make)
+        parameters += (
+            [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)]
+            if group is None
+            else _options(group.make)
+        )
     return parameters
 
 
 def _arguments(function: Callable[..., Any], options: dict[str, Any]) -> dict[str, Any]:
     """Return the arguments that a function takes, made of options."""
-    groups = {name: _group(parameter) for name, parameter in inspect.signature(function).parameters.items()}
-    return {name: options[name] if group is None else group.make(**_arguments(group.make, options)) for name, group in groups.items()}
+    groups = {
+        name: _group(parameter)
+        for name, parameter in inspect.signature(function).parameters.items()
+    }
+    return {
+        name: options[name] if group is None else group.make(**_arguments(group.make, options))
+        for name, group in groups.items()
+    }
 
 
 def _group(parameter: inspect.Parameter) -> Group | None:
-    return next((mark for mark in getattr(parameter.annotation, "__metadata__", ()) if isinstance(mark, Group)), None)
+    return next(
+        (
+            mark
+            for mark in getattr(parameter.annotation, "__metadata__", ())
+            if isinstance(mark, Group)
+        ),
+        None,
+    )
 
 
 def _reading(
-    format: Annotated[str | None, typer.Option(help="The format of the files; default: recognised by content.")] = None,
-    layout: Annotated[str | None, typer.Option(help='What the path of a file says, as in "{machine}/{session}.json".')] = None,
+    format: Annotated[
+        str | None, typer.Option(help="The format of the files; default: recognised by content.")
+    ] = None,
+    layout: Annotated[
+        str | None,
+        typer.Option(help='What the path of a file says, as in "{machine}/{session}.json".'),
+    ] = None,
     dims: Annotated[
         dict[str, Any] | None,
-        typer.Option(parser=columns, metavar="DIM=COLUMN,...", help="Settings and columns that are dims, by name or by position from 0."),
+        typer.Option(
+            parser=columns,
+            metavar="DIM=COLUMN,...",
+            help="Settings and columns that are dims, by name or by position from 0.",
+        ),
     ] = None,
     pattern: Annotated[
-        str | None, typer.Option(help='Where the numbers of home-grown JSON or CSV are, as in "{version}/{iteration} = time_ms".')
+        str | None,
+        typer.Option(
+            help=(
+                'Where the numbers of home-grown JSON or CSV are, as in "{version}/{iteration} '
+                '= time_ms".'
+            )
+        ),
     ] = None,
-    encoding: Annotated[str | None, typer.Option(help="How the text of the files is encoded, as in latin-1; default: UTF-8.")] = None,
+    encoding: Annotated[
+        str | None,
+        typer.Option(help="How the text of the files is encoded, as in latin-1; default: UTF-8."),
+    ] = None,
     better: Annotated[
-        Literal["lower", "higher"] | None, typer.Option(help="Which direction is good of numbers whose file and unit do not say it.")
+        Literal["lower", "higher"] | None,
+        typer.Option(help="Which direction is good of numbers whose file and unit do not say it."),
     ] = None,
     keep_failed: Annotated[
-        bool, typer.Option("--keep-failed", help="Keep the times of runs that failed: the exit code 1 of grep and diff is an answer.")
+        bool,
+        typer.Option(
+            "--keep-failed",
+            help=(
+                "Keep the times of runs that failed: the exit code 1 of grep and diff is an answer."
+            ),
+        ),
     ] = False,
 ) -> dict[str, Any]:
     return given(
-        layout=layout, format=format, dims=dims, pattern=pattern, encoding=encoding, better=better, keep_failed=keep_failed or None
+        layout=layout,
+        format=format,
+        dims=dims,
+        pattern=pattern,
+        encoding=encoding,
+        better=better,
+        keep_failed=keep_failed or None,
     )
 
 
@@ -200,14 +308,31 @@ Reading = Annotated[dict[str, Any], Group(_reading)]
 
 
 def _nest(
-    levels: Annotated[str | None, typer.Option(help="The nest of repetitions from the outside in, as in execution,iteration.")] = None,
+    levels: Annotated[
+        str | None,
+        typer.Option(
+            help="The nest of repetitions from the outside in, as in execution,iteration."
+        ),
+    ] = None,
     metric: Annotated[
         str | None,
-        typer.Option(help="The variables compared, where files hold several: throughput, or time,throughput. Quote a comma in a name."),
+        typer.Option(
+            help=(
+                "The variables compared, where files hold several: throughput, or "
+                "time,throughput. Quote a comma in a name."
+            )
+        ),
     ] = None,
 ) -> dict[str, Any]:
-    metrics = None if metric is None else [name.strip() for name in next(csv.reader([metric], skipinitialspace=True), [])]
-    return given(levels=names(levels), metric=metrics[0] if metrics is not None and len(metrics) == 1 else metrics)
+    metrics = (
+        None
+        if metric is None
+        else [name.strip() for name in next(csv.reader([metric], skipinitialspace=True), [])]
+    )
+    return given(
+        levels=names(levels),
+        metric=metrics[0] if metrics is not None and len(metrics) == 1 else metrics,
+    )
 
 
 Nest = Annotated[dict[str, Any], Group(_nest)]
@@ -229,8 +354,15 @@ Selected = Annotated[Selection, Group(Selection)]
 
 def spoken(arguments: str = "", **options: str) -> dict[str, str]:
     """Return which options stand for arguments of the library in its messages: the usual ones, and those of a command."""
-    names = f"dims pattern encoding better keep_failed format layout levels metric dim select between {arguments}".split()
-    return {name: f"--{name.replace('_', '-')}" for name in names} | {"confidence_level": "--confidence"} | options
+    names = (
+        "dims pattern encoding better keep_failed format layout levels metric dim select "
+        f"between {arguments}"
+    ).split()
+    return (
+        {name: f"--{name.replace('_', '-')}" for name in names}
+        | {"confidence_level": "--confidence"}
+        | options
+    )
 
 
 SPOKEN: Final = spoken()

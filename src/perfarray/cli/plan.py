@@ -9,7 +9,14 @@ import typer
 import perfarray
 from perfarray.cli import options
 from perfarray.cli.forms import Answer, Target, answering, described, give
-from perfarray.cli.prices import amount, ask, costs_by_level, given_costs, named_levels, with_answers
+from perfarray.cli.prices import (
+    amount,
+    ask,
+    costs_by_level,
+    given_costs,
+    named_levels,
+    with_answers,
+)
 from perfarray.cli.problems import NO_ANSWER, NOTHING_SLOWER, counted, quoted
 from perfarray.cli.reading import read_one
 from perfarray.conventions import BENCHMARK, EXECUTION, ITERATION, SECONDS, plural, price_of
@@ -20,29 +27,64 @@ if TYPE_CHECKING:
 
 TURNS = 12  # executions in a line
 
-OPTIONS = options.spoken("budget half_width assurance min_units baseline", costs="--cost", cost_units="--units")
+OPTIONS = options.spoken(
+    "budget half_width assurance min_units baseline", costs="--cost", cost_units="--units"
+)
 
 
 def plan(
-    path: Annotated[str, typer.Argument(help="A pilot experiment: a file, a folder or a quoted glob pattern.", show_default=False)],
+    path: Annotated[
+        str,
+        typer.Argument(
+            help="A pilot experiment: a file, a folder or a quoted glob pattern.",
+            show_default=False,
+        ),
+    ],
     *,
     costs: options.Costs = None,
     budget: Annotated[
         str | None,
-        typer.Option(help="What each plan may cost, one a benchmark (with --suite: all of it): 8h, 30min, or a number. Never exceeded."),
+        typer.Option(
+            help=(
+                "What each plan may cost, one a benchmark (with --suite: all of it): 8h, "
+                "30min, or a number. Never exceeded."
+            )
+        ),
     ] = None,
     half_width: options.HalfWidth = None,
     units: options.CostUnits = "s",
-    suite: Annotated[bool, typer.Option("--suite", help="One build (or session) serves every benchmark: plan them together.")] = False,
-    dim: Annotated[str | None, typer.Option(help="The dim of the baseline; default: the one that has its label.")] = None,
-    baseline: Annotated[str | None, typer.Option(metavar="LABEL", help="The system to compare with: plan the ratio.")] = None,
+    suite: Annotated[
+        bool,
+        typer.Option(
+            "--suite", help="One build (or session) serves every benchmark: plan them together."
+        ),
+    ] = False,
+    dim: Annotated[
+        str | None,
+        typer.Option(help="The dim of the baseline; default: the one that has its label."),
+    ] = None,
+    baseline: Annotated[
+        str | None,
+        typer.Option(metavar="LABEL", help="The system to compare with: plan the ratio."),
+    ] = None,
     interleave: Annotated[
         bool,
-        typer.Option("--interleave", help="With a baseline: print in which order to measure both, in turns, so that a drift is in both."),
+        typer.Option(
+            "--interleave",
+            help=(
+                "With a baseline: print in which order to measure both, in turns, so that a "
+                "drift is in both."
+            ),
+        ),
     ] = False,
-    min_units: Annotated[int | None, typer.Option(help="The fewest repetitions of the outermost level: 5 (default).")] = None,
+    min_units: Annotated[
+        int | None, typer.Option(help="The fewest repetitions of the outermost level: 5 (default).")
+    ] = None,
     assurance: Annotated[
-        float | None, options.share("Of experiments of the planned size that reach the half-width: 50% (default).")
+        float | None,
+        options.share(
+            "Of experiments of the planned size that reach the half-width: 50% (default)."
+        ),
     ] = None,
     confidence: options.Confidence = None,
     nest: options.Nest,
@@ -55,34 +97,55 @@ def plan(
     """Plan how many builds, executions and iterations to run, for a budget or for a half-width.
 
     Exit code 0: there is a plan.
-    Exit code 2: no answer; a file cannot be read, the budget is too small, a single execution shows no spread, a wrong option.
+    Exit code 2: no answer; a file cannot be read, the budget is too small, a single execution shows
+    no spread, a wrong option.
 
     Example: perfarray plan pilot.csv --cost execution=0.8 --cost binary=95 --budget 8h
     """
     from perfarray.results.rows import records
 
     choices = options.given(
-        confidence_level=confidence, dim=dim, baseline=baseline, half_width=half_width, assurance=assurance, min_units=min_units
+        confidence_level=confidence,
+        dim=dim,
+        baseline=baseline,
+        half_width=half_width,
+        assurance=assurance,
+        min_units=min_units,
     )
     with answering(target, {"pilot": path}, "plans", "attrs", "notes", options=OPTIONS) as warned:
         if interleave and baseline is None:
-            raise ValueError("--interleave is the order of two systems: name the one that is compared with, --baseline LABEL")
+            raise ValueError(
+                "--interleave is the order of two systems: name the one that is compared with, "
+                "--baseline LABEL"
+            )
         prices = given_costs(costs or (), units, named_levels(nest.get("levels"), reading))
         choices |= options.given(budget=None if budget is None else amount(budget, units))
         times = read_one(path, reading, files_are, warned, select)
         _check_files(times, baseline)
-        prices, choices = _ask(times, costs_by_level(prices, str(times.attrs.get("format", ""))), units, nest, choices)
+        prices, choices = _ask(
+            times, costs_by_level(prices, str(times.attrs.get("format", ""))), units, nest, choices
+        )
         result = _suite_plan(times, prices, units, nest, choices) if suite else (
             perfarray.plan_repetitions(times, costs=prices, cost_units=units, **nest, **choices)
         )  # fmt: skip
-    table, rows = perfarray.table(result, sort=sort), records(result, [str(dim) for dim in result["cost"].dims])
+    table, rows = (
+        perfarray.table(result, sort=sort),
+        records(result, [str(dim) for dim in result["cost"].dims]),
+    )
     has_plan = bool(result["cost"].notnull().any())
     order = _in_turns(result) if interleave and has_plan else []
-    turns = [f"    {' '.join(order[start : start + TURNS])}" for start in range(0, len(order), TURNS)]
+    turns = [
+        f"    {' '.join(order[start : start + TURNS])}" for start in range(0, len(order), TURNS)
+    ]
     answer = Answer(
         table=table if has_plan else table.iloc[:0],
         rows=rows,
-        content={"pilot": path, "plans": rows, **({"order": order} if order else {}), **described(result)},
+        content={
+            "pilot": path,
+            "plans": rows,
+            **({"order": order} if order else {}),
+            **described(result),
+        },
         outcome=" ".join(sentences(result)),
         code=NOTHING_SLOWER if has_plan else NO_ANSWER,
         lines=[f"In turns, {len(order) // 2} pairs:", *turns] if order else (),
@@ -103,29 +166,53 @@ def _check_files(times: "xr.Dataset", baseline: str | None) -> None:
     """Raise where files hold what cannot be planned unless an option says what they are."""
     if "file" in times.dims and times.sizes["file"] > 1 and baseline is None:
         raise ValueError(
-            f"several files hold the same benchmarks ({quoted(times['file'].values.tolist(), 3)}); say what a file is: --files-are session "
-            "(one run of the whole harness), --files-are execution (one of several executions), or with --layout what its name says"
+            "several files hold the same benchmarks "
+            f"({quoted(times['file'].values.tolist(), 3)}); say what a file is: --files-are "
+            "session "
+            "(one run of the whole harness), --files-are execution (one of several "
+            "executions), or with --layout what its name says"
         )
 
 
 def _ask(
-    times: "xr.Dataset", costs: dict[str, float], units: str, nest: dict[str, Any], choices: dict[str, Any]
+    times: "xr.Dataset",
+    costs: dict[str, float],
+    units: str,
+    nest: dict[str, Any],
+    choices: dict[str, Any],
 ) -> tuple[dict[str, float], dict[str, Any]]:
-    """Ask for the prices that are missing, and for the budget; a pilot without variation is an error before any question."""
+    """Ask for the prices that are missing, and for the budget.
+
+    A pilot without variation is an error before any question.
+    """
     counts = perfarray.counts(times, **nest)
     levels = counts["level"].values.tolist()
     priced = [level for level in levels[:-1] if price_of(level) not in times.coords]
     has_goal = "budget" in choices or "half_width" in choices
     if float(counts["total"].isel(level=0).max()) < 2 and not (has_goal and {*priced} <= {*costs}):
-        reasons = [note.message for note in perfarray.notes(counts) if note.code == "single_unit"] or ["Nothing was measured"]
+        reasons = [
+            note.message for note in perfarray.notes(counts) if note.code == "single_unit"
+        ] or ["Nothing was measured"]
         raise ValueError(f"no plan from this pilot. {reasons[0]}")
     costs = with_answers(costs, priced, units)
     if not has_goal:
-        choices = choices | {"budget": ask(f"What may the experiment cost ({'a number, or 8h' if units == SECONDS else units})?", units)}
+        choices = choices | {
+            "budget": ask(
+                "What may the experiment cost "
+                f"({'a number, or 8h' if units == SECONDS else units})?",
+                units,
+            )
+        }
     return costs, choices
 
 
-def _suite_plan(times: "xr.Dataset", costs: dict[str, float], units: str, nest: dict[str, Any], choices: dict[str, Any]) -> "xr.Dataset":
+def _suite_plan(
+    times: "xr.Dataset",
+    costs: dict[str, float],
+    units: str,
+    nest: dict[str, Any],
+    choices: dict[str, Any],
+) -> "xr.Dataset":
     if units != SECONDS:
         raise ValueError("--suite plans in seconds: leave --units out")
     outermost = str(perfarray.counts(times, **nest)["level"].values[0])
@@ -138,19 +225,36 @@ def sentences(plan: "xr.Dataset") -> list[str]:
     subject = f"ratio to {plan.attrs['baseline']}" if "baseline" in plan.attrs else "mean"
     if plan.attrs["result"] == "plan_suite":
         return [_suite_sentence(name, cell) for name, cell in _cells(plan, plan["cost"])]
-    cells = [(name, cell) for name, cell in _cells(plan, plan["repetitions"].isel(level=0)) if math.isfinite(float(cell["cost"]))]
+    cells = [
+        (name, cell)
+        for name, cell in _cells(plan, plan["repetitions"].isel(level=0))
+        if math.isfinite(float(cell["cost"]))
+    ]
     if not cells:
         return ["No plan: the pilot has one unit, or shows no variation at any level."]
     outermost = plan["level"].values[0]
     if len(cells) == 1:
         ((_, cell),) = cells
-        return [f"Run {_repetitions(cell)}: {_promise(cell, subject, f'in each {outermost}')}.", *_advice(cell)]
+        return [
+            f"Run {_repetitions(cell)}: {_promise(cell, subject, f'in each {outermost}')}.",
+            *_advice(cell),
+        ]
     total = _price(sum(float(cell["cost"]) for _, cell in cells), plan)
     name, widest = max(cells, key=lambda item: float(item[1]["half_width"]))
     half_width = f"{percent(float(widest['half_width']))} of the {subject} ({_level(plan)})"
-    text = f"Together {total} for {len(cells)} plans; the widest half-width is that of {name}, {half_width}: {_repetitions(widest)}."
+    text = (
+        f"Together {total} for {len(cells)} plans; the widest half-width is that of {name}, "
+        f"{half_width}: {_repetitions(widest)}."
+    )
     several_builds = BENCHMARK in plan.dims and "binary" in plan["level"].values
-    return [text, *(["If one build serves all benchmarks, --suite plans them together."] if several_builds else [])]
+    return [
+        text,
+        *(
+            ["If one build serves all benchmarks, --suite plans them together."]
+            if several_builds
+            else []
+        ),
+    ]
 
 
 def _suite_sentence(name: str, cell: "xr.Dataset") -> str:
@@ -159,22 +263,43 @@ def _suite_sentence(name: str, cell: "xr.Dataset") -> str:
         return f"No plan{f' for {name}' if name else ''}: too few units, or no variation."
     instruction = "Run every benchmark"
     if "shared" in cell.attrs:
-        units = f"{float(cell['repetitions'].isel(level=0).max()):.0f} {plural(str(cell['level'].values[0]))}"
-        old = float(cell["baseline_repetitions"].isel(level=0).max()) if "baseline_repetitions" in cell else math.nan
+        units = (
+            f"{float(cell['repetitions'].isel(level=0).max()):.0f} "
+            f"{plural(str(cell['level'].values[0]))}"
+        )
+        old = (
+            float(cell["baseline_repetitions"].isel(level=0).max())
+            if "baseline_repetitions" in cell
+            else math.nan
+        )
         of_old = "" if math.isnan(old) else f" ({old:.0f} of {cell.attrs['baseline']})"
         instruction = f"Make {units}{of_old} and run every benchmark on each"
     promise = _promise(cell, "suite's geometric mean", "on each")
-    return " ".join([f"{f'{name}: ' if name else ''}{instruction} as the table says: {promise}.", *_advice(cell)])
+    return " ".join(
+        [
+            f"{f'{name}: ' if name else ''}{instruction} as the table says: {promise}.",
+            *_advice(cell),
+        ]
+    )
 
 
 def _promise(cell: "xr.Dataset", subject: str, where: str) -> str:
     """Write the price and the half-width, and what an experiment would reach that repeats the outermost level alone."""
-    half_width = f"a half-width of {percent(float(cell['half_width']))} of the {subject} ({_level(cell)})"
+    half_width = (
+        f"a half-width of {percent(float(cell['half_width']))} of the {subject} ({_level(cell)})"
+    )
     text = f"{_price(float(cell['cost']), cell)} for {half_width}"
-    planned = [cell[name].isel(level=slice(1, None)) for name in ("repetitions", "baseline_repetitions") if name in cell]
+    planned = [
+        cell[name].isel(level=slice(1, None))
+        for name in ("repetitions", "baseline_repetitions")
+        if name in cell
+    ]
     if not any((counts > 1).any() for counts in planned):
         return text
-    return f"{text}; running everything once {where} would give {percent(float(cell['default_half_width']))}"
+    return (
+        f"{text}; running everything once {where} would give "
+        f"{percent(float(cell['default_half_width']))}"
+    )
 
 
 def _advice(cell: "xr.Dataset") -> list[str]:
@@ -187,7 +312,11 @@ def _cells(plan: "xr.Dataset", like: "xr.DataArray") -> "list[tuple[str, xr.Data
     cells = []
     for index in product(*map(range, like.shape)):
         indexers = dict(zip(like.dims, index, strict=True))
-        labels = [str(like[dim].values[i]) for dim, i in indexers.items() if like.sizes[dim] > 1 or dim == BENCHMARK]
+        labels = [
+            str(like[dim].values[i])
+            for dim, i in indexers.items()
+            if like.sizes[dim] > 1 or dim == BENCHMARK
+        ]
         cells.append((", ".join(labels), plan.isel(indexers)))
     return cells
 

@@ -27,9 +27,16 @@ SUFFIXES = (".svg", ".png", ".pdf")
 
 OPTIONS = options.spoken("threshold baseline by")
 
-MORE_ROWS = re.compile(r";\s+max_rows=\d+\s+draws\s+the\s+\d+\s+others")  # of a title: the command has no such option
+MORE_ROWS = re.compile(
+    r";\s+max_rows=\d+\s+draws\s+the\s+\d+\s+others"
+)  # of a title: the command has no such option
 
-LEFT_OUT = ("against", "plan", "png", "svg")  # no pictures of timings alone: a plan has prices, and there is no option for the other axis
+LEFT_OUT = (
+    "against",
+    "plan",
+    "png",
+    "svg",
+)  # no pictures of timings alone: a plan has prices, and there is no option for the other axis
 
 
 def plot(
@@ -37,14 +44,21 @@ def plot(
         list[str],
         typer.Argument(
             metavar="[PICTURE] OLD [NEW]...",
-            help="The picture (a wrong name lists all) and what it shows. Default: intervals of a comparison; of one place "
+            help="The picture (a wrong name lists all) and what it shows. Default: intervals of "
+            "a comparison; of one place "
             "violin, of an archive of machines five-numbers.",
             show_default=False,
         ),
     ],
     *,
     output: Annotated[
-        Path | None, typer.Option("-o", metavar="FILE", help="What to write: .svg, .png or .pdf; default: PICTURE.svg.", show_default=False)
+        Path | None,
+        typer.Option(
+            "-o",
+            metavar="FILE",
+            help="What to write: .svg, .png or .pdf; default: PICTURE.svg.",
+            show_default=False,
+        ),
     ] = None,
     threshold: options.Threshold = None,
     by: options.By = None,
@@ -54,7 +68,8 @@ def plot(
     """Draw a picture of what was measured, or of a comparison, with its own defaults.
 
     Exit code 0: it is written.
-    Exit code 2: it is not; a file cannot be read or written, there is no such picture, a wrong option.
+    Exit code 2: it is not; a file cannot be read or written, there is no such picture, a wrong
+    option.
 
     Example: perfarray plot old.json new.json -o intervals.svg
     """
@@ -63,7 +78,9 @@ def plot(
     choices = nest | options.given(threshold=threshold, by=by)
     with reporting(options=OPTIONS) as sentences:
         if find_spec("matplotlib") is None:
-            raise ImportError("this needs matplotlib, which is not installed; install perfarray[plots]")
+            raise ImportError(
+                "this needs matplotlib, which is not installed; install perfarray[plots]"
+            )
         os.environ.setdefault("MPLBACKEND", "Agg")
         perfarray.read  # noqa: B018  (registers .perf)
         # A picture with room for a part of many cells says so itself.
@@ -78,15 +95,26 @@ def plot(
         wrong = [f"--{name}" for name in choices if name not in parameters]
         if wrong:
             raise ValueError(f"{', '.join(wrong)}: the picture {kind} takes no such option")
-        compares = "baseline" in parameters and parameters["baseline"].default is inspect.Parameter.empty
+        compares = (
+            "baseline" in parameters and parameters["baseline"].default is inspect.Parameter.empty
+        )
         if compares and len(places) == 1 and selected.dim is None and selected.baseline is None:
-            raise ValueError(f"the picture {kind} compares: give OLD and NEW, or --dim and --baseline")
+            raise ValueError(
+                f"the picture {kind} compares: give OLD and NEW, or --dim and --baseline"
+            )
         sides = sides or read(places, selected, sentences)
         choices |= {"method": "exact"} if kind == SCORES else {}
-        choices |= {name: value for name, value in options.given(baseline=sides.baseline, dim=sides.dim).items() if name in parameters}
+        choices |= {
+            name: value
+            for name, value in options.given(baseline=sides.baseline, dim=sides.dim).items()
+            if name in parameters
+        }
         _check_samples(sides.times, kind, parameters)
-        # A picture that shows one label takes timings without the dim; that of several samples names the label.
-        selected_dims = {text.partition("=")[0] for text in selected.select or () if "samples" not in parameters}
+        # A picture that shows one label takes timings without the dim; that of several samples
+        # names the label.
+        selected_dims = {
+            text.partition("=")[0] for text in selected.select or () if "samples" not in parameters
+        }
         one_label = [dim for dim in selected_dims if sides.times.sizes.get(dim) == 1]
         axes = _picture(sides.times.squeeze(one_label), kind)(**choices)
         figure = axes.get_figure(root=True)
@@ -101,29 +129,41 @@ def _picture(times: Any, kind: str) -> Callable[..., Any]:
     """Return a picture of timings, or of none, for its signature."""
     import xarray as xr
 
-    picture: Callable[..., Any] = getattr((xr.Dataset() if times is None else times).perf.plot, kind)
+    picture: Callable[..., Any] = getattr(
+        (xr.Dataset() if times is None else times).perf.plot, kind
+    )
     return picture
 
 
 def _picture_names() -> list[str]:
     import xarray as xr
 
-    return [name for name in dir(type(xr.Dataset().perf.plot)) if not name.startswith("_") and name not in LEFT_OUT]
+    return [
+        name
+        for name in dir(type(xr.Dataset().perf.plot))
+        if not name.startswith("_") and name not in LEFT_OUT
+    ]
 
 
-def _check_samples(times: "xr.Dataset", kind: str, parameters: Mapping[str, inspect.Parameter]) -> None:
+def _check_samples(
+    times: "xr.Dataset", kind: str, parameters: Mapping[str, inspect.Parameter]
+) -> None:
     """Raise where a picture shows several labels of a dim, such as machines, that was not read."""
     dim = parameters["samples"].default if "samples" in parameters else None
     if dim is not None and dim not in times.dims:
         dims = quoted([str(name) for name in times.dims])
         raise ValueError(
-            f"the picture {kind} shows several {plural(dim)}; what was read has {dims}: the paths of files may name them, "
+            f"the picture {kind} shows several {plural(dim)}; what was read has {dims}: the "
+            "paths of files may name them, "
             f'--layout "{{{dim}}}/..."'
         )
 
 
 def _kind_and_places(arguments: list[str], selected: options.Selection) -> tuple[str, list[str]]:
-    """Return the picture, named first or that of a comparison, and the places; "" where what is read decides."""
+    """Return the picture, named first or that of a comparison, and the places.
+
+    "" where what is read decides.
+    """
     first, *others = arguments
     name, names = first.replace("-", "_"), _picture_names()
     if others and name in names:
@@ -141,7 +181,10 @@ def _file_to_write(output: Path | None, kind: str) -> Path:
         if output.exists():
             raise ValueError(f"{output} exists; name the file to write with -o")
     if output.suffix.lower() not in SUFFIXES:
-        raise ValueError(f"-o {output}: the suffix says what is written, and {output.suffix!r} is none of {quoted(SUFFIXES)}")
+        raise ValueError(
+            f"-o {output}: the suffix says what is written, and {output.suffix!r} is none of "
+            f"{quoted(SUFFIXES)}"
+        )
     if not output.parent.is_dir():
         raise ValueError(f"-o {output}: there is no folder {str(output.parent)!r} to write to")
     return output

@@ -12,15 +12,31 @@ import perfarray
 from perfarray.cli.options import FilesAre, Selection, fraction
 from perfarray.cli.problems import quoted
 from perfarray.cli.selecting import select
-from perfarray.conventions import BENCHMARK, EXECUTION, LEVELS, MARKS, METRIC, N_FILES, SESSION, TIME, VERSION, plural, singular
+from perfarray.conventions import (
+    BENCHMARK,
+    EXECUTION,
+    LEVELS,
+    MARKS,
+    METRIC,
+    N_FILES,
+    SESSION,
+    TIME,
+    VERSION,
+    plural,
+    singular,
+)
 
 if TYPE_CHECKING:
     import xarray as xr
 
 OLD, NEW = "old", "new"
 
-SIDE: Final = "side"  # the dim of two places that both hold several versions; of others it is the version
-PROGRAM: Final = "program"  # the dim of benchmarks that are compared with each other: they make no suite
+SIDE: Final = (
+    "side"  # the dim of two places that both hold several versions; of others it is the version
+)
+PROGRAM: Final = (
+    "program"  # the dim of benchmarks that are compared with each other: they make no suite
+)
 
 STORES: Final = (".nc", ".zarr")  # what `perfarray convert` writes
 
@@ -47,21 +63,39 @@ def place_names(places: Sequence[str]) -> list[str]:
 
 
 def read_one(
-    archive: str, reading: dict[str, Any], files_are: FilesAre, sentences: list[str], patterns: Sequence[str] | None = None
+    archive: str,
+    reading: dict[str, Any],
+    files_are: FilesAre,
+    sentences: list[str],
+    patterns: Sequence[str] | None = None,
 ) -> "xr.Dataset":
-    """Read what an archive has of some labels; `files_are` says what several files of it are, otherwise they are labels."""
+    """Read what an archive has of some labels.
+
+    `files_are` says what several files of it are, otherwise they are labels.
+    """
     times = select(read_archive(archive, reading), patterns)
-    return times if files_are is None else _merge_files(times, Selection(reading=reading, files_are=files_are), sentences)
+    return (
+        times
+        if files_are is None
+        else _merge_files(times, Selection(reading=reading, files_are=files_are), sentences)
+    )
 
 
 def read_archive(archive: str, reading: dict[str, Any]) -> "xr.Dataset":
     """Read an archive, or what `perfarray convert` wrote; a file that is alone is no label."""
-    times: xr.Dataset = _open_store(archive, reading) if archive.endswith(STORES) else read_places(archive, reading)
+    times: xr.Dataset = (
+        _open_store(archive, reading) if archive.endswith(STORES) else read_places(archive, reading)
+    )
     return times.isel(file=0, drop=True) if times.sizes.get("file") == 1 else times
 
 
-def read_places(places: "str | dict[str, str]", reading: dict[str, Any], **options: Any) -> "xr.Dataset":
-    """Read files as `perfarray.read_archive` does; a column that numbers repetitions is read as such, and the command says so."""
+def read_places(
+    places: "str | dict[str, str]", reading: dict[str, Any], **options: Any
+) -> "xr.Dataset":
+    """Read files as `perfarray.read_archive` does.
+
+    A column that numbers repetitions is read as such, and the command says so.
+    """
     from perfarray.timings.notes import Note, emit
 
     try:
@@ -74,7 +108,10 @@ def read_places(places: "str | dict[str, str]", reading: dict[str, Any], **optio
         with suppress(ValueError):
             times = read_places(places, reading | {"dims": {**named, **proposed}}, **options)
             level, column = next(iter(proposed.items()))
-            sentence = f"column {column!r} numbers repetitions and is read as {level}. --dims {column}={column} makes it a dim"
+            sentence = (
+                f"column {column!r} numbers repetitions and is read as {level}. --dims "
+                f"{column}={column} makes it a dim"
+            )
             emit(Note("numbering", sentence, {"column": column, "level": level}))
             return times
         raise
@@ -90,15 +127,25 @@ def _open_store(store: str, reading: dict[str, Any]) -> "xr.Dataset":
         return perfarray.read_archive(store)  # raises, with the most similar name
     check_installed(Path(store))
     if reading:
-        raise ValueError(f"{store} was written by perfarray convert and says what it holds; leave out {quoted(list(reading))}")
-    with warnings.catch_warnings(action="ignore"):  # as xarray and zarr do about formats they agree on
+        raise ValueError(
+            f"{store} was written by perfarray convert and says what it holds; leave out "
+            f"{quoted(list(reading))}"
+        )
+    with warnings.catch_warnings(
+        action="ignore"
+    ):  # as xarray and zarr do about formats they agree on
         return xarray.load_dataset(store, engine="zarr" if store.endswith(".zarr") else "h5netcdf")
 
 
 def read(places: Sequence[str], selected: Selection, sentences: list[str]) -> Sides:
-    """Read two sides, or one archive; of one nothing is compared unless a dim or a baseline was given."""
+    """Read two sides, or one archive.
+
+    Of one nothing is compared unless a dim or a baseline was given.
+    """
     if len(places) == 1 and selected.dim is None and selected.baseline is None:
-        return Sides(read_one(places[0], selected.reading, selected.files_are, sentences, selected.select))
+        return Sides(
+            read_one(places[0], selected.reading, selected.files_are, sentences, selected.select)
+        )
     return read_sides(places, selected, sentences)
 
 
@@ -107,21 +154,40 @@ def read_sides(places: Sequence[str], selected: Selection, sentences: list[str])
     if len(places) == 1:
         return _labels_compared(places[0], selected, sentences)
     if selected.dim is not None:
-        raise ValueError("several inputs are compared with each other; options such as --dim are for the labels in one file or folder")
+        raise ValueError(
+            "several inputs are compared with each other; options such as --dim are for the "
+            "labels in one file or folder"
+        )
     if stores := [place for place in places if place.endswith(STORES)]:
         raise ValueError(
-            f"{stores[0]} was written by perfarray convert, and sides that are compared are results of benchmark tools; give these, or "
-            f"write all into one store and compare its labels: perfarray compare {stores[0]} --dim NAME"
+            f"{stores[0]} was written by perfarray convert, and sides that are compared are "
+            "results of benchmark tools; give these, or "
+            f"write all into one store and compare its labels: perfarray compare {stores[0]} "
+            "--dim NAME"
         )
     labels = [OLD, NEW] if len(places) == 2 and selected.baseline is None else place_names(places)
-    baseline = labels[0] if selected.baseline is None else matching_label(selected.baseline, labels, "input")
-    times = select(read_places(dict(zip(labels, places, strict=True)), selected.reading, dim=SIDE), selected.select, sides=SIDE)
+    baseline = (
+        labels[0]
+        if selected.baseline is None
+        else matching_label(selected.baseline, labels, "input")
+    )
+    times = select(
+        read_places(dict(zip(labels, places, strict=True)), selected.reading, dim=SIDE),
+        selected.select,
+        sides=SIDE,
+    )
     times = _merge_files(times, selected, sentences, several_sides=True)
-    times, constant = _without_constant_dims(times, SIDE, [str(dim) for dim in times.dims if dim not in (*LEVELS, BENCHMARK, SIDE)])
-    times, alone = _without_constant_dims(times, SIDE, [BENCHMARK] if BENCHMARK in times.dims else [])
+    times, constant = _without_constant_dims(
+        times, SIDE, [str(dim) for dim in times.dims if dim not in (*LEVELS, BENCHMARK, SIDE)]
+    )
+    times, alone = _without_constant_dims(
+        times, SIDE, [BENCHMARK] if BENCHMARK in times.dims else []
+    )
     heading = []
     for label, path in zip(labels, places, strict=True):
-        named = ", ".join(f"{dim} {times[dim].sel({SIDE: label}).item()}" for dim in (*constant, *alone))
+        named = ", ".join(
+            f"{dim} {times[dim].sel({SIDE: label}).item()}" for dim in (*constant, *alone)
+        )
         heading.append(f"{label}  {path}{f'  ({named})' if named else ''}")
     if alone:
         heading.append("Each side has one benchmark, of another name: these are compared.")
@@ -135,7 +201,8 @@ def read_sides(places: Sequence[str], selected: Selection, sentences: list[str])
 def with_metrics(sides: Sides) -> tuple[Sides, dict[str, Any]]:
     """Return the sides, and the metrics in which each benchmark that was measured on both of them is judged, where they are several.
 
-    A further metric holds only what the main one has on neither side, as the throughput of a file of times and throughputs.
+    A further metric holds only what the main one has on neither side, as the throughput of a file
+    of times and throughputs.
     """
     times, dim = sides.times, str(sides.dim)
     main = next((name for name in (times.attrs.get(METRIC), TIME) if name in times.data_vars), None)
@@ -148,7 +215,12 @@ def with_metrics(sides: Sides) -> tuple[Sides, dict[str, Any]]:
 
     lacking, further = ~measured(main).any(dim), {}
     for name, array in times.data_vars.items():
-        if name == main or array.dtype.kind not in "iuf" or dim not in array.dims or {*LEVELS}.isdisjoint(array.dims):
+        if (
+            name == main
+            or array.dtype.kind not in "iuf"
+            or dim not in array.dims
+            or {*LEVELS}.isdisjoint(array.dims)
+        ):
             continue
         present = measured(str(name))
         both = present.sel({dim: sides.baseline}, drop=True) & (present.sum(dim) > 1)
@@ -162,39 +234,75 @@ def with_metrics(sides: Sides) -> tuple[Sides, dict[str, Any]]:
 
 def _labels_compared(archive: str, selected: Selection, sentences: list[str]) -> Sides:
     """Read one archive, in which the labels of a dim are compared."""
-    times = _merge_files(select(read_archive(archive, selected.reading), selected.select), selected, sentences)
+    times = _merge_files(
+        select(read_archive(archive, selected.reading), selected.select), selected, sentences
+    )
     dim = selected.dim or _compared_dim(times, selected.baseline)
     _check_labels(times, dim)
-    times, _ = _without_constant_dims(times, dim, [str(name) for name in times.dims if name not in (*LEVELS, BENCHMARK, dim)])
+    times, _ = _without_constant_dims(
+        times, dim, [str(name) for name in times.dims if name not in (*LEVELS, BENCHMARK, dim)]
+    )
     baseline = _baseline(times, dim, selected)
-    why = "" if selected.baseline is not None else "the first" if dim == BENCHMARK else "in most places beside others"
-    heading = [f"{archive}: every {singular(dim)} beside {baseline}{f' ({why}; --baseline names another)' if why else ''}"]
-    return Sides(times.rename({dim: PROGRAM}), PROGRAM, baseline, heading) if dim == BENCHMARK else Sides(times, dim, baseline, heading)
+    why = (
+        ""
+        if selected.baseline is not None
+        else "the first"
+        if dim == BENCHMARK
+        else "in most places beside others"
+    )
+    heading = [
+        (
+            f"{archive}: every {singular(dim)} beside "
+            f"{baseline}{f' ({why}; --baseline names another)' if why else ''}"
+        )
+    ]
+    return (
+        Sides(times.rename({dim: PROGRAM}), PROGRAM, baseline, heading)
+        if dim == BENCHMARK
+        else Sides(times, dim, baseline, heading)
+    )
 
 
-def _merge_files(times: "xr.Dataset", selected: Selection, sentences: list[str], *, several_sides: bool = False) -> "xr.Dataset":
+def _merge_files(
+    times: "xr.Dataset", selected: Selection, sentences: list[str], *, several_sides: bool = False
+) -> "xr.Dataset":
     """Make of several files of the same benchmark what `files_are` says."""
     import numpy as np
 
     files_are = selected.files_are
-    if "file" not in times.dims or "{file}" in selected.reading.get("layout", "") or selected.dim == "file":
+    if (
+        "file" not in times.dims
+        or "{file}" in selected.reading.get("layout", "")
+        or selected.dim == "file"
+    ):
         if files_are is not None:
-            sentences.append(f"--files-are {files_are} changes nothing: no two files of one side hold the same benchmark")
+            sentences.append(
+                f"--files-are {files_are} changes nothing: no two files of one side hold the "
+                "same benchmark"
+            )
         return times
     if files_are is None:
         raise ValueError(
-            f"several files of one side hold the same benchmarks ({quoted(times['file'].values.tolist(), 3)}); say what a file is: "
-            "--files-are session (one run of the whole harness: the files are the independent repetitions), --files-are execution (one "
-            "of several executions of the same build), or --files-are separate (compare each with the file of the same name)"
+            "several files of one side hold the same benchmarks "
+            f"({quoted(times['file'].values.tolist(), 3)}); say what a file is: "
+            "--files-are session (one run of the whole harness: the files are the independent "
+            "repetitions), --files-are execution (one "
+            "of several executions of the same build), or --files-are separate (compare each "
+            "with the file of the same name)"
             + ("" if several_sides else "; or --dim file compares them with each other")
         )
     if files_are == "separate":
         return times
     if "session" in times.dims:
-        raise ValueError(f"the files hold sessions: --files-are {files_are} would nest them twice; name the dims with --layout")
+        raise ValueError(
+            f"the files hold sessions: --files-are {files_are} would nest them twice; name the "
+            "dims with --layout"
+        )
     times = times.rename(file="session").assign_coords(session=np.arange(times.sizes["file"]))
     if files_are == "session":
-        return times.assign_attrs(shared_levels="session")  # a run of the whole harness serves every benchmark
+        return times.assign_attrs(
+            shared_levels="session"
+        )  # a run of the whole harness serves every benchmark
     return cast("xr.Dataset", perfarray.merge_level(times, "session"))
 
 
@@ -205,25 +313,43 @@ def read_sessions(text: str, reading: dict[str, Any]) -> "xr.Dataset | tuple[flo
         try:
             return fraction(deviation), float(freedom)
         except ValueError:
-            raise ValueError(f"--between {text!r}: write a place, or a standard deviation and its degrees of freedom, as in 1%,5") from None
+            raise ValueError(
+                f"--between {text!r}: write a place, or a standard deviation and its degrees "
+                "of freedom, as in 1%,5"
+            ) from None
     times = read_archive(text, reading)
     # Some formats number their files as executions
-    files = "file" if "file" in times.dims else EXECUTION if times.sizes.get(EXECUTION) == times.attrs.get(N_FILES, 1) > 1 else None
+    files = (
+        "file"
+        if "file" in times.dims
+        else EXECUTION
+        if times.sizes.get(EXECUTION) == times.attrs.get(N_FILES, 1) > 1
+        else None
+    )
     return times.rename({files: SESSION}) if files and SESSION not in times.dims else times
 
 
 def _compared_dim(times: "xr.Dataset", baseline: str | None) -> str:
     """Return the dim that is compared where it was not named: the one that has several labels, or the baseline's."""
-    dims = [str(dim) for dim, size in times.sizes.items() if dim not in LEVELS and dim in times.coords and size > 1]
+    dims = [
+        str(dim)
+        for dim, size in times.sizes.items()
+        if dim not in LEVELS and dim in times.coords and size > 1
+    ]
     labels = {dim: _labels(times, dim) for dim in dims}
     if baseline is None:
         candidates = [dim for dim in dims if dim != BENCHMARK]
-        # Two programs in one file are measured to be compared, and so are all commands of a hyperfine file.
-        alike = BENCHMARK in dims and (times.sizes[BENCHMARK] == 2 or times.attrs.get("format") == "hyperfine")
+        # Two programs in one file are measured to be compared, and so are all commands of a
+        # hyperfine file.
+        alike = BENCHMARK in dims and (
+            times.sizes[BENCHMARK] == 2 or times.attrs.get("format") == "hyperfine"
+        )
         candidates = candidates or [BENCHMARK] * alike
     else:
         candidates = [dim for dim in dims if baseline in labels[dim]]
-        candidates = candidates or [dim for dim in dims if any(label.startswith(baseline) for label in labels[dim])]
+        candidates = candidates or [
+            dim for dim in dims if any(label.startswith(baseline) for label in labels[dim])
+        ]
         candidates = candidates or [dim for dim in dims if commit_of(baseline, labels[dim])]
     if len(candidates) == 1:
         return candidates[0]
@@ -231,9 +357,14 @@ def _compared_dim(times: "xr.Dataset", baseline: str | None) -> str:
     choices = "; ".join(f"--dim {dim} ({quoted(labels[dim], 4)})" for dim in proposed)
     if not choices:
         dims_read = quoted(list(times.sizes))
-        raise ValueError(f"only one input was given, and no dim of it has two labels to compare ({dims_read}); give OLD and NEW")
+        raise ValueError(
+            "only one input was given, and no dim of it has two labels to compare "
+            f"({dims_read}); give OLD and NEW"
+        )
     if baseline is not None and not candidates:
-        raise ValueError(f"--baseline {baseline!r} is no label of what was read; there is {choices}")
+        raise ValueError(
+            f"--baseline {baseline!r} is no label of what was read; there is {choices}"
+        )
     raise ValueError(f"only one input was given; choose what is compared in it: {choices}")
 
 
@@ -241,17 +372,29 @@ def _check_labels(times: "xr.Dataset", dim: str) -> None:
     """Raise where a dim has no labels that could be compared."""
     if dim not in times.dims or dim not in times.coords:
         dims = [str(name) for name in times.sizes if name not in LEVELS and name in times.coords]
-        described = plural(str(times[dim].dims[0])) if dim in times.coords and times[dim].ndim else "all of it"
-        remedy = f"; {dim!r} describes {described}: --dims {dim}={dim} makes it a dim" if dim in times.coords else ""
+        described = (
+            plural(str(times[dim].dims[0]))
+            if dim in times.coords and times[dim].ndim
+            else "all of it"
+        )
+        remedy = (
+            f"; {dim!r} describes {described}: --dims {dim}={dim} makes it a dim"
+            if dim in times.coords
+            else ""
+        )
         raise ValueError(f"--dim {dim!r} not found; what was read has {quoted(dims)}{remedy}")
     if times.sizes[dim] < 2:
-        raise ValueError(f"--dim {dim} has one label, {_labels(times, dim)[0]!r}: there is nothing to compare it with")
+        raise ValueError(
+            f"--dim {dim} has one label, {_labels(times, dim)[0]!r}: there is nothing to "
+            "compare it with"
+        )
 
 
 def _baseline(times: "xr.Dataset", dim: str, selected: Selection) -> Any:
     """Return the label of the baseline as the data have it.
 
-    If it was not named: the first benchmark, or of a dim that was named the label measured in most cells that another label has, too.
+    If it was not named: the first benchmark, or of a dim that was named the label measured in most
+    cells that another label has, too.
     """
     labels = dict(zip(_labels(times, dim), times[dim].values.tolist(), strict=True))
     if selected.baseline is not None:
@@ -259,8 +402,15 @@ def _baseline(times: "xr.Dataset", dim: str, selected: Selection) -> Any:
     if dim == BENCHMARK:
         return next(iter(labels.values()))
     if selected.dim is None:
-        raise ValueError(f"say with which {dim} the others are compared: --baseline LABEL, one of {quoted(list(labels))}")
-    array = next(times[name] for name in (times.attrs.get(METRIC), *times.data_vars) if name in times and dim in times[name].dims)
+        raise ValueError(
+            f"say with which {dim} the others are compared: --baseline LABEL, one of "
+            f"{quoted(list(labels))}"
+        )
+    array = next(
+        times[name]
+        for name in (times.attrs.get(METRIC), *times.data_vars)
+        if name in times and dim in times[name].dims
+    )
     measured = array.notnull().any([level for level in LEVELS if level in array.dims])
     return list(labels.values())[int(comparable_cells(measured, dim).values.argmax())]
 
@@ -273,12 +423,17 @@ def comparable_cells(measured: "xr.DataArray", dim: str) -> "xr.DataArray":
 
 def matching_label(text: str, labels: Sequence[str], dim: str) -> str:
     """Return the label that is meant: itself, else the only one that begins so, else that of the commit that git calls so."""
-    matching = [label for label in labels if label == text] or [label for label in labels if label.startswith(text)]
+    matching = [label for label in labels if label == text] or [
+        label for label in labels if label.startswith(text)
+    ]
     matching = matching or commit_of(text, labels)
     if len(matching) == 1:
         return matching[0]
     if matching:
-        raise ValueError(f"--baseline {text!r}: {len(matching)} labels of {dim} begin so: {quoted(matching)}; name one")
+        raise ValueError(
+            f"--baseline {text!r}: {len(matching)} labels of {dim} begin so: "
+            f"{quoted(matching)}; name one"
+        )
     raise ValueError(f"--baseline {text!r} is no {dim}; there is {quoted(list(labels))}")
 
 
@@ -289,7 +444,9 @@ def commit_of(text: str, labels: Sequence[str]) -> list[str]:
         return []
     command = ["git", "rev-parse", "--verify", "--quiet", f"{text}^{{commit}}"]
     try:
-        commit = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False).stdout.strip()
+        commit = subprocess.run(
+            command, capture_output=True, text=True, timeout=10, check=False
+        ).stdout.strip()
     except (OSError, subprocess.SubprocessError):
         return []
     # The hash itself may be longer than the label.
@@ -301,10 +458,13 @@ def _labels(times: "xr.Dataset", dim: str) -> list[str]:
     return [str(label) for label in times[dim].values.tolist()]
 
 
-def _without_constant_dims(times: "xr.Dataset", dim: str, dims: Sequence[str]) -> "tuple[xr.Dataset, list[str]]":
+def _without_constant_dims(
+    times: "xr.Dataset", dim: str, dims: Sequence[str]
+) -> "tuple[xr.Dataset, list[str]]":
     """Remove those of some dims along which each label of `dim` was measured at one label alone, as each version on its own machine.
 
-    Such a dim becomes a descriptor; otherwise no two labels of `dim` could be compared. The names of these dims are returned, too.
+    Such a dim becomes a descriptor; otherwise no two labels of `dim` could be compared. The names
+    of these dims are returned, too.
     """
     import numpy as np
     import xarray as xr
@@ -314,9 +474,16 @@ def _without_constant_dims(times: "xr.Dataset", dim: str, dims: Sequence[str]) -
     indexers: dict[str, Any] = {}
     for label_dim in (name for name in dims if times.sizes[name] > 1):
         masks = [mask for mask in measured if {dim, label_dim} <= set(mask.dims)]
-        cells = [mask.any([name for name in mask.dims if name not in (dim, label_dim)]).transpose(dim, label_dim).values for mask in masks]
+        cells = [
+            mask.any([name for name in mask.dims if name not in (dim, label_dim)])
+            .transpose(dim, label_dim)
+            .values
+            for mask in masks
+        ]
         present = np.any(cells, axis=0) if cells else np.zeros((1, 1), dtype=bool)
         positions = present.argmax(axis=1)
         if (present.sum(axis=1) == 1).all() and len(set(positions.tolist())) > 1:
             indexers[label_dim] = xr.DataArray(positions, dims=dim)
-    return (times.isel({dim: np.arange(times.sizes[dim])} | indexers) if indexers else times), list(indexers)
+    return (times.isel({dim: np.arange(times.sizes[dim])} | indexers) if indexers else times), list(
+        indexers
+    )

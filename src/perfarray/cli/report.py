@@ -17,10 +17,13 @@ from perfarray.conventions import SECONDS
 
 FORMS = ("html", "markdown", "json")
 
-# The call of the section with a plan, which a report of an archive of machines has only where it is asked for
+# The call of the section with a plan, which a report of an archive of machines has only where it is
+# asked for
 PLAN = "times.perf.plan_repetitions("
 
-OPTIONS = options.spoken("threshold correction order by", costs="--cost", cost_units="--units", sections="--section")
+OPTIONS = options.spoken(
+    "threshold correction order by", costs="--cost", cost_units="--units", sections="--section"
+)
 
 
 def report(
@@ -28,9 +31,16 @@ def report(
     *,
     file: Annotated[
         Path | None,
-        typer.Option("-o", metavar="FILE", help="Write it there; .html, .md and .json say the form. Default: report.html."),
+        typer.Option(
+            "-o",
+            metavar="FILE",
+            help="Write it there; .html, .md and .json say the form. Default: report.html.",
+        ),
     ] = None,
-    output: Annotated[Literal["html", "markdown", "json"] | None, typer.Option(help="The form; without -o it is printed.")] = None,
+    output: Annotated[
+        Literal["html", "markdown", "json"] | None,
+        typer.Option(help="The form; without -o it is printed."),
+    ] = None,
     selected: options.Selected,
     order: options.Order = None,
     threshold: options.Threshold = None,
@@ -43,18 +53,26 @@ def report(
         typer.Option(
             "--section",
             metavar="METHOD",
-            help="Only the sections of some methods, such as five_number_summary. Repeat it for several.",
+            help=(
+                "Only the sections of some methods, such as five_number_summary. Repeat it for "
+                "several."
+            ),
         ),
     ] = None,
     nest: options.Nest,
     redact: Annotated[
-        bool, typer.Option("--redact", help="Number machines and files instead of naming them; leave out users and paths.")
+        bool,
+        typer.Option(
+            "--redact",
+            help="Number machines and files instead of naming them; leave out users and paths.",
+        ),
     ] = False,
 ) -> None:
     """Write a report: what was measured, what changed, how sure that is, where it varies, how many repetitions to run next.
 
-    Of one place, what lies in it is compared if a baseline is named; else its means are shown. Of suites or several machines without
-    versions, the report has scores, which machines are alike, which vary most, and what explains it. The page needs nothing beside it.
+    Of one place, what lies in it is compared if a baseline is named; else its means are shown. Of
+    suites or several machines without versions, the report has scores, which machines are alike,
+    which vary most, and what explains it. The page needs nothing beside it.
 
     Exit code 0: it is written.
     Exit code 2: it is not; a file cannot be read, or the output not be written.
@@ -66,12 +84,21 @@ def report(
         target.refuse(*places)
         if target.kind not in FORMS:
             suffixes = ", ".join(suffix for suffix, kind in SUFFIXES.items() if kind in FORMS)
-            raise ValueError(f"-o {file}: the suffix says the form, and {Path(file or '').suffix!r} is none of {suffixes}; or say --output")
+            raise ValueError(
+                f"-o {file}: the suffix says the form, and {Path(file or '').suffix!r} is none "
+                f"of {suffixes}; or say --output"
+            )
         prices = given_costs(costs or (), units, named_levels(nest.get("levels"), selected.reading))
         sides = read(places, selected, sentences)
-        times, sorted_by = (sides.times, None) if order is None else in_order(sides.times, history_dim(sides.times, None), order, sentences)
+        times, sorted_by = (
+            (sides.times, None)
+            if order is None
+            else in_order(sides.times, history_dim(sides.times, None), order, sentences)
+        )
         prices = costs_by_level(prices, str(times.attrs.get("format", "")))
-        missing = [level for level in without_price(times, nest.get("levels")) if level not in prices]
+        missing = [
+            level for level in without_price(times, nest.get("levels")) if level not in prices
+        ]
         text = perfarray.report(
             times, **options.given(baseline=sides.baseline, dim=sides.dim, threshold=threshold, correction=correction), **nest,
             **options.given(order=sorted_by, by=by), costs=prices or None, cost_units=units, sections=sections, path=target.file,
@@ -79,6 +106,9 @@ def report(
         )  # fmt: skip
         if units == SECONDS and missing and PLAN in text:
             flags = " ".join(f"--cost {level}=SECONDS" for level in missing)
-            sentences.append(f"the report has no plan of the next experiment: what one more {missing[0]} costs is not known; say {flags}")
+            sentences.append(
+                f"the report has no plan of the next experiment: what one more {missing[0]} "
+                f"costs is not known; say {flags}"
+            )
     size = len(text.encode(errors="backslashreplace"))
     show([text.removesuffix("\n")] if target.file is None else [f"{target.file}: {size:,} bytes"])

@@ -42,7 +42,12 @@ def scores(
     *,
     statistic: Annotated[
         Literal["median", "slower_median", "mean", "geometric", "min", "best"] | None,
-        typer.Option(help="Of the runs of each benchmark, whose geometric mean is the score; default: median, of SPEC as it publishes it."),
+        typer.Option(
+            help=(
+                "Of the runs of each benchmark, whose geometric mean is the score; default: "
+                "median, of SPEC as it publishes it."
+            )
+        ),
     ] = None,
     by: options.By = None,
     shared: options.Shared = None,
@@ -55,7 +60,8 @@ def scores(
 ) -> None:
     """Say what each machine or other configuration scores in each suite, in which five numbers, and by how much that varies.
 
-    The five numbers are those of single passes through the suite: the score of one run of every benchmark, taken at random.
+    The five numbers are those of single passes through the suite: the score of one run of every
+    benchmark, taken at random.
 
     Exit code 0: there is a score.
     Exit code 2: none; a file cannot be read, a wrong option.
@@ -65,7 +71,9 @@ def scores(
     from perfarray.results.rows import records
 
     choices, runs = nest | options.given(by=by), options.given(shared=options.names(shared))
-    with answering(target, {"archive": archive}, "rows", "attrs", "notes", options=OPTIONS) as sentences:
+    with answering(
+        target, {"archive": archive}, "rows", "attrs", "notes", options=OPTIONS
+    ) as sentences:
         times = read_one(archive, reading, files_are, sentences, select)
         published = published_median(str(times.attrs.get(FORMAT, "")))
         five = perfarray.five_number_summary(times, method="exact", **choices, **runs)
@@ -74,12 +82,17 @@ def scores(
                 "score": perfarray.suite_score(times, statistic=statistic or published, **choices),
                 "five": five,
                 "variation": perfarray.relative_variation(
-                    times, statistic=MEDIAN if statistic in (None, SLOWER_MEDIAN) else statistic, **choices, **runs
+                    times,
+                    statistic=MEDIAN if statistic in (None, SLOWER_MEDIAN) else statistic,
+                    **choices,
+                    **runs,
                 ),
             }
         )
         table = perfarray.table(result, sort=sort)
-    cells = result[list(VARIABLES.values())].rename({name: title for title, name in VARIABLES.items()})
+    cells = result[list(VARIABLES.values())].rename(
+        {name: title for title, name in VARIABLES.items()}
+    )
     dims = table.places.dims
     rows = [row | {"n": int(row["n"])} for row in records(cells, dims, table.places.positions)]
     # Scores of two suites have no common scale: each suite has its rows together.
@@ -95,8 +108,14 @@ def scores(
         outcome=outcome,
         code=code,
         legend=[
-            f"score: the geometric mean over benchmarks, of the {(statistic or published).replace('_', ' ')} of the runs of each.",
-            "minimum to maximum: of single passes, one run of every benchmark; relative variation: of the score, if all were repeated.",
+            (
+                "score: the geometric mean over benchmarks, of the "
+                f"{(statistic or published).replace('_', ' ')} of the runs of each."
+            ),
+            (
+                "minimum to maximum: of single passes, one run of every benchmark; relative "
+                "variation: of the score, if all were repeated."
+            ),
             *(f"{text}." for text in [table.attrs["about"]] if text),
         ],
         result=five,
@@ -111,6 +130,12 @@ def _outcome(rows: list[Row]) -> tuple[int, str]:
         return NO_ANSWER, "no answer: no suite has a score"
     from perfarray.results.words import percent
 
-    variations = [row["relative_variation"] for row in rows if not math.isnan(row["relative_variation"])]
-    between = f"; relative variation {percent(min(variations))} to {percent(max(variations))}" if variations else ""
+    variations = [
+        row["relative_variation"] for row in rows if not math.isnan(row["relative_variation"])
+    ]
+    between = (
+        f"; relative variation {percent(min(variations))} to {percent(max(variations))}"
+        if variations
+        else ""
+    )
     return NOTHING_SLOWER, f"{counted(n_scores, 'score')}{between}"

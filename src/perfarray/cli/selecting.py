@@ -1,4 +1,7 @@
-"""`--select DIM=PATTERN`: the part of the timings that a command is about; one way for every command."""
+"""`--select DIM=PATTERN`: the part of the timings that a command is about.
+
+One way for every command.
+"""
 
 import re
 from collections.abc import Sequence
@@ -14,7 +17,9 @@ if TYPE_CHECKING:
 
 
 def select(times: "xr.Dataset", texts: Sequence[str] | None, *, sides: str = "") -> "xr.Dataset":
-    """Return the labels and cells that are like one of the patterns of each name; labels without a measurement there go, except of `sides`.
+    """Return the labels and cells that are like one of the patterns of each name.
+
+    Labels without a measurement there go, except of `sides`.
 
     A name is a dim, or a coordinate along any dims.
     """
@@ -25,14 +30,22 @@ def select(times: "xr.Dataset", texts: Sequence[str] | None, *, sides: str = "")
     for text in texts or ():
         name, sign, pattern = text.partition("=")
         if not sign or name not in times.coords or name in MARKS:
-            names = [*map(str, times.dims), *(str(key) for key in times.coords if key not in (*times.dims, *MARKS))]
-            raise ValueError(f"--select {text!r}: write a dim and its label, as in benchmark=fft; {_nearest_first(name, names)}")
+            names = [
+                *map(str, times.dims),
+                *(str(key) for key in times.coords if key not in (*times.dims, *MARKS)),
+            ]
+            raise ValueError(
+                f"--select {text!r}: write a dim and its label, as in benchmark=fft; "
+                f"{_nearest_first(name, names)}"
+            )
         patterns.setdefault(name, []).append(pattern)
     for name, patterns_of_name in patterns.items():
         coordinate = times.coords[name]
         cells = [label_text(value) for value in _values(coordinate)]
         labels = list(dict.fromkeys(cells))
-        matching = {label for pattern in patterns_of_name for label in _matching(name, pattern, labels)}
+        matching = {
+            label for pattern in patterns_of_name for label in _matching(name, pattern, labels)
+        }
         mask = np.reshape([cell in matching for cell in cells], coordinate.shape)
         times = _masked(times, xr.DataArray(mask, dims=coordinate.dims))
     return _of_measured_labels(times, sides) if patterns else times
@@ -48,7 +61,11 @@ def _values(coordinate: "xr.DataArray") -> list[Any]:
     import numpy as np
 
     values = coordinate.values
-    return list((np.datetime_as_string(values, unit="auto") if values.dtype.kind == "M" else values).ravel().tolist())
+    return list(
+        (np.datetime_as_string(values, unit="auto") if values.dtype.kind == "M" else values)
+        .ravel()
+        .tolist()
+    )
 
 
 def _matching(name: str, pattern: str, labels: list[str]) -> list[str]:
@@ -58,7 +75,10 @@ def _matching(name: str, pattern: str, labels: list[str]) -> list[str]:
         return [pattern]
     ends = [label for label in labels if _ends_with(label, pattern)]
     if len(ends) > 1:
-        raise ValueError(f"{text}: {len(ends)} labels of {name} are like that: {quoted(ends)}; name one, or write * before it for all")
+        raise ValueError(
+            f"{text}: {len(ends)} labels of {name} are like that: {quoted(ends)}; name one, or "
+            "write * before it for all"
+        )
     if matching := ends or [label for label in labels if fnmatchcase(label, pattern)]:
         return matching
     raise ValueError(f"{text}: no such {name}; {_nearest_first(pattern.strip('*?'), labels)}")
@@ -66,9 +86,15 @@ def _matching(name: str, pattern: str, labels: list[str]) -> list[str]:
 
 def _nearest_first(text: str, labels: list[str]) -> str:
     """Write labels: those that hold a text or are spelt like it, then the others."""
-    near = [label for label in labels if text and text.lower() in label.lower()] or get_close_matches(text, labels, n=9)
+    near = [
+        label for label in labels if text and text.lower() in label.lower()
+    ] or get_close_matches(text, labels, n=9)
     others = [label for label in labels if label not in near]
-    return f"near it: {quoted(near)}{f'; there is also {quoted(others)}' if others else ''}" if near else f"there is {quoted(others)}"
+    return (
+        f"near it: {quoted(near)}{f'; there is also {quoted(others)}' if others else ''}"
+        if near
+        else f"there is {quoted(others)}"
+    )
 
 
 def _ends_with(name: str, end: str) -> bool:
@@ -79,14 +105,25 @@ def _ends_with(name: str, end: str) -> bool:
 
 
 def _masked(times: "xr.Dataset", mask: "xr.DataArray") -> "xr.Dataset":
-    """Return timings without the labels that a mask leaves out; of a mask along several dims, its cells are not measured."""
+    """Return timings without the labels that a mask leaves out.
+
+    Of a mask along several dims, its cells are not measured.
+    """
     for dim in mask.dims:
         positions = mask.any([other for other in mask.dims if other != dim]).values.nonzero()[0]
         times, mask = times.isel({dim: positions}), mask.isel({dim: positions})
     if mask.all():
         return times
-    values = {name: array.where(mask) for name, array in times.data_vars.items() if {*mask.dims} <= {*array.dims}}
-    marks = {name: times[name] & mask for name in MARKS if name in times.coords and {*mask.dims} <= {*times[name].dims}}
+    values = {
+        name: array.where(mask)
+        for name, array in times.data_vars.items()
+        if {*mask.dims} <= {*array.dims}
+    }
+    marks = {
+        name: times[name] & mask
+        for name in MARKS
+        if name in times.coords and {*mask.dims} <= {*times[name].dims}
+    }
     return times.assign(values).assign_coords(marks)
 
 
@@ -98,7 +135,11 @@ def _of_measured_labels(times: "xr.Dataset", sides: str) -> "xr.Dataset":
         times.coords[name].astype(bool) for name in MARKS if name in times.coords
     ]
     for dim in times.dims:
-        along = [mask.any([other for other in mask.dims if other != dim]).values for mask in masks if dim in mask.dims]
+        along = [
+            mask.any([other for other in mask.dims if other != dim]).values
+            for mask in masks
+            if dim in mask.dims
+        ]
         if dim != sides and along and (present := np.any(along, axis=0)).any():
             times = times.isel({dim: present})
     return times

@@ -1,4 +1,7 @@
-"""`perfarray speedup-test`: run the Speedup-Test on its tool's files; print its report, and the test of each benchmark."""
+"""`perfarray speedup-test`: run the Speedup-Test on its tool's files.
+
+Print its report, and the test of each benchmark.
+"""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -14,20 +17,42 @@ from perfarray.conventions import BENCHMARK
 if TYPE_CHECKING:
     import xarray as xr
 
-OPTIONS = options.spoken("precision correction", confidence_level="--conf-level", weights="--weight", output="--prefix")
+OPTIONS = options.spoken(
+    "precision correction", confidence_level="--conf-level", weights="--weight", output="--prefix"
+)
 
-STATISTICS = {"mean": "means", "median": "medians"}  # those that are tested: there is no test of the least time
+STATISTICS = {
+    "mean": "means",
+    "median": "medians",
+}  # those that are tested: there is no test of the least time
 
 
 def speedup_test(
-    config: Annotated[str, typer.Argument(help="The configuration: CSV with Name,Sample1,Sample2,ConfLevel,Coef.", show_default=False)],
+    config: Annotated[
+        str,
+        typer.Argument(
+            help="The configuration: CSV with Name,Sample1,Sample2,ConfLevel,Coef.",
+            show_default=False,
+        ),
+    ],
     *,
-    conf_level: Annotated[float | None, options.share("For benchmarks without one. Default: searched for.")] = None,
-    weight: Annotated[Literal["custom", "equal", "fraction"], typer.Option(help="The weights of the benchmarks.")] = "custom",
-    precision: Annotated[float | None, options.share("Of the proportion, for the number needed: 5% (default).")] = None,
+    conf_level: Annotated[
+        float | None, options.share("For benchmarks without one. Default: searched for.")
+    ] = None,
+    weight: Annotated[
+        Literal["custom", "equal", "fraction"], typer.Option(help="The weights of the benchmarks.")
+    ] = "custom",
+    precision: Annotated[
+        float | None, options.share("Of the proportion, for the number needed: 5% (default).")
+    ] = None,
     correction: options.Correction = None,
     prefix: Annotated[
-        str | None, typer.Option("-o", "--prefix", help="What the names of the tool's four files begin with; default: CONFIG.")
+        str | None,
+        typer.Option(
+            "-o",
+            "--prefix",
+            help="What the names of the tool's four files begin with; default: CONFIG.",
+        ),
     ] = None,
     sort: options.Sort = None,
     target: Printed,
@@ -37,15 +62,30 @@ def speedup_test(
     Writes the tool's files: PREFIX.out, PREFIX.report, PREFIX.warning and PREFIX.error.
 
     Exit code 0: there is a report.
-    Exit code 2: no answer; the configuration cannot be read, no benchmark has both samples, a wrong option.
+    Exit code 2: no answer; the configuration cannot be read, no benchmark has both samples, a wrong
+    option.
     """
     from perfarray.results.rows import records
 
-    choices = options.given(confidence_level=conf_level, weights=weight, precision=precision, correction=correction, output=prefix)
+    choices = options.given(
+        confidence_level=conf_level,
+        weights=weight,
+        precision=precision,
+        correction=correction,
+        output=prefix,
+    )
     keys = ("rows", "suites", "attrs", "notes")
-    with answering(target, {"config": config}, *keys, own_words=("single_unit", *WITHOUT_ANSWER), options=OPTIONS) as warned:
+    with answering(
+        target,
+        {"config": config},
+        *keys,
+        own_words=("single_unit", *WITHOUT_ANSWER),
+        options=OPTIONS,
+    ) as warned:
         if prefix is not None and not Path(prefix).parent.is_dir():
-            raise ValueError(f"--prefix {prefix}: there is no folder {str(Path(prefix).parent)!r} to write to")
+            raise ValueError(
+                f"--prefix {prefix}: there is no folder {str(Path(prefix).parent)!r} to write to"
+            )
         result = perfarray.speedup_report(config, **choices)
         text = Path(f"{result.attrs['files']}.report").read_text(encoding="utf-8")
     tested = result.sel(statistic=list(STATISTICS)).assign_attrs(result="speedup_test")
@@ -66,6 +106,7 @@ def speedup_test(
 def _outcome(tested: "xr.Dataset") -> str:
     counts = tested["significant"].sum(BENCHMARK)
     clauses = [
-        f"{int(counts.sel(statistic=statistic))} of {tested.sizes[BENCHMARK]} speedups of {many}" for statistic, many in STATISTICS.items()
+        f"{int(counts.sel(statistic=statistic))} of {tested.sizes[BENCHMARK]} speedups of {many}"
+        for statistic, many in STATISTICS.items()
     ]
     return f"significant: {', '.join(clauses)}"

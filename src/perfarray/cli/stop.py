@@ -1,4 +1,7 @@
-"""`perfarray stop`: whether enough was measured, and how many more units to run if not; the exit code says which, for a loop."""
+"""`perfarray stop`: whether enough was measured, and how many more units to run if not.
+
+The exit code says which, for a loop.
+"""
 
 import math
 from typing import TYPE_CHECKING, Annotated, Final, Literal
@@ -28,9 +31,16 @@ def stop(
     half_width: options.HalfWidth = None,
     rule: Annotated[
         Literal["stein", "t", "always_valid", "cv"] | None,
-        typer.Option(help="stein (default): the first units say how many; t: the usual interval, looked at after each; always_valid."),
+        typer.Option(
+            help=(
+                "stein (default): the first units say how many; t: the usual interval, looked "
+                "at after each; always_valid."
+            )
+        ),
     ] = None,
-    start: Annotated[int | None, typer.Option(help="Units to begin with: 10 (default), better 30.")] = None,
+    start: Annotated[
+        int | None, typer.Option(help="Units to begin with: 10 (default), better 30.")
+    ] = None,
     selected: options.Selected,
     paired: options.Paired = None,
     confidence: options.Confidence = None,
@@ -50,11 +60,15 @@ def stop(
 
     choices = options.given(rule=rule, start=start, paired=paired, confidence_level=confidence)
     paths, own_words = paths_read(places), ("fewer_than_start", "not_narrow")
-    with answering(target, paths, "rows", "attrs", "notes", own_words=own_words, options=OPTIONS) as sentences:
+    with answering(
+        target, paths, "rows", "attrs", "notes", own_words=own_words, options=OPTIONS
+    ) as sentences:
         if half_width is None:
             raise ValueError("say how narrow the interval has to be: --half-width 1%")
         sides = read(places, selected, sentences)
-        result = perfarray.stopping(sides.times, sides.baseline, dim=sides.dim, half_width=half_width, **nest, **choices)
+        result = perfarray.stopping(
+            sides.times, sides.baseline, dim=sides.dim, half_width=half_width, **nest, **choices
+        )
     per_cell = result.drop_dims("runs")
     table = perfarray.table(result, sort=sort)
     rows = records(per_cell, table.places.dims, table.places.positions)
@@ -68,7 +82,11 @@ def stop(
         "? stands behind what would do if further ones vary as these.",
     ]
     content = {**paths, "rows": rows, **described(result)}
-    give(Answer(table=table, rows=rows, content=content, outcome=outcome, code=code, legend=legend), target, sentences)
+    give(
+        Answer(table=table, rows=rows, content=content, outcome=outcome, code=code, legend=legend),
+        target,
+        sentences,
+    )
 
 
 def _outcome(result: "xr.Dataset", rows: list[Row]) -> tuple[int, str]:
@@ -78,9 +96,24 @@ def _outcome(result: "xr.Dataset", rows: list[Row]) -> tuple[int, str]:
     missing = [row["more"] for row in measured if row["more"] != 0]
     cells, width = counted(len(measured), "cell"), f"±{percent(result.attrs['half_width_wanted'])}"
     if not missing:
-        return ENOUGH, f"stop: {f'all {cells} are' if len(measured) > 1 else 'the one cell is'} within {width}"
+        return (
+            ENOUGH,
+            (
+                f"stop: {f'all {cells} are' if len(measured) > 1 else 'the one cell is'} within "
+                f"{width}"
+            ),
+        )
     finite = sorted({number for number in missing if math.isfinite(number)})
-    more = f"{finite[0]:,}" if len(finite) == 1 else f"{finite[0]:,} to {finite[-1]:,}" if finite else "an unknown number of"
+    more = (
+        f"{finite[0]:,}"
+        if len(finite) == 1
+        else f"{finite[0]:,} to {finite[-1]:,}"
+        if finite
+        else "an unknown number of"
+    )
     unit, are = str(result.attrs["unit"]), "is" if len(missing) == 1 else "are"
     units = unit if finite == [1] else plural(unit)
-    return GO_ON, f"go on: {len(missing)} of {cells} {are} not within {width} yet; {more} more {units} each"
+    return (
+        GO_ON,
+        f"go on: {len(missing)} of {cells} {are} not within {width} yet; {more} more {units} each",
+    )

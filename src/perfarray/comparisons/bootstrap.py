@@ -29,10 +29,14 @@ OBSERVED = "observed"  # the coordinate of a distribution that holds the statist
 SUITE_SCORE = "suite_score"  # a coordinate that only distributions of scores have
 STATISTICS = ("mean", "median", "min", BEST)
 STORED = ("percentile", "basic")  # methods that need replicates alone
-FEWEST = 20  # replicates from which on an observed statistic outside all of them is an error and not chance
+# replicates from which on an observed statistic outside all of them is an error and not chance
+FEWEST = 20
 
 # What follows for limits of replicates that can only rise, or only fall, with what was stopped.
-STOPPED = "the limits hold whatever they would have taken, and an estimate that hangs on it is a bound, or NaN where it is none"
+STOPPED = (
+    "the limits hold whatever they would have taken, and an estimate that hangs on it is a "
+    "bound, or NaN where it is none"
+)
 
 Statistic = str | Callable[..., Any]
 
@@ -51,41 +55,45 @@ def bootstrap_distribution(
 ) -> xr.DataArray:
     """Redraw the experiment many times, and return the statistic of every redrawn experiment.
 
-    A replicate has as many units as the data, drawn from them with replacement; inside each drawn unit, the levels named in `resample`
-    are redrawn too and the others kept whole.
+    A replicate has as many units as the data, drawn from them with replacement; inside each drawn
+    unit, the levels named in `resample` are redrawn too and the others kept whole.
 
     Parameters
     ----------
     times : DataArray or Dataset
-        Timings; ragged ones padded with NaN. Dims that are not levels broadcast, each cell with random numbers of its own.
+        Timings; ragged ones padded with NaN. Dims that are not levels broadcast, each cell with
+        random numbers of its own.
     statistic : {"mean", "median", "min", "best"} or callable
-        The mean is that of `mean_interval`: lower levels averaged first. The others are of all values of a replicate (`best` is the
-        minimum of times, the maximum of rates); the median weights units alike. A function `f(x, axis=-1)` gets the values, not weighted.
+        The mean is that of `mean_interval`: lower levels averaged first. The others are of all
+        values of a replicate (`best` is the minimum of times, the maximum of rates); the median
+        weights units alike. A function `f(x, axis=-1)` gets the values, not weighted.
     levels, metric : str or sequence of str; str, optional
-        The nest, outermost first (default: the repetition dims present); the variable of a Dataset (default: its `time`).
+        The nest, outermost first (default: the repetition dims present); the variable of a Dataset
+        (default: its `time`).
     resample : None, "all", "flat", str or tuple of str
-        The levels drawn with replacement: the outermost (None), every one ("all": the RRR of the paper), those named; "flat" draws values
-        from the whole cell and ignores the nest.
+        The levels drawn with replacement: the outermost (None), every one ("all": the RRR of the
+        paper), those named; "flat" draws values from the whole cell and ignores the nest.
     n_resamples, rng : int; int, str or numpy.random.Generator, optional
         Replicates, and their seed or the `rng_key` of an earlier result.
     shared : str or tuple of str, optional
-        Levels whose label is the same unit for every benchmark: drawn for all benchmarks jointly, so that their replicates match.
-        Default: `attrs["shared_levels"]`, else none.
+        Levels whose label is the same unit for every benchmark: drawn for all benchmarks jointly,
+        so that their replicates match. Default: `attrs["shared_levels"]`, else none.
     paired : str, optional
-        The outermost level, where its units match between the labels that are compared (every dim but levels and benchmarks): drawn for
-        all labels jointly, so that a ratio of replicates is one of paired units. Units that one label lacks are left out for all.
+        The outermost level, where its units match between the labels that are compared (every dim
+        but levels and benchmarks): drawn for all labels jointly, so that a ratio of replicates is
+        one of paired units. Units that one label lacks are left out for all.
 
     Returns
     -------
     DataArray
-        The replicates along the last dim `replicate`, in the units of the data, with coordinates `observed` (the statistic of the data)
-        and `n` (the number of outermost units).
+        The replicates along the last dim `replicate`, in the units of the data, with coordinates
+        `observed` (the statistic of the data) and `n` (the number of outermost units).
 
     Raises
     ------
     ValueError
-        Unknown levels or statistics; a statistic that does not reduce the last axis or returns NaN; shared or paired units with a flat
-        draw; paired units where nothing is compared.
+        Unknown levels or statistics; a statistic that does not reduce the last axis or returns NaN;
+        shared or paired units with a flat draw; paired units where nothing is compared.
 
     See Also
     --------
@@ -93,13 +101,13 @@ def bootstrap_distribution(
 
     Notes
     -----
-    Redrawing every level counts the variance of lower levels twice; flat draws show far too little spread where there are few units
-    (:doc:`/how-to/bootstrap`).
+    Redrawing every level counts the variance of lower levels twice; flat draws show far too little
+    spread where there are few units (:doc:`/how-to/bootstrap`).
 
     References
     ----------
-    T. Kalibera, R. Jones, "Quantifying performance changes with effect size confidence intervals", 2012, section 7.2.1, figure 1 and
-    tables V and VI.
+    T. Kalibera, R. Jones, "Quantifying performance changes with effect size confidence intervals",
+    2012, section 7.2.1, figure 1 and tables V and VI.
 
     Examples
     --------
@@ -124,39 +132,74 @@ def bootstrap_distribution(
     plan = check_resampling(data, resample, n_resamples, rng, joint=joint > 0 or paired is not None)
     if paired is not None:
         array, note = _matched_units(data, paired, compared)
-    cells, groups = cell_keys([array], nest), cell_keys([array], nest, excluded=(BENCHMARK,) if joint else ())
-    pairs = groups if paired is None else cell_keys([array], nest, excluded=(*compared, BENCHMARK) if joint else compared)
-    present = [_present(array, nest[:depth], pairs if depth == 1 else groups) for depth in range(1, max(joint, paired is not None) + 1)]
+    cells, groups = (
+        cell_keys([array], nest),
+        cell_keys([array], nest, excluded=(BENCHMARK,) if joint else ()),
+    )
+    pairs = (
+        groups
+        if paired is None
+        else cell_keys([array], nest, excluded=(*compared, BENCHMARK) if joint else compared)
+    )
+    present = [
+        _present(array, nest[:depth], pairs if depth == 1 else groups)
+        for depth in range(1, max(joint, paired is not None) + 1)
+    ]
 
-    def kernel(values: Floats, cells: Any, groups: Any, pairs: Any, *present: Any) -> tuple[Floats, ...]:
+    def kernel(
+        values: Floats, cells: Any, groups: Any, pairs: Any, *present: Any
+    ) -> tuple[Floats, ...]:
         flat = flattened(values, len(nest), plan.flat)
         groups, pairs = (np.broadcast_to(keys, cells.shape) for keys in (groups, pairs))
         counted = [spread(mask, cells.shape, depth) for depth, mask in enumerate(present, 1)]
         pairs = None if paired is None else pairs
-        sample = draw_sample(flat, cells, groups, plan.draws, of_values, joint=joint, present=counted, pairs=pairs)
+        sample = draw_sample(
+            flat, cells, groups, plan.draws, of_values, joint=joint, present=counted, pairs=pairs
+        )
         return sample.replicates, sample.estimate, sample.n
 
     sample = apply(
         kernel,
         *(array, cells, groups, pairs, *present),
         core=[nest, (), (), (), *(nest[:depth] for depth in range(1, len(present) + 1))],
-        outputs=outputs(data.units, (REPLICATE,), replicates="") | outputs(data.units, observed="") | outputs(n=""),
+        outputs=outputs(data.units, (REPLICATE,), replicates="")
+        | outputs(data.units, observed="")
+        | outputs(n=""),
         coords={REPLICATE: range(plan.draws.n_resamples)},
     )
-    attrs = data.describe() | plan.attrs | {"result": "bootstrap_distribution", "statistic": _name(statistic), "units": data.units}
-    attrs |= ({"shared": " ".join(common)} if joint else {}) | ({"paired": paired} if paired else {})
-    distribution = sample["replicates"].assign_coords(observed=sample["observed"], n=sample["n"]).assign_attrs(attrs)
+    attrs = (
+        data.describe()
+        | plan.attrs
+        | {"result": "bootstrap_distribution", "statistic": _name(statistic), "units": data.units}
+    )
+    attrs |= ({"shared": " ".join(common)} if joint else {}) | (
+        {"paired": paired} if paired else {}
+    )
+    distribution = (
+        sample["replicates"]
+        .assign_coords(observed=sample["observed"], n=sample["n"])
+        .assign_attrs(attrs)
+    )
     distribution.name = str(array.name or "time")
     empty = () if is_chunked(sample["n"]) else not_measured(sample)
-    return with_notes(distribution.transpose(..., REPLICATE), *data.notes, slow_end_note([statistic], data.better), note, *empty)
+    return with_notes(
+        distribution.transpose(..., REPLICATE),
+        *data.notes,
+        slow_end_note([statistic], data.better),
+        note,
+        *empty,
+    )
 
 
-def _matched_units(data: Timings, paired: str, compared: list[str]) -> tuple[xr.DataArray, Note | None]:
+def _matched_units(
+    data: Timings, paired: str, compared: list[str]
+) -> tuple[xr.DataArray, Note | None]:
     """Leave out the units that some label of the compared dims lacks, with a note on their number unless the array is lazy."""
     check_choice(paired, "paired", data.levels[:1])
     if not compared:
         raise ValueError(
-            f"paired={paired!r} matches units between labels that are compared; the array has the dims {data.array.dims} alone"
+            f"paired={paired!r} matches units between labels that are compared; the array has "
+            f"the dims {data.array.dims} alone"
         )
     measured = data.array.notnull().any(data.levels[1:])
     matched = (measured | ~measured.any(paired)).all(compared)
@@ -168,7 +211,9 @@ def _matched_units(data: Timings, paired: str, compared: list[str]) -> tuple[xr.
 
 def _present(array: xr.DataArray, levels: tuple[str, ...], groups: xr.DataArray) -> xr.DataArray:
     """Return which units of some outer levels any cell of a group measured."""
-    return array.notnull().any([dim for dim in array.dims if dim not in levels and dim not in groups.dims])
+    return array.notnull().any(
+        [dim for dim in array.dims if dim not in levels and dim not in groups.dims]
+    )
 
 
 def _check_statistic(statistic: object) -> None:
@@ -176,12 +221,15 @@ def _check_statistic(statistic: object) -> None:
         check_choice(statistic, "statistic", STATISTICS)
     elif not accepts(statistic, np.ones((1, 1)), axis=-1):
         raise ValueError(
-            f"statistic {_name(statistic)!r} takes no array and axis=; give a function f(x, axis=-1) that reduces the last axis"
+            f"statistic {_name(statistic)!r} takes no array and axis=; give a function f(x, "
+            "axis=-1) that reduces the last axis"
         )
 
 
 def _name(statistic: Statistic) -> str:
-    return statistic if isinstance(statistic, str) else str(getattr(statistic, "__name__", "function"))
+    return (
+        statistic if isinstance(statistic, str) else str(getattr(statistic, "__name__", "function"))
+    )
 
 
 @for_each_metric
@@ -202,14 +250,17 @@ def bootstrap_interval(
     Parameters
     ----------
     times : DataArray, Dataset or array of shape (replicates,)
-        Timings, or the result of `bootstrap_distribution`, whose replicates serve any confidence level and the methods "percentile" and
-        "basic". Other replicates are a DataArray with a dim `replicate`, or a NumPy array of one axis: without the coordinates `observed`
-        (the statistic of the data) and `n` (the units drawn), they have percentile limits, and `estimate` and `n` are NaN.
+        Timings, or the result of `bootstrap_distribution`, whose replicates serve any confidence
+        level and the methods "percentile" and "basic". Other replicates are a DataArray with a dim
+        `replicate`, or a NumPy array of one axis: without the coordinates `observed` (the statistic
+        of the data) and `n` (the units drawn), they have percentile limits, and `estimate` and `n`
+        are NaN.
     confidence_level : float
         Between 0 and 1.
     method : {"percentile", "basic", "bca", "studentized"}
-        The paper's percentiles; the same mirrored at the estimate; bias corrected and accelerated; symmetric studentized, with the
-        standard error over the outermost units in every replicate (mean only; the one to use with fewer than 30 units).
+        The paper's percentiles; the same mirrored at the estimate; bias corrected and accelerated;
+        symmetric studentized, with the standard error over the outermost units in every replicate
+        (mean only; the one to use with fewer than 30 units).
     statistic : {"mean", "median", "min", "best"} or callable, optional
         As for `bootstrap_distribution`; default "mean". Only with timings.
     levels, resample, n_resamples, rng, metric : optional
@@ -218,25 +269,29 @@ def bootstrap_interval(
     Returns
     -------
     Dataset
-        `estimate`, `lower`, `upper` (units of the data) and `n` (independent units). Where runs were stopped, percentile limits hold
-        whatever they would have taken, and `bound` says whether the estimate is `exact`, `at_least`, `at_most` or `unknown`; other methods
-        and functions leave them out.
+        `estimate`, `lower`, `upper` (units of the data) and `n` (independent units). Where runs
+        were stopped, percentile limits hold whatever they would have taken, and `bound` says
+        whether the estimate is `exact`, `at_least`, `at_most` or `unknown`; other methods and
+        functions leave them out.
 
     Raises
     ------
     ValueError
-        "bca" or "studentized" with a distribution: they need the timings; "basic" with replicates without `observed`; "studentized" for
-        another statistic than the mean; arguments that draw, together with a distribution.
+        "bca" or "studentized" with a distribution: they need the timings; "basic" with replicates
+        without `observed`; "studentized" for another statistic than the mean; arguments that draw,
+        together with a distribution.
 
     Notes
     -----
-    Limits are the replicates of rank (R + 1) p, interpolated on the scale of normal quantiles as R's boot package does. Percentile,
-    basic and BCa limits of fewer than 30 units are too narrow (:doc:`/how-to/bootstrap`).
+    Limits are the replicates of rank (R + 1) p, interpolated on the scale of normal quantiles as
+    R's boot package does. Percentile, basic and BCa limits of fewer than 30 units are too narrow
+    (:doc:`/how-to/bootstrap`).
 
     References
     ----------
-    T. Kalibera, R. Jones, "Quantifying performance changes with effect size confidence intervals", 2012, section 7.2.1.
-    A. Davison, D. Hinkley, "Bootstrap Methods and their Application", 1997, chapter 5.
+    T. Kalibera, R. Jones, "Quantifying performance changes with effect size confidence intervals",
+    2012, section 7.2.1. A. Davison, D. Hinkley, "Bootstrap Methods and their Application", 1997,
+    chapter 5.
 
     Examples
     --------
@@ -254,44 +309,88 @@ def bootstrap_interval(
     if isinstance(times, xr.Dataset) and len(times.data_vars) == 1 and REPLICATE in times.dims:
         times = next(iter(times.data_vars.values()))  # a distribution that came from a file
     if isinstance(times, xr.DataArray) and REPLICATE in times.dims:
-        options = {"statistic": statistic, "levels": levels, "resample": resample, "n_resamples": n_resamples, "rng": rng, "metric": metric}
-        return _stored_interval(times, level, method, [name for name, value in options.items() if value is not None])
+        options = {
+            "statistic": statistic,
+            "levels": levels,
+            "resample": resample,
+            "n_resamples": n_resamples,
+            "rng": rng,
+            "metric": metric,
+        }
+        return _stored_interval(
+            times, level, method, [name for name, value in options.items() if value is not None]
+        )
     statistic = "mean" if statistic is None else statistic
     _check_statistic(statistic)
     if method == "studentized" and statistic != "mean":
         raise ValueError(
-            f"method='studentized' needs the standard error of the mean; statistic={_name(statistic)!r} has none: use 'bca' or 'percentile'"
+            "method='studentized' needs the standard error of the mean; "
+            f"statistic={_name(statistic)!r} has none: use 'bca' or 'percentile'"
         )
-    rising = method == "percentile" and isinstance(statistic, str)  # a longer run moves every replicate in one direction
+    rising = method == "percentile" and isinstance(
+        statistic, str
+    )  # a longer run moves every replicate in one direction
     data = resolve(times, metric, levels, censored="bound" if rising else "drop")
     of_values = resolve_best(statistic, data.better)
     plan = check_resampling(data, resample, 1000 if n_resamples is None else n_resamples, rng)
-    attrs = data.describe() | plan.attrs | {"statistic": _name(statistic)} | _describe_limits(method, level)
+    attrs = (
+        data.describe()
+        | plan.attrs
+        | {"statistic": _name(statistic)}
+        | _describe_limits(method, level)
+    )
 
     def kernel(values: Floats, cells: Any) -> tuple[Floats, ...]:
-        fields = mean_by_draws(values, cells, draws=plan.draws, flat=plan.flat, method=method, level=level, statistic=of_values)
+        fields = mean_by_draws(
+            values,
+            cells,
+            draws=plan.draws,
+            flat=plan.flat,
+            method=method,
+            level=level,
+            statistic=of_values,
+        )
         return *fields[:3], fields[-1]
 
     def redrawn_limits(data: Timings) -> xr.Dataset:
         keys = cell_keys([data.array], data.levels)
-        return apply(kernel, data.array, keys, core=[data.levels, ()], outputs=_outputs(data.units), attrs=attrs)
+        return apply(
+            kernel,
+            data.array,
+            keys,
+            core=[data.levels, ()],
+            outputs=_outputs(data.units),
+            attrs=attrs,
+        )
 
     if data.bounded:
-        result = _widest_limits(data, redrawn_limits(with_unknown_at_best(data)), redrawn_limits(with_worst_case(data)))
+        result = _widest_limits(
+            data, redrawn_limits(with_unknown_at_best(data)), redrawn_limits(with_worst_case(data))
+        )
     else:
         result = redrawn_limits(data)
-    notes = (*data.notes, slow_end_note([statistic], data.better), *data.unit_notes, data.stopped_note(STOPPED))
+    notes = (
+        *data.notes,
+        slow_end_note([statistic], data.better),
+        *data.unit_notes,
+        data.stopped_note(STOPPED),
+    )
     return with_notes(result, *notes, checks=(UNITS, "surrounded", "resampling"))
 
 
 def _widest_limits(data: Timings, limits: xr.Dataset, worst: xr.Dataset) -> xr.Dataset:
     """Return the widest limits of stopped runs at their limits and at their worst, from the same replicates."""
     low, high = (limits, worst) if data.better == LOWER else (worst, limits)
-    lower, upper = low["lower"].where(~(low["lower"] < 1 / FAR), 0.0), high["upper"].where(~(high["upper"] > FAR), np.inf)
+    lower, upper = (
+        low["lower"].where(~(low["lower"] < 1 / FAR), 0.0),
+        high["upper"].where(~(high["upper"] > FAR), np.inf),
+    )
     bounds = statistic_bounds(data, limits["estimate"], worst["estimate"])
     estimate = limits["estimate"].where(~(bounds.at_least & bounds.at_most))
     changed = {"estimate": estimate, "lower": lower, "upper": upper}
-    return limits.assign({name: variable.assign_attrs(limits[name].attrs) for name, variable in changed.items()}).assign(bound=bounds.words)
+    return limits.assign(
+        {name: variable.assign_attrs(limits[name].attrs) for name, variable in changed.items()}
+    ).assign(bound=bounds.words)
 
 
 def _outputs(units: str) -> dict[str, Output]:
@@ -302,55 +401,72 @@ def _describe_limits(method: str, level: float) -> dict[str, Hashable]:
     return {"result": "bootstrap_interval", "method": method, "confidence_level": level}
 
 
-def _stored_interval(distribution: xr.DataArray, level: float, method: str, options: list[str]) -> xr.Dataset:
+def _stored_interval(
+    distribution: xr.DataArray, level: float, method: str, options: list[str]
+) -> xr.Dataset:
     if method not in STORED:
         raise ValueError(
-            f"method={method!r} needs the timings, and a distribution of replicates was given; give the timings, or choose 'percentile' "
+            f"method={method!r} needs the timings, and a distribution of replicates was given; "
+            "give the timings, or choose 'percentile' "
             "or 'basic'"
         )
     if options:
         raise ValueError(
-            f"{', '.join(f'{name}=' for name in options)} would draw again, and a distribution of replicates was given; leave it out, or "
+            f"{', '.join(f'{name}=' for name in options)} would draw again, and a distribution "
+            "of replicates was given; leave it out, or "
             "give the timings"
         )
     if distribution.dtype.kind not in "iuf":
         raise ValueError(f"the replicates are {distribution.dtype} values, not numbers")
     if SUITE_SCORE in distribution.coords:
         raise ValueError(
-            "these replicates are scores of single runs (score_distribution), whose range says nothing of how sure a score is; "
+            "these replicates are scores of single runs (score_distribution), whose range says "
+            "nothing of how sure a score is; "
             "score_ratio_interval gives limits of a ratio of scores"
         )
     plain = OBSERVED not in distribution.coords
     if plain and method != "percentile":
         raise ValueError(
-            f"method={method!r} mirrors the replicates at the statistic of the data, and the coordinate {OBSERVED!r} that holds it is "
+            f"method={method!r} mirrors the replicates at the statistic of the data, and the "
+            f"coordinate {OBSERVED!r} that holds it is "
             "missing; add it (assign_coords), or choose 'percentile'"
         )
-    unknown = xr.full_like(distribution.isel({REPLICATE: 0}, drop=True).reset_coords(drop=True), np.nan, dtype=float)
-    observed, n = (distribution.coords.get(name, unknown).reset_coords(drop=True) for name in (OBSERVED, "n"))
+    unknown = xr.full_like(
+        distribution.isel({REPLICATE: 0}, drop=True).reset_coords(drop=True), np.nan, dtype=float
+    )
+    observed, n = (
+        distribution.coords.get(name, unknown).reset_coords(drop=True) for name in (OBSERVED, "n")
+    )
     _check_observed(distribution, observed)
 
     def kernel(replicates: Floats, estimate: Floats, units: Floats) -> tuple[Floats, ...]:
         limits = limits_of(percentile_family(method, np.asarray(estimate), replicates), level)
         return estimate, *(np.where(units <= 1, np.nan, limit) for limit in limits), units
 
-    attrs = {key: value for key, value in distribution.attrs.items() if key not in ("units", "long_name")} | _describe_limits(method, level)
+    attrs = {
+        key: value for key, value in distribution.attrs.items() if key not in ("units", "long_name")
+    } | _describe_limits(method, level)
     attrs["n_resamples"] = distribution.sizes[REPLICATE]  # arithmetic may have dropped it
-    # Arithmetic drops `observed` and keeps the units of its first operand, which are not those of a ratio.
+    # Arithmetic drops `observed` and keeps the units of its first operand, which are not those of a
+    # ratio.
     arithmetic = plain and distribution.attrs.get("result") == "bootstrap_distribution"
     units = "" if arithmetic else str(distribution.attrs.get("units", "1"))
     result = apply(
         kernel, distribution.drop_vars([OBSERVED, "n"], errors="ignore"), observed, n, core=[[REPLICATE], [], []],
         outputs=_outputs(units), attrs=attrs,
     )  # fmt: skip
-    text = f"the replicates have no coordinate {OBSERVED!r}, the statistic of the data: percentile limits without an estimate"
+    text = (
+        f"the replicates have no coordinate {OBSERVED!r}, the statistic of the data: "
+        "percentile limits without an estimate"
+    )
     return with_notes(result, Note("no_observed", text) if plain else None, checks=("resampling",))
 
 
 def _replicates(values: npt.NDArray[np.floating]) -> xr.DataArray:
     if values.ndim != 1:
         raise ValueError(
-            f"replicates of shape {values.shape}: a NumPy array has one axis here; name the dims of more, xarray.DataArray(values, "
+            f"replicates of shape {values.shape}: a NumPy array has one axis here; name the "
+            "dims of more, xarray.DataArray(values, "
             f"dims=(..., {REPLICATE!r}))"
         )
     return xr.DataArray(values, dims=REPLICATE)
@@ -361,16 +477,23 @@ def _check_observed(distribution: xr.DataArray, observed: xr.DataArray) -> None:
     if is_chunked(distribution) or distribution.sizes[REPLICATE] < FEWEST:
         return
     slack = 1e-9 * abs(observed)
-    outside = (observed < distribution.min(REPLICATE) - slack) | (observed > distribution.max(REPLICATE) + slack)
+    outside = (observed < distribution.min(REPLICATE) - slack) | (
+        observed > distribution.max(REPLICATE) + slack
+    )
     if bool(outside.any()):
         raise ValueError(
-            f"in {int(outside.sum())} of {outside.size} cells the coordinate 'observed' lies outside all {distribution.sizes[REPLICATE]} "
-            "replicates: they were changed and it was not; change it too (assign_coords), or draw from the changed timings"
+            f"in {int(outside.sum())} of {outside.size} cells the coordinate 'observed' lies "
+            f"outside all {distribution.sizes[REPLICATE]} "
+            "replicates: they were changed and it was not; change it too (assign_coords), or "
+            "draw from the changed timings"
         )
 
 
 @check("surrounded")
 def _not_surrounded(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Count the cells that have units and no limits."""
-    text = f"{{cells}} have no {result.attrs['method']} limits: the replicates do not surround the estimate"
+    text = (
+        f"{{cells}} have no {result.attrs['method']} limits: the replicates do not surround "
+        "the estimate"
+    )
     return (count_note("no_limits", text, np.isnan(result["upper"]) & (result["n"] > 2)),)

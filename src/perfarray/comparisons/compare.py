@@ -57,16 +57,19 @@ def compare(
     dim : str, optional
         The dim compared; default: the one that holds the baseline.
     levels : str or tuple of str, optional
-        The nest, outermost first; default: the repetition dims present. The independent units of a cell are the outermost that it repeats.
+        The nest, outermost first; default: the repetition dims present. The independent units of a
+        cell are the outermost that it repeats.
     threshold : float, mapping or DataArray
-        A relative change that does not matter: 0.02 for 2 %. The band is 1 - threshold to 1 + threshold. It may differ by benchmark, as in
-        `{"parse": 0.05, ...: 0.02}`, where `...` is all others (default 0) and the suite; or along any dims of the verdicts, the suite's
-        being the mean over the benchmarks. The answer then holds `threshold` and `suite_threshold`.
+        A relative change that does not matter: 0.02 for 2 %. The band is 1 - threshold to 1 +
+        threshold. It may differ by benchmark, as in `{"parse": 0.05, ...: 0.02}`, where `...` is
+        all others (default 0) and the suite; or along any dims of the verdicts, the suite's being
+        the mean over the benchmarks. The answer then holds `threshold` and `suite_threshold`.
     band : {"linear", "log"}
-        With "log" the band is 1 / (1 + threshold) to 1 + threshold: symmetric for a ratio and its inverse.
+        With "log" the band is 1 / (1 + threshold) to 1 + threshold: symmetric for a ratio and its
+        inverse.
     equivalence_risk : float, optional
-        Risk of each of the two one-sided tests of "equivalent". Default: half of 1 - `confidence_level` (the whole interval lies inside
-        the band).
+        Risk of each of the two one-sided tests of "equivalent". Default: half of 1 -
+        `confidence_level` (the whole interval lies inside the band).
     confidence_level : float
         Of the intervals, and 1 minus the error rate of the verdicts.
     statistic : {"mean", "median"}
@@ -74,9 +77,10 @@ def compare(
     value : str, optional
         For medians, the level whose repetitions are runs; default: `execution`, else the lowest.
     method : str, optional
-        For means "fieller" (default), "delta", "log_delta", "skew_adjusted", "batch_means", or a bootstrap: "percentile", "basic", "bca",
-        "studentized". For medians "order_statistics" (default), "rank" (exact for sides of one shape), or a bootstrap. `ratio_interval`
-        explains them.
+        For means "fieller" (default), "delta", "log_delta", "skew_adjusted", "batch_means", or a
+        bootstrap: "percentile", "basic", "bca", "studentized". For medians "order_statistics"
+        (default), "rank" (exact for sides of one shape), or a bootstrap. `ratio_interval` explains
+        them.
     df : {"satterthwaite", "conservative", "normal"}
         Degrees of freedom of formulas for means.
     resample : None, "all", "flat", str or tuple of str
@@ -84,29 +88,37 @@ def compare(
     n_resamples, rng : int; int, str or numpy.random.Generator, optional
         Bootstrap replicates, and their seed.
     correction : {None, "holm", "bh"}
-        For many verdicts: Holm controls the chance of any false verdict (intervals: Bonferroni), Benjamini and Hochberg the share of
-        false verdicts (intervals: Benjamini and Yekutieli). Corrected p-values then decide.
+        For many verdicts: Holm controls the chance of any false verdict (intervals: Bonferroni),
+        Benjamini and Hochberg the share of false verdicts (intervals: Benjamini and Yekutieli).
+        Corrected p-values then decide.
     family : str or tuple of str, optional
-        The dims over which verdicts are corrected together, `metric` among them; default: all verdicts but the suite row.
+        The dims over which verdicts are corrected together, `metric` among them; default: all
+        verdicts but the suite row.
     censored : {"bound", "drop"}
-        Runs stopped at a limit (`censored_at`, else their value) count as at least that (rates: at most), and only verdicts that hold
-        whatever they would have taken are given; or they are left out.
+        Runs stopped at a limit (`censored_at`, else their value) count as at least that (rates: at
+        most), and only verdicts that hold whatever they would have taken are given; or they are
+        left out.
     across : str
         The dim the suite row averages over.
     prior : {None, "suite"}
-        With "suite" the variance of each benchmark is shrunk towards what the benchmarks of the suite have in common (along `across`),
-        which adds degrees of freedom: for 3 to 5 runs of some 8 benchmarks or more. A benchmark that is noisier than the others keeps its
-        own variance, and a note names it. For formulas of means; the suite row is without.
+        With "suite" the variance of each benchmark is shrunk towards what the benchmarks of the
+        suite have in common (along `across`), which adds degrees of freedom: for 3 to 5 runs of
+        some 8 benchmarks or more. A benchmark that is noisier than the others keeps its own
+        variance, and a note names it. For formulas of means; the suite row is without.
     between : DataArray, Dataset or tuple of two numbers, optional
-        What sessions (or builds) vary by, where each side is one of them: timings of two or more (`session`, `binary`, or a history along
-        `commit`, `date` or `build`, whose changes are left out), variance components with that level outermost, or their relative standard
-        deviation, without that of their runs, and its degrees of freedom, as in `(0.01, 5)`. Verdicts, limits and the suite row have it
-        in; with a prior it is shrunk, too. A side of one run takes the variance of runs from there, or has no limits. Sides of several
-        sessions, in an archive of both kinds, keep what these show. For formulas of means.
+        What sessions (or builds) vary by, where each side is one of them: timings of two or more
+        (`session`, `binary`, or a history along `commit`, `date` or `build`, whose changes are left
+        out), variance components with that level outermost, or their relative standard deviation,
+        without that of their runs, and its degrees of freedom, as in `(0.01, 5)`. Verdicts, limits
+        and the suite row have it in; with a prior it is shrunk, too. A side of one run takes the
+        variance of runs from there, or has no limits. Sides of several sessions, in an archive of
+        both kinds, keep what these show. For formulas of means.
     by : str, optional
-        A coordinate along `across`, with one suite row for each of its values. Default: `suite`, where benchmarks are of several suites.
+        A coordinate along `across`, with one suite row for each of its values. Default: `suite`,
+        where benchmarks are of several suites.
     shared : str or tuple of str, optional
-        Levels whose label is the same unit for every benchmark (one build serves the suite). Default: `attrs["shared_levels"]`.
+        Levels whose label is the same unit for every benchmark (one build serves the suite).
+        Default: `attrs["shared_levels"]`.
     paired : str, optional
         The outermost level, when its units match between the two systems.
     metric : str or list of str, optional
@@ -115,44 +127,53 @@ def compare(
     Returns
     -------
     Dataset
-        For every benchmark and candidate the variables of `ratio_interval` and: `pvalue` and `pvalue_equivalent`, also corrected as
-        `pvalue_adjusted` and `pvalue_equivalent_adjusted`; `interval_level`; `verdict`: `faster`, `slower`, `equivalent` or
-        `inconclusive`, in the sense of `better`; `interval_agrees`; `not_slower` with `pvalue_not_slower` (one-sided, at half the error
-        rate); `smallest_change`, relative, seen with some 80 % power; `n_candidate` and `n_baseline`, the units of each side;
-        `candidate_mean` and `baseline_mean` (or medians), their `difference`, and of means Welch's limits of it at the same level,
-        `difference_lower` and `difference_upper`, in the units of the data. For every candidate, over the benchmarks measured on both
-        sides: `suite_estimate` (geometric mean ratio), `suite_lower`, `suite_upper`, `suite_df`, `suite_n`, `suite_benchmarks`,
-        `suite_kind`, `suite_pvalue`, `suite_verdict`, and `suite_correlation` (the mean correlation between benchmarks of their units)
-        with `suite_correlation_pvalue`. With a prior `prior_df` and `prior_standard_deviation` (of units, relative), `prior_pvalue`
-        (small: noisier than the others), and relative standard errors with it, `standard_error`, and without,
-        `unmoderated_standard_error`. With `between`, `session_standard_deviation` (relative) and `session_df`, and the limits that lack
-        it, `within_lower` and `within_upper` (uncorrected).
+        For every benchmark and candidate the variables of `ratio_interval` and: `pvalue` and
+        `pvalue_equivalent`, also corrected as `pvalue_adjusted` and `pvalue_equivalent_adjusted`;
+        `interval_level`; `verdict`: `faster`, `slower`, `equivalent` or `inconclusive`, in the
+        sense of `better`; `interval_agrees`; `not_slower` with `pvalue_not_slower` (one-sided, at
+        half the error rate); `smallest_change`, relative, seen with some 80 % power; `n_candidate`
+        and `n_baseline`, the units of each side; `candidate_mean` and `baseline_mean` (or medians),
+        their `difference`, and of means Welch's limits of it at the same level, `difference_lower`
+        and `difference_upper`, in the units of the data. For every candidate, over the benchmarks
+        measured on both sides: `suite_estimate` (geometric mean ratio), `suite_lower`,
+        `suite_upper`, `suite_df`, `suite_n`, `suite_benchmarks`, `suite_kind`, `suite_pvalue`,
+        `suite_verdict`, and `suite_correlation` (the mean correlation between benchmarks of their
+        units) with `suite_correlation_pvalue`. With a prior `prior_df` and
+        `prior_standard_deviation` (of units, relative), `prior_pvalue` (small: noisier than the
+        others), and relative standard errors with it, `standard_error`, and without,
+        `unmoderated_standard_error`. With `between`, `session_standard_deviation` (relative) and
+        `session_df`, and the limits that lack it, `within_lower` and `within_upper` (uncorrected).
 
     Raises
     ------
     ValueError
-        Unknown dims, levels, labels, methods or corrections; units that differ; values that are negative.
+        Unknown dims, levels, labels, methods or corrections; units that differ; values that are
+        negative.
 
     Notes
     -----
-    Without correction, faster or slower means that the interval lies wholly outside the band, equivalent wholly inside. A set that is
-    exclusive or unbounded is inconclusive. With a bootstrap method or medians, p-values invert the limits; those of a bootstrap are never
-    below 1 / (n_resamples + 1).
+    Without correction, faster or slower means that the interval lies wholly outside the band,
+    equivalent wholly inside. A set that is exclusive or unbounded is inconclusive. With a bootstrap
+    method or medians, p-values invert the limits; those of a bootstrap are never below 1 /
+    (n_resamples + 1).
 
-    Zeros count in means and differences. Where a mean is 0, the difference decides: the ratio is 0 of a candidate of zeros, 1 of two
-    sides of zeros, and else NaN, and the suite row leaves the benchmark out. A prior, the bootstrap, "delta", "log_delta" and medians of 0
-    decline such cells, and a note names them.
+    Zeros count in means and differences. Where a mean is 0, the difference decides: the ratio is 0
+    of a candidate of zeros, 1 of two sides of zeros, and else NaN, and the suite row leaves the
+    benchmark out. A prior, the bootstrap, "delta", "log_delta" and medians of 0 decline such cells,
+    and a note names them.
 
-    The suite row is for this fixed suite: of independent benchmarks, or of units that they share (`shared`, `paired`). A shared build that
-    is not declared makes its limits too narrow; a note says where the units of benchmarks are correlated. :doc:`/how-to/trust` and
+    The suite row is for this fixed suite: of independent benchmarks, or of units that they share
+    (`shared`, `paired`). A shared build that is not declared makes its limits too narrow; a note
+    says where the units of benchmarks are correlated. :doc:`/how-to/trust` and
     :doc:`/how-to/skewed_timings` have error rates and power.
 
     References
     ----------
-    T. Kalibera, R. Jones, "Quantifying performance changes with effect size confidence intervals", 2012, equation 12.
-    G. K. Smyth, "Linear models and empirical Bayes methods for assessing differential expression", 2004 (prior).
-    B. Phipson et al., "Robust hyperparameter estimation protects against hypervariable genes", 2016 (a noisy benchmark).
-    S. Holm 1979; Y. Benjamini, Y. Hochberg 1995; Y. Benjamini, D. Yekutieli 2005 (intervals after selection).
+    T. Kalibera, R. Jones, "Quantifying performance changes with effect size confidence intervals",
+    2012, equation 12. G. K. Smyth, "Linear models and empirical Bayes methods for assessing
+    differential expression", 2004 (prior). B. Phipson et al., "Robust hyperparameter estimation
+    protects against hypervariable genes", 2016 (a noisy benchmark). S. Holm 1979; Y. Benjamini, Y.
+    Hochberg 1995; Y. Benjamini, D. Yekutieli 2005 (intervals after selection).
 
     Examples
     --------
@@ -173,4 +194,6 @@ def compare(
         family=family, censored=censored, across=across, shared=shared, paired=paired, metric=metric,
         thresholds=threshold if varying else None, between=between,
     )  # fmt: skip
-    return conclude([measure(*question) for question in options.each_metric(times, baseline)], options)
+    return conclude(
+        [measure(*question) for question in options.each_metric(times, baseline)], options
+    )

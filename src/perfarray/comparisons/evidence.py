@@ -38,13 +38,18 @@ from perfarray.timings.units import ONE_PROCESS
 UNITS_DIM = "_unit"  # a dim that no result has
 
 # The units of each side, of which `n` is the smaller number.
-UNITS_OF_SIDES = {f"n_{side}": Output((), "1", long_name=f"independent units of the {side}") for side in ("candidate", "baseline")}
+UNITS_OF_SIDES = {
+    f"n_{side}": Output((), "1", long_name=f"independent units of the {side}")
+    for side in ("candidate", "baseline")
+}
 
 # Notes on methods whose suite row is made in another way.
 SUITE_ROWS = {
-    ADJUSTED: "the suite row is not adjusted for skewness, which averages out over benchmarks: its limits are those of t on the log "
+    ADJUSTED: "the suite row is not adjusted for skewness, which averages out over benchmarks: its "
+    "limits are those of t on the log "
     "ratios; method='studentized' draws them",
-    RANK: "the suite row does not rest on ranks: it is the geometric mean of the ratios of medians, with their standard errors, as with "
+    RANK: "the suite row does not rest on ranks: it is the geometric mean of the ratios of "
+    "medians, with their standard errors, as with "
     "method='order_statistics'",
 }
 
@@ -52,7 +57,8 @@ SUITE_ROWS = {
 class Measured(NamedTuple):
     """The evidence on one metric along the dim of the suite, with its labels, the engine that gave it, and its description.
 
-    `checks` are the variables that are part of the result as they are; `coords` the labels of the data.
+    `checks` are the variables that are part of the result as they are; `coords` the labels of the
+    data.
     """
 
     pair: Pair
@@ -72,8 +78,14 @@ def measure(times: Data, baseline: object, options: CompareOptions) -> Measured:
         times = single_session(times, options.between, options.levels)
         if isinstance(baseline, xr.DataArray | xr.Dataset):
             baseline = single_session(baseline, options.between, options.levels)
-            missing = [{*other.dims} & {BINARY, SESSION} - {*side.dims} for side, other in ((times, baseline), (baseline, times))]
-            times, baseline = times.expand_dims(list(missing[0])), baseline.expand_dims(list(missing[1]))
+            missing = [
+                {*other.dims} & {BINARY, SESSION} - {*side.dims}
+                for side, other in ((times, baseline), (baseline, times))
+            ]
+            times, baseline = (
+                times.expand_dims(list(missing[0])),
+                baseline.expand_dims(list(missing[1])),
+            )
     resolve = partial(
         resolve_pair,
         times,
@@ -91,15 +103,28 @@ def measure(times: Data, baseline: object, options: CompareOptions) -> Measured:
     depth = 0
     if options.medians:
         depth, pair = check_runs(pair, options.value, options.rules.method, options.paired)
-    rules = options.rules._replace(better=pair.candidate.better, paired=options.paired is not None, shared=pair.jointly)
+    rules = options.rules._replace(
+        better=pair.candidate.better, paired=options.paired is not None, shared=pair.jointly
+    )
     sessions = None
     if options.between is not None:
-        sessions = noise_between(options.between, pair, options.metric, options.across, learn=rules.prior is not None)
+        sessions = noise_between(
+            options.between, pair, options.metric, options.across, learn=rules.prior is not None
+        )
         rules = rules._replace(between=True)
-        if sessions.level == pair.candidate.levels[0]:  # some cells have several sessions, and need no others
+        if (
+            sessions.level == pair.candidate.levels[0]
+        ):  # some cells have several sessions, and need no others
             lacking, added = cells_of_one(resolve(unit=sessions.level), sessions.level)
-            sessions = sessions._replace(lacking=tuple(along_suite(options.across, *lacking)), notes=(*sessions.notes, added))
-        pair = pair._replace(notes=(*(note for note in pair.notes if note.code not in ("one_session", ONE_PROCESS)), *sessions.notes))
+            sessions = sessions._replace(
+                lacking=tuple(along_suite(options.across, *lacking)), notes=(*sessions.notes, added)
+            )
+        pair = pair._replace(
+            notes=(
+                *(note for note in pair.notes if note.code not in ("one_session", ONE_PROCESS)),
+                *sessions.notes,
+            )
+        )
     whole = resolve(with_copies=True) if copies.has_copies(pair) else pair
     options = options if whole is pair and options.thresholds is None else options.seeded()
     rules, engine, evidence, labels, checks = _gather_by_band(pair, options, rules, depth, sessions)
@@ -107,10 +132,15 @@ def measure(times: Data, baseline: object, options: CompareOptions) -> Measured:
     if whole is not pair:
         estimate, counted = _count_copies(whole, evidence, options, rules, depth, sessions)
         evidence |= counted
-        pair_notes = (*(note for note in pair.notes if note.code != COPIED), copies.copies_note(whole))
+        pair_notes = (
+            *(note for note in pair.notes if note.code != COPIED),
+            copies.copies_note(whole),
+        )
         whole = whole._replace(attrs=pair.attrs, notes=tuple(note for note in pair_notes if note))
     attrs, notes = _describe(whole, options, rules, evidence | {"_estimate": estimate})
-    notes += [sequence_note(times, baseline, pair), rounds_note(pair)] if options.paired is None else []
+    notes += (
+        [sequence_note(times, baseline, pair), rounds_note(pair)] if options.paired is None else []
+    )
     notes.append(spread_note(pair))
     notes = list[Note | None](first_of_each_code([note for note in notes if note]))
     return Measured(
@@ -132,7 +162,11 @@ def _gather(
     """Return evidence, its labels, and the names of the checks beside it: of noise, of order, and whether benchmarks move together."""
     across, levels = options.across, pair.candidate.levels
     sides, bounds = (
-        along_suite(across, *each) for each in ((pair.candidate.array, pair.baseline.array), pair.bounds if pair.bounded else ())
+        along_suite(across, *each)
+        for each in (
+            (pair.candidate.array, pair.baseline.array),
+            pair.bounds if pair.bounded else (),
+        )
     )
     if any(is_chunked(side) for side in (*sides, *bounds)):
         if engine.of_units:
@@ -148,13 +182,29 @@ def _gather(
         means = [np.ascontiguousarray(unit_means(side, len(levels))) for side in (new, old)]
         summaries = [] if rules.paired else [summarise_units(side) for side in means]
         noise = noisier_side(*means, summaries=summaries) if noisy else ()
-        checks = [*movement(*means, paired=rules.paired, summaries=summaries), *noise, dependence_pvalue(*means, paired=rules.paired)]
-        checks += np.broadcast_arrays(*((~np.isnan(side)).sum(axis=-1).astype(float) for side in means))
+        checks = [
+            *movement(*means, paired=rules.paired, summaries=summaries),
+            *noise,
+            dependence_pvalue(*means, paired=rules.paired),
+        ]
+        checks += np.broadcast_arrays(
+            *((~np.isnan(side)).sum(axis=-1).astype(float) for side in means)
+        )
         sides, keywords = (means, {"summaries": summaries}) if engine.of_units else ([new, old], {})
-        numbers = [*engine.evidence(*sides, *arrays[: len(arrays) - len(same)], **keywords), *checks]
-        return list(map(partial(_without_itself, arrays[-1]), numbers, returned.values())) if same else numbers
+        numbers = [
+            *engine.evidence(*sides, *arrays[: len(arrays) - len(same)], **keywords),
+            *checks,
+        ]
+        return (
+            list(map(partial(_without_itself, arrays[-1]), numbers, returned.values()))
+            if same
+            else numbers
+        )
 
-    rows = {f"_{name}": Output((across,), "", bool if name in Known._fields else float) for name in Evidence._fields}
+    rows = {
+        f"_{name}": Output((across,), "", bool if name in Known._fields else float)
+        for name in Evidence._fields
+    }
     suite = {f"_suite_{name}": Output() for name in Suite._fields}
     material = {name: Output((across, *dims)) for name, dims in engine.material.items()}
     returned = rows | suite | material | {**engine.further} | outputs
@@ -173,7 +223,11 @@ def _gather(
 
 def _without_itself(same: Mask, array: npt.NDArray[Any], output: Output) -> npt.NDArray[Any]:
     """Return evidence on all pairs of labels with NaN, or False, for a label with itself."""
-    return np.where(same.reshape(*same.shape, *(1,) * len(output.dims)), False if output.dtype is bool else np.nan, array)
+    return np.where(
+        same.reshape(*same.shape, *(1,) * len(output.dims)),
+        False if output.dtype is bool else np.nan,
+        array,
+    )
 
 
 def _gather_by_band(
@@ -191,30 +245,51 @@ def _gather_by_band(
         gathered, labels, checks = _gather(pair, options, band, engine)
         evidence = evidence or gathered
         for name in Tests._fields:
-            for field, mask in ((f"_{name}", rows == threshold), (f"_suite_{name}", suite == threshold)):
+            for field, mask in (
+                (f"_{name}", rows == threshold),
+                (f"_suite_{name}", suite == threshold),
+            ):
                 evidence[field] = gathered[field].where(mask, evidence[field])
     rules = rules._replace(threshold=float(suite.mean()))
     if pair.baselines:
         rows, suite = (each.where(~pair.itself.variable) for each in (rows, suite))
-    return rules, engine, evidence | {THRESHOLD: rows, SUITE_THRESHOLD: suite}, labels, (*checks, THRESHOLD, SUITE_THRESHOLD)
+    return (
+        rules,
+        engine,
+        evidence | {THRESHOLD: rows, SUITE_THRESHOLD: suite},
+        labels,
+        (*checks, THRESHOLD, SUITE_THRESHOLD),
+    )
 
 
 def _count_copies(
-    pair: Pair, evidence: dict[Hashable, xr.Variable], options: CompareOptions, rules: Rules, depth: int, sessions: Sessions | None
+    pair: Pair,
+    evidence: dict[Hashable, xr.Variable],
+    options: CompareOptions,
+    rules: Rules,
+    depth: int,
+    sessions: Sessions | None,
 ) -> tuple[xr.Variable, dict[Hashable, xr.Variable]]:
     """Return the ratio of every cell of a pair in which copies count, and what they change of the evidence: means and suite row.
 
-    A copy of the other side adds a log ratio of 0 to the suite and nothing to its error, since both scores are one number.
+    A copy of the other side adds a log ratio of 0 to the suite and nothing to its error, since both
+    scores are one number.
     """
     same, across = copies.same_runs(pair), options.across
     if same is None:
         return evidence["_estimate"], {}
-    constant, plain = copies.without_variation(pair, same, options.statistic), rules._replace(prior=None)
+    constant, plain = (
+        copies.without_variation(pair, same, options.statistic),
+        rules._replace(prior=None),
+    )
     gathered = _gather_by_band(constant, options, plain, depth, sessions)[2]
-    # Where a suite has nothing but copies of the other side, nothing was measured twice: its ratio is 1, without a test.
+    # Where a suite has nothing but copies of the other side, nothing was measured twice: its ratio
+    # is 1, without a test.
     tested = (gathered["_estimate"].notnull() & ~same.variable).any(across)
     tested_fields = (*(f"_suite_{field}" for field in Suite._fields), *MOVES)
-    counted: dict[Hashable, xr.Variable] = {name: gathered[name].where(tested, evidence[name]) for name in tested_fields}
+    counted: dict[Hashable, xr.Variable] = {
+        name: gathered[name].where(tested, evidence[name]) for name in tested_fields
+    }
     for name in ("_suite_estimate", "_suite_benchmarks", "_candidate_mean", "_baseline_mean"):
         counted[name] = gathered[name]
     return gathered["_estimate"], counted
@@ -223,7 +298,13 @@ def _count_copies(
 def _lazy_means(side: xr.DataArray, nest: tuple[str, ...]) -> xr.DataArray:
     """Average the lower levels of lazy timings chunk by chunk, so that not all benchmarks are in memory at once."""
     outputs, coords = {"_mean": Output((UNITS_DIM,))}, {UNITS_DIM: range(side.sizes[nest[0]])}
-    means = apply(lambda values: (unit_means(values, len(nest)),), side, core=[nest], outputs=outputs, coords=coords)
+    means = apply(
+        lambda values: (unit_means(values, len(nest)),),
+        side,
+        core=[nest],
+        outputs=outputs,
+        coords=coords,
+    )
     return means["_mean"].chunk({UNITS_DIM: -1})
 
 
@@ -240,23 +321,42 @@ def _describe(
         "confidence_level": rules.confidence_level,
     }
     attrs |= {"statistic": MEDIAN} if options.medians else {}
-    attrs |= {"threshold": rules.threshold, "band": rules.band, "correction": rules.correction or "none"}
-    attrs |= {"benchmarks": f"shared: {' '.join(pair.shared)}" if pair.jointly else "independent (assumed)"}
+    attrs |= {
+        "threshold": rules.threshold,
+        "band": rules.band,
+        "correction": rules.correction or "none",
+    }
+    attrs |= {
+        "benchmarks": f"shared: {' '.join(pair.shared)}"
+        if pair.jointly
+        else "independent (assumed)"
+    }
     attrs |= {"paired": options.paired} if options.paired else {}
-    attrs |= {"equivalence_risk": rules.equivalence_risk} if rules.equivalence_risk is not None else {}
+    attrs |= (
+        {"equivalence_risk": rules.equivalence_risk} if rules.equivalence_risk is not None else {}
+    )
     consequence = STOPPED if options.medians else ONLY_WORSE
     notes = [*pair.notes, *pair.unit_notes, pair.stopped_note(consequence)]
     lazy = is_chunked(estimate)
     if across in array.dims:
         estimate = estimate.where(~pair.itself.variable, 1.0) if pair.baselines else estimate
         if not lazy:
-            without_ratio = np.isnan(estimate.values) & (baseline_mean.values != 0)  # a baseline of 0 was measured
-            absent = without_ratio.any(axis=tuple(i for i, dim in enumerate(estimate.dims) if dim != across))
+            without_ratio = np.isnan(estimate.values) & (
+                baseline_mean.values != 0
+            )  # a baseline of 0 was measured
+            absent = without_ratio.any(
+                axis=tuple(i for i, dim in enumerate(estimate.dims) if dim != across)
+            )
             missing = array[across].values[absent] if absent.any() else ()
             unmatched = dict.fromkeys([*pair.unmatched, *map(str, missing)])
             attrs |= {UNMATCHED: ", ".join(unmatched)} if unmatched else {}
-        # An attr and no note: a caller who compares benchmark by benchmark did not ask for the suite row.
-        several = several_suites(array, estimate.copy(data=~np.isnan(estimate.data)), across) if SUITE in array.coords else None
+        # An attr and no note: a caller who compares benchmark by benchmark did not ask for the
+        # suite row.
+        several = (
+            several_suites(array, estimate.copy(data=~np.isnan(estimate.data)), across)
+            if SUITE in array.coords
+            else None
+        )
         attrs |= {SUITES: ", ".join(several.values["suites"])} if several else {}
     if rules.method in SUITE_ROWS and array.sizes.get(across, 1) > 1:
         notes.append(Note("suite_unadjusted", SUITE_ROWS[rules.method], {}, aside=True))
@@ -266,7 +366,10 @@ def _describe(
         if incomplete:
             attrs["n_incomplete_units"] = incomplete
             how = "shared" if pair.jointly else "paired"
-            text = f"{incomplete} {how} units ({pair.candidate.levels[0]}) lack some benchmarks and are left out of the suite row"
+            text = (
+                f"{incomplete} {how} units ({pair.candidate.levels[0]}) lack some benchmarks "
+                "and are left out of the suite row"
+            )
             notes.append(Note("incomplete_units", text, {"units": incomplete}))
     return attrs, notes
 

@@ -10,13 +10,29 @@ import numpy as np
 import xarray as xr
 
 from perfarray.comparisons.engines import CompareOptions, along_suite, choose_engine
-from perfarray.comparisons.medians import BEYOND, MEDIAN, SPREAD_OUTPUTS, STOPPED, check_ratio_method, check_runs, of_runs
+from perfarray.comparisons.medians import (
+    BEYOND,
+    MEDIAN,
+    SPREAD_OUTPUTS,
+    STOPPED,
+    check_ratio_method,
+    check_runs,
+    of_runs,
+)
 from perfarray.comparisons.noise import NOISE, NOISE_OUTPUTS, SHAPE_OUTPUTS, SKEW
 from perfarray.comparisons.priors import PRIOR, PRIOR_OUTPUTS, PVALUE, check_prior, learned_outputs
 from perfarray.conventions import BENCHMARK
 from perfarray.numerics.bootstrap_samples import mean_by_draws, ratio_by_draws
 from perfarray.numerics.dependence import dependence_pvalue
-from perfarray.numerics.intervals import BOOTSTRAP_METHODS, LOG_DELTA, LOG_METHODS, MEAN_METHODS, UNBOUNDED, mean_by_units, ratio_by_units
+from perfarray.numerics.intervals import (
+    BOOTSTRAP_METHODS,
+    LOG_DELTA,
+    LOG_METHODS,
+    MEAN_METHODS,
+    UNBOUNDED,
+    mean_by_units,
+    ratio_by_units,
+)
 from perfarray.numerics.levels import summarise_units, unit_means
 from perfarray.numerics.medians import ratio_of_medians
 from perfarray.numerics.moderated import mean_by_suite, ratio_by_suite
@@ -41,9 +57,13 @@ from perfarray.timings.zeros import Positive
 ALONE = "_suite"  # a dim that no result has
 
 # The variables of every ratio
-RATIO_OUTPUTS = outputs(estimate="candidate / baseline", lower="", upper="", df="", n="independent units on the smaller side") | {
-    "kind": Output((), "", object, "kind of confidence set")
-}
+RATIO_OUTPUTS = outputs(
+    estimate="candidate / baseline",
+    lower="",
+    upper="",
+    df="",
+    n="independent units on the smaller side",
+) | {"kind": Output((), "", object, "kind of confidence set")}
 
 
 @for_each_metric
@@ -63,38 +83,47 @@ def mean_interval(
 ) -> xr.Dataset:
     """Estimate the mean with an interval that respects the nest.
 
-    The lower levels are averaged first; the interval rests on the means of the outermost level's units, whatever the number of iterations
-    in each.
+    The lower levels are averaged first; the interval rests on the means of the outermost level's
+    units, whatever the number of iterations in each.
 
     Parameters
     ----------
     times : DataArray or Dataset
         Timings; ragged ones padded with NaN. Dims that are not levels broadcast.
     levels, metric : str or sequence of str, optional
-        The nest, outermost first (default: the repetition dims present); the variable(s) of a Dataset (default: its `time`).
+        The nest, outermost first (default: the repetition dims present); the variable(s) of a
+        Dataset (default: its `time`).
     confidence_level : float
         Between 0 and 1.
     method : {"t", "normal", "skew_adjusted", "batch_means", "percentile", "basic", "bca", "studentized"}
-        Student's t with units - 1 degrees of freedom; the normal quantile (too narrow for few units); t with a longer side that follows
-        the skewness of the units (Hall's transformation); t of eight batches of consecutive units, for units that depend on those before
-        them, from 30 units on; or the bootstrap: percentiles, their mirror image, bias corrected and accelerated, symmetric studentized.
+        Student's t with units - 1 degrees of freedom; the normal quantile (too narrow for few
+        units); t with a longer side that follows the skewness of the units (Hall's transformation);
+        t of eight batches of consecutive units, for units that depend on those before them, from 30
+        units on; or the bootstrap: percentiles, their mirror image, bias corrected and accelerated,
+        symmetric studentized.
     resample : None, "all", "flat", str or tuple of str
-        For the bootstrap, the levels drawn with replacement: the outermost (None), every one, those named; "flat" ignores the nest.
+        For the bootstrap, the levels drawn with replacement: the outermost (None), every one, those
+        named; "flat" ignores the nest.
     n_resamples, rng : int; int, str or numpy.random.Generator, optional
-        Bootstrap replicates, and their seed or the `rng_key` of an earlier result. Other methods ignore them.
+        Bootstrap replicates, and their seed or the `rng_key` of an earlier result. Other methods
+        ignore them.
     censored : {"bound", "drop"}
-        Runs stopped at a limit count as at least that, and limits hold whatever they would have taken; or they are left out.
+        Runs stopped at a limit count as at least that, and limits hold whatever they would have
+        taken; or they are left out.
     across, prior : str; {None, "suite"}
-        With "suite" the variance of each benchmark (dim `across`) is shrunk towards what the suite's have in common, as in `compare`.
+        With "suite" the variance of each benchmark (dim `across`) is shrunk towards what the
+        suite's have in common, as in `compare`.
 
     Returns
     -------
     Dataset
-        `estimate`, `lower`, `upper`, `standard_error` (units of the data), `df` (NaN for the bootstrap), `n` (independent units),
-        `dependence_pvalue` (from 10 units on: whether their order is random). Formulas also give `normality_pvalue` (Shapiro and Wilk's,
-        below 10 units), `skewness` of the mean and `skewness_pvalue` (D'Agostino's, from 3 units on). Notes name the cells where these
-        say that limits cover too little. With a prior `prior_df`, `prior_standard_deviation` (of units, relative), `prior_pvalue`
-        (small: the benchmark is noisier than the others) and `unmoderated_standard_error`.
+        `estimate`, `lower`, `upper`, `standard_error` (units of the data), `df` (NaN for the
+        bootstrap), `n` (independent units), `dependence_pvalue` (from 10 units on: whether their
+        order is random). Formulas also give `normality_pvalue` (Shapiro and Wilk's, below 10
+        units), `skewness` of the mean and `skewness_pvalue` (D'Agostino's, from 3 units on). Notes
+        name the cells where these say that limits cover too little. With a prior `prior_df`,
+        `prior_standard_deviation` (of units, relative), `prior_pvalue` (small: the benchmark is
+        noisier than the others) and `unmoderated_standard_error`.
 
     Raises
     ------
@@ -103,13 +132,14 @@ def mean_interval(
 
     Notes
     -----
-    One unit gives NaN limits. Limits of few units cover less where units are skewed (:doc:`/how-to/skewed_timings`) or depend on those
-    before them (:doc:`/how-to/dependence`), those of the bootstrap also where they are normal (:doc:`/how-to/bootstrap`).
+    One unit gives NaN limits. Limits of few units cover less where units are skewed
+    (:doc:`/how-to/skewed_timings`) or depend on those before them (:doc:`/how-to/dependence`),
+    those of the bootstrap also where they are normal (:doc:`/how-to/bootstrap`).
 
     References
     ----------
-    T. Kalibera, R. Jones, "Quantifying performance changes with effect size confidence intervals", 2012, section 6.2.
-    P. Hall, "On the removal of skewness by transformation", 1992.
+    T. Kalibera, R. Jones, "Quantifying performance changes with effect size confidence intervals",
+    2012, section 6.2. P. Hall, "On the removal of skewness by transformation", 1992.
 
     Examples
     --------
@@ -122,15 +152,32 @@ def mean_interval(
     check_choice(method, "method", MEAN_METHODS + BOOTSTRAP_METHODS)
     check_prior(prior, method)
     level = check_confidence_level(confidence_level)
-    data = resolve(times, metric, levels, positive=Positive("the log of a mean (prior='suite')") if prior else None, censored=censored)
+    data = resolve(
+        times,
+        metric,
+        levels,
+        positive=Positive("the log of a mean (prior='suite')") if prior else None,
+        censored=censored,
+    )
     depth, shaped, keys, specific = len(data.levels), not data.bounded, [], SKEW
-    attrs = data.describe() | {"result": "mean_interval", "method": method, "confidence_level": level}
+    attrs = data.describe() | {
+        "result": "mean_interval",
+        "method": method,
+        "confidence_level": level,
+    }
     formula: Callable[..., tuple[Floats, ...]] | None = None
     check_no_resampling(method, resample)
     if method in BOOTSTRAP_METHODS:
         plan = check_resampling(data, resample, n_resamples, rng)
-        formula = partial(mean_by_draws, draws=plan.draws, flat=plan.flat, method=method, level=level)
-        keys, attrs, specific, shaped = [cell_keys([data.array], data.levels)], attrs | plan.attrs, "resampling", False
+        formula = partial(
+            mean_by_draws, draws=plan.draws, flat=plan.flat, method=method, level=level
+        )
+        keys, attrs, specific, shaped = (
+            [cell_keys([data.array], data.levels)],
+            attrs | plan.attrs,
+            "resampling",
+            False,
+        )
 
     def kernel(values: Floats, *keys: Any) -> list[Floats]:
         means = unit_means(values, depth)
@@ -138,24 +185,58 @@ def mean_interval(
         if prior:
             interval = mean_by_suite(means, level=level)
         else:
-            interval = formula(values, *keys) if formula else mean_by_units(means, units, method=method, level=level)
+            interval = (
+                formula(values, *keys)
+                if formula
+                else mean_by_units(means, units, method=method, level=level)
+            )
         return [*interval, *(unit_shape(means, units) if shaped else ()), dependence_pvalue(means)]
 
-    variables = outputs(data.units, estimate="", lower="", upper="", standard_error="") | outputs(df="", n="independent units")
-    variables |= (PRIOR_OUTPUTS | outputs(prior_pvalue=PVALUE) | outputs(data.units, unmoderated_standard_error="")) if prior else {}
+    variables = outputs(data.units, estimate="", lower="", upper="", standard_error="") | outputs(
+        df="", n="independent units"
+    )
+    variables |= (
+        (
+            PRIOR_OUTPUTS
+            | outputs(prior_pvalue=PVALUE)
+            | outputs(data.units, unmoderated_standard_error="")
+        )
+        if prior
+        else {}
+    )
     variables |= (SHAPE_OUTPUTS if shaped else {}) | ORDER_OUTPUTS
     if prior:
         attrs["prior"] = prior
         result = apply_over_suite(
-            kernel, data.array, across=across, core=[data.levels], outputs=variables, whole=[*PRIOR_OUTPUTS], attrs=attrs
+            kernel,
+            data.array,
+            across=across,
+            core=[data.levels],
+            outputs=variables,
+            whole=[*PRIOR_OUTPUTS],
+            attrs=attrs,
         )
     else:
-        result = apply(kernel, data.array, *keys, core=[data.levels, *[()] * len(keys)], outputs=variables, attrs=attrs)
+        result = apply(
+            kernel,
+            data.array,
+            *keys,
+            core=[data.levels, *[()] * len(keys)],
+            outputs=variables,
+            attrs=attrs,
+        )
     notes: list[Note | None] = [*data.notes, *data.unit_notes]
     if data.bounded:
         result = bound_interval(result, data.bounds)
-        notes.append(data.stopped_note("the limit of the mean towards what they would have been is open, and the estimate a bound"))
-    return with_notes(result, *notes, checks=(UNITS, specific, DEPENDENCE, *((PRIOR,) if prior else ())))
+        notes.append(
+            data.stopped_note(
+                "the limit of the mean towards what they would have been is open, and the "
+                "estimate a bound"
+            )
+        )
+    return with_notes(
+        result, *notes, checks=(UNITS, specific, DEPENDENCE, *((PRIOR,) if prior else ()))
+    )
 
 
 @for_each_metric
@@ -186,67 +267,83 @@ def ratio_interval(
     times : DataArray or Dataset
         Timings; dims that are not levels broadcast.
     baseline, dim : label, DataArray or Dataset; str, optional
-        A label of `dim` (default: the one dim that holds it), or other timings, matched by label, but for repetitions.
+        A label of `dim` (default: the one dim that holds it), or other timings, matched by label,
+        but for repetitions.
     levels, metric : str or sequence of str, optional
-        The nest, outermost first (default: the repetition dims present); the variable(s) of a Dataset (default: its `time`).
+        The nest, outermost first (default: the repetition dims present); the variable(s) of a
+        Dataset (default: its `time`).
     confidence_level : float
         Between 0 and 1.
     statistic : {"mean", "median"}
-        Means are those of the outermost units, lower levels averaged first. A median is that of all runs, units having equal weight.
+        Means are those of the outermost units, lower levels averaged first. A median is that of all
+        runs, units having equal weight.
     value : str, optional
-        For medians, the level whose repetitions are runs; lower levels are averaged first. Default: `execution`, else the lowest level.
+        For medians, the level whose repetitions are runs; lower levels are averaged first. Default:
+        `execution`, else the lowest level.
     method : str, optional
-        For means: "fieller" (default), "delta" and "log_delta" (first order), "skew_adjusted" (Fieller's with a longer side that follows
-        the skewness of the units), "batch_means" (Fieller's of eight batches of consecutive units, for units that depend on those before
-        them, from 30 a side on), or a bootstrap: "percentile", "basic", "bca", "studentized" (symmetric, of the log ratio; for few
-        units). For medians: "order_statistics" (default), "rank" (the ratios that the exact rank-sum test does not reject; only if
-        both systems' logs have one shape and spread, else it covers 84 to 93 of 95 %), or a bootstrap but the studentized.
+        For means: "fieller" (default), "delta" and "log_delta" (first order), "skew_adjusted"
+        (Fieller's with a longer side that follows the skewness of the units), "batch_means"
+        (Fieller's of eight batches of consecutive units, for units that depend on those before
+        them, from 30 a side on), or a bootstrap: "percentile", "basic", "bca", "studentized"
+        (symmetric, of the log ratio; for few units). For medians: "order_statistics" (default),
+        "rank" (the ratios that the exact rank-sum test does not reject; only if both systems' logs
+        have one shape and spread, else it covers 84 to 93 of 95 %), or a bootstrap but the
+        studentized.
     df : {"satterthwaite", "conservative", "normal"}
-        Degrees of freedom: Welch and Satterthwaite's with the estimated ratio plugged in; the smaller number of units less one (the
-        paper's n - 1); infinite. Not for the bootstrap.
+        Degrees of freedom: Welch and Satterthwaite's with the estimated ratio plugged in; the
+        smaller number of units less one (the paper's n - 1); infinite. Not for the bootstrap.
     resample : None, "all", "flat", str or tuple of str
-        For the bootstrap, the levels drawn with replacement: the outermost (None), every one (the paper's RRR), those named; "flat"
-        ignores the nest. The systems are drawn independently, or jointly by unit where they are `paired`.
+        For the bootstrap, the levels drawn with replacement: the outermost (None), every one (the
+        paper's RRR), those named; "flat" ignores the nest. The systems are drawn independently, or
+        jointly by unit where they are `paired`.
     n_resamples, rng : int; int, str or numpy.random.Generator, optional
-        Bootstrap replicates, and their seed or the `rng_key` of an earlier result. Other methods ignore them.
+        Bootstrap replicates, and their seed or the `rng_key` of an earlier result. Other methods
+        ignore them.
     paired : str, optional
-        The outermost level, when its units match between the two systems (the same sessions). Units of one side only are left out.
+        The outermost level, when its units match between the two systems (the same sessions). Units
+        of one side only are left out.
     censored : {"bound", "drop"}
-        Runs stopped at a limit count as at least that, and limits hold whatever they would have taken; or they are left out.
+        Runs stopped at a limit count as at least that, and limits hold whatever they would have
+        taken; or they are left out.
     across, prior : str; {None, "suite"}
-        With "suite" the variance of each benchmark (dim `across`) is shrunk towards what the suite's have in common, as in `compare`.
+        With "suite" the variance of each benchmark (dim `across`) is shrunk towards what the
+        suite's have in common, as in `compare`.
 
     Returns
     -------
     Dataset
-        `estimate` = candidate / baseline, `lower`, `upper`, `df`, `n` (units on the smaller side), and `kind`: `bounded` [lower, upper],
-        `exclusive` (everything outside (lower, upper): the baseline's mean may be zero), `unbounded` (the whole line). Sets of positive
-        values are cut to the positive numbers; the rest of an exclusive one may be `at_least` [lower, inf) or `at_most` (0, upper]. The
-        limits of medians are 0 or infinite beyond all runs. `dependence_pvalue` as `mean_interval`. Ranks also give `spread_pvalue` (Brown
-        and Forsythe's, of equal spreads). Formulas of means without pairs also
-        give `candidate_share` of the squared error, and for the side with 80 % of it `normality_pvalue`, `skewness` and
-        `skewness_pvalue`; notes name the cells where these say that limits cover too little. With a prior `prior_df`,
-        `prior_standard_deviation`, `standard_error` and `unmoderated_standard_error`, all relative, and `prior_pvalue` (small: the
-        benchmark is noisier than the others).
+        `estimate` = candidate / baseline, `lower`, `upper`, `df`, `n` (units on the smaller side),
+        and `kind`: `bounded` [lower, upper], `exclusive` (everything outside (lower, upper): the
+        baseline's mean may be zero), `unbounded` (the whole line). Sets of positive values are cut
+        to the positive numbers; the rest of an exclusive one may be `at_least` [lower, inf) or
+        `at_most` (0, upper]. The limits of medians are 0 or infinite beyond all runs.
+        `dependence_pvalue` as `mean_interval`. Ranks also give `spread_pvalue` (Brown and
+        Forsythe's, of equal spreads). Formulas of means without pairs also give `candidate_share`
+        of the squared error, and for the side with 80 % of it `normality_pvalue`, `skewness` and
+        `skewness_pvalue`; notes name the cells where these say that limits cover too little. With a
+        prior `prior_df`, `prior_standard_deviation`, `standard_error` and
+        `unmoderated_standard_error`, all relative, and `prior_pvalue` (small: the benchmark is
+        noisier than the others).
 
     Raises
     ------
     ValueError
-        Unknown dims, levels, labels or methods; units that differ; negative values with `log_delta`, `studentized` or medians, which
-        decline cells of zeros by name.
+        Unknown dims, levels, labels or methods; units that differ; negative values with
+        `log_delta`, `studentized` or medians, which decline cells of zeros by name.
 
     Notes
     -----
-    Nominal 95 % intervals cover less where the noisier side has few, skewed units: measure more of that side, in proportion to the
-    standard deviations. Fewer than six units of one run a side have no limits of medians at 95 %. :doc:`/how-to/skewed_timings` and
-    :doc:`/how-to/bootstrap` have tables of coverage.
+    Nominal 95 % intervals cover less where the noisier side has few, skewed units: measure more of
+    that side, in proportion to the standard deviations. Fewer than six units of one run a side have
+    no limits of medians at 95 %. :doc:`/how-to/skewed_timings` and :doc:`/how-to/bootstrap` have
+    tables of coverage.
 
     References
     ----------
-    T. Kalibera, R. Jones, "Quantifying performance changes with effect size confidence intervals", 2012, equation 12 and lemma 7.7 (pairs).
-    P. Hall, "On the removal of skewness by transformation", 1992.
-    R. Woodruff 1952, E. Korn, B. Graubard 1998, G. Zou, A. Donner 2008 (order statistics); J. Hodges, E. Lehmann 1963,
-    B. Streitberg, J. Roehmel 1986 (ranks).
+    T. Kalibera, R. Jones, "Quantifying performance changes with effect size confidence intervals",
+    2012, equation 12 and lemma 7.7 (pairs). P. Hall, "On the removal of skewness by
+    transformation", 1992. R. Woodruff 1952, E. Korn, B. Graubard 1998, G. Zou, A. Donner 2008
+    (order statistics); J. Hodges, E. Lehmann 1963, B. Streitberg, J. Roehmel 1986 (ranks).
 
     Examples
     --------
@@ -260,19 +357,37 @@ def ratio_interval(
     >>> [round(ratio[name].item(), 3) for name in ("lower", "estimate", "upper")]
     [0.11, 0.619, 1.725]
     """
-    method, level = check_ratio_method(statistic, method, df, value), check_confidence_level(confidence_level)
+    method, level = (
+        check_ratio_method(statistic, method, df, value),
+        check_confidence_level(confidence_level),
+    )
     medians, matched = statistic == MEDIAN, paired is not None
     check_prior(prior, method)
     reason = f"method={method!r}" if method in LOG_METHODS else "prior='suite'" if prior else ""
     of_means, level_drawn = method == LOG_DELTA and not prior, 0 if resample is None else -1
-    positive = Positive(f"the log of a ratio ({reason})", "mean" if of_means else "min", level_drawn) if reason else None
-    pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels, paired=paired, positive=positive, censored=censored)
+    positive = (
+        Positive(f"the log of a ratio ({reason})", "mean" if of_means else "min", level_drawn)
+        if reason
+        else None
+    )
+    pair = resolve_pair(
+        times,
+        baseline,
+        dim=dim,
+        metric=metric,
+        levels=levels,
+        paired=paired,
+        positive=positive,
+        censored=censored,
+    )
     nest = pair.candidate.levels
     depth = len(nest) - 1
     if medians:
         depth, pair = check_runs(pair, value, method, paired)
     attrs = {**pair.attrs, "result": "ratio_interval", "method": method, "confidence_level": level}
-    attrs |= ({"statistic": MEDIAN, "value": nest[depth]} if medians else {}) | ({"paired": paired} if paired else {})
+    attrs |= ({"statistic": MEDIAN, "value": nest[depth]} if medians else {}) | (
+        {"paired": paired} if paired else {}
+    )
     notes: list[Note | None] = [*pair.notes, *pair.unit_notes]
     checks = ["resampling" if method in BOOTSTRAP_METHODS else BEYOND if medians else NOISE]
     checks = [UNITS, *checks, DEPENDENCE, *((PRIOR,) if prior else ())]
@@ -282,20 +397,44 @@ def ratio_interval(
             rules=rules, statistic=statistic, value=value, dim=dim, levels=levels, resample=resample, n_resamples=n_resamples, rng=rng,
             family=None, censored=censored, across=across, shared=None, paired=paired, metric=metric,
         )  # fmt: skip
-        return with_notes(_stopped_medians(pair, choices, depth, attrs), *notes, pair.stopped_note(STOPPED), checks=tuple(checks))
+        return with_notes(
+            _stopped_medians(pair, choices, depth, attrs),
+            *notes,
+            pair.stopped_note(STOPPED),
+            checks=tuple(checks),
+        )
     keys, noisy = [], False
     options: dict[str, Any] = {"levels": depth + 1, "paired": matched, "level": level}
     formula: Kernel
     check_no_resampling(method, resample)
     if method in BOOTSTRAP_METHODS:
-        plan = check_resampling(pair.candidate._replace(levels=nest[: depth + 1]), resample, n_resamples, rng, joint=matched)
-        formula = partial(ratio_by_draws, draws=plan.draws, flat=plan.flat, method=method, statistic=statistic, **options)
-        keys, attrs = [cell_keys([pair.candidate.array, pair.baseline.array], nest)], attrs | plan.attrs
+        plan = check_resampling(
+            pair.candidate._replace(levels=nest[: depth + 1]),
+            resample,
+            n_resamples,
+            rng,
+            joint=matched,
+        )
+        formula = partial(
+            ratio_by_draws,
+            draws=plan.draws,
+            flat=plan.flat,
+            method=method,
+            statistic=statistic,
+            **options,
+        )
+        keys, attrs = (
+            [cell_keys([pair.candidate.array, pair.baseline.array], nest)],
+            attrs | plan.attrs,
+        )
     elif medians:
         formula = partial(ratio_of_medians, ranked=method == RANK, **options)
     else:
         by_units = ratio_by_suite if prior else ratio_by_units
-        formula, noisy = partial(by_units, method=method, df_rule=df, **options), not (matched or pair.bounded)
+        formula, noisy = (
+            partial(by_units, method=method, df_rule=df, **options),
+            not (matched or pair.bounded),
+        )
         attrs["df"] = df
     formula = of_runs(formula, len(nest) - depth) if medians else formula
 
@@ -304,44 +443,90 @@ def ratio_interval(
         summaries = [summarise_units(side) for side in means] if noisy else []
         noise = noisier_side(*means, summaries=summaries) if noisy else ()
         keywords = {"summaries": summaries} if noisy and not prior else {}
-        return [*formula(new, old, *keys, **keywords), *noise, dependence_pvalue(*means, paired=matched)]
+        return [
+            *formula(new, old, *keys, **keywords),
+            *noise,
+            dependence_pvalue(*means, paired=matched),
+        ]
 
     sides = (pair.candidate.array, pair.baseline.array)
     further = SPREAD_OUTPUTS if method == RANK else learned_outputs() if prior else {}
     variables = RATIO_OUTPUTS | further | (NOISE_OUTPUTS if noisy else {}) | ORDER_OUTPUTS
     if prior:
         attrs["prior"] = prior
-        result = apply_over_suite(kernel, *sides, across=across, core=[nest, nest], outputs=variables, whole=[*PRIOR_OUTPUTS], attrs=attrs)
+        result = apply_over_suite(
+            kernel,
+            *sides,
+            across=across,
+            core=[nest, nest],
+            outputs=variables,
+            whole=[*PRIOR_OUTPUTS],
+            attrs=attrs,
+        )
     else:
-        result = apply(kernel, *sides, *keys, core=[nest, nest, *[()] * len(keys)], outputs=variables, attrs=attrs)
+        result = apply(
+            kernel,
+            *sides,
+            *keys,
+            core=[nest, nest, *[()] * len(keys)],
+            outputs=variables,
+            attrs=attrs,
+        )
     if pair.bounded:
         result = _bound_ratio(result, pair)
         notes.append(pair.stopped_note(ONLY_WORSE))
     return with_notes(result, *notes, checks=tuple(checks))
 
 
-def _stopped_medians(pair: Pair, options: CompareOptions, depth: int, attrs: dict[str, Hashable]) -> xr.Dataset:
+def _stopped_medians(
+    pair: Pair, options: CompareOptions, depth: int, attrs: dict[str, Hashable]
+) -> xr.Dataset:
     """Return the limits that hold whatever stopped runs would have taken, by the engine of comparisons: every cell is a suite of one."""
-    engine, nest = choose_engine(pair, replace(options, across=ALONE), options.rules, depth, None), pair.candidate.levels
+    engine, nest = (
+        choose_engine(pair, replace(options, across=ALONE), options.rules, depth, None),
+        pair.candidate.levels,
+    )
 
     def kernel(new: Floats, old: Floats, *arrays: Any) -> list[Any]:
         numbers = engine.evidence(new, old, *arrays)
-        evidence, rest = Evidence(*numbers[: len(Evidence._fields)]), numbers[len(Evidence._fields) + len(Suite._fields) :]
+        evidence, rest = (
+            Evidence(*numbers[: len(Evidence._fields)]),
+            numbers[len(Evidence._fields) + len(Suite._fields) :],
+        )
         material, further = rest[: len(engine.material)], rest[len(engine.material) :]
-        limits = engine.limits(np.full(evidence.n.shape, options.rules.confidence_level), evidence, *material)
+        limits = engine.limits(
+            np.full(evidence.n.shape, options.rules.confidence_level), evidence, *material
+        )
         means = [unit_means(side, len(nest)) for side in (new, old)]
         dependence = dependence_pvalue(*means, paired=options.rules.paired)
-        return [evidence.estimate, limits.lower, limits.upper, evidence.df, evidence.n, limits.kind, *further, dependence]
+        return [
+            evidence.estimate,
+            limits.lower,
+            limits.upper,
+            evidence.df,
+            evidence.n,
+            limits.kind,
+            *further,
+            dependence,
+        ]
 
     sides = along_suite(ALONE, pair.candidate.array, pair.baseline.array)
-    outputs_alone = {name: output._replace(dims=(ALONE,)) for name, output in (RATIO_OUTPUTS | {**engine.further} | ORDER_OUTPUTS).items()}
+    outputs_alone = {
+        name: output._replace(dims=(ALONE,))
+        for name, output in (RATIO_OUTPUTS | {**engine.further} | ORDER_OUTPUTS).items()
+    }
     core = [[ALONE, *nest]] * 2 + [*engine.core]
-    result = apply(kernel, *sides, *engine.inputs, core=core, outputs=outputs_alone, attrs=attrs | engine.attrs)
+    result = apply(
+        kernel, *sides, *engine.inputs, core=core, outputs=outputs_alone, attrs=attrs | engine.attrs
+    )
     return result.isel({ALONE: 0}, drop=True)
 
 
 def _bound_ratio(result: xr.Dataset, pair: Pair) -> xr.Dataset:
-    """Open the limits of ratios towards what stopped runs leave unknown; positive values keep positive limits."""
+    """Open the limits of ratios towards what stopped runs leave unknown.
+
+    Positive values keep positive limits.
+    """
     sides, nest = (pair.candidate.array, pair.baseline.array), pair.candidate.levels
     negative = reduce(or_, [(side.reset_coords(drop=True) < 0).any(nest) for side in sides])
     bounded = bound_interval(result, pair.bounds, lowest=xr.where(negative, -np.inf, 0.0))

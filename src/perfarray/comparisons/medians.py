@@ -17,25 +17,42 @@ from perfarray.timings.zeros import Positive
 
 MEAN, MEDIAN = "mean", "median"  # the statistics whose ratio is taken
 ORDER_STATISTICS = "order_statistics"  # the default method of medians
-MEDIAN_METHODS = (ORDER_STATISTICS, RANK, *(name for name in BOOTSTRAP_METHODS if name != STUDENTIZED))
-BEYOND = "beyond"  # the check of limits that lie beyond all runs, and of spreads that ranks take for equal
+MEDIAN_METHODS = (
+    ORDER_STATISTICS,
+    RANK,
+    *(name for name in BOOTSTRAP_METHODS if name != STUDENTIZED),
+)
+# the check of limits that lie beyond all runs, and of spreads that ranks take for equal
+BEYOND = "beyond"
 SPREAD_OUTPUTS = outputs(spread_pvalue="p-value of equal spreads of both sides' logarithms")
 
-STOPPED = "limits hold whatever they would have taken, and a ratio that hangs on it is a bound, or NaN where both sides do"
+STOPPED = (
+    "limits hold whatever they would have taken, and a ratio that hangs on it is a bound, or "
+    "NaN where both sides do"
+)
 
 
 def check_ratio_method(statistic: str, method: str | None, df: str, value: str | None) -> str:
-    """Return the method of a ratio of means or of medians; medians have no method that needs standard errors of means."""
+    """Return the method of a ratio of means or of medians.
+
+    Medians have no method that needs standard errors of means.
+    """
     check_choice(statistic, "statistic", (MEAN, MEDIAN))
     check_choice(df, "df", DF_RULES)
     if statistic == MEAN:
         if value is not None:
-            raise ValueError(f"value={value!r} says what the runs are whose median is taken; a mean takes unit means: give levels=")
+            raise ValueError(
+                f"value={value!r} says what the runs are whose median is taken; a mean takes "
+                "unit means: give levels="
+            )
         method = method or RATIO_METHODS[0]
         check_choice(method, "method", RATIO_METHODS + BOOTSTRAP_METHODS)
         return method
     if method is not None and method not in MEDIAN_METHODS:
-        raise ValueError(f"method={method!r} is not one of a ratio of medians; choose one of {listed(MEDIAN_METHODS)}, or statistic='mean'")
+        raise ValueError(
+            f"method={method!r} is not one of a ratio of medians; choose one of "
+            f"{listed(MEDIAN_METHODS)}, or statistic='mean'"
+        )
     if df != DF_RULES[0]:
         raise ValueError(f"df={df!r} is for formulas of means; a ratio of medians takes none")
     return method or ORDER_STATISTICS
@@ -50,36 +67,60 @@ def check_runs(pair: Pair, value: str | None, method: str, paired: str | None) -
     if method == RANK and (value not in (None, unit) or paired):
         wrong = f"value={value!r}" if value not in (None, unit) else f"paired={paired!r}"
         raise ValueError(
-            f"{wrong} does not go with method='rank', which ranks one value of each {unit}; choose method='{ORDER_STATISTICS}'"
+            f"{wrong} does not go with method='rank', which ranks one value of each {unit}; "
+            f"choose method='{ORDER_STATISTICS}'"
         )
     depth = value_depth(pair.candidate, unit if method == RANK else value)
     of_ranks = Positive(f"a comparison with method={RANK!r}", "min", depth)
-    return depth, without_zeros_of_both(pair, of_ranks if method == RANK else Positive("a ratio of medians", "median", depth))
+    return depth, without_zeros_of_both(
+        pair, of_ranks if method == RANK else Positive("a ratio of medians", "median", depth)
+    )
 
 
 def of_runs(kernel: Kernel, below: int, sides: int = 2) -> Kernel:
     """Return a formula of the runs of some sides, and the arrays after them, as one of timings: their lowest levels are averaged."""
-    return lambda *arrays: kernel(*(unit_means(side, below) for side in arrays[:sides]), *arrays[sides:])
+    return lambda *arrays: kernel(
+        *(unit_means(side, below) for side in arrays[:sides]), *arrays[sides:]
+    )
 
 
 @check(BEYOND)
 def beyond_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
-    """Count the cells of which a limit lies beyond all runs; of ranks, those whose sides have other spreads, at an error rate of 5 %."""
-    level = float(result["interval_level"].max() if "interval_level" in result.data_vars else result.attrs["confidence_level"])
+    """Count the cells of which a limit lies beyond all runs.
+
+    Of ranks, those whose sides have other spreads, at an error rate of 5 %.
+    """
+    level = float(
+        result["interval_level"].max()
+        if "interval_level" in result.data_vars
+        else result.attrs["confidence_level"]
+    )
     units = str(result.attrs["levels"]).split()[0]
     ranked, by_ranks = result.attrs["method"] == RANK, units_with_rank_limits(level)
     needed = by_ranks if ranked else units_with_limits(level)
-    alternative = "" if ranked else f"method='rank' needs {by_ranks}, and versions that differ by a factor only; "
+    alternative = (
+        ""
+        if ranked
+        else f"method='rank' needs {by_ranks}, and versions that differ by a factor only; "
+    )
     text = (
-        f"{{cells}} have a limit beyond all their runs, so that there is none at {100 * level:.4g} %: {needed} {plural(units)} of one run "
+        f"{{cells}} have a limit beyond all their runs, so that there is none at "
+        f"{100 * level:.4g} %: {needed} {plural(units)} of one run "
         f"each have both, fewer at a lower confidence_level; {alternative}or take statistic='mean'"
     )
     spreads = (
-        "{cells} have sides that vary differently. Ranks are exact for equal spreads only: nominal 95 % limits cover 80 to 93 %. "
+        "{cells} have sides that vary differently. Ranks are exact for equal spreads only: "
+        "nominal 95 % limits cover 80 to 93 %. "
         f"Take method='{ORDER_STATISTICS}' or statistic='mean'."
     )
-    unlike = count_note("unequal_spreads", spreads, significant_in_all(result["spread_pvalue"].values)) if ranked else None
+    unlike = (
+        count_note("unequal_spreads", spreads, significant_in_all(result["spread_pvalue"].values))
+        if ranked
+        else None
+    )
     if result.attrs.get(CENSORED) == "bound":
         return (unlike,)  # a note on stopped runs is there already
     open_ended = np.isin(result["kind"].values.astype(str), ("at_least", "at_most", "unbounded"))
-    return unlike, count_note("no_limit", text, open_ended & (result["n"].values > 1), needed=needed)
+    return unlike, count_note(
+        "no_limit", text, open_ended & (result["n"].values > 1), needed=needed
+    )

@@ -9,12 +9,23 @@ from perfarray.numerics.types import Mask
 from perfarray.timings.apply import Output, outputs
 from perfarray.timings.notes import Note, check, count_note, significant_in_all
 
-NOISE, SKEW = "noise", "skew"  # checks of the noisier side of a ratio, and of the units of one system
-SHARE, NORMALITY, SKEWED, SKEWNESS = "candidate_share", "normality_pvalue", "skewness_pvalue", "skewness"
+NOISE, SKEW = (
+    "noise",
+    "skew",
+)  # checks of the noisier side of a ratio, and of the units of one system
+SHARE, NORMALITY, SKEWED, SKEWNESS = (
+    "candidate_share",
+    "normality_pvalue",
+    "skewness_pvalue",
+    "skewness",
+)
 ADJUSTED = "skew_adjusted"
 TOGETHER = 0.02  # the error rate at which cells with few units are called skewed together
-LIKELY = 0.5  # the correlation of units of different cells that is allowed for where it is not known
-MATTERS = 0.4  # skewness of a mean from which on t covers some 92 of 95 % or less: that of 25 exponential units
+LIKELY = (
+    0.5  # the correlation of units of different cells that is allowed for where it is not known
+)
+# skewness of a mean from which on t covers some 92 of 95 % or less: that of 25 exponential units
+MATTERS = 0.4
 
 
 def _shape_outputs(units: str) -> dict[str, Output]:
@@ -30,7 +41,9 @@ def _shape_outputs(units: str) -> dict[str, Output]:
 
 SHAPE_OUTPUTS = _shape_outputs("units")
 # The variables of `numerics.skewness.noisier_side`
-NOISE_OUTPUTS = outputs(**{SHARE: "the candidate's share of the squared standard error"}) | _shape_outputs("units of the noisier side")
+NOISE_OUTPUTS = outputs(
+    **{SHARE: "the candidate's share of the squared standard error"}
+) | _shape_outputs("units of the noisier side")
 
 
 @check(NOISE)
@@ -38,43 +51,56 @@ NOISE_OUTPUTS = outputs(**{SHARE: "the candidate's share of the squared standard
 def shape_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Name cells with few units that are not normal, or with skewed ones, at an error rate of 5 % in all; of a ratio, on the noisier side.
 
-    All cells with few units are named where they are skewed together, which no single one shows. Of a ratio, cells with two units on a
-    side are named as well.
+    All cells with few units are named where they are skewed together, which no single one shows. Of
+    a ratio, cells with two units on a side are named as well.
     """
     if NORMALITY not in result.data_vars:
         return ()
-    units, n, pvalue = plural(str(result.attrs["unit"])), result.variables["n"].values, result.variables[NORMALITY].values
+    units, n, pvalue = (
+        plural(str(result.attrs["unit"])),
+        result.variables["n"].values,
+        result.variables[NORMALITY].values,
+    )
     has_few = ~np.isnan(pvalue)
     few = significant_in_all(pvalue) | (has_few & _skewed_together(result, has_few))
     if SHARE in result.data_vars:
         share = result.variables[SHARE].values
         owner = f"have most of their error from one side, whose {units} are skewed"
         two = (
-            f"{{cells}} rest on two {units} on a side: nominal 95 % limits cover 90 % if values are normal, and as little as 50 % if not; "
+            f"{{cells}} rest on two {units} on a side: nominal 95 % limits cover 90 % if "
+            "values are normal, and as little as 50 % if not; "
             "measure three or more, better five"
         )
         candidate, baseline = int((few & (share > 0.5)).sum()), int((few & (share < 0.5)).sum())
         noisier = (
-            f"{{cells}} have most of their error from one side (the candidate in {candidate}, the baseline in {baseline}), whose {units} "
-            f"are fewer than {FEW} and not normal: nominal 95 % limits may cover only 50 to 90 %; measure more of that side, in proportion "
+            f"{{cells}} have most of their error from one side (the candidate in {candidate}, "
+            f"the baseline in {baseline}), whose {units} "
+            f"are fewer than {FEW} and not normal: nominal 95 % limits may cover only 50 to 90 "
+            "%; measure more of that side, in proportion "
             "to the standard deviations, or use method='studentized'"
         )
-        notes = [count_note("two_units", two, n == 2), count_note("few_noisy_units", noisier, few, candidate=candidate, baseline=baseline)]
+        notes = [
+            count_note("two_units", two, n == 2),
+            count_note("few_noisy_units", noisier, few, candidate=candidate, baseline=baseline),
+        ]
     else:
         owner = f"rest on skewed {units}"
         text = (
-            f"{{cells}} rest on fewer than {FEW} {units}, which are not normal: nominal 95 % limits may cover only 65 to 90 %; measure "
+            f"{{cells}} rest on fewer than {FEW} {units}, which are not normal: nominal 95 % "
+            "limits may cover only 65 to 90 %; measure "
             f"more {units}, or use method='studentized'"
         )
         notes = [count_note("few_skewed_units", text, few)]
     if result.attrs["method"] == ADJUSTED:
         text = (
-            f"{{cells}} have 3 or 4 {units} on a side: so few do not show whether they are skewed, and the limits are almost those of t; "
+            f"{{cells}} have 3 or 4 {units} on a side: so few do not show whether they are "
+            "skewed, and the limits are almost those of t; "
             f"the adjustment works from 5 on, and well from {FEW}"
         )
         return *notes, count_note("unseen_skewness", text, (n >= 3) & (n <= 4))
     text = (
-        f"{{cells}} {owner}: nominal 95 % limits cover 84 to 93 %, and miss mostly on one side; method={ADJUSTED!r} covers 1 to 3 "
+        f"{{cells}} {owner}: nominal 95 % limits cover 84 to 93 %, and miss mostly on one "
+        f"side; method={ADJUSTED!r} covers 1 to 3 "
         f"points more at 1.1 times the width; more {units} help further"
     )
     skewed = significant_in_all(np.where(has_few, np.nan, result.variables[SKEWED].values))
@@ -85,17 +111,24 @@ def shape_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
 def _skewed_together(result: xr.Dataset, few: Mask) -> bool:
     """Return whether the units of cells that have few are skewed on the whole, at an error rate of `TOGETHER`.
 
-    The skewness of few units is far from normal, the mean of several of these is not. Of benchmarks whose units are correlated by r, the
-    cubes are by r^3. Cells with the same units, as of several candidates and one baseline, count once.
+    The skewness of few units is far from normal, the mean of several of these is not. Of benchmarks
+    whose units are correlated by r, the cubes are by r^3. Cells with the same units, as of several
+    candidates and one baseline, count once.
     """
     from scipy.special import ndtri
 
     cells = few & (result.variables[SKEWED].values > 0)
-    distances = np.sign(result.variables[SKEWNESS].values[cells]) * ndtri(1 - result.variables[SKEWED].values[cells] / 2)
+    distances = np.sign(result.variables[SKEWNESS].values[cells]) * ndtri(
+        1 - result.variables[SKEWED].values[cells] / 2
+    )
     distances = np.unique(np.round(distances, 9))
     if len(distances) < 2:
         return False
-    correlation = result["suite_correlation"].max().item() if "suite_correlation" in result.data_vars else np.nan
+    correlation = (
+        result["suite_correlation"].max().item()
+        if "suite_correlation" in result.data_vars
+        else np.nan
+    )
     alike = max(LIKELY if np.isnan(correlation) else correlation, 0.0) ** 3
     error = np.sqrt((1 + (len(distances) - 1) * alike) / len(distances))
     return bool(np.abs(distances.mean()) / error >= -ndtri(TOGETHER / 2))

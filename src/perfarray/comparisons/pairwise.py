@@ -57,16 +57,18 @@ def pairwise(
     levels, threshold, band, equivalence_risk, confidence_level, statistic, value, method, df, resample, n_resamples, rng : as for `compare`
         The method and its judgement.
     correction, censored, across, prior, between, by, shared, paired, metric : as for `compare`
-        Corrections, stopped runs, the suite, what is learned from it and from other sessions, its parts, shared and matched units, and
-        the variable(s) of a Dataset.
+        Corrections, stopped runs, the suite, what is learned from it and from other sessions, its
+        parts, shared and matched units, and the variable(s) of a Dataset.
     family : str or tuple of str, optional
-        The dims over which verdicts are corrected together; default: every verdict of the call, each pair of labels once.
-        `family="benchmark"` corrects over the benchmarks of each pair alone.
+        The dims over which verdicts are corrected together; default: every verdict of the call,
+        each pair of labels once. `family="benchmark"` corrects over the benchmarks of each pair
+        alone.
 
     Returns
     -------
     Dataset
-        What `compare` returns, with one more dim `baseline` at the end: labels of `dim`. A label against itself is NaN and inconclusive.
+        What `compare` returns, with one more dim `baseline` at the end: labels of `dim`. A label
+        against itself is NaN and inconclusive.
 
     Raises
     ------

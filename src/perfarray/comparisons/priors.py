@@ -13,7 +13,12 @@ from perfarray.timings.validation import check_choice, listed
 from perfarray.timings.zeros import cell_names
 
 PRIOR = "prior"  # the check of what was learned
-WITH_PRIOR = ("t", "fieller", "delta", LOG_DELTA)  # methods that take errors and degrees of freedom from elsewhere
+WITH_PRIOR = (
+    "t",
+    "fieller",
+    "delta",
+    LOG_DELTA,
+)  # methods that take errors and degrees of freedom from elsewhere
 WEAK = 1.0  # degrees of freedom of a prior below which limits are almost those without
 
 PVALUE = "p-value of variances that are no larger than those of the other benchmarks"
@@ -27,7 +32,10 @@ PRIOR_OUTPUTS = outputs(
 
 def learned_outputs(*dims: str) -> dict[str, Output]:
     """Return the variables that a prior adds to a comparison, in the order of `numerics.moderated.learned`."""
-    errors = {"standard_error": "of the log ratio, with what the suite tells", "unmoderated_standard_error": "of the log ratio, without"}
+    errors = {
+        "standard_error": "of the log ratio, with what the suite tells",
+        "unmoderated_standard_error": "of the log ratio, without",
+    }
     return PRIOR_OUTPUTS | outputs("1", dims, prior_pvalue=PVALUE, **errors)
 
 
@@ -35,22 +43,29 @@ def check_prior(prior: str | None, method: str) -> None:
     """Raise for an unknown prior, and for a method that has errors of its own."""
     check_choice(prior, "prior", PRIORS)
     if prior and method not in WITH_PRIOR:
-        raise ValueError(f"method={method!r} does not go with prior={prior!r}, which is for formulas of means: {listed(WITH_PRIOR)}")
+        raise ValueError(
+            f"method={method!r} does not go with prior={prior!r}, which is for formulas of "
+            f"means: {listed(WITH_PRIOR)}"
+        )
 
 
 @check(PRIOR)
 def prior_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Count the suites from which little could be learned, and name the benchmarks that are left out of what was learned."""
     text = (
-        f"prior='suite' learned little in {{cells}}: fewer than {FEWEST} benchmarks have repetitions that differ, or their variances are "
+        f"prior='suite' learned little in {{cells}}: fewer than {FEWEST} benchmarks have "
+        "repetitions that differ, or their variances are "
         f"too unlike (prior_df below {WEAK:g}); their limits are almost those without it"
     )
     weak = count_note("weak_prior", text, result.variables["prior_df"].values < WEAK, "suites")
     outlying = result["prior_pvalue"] < LEFT_OUT
     names = cell_names(outlying)
     text = (
-        f"{{cells}} ({listed(names, 3)}) vary more than the other benchmarks. prior='suite' leaves them out: their limits are those of "
+        f"{{cells}} ({listed(names, 3)}) vary more than the other benchmarks. prior='suite' "
+        "leaves them out: their limits are those of "
         "their own runs. Measure them more often"
     )
     left_out = count_note("left_out_of_prior", text, outlying.values, names=names)
-    return weak, left_out and replace(left_out, aside=True)  # limits hold, so that nothing is to be warned of
+    return weak, left_out and replace(
+        left_out, aside=True
+    )  # limits hold, so that nothing is to be warned of

@@ -30,8 +30,28 @@ from perfarray.timings.validation import (
 from perfarray.timings.zeros import Positive
 
 GOALS = ("difference", "not_slower", "equivalent")
-GRID = (2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700, 1000)  # units a side with a smallest change
-ROUNDING = float(np.finfo(float).eps) ** 2  # relative variance up to which means of equal values differ by rounding
+GRID = (
+    2,
+    3,
+    5,
+    7,
+    10,
+    15,
+    20,
+    30,
+    50,
+    70,
+    100,
+    150,
+    200,
+    300,
+    500,
+    700,
+    1000,
+)  # units a side with a smallest change
+ROUNDING = (
+    float(np.finfo(float).eps) ** 2
+)  # relative variance up to which means of equal values differ by rounding
 UNITS_DIM = "units"
 LARGEST = 1e6  # degrees of freedom of a pilot that are as good as any more
 
@@ -80,49 +100,56 @@ def required_units(
 ) -> xr.Dataset:
     """Find how many units a side `compare` needs for a verdict, from a pilot of both systems.
 
-    The units are those of the outermost level, each with as many repetitions inside as in the pilot; both sides get the same number.
+    The units are those of the outermost level, each with as many repetitions inside as in the
+    pilot; both sides get the same number.
 
     Parameters
     ----------
     times, baseline, dim, levels, metric : as for `compare`
         The pilot: two units a side or more.
     change : float
-        The relative change to see, with `goal="difference"`: 0.02 for a candidate 2 % slower, -0.02 for one 2 % faster.
+        The relative change to see, with `goal="difference"`: 0.02 for a candidate 2 % slower, -0.02
+        for one 2 % faster.
     threshold : float
         The change that does not matter, as for `compare`: the verdict is about what lies beyond it.
     goal : {"difference", "not_slower", "equivalent"}
-        See `change`; or rule out that the candidate is slower by more than the `threshold`, if it is as fast; or show it equivalent.
+        See `change`; or rule out that the candidate is slower by more than the `threshold`, if it
+        is as fast; or show it equivalent.
     power : float
         The chance of that verdict, if the truth is so.
     confidence_level, equivalence_risk
         Of the comparison, as for `compare`.
     correction : {None, "holm"}
-        With "holm", as many verdicts as there are cells of all metrics are corrected together; each is planned for the first step
-        (Bonferroni).
+        With "holm", as many verdicts as there are cells of all metrics are corrected together; each
+        is planned for the first step (Bonferroni).
     assurance : float
-        The chance that the number is enough, given what the pilot knows of the spread: 0.5 is as likely too few as too many.
+        The chance that the number is enough, given what the pilot knows of the spread: 0.5 is as
+        likely too few as too many.
     paired : str, optional
         The outermost level, when its units match between the two systems.
 
     across, prior : str; {None, "suite"}
-        With "suite" the spread of each benchmark (dim `across`) is shrunk towards what the pilot's benchmarks have in common, as in
-        `compare`; the comparison that is planned is without.
+        With "suite" the spread of each benchmark (dim `across`) is shrunk towards what the pilot's
+        benchmarks have in common, as in `compare`; the comparison that is planned is without.
 
     Returns
     -------
     Dataset
-        `required` (units a side; infinite beyond ten million, NaN where the pilot shows no spread), `n` (of the pilot, the smaller side),
-        `power` (the chance with n), `pilot_change`, the relative change that n a side show with the power asked for, and along `units`
+        `required` (units a side; infinite beyond ten million, NaN where the pilot shows no spread),
+        `n` (of the pilot, the smaller side), `power` (the chance with n), `pilot_change`, the
+        relative change that n a side show with the power asked for, and along `units`
         `smallest_change`, the same of so many units a side.
 
     Raises
     ------
     ValueError
-        As for `compare`; a change that is not beyond the threshold; a goal that needs a threshold and has none.
+        As for `compare`; a change that is not beyond the threshold; a goal that needs a threshold
+        and has none.
 
     Notes
     -----
-    Log ratios of means with Welch and Satterthwaite's df; power by the noncentral t (:doc:`/how-to/trust` has what it is worth).
+    Log ratios of means with Welch and Satterthwaite's df; power by the noncentral t
+    (:doc:`/how-to/trust` has what it is worth).
 
     Examples
     --------
@@ -140,10 +167,16 @@ def required_units(
     level = check_confidence_level(confidence_level)
     threshold, change = check_threshold(threshold), check_number(change, "change")
     if goal == "difference" and not abs(change) > threshold:
-        raise ValueError(f"change={change!r} does not lie beyond threshold={threshold!r}: no number of units shows it")
+        raise ValueError(
+            f"change={change!r} does not lie beyond threshold={threshold!r}: no number of "
+            "units shows it"
+        )
     check_equivalence_risk(equivalence_risk)
     if goal != "difference" and not threshold > 0:
-        raise ValueError(f"goal={goal!r} needs a threshold: the change that does not matter, such as threshold=0.02")
+        raise ValueError(
+            f"goal={goal!r} needs a threshold: the change that does not matter, such as "
+            "threshold=0.02"
+        )
     risk = (1 - level) / 2 if goal != "equivalent" or equivalence_risk is None else equivalence_risk
     metrics = 1 if metric is None else len(check_names(metric, "metric"))
     decision = Decision(
@@ -154,11 +187,29 @@ def required_units(
         risk=risk / (metrics if correction else 1),
         assurance=check_share(assurance, "assurance", "0.8"),
     )
-    attrs: dict[str, Hashable] = {"result": "required_units", "goal": goal, "change": change, "threshold": threshold}
-    attrs |= {"confidence_level": level, "planned_power": power, "assurance": assurance, "correction": correction or "none"}
+    attrs: dict[str, Hashable] = {
+        "result": "required_units",
+        "goal": goal,
+        "change": change,
+        "threshold": threshold,
+    }
+    attrs |= {
+        "confidence_level": level,
+        "planned_power": power,
+        "assurance": assurance,
+        "correction": correction or "none",
+    }
     attrs |= {name: text for name, text in (("paired", paired), ("prior", prior)) if text}
     return _required_of_metric(
-        times, baseline, dim=dim, levels=levels, paired=paired, across=across, decision=decision, attrs=attrs, metric=metric
+        times,
+        baseline,
+        dim=dim,
+        levels=levels,
+        paired=paired,
+        across=across,
+        decision=decision,
+        attrs=attrs,
+        metric=metric,
     )
 
 
@@ -176,30 +227,52 @@ def _required_of_metric(
     metric: str | list[str] | None,
 ) -> xr.Dataset:
     positive = Positive("the log of a ratio", "min" if "prior" in attrs else "mean")
-    pair = resolve_pair(times, baseline, dim=dim, levels=levels, paired=paired, metric=metric, positive=positive)
+    pair = resolve_pair(
+        times, baseline, dim=dim, levels=levels, paired=paired, metric=metric, positive=positive
+    )
     better, nest, array = pair.candidate.better, pair.candidate.levels, pair.candidate.array
-    if decision.goal == "difference" and (decision.change <= -1 if better == "lower" else decision.change >= 1):
+    if decision.goal == "difference" and (
+        decision.change <= -1 if better == "lower" else decision.change >= 1
+    ):
         quantity, limit = ("time", "above -1") if better == "lower" else ("rate", "below 1")
-        raise ValueError(f"change={decision.change!r} of a {quantity} leaves nothing of it: give a fraction {limit}")
+        raise ValueError(
+            f"change={decision.change!r} of a {quantity} leaves nothing of it: give a fraction "
+            f"{limit}"
+        )
     cells = int(np.prod([size for name, size in array.sizes.items() if name not in nest]))
-    cell_decision = decision._replace(better=better, risk=decision.risk / (cells if attrs["correction"] != "none" else 1))
+    cell_decision = decision._replace(
+        better=better, risk=decision.risk / (cells if attrs["correction"] != "none" else 1)
+    )
     depth, matched = len(nest), paired is not None
-    numbers = outputs(required="units a side", n="units of the pilot on the smaller side", power="chance of the verdict with those")
+    numbers = outputs(
+        required="units a side",
+        n="units of the pilot on the smaller side",
+        power="chance of the verdict with those",
+    )
     numbers |= outputs(pilot_change="relative change seen with those")
     learn = "prior" in attrs
     result = (partial(apply_over_suite, across=across) if learn else apply)(
-        lambda new, old: _plan(unit_means(new, depth), unit_means(old, depth), matched, cell_decision, learn=learn),
+        lambda new, old: _plan(
+            unit_means(new, depth), unit_means(old, depth), matched, cell_decision, learn=learn
+        ),
         array,
         pair.baseline.array,
         core=[nest, nest],
-        outputs=numbers | {"smallest_change": Output((UNITS_DIM,), "1", long_name="relative change seen with so many units a side")},
+        outputs=numbers
+        | {
+            "smallest_change": Output(
+                (UNITS_DIM,), "1", long_name="relative change seen with so many units a side"
+            )
+        },
         coords={UNITS_DIM: list(GRID)},
         attrs={**pair.attrs, **attrs},
     )
     return with_notes(result, *pair.notes, *pair.unit_notes, checks=("required_units",))
 
 
-def _plan(new: Floats, old: Floats, paired: bool, decision: Decision, *, learn: bool) -> tuple[Floats, ...]:
+def _plan(
+    new: Floats, old: Floats, paired: bool, decision: Decision, *, learn: bool
+) -> tuple[Floats, ...]:
     from scipy.special import chdtri
 
     moderated = partial(moderated_ratio, paired=paired, df_rule="satterthwaite", fit=fit_prior)
@@ -209,23 +282,43 @@ def _plan(new: Floats, old: Floats, paired: bool, decision: Decision, *, learn: 
         if paired:
             spread = Spread(ratio.residual * n / ratio.numerator.mean**2, np.zeros(n.shape))
         else:
-            spread = Spread(*(side.variance * side.n / side.mean**2 for side in (ratio.numerator, ratio.denominator)))
+            spread = Spread(
+                *(
+                    side.variance * side.n / side.mean**2
+                    for side in (ratio.numerator, ratio.denominator)
+                )
+            )
         varies = spread.new + spread.old > ROUNDING
         if learn:
             pilot_df = np.minimum(ratio_df(ratio, "satterthwaite"), LARGEST)
         else:
             pilot_df = np.asarray(welch_df(spread.new / n, spread.old / m, n - 1, m - 1))
-        larger = np.where(varies & (pilot_df > 0), pilot_df / chdtri(np.where(pilot_df > 0, pilot_df, 1.0), decision.assurance), np.nan)
+        larger = np.where(
+            varies & (pilot_df > 0),
+            pilot_df / chdtri(np.where(pilot_df > 0, pilot_df, 1.0), decision.assurance),
+            np.nan,
+        )
         spread = Spread(spread.new * larger, spread.old * larger)
         distances = tuple(np.asarray(distance) for distance in decision.distances)
         required = fewest_units(spread, distances, decision.risk, decision.power)
         fewest = np.where(ratio.n > 1, ratio.n, np.nan)
         error, df = spread.error(fewest), spread.df(fewest)
-        missed = sum((1 - beyond(distance, error, df, decision.risk) for distance in distances), np.zeros(n.shape))
-        grid, sizes = Spread(spread.new[..., None], spread.old[..., None]), np.array(GRID, dtype=float)
-        grid_distance = distance_seen(grid.error(sizes), grid.df(sizes), 1 - decision.risk, decision.power)
+        missed = sum(
+            (1 - beyond(distance, error, df, decision.risk) for distance in distances),
+            np.zeros(n.shape),
+        )
+        grid, sizes = (
+            Spread(spread.new[..., None], spread.old[..., None]),
+            np.array(GRID, dtype=float),
+        )
+        grid_distance = distance_seen(
+            grid.error(sizes), grid.df(sizes), 1 - decision.risk, decision.power
+        )
         distance_here = distance_seen(error, df, 1 - decision.risk, decision.power)
-        changes = ((1 + decision.threshold) * np.exp(distance) - 1 for distance in (distance_here, grid_distance))
+        changes = (
+            (1 + decision.threshold) * np.exp(distance) - 1
+            for distance in (distance_here, grid_distance)
+        )
     return required, ratio.n, np.maximum(1 - missed, 0.0), *changes
 
 
@@ -234,16 +327,25 @@ def required_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Name cells of which no number is known, or none is enough, and pilots that know little of the spread."""
     required, n = (result.variables[name].values for name in ("required", "n"))
     units = plural(str(result.attrs["unit"]))
-    alone = f"{{cells}} have fewer than two {units} on a side: their spread is not known; measure two or more, better ten"
+    alone = (
+        f"{{cells}} have fewer than two {units} on a side: their spread is not known; measure "
+        "two or more, better ten"
+    )
     constant = (
-        f"{{cells}} have {units} that do not differ: no number is known, since equal values do not show how much others vary; measure with "
+        f"{{cells}} have {units} that do not differ: no number is known, since equal values do "
+        "not show how much others vary; measure with "
         "a finer clock, or more iterations in each"
     )
     never = f"{{cells}} would need more than ten million {units} a side"
-    few = f"{{cells}} rest on fewer than five {units} on a side: the number may be off by a factor of two or more; assurance=0.8 is safer"
+    few = (
+        f"{{cells}} rest on fewer than five {units} on a side: the number may be off by a "
+        "factor of two or more; assurance=0.8 is safer"
+    )
     return (
         count_note("single_unit", alone, n < 2),
         count_note("no_spread", constant, (n >= 2) & np.isnan(required)),
         count_note("no_number", never, np.isinf(required)),
-        count_note("small_pilot", few, (n >= 2) & (n < 5) & ~np.isnan(required)) if float(result.attrs["assurance"]) < 0.8 else None,
+        count_note("small_pilot", few, (n >= 2) & (n < 5) & ~np.isnan(required))
+        if float(result.attrs["assurance"]) < 0.8
+        else None,
     )

@@ -19,7 +19,10 @@ LEAST: Final = 0.3  # correlation from which on pairs have narrower limits, at t
 
 
 def rounds_note(pair: Pair) -> Note | None:
-    """Return the note that equal labels of the outermost level move together on both sides; None where pairs would not pay."""
+    """Return the note that equal labels of the outermost level move together on both sides.
+
+    None where pairs would not pay.
+    """
     new, old = pair.candidate.array, pair.baseline.array
     level = pair.candidate.levels[0]
     # Iterations of a process share its warm-up, and are no rounds.
@@ -34,17 +37,29 @@ def rounds_note(pair: Pair) -> Note | None:
         return None
     units = plural(level)
     text = (
-        f"{units.capitalize()} of one label move together on both sides (mean correlation {correlation:.2f}, p {pvalue:.2g}), as those of "
-        f"one round of measurements do. If they are rounds, paired={level!r} compares inside each, with narrower limits."
+        f"{units.capitalize()} of one label move together on both sides (mean correlation "
+        f"{correlation:.2f}, p {pvalue:.2g}), as those of "
+        f"one round of measurements do. If they are rounds, paired={level!r} compares inside "
+        "each, with narrower limits."
     )
-    return Note(MEASURED_IN_ROUNDS, text, {"level": level, "correlation": correlation, "pvalue": pvalue}, aside=True)
+    return Note(
+        MEASURED_IN_ROUNDS,
+        text,
+        {"level": level, "correlation": correlation, "pvalue": pvalue},
+        aside=True,
+    )
 
 
 def _rows(side: Timings, pair: Pair) -> Floats:
-    """Return the unit means of a side, (labels compared, all other cells, units); a dim that this side lacks is that of the other."""
+    """Return the unit means of a side, (labels compared, all other cells, units).
+
+    A dim that this side lacks is that of the other.
+    """
     sizes = {**pair.baseline.array.sizes, **pair.candidate.array.sizes}
     outer = {name: size for name, size in sizes.items() if name not in (pair.dim, *side.levels)}
     along = [pair.dim] if pair.dim in side.array.dims else []
-    variable = side.array.variable.set_dims({**outer, **side.array.sizes}).transpose(*along, *outer, *side.levels)
+    variable = side.array.variable.set_dims({**outer, **side.array.sizes}).transpose(
+        *along, *outer, *side.levels
+    )
     means = unit_means(np.asarray(variable.values), len(side.levels))
     return np.asarray(means.reshape(means.shape[0] if along else 1, -1, means.shape[-1]))

@@ -24,7 +24,11 @@ from perfarray.timings.resolve import Data, resolve
 from perfarray.timings.validation import listed, number_of
 from perfarray.timings.zeros import Positive
 
-LIKE_SESSIONS = ("binary", SESSION, *HISTORY)  # dims whose labels differ by more than their runs do, outermost first
+LIKE_SESSIONS = (
+    "binary",
+    SESSION,
+    *HISTORY,
+)  # dims whose labels differ by more than their runs do, outermost first
 NOISE = SessionNoise._fields
 FEW = 2.0  # degrees of freedom below which sessions are too few for the limits to hold
 LARGEST = 1e9  # degrees of freedom of a variance that is exactly known
@@ -45,7 +49,10 @@ class Sessions(NamedTuple):
     @property
     def inputs(self) -> tuple[xr.DataArray, ...]:
         """The arrays that a formula takes: of the benchmarks, then of the suite, then of both sides."""
-        return (*(noise[name] for noise in (self.rows, self.suite) for name in NOISE), *self.lacking)
+        return (
+            *(noise[name] for noise in (self.rows, self.suite) for name in NOISE),
+            *self.lacking,
+        )
 
     def core(self, across: str) -> tuple[list[str], ...]:
         """The core dims of `inputs`."""
@@ -68,14 +75,19 @@ def check_between(between: Any, **arguments: Any) -> None:
     """Raise where other arguments do not go with noise of sessions from elsewhere."""
     given = [f"{name}={value!r}" for name, value in arguments.items() if value]
     if between is not None and given:
-        raise ValueError(f"{', '.join(given)} does not go with between=, which is for formulas of means of two independent sides")
+        raise ValueError(
+            f"{', '.join(given)} does not go with between=, which is for formulas of means of "
+            "two independent sides"
+        )
 
 
 def single_session(times: Data, between: Any, levels: Any = None) -> Data:
     """Return timings without the dims of sessions and builds of which every cell has one."""
     level = _level_of(between)
     several = [name for name in ("binary", SESSION, level) if times.sizes.get(name, 1) > 1]
-    if level in several and (len({*several}) > 1 or level not in LEVELS or times.chunksizes or levels is not None):
+    if level in several and (
+        len({*several}) > 1 or level not in LEVELS or times.chunksizes or levels is not None
+    ):
         raise ValueError(_for_one(level, times.sizes[level]))
     return times.isel({name: 0 for name in LIKE_SESSIONS if times.sizes.get(name) == 1}, drop=True)
 
@@ -85,19 +97,31 @@ def cells_of_one(pair: Pair, level: str) -> tuple[list[xr.DataArray], Note]:
 
     Where all that was measured has several, `between=` has nothing to add.
     """
-    arrays = [side.array.notnull().any([name for name in side.levels if name != level]) for side in (pair.candidate, pair.baseline)]
+    arrays = [
+        side.array.notnull().any([name for name in side.levels if name != level])
+        for side in (pair.candidate, pair.baseline)
+    ]
     counts = [array.sum(level).reset_coords(drop=True) for array in arrays]
-    single, measured = (sum(int(cells.sum()) for cells in masks) for masks in ((n == 1 for n in counts), (n > 0 for n in counts)))
+    single, measured = (
+        sum(int(cells.sum()) for cells in masks)
+        for masks in ((n == 1 for n in counts), (n > 0 for n in counts))
+    )
     if not single:
         raise ValueError(_for_one(level, int(max(count.max() for count in counts))))
-    text = f"between= adds what {plural(level)} vary by where a side is one: {single} of {measured} cells. The others show it themselves"
-    return [count < 2 for count in counts], Note("one_session", text, {"cells": single, "of": measured, "level": level}, aside=True)
+    text = (
+        f"between= adds what {plural(level)} vary by where a side is one: {single} of "
+        f"{measured} cells. The others show it themselves"
+    )
+    return [count < 2 for count in counts], Note(
+        "one_session", text, {"cells": single, "of": measured, "level": level}, aside=True
+    )
 
 
 def _for_one(level: str, number: int) -> str:
     """Write that `between=` is for sides of one session each."""
     return (
-        f"between= is for sides that are one {level} each, and these timings have {number}: leave it out, and the {plural(level)} are the "
+        f"between= is for sides that are one {level} each, and these timings have {number}: "
+        f"leave it out, and the {plural(level)} are the "
         "units; or select one"
     )
 
@@ -111,7 +135,8 @@ def _level_of(between: Any) -> str:
     dims = [str(name) for name in LIKE_SESSIONS if name in between.dims and between.sizes[name] > 1]
     if not dims:
         raise ValueError(
-            f"between= needs timings of two sessions or more: one of {listed(LIKE_SESSIONS)}; its dims are {tuple(between.dims)}"
+            f"between= needs timings of two sessions or more: one of {listed(LIKE_SESSIONS)}; "
+            f"its dims are {tuple(between.dims)}"
         )
     return dims[0]
 
@@ -119,8 +144,9 @@ def _level_of(between: Any) -> str:
 def noise_between(between: Any, pair: Pair, metric: Any, across: str, *, learn: bool) -> Sessions:
     """Return the noise of sessions along the benchmarks of a comparison.
 
-    `between` is other timings, components with that level outermost, or a relative standard deviation with its degrees of freedom. If the
-    benchmarks `learn` from each other, what sessions of timings vary by is moderated.
+    `between` is other timings, components with that level outermost, or a relative standard
+    deviation with its degrees of freedom. If the benchmarks `learn` from each other, what sessions
+    of timings vary by is moderated.
     """
     if isinstance(between, xr.Dataset | xr.DataArray) and LEVEL not in between.dims:
         rows, suite, level = _of_timings(between, pair, metric, across, learn=learn)
@@ -128,16 +154,26 @@ def noise_between(between: Any, pair: Pair, metric: Any, across: str, *, learn: 
         rows, suite, level = _stated(between, pair, across)
     rows, notes = _at_labels(rows, pair, across, level)
     suite, _ = _at_labels(suite, pair, across, level)
-    rows = rows if across in rows.dims else rows.expand_dims({across: pair.candidate.array.sizes.get(across, 1)})
+    rows = (
+        rows
+        if across in rows.dims
+        else rows.expand_dims({across: pair.candidate.array.sizes.get(across, 1)})
+    )
     rows = rows.drop_vars(across, errors="ignore").transpose(..., across)
     if bool((suite["df"] < FEW).any()):
-        text = f"between= has two {plural(level)}: nominal 95 % limits may cover only 90 %; three or more hold"
+        text = (
+            f"between= has two {plural(level)}: nominal 95 % limits may cover only 90 %; three "
+            "or more hold"
+        )
         notes.append(Note("few_sessions", text, {"sessions": 2}))
     return Sessions(rows, suite, level, tuple(notes))
 
 
 def _stated(between: Any, pair: Pair, across: str) -> tuple[xr.Dataset, xr.Dataset, str]:
-    """Return the noise of components, or of a relative standard deviation; sessions are taken to move all benchmarks together."""
+    """Return the noise of components, or of a relative standard deviation.
+
+    Sessions are taken to move all benchmarks together.
+    """
     if isinstance(between, xr.Dataset):
         noise = _of_components(between, pair)
     else:
@@ -146,19 +182,35 @@ def _stated(between: Any, pair: Pair, across: str) -> tuple[xr.Dataset, xr.Datas
             deviation, df = (xr.DataArray(number).astype(float) for number in (deviation, freedom))
         except (TypeError, ValueError):
             raise ValueError(
-                f"between={between!r}: give timings of several sessions, variance components with that level outermost, or a relative "
+                f"between={between!r}: give timings of several sessions, variance components "
+                "with that level outermost, or a relative "
                 "standard deviation with its degrees of freedom, as in (0.01, 5)"
             ) from None
         if not bool(((deviation > 0) & (df >= 1)).all()):
-            raise ValueError(f"between={between!r}: a relative standard deviation is above 0, and its degrees of freedom are 1 or more")
-        noise = xr.Dataset({"variance": deviation**2, "df": df.clip(max=LARGEST)}).assign(within=np.nan, within_df=np.nan, runs=np.inf)
+            raise ValueError(
+                f"between={between!r}: a relative standard deviation is above 0, and its "
+                "degrees of freedom are 1 or more"
+            )
+        noise = xr.Dataset({"variance": deviation**2, "df": df.clip(max=LARGEST)}).assign(
+            within=np.nan, within_df=np.nan, runs=np.inf
+        )
     noise = noise.reset_coords(drop=True)
-    noise = xr.Dataset(dict(zip(NOISE, xr.broadcast(*(noise[name] for name in NOISE)), strict=True)))
+    noise = xr.Dataset(
+        dict(zip(NOISE, xr.broadcast(*(noise[name] for name in NOISE)), strict=True))
+    )
     if across not in noise.dims:
         return noise, noise, _level_of(between)
     suite = _pooled(noise, across, across)
-    runs = runs_of_suite(SessionNoise(*(noise[name].transpose(..., across).values for name in NOISE)))
-    return noise, suite.assign({name: suite["df"].copy(data=values) for name, values in runs._asdict().items()}), _level_of(between)
+    runs = runs_of_suite(
+        SessionNoise(*(noise[name].transpose(..., across).values for name in NOISE))
+    )
+    return (
+        noise,
+        suite.assign(
+            {name: suite["df"].copy(data=values) for name, values in runs._asdict().items()}
+        ),
+        _level_of(between),
+    )
 
 
 def _depth_of_runs(levels: Sequence[str], pair: Pair) -> int:
@@ -170,54 +222,79 @@ def _depth_of_runs(levels: Sequence[str], pair: Pair) -> int:
 def _of_components(components: xr.Dataset, pair: Pair) -> xr.Dataset:
     """Return the noise of the outermost level of variance components, and of the runs inside.
 
-    Of components that were estimated, the variances of means S^2 on their own degrees of freedom: a component T^2, the difference of two
-    of these, has fewer, and one below zero does not say that sessions agree.
+    Of components that were estimated, the variances of means S^2 on their own degrees of freedom: a
+    component T^2, the difference of two of these, has fewer, and one below zero does not say that
+    sessions agree.
     """
     names = [str(name) for name in components[LEVEL].values]
     square, depth = components["mean"] ** 2, _depth_of_runs(names, pair)
     variance = components["variance"] / square
     if "level_variance" not in components:
         levels = [variance.isel({LEVEL: i}, drop=True) for i in range(len(names))]
-        sizes = np.cumprod([1, *(pair.candidate.array.sizes.get(name, 1) for name in names[depth + 1 :])])
+        sizes = np.cumprod(
+            [1, *(pair.candidate.array.sizes.get(name, 1) for name in names[depth + 1 :])]
+        )
         inside = [level / size for level, size in zip(levels[depth:], sizes, strict=False)]
-        noise = xr.Dataset({"variance": sum(levels[:depth]), "within": sum(inside) if inside else np.nan})
+        noise = xr.Dataset(
+            {"variance": sum(levels[:depth]), "within": sum(inside) if inside else np.nan}
+        )
         return noise.assign(df=LARGEST, within_df=LARGEST, runs=np.inf)
     if "merged" in components and bool(components["merged"].any()):
         raise ValueError(
-            "between= has components of merged levels, which do not show how runs vary: use variance_components(negative='keep')"
+            "between= has components of merged levels, which do not show how runs vary: use "
+            "variance_components(negative='keep')"
         )
     squares = components["level_variance"] / square
     if "repetitions" in components:
         counts = components["repetitions"]
     else:  # of pooled pilots S_i^2 - T_i^2 = S_(i-1)^2 / n tells the repetitions
-        counts = (squares / (squares - variance).shift({LEVEL: 1})).where(squares[LEVEL] != names[0], components["df"] + 1)
+        counts = (squares / (squares - variance).shift({LEVEL: 1})).where(
+            squares[LEVEL] != names[0], components["df"] + 1
+        )
     squares, counts = (array.transpose(..., LEVEL) for array in xr.broadcast(squares, counts))
     like = squares.isel({LEVEL: 0}, drop=True)
     fields = noise_of_components(squares.values, counts.values, depth)
     return xr.Dataset({name: like.copy(data=values) for name, values in fields._asdict().items()})
 
 
-def _of_timings(between: Data, pair: Pair, metric: Any, across: str, *, learn: bool) -> tuple[xr.Dataset, xr.Dataset, str]:
+def _of_timings(
+    between: Data, pair: Pair, metric: Any, across: str, *, learn: bool
+) -> tuple[xr.Dataset, xr.Dataset, str]:
     """Return the noise of the sessions, builds or commits of other timings, of the benchmarks compared that these have."""
     level = _level_of(between)
     name = metric if isinstance(between, xr.Dataset) else None
-    if name is None and isinstance(between, xr.Dataset) and pair.candidate.array.name in between.data_vars:
+    if (
+        name is None
+        and isinstance(between, xr.Dataset)
+        and pair.candidate.array.name in between.data_vars
+    ):
         name = str(pair.candidate.array.name)
-    between = between.isel({dim: 0 for dim in LIKE_SESSIONS if between.sizes.get(dim) == 1}, drop=True)
+    between = between.isel(
+        {dim: 0 for dim in LIKE_SESSIONS if between.sizes.get(dim) == 1}, drop=True
+    )
     lower = [dim for dim in LEVELS if dim in between.dims and dim != level]
-    data = resolve(between, name, (level, *lower), positive=Positive("the log of a mean (between=)", level=-1))
+    data = resolve(
+        between, name, (level, *lower), positive=Positive("the log of a mean (between=)", level=-1)
+    )
     array, labels = data.array, pair.candidate.array.coords.get(across)
     if labels is not None and across in array.indexes:
         positions = array.indexes[across].get_indexer(pd.Index(np.atleast_1d(labels.values)))
         if (positions < 0).all():
-            raise ValueError(f"between= has none of the benchmarks compared; it has {listed(array.indexes[across].tolist())}")
+            raise ValueError(
+                "between= has none of the benchmarks compared; it has "
+                f"{listed(array.indexes[across].tolist())}"
+            )
         array = array.isel({across: positions[positions >= 0]})
     noise_of, levels = noise_of_history if level in HISTORY else noise_of_sessions, data.levels
     depth = _depth_of_runs(levels, pair)
     suites = [f"suite_{name}" for name in NOISE]
     variables = {f"row_{name}": Output() for name in NOISE} | {name: Output() for name in suites}
     noise = apply_over_suite(
-        lambda values: [noise for part in noise_of_suite(values, len(levels), noise_of, depth=depth, learn=learn) for noise in part],
+        lambda values: [
+            noise
+            for part in noise_of_suite(values, len(levels), noise_of, depth=depth, learn=learn)
+            for noise in part
+        ],
         array,
         across=across,
         core=[data.levels],
@@ -225,11 +302,15 @@ def _of_timings(between: Data, pair: Pair, metric: Any, across: str, *, learn: b
         whole=suites,
     ).compute()
     noise = noise.reset_coords(drop=True)
-    rows, suite = (xr.Dataset({name: noise[f"{kind}_{name}"] for name in NOISE}) for kind in ("row", "suite"))
+    rows, suite = (
+        xr.Dataset({name: noise[f"{kind}_{name}"] for name in NOISE}) for kind in ("row", "suite")
+    )
     return rows, suite, level
 
 
-def _at_labels(noise: xr.Dataset, pair: Pair, across: str, level: str) -> tuple[xr.Dataset, list[Note]]:
+def _at_labels(
+    noise: xr.Dataset, pair: Pair, across: str, level: str
+) -> tuple[xr.Dataset, list[Note]]:
     """Return the noise at the labels of the pair, averaged over the dims that it lacks or compares.
 
     A label without sessions takes the mean of the others, with a note.
@@ -242,7 +323,9 @@ def _at_labels(noise: xr.Dataset, pair: Pair, across: str, level: str) -> tuple[
         elif labels is not None and labels.dims in ((), (dim,)) and dim in noise.indexes:
             placed = noise.reindex({dim: np.atleast_1d(labels.values)})
             empty = placed["variance"].isnull()
-            missing = placed[dim].values[empty.all([name for name in empty.dims if name != dim]).values]
+            missing = placed[dim].values[
+                empty.all([name for name in empty.dims if name != dim]).values
+            ]
             notes += [_missing_note(missing.tolist(), level, dim)] if len(missing) else []
             noise = placed.where(~empty, _pooled(noise, dim, across))
             noise = noise if labels.ndim else noise.isel({dim: 0}, drop=True)
@@ -253,10 +336,17 @@ def _pooled(noise: xr.Dataset, dim: str, across: str) -> xr.Dataset:
     """Average variances by their degrees of freedom, which add up except along benchmarks: their sessions are the same."""
     df = noise["df"]
     total = df.where(df >= 1).min(dim) if dim == across else df.sum(dim)
-    return noise.mean(dim).assign(variance=(noise["variance"] * df).sum(dim) / df.sum(dim), df=total)
+    return noise.mean(dim).assign(
+        variance=(noise["variance"] * df).sum(dim) / df.sum(dim), df=total
+    )
 
 
 def _missing_note(missing: list[Any], level: str, dim: str) -> Note:
     """Return the note that some labels of a dim have the mean of the others."""
-    text = f"{number_of(len(missing), dim)} ({listed(missing, 4)}): the mean of the others stands for them"
-    return Note("sessions_elsewhere", f"between= has no {plural(level)} of {text}", {plural(dim): missing})
+    text = (
+        f"{number_of(len(missing), dim)} ({listed(missing, 4)}): the mean of the others stands "
+        "for them"
+    )
+    return Note(
+        "sessions_elsewhere", f"between= has no {plural(level)} of {text}", {plural(dim): missing}
+    )

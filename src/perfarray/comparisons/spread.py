@@ -11,10 +11,12 @@ from perfarray.timings.notes import Note
 from perfarray.timings.pairs import Pair
 from perfarray.timings.zeros import cell_names
 
-# The rate of false notes in a call, of all its cells together: 1 % at most, whatever the law of the units
+# The rate of false notes in a call, of all its cells together: 1 % at most, whatever the law of the
+# units
 FALSE = 0.01
 
-# The ratio of spreads from which on a change matters: long runs show smaller ones that nobody would act on
+# The ratio of spreads from which on a change matters: long runs show smaller ones that nobody would
+# act on
 MATTERS = 1.5
 
 # Cells that a message names
@@ -22,7 +24,10 @@ EXAMPLES = 5
 
 
 def spread_note(pair: Pair) -> Note | None:
-    """Return a note on the cells whose units vary more, or less, than those of the baseline; None for lazy timings and stopped runs."""
+    """Return a note on the cells whose units vary more, or less, than those of the baseline.
+
+    None for lazy timings and stopped runs.
+    """
     arrays, nest = (pair.candidate.array, pair.baseline.array), pair.candidate.levels
     if any(map(is_chunked, arrays)) or pair.bounded:
         return None
@@ -30,21 +35,37 @@ def spread_note(pair: Pair) -> Note | None:
     def kernel(new: Floats, old: Floats) -> tuple[Floats, ...]:
         return spread_change(unit_means(new, len(nest)), unit_means(old, len(nest)))
 
-    tests = apply(kernel, *arrays, core=[nest, nest], outputs=outputs(pvalue="", candidate_spread="", baseline_spread=""))
+    tests = apply(
+        kernel,
+        *arrays,
+        core=[nest, nest],
+        outputs=outputs(pvalue="", candidate_spread="", baseline_spread=""),
+    )
     # Each pair of labels is tested twice where every label is a baseline.
     changed = tests["pvalue"] * np.count_nonzero(~np.isnan(tests["pvalue"])) <= FALSE
-    changed &= np.abs(np.log(tests["candidate_spread"] / tests["baseline_spread"])) >= np.log(MATTERS)
+    changed &= np.abs(np.log(tests["candidate_spread"] / tests["baseline_spread"])) >= np.log(
+        MATTERS
+    )
     if not changed.any():
         return None
     names = cell_names(changed)
-    new, old = (tests[f"{side}_spread"].values[changed.values] for side in ("candidate", "baseline"))
+    new, old = (
+        tests[f"{side}_spread"].values[changed.values] for side in ("candidate", "baseline")
+    )
     spreads = [
-        f"{name}: {100 * before:.2g} -> {100 * after:.2g} %".removeprefix(": ") for name, before, after in zip(names, old, new, strict=True)
+        f"{name}: {100 * before:.2g} -> {100 * after:.2g} %".removeprefix(": ")
+        for name, before, after in zip(names, old, new, strict=True)
     ]
     listing = "; ".join([*spreads[:EXAMPLES], *(["..."] if len(spreads) > EXAMPLES else [])])
     text = (
-        f"the spread of {plural(nest[0])} changed in {len(names)} of {changed.size} cells ({listing}). The verdict is about the mean "
+        f"the spread of {plural(nest[0])} changed in {len(names)} of {changed.size} cells "
+        f"({listing}). The verdict is about the mean "
         "alone. five_number_summary() shows the distributions"
     )
-    values = {"cells": names, "of": changed.size, "candidate_spread": new.tolist(), "baseline_spread": old.tolist()}
+    values = {
+        "cells": names,
+        "of": changed.size,
+        "candidate_spread": new.tolist(),
+        "baseline_spread": old.tolist(),
+    }
     return Note("spread_changed", text, values)

@@ -17,12 +17,18 @@ from perfarray.timings.notes import Note, check, with_notes
 from perfarray.timings.pairs import resolve_pair
 from perfarray.timings.resolve import Data, resolve
 from perfarray.timings.units import NOT_MEASURED, cells_note, more_units
-from perfarray.timings.validation import check_choice, check_confidence_level, check_count, check_share
+from perfarray.timings.validation import (
+    check_choice,
+    check_confidence_level,
+    check_count,
+    check_share,
+)
 from perfarray.timings.zeros import Positive
 
 RUNS = "runs"
 
-# By start, the coverage of the usual interval of 95 % of a mean at a stop, for normal and exponential units: the least over half-widths.
+# By start, the coverage of the usual interval of 95 % of a mean at a stop, for normal and
+# exponential units: the least over half-widths.
 COVERED = ((2, 88, 77), (3, 91, 78), (5, 92, 83), (10, 93, 86), (30, 94, 91))
 
 
@@ -44,41 +50,49 @@ def stopping(
 ) -> xr.Dataset:
     r"""Find after which unit the interval is narrow enough to stop, and the interval there.
 
-    The units of the outermost level are taken in the order of the array, those of both systems in turn.
+    The units of the outermost level are taken in the order of the array, those of both systems in
+    turn.
 
     Parameters
     ----------
     times : DataArray or Dataset
         The timings so far; dims that are not levels broadcast.
     baseline, dim : label, DataArray or Dataset; str, optional
-        With a baseline the interval is that of the ratio to it: a label of `dim` (default: the one dim that holds it), or other timings.
+        With a baseline the interval is that of the ratio to it: a label of `dim` (default: the one
+        dim that holds it), or other timings.
     half_width : float
         The relative half-width that is wanted: 0.01 for ±1 % of the mean, or of the ratio.
     rule : {"stein", "t", "always_valid", "cv"}
-        `stein`: the first `start` units determine how many are needed, and the interval keeps their standard deviation. `t`: the usual
-        interval of the units so far, checked after every one. `always_valid`: a confidence sequence, which may be checked any number of
-        times and stopped for any reason. `cv`: the interval of the last `start` units, once their coefficient of variation is
-        `half_width` or less.
+        `stein`: the first `start` units determine how many are needed, and the interval keeps their
+        standard deviation. `t`: the usual interval of the units so far, checked after every one.
+        `always_valid`: a confidence sequence, which may be checked any number of times and stopped
+        for any reason. `cv`: the interval of the last `start` units, once their coefficient of
+        variation is `half_width` or less.
     start : int
         Units to begin with, at least 2.
     levels, metric : str or sequence of str, optional
-        The nest, outermost first (default: the repetition dims present); the variable(s) of a Dataset (default: its `time`).
+        The nest, outermost first (default: the repetition dims present); the variable(s) of a
+        Dataset (default: its `time`).
     paired : str, optional
-        The outermost level, when its units match between the two systems (the same sessions, measured in turn).
+        The outermost level, when its units match between the two systems (the same sessions,
+        measured in turn).
     confidence_level : float
         Of the intervals.
     across, prior : str; {None, "suite"}
-        With "suite" the standard deviations of `stein` are shrunk towards what the benchmarks (dim `across`) have in common, as in
-        `compare`: a `start` of 3 to 5 is enough for some 8 benchmarks or more.
+        With "suite" the standard deviations of `stein` are shrunk towards what the benchmarks (dim
+        `across`) have in common, as in `compare`: a `start` of 3 to 5 is enough for some 8
+        benchmarks or more.
 
     Returns
     -------
     Dataset
-        Along `runs`, the units taken (a side): `estimate`, `lower`, `upper`, and the relative `half_width` reached. Per cell: `required`,
-        the number at which the rule stops (NaN where the data do not suffice), `extrapolated` (the same, or where the data do not suffice
-        what would, if further units vary as these do; infinite beyond ten million), the interval there, `estimate_at_stop`,
-        `lower_at_stop`, `upper_at_stop`, `n`, the units there are, and `remaining`, those still to be measured: 0 where the rule stops,
-        NaN where their number is not known.
+        Along `runs`, the units taken (a side): `estimate`, `lower`, `upper`, and the relative
+        `half_width` reached. Per cell: `required`, the number at which the rule stops (NaN where
+        the data do not suffice), `extrapolated` (the same, or where the data do not suffice what
+        would, if further units vary as these do; infinite beyond ten million), the interval there,
+        `estimate_at_stop`, `lower_at_stop`, `upper_at_stop`, `n`, the units there are, and
+        `remaining`, those still to be measured: 0 where the rule stops, NaN where their number is
+        not known.
 
     Raises
     ------
@@ -87,26 +101,33 @@ def stopping(
 
     Notes
     -----
-    Stein's rule takes n = max(n0, ceil((t s0 / (h m0))^2)) units from the mean m0 and the standard deviation s0 of the first n0 (h the
-    half-width, t with n0 - 1 degrees of freedom). The interval m +- t s0 / sqrt(n) keeps its level for normal units.
+    Stein's rule takes n = max(n0, ceil((t s0 / (h m0))^2)) units from the mean m0 and the standard
+    deviation s0 of the first n0 (h the half-width, t with n0 - 1 degrees of freedom). The interval
+    m +- t s0 / sqrt(n) keeps its level for normal units.
 
-    A confidence sequence holds the truth after every unit at once with the level asked for. With g = (ln(1 - 2 ln r) - 2 ln r) / (3 start),
-    r = 1 - level, M = 1 + n g and K = (M / r^2)^(1 / n) it is m +- s sqrt((n - 1) (K - 1) / (1 - K / M) / n). For ratios both are Fieller's
-    sets with these quantiles and variances.
+    A confidence sequence holds the truth after every unit at once with the level asked for. With g
+    = (ln(1 - 2 ln r) - 2 ln r) / (3 start), r = 1 - level, M = 1 + n g and K = (M / r^2)^(1 / n) it
+    is m +- s sqrt((n - 1) (K - 1) / (1 - K / M) / n). For ratios both are Fieller's sets with these
+    quantiles and variances.
 
-    The usual interval, checked after every unit, favours intervals that are narrow by chance, and `cv` more so (:doc:`/how-to/stopping`).
-    No rule here allows for units that depend on those before them, and all cover less where units are skewed.
+    The usual interval, checked after every unit, favours intervals that are narrow by chance, and
+    `cv` more so (:doc:`/how-to/stopping`). No rule here allows for units that depend on those
+    before them, and all cover less where units are skewed.
 
     References
     ----------
-    C. Stein, "A two-sample test for a linear hypothesis whose power is independent of the variance", 1945.
-    I. Waudby-Smith, D. Arbour, R. Sinha, E. Kennedy, A. Ramdas, "Time-uniform central limit theory and asymptotic confidence sequences",
-    2024. H. Wang, A. Ramdas, "Anytime-valid t-tests and confidence sequences for Gaussian means with unknown variance", 2024.
-    A. Georges, D. Buytaert, L. Eeckhout, "Statistically rigorous Java performance evaluation", 2007 (`cv`, of iterations).
+    C. Stein, "A two-sample test for a linear hypothesis whose power is independent of the
+    variance", 1945. I. Waudby-Smith, D. Arbour, R. Sinha, E. Kennedy, A. Ramdas, "Time-uniform
+    central limit theory and asymptotic confidence sequences",
+    2024. H. Wang, A. Ramdas, "Anytime-valid t-tests and confidence sequences for Gaussian means
+          with unknown variance", 2024.
+    A. Georges, D. Buytaert, L. Eeckhout, "Statistically rigorous Java performance evaluation", 2007
+    (`cv`, of iterations).
 
     Examples
     --------
-    The first four units have a standard deviation of 0.1155 around 10, and t is 3.182: (3.182 * 0.1155 / 0.1)^2 = 13.5, so 14 are needed.
+    The first four units have a standard deviation of 0.1155 around 10, and t is 3.182: (3.182 *
+    0.1155 / 0.1)^2 = 13.5, so 14 are needed.
 
     >>> import warnings
     >>> import perfarray
@@ -117,10 +138,15 @@ def stopping(
     (nan, 14.0)
     """
     check_choice(rule, "rule", RULES)
-    level, share = check_confidence_level(confidence_level), check_share(half_width, "half_width", "0.01")
+    level, share = (
+        check_confidence_level(confidence_level),
+        check_share(half_width, "half_width", "0.01"),
+    )
     check_choice(prior, "prior", PRIORS)
     if prior and rule != STEIN:
-        raise ValueError(f"rule={rule!r} does not go with prior={prior!r}, which is for rule={STEIN!r}")
+        raise ValueError(
+            f"rule={rule!r} does not go with prior={prior!r}, which is for rule={STEIN!r}"
+        )
     settings = Rule(rule, check_count(start, "start", 2), share, level, learn=prior is not None)
     positive = Positive("the log of a mean (prior='suite')") if prior else None
     if baseline is None:
@@ -130,8 +156,15 @@ def stopping(
         new = resolve(times, metric, levels, positive=positive)
         sides, attrs, notes, units = [new], new.describe(), (*new.notes, *new.unit_notes), new.units
     else:
-        pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels, paired=paired, positive=positive)
-        sides, attrs, notes, units = [pair.candidate, pair.baseline], dict(pair.attrs), (*pair.notes, *pair.unit_notes), "1"
+        pair = resolve_pair(
+            times, baseline, dim=dim, metric=metric, levels=levels, paired=paired, positive=positive
+        )
+        sides, attrs, notes, units = (
+            [pair.candidate, pair.baseline],
+            dict(pair.attrs),
+            (*pair.notes, *pair.unit_notes),
+            "1",
+        )
     nest = sides[0].levels
 
     def kernel(*values: Floats) -> Path:
@@ -139,16 +172,38 @@ def stopping(
         return path(new_units, old_units[0] if old_units else None, paired is not None, settings)
 
     attrs |= {name: text for name, text in (("paired", paired), ("prior", prior)) if text}
-    attrs |= {"result": "stopping", "rule": rule, "start": settings.start, "half_width_wanted": share, "confidence_level": level}
+    attrs |= {
+        "result": "stopping",
+        "rule": rule,
+        "start": settings.start,
+        "half_width_wanted": share,
+        "confidence_level": level,
+    }
     variables = outputs(units, (RUNS,), estimate="", lower="", upper="")
     variables |= outputs("1", (RUNS,), half_width="half of upper - lower, relative to the estimate")
-    variables |= outputs(required="units at which the rule stops", extrapolated="the same, extrapolated where the data do not suffice")
-    variables |= outputs(units, estimate_at_stop="", lower_at_stop="", upper_at_stop="") | outputs(n="independent units that there are")
-    variables |= outputs(remaining="units still to be measured: those to begin with where there are fewer")
+    variables |= outputs(
+        required="units at which the rule stops",
+        extrapolated="the same, extrapolated where the data do not suffice",
+    )
+    variables |= outputs(units, estimate_at_stop="", lower_at_stop="", upper_at_stop="") | outputs(
+        n="independent units that there are"
+    )
+    variables |= outputs(
+        remaining="units still to be measured: those to begin with where there are fewer"
+    )
     coords = {RUNS: range(1, min(side.array.sizes[nest[0]] for side in sides) + 1)}
     run = partial(apply_over_suite, across=across) if prior else apply
-    result = run(kernel, *(side.array for side in sides), core=[nest] * len(sides), outputs=variables, coords=coords, attrs=attrs)
-    return with_notes(result, *notes, dependence_note(sides, paired is not None), checks=("stopping",))
+    result = run(
+        kernel,
+        *(side.array for side in sides),
+        core=[nest] * len(sides),
+        outputs=variables,
+        coords=coords,
+        attrs=attrs,
+    )
+    return with_notes(
+        result, *notes, dependence_note(sides, paired is not None), checks=("stopping",)
+    )
 
 
 @check("stopping")
@@ -161,13 +216,29 @@ def stopping_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     units, short, wide = plural(unit), (n > 1) & (n < start), (n >= start) & np.isnan(required)
     missing = f"{{cells}} are not within ±{width} yet: {_enough_units(extrapolated[wide], units)}"
     if rule == STEADY:
-        missing = f"{{cells}} have no {start} {units} in a row that vary by {width} or less, and more of them need not change that"
-    constant = f"{{cells}} stop at {units} that show no spread at all: a coarse clock hides it; begin with more (start=)"
+        missing = (
+            f"{{cells}} have no {start} {units} in a row that vary by {width} or less, and "
+            "more of them need not change that"
+        )
+    constant = (
+        f"{{cells}} stop at {units} that show no spread at all: a coarse clock hides it; begin "
+        "with more (start=)"
+    )
     return (
         _coverage_note(rule, start),
         cells_note("no_value", NOT_MEASURED, like, n == 0),
-        cells_note("single_unit", f"{{cells}} rest on one {unit}, which shows no spread. {more_units(result.attrs)}", like, n == 1),
-        cells_note("fewer_than_start", f"{{cells}} have fewer than start={start} {units}; measure more, or lower start=", like, short),
+        cells_note(
+            "single_unit",
+            f"{{cells}} rest on one {unit}, which shows no spread. {more_units(result.attrs)}",
+            like,
+            n == 1,
+        ),
+        cells_note(
+            "fewer_than_start",
+            f"{{cells}} have fewer than start={start} {units}; measure more, or lower start=",
+            like,
+            short,
+        ),
         cells_note("not_narrow", missing, like, wide),
         cells_note("no_spread", constant, like, lower == upper),
     )
@@ -177,7 +248,8 @@ def _coverage_note(rule: str, start: int) -> Note | None:
     """Return the note on the coverage of rules that do not keep their level."""
     if rule == STEADY:
         text = (
-            "units that happen to vary little look surer than they are: of 95 %, intervals cover 92 if normal units vary as much as "
+            "units that happen to vary little look surer than they are: of 95 %, intervals "
+            "cover 92 if normal units vary as much as "
             f"half_width, 67 to 86 if twice as much; rule={STEIN!r} keeps its level"
         )
         return Note("optional_stopping", text, {"start": start, "normal": 67})
@@ -185,10 +257,14 @@ def _coverage_note(rule: str, start: int) -> Note | None:
         return None
     normal, skewed = next(row[1:] for row in reversed(COVERED) if row[0] <= start)
     text = (
-        f"intervals looked at after every unit, from start={start} on, cover less where one stops: of 95 %, {normal} or more if units are "
-        f"normal, {skewed} or more if exponential; rule={STEIN!r} keeps its level if they are normal"
+        f"intervals looked at after every unit, from start={start} on, cover less where one "
+        f"stops: of 95 %, {normal} or more if units are "
+        f"normal, {skewed} or more if exponential; rule={STEIN!r} keeps its level if they are "
+        "normal"
     )
-    return Note("optional_stopping", text, {"start": start, "normal": normal, "exponential": skewed})
+    return Note(
+        "optional_stopping", text, {"start": start, "normal": normal, "exponential": skewed}
+    )
 
 
 def _enough_units(extrapolated: Floats, units: str) -> str:

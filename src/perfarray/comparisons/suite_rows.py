@@ -30,29 +30,45 @@ def shifts_of(result: xr.Dataset, across: str) -> CommonShift:
     from scipy.special import stdtrit
 
     names = ("estimate", "lower", "upper", "df", INTERVAL_LEVEL)
-    estimate, lower, upper, df, level = (result[name].transpose(..., across).values for name in names)
+    estimate, lower, upper, df, level = (
+        result[name].transpose(..., across).values for name in names
+    )
     df = np.where(np.isnan(df), MANY, np.minimum(df, MANY))  # of order statistics and the bootstrap
     with np.errstate(divide="ignore", invalid="ignore"):
-        return common_shift(np.log(estimate), np.log(upper / lower) / (2 * stdtrit(df, (1 + level) / 2)), df)
+        return common_shift(
+            np.log(estimate), np.log(upper / lower) / (2 * stdtrit(df, (1 + level) / 2)), df
+        )
 
 
 def _common_shift_note(result: xr.Dataset, across: str) -> Note | None:
-    """Return the note that most benchmarks moved by one factor; of several comparisons it has the largest."""
+    """Return the note that most benchmarks moved by one factor.
+
+    Of several comparisons it has the largest.
+    """
     from scipy.special import stdtrit
 
     shifts = shifts_of(result, across)
     if not shifts.common.any():
         return None
-    index = np.unravel_index(np.argmax(np.where(shifts.common, np.abs(shifts.shift), -1.0)), shifts.common.shape)
+    index = np.unravel_index(
+        np.argmax(np.where(shifts.common, np.abs(shifts.shift), -1.0)), shifts.common.shape
+    )
     shift, error, freedom, moved = (float(field[index]) for field in shifts[:4])
     half_width = error * stdtrit(freedom, (1 + float(result.attrs["confidence_level"])) / 2)
-    factor, low, high = (float(np.exp(end)) for end in (shift, shift - half_width, shift + half_width))
+    factor, low, high = (
+        float(np.exp(end)) for end in (shift, shift - half_width, shift + half_width)
+    )
     number = int(result["estimate"].transpose(..., across).notnull().values[index].sum())
-    subject = f"All {number} benchmarks" if moved == number else f"{moved:.0f} of {number} benchmarks"
+    subject = (
+        f"All {number} benchmarks" if moved == number else f"{moved:.0f} of {number} benchmarks"
+    )
     of = int(result["estimate"].notnull().any(across).sum())
-    several = f" in {int(shifts.common.sum())} of {of} comparisons, in one of them" if of > 1 else ""
+    several = (
+        f" in {int(shifts.common.sum())} of {of} comparisons, in one of them" if of > 1 else ""
+    )
     text = (
-        f"{subject} moved by one factor{several}: {factor:.4g} ({low:.4g} to {high:.4g}). Another machine, load or setting does this, "
+        f"{subject} moved by one factor{several}: {factor:.4g} ({low:.4g} to {high:.4g}). "
+        "Another machine, load or setting does this, "
         "too, and changes of a program seldom do. Measure both sides in turns."
     )
     values = {"factor": factor, "lower": low, "upper": high, "benchmarks": int(moved), "of": number}
@@ -62,10 +78,16 @@ def _common_shift_note(result: xr.Dataset, across: str) -> Note | None:
 def _rows_differ_note(result: xr.Dataset) -> Note | None:
     """Return the note that benchmarks are slower or faster beneath a suite row that is equivalent."""
     equivalent = result["suite_verdict"] == "equivalent"
-    numbers = {verdict: int(((result["verdict"] == verdict) & equivalent).sum()) for verdict in ("slower", "faster")}
+    numbers = {
+        verdict: int(((result["verdict"] == verdict) & equivalent).sum())
+        for verdict in ("slower", "faster")
+    }
     if not any(numbers.values()):
         return None
     counts = ", ".join(f"{number} {verdict}" for verdict, number in numbers.items() if number)
     rows = f"{int(equivalent.sum())} suite rows are" if equivalent.sum() > 1 else "The suite row is"
-    text = f"{rows} equivalent, with {counts} beneath. The mean over the benchmarks hides changes that cancel."
+    text = (
+        f"{rows} equivalent, with {counts} beneath. The mean over the benchmarks hides changes "
+        "that cancel."
+    )
     return Note(ROWS_DIFFER, text, {**numbers, "suites": int(equivalent.sum())}, aside=True)

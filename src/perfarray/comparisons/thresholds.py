@@ -14,33 +14,55 @@ from perfarray.timings.validation import check_threshold, listed
 # The variables of an answer whose thresholds differ
 THRESHOLD, SUITE_THRESHOLD = "threshold", "suite_threshold"
 
-# What a caller gives: one change for all; by label of `across`, `...` being the others; or along any dims of the verdicts
+# What a caller gives: one change for all; by label of `across`, `...` being the others; or along
+# any dims of the verdicts
 Threshold = float | Mapping[str | EllipsisType, float] | xr.DataArray
 
 
 def varies(threshold: Any) -> bool:
     """Return whether a threshold may differ between verdicts."""
-    return isinstance(threshold, Mapping | pd.Series) or (isinstance(threshold, xr.DataArray) and threshold.ndim > 0)
+    return isinstance(threshold, Mapping | pd.Series) or (
+        isinstance(threshold, xr.DataArray) and threshold.ndim > 0
+    )
 
 
-def thresholds_of(threshold: Any, array: xr.DataArray, across: str) -> tuple[xr.Variable, xr.Variable]:
+def thresholds_of(
+    threshold: Any, array: xr.DataArray, across: str
+) -> tuple[xr.Variable, xr.Variable]:
     """Return the thresholds of the benchmarks, along `across` and further dims of the timings, and that of the suite.
 
-    The suite's is that of the labels without one of their own in a mapping, and the mean over the benchmarks in an array.
+    The suite's is that of the labels without one of their own in a mapping, and the mean over the
+    benchmarks in an array.
     """
     labels = array[across].values.tolist() if across in array.dims else []
     if isinstance(threshold, xr.DataArray):
         for dim in threshold.dims:
             check_dim(array, dim, "threshold: dim")
-        aligned = threshold.reindex({dim: array[dim] for dim in threshold.dims if dim in threshold.indexes})
+        aligned = threshold.reindex(
+            {dim: array[dim] for dim in threshold.dims if dim in threshold.indexes}
+        )
         if bool(aligned.isnull().any()):
-            raise ValueError("threshold is missing for some labels of the timings; give one for each, as with threshold.fillna(0.02)")
-        rows = aligned.variable.copy(data=np.vectorize(check_threshold, otypes=[float])(aligned.values))
+            raise ValueError(
+                "threshold is missing for some labels of the timings; give one for each, as "
+                "with threshold.fillna(0.02)"
+            )
+        rows = aligned.variable.copy(
+            data=np.vectorize(check_threshold, otypes=[float])(aligned.values)
+        )
         if across in rows.dims:
             return rows, rows.mean(across)
-        return xr.Variable((across, *rows.dims), np.broadcast_to(rows.values, (max(len(labels), 1), *rows.shape))), rows
-    given: dict[Hashable, float] = {label: check_threshold(value) for label, value in dict(threshold).items()}
+        return xr.Variable(
+            (across, *rows.dims), np.broadcast_to(rows.values, (max(len(labels), 1), *rows.shape))
+        ), rows
+    given: dict[Hashable, float] = {
+        label: check_threshold(value) for label, value in dict(threshold).items()
+    }
     rest = given.pop(..., 0.0)
     if unknown := [label for label in given if label not in labels]:
-        raise ValueError(f"threshold names {listed(unknown)}, not found along {across!r}: {listed(labels, 5)}; `...` stands for all others")
-    return xr.Variable((across,), [given.get(label, rest) for label in labels] or [rest]), xr.Variable((), rest)
+        raise ValueError(
+            f"threshold names {listed(unknown)}, not found along {across!r}: "
+            f"{listed(labels, 5)}; `...` stands for all others"
+        )
+    return xr.Variable(
+        (across,), [given.get(label, rest) for label in labels] or [rest]
+    ), xr.Variable((), rest)

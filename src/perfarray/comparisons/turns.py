@@ -16,10 +16,21 @@ DATE = "date"  # the coordinate that readers set: when a file, a session or a ru
 
 
 def sequence_note(times: Data, baseline: object, pair: Pair) -> Note | None:
-    """Return a note where all runs of one side were measured before those of the other; None where no dates say so."""
+    """Return a note where all runs of one side were measured before those of the other.
+
+    None where no dates say so.
+    """
     if pair.baselines:
-        labels = enumerate(pair.candidate.array[pair.dim].values.tolist() if DATE in times.coords else ())
-        return next(filter(None, (sequence_note(times, label, pair.against(position)) for position, label in labels)), None)
+        labels = enumerate(
+            pair.candidate.array[pair.dim].values.tolist() if DATE in times.coords else ()
+        )
+        return next(
+            filter(
+                None,
+                (sequence_note(times, label, pair.against(position)) for position, label in labels),
+            ),
+            None,
+        )
     sides = _dates(times, baseline, pair)
     if sides is None or any(dates.empty for dates in sides):
         return None
@@ -38,19 +49,29 @@ def sequence_note(times: Data, baseline: object, pair: Pair) -> Note | None:
         return None
     names = ("candidate", "baseline") if new_is_first else ("baseline", "candidate")
     text = (
-        f"all runs of the {names[0]} were measured before those of the {names[1]}, by their dates: what made the machine slower meanwhile "
+        f"all runs of the {names[0]} were measured before those of the {names[1]}, by their "
+        "dates: what made the machine slower meanwhile "
         "looks like a change; measure both in turns"
     )
-    return Note("measured_in_sequence", text, {"first": names[0], "seconds_apart": gap.total_seconds()}, aside=True)
+    return Note(
+        "measured_in_sequence",
+        text,
+        {"first": names[0], "seconds_apart": gap.total_seconds()},
+        aside=True,
+    )
 
 
-def _dates(times: Data, baseline: object, pair: Pair) -> "tuple[pd.Series[Any], pd.Series[Any]] | None":
+def _dates(
+    times: Data, baseline: object, pair: Pair
+) -> "tuple[pd.Series[Any], pd.Series[Any]] | None":
     """Return the dates of the candidate's and of the baseline's runs."""
     if DATE not in times.coords or DATE in times.dims:
         return None
     stamps = times.coords[DATE]
     if isinstance(baseline, xr.DataArray | xr.Dataset):
-        return (_parsed(stamps), _parsed(baseline.coords[DATE])) if DATE in baseline.coords else None
+        return (
+            (_parsed(stamps), _parsed(baseline.coords[DATE])) if DATE in baseline.coords else None
+        )
     if pair.dim not in stamps.dims or pair.dim not in stamps.coords:
         return None
     is_baseline = stamps[pair.dim].values == baseline

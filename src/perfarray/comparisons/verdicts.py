@@ -18,8 +18,25 @@ from perfarray.comparisons.priors import PRIOR
 from perfarray.comparisons.suite_rows import SUITE_ROW
 from perfarray.comparisons.thresholds import THRESHOLD
 from perfarray.conventions import BY_PVALUE, CENSORED, LOWER, METRIC
-from perfarray.numerics.verdicts import Adjusted, Evidence, Rules, Suite, Tests, adjust_pairs, adjust_tests, judge
-from perfarray.timings.apply import Labels, Output, compute_variables, cut, in_order, is_chunked, outputs
+from perfarray.numerics.verdicts import (
+    Adjusted,
+    Evidence,
+    Rules,
+    Suite,
+    Tests,
+    adjust_pairs,
+    adjust_tests,
+    judge,
+)
+from perfarray.timings.apply import (
+    Labels,
+    Output,
+    compute_variables,
+    cut,
+    in_order,
+    is_chunked,
+    outputs,
+)
 from perfarray.timings.dependence import DEPENDENCE
 from perfarray.timings.metrics import concat_metrics
 from perfarray.timings.movement import MOVEMENT
@@ -34,7 +51,8 @@ Variables = dict[Hashable, xr.Variable]  # arrays by name, whose labels are thos
 DECIDING = "deciding"  # the check of verdicts that intervals do not show
 ZERO_MEANS = "zero_means"  # the check of ratios from or to 0
 
-# The variables of a comparison, in the order of `numerics.verdicts.judge`: of every benchmark, then the means of both sides, of the suite
+# The variables of a comparison, in the order of `numerics.verdicts.judge`: of every benchmark, then
+# the means of both sides, of the suite
 ROW_OUTPUTS = RATIO_OUTPUTS | {
     "pvalue": Output((), "1"),
     "pvalue_adjusted": Output((), "1"),
@@ -61,8 +79,14 @@ SUITE_OUTPUTS = {
 
 # By correction, why an interval does not show its verdict.
 WIDER = {
-    "holm": "Holm's p-values decide, and the interval is wider: it is Bonferroni's, and holds for all at once",
-    "bh": "Benjamini and Hochberg's p-values decide; the interval is Benjamini and Yekutieli's, for changes and equivalences together",
+    "holm": (
+        "Holm's p-values decide, and the interval is wider: it is Bonferroni's, and holds for "
+        "all at once"
+    ),
+    "bh": (
+        "Benjamini and Hochberg's p-values decide; the interval is Benjamini and Yekutieli's, "
+        "for changes and equivalences together"
+    ),
     "none": "equivalence_risk= decides, and the interval has another level",
 }
 
@@ -78,8 +102,15 @@ def conclude(measurements: Sequence[Measured], options: CompareOptions) -> xr.Da
     with collecting_notes() as notes:
         results = []
         for measured, levels in zip(measurements, adjusted, strict=True):
-            result = _labelled(measured, _decide(measured, levels, options), options.across, {**measured.attrs, **attrs})
-            declared = options.shared is not None or measured.pair.jointly or options.paired is not None
+            result = _labelled(
+                measured,
+                _decide(measured, levels, options),
+                options.across,
+                {**measured.attrs, **attrs},
+            )
+            declared = (
+                options.shared is not None or measured.pair.jointly or options.paired is not None
+            )
             checks = (
                 UNITS,
                 DEPENDENCE,
@@ -93,16 +124,32 @@ def conclude(measurements: Sequence[Measured], options: CompareOptions) -> xr.Da
             results.append(with_notes(result, *measured.notes, checks=checks))
     if isinstance(options.metric, str | None):
         return with_notes(results[0], *notes)
-    return with_notes(concat_metrics(results, options.metric, [measured.pair.candidate.array for measured in measurements]), *notes)
+    return with_notes(
+        concat_metrics(
+            results, options.metric, [measured.pair.candidate.array for measured in measurements]
+        ),
+        *notes,
+    )
 
 
-def _adjust_all(measurements: Sequence[Measured], options: CompareOptions) -> tuple[list[Variables], tuple[str, ...]]:
-    """Correct the p-values of all metrics over their family; return them by metric, and the dims of the family."""
+def _adjust_all(
+    measurements: Sequence[Measured], options: CompareOptions
+) -> tuple[list[Variables], tuple[str, ...]]:
+    """Correct the p-values of all metrics over their family.
+
+    Return them by metric, and the dims of the family.
+    """
     across = options.across
     tests = [_tests(measured) for measured in measurements]
     several = not isinstance(options.metric, str | None)
-    joined: Variables = dict(xr.concat(list(map(xr.Dataset, tests)), METRIC).variables) if several else tests[0]
-    single = {across} if all(across not in measured.pair.candidate.array.dims for measured in measurements) else set()
+    joined: Variables = (
+        dict(xr.concat(list(map(xr.Dataset, tests)), METRIC).variables) if several else tests[0]
+    )
+    single = (
+        {across}
+        if all(across not in measured.pair.candidate.array.dims for measured in measurements)
+        else set()
+    )
     dims = dict.fromkeys(dim for variable in joined.values() for dim in variable.dims)
     pair = measurements[0].pair
     pairs = (str(pair.dim), pair.baselines) if pair.baselines else ()
@@ -110,13 +157,19 @@ def _adjust_all(measurements: Sequence[Measured], options: CompareOptions) -> tu
     adjusted = _adjust(joined, family, options.rules, pairs)
     if not several:
         return [adjusted], family
-    return [{name: variable.isel({METRIC: index}) for name, variable in adjusted.items()} for index in range(len(measurements))], family
+    return [
+        {name: variable.isel({METRIC: index}) for name, variable in adjusted.items()}
+        for index in range(len(measurements))
+    ], family
 
 
 def _tests(measured: Measured) -> Variables:
     """Return the p-values of the tests, mirrored where higher is better, so that one family can hold metrics of both kinds."""
     order = Tests._fields if measured.rules.better == LOWER else Tests._fields[::-1]
-    return {name: measured.evidence[f"_{field}"] for name, field in zip(Tests._fields, order, strict=True)}
+    return {
+        name: measured.evidence[f"_{field}"]
+        for name, field in zip(Tests._fields, order, strict=True)
+    }
 
 
 def _decide(measured: Measured, adjusted: Variables, options: CompareOptions) -> Variables:
@@ -129,14 +182,26 @@ def _decide(measured: Measured, adjusted: Variables, options: CompareOptions) ->
     suite = [evidence[f"_suite_{name}"] for name in Suite._fields]
 
     sides = {f"{side}_{options.statistic}": "" for side in ("candidate", "baseline")}
-    limits = {f"difference_{end}": "Welch's limit of candidate - baseline" for end in ("lower", "upper")}
-    in_units = outputs(measured.pair.candidate.units, **sides, difference="candidate - baseline", **limits)
+    limits = {
+        f"difference_{end}": "Welch's limit of candidate - baseline" for end in ("lower", "upper")
+    }
+    in_units = outputs(
+        measured.pair.candidate.units, **sides, difference="candidate - baseline", **limits
+    )
 
     threshold = [evidence[THRESHOLD]] if THRESHOLD in evidence else []
 
     def kernel(*arrays: npt.NDArray[Any]) -> list[npt.NDArray[Any]]:
-        rules = measured.rules._replace(threshold=cast(Any, arrays[-1])) if threshold else measured.rules
-        return list(judge(*arrays[: len(arrays) - len(threshold)], limits=engine.limits, rules=rules).values())
+        rules = (
+            measured.rules._replace(threshold=cast(Any, arrays[-1]))
+            if threshold
+            else measured.rules
+        )
+        return list(
+            judge(
+                *arrays[: len(arrays) - len(threshold)], limits=engine.limits, rules=rules
+            ).values()
+        )
 
     variables = compute_variables(
         kernel,
@@ -148,7 +213,11 @@ def _decide(measured: Measured, adjusted: Variables, options: CompareOptions) ->
             *([across, *dims] for dims in engine.material.values()),
             *([across] for _ in threshold),
         ],
-        outputs={name: output._replace(dims=(across,)) for name, output in (ROW_OUTPUTS | in_units).items()} | SUITE_OUTPUTS,
+        outputs={
+            name: output._replace(dims=(across,))
+            for name, output in (ROW_OUTPUTS | in_units).items()
+        }
+        | SUITE_OUTPUTS,
     )
     lacking = limits if options.medians else ()
     return {name: variable for name, variable in variables.items() if name not in lacking} | {
@@ -156,7 +225,9 @@ def _decide(measured: Measured, adjusted: Variables, options: CompareOptions) ->
     }
 
 
-def _labelled(measured: Measured, variables: Variables, across: str, attrs: Mapping[str, Hashable]) -> xr.Dataset:
+def _labelled(
+    measured: Measured, variables: Variables, across: str, attrs: Mapping[str, Hashable]
+) -> xr.Dataset:
     """Order dims as in the data, and put back the coordinates of the dims averaged over and compared."""
     array, labels, data_coords = measured.pair.candidate.array, measured.labels, measured.coords
     if across not in array.dims:
@@ -164,14 +235,31 @@ def _labelled(measured: Measured, variables: Variables, across: str, attrs: Mapp
     present = dict.fromkeys(dim for variable in variables.values() for dim in variable.dims)
     dims = tuple(dict.fromkeys((*(dim for dim in array.dims if dim in present), *present)))
     inner, changed = {across, PART, REPLICATE, SIDE}, {across, measured.pair.dim}
-    coords = {name: label for name, label in labels.variables.items() if not inner & set(label.dims)}
-    coords |= {name: label for name, label in data_coords.variables.items() if changed & set(label.dims) and set(label.dims) <= set(dims)}
-    indexes = {name: index for name, index in {**labels.indexes, **data_coords.xindexes}.items() if name in coords}
-    return Labels(coords, indexes).dataset({name: in_order(variable, dims) for name, variable in variables.items()}, attrs)
+    coords = {
+        name: label for name, label in labels.variables.items() if not inner & set(label.dims)
+    }
+    coords |= {
+        name: label
+        for name, label in data_coords.variables.items()
+        if changed & set(label.dims) and set(label.dims) <= set(dims)
+    }
+    indexes = {
+        name: index
+        for name, index in {**labels.indexes, **data_coords.xindexes}.items()
+        if name in coords
+    }
+    return Labels(coords, indexes).dataset(
+        {name: in_order(variable, dims) for name, variable in variables.items()}, attrs
+    )
 
 
-def check_family(among: Sequence[Hashable], family: str | Sequence[str] | None, pairs: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the dims over which verdicts are corrected together: all, or those named; naming one dim of pairs names both."""
+def check_family(
+    among: Sequence[Hashable], family: str | Sequence[str] | None, pairs: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Return the dims over which verdicts are corrected together: all, or those named.
+
+    Naming one dim of pairs names both.
+    """
     dims = tuple(map(str, among))
     if family is None:
         return dims
@@ -182,16 +270,29 @@ def check_family(among: Sequence[Hashable], family: str | Sequence[str] | None, 
     return tuple(dict.fromkeys((*names, *pairs))) if set(names) & set(pairs) else names
 
 
-def _adjust(tests: Variables, family: tuple[str, ...], rules: Rules, pairs: tuple[str, ...]) -> Variables:
-    """Correct the p-values over the dims of a family; of a pair of labels and its reverse, one is a member."""
+def _adjust(
+    tests: Variables, family: tuple[str, ...], rules: Rules, pairs: tuple[str, ...]
+) -> Variables:
+    """Correct the p-values over the dims of a family.
+
+    Of a pair of labels and its reverse, one is a member.
+    """
     pvalues = [tests[name] for name in Tests._fields]
     kernel = partial(adjust_tests, axes=len(family), rules=rules)
     if pairs and pairs[0] in family:
         sizes = [pvalues[0].sizes[name] if name in pairs else 1 for name in family]
-        kernel = partial(adjust_pairs, later=np.tri(max(sizes), k=-1, dtype=bool).reshape(sizes), axes=len(family), rules=rules)
+        kernel = partial(
+            adjust_pairs,
+            later=np.tri(max(sizes), k=-1, dtype=bool).reshape(sizes),
+            axes=len(family),
+            rules=rules,
+        )
     return compute_variables(
         kernel,
-        *(pvalue.chunk(dict.fromkeys(family, -1)) if is_chunked(pvalue) else pvalue for pvalue in pvalues),
+        *(
+            pvalue.chunk(dict.fromkeys(family, -1)) if is_chunked(pvalue) else pvalue
+            for pvalue in pvalues
+        ),
         core=[family] * len(pvalues),
         outputs={name: Output(family) for name in Adjusted._fields},
         sizes={name: pvalues[0].sizes[name] for name in family},
@@ -201,22 +302,40 @@ def _adjust(tests: Variables, family: tuple[str, ...], rules: Rules, pairs: tupl
 @check(DECIDING)
 def deciding_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Count the verdicts that differ from their interval."""
-    text = f"{{cells}}, marked {BY_PVALUE}, have a verdict that the interval does not show: {WIDER[result.attrs['correction']]}"
+    text = (
+        f"{{cells}}, marked {BY_PVALUE}, have a verdict that the interval does not show: "
+        f"{WIDER[result.attrs['correction']]}"
+    )
     note = count_note("by_pvalue", text, ~result.variables["interval_agrees"].values)
     return (None if note is None else replace(note, aside=True),)
 
 
 @check(ZERO_MEANS)
 def zero_means_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
-    """Name the cells in which a side is 0, so that there is no log of their ratio; count medians next to runs of 0."""
+    """Name the cells in which a side is 0, so that there is no log of their ratio.
+
+    Count medians next to runs of 0.
+    """
     if result.attrs.get("statistic") == MEDIAN:  # medians of 0 are declined
         ratios, in_suite = result["estimate"].notnull(), result["suite_benchmarks"]
         open_ended = result["kind"].isin(["at_least", "at_most", "unbounded"]) & ratios
-        left_out = int((ratios.sum([dim for dim in ratios.dims if dim not in in_suite.dims]) - in_suite).sum())
-        text = f"The suite row leaves out {number_of(left_out, 'ratio')} of medians next to runs of 0. Their logs have no standard error."
+        left_out = int(
+            (ratios.sum([dim for dim in ratios.dims if dim not in in_suite.dims]) - in_suite).sum()
+        )
+        text = (
+            f"The suite row leaves out {number_of(left_out, 'ratio')} of medians next to runs "
+            "of 0. Their logs have no standard error."
+        )
         bounded = result.attrs.get(CENSORED) == "bound"
-        return (Note(ZERO_MEANS, text, {"cells": left_out}),) if left_out > 0 and open_ended.any() and not bounded else ()
+        return (
+            (Note(ZERO_MEANS, text, {"cells": left_out}),)
+            if left_out > 0 and open_ended.any() and not bounded
+            else ()
+        )
     zero = (result["candidate_mean"] == 0) | (result["baseline_mean"] == 0)
     names = cell_names(zero)
-    text = f"{{cells}} have a mean of 0: {listed(names, 5)}. Their difference decides, and the suite row leaves them out."
+    text = (
+        f"{{cells}} have a mean of 0: {listed(names, 5)}. Their difference decides, and the "
+        "suite row leaves them out."
+    )
     return (count_note(ZERO_MEANS, text, zero.values, names=names),)

@@ -1,4 +1,7 @@
-"""Timings we measured or simulated, in the formats people have; `measurement/` holds the scripts, docs/datasets.md says how."""
+"""Timings we measured or simulated, in the formats people have.
+
+`measurement/` holds the scripts, docs/datasets.md says how.
+"""
 
 from pathlib import Path
 
@@ -24,9 +27,11 @@ def dataset_path(name: str) -> Path:
     Parameters
     ----------
     name : {"aa_sessions", "c_suite", "cpu_archive", "python_malloc"}
-        `c_suite`: five C benchmarks at -O2 and -O3, 15 builds x 10 executions x 20 iterations (tidy CSV). `python_malloc`: six Python
-        benchmarks with two memory allocators (pyperf JSON). `aa_sessions`: the same six, twice, in two sessions (pyperf JSON).
-        `cpu_archive`: 80 simulated reports of 40 machines, none of which exists, in two suites of ten benchmarks (CSV of SPEC CPU2017).
+        `c_suite`: five C benchmarks at -O2 and -O3, 15 builds x 10 executions x 20 iterations (tidy
+        CSV). `python_malloc`: six Python benchmarks with two memory allocators (pyperf JSON).
+        `aa_sessions`: the same six, twice, in two sessions (pyperf JSON). `cpu_archive`: 80
+        simulated reports of 40 machines, none of which exists, in two suites of ten benchmarks (CSV
+        of SPEC CPU2017).
 
     Returns
     -------
@@ -59,7 +64,8 @@ def load_dataset(name: str) -> xr.Dataset:
     Returns
     -------
     Dataset
-        `time` in seconds along `benchmark`, what is compared (`flags`, `version`, `machine`) and the levels; of `cpu_archive` also `ratio`.
+        `time` in seconds along `benchmark`, what is compared (`flags`, `version`, `machine`) and
+        the levels; of `cpu_archive` also `ratio`.
 
     Raises
     ------

@@ -35,25 +35,32 @@ def autocorrelation(
     Parameters
     ----------
     times : DataArray or Dataset
-        Timings. Levels inside `dim` are averaged; each repetition of those outside it has a series of its own; other dims broadcast.
+        Timings. Levels inside `dim` are averaged; each repetition of those outside it has a series
+        of its own; other dims broadcast.
     dim : str
-        The repetitions whose order counts: `iteration` inside every execution, `execution`, or any other dim, such as one of commits.
+        The repetitions whose order counts: `iteration` inside every execution, `execution`, or any
+        other dim, such as one of commits.
     max_lag : int, optional
         The largest distance in the order; default: 10, or 10 log10(n) if that is more.
     order : str, optional
-        The coordinate along `dim` that gives the order, or "stored". Default: a time stamp (`date`, `timestamp`, ... or any datetime64)
-        where there is one, else the order stored; the attr `order` says which.
+        The coordinate along `dim` that gives the order, or "stored". Default: a time stamp (`date`,
+        `timestamp`, ... or any datetime64) where there is one, else the order stored; the attr
+        `order` says which.
     levels, metric : str or sequence of str, optional
-        The nest, outermost first (default: the repetition dims present); the variable(s) of a Dataset (default: its `time`).
+        The nest, outermost first (default: the repetition dims present); the variable(s) of a
+        Dataset (default: its `time`).
 
     Returns
     -------
     Dataset
-        For every series: along `lag`, from 0, `autocorrelation`; `effective_n`, the number of independent repetitions that its mean is
-        worth; `pvalue` (Ljung and Box's, at min(10, n // 5) lags, NaN below 5 values), `drift` (slope per repetition, relative to the
-        mean) and `drift_pvalue` (NaN below 6), and `n`. For every cell, pooled over its series: `pooled_autocorrelation` along `lag`,
-        without the bias of series without order; `pooled_effective_n`; `pooled_drift` with `pooled_drift_pvalue` (t over the slopes of
-        the series: NaN for one); `pooled_n`; and `dependence_pvalue`, that of neighbours that are alike, or of a drift.
+        For every series: along `lag`, from 0, `autocorrelation`; `effective_n`, the number of
+        independent repetitions that its mean is worth; `pvalue` (Ljung and Box's, at min(10, n //
+        5) lags, NaN below 5 values), `drift` (slope per repetition, relative to the mean) and
+        `drift_pvalue` (NaN below 6), and `n`. For every cell, pooled over its series:
+        `pooled_autocorrelation` along `lag`, without the bias of series without order;
+        `pooled_effective_n`; `pooled_drift` with `pooled_drift_pvalue` (t over the slopes of the
+        series: NaN for one); `pooled_n`; and `dependence_pvalue`, that of neighbours that are
+        alike, or of a drift.
 
     Raises
     ------
@@ -62,16 +69,19 @@ def autocorrelation(
 
     Notes
     -----
-    `dependence_pvalue` is twice the smaller p of two tests of ranks, which assume no distribution; that of neighbours is one-sided, since
-    alternating values make limits too wide, not too narrow. A cell with fewer than 30 repetitions cannot be tested: a note says so.
+    `dependence_pvalue` is twice the smaller p of two tests of ranks, which assume no distribution;
+    that of neighbours is one-sided, since alternating values make limits too wide, not too narrow.
+    A cell with fewer than 30 repetitions cannot be tested: a note says so.
 
-    `drift_pvalue` is that of a line through the means of at most 8 batches of values without the correlation of neighbours, so that it
-    holds under dependence that is short beside the series. `effective_n` follows Geyer; of 30 dependent values it is too large by a third
-    or more. :doc:`/how-to/dependence` has error rates and power.
+    `drift_pvalue` is that of a line through the means of at most 8 batches of values without the
+    correlation of neighbours, so that it holds under dependence that is short beside the series.
+    `effective_n` follows Geyer; of 30 dependent values it is too large by a third or more.
+    :doc:`/how-to/dependence` has error rates and power.
 
     References
     ----------
-    G. Ljung, G. Box 1978; A. Wald, J. Wolfowitz 1943 and R. Bartels 1982 (ranks of neighbours); C. Geyer 1992, section 3.3.
+    G. Ljung, G. Box 1978; A. Wald, J. Wolfowitz 1943 and R. Bartels 1982 (ranks of neighbours); C.
+    Geyer 1992, section 3.3.
 
     Examples
     --------
@@ -84,13 +94,31 @@ def autocorrelation(
     """
     series = in_order(times, dim, levels, metric, order)
     data, size = series.data, series.data.array.sizes[dim]
-    most = min(size - 1, max(10, math.floor(10 * math.log10(max(size, 1))))) if max_lag is None else check_count(max_lag, "max_lag")
+    most = (
+        min(size - 1, max(10, math.floor(10 * math.log10(max(size, 1)))))
+        if max_lag is None
+        else check_count(max_lag, "max_lag")
+    )
     if most >= size and max_lag is not None:
-        raise ValueError(f"max_lag={max_lag} needs more than {max_lag} repetitions along {dim!r}; there are {size}")
-    variables = outputs("1", (*series.outer, "lag"), autocorrelation="") | outputs("1", ("lag",), pooled_autocorrelation="")
-    variables |= outputs("1", series.outer, effective_n="independent repetitions", pvalue="", drift="relative slope per repetition")
+        raise ValueError(
+            f"max_lag={max_lag} needs more than {max_lag} repetitions along {dim!r}; there are "
+            f"{size}"
+        )
+    variables = outputs("1", (*series.outer, "lag"), autocorrelation="") | outputs(
+        "1", ("lag",), pooled_autocorrelation=""
+    )
+    variables |= outputs(
+        "1",
+        series.outer,
+        effective_n="independent repetitions",
+        pvalue="",
+        drift="relative slope per repetition",
+    )
     variables |= outputs("1", series.outer, drift_pvalue="", n="repetitions")
-    variables |= outputs(pooled_n="repetitions of all series", pooled_effective_n="independent repetitions of all series")
+    variables |= outputs(
+        pooled_n="repetitions of all series",
+        pooled_effective_n="independent repetitions of all series",
+    )
     variables |= outputs(pooled_drift="mean relative slope per repetition", pooled_drift_pvalue="")
     variables |= outputs(dependence_pvalue="p-value of neighbours alike, or of a drift")
     result = apply(
@@ -99,7 +127,8 @@ def autocorrelation(
         core=[data.levels],
         outputs=variables,
         coords={"lag": range(most + 1), **{name: data.array[name].values for name in series.outer}},
-        attrs=data.describe() | {"result": "autocorrelation", "unit": dim, "dim": dim, "order": series.order},
+        attrs=data.describe()
+        | {"result": "autocorrelation", "unit": dim, "dim": dim, "order": series.order},
     )
     return with_notes(result, *data.notes, checks=("order",))
 
@@ -114,7 +143,13 @@ def _describe(values: Floats, *, outer: int, inner: int, most: int) -> tuple[Any
     pool, total = dependence.pooled(unbiased, n), np.sum(n, axis=-1).astype(float)
     slope, slope_pvalue = dependence.drift(series)
     slopes = summarise_units(slope)
-    by_series = (n * dependence.effective_share(unbiased, n), dependence.ljung_box(correlations, n), slope, slope_pvalue, n.astype(float))
+    by_series = (
+        n * dependence.effective_share(unbiased, n),
+        dependence.ljung_box(correlations, n),
+        slope,
+        slope_pvalue,
+        n.astype(float),
+    )
     scores = Scores(*(array.sum(axis=-1) for array in dependence.order_scores(series)))
     pvalue = np.where(total >= LEAST_RANKED, dependence.order_pvalue(scores), np.nan)
     share = dependence.effective_share(pool, total / np.maximum((n > 0).sum(axis=-1), 1))
@@ -133,13 +168,22 @@ def _describe(values: Floats, *, outer: int, inner: int, most: int) -> tuple[Any
 @check("order")
 def order_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Count the cells that do not vary, and those with too few repetitions to test dependence, unless they show it."""
-    dim, pvalue, total = str(result.attrs["dim"]), result["dependence_pvalue"].values, result["pooled_n"].values
+    dim, pvalue, total = (
+        str(result.attrs["dim"]),
+        result["dependence_pvalue"].values,
+        result["pooled_n"].values,
+    )
     few = (
-        f"{{cells}} have fewer than {LEAST} {plural(dim)}: dependence cannot be tested there (of correlations of 0.3 between neighbours, "
+        f"{{cells}} have fewer than {LEAST} {plural(dim)}: dependence cannot be tested there "
+        "(of correlations of 0.3 between neighbours, "
         f"11 % are seen with 10, 34 % with {LEAST} and 81 % with 100)"
     )
     constant = (total >= LEAST) & np.isnan(pvalue)
     return (
         count_note("untested_order", few, (total < LEAST) & ~(pvalue <= 0.05), least=LEAST),
-        count_note("no_spread", f"{{cells}} have {plural(dim)} that do not vary: they have no order to test", constant),
+        count_note(
+            "no_spread",
+            f"{{cells}} have {plural(dim)} that do not vary: they have no order to test",
+            constant,
+        ),
     )

@@ -39,34 +39,41 @@ def normality(
     alpha : float
         The risk of rejecting a normal sample.
     group_sizes : sequence of int
-        Runs in a group: groups are consecutive and do not overlap, and their means or medians are tested; 1 tests the runs themselves.
+        Runs in a group: groups are consecutive and do not overlap, and their means or medians are
+        tested; 1 tests the runs themselves.
     statistic : {"mean", "median"}
         The statistic of each group.
     unit : str, optional
-        The level whose repetitions are the sample, default the outermost: lower levels are averaged, higher ones pooled.
+        The level whose repetitions are the sample, default the outermost: lower levels are
+        averaged, higher ones pooled.
     levels, metric : str or sequence of str, optional
-        The nest, outermost first (default: the repetition dims present); the variable(s) of a Dataset (default: its `time`).
+        The nest, outermost first (default: the repetition dims present); the variable(s) of a
+        Dataset (default: its `time`).
 
     Returns
     -------
     Dataset
-        Along `group_size`, for every cell: `statistic` (W of Shapiro and Wilk), `pvalue`, `rejected`, and `n`, the groups tested; over all
-        cells `share_rejected`. Fewer than 3 groups, and equal groups, give NaN and do not count in the share.
+        Along `group_size`, for every cell: `statistic` (W of Shapiro and Wilk), `pvalue`,
+        `rejected`, and `n`, the groups tested; over all cells `share_rejected`. Fewer than 3
+        groups, and equal groups, give NaN and do not count in the share.
 
     Raises
     ------
     ValueError
-        Unknown levels, unit or statistic; an alpha outside 0 to 1; group sizes that are not whole numbers.
+        Unknown levels, unit or statistic; an alpha outside 0 to 1; group sizes that are not whole
+        numbers.
 
     Notes
     -----
-    Normal samples are rejected with the risk `alpha`, large samples nearly always, for departures of no consequence: with thousands of
-    runs, look at the picture. The intervals of this package rest on means of units, not on normal runs.
+    Normal samples are rejected with the risk `alpha`, large samples nearly always, for departures
+    of no consequence: with thousands of runs, look at the picture. The intervals of this package
+    rest on means of units, not on normal runs.
 
     References
     ----------
-    S. Touati, J. Worms, S. Briais, "The Speedup-Test", 2010, appendix C, tables 3 to 6; J. Worms, S. Touati, "Parametric and
-    non-parametric statistics for program performance analysis and comparison", 2016, figure 3.
+    S. Touati, J. Worms, S. Briais, "The Speedup-Test", 2010, appendix C, tables 3 to 6; J. Worms,
+    S. Touati, "Parametric and non-parametric statistics for program performance analysis and
+    comparison", 2016, figure 3.
 
     Examples
     --------
@@ -101,11 +108,14 @@ def normality(
             **outputs("1", along, n="groups tested"),
         },
         coords={"group_size": sizes},
-        attrs=describe_unit(data, depth) | {"result": "normality", "alpha": risk, "of_groups": statistic},
+        attrs=describe_unit(data, depth)
+        | {"result": "normality", "alpha": risk, "of_groups": statistic},
     )
     cells = [dim for dim in result["pvalue"].dims if dim != "group_size"]
     share = result["rejected"].where(result["pvalue"].notnull()).mean(cells)
-    result["share_rejected"] = share.assign_attrs(units="1", long_name="share of the samples that were tested")
+    result["share_rejected"] = share.assign_attrs(
+        units="1", long_name="share of the samples that were tested"
+    )
     return with_notes(result, *data.notes, checks=("untested",))
 
 
@@ -125,5 +135,11 @@ def untested_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     unit, levels = str(result.attrs["unit"]), str(result.attrs["levels"]).split()
     inner = levels[levels.index(unit) + 1 :]
     text = f"{{cells}} were not tested: they have fewer than {LEAST} values, or equal ones"
-    text += f" (values are {unit} means; unit={inner[0]!r} takes each {inner[0]} as a value)" if inner else ""
-    return (count_note("not_tested", text, result["pvalue"].isnull().all("group_size"), least=LEAST),)
+    text += (
+        f" (values are {unit} means; unit={inner[0]!r} takes each {inner[0]} as a value)"
+        if inner
+        else ""
+    )
+    return (
+        count_note("not_tested", text, result["pvalue"].isnull().all("group_size"), least=LEAST),
+    )

@@ -7,7 +7,14 @@ import numpy as np
 import xarray as xr
 
 from perfarray.conventions import HIGHER, ITERATION, plural
-from perfarray.diagnostics.numerics.steady import ABSENT, LEAST, SHORT, UNSTEADY, SteadyRules, steady
+from perfarray.diagnostics.numerics.steady import (
+    ABSENT,
+    LEAST,
+    SHORT,
+    UNSTEADY,
+    SteadyRules,
+    steady,
+)
 from perfarray.diagnostics.ordering import in_order
 from perfarray.numerics.levels import unit_means
 from perfarray.numerics.types import Floats
@@ -36,7 +43,8 @@ def steady_state(
     Parameters
     ----------
     times : DataArray or Dataset
-        Timings. Levels inside `dim` are averaged; each repetition of those outside it is a series; other dims broadcast.
+        Timings. Levels inside `dim` are averaged; each repetition of those outside it is a series;
+        other dims broadcast.
     dim : str
         The repetitions, in the order of a time stamp along them where there is one, else as stored.
     tolerance : float
@@ -44,17 +52,21 @@ def steady_state(
     share : float
         The share of a series that has to be steady at its end.
     penalty : float
-        The penalty for each change of mean or variance, in log(n): a larger one gives fewer changes.
+        The penalty for each change of mean or variance, in log(n): a larger one gives fewer
+        changes.
     levels, metric : str or sequence of str, optional
-        The nest, outermost first (default: the repetition dims present); the variable(s) of a Dataset (default: its `time`).
+        The nest, outermost first (default: the repetition dims present); the variable(s) of a
+        Dataset (default: its `time`).
 
     Returns
     -------
     Dataset
-        For every series: `kind`, `flat`, `warmup` (slower before), `slowdown` (faster at some time before), `no_steady_state`, `unknown`
-        (fewer than 10 values), or "" (none); `start`, the label of the first steady repetition (its position where labels are no numbers;
-        NaN where there is none), `steady_mean`, and `n_segments`. Along `dim`: the mark `warmup` of repetitions before `start` or marked
-        before, and `segment`, `segment_mean`. For every cell: `kind_of_all`, the kind that all its series have, or `inconsistent`.
+        For every series: `kind`, `flat`, `warmup` (slower before), `slowdown` (faster at some time
+        before), `no_steady_state`, `unknown` (fewer than 10 values), or "" (none); `start`, the
+        label of the first steady repetition (its position where labels are no numbers; NaN where
+        there is none), `steady_mean`, and `n_segments`. Along `dim`: the mark `warmup` of
+        repetitions before `start` or marked before, and `segment`, `segment_mean`. For every cell:
+        `kind_of_all`, the kind that all its series have, or `inconsistent`.
 
     Raises
     ------
@@ -67,15 +79,18 @@ def steady_state(
 
     Notes
     -----
-    `times.assign_coords(warmup=steady["warmup"])` leaves out, in every method, the repetitions before the steady state. Executions without
-    one are not marked, though their mean is not that of a longer run.
+    `times.assign_coords(warmup=steady["warmup"])` leaves out, in every method, the repetitions
+    before the steady state. Executions without one are not marked, though their mean is not that of
+    a longer run.
 
-    Segments are found by optimal partitioning (normal values with a mean and a variance each) after single outliers were clipped. The
-    rules are those of Barrett and others, made relative to the mean and the length of the series (:doc:`/how-to/steady_state`).
+    Segments are found by optimal partitioning (normal values with a mean and a variance each) after
+    single outliers were clipped. The rules are those of Barrett and others, made relative to the
+    mean and the length of the series (:doc:`/how-to/steady_state`).
 
     References
     ----------
-    E. Barrett, C. F. Bolz-Tereick, R. Killick, S. Mount, L. Tratt, "Virtual machine warmup blows hot and cold", OOPSLA 2017, section 4.
+    E. Barrett, C. F. Bolz-Tereick, R. Killick, S. Mount, L. Tratt, "Virtual machine warmup blows
+    hot and cold", OOPSLA 2017, section 4.
 
     Examples
     --------
@@ -90,10 +105,17 @@ def steady_state(
     least, least_share = check_number(tolerance, "tolerance"), check_share(share, "share", "0.25")
     cost = check_number(penalty, "penalty")
     if least < 0 or cost <= 0:
-        raise ValueError(f"tolerance={tolerance!r} and penalty={penalty!r}: give a share from 0 up, and a number above 0")
+        raise ValueError(
+            f"tolerance={tolerance!r} and penalty={penalty!r}: give a share from 0 up, and a "
+            "number above 0"
+        )
     series = in_order(times, dim, levels, metric, None)
     data, outer = series.data, series.outer
-    labels = data.array[dim].values if data.array[dim].dtype.kind in "iuf" else np.arange(data.array.sizes[dim])
+    labels = (
+        data.array[dim].values
+        if data.array[dim].dtype.kind in "iuf"
+        else np.arange(data.array.sizes[dim])
+    )
     along, rules = (*outer, dim), SteadyRules(least, least_share, cost, data.better == HIGHER)
     result = apply(
         partial(_describe, inner=len(series.inner), outer=len(outer), rules=rules, labels=labels),
@@ -110,17 +132,32 @@ def steady_state(
             "kind_of_all": Output((), "", object, "the kind of all series"),
         },
         coords={name: data.array[name].values for name in along},
-        attrs=data.describe() | {"result": "steady_state", "dim": dim, "order": series.order, "tolerance": least, "share": least_share},
+        attrs=data.describe()
+        | {
+            "result": "steady_state",
+            "dim": dim,
+            "order": series.order,
+            "tolerance": least,
+            "share": least_share,
+        },
     )
     if "warmup" in data.array.coords:
         marked = as_mark(data.array.coords["warmup"]).drop_vars("warmup")
         inside = [name for name in marked.dims if name in series.inner]
         warmup_attrs = result["warmup"].attrs
-        result["warmup"] = (result["warmup"] | marked.all(inside)).transpose(*result["warmup"].dims).assign_attrs(warmup_attrs)
-    return with_notes(result.isel({dim: np.argsort(series.positions)}), *data.notes, checks=("steady",))
+        result["warmup"] = (
+            (result["warmup"] | marked.all(inside))
+            .transpose(*result["warmup"].dims)
+            .assign_attrs(warmup_attrs)
+        )
+    return with_notes(
+        result.isel({dim: np.argsort(series.positions)}), *data.notes, checks=("steady",)
+    )
 
 
-def _describe(values: Floats, *, inner: int, outer: int, rules: SteadyRules, labels: Any) -> tuple[Any, ...]:
+def _describe(
+    values: Floats, *, inner: int, outer: int, rules: SteadyRules, labels: Any
+) -> tuple[Any, ...]:
     """Return the variables of every series and of every cell, from timings (..., outer levels, n, inner levels)."""
     ordered = unit_means(values, inner + 1)
     kind, first, mean, number, segment, segment_mean = steady(ordered, rules)
@@ -142,10 +179,14 @@ def steady_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     dim, kind = str(result.attrs["dim"]), result["kind"].values
     kind = kind[kind != ABSENT]
     unsteady = (
-        "{cells} reach no steady state: nothing of them is marked, and their mean is not what a longer run would give; leave them out with "
+        "{cells} reach no steady state: nothing of them is marked, and their mean is not what "
+        "a longer run would give; leave them out with "
         "times.where(found['kind'] != 'no_steady_state'), or measure longer"
     )
-    short = f"{{cells}} have fewer than {LEAST} {plural(dim)}: whether they become steady cannot be said"
+    short = (
+        f"{{cells}} have fewer than {LEAST} {plural(dim)}: whether they become steady cannot "
+        "be said"
+    )
     return (
         count_note("no_steady_state", unsteady, kind == UNSTEADY, "series"),
         count_note("short", short, kind == SHORT, "series"),

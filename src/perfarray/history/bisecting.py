@@ -29,32 +29,36 @@ def next_measurement(
 ) -> xr.Dataset:
     """Return which commit to measure next, and with how many runs, to find the one that made a change.
 
-    Measure it, add it to the timings, and call this again until `next` is empty: `culprit` is then the commit.
+    Measure it, add it to the timings, and call this again until `next` is empty: `culprit` is then
+    the commit.
 
     Parameters
     ----------
     changes : Dataset
         The result of `change_points`.
     commits : sequence of label, optional
-        All commits of the history, the oldest first, including those that were never measured. Default: those of the timings, in time.
+        All commits of the history, the oldest first, including those that were never measured.
+        Default: those of the timings, in time.
     change : label, optional
         The change in question, by its commit in `changes`. Default: the last change of each series.
     probability : float
         The probability at which the culprit is certain enough.
     commit_cost : float
-        The cost of measuring one more commit beside its runs (checkout, build), in runs. The higher it is, the more runs of one commit
-        pay.
+        The cost of measuring one more commit beside its runs (checkout, build), in runs. The higher
+        it is, the more runs of one commit pay.
 
     Returns
     -------
     Dataset
-        `next`, the commit to measure (empty without a change, or when the culprit is certain), and `runs` of it; `culprit`, the most
-        likely commit, and `culprit_probability`; along `commits`, `posterior`, the probability that the change was made there.
+        `next`, the commit to measure (empty without a change, or when the culprit is certain), and
+        `runs` of it; `culprit`, the most likely commit, and `culprit_probability`; along `commits`,
+        `posterior`, the probability that the change was made there.
 
     Raises
     ------
     ValueError
-        `changes` is no result of `change_points`; `commits` lacks measured commits or has another order; `change` is no change.
+        `changes` is no result of `change_points`; `commits` lacks measured commits or has another
+        order; `change` is no change.
 
     See Also
     --------
@@ -62,13 +66,16 @@ def next_measurement(
 
     Notes
     -----
-    `next` halves the posterior. After a measurement that contradicts those around it, the same commit may be next again, which plain
-    bisection cannot do. `runs` has the most information for its cost, given the step and the noise between commits, which runs of one
-    commit do not average away; it is 1 where commits have one run each. Commits between two measured ones are equally likely.
+    `next` halves the posterior. After a measurement that contradicts those around it, the same
+    commit may be next again, which plain bisection cannot do. `runs` has the most information for
+    its cost, given the step and the noise between commits, which runs of one commit do not average
+    away; it is 1 where commits have one run each. Commits between two measured ones are equally
+    likely.
 
     References
     ----------
-    R. Waeber, P. Frazier, S. Henderson, "Bisection search with noisy responses", SIAM Journal on Control and Optimization 51, 2013.
+    R. Waeber, P. Frazier, S. Henderson, "Bisection search with noisy responses", SIAM Journal on
+    Control and Optimization 51, 2013.
 
     Examples
     --------
@@ -81,13 +88,25 @@ def next_measurement(
     >>> result["next"].item(), result["runs"].item(), round(result["posterior"].sel(commit=92).item(), 3)
     (92.0, 1.0, 0.125)
     """
-    missing = [name for name in (*SERIES, "noise", "within", "position") if not isinstance(changes, xr.Dataset) or name not in changes]
+    missing = [
+        name
+        for name in (*SERIES, "noise", "within", "position")
+        if not isinstance(changes, xr.Dataset) or name not in changes
+    ]
     if missing:
-        raise ValueError(f"next_measurement needs the result of change_points; the input has no {listed(missing)}")
+        raise ValueError(
+            "next_measurement needs the result of change_points; the input has no "
+            f"{listed(missing)}"
+        )
     dim, changes = str(changes.attrs["dim"]), changes.sortby("position")
-    threshold, cost = check_share(probability, "probability", "0.95"), check_number(commit_cost, "commit_cost")
+    threshold, cost = (
+        check_share(probability, "probability", "0.95"),
+        check_number(commit_cost, "commit_cost"),
+    )
     if cost < 0:
-        raise ValueError(f"commit_cost={commit_cost!r}: give the cost of a commit in runs, 0 or more")
+        raise ValueError(
+            f"commit_cost={commit_cost!r}: give the cost of a commit in runs, 0 or more"
+        )
     measured = changes[dim].values if dim in changes.coords else np.arange(changes.sizes[dim])
     measured = measured.astype(object) if measured.dtype.kind in "UST" else measured
     all_commits = measured if commits is None else np.asarray(list(commits), dtype=measured.dtype)
@@ -112,22 +131,35 @@ def next_measurement(
             "runs": Output((), "1", float, "runs of it"),
             "culprit": Output((), "", dtype, f"most likely {dim}"),
             "culprit_probability": Output((), "1"),
-            "posterior": Output(("_commits",), "1", float, "probability that the change was made here"),
+            "posterior": Output(
+                ("_commits",), "1", float, "probability that the change was made here"
+            ),
         },
         coords={"_commits": all_commits},
-        attrs={"result": "next_measurement", "dim": dim, "probability": threshold, "commit_cost": cost},
+        attrs={
+            "result": "next_measurement",
+            "dim": dim,
+            "probability": threshold,
+            "commit_cost": cost,
+        },
     ).rename({"_commits": dim})
     return with_notes(result, checks=("bisecting",))
 
 
-def _positions(measured: npt.NDArray[Any], all_commits: npt.NDArray[Any], dim: str) -> npt.NDArray[np.integer[Any]]:
+def _positions(
+    measured: npt.NDArray[Any], all_commits: npt.NDArray[Any], dim: str
+) -> npt.NDArray[np.integer[Any]]:
     index = pd.Index(all_commits)
     missing = measured[~pd.Index(measured).isin(index)].tolist()
     if missing:
-        raise ValueError(f"commits= does not hold {len(missing)} of the {len(measured)} {plural(dim)} of the timings: {listed(missing, 5)}")
+        raise ValueError(
+            f"commits= does not hold {len(missing)} of the {len(measured)} {plural(dim)} of "
+            f"the timings: {listed(missing, 5)}"
+        )
     if not index.is_unique or (np.diff(indices := index.get_indexer(measured)) <= 0).any():
         raise ValueError(
-            f"commits= has the {plural(dim)} of the timings in another order, or repeats some; give each once, the oldest first"
+            f"commits= has the {plural(dim)} of the timings in another order, or repeats some; "
+            "give each once, the oldest first"
         )
     return np.asarray(indices)
 
@@ -137,12 +169,19 @@ def _position(changes: xr.Dataset, dim: str, labels: npt.NDArray[Any], change: H
     positions = np.flatnonzero(changes["change"].any(cell_dims).values)
     change_labels = labels[positions].tolist()
     if change not in change_labels:
-        raise ValueError(f"change={change!r} is no change of any series; there is {listed(change_labels) if change_labels else 'none'}")
+        raise ValueError(
+            f"change={change!r} is no change of any series; there is "
+            f"{listed(change_labels) if change_labels else 'none'}"
+        )
     return int(positions[change_labels.index(change)])
 
 
 @check("bisecting")
 def bisecting_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Count series without a change."""
-    text = "{cells} have no change to look into: change_points found none, or not the one in change="
-    return (count_note("no_change", text, np.isnan(result["culprit_probability"].values), "series"),)
+    text = (
+        "{cells} have no change to look into: change_points found none, or not the one in change="
+    )
+    return (
+        count_note("no_change", text, np.isnan(result["culprit_probability"].values), "series"),
+    )

@@ -67,60 +67,71 @@ def change_points(
     Parameters
     ----------
     times : DataArray or Dataset
-        Timings. The repetitions of one commit are averaged (logs, where all values are positive); every other dim broadcasts.
+        Timings. The repetitions of one commit are averaged (logs, where all values are positive);
+        every other dim broadcasts.
     dim : str
-        The dim of the history: commits, dates, builds. Labels are unique; NaN is a commit that was not measured. Labels may be stored in
-        any order: see `order`.
+        The dim of the history: commits, dates, builds. Labels are unique; NaN is a commit that was
+        not measured. Labels may be stored in any order: see `order`.
     alpha : float
         The chance of any change in a stable history of one benchmark.
     threshold : float
-        A relative change that does not matter: 0.02 for 2 %. It decides the verdict, and not which changes are found.
+        A relative change that does not matter: 0.02 for 2 %. It decides the verdict, and not which
+        changes are found.
     min_size : int
         The smallest number of commits in a segment: with 2, a single outlying commit is no change.
     host : str, optional
-        A coordinate along `dim`. Changes that coincide with another host have the cause `host`. Default: `host`, where there is one.
+        A coordinate along `dim`. Changes that coincide with another host have the cause `host`.
+        Default: `host`, where there is one.
     correction : {"bh", "holm", None}
-        Over all series of the call: Benjamini and Hochberg (at most a share `alpha` of the series with changes is stable), Holm (the
-        chance of any such series), or none (`alpha` holds for each series).
+        Over all series of the call: Benjamini and Hochberg (at most a share `alpha` of the series
+        with changes is stable), Holm (the chance of any such series), or none (`alpha` holds for
+        each series).
     across : str
         The dim along which changes at one commit may be common.
     online : bool
-        Judge every commit by those up to it alone. The last True of `change` is since when the last commits differ; `alarm` is where this
-        was seen.
+        Judge every commit by those up to it alone. The last True of `change` is since when the last
+        commits differ; `alarm` is where this was seen.
     false_alarms : float
-        With `online`, in place of `alpha` and `correction`: the alarms per 1,000 commits in a stable history of one benchmark.
+        With `online`, in place of `alpha` and `correction`: the alarms per 1,000 commits in a
+        stable history of one benchmark.
     order : str or array, optional
-        What sorts the labels, the oldest first: the name of a coordinate along `dim`, numbers or dates (one for each label), `"stored"` or
-        `"reversed"`. Default: labels that are dates; dates along `dim` (`commit_date` or `date`, else any); labels that are numbers or
-        versions; else as stored, with a warning.
+        What sorts the labels, the oldest first: the name of a coordinate along `dim`, numbers or
+        dates (one for each label), `"stored"` or `"reversed"`. Default: labels that are dates;
+        dates along `dim` (`commit_date` or `date`, else any); labels that are numbers or versions;
+        else as stored, with a warning.
     confidence_level : float
         Of the limits of a change; 1 minus it is the error rate of its verdict.
     levels, metric : str or sequence of str, optional
-        The nest inside one commit, outermost first (default: the repetition dims present); the variable(s) of a Dataset (default: its
-        `time`).
+        The nest inside one commit, outermost first (default: the repetition dims present); the
+        variable(s) of a Dataset (default: its `time`).
     censored : {"bound", "drop"}
-        Runs stopped at a limit count as that limit, with no verdict in their favour; or they are left out, which is in their favour.
+        Runs stopped at a limit count as that limit, with no verdict in their favour; or they are
+        left out, which is in their favour.
 
     Returns
     -------
     Dataset
-        Labels lie as stored; the coordinate `position` is their place in time, from 0. Along `dim`: `value` of the commit with
-        `value_lower` and `value_upper`; `segment_mean`, or the line where the segment drifts; `n_units`, the independent units;
-        `relative_noise`, the spread relative to that of the history; `segment`, its number from 0, and `n_segment`, its commits; `change`,
-        True at the first commit of a new segment; `probability` of a change. Where `change`, else NaN, "" or False: `estimate` (after /
-        before), `lower`, `upper`; `pvalue`, the chance of such a step anywhere in a stable history; `verdict` (`faster`, `slower`,
-        `equivalent` or `inconclusive`); `earliest` and `latest` commit that may have made it (95 %); `cause` (`code` or `host`); `common`,
-        whether many benchmarks changed with it. At the last commit of a segment that drifts, the `cause` is `drift`: `estimate` is then
-        last / first by the line, `pvalue` that of no slope, and `earliest` and `latest` the ends of the segment. By series: `n` commits;
-        `pvalue_any` of the largest change; `noise`, the relative standard deviation of a commit, and `within`, the part that its
-        repetitions explain; `correlation` of neighbours; `drifting`, whether a segment does. By commit: `n_common`, how many benchmarks
-        changed together. With `online`, also `alarm` along `dim`.
+        Labels lie as stored; the coordinate `position` is their place in time, from 0. Along `dim`:
+        `value` of the commit with `value_lower` and `value_upper`; `segment_mean`, or the line
+        where the segment drifts; `n_units`, the independent units; `relative_noise`, the spread
+        relative to that of the history; `segment`, its number from 0, and `n_segment`, its commits;
+        `change`, True at the first commit of a new segment; `probability` of a change. Where
+        `change`, else NaN, "" or False: `estimate` (after / before), `lower`, `upper`; `pvalue`,
+        the chance of such a step anywhere in a stable history; `verdict` (`faster`, `slower`,
+        `equivalent` or `inconclusive`); `earliest` and `latest` commit that may have made it (95
+        %); `cause` (`code` or `host`); `common`, whether many benchmarks changed with it. At the
+        last commit of a segment that drifts, the `cause` is `drift`: `estimate` is then last /
+        first by the line, `pvalue` that of no slope, and `earliest` and `latest` the ends of the
+        segment. By series: `n` commits; `pvalue_any` of the largest change; `noise`, the relative
+        standard deviation of a commit, and `within`, the part that its repetitions explain;
+        `correlation` of neighbours; `drifting`, whether a segment does. By commit: `n_common`, how
+        many benchmarks changed together. With `online`, also `alarm` along `dim`.
 
     Raises
     ------
     ValueError
-        Unknown dims, coordinates or levels; labels that repeat, or whose order is not known (sorted hashes without dates); numbers out
-        of range.
+        Unknown dims, coordinates or levels; labels that repeat, or whose order is not known (sorted
+        hashes without dates); numbers out of range.
 
     See Also
     --------
@@ -129,20 +140,24 @@ def change_points(
 
     Notes
     -----
-    The noise between commits (days, hosts, links) is estimated from the series itself: one execution a commit is enough. `alpha` holds for
-    every noise, as long as that of one commit does not depend on the one before; dependence that is more than chance is removed and noted.
-    Where the spread changes, which is noted, `alpha` holds from 100 commits on. Fewer than 8 commits show no change at 5 %. Changes that a
-    line describes better are one drift; steps beside it are named. A staircase may be called a drift: of four steps of 4 % in 100 commits
-    at 1.5 % noise, 82 % are found. Where the level comes and goes, 12 times or more and every 20 commits or fewer, no change is named, and
-    the correlation is noted. Small changes that are found look larger than they are. With `online`, 8 commits are needed first, later
-    commits may move earlier alarms, and a change of spread doubles or triples the rate of false alarms. See docs/how-to/change_points.md
-    for how often each of this holds.
+    The noise between commits (days, hosts, links) is estimated from the series itself: one
+    execution a commit is enough. `alpha` holds for every noise, as long as that of one commit does
+    not depend on the one before; dependence that is more than chance is removed and noted. Where
+    the spread changes, which is noted, `alpha` holds from 100 commits on. Fewer than 8 commits show
+    no change at 5 %. Changes that a line describes better are one drift; steps beside it are named.
+    A staircase may be called a drift: of four steps of 4 % in 100 commits at 1.5 % noise, 82 % are
+    found. Where the level comes and goes, 12 times or more and every 20 commits or fewer, no change
+    is named, and the correlation is noted. Small changes that are found look larger than they are.
+    With `online`, 8 commits are needed first, later commits may move earlier alarms, and a change
+    of spread doubles or triples the rate of false alarms. See docs/how-to/change_points.md for how
+    often each of this holds.
 
     References
     ----------
-    A. B. Olshen, E. S. Venkatraman, R. Lucito, M. Wigler, "Circular binary segmentation for the analysis of array-based DNA copy number
-    data", Biostatistics 5, 2004. Y. Benjamini, M. Bogomolov, "Selective inference on multiple families of hypotheses", JRSS B 76, 2014
-    (the level inside the series selected).
+    A. B. Olshen, E. S. Venkatraman, R. Lucito, M. Wigler, "Circular binary segmentation for the
+    analysis of array-based DNA copy number data", Biostatistics 5, 2004. Y. Benjamini, M.
+    Bogomolov, "Selective inference on multiple families of hypotheses", JRSS B 76, 2014 (the level
+    inside the series selected).
 
     Examples
     --------
@@ -156,25 +171,56 @@ def change_points(
     >>> found["estimate"].sel(commit="c25").item().__round__(2), found["earliest"].sel(commit="c25").item()
     (1.06, 'c25')
     """
-    level, confidence_level = check_share(alpha, "alpha", "0.05"), check_confidence_level(confidence_level)
+    level, confidence_level = (
+        check_share(alpha, "alpha", "0.05"),
+        check_confidence_level(confidence_level),
+    )
     margin, least = check_threshold(threshold), check_count(min_size, "min_size", 2)
     check_choice(correction, "correction", ("bh", "holm", None))
-    rate, (low, high) = check_number(false_alarms, "false_alarms") / 1000 if online else 0.0, (RATES[-1], RATES[0])
+    rate, (low, high) = (
+        check_number(false_alarms, "false_alarms") / 1000 if online else 0.0,
+        (RATES[-1], RATES[0]),
+    )
     if online and not low <= rate <= high:
-        raise ValueError(f"false_alarms={false_alarms!r} per 1,000 commits: give a number from {1000 * low:.2g} to {1000 * high:.2g}")
+        raise ValueError(
+            f"false_alarms={false_alarms!r} per 1,000 commits: give a number from "
+            f"{1000 * low:.2g} to {1000 * high:.2g}"
+        )
     data = resolve(as_history(times, dim, levels), metric, levels, censored=censored)
     labels = history_labels(data.array, dim, data.levels)
     in_time = time_order(data.array, dim, order)
     data = data._replace(array=data.array.isel({dim: in_time.positions}))
     array, labels = data.array, labels[in_time.positions]
-    alternating = (*alternation_notes(array, dim, data.levels), *succession_notes(array, dim, data.levels))
+    alternating = (
+        *alternation_notes(array, dim, data.levels),
+        *succession_notes(array, dim, data.levels),
+    )
     hosts = _hosts(array, dim, host, data.levels)
-    search = Search(len(data.levels), least, margin, confidence_level, data.verdict_direction(), labels, rate)
-    attrs = data.describe() | {"result": "change_points", "unit": dim, "dim": dim, "better": data.better, "threshold": margin}
-    attrs |= {"false_alarms": 1000 * rate} if online else {"alpha": level, "correction": correction or "none"}
-    attrs |= {"order": in_time.by, "min_size": least, "across": across, "confidence_level": confidence_level}
+    search = Search(
+        len(data.levels), least, margin, confidence_level, data.verdict_direction(), labels, rate
+    )
+    attrs = data.describe() | {
+        "result": "change_points",
+        "unit": dim,
+        "dim": dim,
+        "better": data.better,
+        "threshold": margin,
+    }
+    attrs |= (
+        {"false_alarms": 1000 * rate}
+        if online
+        else {"alpha": level, "correction": correction or "none"}
+    )
+    attrs |= {
+        "order": in_time.by,
+        "min_size": least,
+        "across": across,
+        "confidence_level": confidence_level,
+    }
     core = [dim, *data.levels]
-    pvalues = apply(partial(chances, search=search), array, core=[core], outputs={"pvalue_any": Output()})["pvalue_any"]
+    pvalues = apply(
+        partial(chances, search=search), array, core=[core], outputs={"pvalue_any": Output()}
+    )["pvalue_any"]
     no_bound = xr.zeros_like(array.isel(dict.fromkeys(data.levels, 0), drop=True), dtype=bool)
     bounds = [bound | no_bound for bound in data.bounds]  # a mark may lie along the runs alone
     result = apply(
@@ -192,24 +238,40 @@ def change_points(
         result = result.drop_vars(dim)
     result = result.assign({"pvalue_any": pvalues} | _common(result, dim, across))
     result = result.drop_vars(["_first", "_last"] if online else ["_first", "_last", "alarm"])
-    position = xr.Variable(dim, np.arange(len(labels)), {"long_name": f"place of the {dim} in time"})
+    position = xr.Variable(
+        dim, np.arange(len(labels)), {"long_name": f"place of the {dim} in time"}
+    )
     result = result.assign_coords(position=position).isel({dim: in_time.ranks})
-    consequence = "no change in favour of the stopped side is called one, and the limit towards the unknown is open"
+    consequence = (
+        "no change in favour of the stopped side is called one, and the limit towards the "
+        "unknown is open"
+    )
     limit_note = data.stopped_note(consequence) if data.n_stopped else None
-    return with_notes(result, *data.notes, in_time.note, *alternating, limit_note, checks=("changes",))
+    return with_notes(
+        result, *data.notes, in_time.note, *alternating, limit_note, checks=("changes",)
+    )
 
 
-def _hosts(array: xr.DataArray, dim: str, host: str | None, levels: tuple[str, ...]) -> xr.DataArray:
+def _hosts(
+    array: xr.DataArray, dim: str, host: str | None, levels: tuple[str, ...]
+) -> xr.DataArray:
     """Return a number for the host of every commit, the same for all where there is no such coordinate."""
     name = HOST if host is None else host
     if name not in array.coords or dim not in array.coords[name].dims:
         if host is not None:
-            along = [str(key) for key, coord in array.coords.items() if dim in coord.dims and key != dim]
-            raise ValueError(f"host={host!r} is no coordinate along {dim!r}; there is {listed(along) if along else 'none'}")
+            along = [
+                str(key) for key, coord in array.coords.items() if dim in coord.dims and key != dim
+            ]
+            raise ValueError(
+                f"host={host!r} is no coordinate along {dim!r}; there is "
+                f"{listed(along) if along else 'none'}"
+            )
         return xr.zeros_like(array[dim].reset_coords(drop=True), dtype=int)
     hosts = array.coords[name].reset_coords(drop=True)
     hosts = hosts.isel(dict.fromkeys(levels, 0), missing_dims="ignore")
-    codes: xr.DataArray = hosts.copy(data=pd.factorize(np.ravel(hosts.values).astype(str))[0].reshape(hosts.shape))
+    codes: xr.DataArray = hosts.copy(
+        data=pd.factorize(np.ravel(hosts.values).astype(str))[0].reshape(hosts.shape)
+    )
     return codes
 
 
@@ -224,30 +286,62 @@ def _search_levels(pvalues: xr.DataArray, alpha: float, correction: str | None) 
         flat = values.reshape(-1)
         selected = adjust(flat, correction) <= alpha
         members = max(np.sum(~np.isnan(flat)), 1)
-        share = 1.0 if correction is None else 1.0 / members if correction == "holm" else selected.sum() / members
+        share = (
+            1.0
+            if correction is None
+            else 1.0 / members
+            if correction == "holm"
+            else selected.sum() / members
+        )
         return (np.where(selected, alpha * share, 0.0).reshape(values.shape),)
 
-    levels: xr.DataArray = apply(kernel, pvalues, core=[dims], outputs={"level": Output(tuple(dims))})["level"]
+    levels: xr.DataArray = apply(
+        kernel, pvalues, core=[dims], outputs={"level": Output(tuple(dims))}
+    )["level"]
     return levels
 
 
 def _outputs(dim: str, units: str, labels: npt.NDArray[Any]) -> dict[str, Output]:
     """Return the variables of a result, in the order of `describe`."""
     along = (dim,)
-    label = object if labels.dtype.kind == "O" else labels.dtype if labels.dtype.kind in "mM" else float
+    label = (
+        object if labels.dtype.kind == "O" else labels.dtype if labels.dtype.kind in "mM" else float
+    )
     texts = {"verdict": "", "cause": "what made the change"}
     return (
-        {"change": Output(along, "", bool, "first of a new segment"), "segment": Output(along, "", int, "number of the segment")}
+        {
+            "change": Output(along, "", bool, "first of a new segment"),
+            "segment": Output(along, "", int, "number of the segment"),
+        }
         | outputs("1", along, estimate="after / before", lower="", upper="", pvalue="")
         | {name: Output(along, "", object, text) for name, text in texts.items()}
-        | {name: Output(along, "", label, f"{name} {dim} that may have made the change") for name in ("earliest", "latest")}
+        | {
+            name: Output(along, "", label, f"{name} {dim} that may have made the change")
+            for name in ("earliest", "latest")
+        }
         | outputs("1", along, probability="probability of a change here")
-        | outputs(units, along, value=f"mean of the {dim}", value_lower="", value_upper="", segment_mean="mean of the segment")
-        | outputs("1", along, n_units=f"independent units of the {dim}", relative_noise=f"of the {dim}, by the whole history's")
+        | outputs(
+            units,
+            along,
+            value=f"mean of the {dim}",
+            value_lower="",
+            value_upper="",
+            segment_mean="mean of the segment",
+        )
+        | outputs(
+            "1",
+            along,
+            n_units=f"independent units of the {dim}",
+            relative_noise=f"of the {dim}, by the whole history's",
+        )
         | outputs("1", along, n_segment=f"{plural(dim)} measured in the segment")
         | {"_first": Output(along, "", int), "_last": Output(along, "", int)}
         | outputs("1", n=f"{plural(dim)} measured", noise=f"standard deviation of a {dim} / mean")
-        | outputs("1", within=f"of it, from repetitions inside a {dim}", correlation="of neighbours' noise")
+        | outputs(
+            "1",
+            within=f"of it, from repetitions inside a {dim}",
+            correlation="of neighbours' noise",
+        )
         | {"alarm": Output(along, "", bool, "a change was first seen here")}
         | {"drifting": Output((), "", bool, "a segment drifts")}
     )
@@ -260,7 +354,10 @@ def _common(result: xr.Dataset, dim: str, across: str) -> dict[str, xr.DataArray
         arrays = [array.expand_dims(across) for array in arrays]
     elif is_chunked(arrays[0]):
         arrays = [array.chunk({across: -1}) for array in arrays]
-    variables = {"common": Output((across, dim), "", bool, "with other benchmarks"), "n_common": Output((dim,), "", int)}
+    variables = {
+        "common": Output((across, dim), "", bool, "with other benchmarks"),
+        "n_common": Output((dim,), "", int),
+    }
     changes = apply(common_changes, *arrays, core=[[across, dim]] * 3, outputs=variables)
     common = changes["common"].isel({across: 0}, drop=True) if single else changes["common"]
     return {"common": common.transpose(*result["change"].dims), "n_common": changes["n_common"]}
@@ -269,7 +366,9 @@ def _common(result: xr.Dataset, dim: str, across: str) -> dict[str, xr.DataArray
 def _more_than_chance(where: Mask, share: float) -> bool:
     """Return whether something holds in more of several series than chance explains, or in the only one."""
     expected = share * where.size
-    return bool(where.any()) and (where.size == 1 or where.sum() >= expected + 2 * np.sqrt(expected))
+    return bool(where.any()) and (
+        where.size == 1 or where.sum() >= expected + 2 * np.sqrt(expected)
+    )
 
 
 @check("changes")
@@ -282,28 +381,47 @@ def change_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     many = plural(dim)
     at = f" at alpha={alpha:g}" if alpha else ""
     short = (
-        f"{{cells}} have fewer than {needed} {many} with data: no change can be found in them{at}; measure more {many}, or compare two"
+        (
+            f"{{cells}} have fewer than {needed} {many} with data: no change can be found in "
+            f"them{at}; measure more {many}, or compare two"
+        )
         if needed
-        else f"at alpha={alpha:g}, below what these series can show, no change can be found in {{cells}}; give a larger alpha"
+        else (
+            f"at alpha={alpha:g}, below what these series can show, no change can be found in "
+            f"{{cells}}; give a larger alpha"
+        )
     )
     dependent = (
-        f"in {{cells}} the noise of one {dim} is like that of the one before (the variable correlation): this was removed before the "
-        "search, and slow swings may still be called changes; measure a stable program beside, or on several hosts"
+        f"in {{cells}} the noise of one {dim} is like that of the one before (the variable "
+        "correlation): this was removed before the "
+        "search, and slow swings may still be called changes; measure a stable program beside, "
+        "or on several hosts"
     )
     drift = (
-        f"in {{cells}} a straight line describes a stretch of {many} better than steps: a drift, which no {dim} of it made alone; look "
+        f"in {{cells}} a straight line describes a stretch of {many} better than steps: a "
+        f"drift, which no {dim} of it made alone; look "
         f"for what grows with every {dim}, and see trend() for the slope"
     )
     ratio = (
-        "{cells} follow a mean that is not positive: they have no ratio, and the verdict is that of the difference; where values "
+        "{cells} follow a mean that is not positive: they have no ratio, and the verdict is "
+        "that of the difference; where values "
         "may be negative, read segment_mean"
     )
     correlated = result["correlation"].values > 0
     return (
-        count_note("few_commits", short, (n < needed) if needed else n > 0, "series", needed=needed),
-        count_note("dependent", dependent, correlated, "series") if _more_than_chance(correlated, FALSE) else None,
+        count_note(
+            "few_commits", short, (n < needed) if needed else n > 0, "series", needed=needed
+        ),
+        count_note("dependent", dependent, correlated, "series")
+        if _more_than_chance(correlated, FALSE)
+        else None,
         count_note("drift", drift, result["drifting"].values.astype(bool), "series"),
-        count_note("no_ratio", ratio, np.isnan(result["estimate"].values[result["change"].values]), "changes"),
+        count_note(
+            "no_ratio",
+            ratio,
+            np.isnan(result["estimate"].values[result["change"].values]),
+            "changes",
+        ),
         _common_note(result, dim),
         _spread_note(result, dim),
     )
@@ -320,12 +438,19 @@ def _spread_note(result: xr.Dataset, dim: str) -> Note | None:
         series = spreads[tuple(cell)].dropna(dim)
         large = series.values**2 > float(series.max() * series.min())
         position = int(np.flatnonzero(large != large[0])[0])
-        name = "".join(f"{series[dim_of_cell].item()} " for dim_of_cell in spreads.dims[:-1] if dim_of_cell in series.coords)
+        name = "".join(
+            f"{series[dim_of_cell].item()} "
+            for dim_of_cell in spreads.dims[:-1]
+            if dim_of_cell in series.coords
+        )
         label = series[dim].values[position] if dim in series.coords else position
         size = "larger" if large[position] else "smaller"
-        examples.append(f"{name}from about {label} on, {float(series.max() / series.min()):.2g} times {size}")
+        examples.append(
+            f"{name}from about {label} on, {float(series.max() / series.min()):.2g} times {size}"
+        )
     text = (
-        f"in {{cells}} the spread of one {dim} about the next changes along the history (the variable relative_noise): "
+        f"in {{cells}} the spread of one {dim} about the next changes along the history (the "
+        "variable relative_noise): "
         f"{'; '.join(examples)}; each {dim} was judged by its own spread, which is estimated"
     )
     return count_note("spread", text, uneven, "series")
@@ -339,8 +464,13 @@ def _common_note(result: xr.Dataset, dim: str) -> Note | None:
     examples = []
     for index in indices[:FEW]:
         cell = numbers[tuple(index)]
-        where = "".join(f", {name} {cell[name].item()}" for name in numbers.dims[1:] if name in cell.coords)
+        where = "".join(
+            f", {name} {cell[name].item()}" for name in numbers.dims[1:] if name in cell.coords
+        )
         examples.append(f"{cell.item()} at {cell[dim].item()}{where}")
     more = f", and {len(indices) - FEW} more" if len(indices) > FEW else ""
-    text = f"benchmarks that changed together, by one cause rather than each by itself: {'; '.join(examples)}{more}"
+    text = (
+        "benchmarks that changed together, by one cause rather than each by itself: "
+        f"{'; '.join(examples)}{more}"
+    )
     return Note("common", text, {"commits": len(indices)}, aside=True)

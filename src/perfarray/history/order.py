@@ -34,7 +34,9 @@ HEXADECIMAL = frozenset("0123456789abcdef")
 # Versions, perhaps with a word before them: 1.2.10, v1.2rc1, jdk-21.0.1
 EARLY = r"(?:dev|alpha|beta|a|b|rc|pre|preview|m|snapshot)[-._]?\d*"
 BEFORE_EARLY = re.compile(rf"[-._](?={EARLY}\b)")
-VERSION = re.compile(rf"^\D*\d+(?:\.\d+)*(?:[-._]?{EARLY})?(?:(?:[-.](?:post|p|r)?|post|p|r)\d+)?$", re.I)
+VERSION = re.compile(
+    rf"^\D*\d+(?:\.\d+)*(?:[-._]?{EARLY})?(?:(?:[-.](?:post|p|r)?|post|p|r)\d+)?$", re.I
+)
 
 # What `git describe` adds to the last tag: the commits since, and the hash
 SINCE_TAG = re.compile(r"-(\d+)-g[0-9a-f]{4,40}(?:-dirty)?$")
@@ -56,29 +58,46 @@ class Order(NamedTuple):
 def as_history(times: Data, dim: str, levels: str | tuple[str, ...] | None) -> Data:
     """Return timings with a repetition: a history of one value for each label needs none."""
     is_xarray = isinstance(times, xr.DataArray | xr.Dataset)
-    if levels is not None or not is_xarray or dim not in times.dims or dim in LEVELS or any(level in times.dims for level in LEVELS):
+    if (
+        levels is not None
+        or not is_xarray
+        or dim not in times.dims
+        or dim in LEVELS
+        or any(level in times.dims for level in LEVELS)
+    ):
         return times
-    return times.expand_dims(EXECUTION, axis=-1) if isinstance(times, xr.DataArray) else times.expand_dims(EXECUTION)
+    return (
+        times.expand_dims(EXECUTION, axis=-1)
+        if isinstance(times, xr.DataArray)
+        else times.expand_dims(EXECUTION)
+    )
 
 
 def history_labels(array: xr.DataArray, dim: str, levels: tuple[str, ...]) -> npt.NDArray[Any]:
     """Return the labels of a history as stored; raise where they repeat."""
     check_dim(array, dim)
     if dim in levels:
-        raise ValueError(f"dim={dim!r} is one of the levels {levels}; a history runs along a dim whose labels are not repetitions")
+        raise ValueError(
+            f"dim={dim!r} is one of the levels {levels}; a history runs along a dim whose "
+            "labels are not repetitions"
+        )
     labels = array[dim].values if dim in array.coords else np.arange(array.sizes[dim])
     repeated = pd.Index(labels).duplicated()
     if repeated.any():
         names = list(dict.fromkeys(labels[repeated].tolist()))
         raise ValueError(
-            f"{dim!r} holds {listed(names, 5)} more than once; measurements of one {dim} are repetitions of it: put them along a level "
-            f"such as 'session' (in a table: .perf.to_timings(level='session')), or give each its own label"
+            f"{dim!r} holds {listed(names, 5)} more than once; measurements of one {dim} are "
+            "repetitions of it: put them along a level "
+            "such as 'session' (in a table: .perf.to_timings(level='session')), or give each "
+            "its own label"
         )
     return np.asarray(labels.astype(object) if labels.dtype.kind in "UST" else labels)
 
 
 def time_order(array: xr.DataArray, dim: str, order: Any = None) -> Order:
-    """Return the order of a history: the one given, else by dates, else by numbers; raise where none is known.
+    """Return the order of a history: the one given, else by dates, else by numbers.
+
+    Raise where none is known.
 
     Labels that nothing sorts are taken as stored, with a note, unless they are sorted by name.
     """
@@ -103,13 +122,17 @@ def time_order(array: xr.DataArray, dim: str, order: Any = None) -> Order:
     if dated or names in (sorted(names), sorted(names, reverse=True)):
         reason = "; ".join(dated.values()) or f"they are sorted by {by_name}, not by date"
         raise ValueError(
-            f"the order of the {len(names)} {many} is not known: {reason}. Say order='stored' if they lie in the order of time "
-            f"(times.sel({dim}=[...]); --order FILE of the command line), order='reversed', or the coordinate along {dim!r} that sorts "
+            f"the order of the {len(names)} {many} is not known: {reason}. Say order='stored' "
+            "if they lie in the order of time "
+            f"(times.sel({dim}=[...]); --order FILE of the command line), order='reversed', or "
+            f"the coordinate along {dim!r} that sorts "
             f"them. Or give each its date, a coordinate {dim}_date"
         )
     text = (
-        f"nothing says in which order the {len(names)} {many} came: they are taken as stored, the oldest first. If they are not, slower "
-        f"and faster are exchanged. Say order='stored' or order='reversed', or give each its date, a coordinate {dim}_date"
+        f"nothing says in which order the {len(names)} {many} came: they are taken as stored, "
+        "the oldest first. If they are not, slower "
+        "and faster are exchanged. Say order='stored' or order='reversed', or give each its "
+        f"date, a coordinate {dim}_date"
     )
     return Order(stored, STORED, Note("assumed_order", text, {"dim": dim, "labels": len(names)}))
 
@@ -121,27 +144,40 @@ def _given(array: xr.DataArray, dim: str, order: Any) -> Order:
         return Order(stored if order == STORED else stored[::-1], order)
     along = [str(name) for name, coord in array.coords.items() if coord.dims == (dim,)]
     if isinstance(order, str) and order not in along:
-        raise ValueError(f"order={order!r} is no coordinate along {dim!r} alone; there is {listed((STORED, REVERSED, *along))}")
+        raise ValueError(
+            f"order={order!r} is no coordinate along {dim!r} alone; there is "
+            f"{listed((STORED, REVERSED, *along))}"
+        )
     name = order if isinstance(order, str) else GIVEN
     values = np.asarray(array.coords[order].values if isinstance(order, str) else order)
     if values.shape != stored.shape:
-        raise ValueError(f"order= has the shape {values.shape}; give one number or date for each of the {len(stored)} {plural(dim)}")
+        raise ValueError(
+            f"order= has the shape {values.shape}; give one number or date for each of the "
+            f"{len(stored)} {plural(dim)}"
+        )
     positions = None
     if values.dtype.kind not in "iuf":
         positions = _sorted(dates_of(values))
     positions = _by_numbers(values, is_date=False) if positions is None else positions
     if positions is None:
-        raise ValueError(f"order={name!r} cannot be sorted: it holds no dates, numbers or versions, or lacks some")
+        raise ValueError(
+            f"order={name!r} cannot be sorted: it holds no dates, numbers or versions, or "
+            "lacks some"
+        )
     return Order(positions, name)
 
 
 def _checked(order: Order, array: xr.DataArray, dim: str) -> Order:
     """Return an order that was given, with a note where dates say the opposite."""
     dated = _by_dates(array, dim)
-    if not isinstance(dated, Order) or dated.ranks[order.positions[0]] <= dated.ranks[order.positions[-1]]:
+    if (
+        not isinstance(dated, Order)
+        or dated.ranks[order.positions[0]] <= dated.ranks[order.positions[-1]]
+    ):
         return order
     text = (
-        f"in the order given the dates of {dated.by!r} descend. If they are right, slower and faster are exchanged: the list of --order "
+        f"in the order given the dates of {dated.by!r} descend. If they are right, slower and "
+        "faster are exchanged: the list of --order "
         "FILE begins with the oldest, or order= is to be reversed"
     )
     return order._replace(note=Note("order_against_dates", text, {"dim": dim, "dates": dated.by}))
@@ -154,7 +190,11 @@ def _by_dates(array: xr.DataArray, dim: str) -> Order | dict[str, str]:
     """
     along = {str(name): coord.dims for name, coord in array.coords.items() if dim in coord.dims}
     names = [name for name, dims in along.items() if dims == (dim,) or is_moment(name)]
-    usual = [name for name in (dim, f"{dim}_date", "date", *(name for name in names if name.startswith(dim))) if name in names]
+    usual = [
+        name
+        for name in (dim, f"{dim}_date", "date", *(name for name in names if name.startswith(dim)))
+        if name in names
+    ]
     others = [name for name in names if name not in usual]
     orders: dict[str, Integers] = {}
     reasons: dict[str, str] = {}
@@ -184,25 +224,43 @@ def _by_dates(array: xr.DataArray, dim: str) -> Order | dict[str, str]:
 
 
 def dates_along(array: xr.DataArray, name: str, dim: str) -> "pd.Series[Any]":
-    """Return the date of each label of a dim by a coordinate, which may be its labels; NaT where it has none."""
+    """Return the date of each label of a dim by a coordinate, which may be its labels.
+
+    NaT where it has none.
+    """
     coord = array.coords[name] if name in array.coords else array[dim]
     if name == dim and coord.dtype.kind in "OUT":
-        # Files and folders are called after a date with a word before it and an ending behind it: run-25.01.2024.csv.
+        # Files and folders are called after a date with a word before it and an ending behind it:
+        # run-25.01.2024.csv.
         names = stems(coord.values)
-        begins = {begin[0] if begin else "" for begin in (re.match(r"[^\W\d_]+[-_ ](?=\d)", text) for text in names)}
+        begins = {
+            begin[0] if begin else ""
+            for begin in (re.match(r"[^\W\d_]+[-_ ](?=\d)", text) for text in names)
+        }
         begin = begins.pop() if len(begins) == 1 else ""
-        coord = coord.copy(data=np.array([text.removeprefix(begin) for text in names], dtype=object))
+        coord = coord.copy(
+            data=np.array([text.removeprefix(begin) for text in names], dtype=object)
+        )
     is_number = coord.dtype.kind in "iuf" or str(coord.values.flat[0]).isdigit()
     # Numbers that are not called dates count something else.
-    return pd.Series(pd.NaT, index=range(array.sizes[dim])) if is_number and not is_moment(name) else earliest_dates(coord, dim)
+    return (
+        pd.Series(pd.NaT, index=range(array.sizes[dim]))
+        if is_number and not is_moment(name)
+        else earliest_dates(coord, dim)
+    )
 
 
 def _sorted(dates: "pd.Series[Any]") -> Integers | None:
-    """Return the positions of dates from the earliest on; None where some are missing, and the others do not say the order."""
+    """Return the positions of dates from the earliest on.
+
+    None where some are missing, and the others do not say the order.
+    """
     stored, present = np.arange(len(dates)), dates.dropna()
     if present.is_monotonic_increasing and len(present):
         return stored
-    if present.is_monotonic_decreasing and len(present):  # so that what is of one day stays in order, too
+    if present.is_monotonic_decreasing and len(
+        present
+    ):  # so that what is of one day stays in order, too
         return stored[::-1]
     return None if len(present) < len(dates) else np.argsort(dates.to_numpy(), kind="stable")
 
@@ -214,7 +272,8 @@ def _by_numbers(labels: npt.NDArray[Any], *, is_date: bool) -> Integers | None:
     names = [SINCE_TAG.sub(r"-\1", name) for name in stems(labels)]
     begins = {re.match(r"\D*", name)[0] for name in names if re.search(r"\d", name)}  # type: ignore[index]
     numbered = len(begins) == 1 and all(re.search(r"\d", name) for name in names)
-    # Where a year follows another number, the label is a date with the day, the month or the quarter first.
+    # Where a year follows another number, the label is a date with the day, the month or the
+    # quarter first.
     numbered = numbered and not all(re.search(r"\d\D+(?:19|20)\d\d(?!\d)", name) for name in names)
     if not numbered or (is_date and not all(re.match(r"\d{4}", name) for name in names)):
         return None
@@ -222,11 +281,18 @@ def _by_numbers(labels: npt.NDArray[Any], *, is_date: bool) -> Integers | None:
 
     keys = [*map(natsort_keygen(key=_comparable), names)]
     positions = np.array(sorted(range(len(names)), key=keys.__getitem__), dtype=int)
-    have_one_form = all(map(VERSION.fullmatch, names)) or len({re.sub(r"\d+", "0", name) for name in names}) == 1
-    if have_one_form and not (HEXADECIMAL.issuperset("".join(names)) and not all(map(str.isdigit, names))):
+    have_one_form = (
+        all(map(VERSION.fullmatch, names))
+        or len({re.sub(r"\d+", "0", name) for name in names}) == 1
+    )
+    if have_one_form and not (
+        HEXADECIMAL.issuperset("".join(names)) and not all(map(str.isdigit, names))
+    ):
         return positions
     # Names such as c12, c0a and 2024b may be hashes, or number commits if they are sorted already.
-    by_name = np.argsort(np.array(names), kind="stable") if len({*map(len, names)}) == 1 else positions
+    by_name = (
+        np.argsort(np.array(names), kind="stable") if len({*map(len, names)}) == 1 else positions
+    )
     for ascending in (positions, by_name):
         if not are_hashes(names) and (np.abs(np.diff(ascending)) == 1).all():
             return ascending
@@ -237,7 +303,11 @@ def stems(labels: npt.NDArray[Any]) -> list[str]:
     """Return labels as texts, without the ending of a file's name that all have."""
     names = [str(label) for label in labels.tolist()]
     ending = re.search(r"\.[a-z]\w*$", names[0], re.I)
-    return [name.removesuffix(ending[0]) for name in names] if ending and all(name.endswith(ending[0]) for name in names) else names
+    return (
+        [name.removesuffix(ending[0]) for name in names]
+        if ending and all(name.endswith(ending[0]) for name in names)
+        else names
+    )
 
 
 def _comparable(name: str) -> str:
@@ -247,9 +317,18 @@ def _comparable(name: str) -> str:
 
 
 def are_hashes(labels: list[str]) -> bool:
-    """Return whether labels are hashes; of short ones, most must mix digits and letters, and not all may begin with the same kind."""
+    """Return whether labels are hashes.
+
+    Of short ones, most must mix digits and letters, and not all may begin with the same kind.
+    """
     shortest = min(map(len, labels))
-    if shortest < SHORTEST or not HEXADECIMAL.issuperset("".join(labels)) or all(map(str.isdigit, labels)):
+    if (
+        shortest < SHORTEST
+        or not HEXADECIMAL.issuperset("".join(labels))
+        or all(map(str.isdigit, labels))
+    ):
         return False
     mixed = [not label.isdigit() and not label.isalpha() for label in labels]
-    return shortest >= LEAST or (2 * sum(mixed) > len(labels) and len({label[0].isdigit() for label in labels}) == 2)
+    return shortest >= LEAST or (
+        2 * sum(mixed) > len(labels) and len({label[0].isdigit() for label in labels}) == 2
+    )

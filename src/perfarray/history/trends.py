@@ -50,8 +50,8 @@ def trend(
     dim : str
         The dim of the history: commits, builds, or dates (datetime64, or texts such as 2026-03-01).
     changes : Dataset, optional
-        The result of `change_points` of the same timings: each of its segments has a mean of its own. Default: steps are estimated
-        together with the slope.
+        The result of `change_points` of the same timings: each of its segments has a mean of its
+        own. Default: steps are estimated together with the slope.
     order : str or array, optional
         What sorts the labels, the oldest first, as in `change_points`.
     threshold : float
@@ -59,22 +59,25 @@ def trend(
     confidence_level : float
         Of the limits; 1 minus it is the error rate of the verdict.
     levels, metric : str or sequence of str, optional
-        The nest inside one commit, outermost first (default: the repetition dims present); the variable(s) of a Dataset (default: its
-        `time`).
+        The nest inside one commit, outermost first (default: the repetition dims present); the
+        variable(s) of a Dataset (default: its `time`).
 
     Returns
     -------
     Dataset
-        `slope`, the factor by which one label along `dim` multiplies the metric (1.02: 2 % more), or a year where `dim` holds dates (attr
-        `per`); `lower`, `upper`; `pvalue` of "no slope beyond the threshold"; `verdict`, in the sense of `better`; `total`, last / first
-        by the slope alone; `n`, the commits measured; `correlation` of neighbouring residuals; `stepped`, whether two more steps without
-        a slope describe the series as well, so that limits include no slope; along `dim`, `segment`. Commits that were
-        not measured keep their place. Series with runs stopped at a limit have no limits.
+        `slope`, the factor by which one label along `dim` multiplies the metric (1.02: 2 % more),
+        or a year where `dim` holds dates (attr `per`); `lower`, `upper`; `pvalue` of "no slope
+        beyond the threshold"; `verdict`, in the sense of `better`; `total`, last / first by the
+        slope alone; `n`, the commits measured; `correlation` of neighbouring residuals; `stepped`,
+        whether two more steps without a slope describe the series as well, so that limits include
+        no slope; along `dim`, `segment`. Commits that were not measured keep their place. Series
+        with runs stopped at a limit have no limits.
 
     Raises
     ------
     ValueError
-        Unknown dims or levels; labels that repeat or have no order; values that are not positive; changes of other commits.
+        Unknown dims or levels; labels that repeat or have no order; values that are not positive;
+        changes of other commits.
 
     See Also
     --------
@@ -82,14 +85,17 @@ def trend(
 
     Notes
     -----
-    Commits are weighted by their standard errors and their own spread; outlying ones count less. The unknown correlation of neighbours is
-    averaged over. Where a further step is in doubt, limits hold the slopes with and without it. A slope is claimed only where a line has
-    the better likelihood than one and two further steps. Nominal 95 % limits cover 90 to 100 % of slopes with at most one step, found or
-    not, and fewer beside several: see docs/how-to/history.md. With fewer than nine commits, no steps are estimated.
+    Commits are weighted by their standard errors and their own spread; outlying ones count less.
+    The unknown correlation of neighbours is averaged over. Where a further step is in doubt, limits
+    hold the slopes with and without it. A slope is claimed only where a line has the better
+    likelihood than one and two further steps. Nominal 95 % limits cover 90 to 100 % of slopes with
+    at most one step, found or not, and fewer beside several: see docs/how-to/history.md. With fewer
+    than nine commits, no steps are estimated.
 
     References
     ----------
-    A. Zellner, G. Tiao, "Bayesian analysis of the regression model with autocorrelated errors", JASA 59, 1964.
+    A. Zellner, G. Tiao, "Bayesian analysis of the regression model with autocorrelated errors",
+    JASA 59, 1964.
 
     Examples
     --------
@@ -105,7 +111,11 @@ def trend(
     data = resolve(as_history(times, dim, levels), metric, levels, censored="bound")
     labels = history_labels(data.array, dim, data.levels)
     in_time = time_order(data.array, dim, order)
-    segments = [] if changes is None else [_segments(changes, data.array, dim).isel({dim: in_time.positions})]
+    segments = (
+        []
+        if changes is None
+        else [_segments(changes, data.array, dim).isel({dim: in_time.positions})]
+    )
     data = data._replace(array=data.array.isel({dim: in_time.positions}))
     alternating = alternation_notes(data.array, dim, data.levels)
     data = decline_zeros(data, Positive("a slope of logs", level=1), (dim,))
@@ -125,21 +135,46 @@ def trend(
         core=[[dim, *data.levels], *[[dim]] * len(segments)],
         outputs=outputs("1", slope=f"factor a {per}", lower="", upper="", pvalue="")
         | {"verdict": Output((), "", object)}
-        | outputs("1", total="last / first by the slope", n=f"{plural(dim)} measured", correlation="of neighbours")
+        | outputs(
+            "1",
+            total="last / first by the slope",
+            n=f"{plural(dim)} measured",
+            correlation="of neighbours",
+        )
         | {"stepped": Output((), "", bool, "steps alone may explain it")}
         | {"segment": Output((dim,), "", float, "number of the segment")},
         coords={dim: labels[in_time.positions]},
         attrs=data.describe()
-        | {"result": "trend", "dim": dim, "per": per, "better": data.better, "threshold": margin, "confidence_level": level}
+        | {
+            "result": "trend",
+            "dim": dim,
+            "per": per,
+            "better": data.better,
+            "threshold": margin,
+            "confidence_level": level,
+        }
         | {"order": in_time.by, "steps": "given" if segments else "found"},
     )
-    result = (result if dim in data.array.coords else result.drop_vars(dim)).isel({dim: in_time.ranks})
+    result = (result if dim in data.array.coords else result.drop_vars(dim)).isel(
+        {dim: in_time.ranks}
+    )
     if data.bounded:
         bounded = (data.bounds.at_least | data.bounds.at_most).any(dim)
-        for name, unknown in (("lower", np.nan), ("upper", np.nan), ("pvalue", np.nan), ("verdict", INCONCLUSIVE)):
+        for name, unknown in (
+            ("lower", np.nan),
+            ("upper", np.nan),
+            ("pvalue", np.nan),
+            ("verdict", INCONCLUSIVE),
+        ):
             result[name] = result[name].where(~bounded, unknown).assign_attrs(result[name].attrs)
-    limit_note = data.stopped_note("slopes of these series have no limits and no verdict") if data.n_stopped else None
-    return with_notes(result, *data.notes, in_time.note, *alternating, limit_note, checks=("trend",))
+    limit_note = (
+        data.stopped_note("slopes of these series have no limits and no verdict")
+        if data.n_stopped
+        else None
+    )
+    return with_notes(
+        result, *data.notes, in_time.note, *alternating, limit_note, checks=("trend",)
+    )
 
 
 def _positions(array: xr.DataArray, dim: str) -> tuple[Floats, str]:
@@ -154,12 +189,24 @@ def _positions(array: xr.DataArray, dim: str) -> tuple[Floats, str]:
 
 
 def _segments(changes: xr.Dataset, array: xr.DataArray, dim: str) -> xr.DataArray:
-    if not isinstance(changes, xr.Dataset) or "segment" not in changes or dim not in changes["segment"].dims:
-        raise ValueError(f"changes= has no segments along {dim!r}; give the result of change_points(times, dim={dim!r})")
+    if (
+        not isinstance(changes, xr.Dataset)
+        or "segment" not in changes
+        or dim not in changes["segment"].dims
+    ):
+        raise ValueError(
+            f"changes= has no segments along {dim!r}; give the result of change_points(times, "
+            f"dim={dim!r})"
+        )
     segment = changes["segment"]
     labelled = dim in array.coords
-    if segment.sizes[dim] != array.sizes[dim] or (labelled and not segment.indexes[dim].equals(array.indexes[dim])):
-        raise ValueError(f"changes= has other labels along {dim!r} than the timings; find them in the same timings")
+    if segment.sizes[dim] != array.sizes[dim] or (
+        labelled and not segment.indexes[dim].equals(array.indexes[dim])
+    ):
+        raise ValueError(
+            f"changes= has other labels along {dim!r} than the timings; find them in the same "
+            "timings"
+        )
     return segment.reset_coords(drop=True).astype(float)
 
 
@@ -168,17 +215,30 @@ def trend_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Count series that are too short, that do not vary, or that have several steps."""
     dim, n, unknown = str(result.attrs["dim"]), result["n"].values, np.isnan(result["slope"].values)
     many = plural(dim)
-    short = f"{{cells}} have fewer than {NEEDED} {many} with data: a line through two shows no noise; measure more {many}, or compare two"
-    constant = f"{{cells}} do not vary, or have no two {many} in one segment: they show no slope and no noise"
+    short = (
+        f"{{cells}} have fewer than {NEEDED} {many} with data: a line through two shows no "
+        f"noise; measure more {many}, or compare two"
+    )
+    constant = (
+        f"{{cells}} do not vary, or have no two {many} in one segment: they show no slope and "
+        "no noise"
+    )
     steps = (
-        f"{{cells}} have two steps or more, found in the same {many}, among which some may be slope: nominal 95 % limits hold 88 to 97 % "
-        "of such slopes, 74 to 96 where the spread changes as well; ask of a stretch without steps, or give changes= if they are known"
+        f"{{cells}} have two steps or more, found in the same {many}, among which some may be "
+        "slope: nominal 95 % limits hold 88 to 97 % "
+        "of such slopes, 74 to 96 where the spread changes as well; ask of a stretch without "
+        "steps, or give changes= if they are known"
     )
     stepped = (
-        "in {cells} one or two steps explain as much as the slope, so that the limits include no slope; "
+        "in {cells} one or two steps explain as much as the slope, so that the limits include "
+        "no slope; "
         f"measure more {many}, or give changes= where the steps are known"
     )
-    stairs = result["segment"].max(dim).values >= STEPS if result.attrs["steps"] == "found" else np.zeros(n.shape, dtype=bool)
+    stairs = (
+        result["segment"].max(dim).values >= STEPS
+        if result.attrs["steps"] == "found"
+        else np.zeros(n.shape, dtype=bool)
+    )
     return (
         count_note("few_commits", short, n < NEEDED, "series", needed=NEEDED),
         count_note("no_spread", constant, unknown & (n >= NEEDED), "series"),

@@ -41,24 +41,28 @@ def cluster_machines(
     Parameters
     ----------
     n_clusters : int, optional
-        The number of groups. Default: the number, of 2 to 10, with the largest mean silhouette; one group where no silhouette is positive.
+        The number of groups. Default: the number, of 2 to 10, with the largest mean silhouette; one
+        group where no silhouette is positive.
     method : {"ward", "average", "complete", "single", "weighted", "centroid", "median"}
         How groups are joined (`scipy.cluster.hierarchy.linkage`).
     times, samples, features, by, statistic, scale, impute, unit, levels, metric
         As for `principal_components`; lazy timings are computed.
     n_components : int, optional
-        The number of components from which distances are computed. Default: all, which gives the distances between the machines.
+        The number of components from which distances are computed. Default: all, which gives the
+        distances between the machines.
 
     Returns
     -------
     DataArray
-        The cluster 1, 2, ... of every sample, an integer. Samples that are dropped because of gaps are named in the attr
-        `dropped_samples`, and are in cluster 0 where suites or other dims make several analyses.
+        The cluster 1, 2, ... of every sample, an integer. Samples that are dropped because of gaps
+        are named in the attr `dropped_samples`, and are in cluster 0 where suites or other dims
+        make several analyses.
 
-        Coordinates `n_clusters` and `silhouette`, the mean over samples (NaN for one cluster). The dendrogram, along samples: `leaf`, the
-        place from 1; `join_distance`, at which the branch of a sample joins the next one, NaN for the last; `join_step`, the order of
-        these joins, from 1, 0 for the last. The attr `criterion` says what chose the number; the
-        attr `n_clusters` has it where all analyses have the same.
+        Coordinates `n_clusters` and `silhouette`, the mean over samples (NaN for one cluster). The
+        dendrogram, along samples: `leaf`, the place from 1; `join_distance`, at which the branch of
+        a sample joins the next one, NaN for the last; `join_step`, the order of these joins, from
+        1, 0 for the last. The attr `criterion` says what chose the number; the attr `n_clusters`
+        has it where all analyses have the same.
 
     Raises
     ------
@@ -67,14 +71,16 @@ def cluster_machines(
 
     Notes
     -----
-    The silhouette of a sample compares the mean distance to its own cluster with that to the nearest other one: 1 is well apart, 0 between
-    two. It needs no model of the clusters and no resampling, and is defined for every `method`. A mean below 0.25 shows no groups, and
-    the note on the number says so.
+    The silhouette of a sample compares the mean distance to its own cluster with that to the
+    nearest other one: 1 is well apart, 0 between two. It needs no model of the clusters and no
+    resampling, and is defined for every `method`. A mean below 0.25 shows no groups, and the note
+    on the number says so.
 
     References
     ----------
-    S. Irving et al., "Computer comparisons in the presence of performance variation", 2018, section 11.
-    P. J. Rousseeuw, "Silhouettes: a graphical aid to the interpretation and validation of cluster analysis", 1987.
+    S. Irving et al., "Computer comparisons in the presence of performance variation", 2018, section
+    11. P. J. Rousseeuw, "Silhouettes: a graphical aid to the interpretation and validation of
+    cluster analysis", 1987.
 
     Examples
     --------
@@ -93,19 +99,28 @@ def cluster_machines(
     score = components["score"].compute()
     sizes = score.notnull().any(COMPONENT).sum(samples)
     if number is not None and number > sizes.max():
-        raise ValueError(f"n_clusters={n_clusters}: there are {int(sizes.max())} labels of {samples!r} to group")
+        raise ValueError(
+            f"n_clusters={n_clusters}: there are {int(sizes.max())} labels of {samples!r} to group"
+        )
 
     def kernel(scores: Floats) -> tuple[np.ndarray, ...]:
         cells = scores.reshape(-1, *scores.shape[-2:])
         labels, leaves, steps = (np.zeros(cells.shape[:-1], dtype=int) for _ in range(3))
-        numbers, silhouettes, heights = np.zeros(len(cells), dtype=int), np.full(len(cells), np.nan), np.full(cells.shape[:-1], np.nan)
-        # SciPy clusters one set of points at a time; samples and components that a cell lacks are NaN.
+        numbers, silhouettes, heights = (
+            np.zeros(len(cells), dtype=int),
+            np.full(len(cells), np.nan),
+            np.full(cells.shape[:-1], np.nan),
+        )
+        # SciPy clusters one set of points at a time; samples and components that a cell lacks are
+        # NaN.
         for position, cell in enumerate(cells):
             (complete,) = np.nonzero(~np.isnan(cell).all(axis=-1))
             if len(complete) >= (number or 2):
                 clusters = clusters_of(np.nan_to_num(cell[complete]), method, number, MAX_CLUSTERS)
                 numbers[position], silhouettes[position] = clusters.number, clusters.silhouette
-                for along_samples, values in zip((labels, leaves, steps, heights), clusters, strict=False):
+                for along_samples, values in zip(
+                    (labels, leaves, steps, heights), clusters, strict=False
+                ):
                     along_samples[position, complete] = values
         shape = scores.shape[:-1]
         along = (array.reshape(shape) for array in (labels, leaves, steps, heights))
@@ -116,34 +131,76 @@ def cluster_machines(
         "cluster": Output((samples,), "1", int),
         "leaf": Output((samples,), "", int, "place in the dendrogram"),
         "join_step": Output((samples,), "", int, "step that joins the branch with the next one"),
-        "join_distance": Output((samples,), distance_units, float, "distance of the branch to the next one"),
+        "join_distance": Output(
+            (samples,), distance_units, float, "distance of the branch to the next one"
+        ),
         "n_clusters": Output((), "", int),
         "silhouette": Output((), "1", float, "mean silhouette"),
     }
     labels = score[samples].values.tolist()
-    result = apply(kernel, score, core=[(samples, COMPONENT)], outputs=outputs, coords={samples: labels})
-    result = result.assign_coords(coordinates_along(score, samples)).set_coords([name for name in outputs if name != "cluster"])
+    result = apply(
+        kernel, score, core=[(samples, COMPONENT)], outputs=outputs, coords={samples: labels}
+    )
+    result = result.assign_coords(coordinates_along(score, samples)).set_coords(
+        [name for name in outputs if name != "cluster"]
+    )
     criterion = "given" if number is not None else "largest mean silhouette"
-    attrs = components.attrs | {"result": "cluster_machines", "method": method, "criterion": criterion}
-    clusters, numbers = result["cluster"].assign_attrs(attrs), np.unique(result["n_clusters"].values[sizes.values > 0])
+    attrs = components.attrs | {
+        "result": "cluster_machines",
+        "method": method,
+        "criterion": criterion,
+    }
+    clusters, numbers = (
+        result["cluster"].assign_attrs(attrs),
+        np.unique(result["n_clusters"].values[sizes.values > 0]),
+    )
     clusters.attrs |= {"n_clusters": int(numbers[0])} if numbers.size == 1 else {}
     few = sizes.values[sizes.values > 0] < (number or 0)
-    without_clusters = count_note("cells_without_answer", f"{{cells}} have fewer than {number} labels of {samples!r} and no clusters", few)
-    notes = [note for note in (without_clusters, None if number is not None else _number_note(clusters)) if note is not None]
+    without_clusters = count_note(
+        "cells_without_answer",
+        f"{{cells}} have fewer than {number} labels of {samples!r} and no clusters",
+        few,
+    )
+    notes = [
+        note
+        for note in (without_clusters, None if number is not None else _number_note(clusters))
+        if note is not None
+    ]
     return cast(xr.DataArray, add_notes(clusters, *notes)) if notes else clusters
 
 
 def _number_note(clusters: xr.DataArray) -> Note:
-    """Return the note on the numbers of clusters that the silhouettes chose; it warns where one shows no groups."""
+    """Return the note on the numbers of clusters that the silhouettes chose.
+
+    It warns where one shows no groups.
+    """
     analysed = clusters["n_clusters"].values > 0
-    numbers, silhouettes = clusters["n_clusters"].values[analysed].tolist(), clusters["silhouette"].values[analysed]
+    numbers, silhouettes = (
+        clusters["n_clusters"].values[analysed].tolist(),
+        clusters["silhouette"].values[analysed],
+    )
     span = f"{min(numbers)}" if len(set(numbers)) == 1 else f"{min(numbers)} to {max(numbers)}"
-    text = f"{span} cluster{'' if span == '1' else 's'}{f' in {len(numbers)} analyses' if len(numbers) > 1 else ''}: "
+    text = (
+        f"{span} "
+        f"cluster{'' if span == '1' else 's'}{f' in {len(numbers)} analyses' if len(numbers) > 1 else ''}: "
+        ""
+        ""
+    )
     if max(numbers) == 1:
         text += f"no number of 2 to {MAX_CLUSTERS} has a positive mean silhouette."
     else:
-        text += f"the largest mean silhouette of 2 to {MAX_CLUSTERS}" + (f", {silhouettes[0]:.2f}." if len(numbers) == 1 else ".")
+        text += f"the largest mean silhouette of 2 to {MAX_CLUSTERS}" + (
+            f", {silhouettes[0]:.2f}." if len(numbers) == 1 else "."
+        )
     n_weak = int(np.count_nonzero(silhouettes < WEAK))
     if n_weak:
-        text += f" Below {WEAK}{f', in {n_weak} of them,' if len(numbers) > 1 else ''} the machines form no clear groups."
-    return Note("n_clusters", f"{text} n_clusters= gives another number.", {"n_clusters": numbers}, aside=not n_weak)
+        text += (
+            f" Below {WEAK}{f', in {n_weak} of them,' if len(numbers) > 1 else ''} the "
+            "machines form no clear groups."
+        )
+    return Note(
+        "n_clusters",
+        f"{text} n_clusters= gives another number.",
+        {"n_clusters": numbers},
+        aside=not n_weak,
+    )

@@ -15,10 +15,11 @@ from perfarray.tables.descriptions.readings import READINGS
 from perfarray.timings.resolve import check_names
 from perfarray.timings.validation import listed
 
-# The attr of a table with the role of every column that does not describe machines (JSON). A `label` distinguishes rows; a `response` is
-# what a model explains; a `variance` is the variance of a level, and `noise` what was subtracted from it; `log_noise` is the sampling noise
-# of the log of relative variation; a `count` is what responses rest on; `unparsed` are texts that could not be read; a `flag` is one of a
-# compiler.
+# The attr of a table with the role of every column that does not describe machines (JSON). A
+# `label` distinguishes rows; a `response` is what a model explains; a `variance` is the variance of
+# a level, and `noise` what was subtracted from it; `log_noise` is the sampling noise of the log of
+# relative variation; a `count` is what responses rest on; `unparsed` are texts that could not be
+# read; a `flag` is one of a compiler.
 ROLES: Final = "roles"
 
 RESPONSES: Final = ("performance", "relative_variation", "variation")
@@ -30,7 +31,14 @@ LABELS: Final = (MACHINE, "file", *LEVELS)
 SETS: Final = {"environment": (None,), "flags": ("flag",)}
 
 # Descriptors that are not of hardware
-SOFTWARE: Final = ("commit_date", "suite", "python_version", "python_implementation", "jdk_version", "loops")
+SOFTWARE: Final = (
+    "commit_date",
+    "suite",
+    "python_version",
+    "python_implementation",
+    "jdk_version",
+    "loops",
+)
 
 # Names with another meaning in a formula.
 RESERVED: Final = frozenset({"C", "I", "Q", "np"})
@@ -52,10 +60,17 @@ def computable_responses(levels: Sequence[str]) -> tuple[str, ...]:
 def computed_roles(responses: Sequence[str], levels: Sequence[str]) -> dict[str, str]:
     """Return the roles of the columns that are computed from timings with these levels for these responses."""
     variances = [name for name, _, _ in map(level_columns, levels) if name in responses]
-    noise = dict.fromkeys([noise for name, noise, _ in map(level_columns, levels) if name in responses], "noise")
+    noise = dict.fromkeys(
+        [noise for name, noise, _ in map(level_columns, levels) if name in responses], "noise"
+    )
     if "relative_variation" in responses or "variation" in responses:
         noise[LOG_NOISE] = "log_noise"
-    return dict.fromkeys(responses, "response") | dict.fromkeys(variances, "variance") | dict.fromkeys(COUNTS, "count") | noise
+    return (
+        dict.fromkeys(responses, "response")
+        | dict.fromkeys(variances, "variance")
+        | dict.fromkeys(COUNTS, "count")
+        | noise
+    )
 
 
 def roles_of(table: pd.DataFrame) -> dict[str, str]:
@@ -64,7 +79,9 @@ def roles_of(table: pd.DataFrame) -> dict[str, str]:
     if written is not None:
         roles = json.loads(written)
     else:
-        roles = computed_roles(computable_responses(LEVELS), LEVELS) | dict.fromkeys(LABELS, "label")
+        roles = computed_roles(computable_responses(LEVELS), LEVELS) | dict.fromkeys(
+            LABELS, "label"
+        )
         roles |= {f"{name}{UNPARSED}": "unparsed" for name in READINGS}
         roles |= {name: "flag" for name in map(str, table) if name.startswith(FLAG)}
     return {str(name): roles[name] for name in table if name in roles}
@@ -72,9 +89,21 @@ def roles_of(table: pd.DataFrame) -> dict[str, str]:
 
 def hardware_columns(table: pd.DataFrame) -> list[str]:
     """Return the columns that describe hardware: numbers and texts about it, without flags, software, dates and what is compared."""
-    of_software = {name for name, reading in READINGS.items() if reading.parse.__module__ == software.__name__}
-    other = {*of_software, *(f"{name}_version" for name in of_software), *COMPARED, *SOFTWARE, *roles_of(table)}
-    return [str(name) for name in table if name not in other and (name in DESCRIPTORS or is_number(table[name]))]
+    of_software = {
+        name for name, reading in READINGS.items() if reading.parse.__module__ == software.__name__
+    }
+    other = {
+        *of_software,
+        *(f"{name}_version" for name in of_software),
+        *COMPARED,
+        *SOFTWARE,
+        *roles_of(table),
+    }
+    return [
+        str(name)
+        for name in table
+        if name not in other and (name in DESCRIPTORS or is_number(table[name]))
+    ]
 
 
 def is_number(column: pd.Series) -> bool:
@@ -91,10 +120,14 @@ def check_columns(table: pd.DataFrame, names: Sequence[str]) -> None:
     """Raise where a column does not exist."""
     missing = [name for name in dict.fromkeys(names) if name not in table]
     if missing:
-        raise ValueError(f"columns {listed(missing)} not found; the table has {listed(table.columns, 40)}")
+        raise ValueError(
+            f"columns {listed(missing)} not found; the table has {listed(table.columns, 40)}"
+        )
 
 
-def chosen_columns(table: pd.DataFrame, predictors: str | Sequence[str] | None, excluded: set[str]) -> list[str]:
+def chosen_columns(
+    table: pd.DataFrame, predictors: str | Sequence[str] | None, excluded: set[str]
+) -> list[str]:
     """Return the predictors by name, or those of a set without the `excluded` ones."""
     if predictors is not None and not (isinstance(predictors, str) and predictors in SETS):
         names = list(check_names(predictors, "predictors")) if len(predictors) else []
@@ -162,7 +195,11 @@ def _independent(rows: pd.DataFrame, names: list[str]) -> list[str]:
 
 def stated(column: pd.Series) -> pd.Series:
     """Return a column in which `unknown` is missing."""
-    return column if is_number(column) else column.astype(object).where(column.astype(object) != UNKNOWN)
+    return (
+        column
+        if is_number(column)
+        else column.astype(object).where(column.astype(object) != UNKNOWN)
+    )
 
 
 def term_of(rows: pd.DataFrame, name: str) -> str:

@@ -20,7 +20,8 @@ FLAG: Final = "flag "
 # The end of the names of columns with texts that could not be read.
 UNPARSED: Final = "_unparsed"
 
-# The end of the name of the column with the family of what labels the rows, such as GCC of `GCC 12.2.0`.
+# The end of the name of the column with the family of what labels the rows, such as GCC of `GCC
+# 12.2.0`.
 FAMILY: Final = "_family"
 
 # Coordinates and dims with flags, and coordinates with the flags of each benchmark or of all.
@@ -34,10 +35,15 @@ BLOCK: Final = 1 << 16
 Values = Sequence[xr.Variable]
 
 
-def described(coordinates: Mapping[str, Values], labels: Container[str], n_flags: int) -> tuple[dict[str, Any], list[str], Counter[str]]:
-    """Read descriptors, each with a value for every row; those that label the rows keep their texts, and have a column of families beside.
+def described(
+    coordinates: Mapping[str, Values], labels: Container[str], n_flags: int
+) -> tuple[dict[str, Any], list[str], Counter[str]]:
+    """Read descriptors, each with a value for every row.
 
-    Return their columns, the names of those of flags, and the number of texts of each descriptor that could not be read.
+    Those that label the rows keep their texts, and have a column of families beside.
+
+    Return their columns, the names of those of flags, and the number of texts of each descriptor
+    that could not be read.
     """
     columns: dict[str, Any] = {}
     of_flags: dict[str, Mask] = {}
@@ -51,7 +57,11 @@ def described(coordinates: Mapping[str, Values], labels: Container[str], n_flags
             read, failed = read_texts(name, distinct.tolist())
             if name in labels and READINGS[name].columns is PRODUCT:
                 read[f"{name}{FAMILY}"] = read[name]
-            typed = {key: _typed(np.array(values_read, dtype=object))[codes] for key, values_read in read.items() if key not in labels}
+            typed = {
+                key: _typed(np.array(values_read, dtype=object))[codes]
+                for key, values_read in read.items()
+                if key not in labels
+            }
             columns |= {key: _filled(column, coordinates.get(key)) for key, column in typed.items()}
             if any(failed):
                 columns[f"{name}{UNPARSED}"] = [failed[code] for code in codes.tolist()]
@@ -63,12 +73,19 @@ def described(coordinates: Mapping[str, Values], labels: Container[str], n_flags
 
 
 def _distinct(values: Values) -> tuple[Any, npt.NDArray[Any]]:
-    """Return the position of every value among the distinct ones, and these; of numbers all positions, and all numbers."""
+    """Return the position of every value among the distinct ones, and these.
+
+    Of numbers all positions, and all numbers.
+    """
     if values[0].dtype.kind in "iufb":
         return slice(None), np.concatenate([variable.values for variable in values])
     code_of: dict[Any, int] = {}
     distinct, codes = [], []
-    for block in (variable[start : start + BLOCK].values.tolist() for variable in values for start in range(0, variable.size, BLOCK)):
+    for block in (
+        variable[start : start + BLOCK].values.tolist()
+        for variable in values
+        for start in range(0, variable.size, BLOCK)
+    ):
         # Other values than texts are compared by type and repr: True is not 1, and NaN is NaN.
         keys = [value if isinstance(value, str) else (type(value), repr(value)) for value in block]
         for key, value in zip(keys, block, strict=True):
@@ -82,25 +99,48 @@ def _distinct(values: Values) -> tuple[Any, npt.NDArray[Any]]:
 
 
 def _filled(column: Any, stated: Values | None) -> Any:
-    """Return stated numbers, with gaps filled by the column that was read; this column where no numbers are stated."""
+    """Return stated numbers, with gaps filled by the column that was read.
+
+    This column where no numbers are stated.
+    """
     if stated is None or stated[0].dtype.kind not in "iuf":
         return column
     numbers = np.concatenate([variable.values for variable in stated]).astype(float)
-    return np.where(np.isnan(numbers), column, numbers) if isinstance(column, np.ndarray) and column.dtype.kind == "f" else numbers
+    return (
+        np.where(np.isnan(numbers), column, numbers)
+        if isinstance(column, np.ndarray) and column.dtype.kind == "f"
+        else numbers
+    )
 
 
 def _typed(values: npt.NDArray[Any]) -> Any:
     """Return numbers as float, complete answers as True and False, and all else as categories with `unknown`."""
     if values.dtype.kind in "iufb":
         return values
-    stated = [value for value in values.tolist() if value is not None and value != UNKNOWN and value == value]
+    stated = [
+        value
+        for value in values.tolist()
+        if value is not None and value != UNKNOWN and value == value
+    ]
     if stated and all(isinstance(value, bool) for value in stated):
         if len(stated) == len(values):
             return values.astype(bool)
-        return pd.Categorical([UNKNOWN if value is None else {True: "yes", False: "no"}.get(value, UNKNOWN) for value in values.tolist()])
+        return pd.Categorical(
+            [
+                UNKNOWN if value is None else {True: "yes", False: "no"}.get(value, UNKNOWN)
+                for value in values.tolist()
+            ]
+        )
     if stated and all(isinstance(value, int | float) for value in stated):
-        return np.array([float(value) if isinstance(value, int | float) else np.nan for value in values.tolist()])
-    return pd.Categorical([UNKNOWN if value is None or value != value else str(value) for value in values.tolist()])
+        return np.array(
+            [
+                float(value) if isinstance(value, int | float) else np.nan
+                for value in values.tolist()
+            ]
+        )
+    return pd.Categorical(
+        [UNKNOWN if value is None or value != value else str(value) for value in values.tolist()]
+    )
 
 
 def with_flags(rows: xr.DataArray, row: str, across: str) -> xr.DataArray:
@@ -110,19 +150,30 @@ def with_flags(rows: xr.DataArray, row: str, across: str) -> xr.DataArray:
     lists = [texts for texts in lists if set(texts.dims) <= {row, across}]
     if not lists or FLAGS[0] in rows.coords or FLAGS[0] in rows.dims:
         return rows
-    texts_by_row = [texts.variable.set_dims({row: rows.sizes[row], across: rows.sizes[across]}).values for texts in lists]
+    texts_by_row = [
+        texts.variable.set_dims({row: rows.sizes[row], across: rows.sizes[across]}).values
+        for texts in lists
+    ]
     joined = [
-        " ".join(str(text) for text in row_texts if str(text).startswith(("-", "/"))) for row_texts in np.concatenate(texts_by_row, axis=1)
+        " ".join(str(text) for text in row_texts if str(text).startswith(("-", "/")))
+        for row_texts in np.concatenate(texts_by_row, axis=1)
     ]
     rows = rows.drop_vars([texts.name for texts in lists])
-    return rows.assign_coords({FLAGS[0]: (row, np.array([text or UNKNOWN for text in joined], dtype=object))})
+    return rows.assign_coords(
+        {FLAGS[0]: (row, np.array([text or UNKNOWN for text in joined], dtype=object))}
+    )
 
 
 def _flag_columns(codes: Any, distinct: npt.NDArray[Any], n_flags: int) -> dict[str, Mask]:
     """Return the most frequent flags, in that order, as True and False."""
     flag_lists = [flag_list or () for flag_list in read_each(flags, distinct.tolist())]
     number: Counter[str] = Counter()
-    for flag_list, rows in zip(flag_lists, np.bincount(np.arange(len(distinct))[codes]).tolist(), strict=True):
+    for flag_list, rows in zip(
+        flag_lists, np.bincount(np.arange(len(distinct))[codes]).tolist(), strict=True
+    ):
         number.update(dict.fromkeys(flag_list, rows))
     chosen = sorted(number, key=lambda flag: (-number[flag], flag))[:n_flags]
-    return {f"{FLAG}{flag}": np.array([flag in flag_list for flag_list in flag_lists])[codes] for flag in chosen}
+    return {
+        f"{FLAG}{flag}": np.array([flag in flag_list for flag_list in flag_lists])[codes]
+        for flag in chosen
+    }

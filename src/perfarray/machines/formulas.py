@@ -36,7 +36,13 @@ class Formula(NamedTuple):
 
     def without(self, columns: Container[str]) -> "Formula":
         """Return the formula without the terms that are computed from certain columns."""
-        return self._replace(terms=tuple(term for term in self.terms if not any(name in columns for name in names_in(_codes_of([term])))))
+        return self._replace(
+            terms=tuple(
+                term
+                for term in self.terms
+                if not any(name in columns for name in names_in(_codes_of([term])))
+            )
+        )
 
 
 def read_formula(text: str) -> Formula:
@@ -46,7 +52,9 @@ def read_formula(text: str) -> Formula:
     patsy = import_module("patsy")
     try:
         description = patsy.ModelDesc.from_formula(text)
-        formula = Formula(text, " + ".join(_codes_of(description.lhs_termlist)), tuple(description.rhs_termlist))
+        formula = Formula(
+            text, " + ".join(_codes_of(description.lhs_termlist)), tuple(description.rhs_termlist)
+        )
         names_in(formula.codes())
         response = names_in([formula.response]) if formula.response else []
     except (patsy.PatsyError, SyntaxError) as error:
@@ -109,9 +117,18 @@ def names_in(codes: Iterable[str]) -> list[str]:
     for nodes in _nodes(codes):
         called = {node.func for node in nodes if isinstance(node, ast.Call)}
         bound = {node.arg for node in nodes if isinstance(node, ast.arg)}
-        bound |= {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-        in_order = sorted((node for node in nodes if node not in called), key=lambda node: (node.lineno, node.col_offset))
-        names |= dict.fromkeys(name for name in map(_name, in_order) if name is not None and name not in bound)
+        bound |= {
+            node.id
+            for node in nodes
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+        }
+        in_order = sorted(
+            (node for node in nodes if node not in called),
+            key=lambda node: (node.lineno, node.col_offset),
+        )
+        names |= dict.fromkeys(
+            name for name in map(_name, in_order) if name is not None and name not in bound
+        )
     return list(names)
 
 
@@ -123,34 +140,58 @@ def columns_in(codes: Iterable[str], table: pd.DataFrame) -> list[str]:
 
 def arguments_of(codes: Iterable[str], functions: Container[str]) -> set[str]:
     """Return the names that are the first argument of certain functions, such as `log` of `np.log(cores)`."""
-    calls = [node for nodes in _nodes(codes) for node in nodes if isinstance(node, ast.Call) and node.args]
-    return {name for call in calls if ast.unparse(call.func).rpartition(".")[2] in functions and (name := _name(call.args[0])) is not None}
+    calls = [
+        node
+        for nodes in _nodes(codes)
+        for node in nodes
+        if isinstance(node, ast.Call) and node.args
+    ]
+    return {
+        name
+        for call in calls
+        if ast.unparse(call.func).rpartition(".")[2] in functions
+        and (name := _name(call.args[0])) is not None
+    }
 
 
 def evaluate_formula(formula: Formula, rows: pd.DataFrame) -> Floats:
     """Return the left side of a formula; raise unless both sides have numbers in all rows."""
     with np.errstate(invalid="ignore", divide="ignore"):
         try:
-            model = import_module("statsmodels.formula.api").ols(f"{formula.response} ~ {formula.right()}", rows)
+            model = import_module("statsmodels.formula.api").ols(
+                f"{formula.response} ~ {formula.right()}", rows
+            )
         except Exception as error:  # a formula is code and may raise anything
             raise ValueError(f"formula={formula.text!r} cannot be computed: {error}") from error
     response = np.asarray(model.endog, dtype=float)
     lost = len(rows) - int((np.isfinite(response) & np.isfinite(model.exog).all(axis=1)).sum())
     if lost:
-        raise ValueError(f"formula={formula.text!r} has no number for {lost} of {len(rows)} rows, such as the log of zero: leave those out")
+        raise ValueError(
+            f"formula={formula.text!r} has no number for {lost} of {len(rows)} rows, such as "
+            "the log of zero: leave those out"
+        )
     return response
 
 
 def _nodes(codes: Iterable[str]) -> Iterator[list[ast.expr | ast.arg]]:
     """Parse expressions; a quoted column is one node."""
     for code in codes:
-        yield [node for node in ast.walk(ast.parse(code, mode="eval")) if isinstance(node, ast.expr | ast.arg)]
+        yield [
+            node
+            for node in ast.walk(ast.parse(code, mode="eval"))
+            if isinstance(node, ast.expr | ast.arg)
+        ]
 
 
 def _name(node: ast.AST) -> str | None:
     """Return the name that a node stands for, plain or quoted by Q."""
     if isinstance(node, ast.Name):
         return node.id
-    if isinstance(node, ast.Call) and ast.unparse(node.func) == "Q" and len(node.args) == 1 and isinstance(node.args[0], ast.Constant):
+    if (
+        isinstance(node, ast.Call)
+        and ast.unparse(node.func) == "Q"
+        and len(node.args) == 1
+        and isinstance(node.args[0], ast.Constant)
+    ):
         return str(node.args[0].value)
     return None

@@ -56,7 +56,10 @@ def boosted(rows: pd.DataFrame, target: Floats, predictors: list[str], seed: int
     try:
         ensemble = import_module("sklearn.ensemble")
     except ImportError as error:
-        raise ImportError("model='boosting' needs scikit-learn, which cannot be imported: install perfarray[regression]") from error
+        raise ImportError(
+            "model='boosting' needs scikit-learn, which cannot be imported: install "
+            "perfarray[regression]"
+        ) from error
     labels: dict[str, pd.Index] = {}
     for name in predictors:
         if not is_number(rows[name]):
@@ -66,7 +69,11 @@ def boosted(rows: pd.DataFrame, target: Floats, predictors: list[str], seed: int
     def prepare(table: pd.DataFrame) -> pd.DataFrame:
         columns = {}
         for name in predictors:
-            columns[name] = _codes(table[name], labels[name]) if name in labels else table[name].to_numpy(dtype=float, na_value=np.nan)
+            columns[name] = (
+                _codes(table[name], labels[name])
+                if name in labels
+                else table[name].to_numpy(dtype=float, na_value=np.nan)
+            )
         return pd.DataFrame(columns)
 
     trees = ensemble.HistGradientBoostingRegressor(
@@ -79,7 +86,8 @@ def boosted(rows: pd.DataFrame, target: Floats, predictors: list[str], seed: int
         early_stopping=False,
         random_state=seed,
     )
-    # One thread: trees of a few thousand rows gain nothing from more, and are a hundred times slower where other processes use the cores.
+    # One thread: trees of a few thousand rows gain nothing from more, and are a hundred times
+    # slower where other processes use the cores.
     limited = import_module("threadpoolctl").ThreadpoolController().limit
     with limited(limits=1, user_api="openmp"):
         trees.fit(prepare(rows).to_numpy(), target)
@@ -95,15 +103,30 @@ def _codes(column: pd.Series, labels: pd.Index) -> Floats:
     """Return the position of each label among some, that of `OTHER` for all others."""
     distinct, texts = pd.factorize(column, use_na_sentinel=False)
     positions = labels.get_indexer(pd.Index(texts).astype(str))
-    return np.where(positions < 0, labels.get_indexer(pd.Index([OTHER])), positions)[distinct].astype(float)
+    return np.where(positions < 0, labels.get_indexer(pd.Index([OTHER])), positions)[
+        distinct
+    ].astype(float)
 
 
 def linear(
-    rows: pd.DataFrame, target: Floats, right: str, predictors: list[str], classes: set[str], noise: Floats, choice: ModelChoice
+    rows: pd.DataFrame,
+    target: Floats,
+    right: str,
+    predictors: list[str],
+    classes: set[str],
+    noise: Floats,
+    choice: ModelChoice,
 ) -> Fit:
-    """Fit a linear, gamma or mixed model of the terms `right`; rows with labels that the fit did not see have no prediction."""
+    """Fit a linear, gamma or mixed model of the terms `right`.
+
+    Rows with labels that the fit did not see have no prediction.
+    """
     models = import_module("statsmodels.formula.api")
-    texts = [name for name in predictors if is_text(rows[name]) or (name in classes and not is_number(rows[name]))]
+    texts = [
+        name
+        for name in predictors
+        if is_text(rows[name]) or (name in classes and not is_number(rows[name]))
+    ]
     rows = rows.assign(**{name: rows[name].astype(str) for name in texts}, _response=target)
     formula = f"_response ~ {right}"
     with warnings.catch_warnings(record=True) as caught:
@@ -112,27 +135,57 @@ def linear(
             if choice.model == "ols":
                 result = models.ols(formula, rows).fit()
             elif choice.model == "mixed":
-                result = _mixed(models, formula, rows, choice).fit(reml=choice.reml, method=["bfgs", "lbfgs"], maxiter=500, gtol=1e-8)
+                result = _mixed(models, formula, rows, choice).fit(
+                    reml=choice.reml, method=["bfgs", "lbfgs"], maxiter=500, gtol=1e-8
+                )
             else:
                 result = _gamma(models, formula, rows, noise)
         except import_module("patsy").PatsyError as error:
-            raise ValueError(f"the terms {right!r} cannot be computed of {len(rows)} of the rows alone: {error}") from error
+            raise ValueError(
+                f"the terms {right!r} cannot be computed of {len(rows)} of the rows alone: {error}"
+            ) from error
         except np.linalg.LinAlgError as error:  # as where rows of one label have equal responses
-            reason = "The variances of its random effects cannot be told apart. Take a row for each label, or model='ols'"
-            raise ValueError(f"model={choice.model!r} cannot be fitted to {len(rows)} rows ({error}). {reason}") from error
+            reason = (
+                "The variances of its random effects cannot be told apart. Take a row for each "
+                "label, or model='ols'"
+            )
+            raise ValueError(
+                f"model={choice.model!r} cannot be fitted to {len(rows)} rows ({error}). {reason}"
+            ) from error
     notes = []
     if choice.model == "mixed" and not result.converged and caught:
-        notes.append(Note("not_converged", f"statsmodels says: {caught[-1].message}", {"message": str(caught[-1].message)}))
+        notes.append(
+            Note(
+                "not_converged",
+                f"statsmodels says: {caught[-1].message}",
+                {"message": str(caught[-1].message)},
+            )
+        )
     titles = design_columns(design_of(result)).titles
-    aliased = [title for title, lost in zip(titles, aliased_columns(result.model.exog), strict=True) if lost]
+    aliased = [
+        title
+        for title, lost in zip(titles, aliased_columns(result.model.exog), strict=True)
+        if lost
+    ]
     if aliased:
-        text = f"the terms {listed(aliased)} are linear combinations of each other: they have no coefficients of their own (NaN), and "
-        notes.append(Note("aliased_terms", f"{text}influence divides between them at will", {"terms": aliased}))
+        text = (
+            f"the terms {listed(aliased)} are linear combinations of each other: they have no "
+            "coefficients of their own (NaN), and "
+        )
+        notes.append(
+            Note(
+                "aliased_terms", f"{text}influence divides between them at will", {"terms": aliased}
+            )
+        )
     labels = {name: set(rows[name]) for name in predictors if name in texts or name in classes}
     arrays = _same_for_arrays(result, rows[predictors])
 
     def prepare(table: pd.DataFrame) -> pd.DataFrame:
-        return table[predictors].assign(**{name: table[name].astype(str) for name in texts}).reset_index(drop=True)
+        return (
+            table[predictors]
+            .assign(**{name: table[name].astype(str) for name in texts})
+            .reset_index(drop=True)
+        )
 
     def predict_prepared(columns: pd.DataFrame) -> Floats:
         complete = columns.notna().all(axis=1).to_numpy(copy=True)
@@ -151,7 +204,9 @@ def linear(
 def design_of(result: Any) -> Any:
     """Return what patsy knows of the columns of a fitted design."""
     data = result.model.data
-    return data.model_spec if hasattr(data, "model_spec") else data.design_info  # the latter before statsmodels 0.15
+    return (
+        data.model_spec if hasattr(data, "model_spec") else data.design_info
+    )  # the latter before statsmodels 0.15
 
 
 def _design(result: Any, rows: pd.DataFrame, arrays: bool) -> Floats:
@@ -159,13 +214,22 @@ def _design(result: Any, rows: pd.DataFrame, arrays: bool) -> Floats:
     patsy = import_module("patsy")
     columns: dict[str, Any] = {}
     for name, column in rows.items():
-        columns[str(name)] = column.to_numpy() if arrays and isinstance(column.dtype, np.dtype | pd.StringDtype) else column
-    return np.asarray(patsy.build_design_matrices([design_of(result)], columns, NA_action=patsy.NAAction(NA_types=[]))[0])
+        columns[str(name)] = (
+            column.to_numpy()
+            if arrays and isinstance(column.dtype, np.dtype | pd.StringDtype)
+            else column
+        )
+    return np.asarray(
+        patsy.build_design_matrices(
+            [design_of(result)], columns, NA_action=patsy.NAAction(NA_types=[])
+        )[0]
+    )
 
 
 def _same_for_arrays(result: Any, rows: pd.DataFrame) -> bool:
     """Return whether the fitted formula has the same values for arrays, for which patsy needs a tenth of the time."""
-    # Integers divided by zero are 0 in arrays, and infinite or NaN in columns, perhaps in later rows only.
+    # Integers divided by zero are 0 in arrays, and infinite or NaN in columns, perhaps in later
+    # rows only.
     if any(operator in name for name in result.model.exog_names for operator in ("//", "%")):
         return False
     try:
@@ -175,23 +239,36 @@ def _same_for_arrays(result: Any, rows: pd.DataFrame) -> bool:
 
 
 def _predictions(result: Any, arrays: bool, rows: pd.DataFrame) -> Floats:
-    """Return the linear predictor of rows; NaN for a row of which the formula cannot be computed."""
+    """Return the linear predictor of rows.
+
+    NaN for a row of which the formula cannot be computed.
+    """
     try:
         design = _design(result, rows, arrays)
     except Exception:  # a formula is code and may raise anything
         half = len(rows) // 2
         if not half:
             return np.array([np.nan])
-        return np.concatenate([_predictions(result, arrays, half_rows) for half_rows in (rows.iloc[:half], rows.iloc[half:])])
-    return np.asarray(design @ np.asarray(result.fe_params if hasattr(result, "fe_params") else result.params), dtype=float)
+        return np.concatenate(
+            [
+                _predictions(result, arrays, half_rows)
+                for half_rows in (rows.iloc[:half], rows.iloc[half:])
+            ]
+        )
+    return np.asarray(
+        design @ np.asarray(result.fe_params if hasattr(result, "fe_params") else result.params),
+        dtype=float,
+    )
 
 
 def _gamma(models: Any, formula: str, rows: pd.DataFrame, noise: Floats) -> Any:
     """Fit the log of an expected variance that was estimated as the difference of a mean square and its noise.
 
-    The difference may be negative. The mean square is positive, and its standard deviation is proportional to its expectation, as in the
-    gamma family. So the mean square is the response, and the link is log(expected mean square - noise). The noise is that expected from
-    the predictors of the row; that of the row itself would give less weight to rows whose variance was estimated too low.
+    The difference may be negative. The mean square is positive, and its standard deviation is
+    proportional to its expectation, as in the gamma family. So the mean square is the response, and
+    the link is log(expected mean square - noise). The noise is that expected from the predictors of
+    the row; that of the row itself would give less weight to rows whose variance was estimated too
+    low.
     """
     families = import_module("statsmodels.genmod.families")
     if noise.any():
@@ -214,12 +291,22 @@ def _gamma(models: Any, formula: str, rows: pd.DataFrame, noise: Floats) -> Any:
 
     mean = float(rows["_response"].mean())
     if not mean > 0:
-        raise ValueError(f"model='gamma' needs a response with a positive mean, and it is {mean:g}: there is nothing to explain")
-    model = models.glm(formula, rows.assign(_response=rows["_response"] + noise), family=families.Gamma(AboveNoise()))
+        raise ValueError(
+            f"model='gamma' needs a response with a positive mean, and it is {mean:g}: there "
+            "is nothing to explain"
+        )
+    model = models.glm(
+        formula,
+        rows.assign(_response=rows["_response"] + noise),
+        family=families.Gamma(AboveNoise()),
+    )
     start = np.linalg.lstsq(model.exog, np.full(len(rows), np.log(mean)), rcond=None)[0]
     coefficients = log_linear(model.exog, model.endog, noise, start)
     if coefficients is None:
-        raise ValueError("model='gamma' found no coefficients: for some values of the predictors the estimated variance is zero or less")
+        raise ValueError(
+            "model='gamma' found no coefficients: for some values of the predictors the "
+            "estimated variance is zero or less"
+        )
     return model.fit(start_params=coefficients, maxiter=1)
 
 
@@ -231,12 +318,20 @@ def _mixed(models: Any, formula: str, rows: pd.DataFrame, choice: ModelChoice) -
     for number, effect in enumerate(choice.effects):
         combined[f"_effect_{number}"] = rows[effect.split(":")].astype(str).agg(":".join, axis=1)
         components[effect] = f"0 + C(_effect_{number})"
-    return models.mixedlm(formula, rows.assign(**combined), groups=np.ones(len(rows)), re_formula="0", vc_formula=components)
+    return models.mixedlm(
+        formula,
+        rows.assign(**combined),
+        groups=np.ones(len(rows)),
+        re_formula="0",
+        vc_formula=components,
+    )
 
 
 def aliased_columns(design: Floats) -> Mask:
     """Return which columns are linear combinations of others, so that their coefficients are not determined."""
     length = np.linalg.norm(design, axis=0)
-    _, singular, directions = np.linalg.svd(np.linalg.qr(design / np.where(length > 0, length, 1.0), mode="r"))
+    _, singular, directions = np.linalg.svd(
+        np.linalg.qr(design / np.where(length > 0, length, 1.0), mode="r")
+    )
     free = np.concatenate([singular, np.zeros(design.shape[1] - len(singular))]) < ALIASED
     return np.asarray((np.abs(directions[free]) > ALIASED).any(axis=0))

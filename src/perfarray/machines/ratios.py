@@ -31,8 +31,8 @@ def machine_ratios(
     Parameters
     ----------
     times : DataArray or Dataset
-        Timings or scores, with or without repetitions. Each label of the other dims, such as compilers, is a configuration of its machine;
-        lazy timings are computed.
+        Timings or scores, with or without repetitions. Each label of the other dims, such as
+        compilers, is a configuration of its machine; lazy timings are computed.
     samples, features : str
         The dims of the rows and the columns of a heat map.
     by, statistic, unit, levels, metric
@@ -41,10 +41,11 @@ def machine_ratios(
     Returns
     -------
     Dataset
-        `ratio` (samples, further dims, features), value over that of the median machine, NaN for a hole; `mean_ratio` (samples, further
-        dims), its geometric mean over the features measured; `spread` (features), the geometric standard deviation of the ratios: 1.5 means
-        that machines typically differ by a factor of 1.5; `reference` (features), the value of the median machine, in units; `reach`, the
-        factor from 1 within which 98 % of the ratios lie.
+        `ratio` (samples, further dims, features), value over that of the median machine, NaN for a
+        hole; `mean_ratio` (samples, further dims), its geometric mean over the features measured;
+        `spread` (features), the geometric standard deviation of the ratios: 1.5 means that machines
+        typically differ by a factor of 1.5; `reference` (features), the value of the median
+        machine, in units; `reach`, the factor from 1 within which 98 % of the ratios lie.
 
     Raises
     ------
@@ -53,9 +54,10 @@ def machine_ratios(
 
     Notes
     -----
-    The median machine has, on each feature, the median over samples of the median over their configurations. A machine with many
-    configurations counts no more than one with a single one. A mean ratio over fewer benchmarks is that of other benchmarks: read it with
-    its holes. The ratios have no limits; `score_ratio_interval` compares two machines.
+    The median machine has, on each feature, the median over samples of the median over their
+    configurations. A machine with many configurations counts no more than one with a single one. A
+    mean ratio over fewer benchmarks is that of other benchmarks: read it with its holes. The ratios
+    have no limits; `score_ratio_interval` compares two machines.
 
     Examples
     --------
@@ -71,32 +73,72 @@ def machine_ratios(
     check_choice(statistic, "statistic", SUMMARIES)
     table, notes = sample_table(times, samples, features, statistic, unit, levels, metric)
     table = table.compute()
-    zeros = count_note("without_ratio", "{cells} are 0 or negative: they have no ratio and are holes.", (table <= 0).values)
+    zeros = count_note(
+        "without_ratio",
+        "{cells} are 0 or negative: they have no ratio and are holes.",
+        (table <= 0).values,
+    )
     # Samples and features that nobody measured are no part of the answer.
-    table = table.where(table > 0).dropna(samples, how="all").dropna(features, how="all").transpose(samples, ..., features)
+    table = (
+        table.where(table > 0)
+        .dropna(samples, how="all")
+        .dropna(features, how="all")
+        .transpose(samples, ..., features)
+    )
     if table.sizes[samples] < 2:
-        raise TooFew(f"{table.sizes[samples]} labels of {samples!r} have a positive value: a median machine needs two")
+        raise TooFew(
+            f"{table.sizes[samples]} labels of {samples!r} have a positive value: a median "
+            "machine needs two"
+        )
     rows = table.notnull().any(features)
     is_hole = table.isnull() & rows
     n_holes, n_cells = int(is_hole.sum()), int(rows.sum()) * table.sizes[features]
-    names = [str(label) for label in table[samples].values[is_hole.any([dim for dim in table.dims if dim != samples]).values]]
-    text = f"{n_holes} of {n_cells} values are holes, of {number_of(len(names), 'label')} of {samples!r}: {listed(names)}."
-    holes = Note("holes", text, {"values": n_holes, "of": n_cells, "labels": names}, aside=True) if n_holes else None
+    names = [
+        str(label)
+        for label in table[samples].values[
+            is_hole.any([dim for dim in table.dims if dim != samples]).values
+        ]
+    ]
+    text = (
+        f"{n_holes} of {n_cells} values are holes, of {number_of(len(names), 'label')} of "
+        f"{samples!r}: {listed(names)}."
+    )
+    holes = (
+        Note("holes", text, {"values": n_holes, "of": n_cells, "labels": names}, aside=True)
+        if n_holes
+        else None
+    )
     shape = table.shape
-    ratios, means, spreads, reference, reach = ratios_to_median(table.values.reshape(shape[0], -1, shape[-1]))
+    ratios, means, spreads, reference, reach = ratios_to_median(
+        table.values.reshape(shape[0], -1, shape[-1])
+    )
     units = str(table.attrs.get("units", "1"))
     variables = {
         "ratio": (table.dims, ratios.reshape(shape), "1", "ratio to the median machine"),
-        "mean_ratio": (table.dims[:-1], means.reshape(shape[:-1]), "1", "geometric mean of the ratios"),
+        "mean_ratio": (
+            table.dims[:-1],
+            means.reshape(shape[:-1]),
+            "1",
+            "geometric mean of the ratios",
+        ),
         "spread": ((features,), spreads, "1", "geometric standard deviation of the ratios"),
         "reach": ((), reach, "1", "factor within which 98 % of the ratios lie"),
         "reference": ((features,), reference, units, "value of the median machine"),
     }
-    attrs = {name: value for name, value in table.attrs.items() if name not in ("units", "long_name")}
+    attrs = {
+        name: value for name, value in table.attrs.items() if name not in ("units", "long_name")
+    }
     result = xr.Dataset(
-        {name: (dims, values, {"units": unit_of, "long_name": text}) for name, (dims, values, unit_of, text) in variables.items()},
+        {
+            name: (dims, values, {"units": unit_of, "long_name": text})
+            for name, (dims, values, unit_of, text) in variables.items()
+        },
         {dim: table.coords[dim] for dim in table.dims if dim in table.coords},
         attrs | {"result": "machine_ratios", "samples": samples, "features": features},
     )
-    described = {name: coord for dim in table.dims for name, coord in coordinates_along(table, str(dim)).items()}
+    described = {
+        name: coord
+        for dim in table.dims
+        for name, coord in coordinates_along(table, str(dim)).items()
+    }
     return with_notes(result.assign_coords(described), *notes, zeros, holes)

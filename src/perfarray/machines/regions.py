@@ -28,7 +28,14 @@ MOST = 100
 
 
 def resampled_units(
-    times: Data, table: xr.DataArray, samples: str, features: str, *, unit: str | None, levels: Any, metric: str | None
+    times: Data,
+    table: xr.DataArray,
+    samples: str,
+    features: str,
+    *,
+    unit: str | None,
+    levels: Any,
+    metric: str | None,
 ) -> xr.Dataset:
     """Return the units behind a table of samples and features, in memory, with keys of cells and of features, and their statistic.
 
@@ -40,20 +47,33 @@ def resampled_units(
         data = resolve(times, metric, levels)
         depth_of_unit, depth = unit_depth(data, unit), len(data.levels)
         outer = data.levels[: depth_of_unit + 1]
-        statistic, shared = resolve_best(str(table.attrs["statistic"]), data.better), set(outer) <= set(data.shared)
+        statistic, shared = (
+            resolve_best(str(table.attrs["statistic"]), data.better),
+            set(outer) <= set(data.shared),
+        )
 
         def kernel(values: Floats) -> tuple[Floats, ...]:
             return (one_value_per_unit(values, depth, depth_of_unit),)
 
-        named, labels = {"value": Output((UNIT,), data.units)}, range(prod(data.array.sizes[level] for level in outer))
-        units = apply(kernel, data.array.compute(), core=[data.levels], outputs=named, coords={UNIT: labels})["value"].drop_vars(UNIT)
+        named, labels = (
+            {"value": Output((UNIT,), data.units)},
+            range(prod(data.array.sizes[level] for level in outer)),
+        )
+        units = apply(
+            kernel, data.array.compute(), core=[data.levels], outputs=named, coords={UNIT: labels}
+        )["value"].drop_vars(UNIT)
     if shared:
         units = units.where(units.notnull().all(features))
     cells = units.isel({UNIT: 0}, drop=True)
-    keys, feature_keys = cell_keys([cells], (), excluded=features if shared else None), cell_keys([cells], (), excluded=samples)
+    keys, feature_keys = (
+        cell_keys([cells], (), excluded=features if shared else None),
+        cell_keys([cells], (), excluded=samples),
+    )
     if shared:
         keys, feature_keys = keys.broadcast_like(cells), xr.zeros_like(feature_keys)
-    return xr.Dataset({"units": units, "keys": keys, "feature_keys": feature_keys}, attrs={"statistic": statistic})
+    return xr.Dataset(
+        {"units": units, "keys": keys, "feature_keys": feature_keys}, attrs={"statistic": statistic}
+    )
 
 
 def with_regions(
@@ -68,10 +88,18 @@ def with_regions(
     key: tuple[int, int],
     level: float,
 ) -> tuple[xr.Dataset, tuple[Note, ...]]:
-    """Add regions, limits and distances to the principal components of a table; return notes on samples without a region."""
+    """Add regions, limits and distances to the principal components of a table.
+
+    Return notes on samples without a region.
+    """
     statistic = str(resampled.attrs["statistic"])
-    units, keys = (resampled[name].transpose(samples, features, ...).values for name in ("units", "keys"))
-    score, values = result["score"].transpose(samples, COMPONENT).values, table.transpose(samples, features).values
+    units, keys = (
+        resampled[name].transpose(samples, features, ...).values for name in ("units", "keys")
+    )
+    score, values = (
+        result["score"].transpose(samples, COMPONENT).values,
+        table.transpose(samples, features).values,
+    )
     unit, second = result["score"].attrs["units"], f"{samples}_2"
     layouts: dict[str, tuple[tuple[str, ...], str]] = {
         "score_lower": ((samples, COMPONENT), unit),
@@ -83,24 +111,56 @@ def with_regions(
         "distance": ((samples, second), unit),
         "apart_pvalue": ((samples, second), "1"),
     }
-    arrays = regions(units, keys, values, score, scale=scale, statistic=statistic, draws=draws, key=key, level=level)
+    arrays = regions(
+        units,
+        keys,
+        values,
+        score,
+        scale=scale,
+        statistic=statistic,
+        draws=draws,
+        key=key,
+        level=level,
+    )
     labels = {f"{COMPONENT}_2": result[COMPONENT].values}
     if len(units) <= MOST:
-        order = order_of_labels(table[samples].values)  # the first of two samples does not depend on their positions
-        tests = pairwise_tests(units[order], statistic, result["divisor"].values, resampled["feature_keys"].values, draws, key)
+        order = order_of_labels(
+            table[samples].values
+        )  # the first of two samples does not depend on their positions
+        tests = pairwise_tests(
+            units[order],
+            statistic,
+            result["divisor"].values,
+            resampled["feature_keys"].values,
+            draws,
+            key,
+        )
         inverse = np.argsort(order)
         arrays += tuple(matrix[np.ix_(inverse, inverse)] for matrix in tests)
         labels[second] = table[samples].values
-    added = {name: (along, array, {"units": text}) for (name, (along, text)), array in zip(layouts.items(), arrays, strict=False)}
+    added = {
+        name: (along, array, {"units": text})
+        for (name, (along, text)), array in zip(layouts.items(), arrays, strict=False)
+    }
     result = result.assign(added).assign_coords(labels)
     notes, number = [], table.sizes[samples]
     without = table[samples].values[np.isnan(result["region_radius"].values)]
     if len(without):
         text = (
-            f"{len(without)} of {number} labels of {samples!r} have a single run of something, and no region, since one shows no spread: "
+            f"{len(without)} of {number} labels of {samples!r} have a single run of something, "
+            "and no region, since one shows no spread: "
         )
-        notes.append(Note("single_unit", text + listed(without, 5), {"labels": [str(label) for label in without], "of": number}))
+        notes.append(
+            Note(
+                "single_unit",
+                text + listed(without, 5),
+                {"labels": [str(label) for label in without], "of": number},
+            )
+        )
     if number > MOST:
-        text = f"{number} labels of {samples!r} are more than {MOST} and are not compared two by two; select some"
+        text = (
+            f"{number} labels of {samples!r} are more than {MOST} and are not compared two by "
+            "two; select some"
+        )
         notes.append(Note("not_compared", text, {"labels": number, "most": MOST}))
     return result, tuple(notes)

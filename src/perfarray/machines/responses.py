@@ -10,9 +10,18 @@ import xarray as xr
 
 from perfarray.conventions import BETTER, CENSORED, LOWER, SUITE
 from perfarray.machines.columns import COUNTS, LOG_NOISE, computed_roles, level_columns
-from perfarray.machines.numerics.noise_ceiling import concentration, log_spread_noise, spread_of_redrawn
+from perfarray.machines.numerics.noise_ceiling import (
+    concentration,
+    log_spread_noise,
+    spread_of_redrawn,
+)
 from perfarray.machines.numerics.principal_components import complete_part
-from perfarray.numerics.levels import measured_units, one_value_per_unit, repeated_level, units_on_one_axis
+from perfarray.numerics.levels import (
+    measured_units,
+    one_value_per_unit,
+    repeated_level,
+    units_on_one_axis,
+)
 from perfarray.numerics.nested_anova import nested_anova
 from perfarray.numerics.suite import MEANS, suite_mean
 from perfarray.numerics.types import Floats, Mask
@@ -52,19 +61,30 @@ def score_columns(rows: xr.DataArray, across: str, mean: str, names: Sequence[st
         usable = np.where(complete[:, None], values, np.nan)[:, columns]
         if mean != "arithmetic" and (usable <= 0).any():
             raise ValueError(
-                f"mean={mean!r} needs positive values; {int((usable <= 0).sum())} scores are zero or negative: zeros that mean "
+                f"mean={mean!r} needs positive values; {int((usable <= 0).sum())} scores are "
+                "zero or negative: zeros that mean "
                 "'not measured' must be NaN"
             )
         values, benchmarks = suite_mean(usable, mean)[:, None], int(columns.sum())
-    table = {name: values[:, 0] if name == "performance" else np.full(len(values), np.nan) for name in names}
-    table |= dict(zip(COUNTS, (np.ones(len(values), dtype=int), np.full(len(values), benchmarks)), strict=True))
+    table = {
+        name: values[:, 0] if name == "performance" else np.full(len(values), np.nan)
+        for name in names
+    }
+    table |= dict(
+        zip(
+            COUNTS, (np.ones(len(values), dtype=int), np.full(len(values), benchmarks)), strict=True
+        )
+    )
     return pd.DataFrame(table), left_out, notes
 
 
-def _same_suite(measured: xr.DataArray, across: str) -> tuple[Mask, Mask, tuple[str, ...], tuple[Note, ...]]:
+def _same_suite(
+    measured: xr.DataArray, across: str
+) -> tuple[Mask, Mask, tuple[str, ...], tuple[Note, ...]]:
     """Return the rows and benchmarks that leave no gap, the benchmarks that are dropped, and notes.
 
-    Benchmarks of a named suite are those that its scores are of, if any row has them all. Others are those that leave most rows.
+    Benchmarks of a named suite are those that its scores are of, if any row has them all. Others
+    are those that leave most rows.
     """
     cells = measured.astype(float).where(measured)
     if names_one_suite(cells, across) and (measured | ~measured.any(ROW)).all(across).any():
@@ -75,46 +95,84 @@ def _same_suite(measured: xr.DataArray, across: str) -> tuple[Mask, Mask, tuple[
     left_out = tuple(str(name) for name in measured[across].values[~columns])
     hint, notes = suites_hint(cells, across), []
     if left_out:
-        text = f"{len(left_out)} of {len(columns)} benchmarks are left out, so that all rows have the same suite: {listed(left_out)}{hint}"
-        notes.append(Note("benchmarks_left_out", text, {"benchmarks": list(left_out), "of": len(columns)}))
+        text = (
+            f"{len(left_out)} of {len(columns)} benchmarks are left out, so that all rows have "
+            f"the same suite: {listed(left_out)}{hint}"
+        )
+        notes.append(
+            Note("benchmarks_left_out", text, {"benchmarks": list(left_out), "of": len(columns)})
+        )
     if not rows.all():
         lacking = int((~rows).sum())
-        text = f"{lacking} of {len(rows)} rows lack benchmarks of the suite and have no response{'' if left_out else hint}"
+        text = (
+            f"{lacking} of {len(rows)} rows lack benchmarks of the suite and have no "
+            f"response{'' if left_out else hint}"
+        )
         notes.append(Note("incomplete_rows", text, {"rows": lacking, "of": len(rows)}))
     return rows, columns, left_out, tuple(notes)
 
 
-def response_columns(rows: xr.DataArray, nest: tuple[str, ...], across: str, names: Sequence[str], options: dict[str, Any]) -> Columns:
+def response_columns(
+    rows: xr.DataArray,
+    nest: tuple[str, ...],
+    across: str,
+    names: Sequence[str],
+    options: dict[str, Any],
+) -> Columns:
     """Return responses and how well they are known; lazy timings are read chunk by chunk."""
-    array = rows.reset_coords(drop=True).assign_coords({CENSORED: rows.coords[CENSORED].variable} if CENSORED in rows.coords else {})
+    array = rows.reset_coords(drop=True).assign_coords(
+        {CENSORED: rows.coords[CENSORED].variable} if CENSORED in rows.coords else {}
+    )
     if across not in array.dims:
         array = array.expand_dims({across: ["all"]})
     array = array.transpose(ROW, across, *nest)
     suites = {SUITE: rows.coords[SUITE].variable} if SUITE in rows.coords else {}
     measured = array.notnull().any(nest).compute().assign_coords(suites)
     complete, columns, left_out, notes = _same_suite(measured, across)
-    suite = array.assign_coords(suites) if names_one_suite(measured.astype(float).where(measured), across) else array
+    suite = (
+        array.assign_coords(suites)
+        if names_one_suite(measured.astype(float).where(measured), across)
+        else array
+    )
     if not measured.all():
-        suite = suite.isel({ROW: np.flatnonzero(complete), across: np.flatnonzero(columns)}).assign_attrs(array.attrs)
+        suite = suite.isel(
+            {ROW: np.flatnonzero(complete), across: np.flatnonzero(columns)}
+        ).assign_attrs(array.attrs)
     responses = relative_variation(suite, across=across, **options).drop_vars("standard_deviation")
     statistic = resolve_best(options["statistic"], str(rows.attrs.get(BETTER, LOWER)))
     uncensored = suite
     if CENSORED in suite.coords:  # how rows with stopped runs vary is unknown
         mark = suite.coords[CENSORED]
-        uncensored = suite.where(~mark.any([dim for dim in mark.dims if dim != ROW])).transpose(*suite.dims)
+        uncensored = suite.where(~mark.any([dim for dim in mark.dims if dim != ROW])).transpose(
+            *suite.dims
+        )
     by_level = apply(
-        partial(_level_columns, levels=nest, n_units=number_of_unit_levels(nest) if options["levels"] is None else 1, statistic=statistic),
+        partial(
+            _level_columns,
+            levels=nest,
+            n_units=number_of_unit_levels(nest) if options["levels"] is None else 1,
+            statistic=statistic,
+        ),
         uncensored,
         core=[(across, *nest)],
-        outputs=outputs(**dict.fromkeys([*(name for level in nest for name in level_columns(level)), CONCENTRATION, UNIT], "")),
+        outputs=outputs(
+            **dict.fromkeys(
+                [*(name for level in nest for name in level_columns(level)), CONCENTRATION, UNIT],
+                "",
+            )
+        ),
     )
     roles = computed_roles(names, nest)
     numbers_named = [*names, *(name for name, role in roles.items() if role == "noise")]
-    responses = responses.assign({name: by_level[name] for name in (*numbers_named, CONCENTRATION, UNIT) if name in by_level})
+    responses = responses.assign(
+        {name: by_level[name] for name in (*numbers_named, CONCENTRATION, UNIT) if name in by_level}
+    )
     if is_lazy(responses):
         responses = responses.compute()
         if options["levels"] is None:  # until it was computed, the outermost level was
-            responses.attrs["unit"] = nest[int(np.bincount(responses[UNIT].values.astype(int)).argmax())]
+            responses.attrs["unit"] = nest[
+                int(np.bincount(responses[UNIT].values.astype(int)).argmax())
+            ]
         notes += notes_of(responses)
     if "variation" in numbers_named:
         responses["variation"] = responses["performance"] * responses["relative_variation"]
@@ -123,15 +181,28 @@ def response_columns(rows: xr.DataArray, nest: tuple[str, ...], across: str, nam
     table |= dict(zip(COUNTS, (runs, np.where(runs > 0, columns.sum(), 0)), strict=True))
     if LOG_NOISE in roles:
         concentrations, noise = responses[CONCENTRATION].values, np.full(len(runs), np.nan)
-        for number in np.unique(runs[runs > 1]).tolist():  # rows with equally many runs have the same noise
-            noise[runs == number] = log_spread_noise(concentrations[runs == number], suite.sizes[across], number, statistic)
+        for number in np.unique(
+            runs[runs > 1]
+        ).tolist():  # rows with equally many runs have the same noise
+            noise[runs == number] = log_spread_noise(
+                concentrations[runs == number], suite.sizes[across], number, statistic
+            )
         table[LOG_NOISE] = noise
     frame = pd.DataFrame(table, index=np.flatnonzero(complete)).reindex(range(len(complete)))
-    return frame.fillna(dict.fromkeys(COUNTS, 0)).astype(dict.fromkeys(COUNTS, int)), left_out, notes
+    return (
+        frame.fillna(dict.fromkeys(COUNTS, 0)).astype(dict.fromkeys(COUNTS, int)),
+        left_out,
+        notes,
+    )
 
 
-def _level_columns(values: Floats, levels: tuple[str, ...], n_units: int, statistic: str) -> tuple[Floats, ...]:
-    """Return the relative variance of each level, averaged over benchmarks, its noise and root; and the concentration of units."""
+def _level_columns(
+    values: Floats, levels: tuple[str, ...], n_units: int, statistic: str
+) -> tuple[Floats, ...]:
+    """Return the relative variance of each level, averaged over benchmarks, its noise and root.
+
+    And the concentration of units.
+    """
     components = nested_anova(values, len(levels))
     squared = components.mean[..., None] ** 2
     with np.errstate(invalid="ignore"):  # a benchmark of zeros has no relative variance
@@ -139,14 +210,22 @@ def _level_columns(values: Floats, levels: tuple[str, ...], n_units: int, statis
         noise = _mean_of_known((components.level_variance - components.variance) / squared)
     columns = []
     for number in range(len(levels)):
-        columns += [variance[:, number], noise[:, number], np.sqrt(np.maximum(variance[:, number], 0.0))]
+        columns += [
+            variance[:, number],
+            noise[:, number],
+            np.sqrt(np.maximum(variance[:, number], 0.0)),
+        ]
     with np.errstate(invalid="ignore", divide="ignore"):
         units = values if n_units == 1 else units_on_one_axis(values, len(levels), n_units)
         spread = spread_of_redrawn(np.log(one_value_per_unit(units, len(levels), 0)), statistic)
-        depth = repeated_level(measured_units(~np.isnan(values), len(levels), n_units)).reshape(len(values), -1)
+        depth = repeated_level(measured_units(~np.isnan(values), len(levels), n_units)).reshape(
+            len(values), -1
+        )
     return *columns, concentration(spread), np.median(depth, axis=1)
 
 
 def _mean_of_known(shares: Floats) -> Floats:
     counts = (~np.isnan(shares)).sum(axis=1)
-    return np.asarray(np.where(counts > 0, np.nansum(shares, axis=1) / np.maximum(counts, 1), np.nan))
+    return np.asarray(
+        np.where(counts > 0, np.nansum(shares, axis=1) / np.maximum(counts, 1), np.nan)
+    )

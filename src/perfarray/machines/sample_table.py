@@ -23,7 +23,10 @@ from perfarray.timings.zeros import Positive
 
 
 def single_values(times: Data, metric: str | None) -> xr.DataArray | None:
-    """Return the variable of data without a repetition dim, such as dumps of published scores; None where there is such a dim."""
+    """Return the variable of data without a repetition dim, such as dumps of published scores.
+
+    None where there is such a dim.
+    """
     if any(dim in LEVELS for dim in getattr(times, "dims", LEVELS)):
         return None
     if isinstance(times, xr.DataArray):
@@ -31,27 +34,43 @@ def single_values(times: Data, metric: str | None) -> xr.DataArray | None:
             return None
         array = times
     else:
-        numbers = [str(name) for name, variable in times.data_vars.items() if variable.dtype.kind in "iuf"]
+        numbers = [
+            str(name) for name, variable in times.data_vars.items() if variable.dtype.kind in "iuf"
+        ]
         name = metric if metric is not None else times.attrs.get(METRIC)
         if name not in numbers and metric is None and len(numbers) == 1:
             name = numbers[0]
         if name not in numbers:
-            raise ValueError(f"which variable holds the values? Name it with metric=; the Dataset has the numbers {listed(numbers)}")
+            raise ValueError(
+                "which variable holds the values? Name it with metric=; the Dataset has the "
+                f"numbers {listed(numbers)}"
+            )
         array = times[str(name)]
     check_direction(array)
     return measurable(evenly_chunked(array))
 
 
 def sample_table(
-    times: Data, samples: str, features: str, statistic: str, unit: str | None, levels: str | Sequence[str] | None, metric: str | None
+    times: Data,
+    samples: str,
+    features: str,
+    statistic: str,
+    unit: str | None,
+    levels: str | Sequence[str] | None,
+    metric: str | None,
 ) -> tuple[xr.DataArray, tuple[Note | None, ...]]:
     """Return one number per sample and feature with the attrs of a result, lazy for lazy data, and notes."""
     if samples == features:
-        raise ValueError(f"samples={samples!r} and features={features!r} are the same dim; name two")
+        raise ValueError(
+            f"samples={samples!r} and features={features!r} are the same dim; name two"
+        )
     scores = single_values(times, metric) if levels is None else None
     if scores is not None:
         if unit is not None:
-            raise ValueError(f"unit={unit!r} was given for data without a repetition dim (dims {tuple(scores.dims)})")
+            raise ValueError(
+                f"unit={unit!r} was given for data without a repetition dim (dims "
+                f"{tuple(scores.dims)})"
+            )
         _check_dims(scores, samples, features)
         attrs = {key: scores.attrs[key] for key in ("units", "better") if key in scores.attrs}
         return scores.astype(float).assign_attrs({METRIC: str(scores.name or "score")} | attrs), ()
@@ -63,11 +82,22 @@ def sample_table(
     depth, run_statistic_name = len(data.levels), resolve_best(statistic, data.better)
 
     def kernel(values: Floats) -> tuple[Floats, ...]:
-        return (run_statistic(one_value_per_unit(values, depth, depth_of_unit), run_statistic_name),)
+        return (
+            run_statistic(one_value_per_unit(values, depth, depth_of_unit), run_statistic_name),
+        )
 
-    table = apply(kernel, data.array, core=[data.levels], outputs={"value": Output((), data.units)})["value"]
-    attrs = describe_unit(data, depth_of_unit) | {"statistic": statistic, "units": data.units, "better": data.better}
-    return table.drop_attrs(deep=False).assign_attrs(attrs), (*data.notes, slow_end_note([statistic], data.better))
+    table = apply(
+        kernel, data.array, core=[data.levels], outputs={"value": Output((), data.units)}
+    )["value"]
+    attrs = describe_unit(data, depth_of_unit) | {
+        "statistic": statistic,
+        "units": data.units,
+        "better": data.better,
+    }
+    return table.drop_attrs(deep=False).assign_attrs(attrs), (
+        *data.notes,
+        slow_end_note([statistic], data.better),
+    )
 
 
 def _check_dims(array: xr.DataArray, samples: str, features: str) -> None:
@@ -75,7 +105,8 @@ def _check_dims(array: xr.DataArray, samples: str, features: str) -> None:
     for name, dim, marker in (("samples", samples, "points"), ("features", features, "arrows")):
         if dim not in array.dims:
             raise ValueError(
-                f"{name} {dim!r} not found; the array has dims {tuple(array.dims)}: principal components need two dims that are no"
+                f"{name} {dim!r} not found; the array has dims {tuple(array.dims)}: principal "
+                "components need two dims that are no"
                 f" repetitions, and {name}= names the one whose labels are {marker}"
             )
 
@@ -83,33 +114,51 @@ def _check_dims(array: xr.DataArray, samples: str, features: str) -> None:
 def without_gaps(
     table: xr.DataArray, samples: str, features: str, impute: str | None
 ) -> tuple[xr.DataArray, dict[Hashable, Integers], dict[str, Hashable], tuple[Note, ...]]:
-    """Drop or fill what was not measured; return the table, the positions of its labels, attrs, and notes."""
+    """Drop or fill what was not measured.
+
+    Return the table, the positions of its labels, attrs, and notes.
+    """
     finite = (table.notnull() & (abs(table) != np.inf)).transpose(samples, features).compute()
     if impute == "mean":
         rows, columns = (finite.any(dim).values for dim in (features, samples))
     else:
         rows, columns = complete_part(finite.values)
     kept = ((samples, rows), (features, columns))
-    indexers: dict[Hashable, Integers] = {dim: np.flatnonzero(keep) for dim, keep in kept if not keep.all()}
+    indexers: dict[Hashable, Integers] = {
+        dim: np.flatnonzero(keep) for dim, keep in kept if not keep.all()
+    }
     complete, measured = evenly_chunked(table.isel(indexers)), finite.isel(indexers)
     if complete.sizes[samples] < 2 or complete.sizes[features] < 1:
         raise TooFew(
-            f"{complete.sizes[samples]} labels of {samples!r} and {complete.sizes[features]} of {features!r} are left without gaps, of "
-            f"{table.sizes[samples]} and {table.sizes[features]}; two and one are needed: measure more, select, or give impute='mean'"
+            f"{complete.sizes[samples]} labels of {samples!r} and {complete.sizes[features]} "
+            f"of {features!r} are left without gaps, of "
+            f"{table.sizes[samples]} and {table.sizes[features]}; two and one are needed: "
+            "measure more, select, or give impute='mean'"
         )
     attrs: dict[str, Hashable] = {"impute": impute or "none"}
     notes = []
-    for name, dim, keep in (("dropped_samples", samples, rows), ("dropped_features", features, columns)):
+    for name, dim, keep in (
+        ("dropped_samples", samples, rows),
+        ("dropped_features", features, columns),
+    ):
         dropped = [str(label) for label in table[dim].values[~keep]]
         if dropped:
             attrs[name] = ", ".join(dropped)
-            text = f"{len(dropped)} of {len(keep)} labels of {dim!r} are left out for lack of values: {listed(dropped)}"
+            text = (
+                f"{len(dropped)} of {len(keep)} labels of {dim!r} are left out for lack of "
+                f"values: {listed(dropped)}"
+            )
             text += suites_hint(table, features, by=False) if dim == features else ""
             notes.append(Note(name, text, {"dim": dim, "labels": dropped, "of": len(keep)}))
     filled = int((~measured).sum())
     if filled:
         attrs["n_imputed"] = filled
-        text = f"{filled} of {complete.size} values were not measured and are replaced by the mean of their {features}"
+        text = (
+            f"{filled} of {complete.size} values were not measured and are replaced by the "
+            f"mean of their {features}"
+        )
         notes.append(Note("imputed", text, {"values": filled, "of": complete.size}))
-        complete = complete.where(measured, complete.where(measured).mean(samples)).assign_attrs(complete.attrs)
+        complete = complete.where(measured, complete.where(measured).mean(samples)).assign_attrs(
+            complete.attrs
+        )
     return complete, indexers, attrs, tuple(notes)

@@ -10,10 +10,23 @@ import xarray as xr
 
 from perfarray.conventions import CENSORED_AT, MACHINE, MARKS, METRIC, SUITE, UNKNOWN
 from perfarray.machines.columns import LABELS, ROLES, computable_responses, computed_roles
-from perfarray.machines.descriptors import FAMILY, FLAGS, OF_BENCHMARKS, UNPARSED, described, with_flags
+from perfarray.machines.descriptors import (
+    FAMILY,
+    FLAGS,
+    OF_BENCHMARKS,
+    UNPARSED,
+    described,
+    with_flags,
+)
 from perfarray.machines.responses import ROW, response_columns, score_columns
 from perfarray.machines.sample_table import single_values
-from perfarray.timings.across import check_across, joined_notes, select_suite, several_suites_note, suites_of
+from perfarray.timings.across import (
+    check_across,
+    joined_notes,
+    select_suite,
+    several_suites_note,
+    suites_of,
+)
 from perfarray.timings.apply import is_chunked
 from perfarray.timings.chunks import evenly_chunked
 from perfarray.timings.notes import Note, collecting_notes, with_notes
@@ -52,37 +65,44 @@ def machine_table(
     Parameters
     ----------
     times : DataArray or Dataset
-        Timings or scores with a dim of machines, or one score per machine without repetitions. Lazy timings are computed chunk by chunk.
+        Timings or scores with a dim of machines, or one score per machine without repetitions. Lazy
+        timings are computed chunk by chunk.
     response : str or tuple of str
-        The responses: `performance`, `relative_variation`, `variation` (their product), and for each level of the nest the variation that
-        it adds, relative to the mean (`execution_variation`), or its square as estimated without bias (`execution_variance`, which may be
-        negative, beside `execution_variance_noise`, what the levels below add to the variance of the means of executions).
+        The responses: `performance`, `relative_variation`, `variation` (their product), and for
+        each level of the nest the variation that it adds, relative to the mean
+        (`execution_variation`), or its square as estimated without bias (`execution_variance`,
+        which may be negative, beside `execution_variance_noise`, what the levels below add to the
+        variance of the means of executions).
     across : str
         The dim of the suite; without it, each row is a benchmark.
     by : str, optional
-        A coordinate along `across`: rows for each of its values, and a column with its name. Default: `suite` where the benchmarks are of
-        several suites.
+        A coordinate along `across`: rows for each of its values, and a column with its name.
+        Default: `suite` where the benchmarks are of several suites.
     statistic, mean, method, n_resamples, unit, shared, rng, progress : optional
         As for `relative_variation`.
     n_flags : int
         The number of the most frequent flags that become columns.
     levels, metric : str or sequence of str; str, optional
-        The nest, outermost first (default: the repetition dims present); the variable of a Dataset (default: its `time`).
+        The nest, outermost first (default: the repetition dims present); the variable of a Dataset
+        (default: its `time`).
 
     Returns
     -------
     pandas.DataFrame
-        One row per configuration that was measured: machine and the labels of other dims (`compiler`, `flags`, `tuning`, `suite`), each a
-        column. Columns: responses; `n_runs` (of the benchmark with the fewest); `n_benchmarks`; `relative_variation_noise`, the standard
-        deviation of the sampling noise of log relative variation; and descriptors, as numbers, True or False, or categories, NaN or
-        `unknown` where not stated. Caches become `l1_kb` and `l1_per`, memory `memory_gb` and `memory_speed`, dates years, `os` and
-        `compiler` families with `os_version` and `compiler_version` (beside labels `GCC 12.2.0` of a dim, `compiler_family`), flags columns
-        `flag -O3`. Runs stopped at a limit count as that:
+        One row per configuration that was measured: machine and the labels of other dims
+        (`compiler`, `flags`, `tuning`, `suite`), each a column. Columns: responses; `n_runs` (of
+        the benchmark with the fewest); `n_benchmarks`; `relative_variation_noise`, the standard
+        deviation of the sampling noise of log relative variation; and descriptors, as numbers, True
+        or False, or categories, NaN or `unknown` where not stated. Caches become `l1_kb` and
+        `l1_per`, memory `memory_gb` and `memory_speed`, dates years, `os` and `compiler` families
+        with `os_version` and `compiler_version` (beside labels `GCC 12.2.0` of a dim,
+        `compiler_family`), flags columns `flag -O3`. Runs stopped at a limit count as that:
         performance is then a bound, and variation NaN.
 
-        A text that cannot be read stays in a column `<name>_unparsed`. Attrs: `n_unparsed` and `unparsed` count them; `n_zero_variation`
-        counts rows with equal runs; `unmatched` names the benchmarks that were dropped; `roles` are those of the columns that do not
-        describe machines (JSON).
+        A text that cannot be read stays in a column `<name>_unparsed`. Attrs: `n_unparsed` and
+        `unparsed` count them; `n_zero_variation` counts rows with equal runs; `unmatched` names the
+        benchmarks that were dropped; `roles` are those of the columns that do not describe machines
+        (JSON).
 
     Raises
     ------
@@ -95,14 +115,16 @@ def machine_table(
 
     Notes
     -----
-    Rows of a suite are scores of the same benchmarks. Of a named suite these are all, as in `suite_score`, if any row has them all. Else
-    the benchmark or the row with the largest share of gaps is dropped until no gap is left. A row that lacks a benchmark stays without
-    responses, and a warning names it. Copies of other results count as in `suite_score` and `relative_variation`. The runs of a row are
-    the outermost level that it repeats.
+    Rows of a suite are scores of the same benchmarks. Of a named suite these are all, as in
+    `suite_score`, if any row has them all. Else the benchmark or the row with the largest share of
+    gaps is dropped until no gap is left. A row that lacks a benchmark stays without responses, and
+    a warning names it. Copies of other results count as in `suite_score` and `relative_variation`.
+    The runs of a row are the outermost level that it repeats.
 
     References
     ----------
-    S. Irving et al., "Computer comparisons in the presence of performance variation", 2018, section 7.
+    S. Irving et al., "Computer comparisons in the presence of performance variation", 2018, section
+    7.
 
     Examples
     --------
@@ -119,7 +141,18 @@ def machine_table(
     responses = check_names(response, "response")
     scores = single_values(times, metric) if levels is None else None
     if scores is None:
-        data = pool_above_unit(resolve(times, metric, levels, shared=shared, censored="bound", with_copies=True, as_nested=True), unit)
+        data = pool_above_unit(
+            resolve(
+                times,
+                metric,
+                levels,
+                shared=shared,
+                censored="bound",
+                with_copies=True,
+                as_nested=True,
+            ),
+            unit,
+        )
         array, nest, shared, data_notes = data.array, data.levels, data.shared or shared, data.notes
     else:
         for name, option in (("unit", unit), ("shared", shared)):
@@ -129,23 +162,49 @@ def machine_table(
     for name in responses:
         check_choice(name, "response", computable_responses(nest))
     check_across(across, array, nest)
-    full_chunks: dict[Hashable, int] = {dim: array.sizes[dim] for dim in (across, *nest) if dim in array.dims}
-    array = evenly_chunked(array, full_chunks) if is_chunked(array) and nest else array.copy(data=array.values)  # descriptors stay lazy
-    options = {"statistic": statistic, "mean": mean, "method": method, "n_resamples": n_resamples, "shared": shared, "rng": rng}
+    full_chunks: dict[Hashable, int] = {
+        dim: array.sizes[dim] for dim in (across, *nest) if dim in array.dims
+    }
+    array = (
+        evenly_chunked(array, full_chunks)
+        if is_chunked(array) and nest
+        else array.copy(data=array.values)
+    )  # descriptors stay lazy
+    options = {
+        "statistic": statistic,
+        "mean": mean,
+        "method": method,
+        "n_resamples": n_resamples,
+        "shared": shared,
+        "rng": rng,
+    }
     options |= {"progress": progress, "levels": None if unit is None and levels is None else nest}
     several = several_suites_note(array, across) if by is None else None
     by = by if several is None else SUITE
     descriptors_of_cells, array = _apart(array, nest, across, by)
-    row_arrays, labels, columns, left_out, notes = _suites_in_rows(array, nest, across, by, responses, options)
-    coordinates = {name: [_at_rows(variable, rows) for rows in row_arrays] for name, variable in descriptors_of_cells.items()}
-    along_rows = [name for name in FLAGS if name in row_arrays[0].coords and row_arrays[0].coords[name].dims == (ROW,)]
-    coordinates |= {name: [rows.coords[name].variable for rows in row_arrays] for name in along_rows}
+    row_arrays, labels, columns, left_out, notes = _suites_in_rows(
+        array, nest, across, by, responses, options
+    )
+    coordinates = {
+        name: [_at_rows(variable, rows) for rows in row_arrays]
+        for name, variable in descriptors_of_cells.items()
+    }
+    along_rows = [
+        name
+        for name in FLAGS
+        if name in row_arrays[0].coords and row_arrays[0].coords[name].dims == (ROW,)
+    ]
+    coordinates |= {
+        name: [rows.coords[name].variable for rows in row_arrays] for name in along_rows
+    }
     descriptors, flags, unparsed = described(coordinates, labels, n_flags)
     table = pd.concat([labels, columns, pd.DataFrame(descriptors, index=columns.index)], axis=1)
     # What was read of a label whole, in columns of their own, would explain the same twice.
     read = {name for name in labels if f"{name}{FAMILY}" in descriptors and name not in unparsed}
     read |= {*FLAGS} if flags else set()
-    roles = dict.fromkeys([str(name) for name in table if name in (*LABELS, by, *read)], "label") | computed_roles(responses, nest)
+    roles = dict.fromkeys(
+        [str(name) for name in table if name in (*LABELS, by, *read)], "label"
+    ) | computed_roles(responses, nest)
     roles |= {f"{name}{UNPARSED}": "unparsed" for name in unparsed} | dict.fromkeys(flags, "flag")
     table.attrs = {
         "result": "machine_table",
@@ -164,7 +223,12 @@ def machine_table(
 
 
 def _suites_in_rows(
-    array: xr.DataArray, nest: tuple[str, ...], across: str, by: str | None, responses: Sequence[str], options: dict[str, Any]
+    array: xr.DataArray,
+    nest: tuple[str, ...],
+    across: str,
+    by: str | None,
+    responses: Sequence[str],
+    options: dict[str, Any],
 ) -> tuple[list[xr.DataArray], pd.DataFrame, pd.DataFrame, tuple[str, ...], list[Note]]:
     """Return the rows of each suite, the labels and responses of all, the benchmarks that were dropped, and notes."""
     row_arrays, labels, columns = [], [], []
@@ -174,9 +238,13 @@ def _suites_in_rows(
         rows = with_flags(rows, ROW, across)
         with collecting_notes() as inner:
             if nest:
-                suite_columns, dropped, column_notes = response_columns(rows, nest, across, responses, options)
+                suite_columns, dropped, column_notes = response_columns(
+                    rows, nest, across, responses, options
+                )
             else:
-                suite_columns, dropped, column_notes = score_columns(rows, across, options["mean"], responses)
+                suite_columns, dropped, column_notes = score_columns(
+                    rows, across, options["mean"], responses
+                )
         row_arrays.append(rows)
         labels.append(suite_labels if by is None else suite_labels.assign(**{by: suite}))
         columns.append(suite_columns)
@@ -184,21 +252,41 @@ def _suites_in_rows(
         for note in (*inner, *column_notes):
             if {*responses} != {"performance"} or note.code not in OF_VARIATION:
                 by_code.setdefault(note.code, {}).setdefault(suite, note)
-    notes = [note for by_label in by_code.values() for note in (by_label.values() if by is None else [joined_notes(by_label, by)])]
-    return row_arrays, pd.concat(labels, ignore_index=True), pd.concat(columns, ignore_index=True), tuple(left_out), notes
+    notes = [
+        note
+        for by_label in by_code.values()
+        for note in (by_label.values() if by is None else [joined_notes(by_label, by)])
+    ]
+    return (
+        row_arrays,
+        pd.concat(labels, ignore_index=True),
+        pd.concat(columns, ignore_index=True),
+        tuple(left_out),
+        notes,
+    )
 
 
-def _apart(array: xr.DataArray, levels: Sequence[str], across: str, by: str | None) -> tuple[dict[str, xr.Variable], xr.DataArray]:
+def _apart(
+    array: xr.DataArray, levels: Sequence[str], across: str, by: str | None
+) -> tuple[dict[str, xr.Variable], xr.DataArray]:
     """Return the descriptors of cells, and the array without these, but with positions, by which each row finds its own once."""
     if MACHINE in array.coords and not array.coords[MACHINE].dims:  # one machine was selected
         array = array.expand_dims(MACHINE)
     inner, read = {across, *levels}, {*MARKS, CENSORED_AT, *FLAGS, *OF_BENCHMARKS, SUITE, by}
     others = [name for name in array.coords if name not in read]
     descriptors = {
-        str(name): array.coords[name].variable for name in others if array.coords[name].dims and not inner & {*array.coords[name].dims}
+        str(name): array.coords[name].variable
+        for name in others
+        if array.coords[name].dims and not inner & {*array.coords[name].dims}
     }
-    positions = {f"{dim}{POSITION}": (dim, np.arange(size)) for dim, size in array.sizes.items() if dim not in inner}
-    return descriptors, array.drop_vars([name for name in others if name not in array.dims]).assign_coords(positions)
+    positions = {
+        f"{dim}{POSITION}": (dim, np.arange(size))
+        for dim, size in array.sizes.items()
+        if dim not in inner
+    }
+    return descriptors, array.drop_vars(
+        [name for name in others if name not in array.dims]
+    ).assign_coords(positions)
 
 
 def _at_rows(variable: xr.Variable, rows: xr.DataArray) -> xr.Variable:
@@ -207,26 +295,58 @@ def _at_rows(variable: xr.Variable, rows: xr.DataArray) -> xr.Variable:
 
 
 def _suites(array: xr.DataArray, by: str | None, across: str) -> dict[str, xr.DataArray]:
-    """Return the array of each suite in which anything was measured; the whole array without `by`."""
+    """Return the array of each suite in which anything was measured.
+
+    The whole array without `by`.
+    """
     if by is None:
         return {"": array}
-    arrays = {name: select_suite(array, by, across, name, benchmarks) for name, benchmarks in suites_of(array, by, across).items()}
-    return {name: suite_array for name, suite_array in arrays.items() if suite_array.notnull().any()} or {"": array}
+    arrays = {
+        name: select_suite(array, by, across, name, benchmarks)
+        for name, benchmarks in suites_of(array, by, across).items()
+    }
+    return {
+        name: suite_array for name, suite_array in arrays.items() if suite_array.notnull().any()
+    } or {"": array}
 
 
-def _rows(array: xr.DataArray, levels: Sequence[str], across: str) -> tuple[xr.DataArray, pd.DataFrame]:
-    """Put every combination of labels that was measured along one dim, machines first; also return its labels."""
-    dims = sorted((str(dim) for dim in array.dims if dim not in levels and dim != across), key=lambda dim: (dim != MACHINE, dim))
+def _rows(
+    array: xr.DataArray, levels: Sequence[str], across: str
+) -> tuple[xr.DataArray, pd.DataFrame]:
+    """Put every combination of labels that was measured along one dim, machines first.
+
+    Also return its labels.
+    """
+    dims = sorted(
+        (str(dim) for dim in array.dims if dim not in levels and dim != across),
+        key=lambda dim: (dim != MACHINE, dim),
+    )
     if not dims:
         array, dims = array.expand_dims({MACHINE: np.array([UNKNOWN], dtype=object)}), [MACHINE]
     inner = [str(dim) for dim in array.dims if dim not in dims]
     measured = array.notnull().any(inner).transpose(*dims).values
     if not measured.any():
-        raise ValueError(f"nothing was measured: all {array.size} values of {array.name or 'the data'} are NaN")
-    indexers = dict(zip(dims, (xr.DataArray(indices, dims=ROW) for indices in np.nonzero(measured)), strict=True))
-    rows = array.swap_dims({dims[0]: ROW}) if measured.all() and len(dims) == 1 else array.isel(indexers)
+        raise ValueError(
+            f"nothing was measured: all {array.size} values of {array.name or 'the data'} are NaN"
+        )
+    indexers = dict(
+        zip(
+            dims, (xr.DataArray(indices, dims=ROW) for indices in np.nonzero(measured)), strict=True
+        )
+    )
+    rows = (
+        array.swap_dims({dims[0]: ROW})
+        if measured.all() and len(dims) == 1
+        else array.isel(indexers)
+    )
     varying = [dim for dim in dims if dim == MACHINE or array.sizes[dim] > 1]
-    labels = pd.DataFrame({dim: rows[dim].values if dim in rows.coords else indexers[dim].values for dim in varying})
+    labels = pd.DataFrame(
+        {dim: rows[dim].values if dim in rows.coords else indexers[dim].values for dim in varying}
+    )
     # Notes name rows by these.
-    names = labels[varying[0]] if len(varying) == 1 else labels[varying[0]].astype(str).str.cat(labels[varying[1:]].astype(str), sep=", ")
+    names = (
+        labels[varying[0]]
+        if len(varying) == 1
+        else labels[varying[0]].astype(str).str.cat(labels[varying[1:]].astype(str), sep=", ")
+    )
     return rows.assign_coords({ROW: names.to_numpy()}).transpose(ROW, *inner), labels

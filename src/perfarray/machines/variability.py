@@ -23,7 +23,8 @@ class VariabilityModel(FittedModel):
     dataset : Dataset
         The result of `to_dataset`, described in `explain_variation`.
     result : object
-        The object of statsmodels or scikit-learn, fitted to all rows; for `response="levels"` a dict of them.
+        The object of statsmodels or scikit-learn, fitted to all rows; for `response="levels"` a
+        dict of them.
     answer : callable
         Predicts the response (or its log) from a table.
 
@@ -39,7 +40,14 @@ class VariabilityModel(FittedModel):
     [0.693147]
     """
 
-    WHOLE: ClassVar[tuple[str, ...]] = ("predictor", "row", "point", "term", "dependent", "fitted_row")
+    WHOLE: ClassVar[tuple[str, ...]] = (
+        "predictor",
+        "row",
+        "point",
+        "term",
+        "dependent",
+        "fitted_row",
+    )
 
     result: Any
     answer: Predict
@@ -47,7 +55,11 @@ class VariabilityModel(FittedModel):
     @property
     def influence(self) -> pd.Series:
         """Relative influence of every predictor in percent, the largest first (a Series by predictor)."""
-        return self._single("influence")["influence"].to_series().sort_values(ascending=False, kind="stable")
+        return (
+            self._single("influence")["influence"]
+            .to_series()
+            .sort_values(ascending=False, kind="stable")
+        )
 
     @property
     def correlation(self) -> float:
@@ -60,8 +72,8 @@ class VariabilityModel(FittedModel):
         Returns
         -------
         tuple of str
-            Which predictors explain most of the variation, and how much all explain together, with limits; empty for several responses.
-            They also stand below the table.
+            Which predictors explain most of the variation, and how much all explain together, with
+            limits; empty for several responses. They also stand below the table.
         """
         return tuple(self.table().attrs["findings"])
 
@@ -76,8 +88,9 @@ class VariabilityModel(FittedModel):
         Returns
         -------
         pandas.Series
-            In the units of the response; exp of a predicted log, which is a median rather than a mean. With a formula, the left side of
-            `~`. NaN where a linear model lacks a predictor, a label is new, or a value lies outside of a spline.
+            In the units of the response; exp of a predicted log, which is a median rather than a
+            mean. With a formula, the left side of `~`. NaN where a linear model lacks a predictor,
+            a label is new, or a value lies outside of a spline.
 
         Raises
         ------
@@ -87,12 +100,21 @@ class VariabilityModel(FittedModel):
         predictors = self._single("predict")["predictor"].values.tolist()
         missing = [name for name in predictors if name not in table]
         if missing:
-            raise ValueError(f"columns {listed(missing)} not found; the table has {listed(table.columns)}")
+            raise ValueError(
+                f"columns {listed(missing)} not found; the table has {listed(table.columns)}"
+            )
         predicted, attrs = self.answer(table), self.dataset.attrs
-        return pd.Series(np.exp(predicted) if attrs["log"] else predicted, index=table.index, name=str(attrs["response"]))
+        return pd.Series(
+            np.exp(predicted) if attrs["log"] else predicted,
+            index=table.index,
+            name=str(attrs["response"]),
+        )
 
     def _single(self, attribute: str) -> xr.Dataset:
         if isinstance(self.result, dict):
             names = listed(np.atleast_1d(self.dataset[RESPONSE].values))
-            raise ValueError(f"{attribute} is of one response, and this result has {names}: ask for one with response=")
+            raise ValueError(
+                f"{attribute} is of one response, and this result has {names}: ask for one "
+                "with response="
+            )
         return self.dataset

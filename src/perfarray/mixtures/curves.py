@@ -32,13 +32,21 @@ CONTOURS = (0.5, 0.95)
 VIOLIN_POINTS = 200
 
 
-def mixture_curves(result: xr.Dataset, *, kind: str = "density", times: Data | None = None, bins: int | str = "auto") -> xr.Dataset:
+def mixture_curves(
+    result: xr.Dataset,
+    *,
+    kind: str = "density",
+    times: Data | None = None,
+    bins: int | str = "auto",
+) -> xr.Dataset:
     """Return the curves of one mixture, and of the runs it was fitted to.
 
-    Along `place`: `x`, `density`, `distribution`, and `component_density` (component, place) of components with a spread; along `point`:
-    `constant`, those without. With `times`, the timings that were fitted, along `run` in ascending order: `run` and `reached`, the share of
-    the runs up to it; along `edge` and `bin` the histogram, `edges` and `height` (area 1); and at the largest distance of the distributions
-    `gap_at`, `gap_step` of the runs and `gap_fitted` of the mixture. For metrics fitted together the result of `joint_curves`.
+    Along `place`: `x`, `density`, `distribution`, and `component_density` (component, place) of
+    components with a spread; along `point`: `constant`, those without. With `times`, the timings
+    that were fitted, along `run` in ascending order: `run` and `reached`, the share of the runs up
+    to it; along `edge` and `bin` the histogram, `edges` and `height` (area 1); and at the largest
+    distance of the distributions `gap_at`, `gap_step` of the runs and `gap_fitted` of the mixture.
+    For metrics fitted together the result of `joint_curves`.
     """
     check_choice(kind, "kind", KINDS)
     if is_joint(result):
@@ -48,7 +56,9 @@ def mixture_curves(result: xr.Dataset, *, kind: str = "density", times: Data | N
     scaled = scaled_mixture(*(array.values for array in parameters_of(components)))
     runs, weights = (np.empty(0), np.empty(0)) if times is None else _sorted_runs(times, cell)
     if kind == "cdf" and not runs.size:
-        raise ValueError("kind='cdf' compares a mixture with its runs; give the timings with times=")
+        raise ValueError(
+            "kind='cdf' compares a mixture with its runs; give the timings with times="
+        )
     smooth = scaled.mixture.deviations > 0
     x = curve_points(scaled, runs)
     densities = component_densities(Scaled(scaled.mixture.take(smooth), scaled.family), x)
@@ -61,39 +71,74 @@ def mixture_curves(result: xr.Dataset, *, kind: str = "density", times: Data | N
     }
     if runs.size:
         reached = weights.cumsum()
-        height, edges = np.histogram(runs, np.histogram_bin_edges(runs, bins), weights=weights, density=True)
-        curves |= {"run": ("run", runs), "reached": ("run", reached), "edges": ("edge", edges), "height": ("bin", height)}
-        curves |= zip(("gap_at", "gap_step", "gap_fitted"), largest_gap(scaled, runs, reached), strict=True)
+        height, edges = np.histogram(
+            runs, np.histogram_bin_edges(runs, bins), weights=weights, density=True
+        )
+        curves |= {
+            "run": ("run", runs),
+            "reached": ("run", reached),
+            "edges": ("edge", edges),
+            "height": ("bin", height),
+        }
+        curves |= zip(
+            ("gap_at", "gap_step", "gap_fitted"), largest_gap(scaled, runs, reached), strict=True
+        )
     curves |= {name: result[name].variable for name in ("n_components", "n") if name in result}
     units = str(cell.attrs.get("units", cell["mean"].attrs.get("units", "1")))
-    labels = {name: coordinate for name, coordinate in result.coords.items() if COMPONENT not in coordinate.dims}
-    return xr.Dataset(curves, labels, cell.attrs | {"units": units, "kind": kind, "family": NAMES[int(scaled.family)]})
+    labels = {
+        name: coordinate
+        for name, coordinate in result.coords.items()
+        if COMPONENT not in coordinate.dims
+    }
+    return xr.Dataset(
+        curves,
+        labels,
+        cell.attrs | {"units": units, "kind": kind, "family": NAMES[int(scaled.family)]},
+    )
 
 
 def joint_curves(result: xr.Dataset, *, times: Data | None = None) -> xr.Dataset:
     """Return the contours of one mixture of several metrics, drawn for the first two, and the runs it was fitted to.
 
-    Along `component`: `weight`; along `metric` too `center`; and `contour` (component, probability, metric, place), the ellipses that hold
-    such shares of a component. With `times`, along `run`: `run` (run, metric), and `assigned`, the most probable component.
+    Along `component`: `weight`; along `metric` too `center`; and `contour` (component, probability,
+    metric, place), the ellipses that hold such shares of a component. With `times`, along `run`:
+    `run` (run, metric), and `assigned`, the most probable component.
     """
     cell = _one_cell(result)
-    plane = cell.isel({COMPONENT: (cell["weight"] > 0).values, METRIC: slice(2), METRIC_2: slice(2)})
+    plane = cell.isel(
+        {COMPONENT: (cell["weight"] > 0).values, METRIC: slice(2), METRIC_2: slice(2)}
+    )
     weights, means, covariances = present(*(array.values for array in joint_parameters(plane)))
-    contours = [[ellipse(*component, share) for share in CONTOURS] for component in zip(means, covariances, strict=True)]
+    contours = [
+        [ellipse(*component, share) for share in CONTOURS]
+        for component in zip(means, covariances, strict=True)
+    ]
     curves: dict[str, Any] = {
         "weight": (COMPONENT, weights),
         "center": ((COMPONENT, METRIC), means),
         "contour": ((COMPONENT, "probability", METRIC, "place"), np.array(contours)),
     }
     if times is not None:
-        points = np.stack([_cell_runs(times, cell, str(name)).ravel() for name in cell[METRIC].values], axis=-1)
+        points = np.stack(
+            [_cell_runs(times, cell, str(name)).ravel() for name in cell[METRIC].values], axis=-1
+        )
         points = points[~np.isnan(points).any(axis=-1)]
         numbers = classes([array.values for array in joint_parameters(cell)], points)
         curves |= {"run": (("run", METRIC), points[:, :2]), "assigned": ("run", numbers)}
     curves |= {name: result[name].variable for name in ("n_components", "n") if name in result}
-    labels = {name: coordinate for name, coordinate in plane.coords.items() if coordinate.dims == (METRIC,)}
-    labels |= {name: coordinate for name, coordinate in result.coords.items() if set(coordinate.dims) <= set(result["n_components"].dims)}
-    return xr.Dataset(curves, labels | {"probability": list(CONTOURS)}, cell.attrs | {"kind": "contours"})
+    labels = {
+        name: coordinate
+        for name, coordinate in plane.coords.items()
+        if coordinate.dims == (METRIC,)
+    }
+    labels |= {
+        name: coordinate
+        for name, coordinate in result.coords.items()
+        if set(coordinate.dims) <= set(result["n_components"].dims)
+    }
+    return xr.Dataset(
+        curves, labels | {"probability": list(CONTOURS)}, cell.attrs | {"kind": "contours"}
+    )
 
 
 def _one_cell(result: xr.Dataset) -> xr.Dataset:
@@ -103,18 +148,25 @@ def _one_cell(result: xr.Dataset) -> xr.Dataset:
     if several:
         example = ", ".join(f"{dim}={str(result[dim].values[0])!r}" for dim in several)
         raise ValueError(
-            f"one mixture is drawn at a time; select one label along {', '.join(several)}, as in .sel({example}),"
+            f"one mixture is drawn at a time; select one label along {', '.join(several)}, as "
+            f"in .sel({example}),"
             f" or draw them beside each other: plot(col={several[0]!r}, col_wrap=4)"
         )
     cell = result.squeeze(dims).compute()
     if not (cell["weight"] > 0).any():
-        raise ValueError("nothing to draw: the cell has no mixture, since it has no measured value or no fit")
+        raise ValueError(
+            "nothing to draw: the cell has no mixture, since it has no measured value or no fit"
+        )
     return cell
 
 
 def _sorted_runs(times: Data, cell: xr.Dataset) -> tuple[Floats, Floats]:
     """Return the runs that a mixture was fitted to in ascending order, and weights with which every unit counts the same."""
-    metric = str(cell.attrs["metric"]) if isinstance(times, xr.Dataset) and "metric" in cell.attrs else None
+    metric = (
+        str(cell.attrs["metric"])
+        if isinstance(times, xr.Dataset) and "metric" in cell.attrs
+        else None
+    )
     runs = _cell_runs(times, cell, metric)
     measured = ~np.isnan(runs)
     values, weights = runs[measured], unit_weights(runs)[measured]
@@ -129,49 +181,78 @@ def _cell_runs(times: Data, cell: xr.Dataset, metric: str | None) -> Floats:
         data = resolve(times, metric, fitted_levels)
     array, levels = data.array, data.levels
     dims = [dim for dim in array.dims if dim not in levels]
-    selection = {dim: cell[dim].item() for dim in dims if dim in cell.coords and array.sizes[dim] > 1}
+    selection = {
+        dim: cell[dim].item() for dim in dims if dim in cell.coords and array.sizes[dim] > 1
+    }
     selected = array.sel(selection).squeeze([dim for dim in dims if array.sizes[dim] == 1])
     extra = [str(dim) for dim in selected.dims if dim not in levels]
     if extra:
-        raise ValueError(f"times has dims that the mixture has not: {', '.join(extra)}; select one label of each")
+        raise ValueError(
+            f"times has dims that the mixture has not: {', '.join(extra)}; select one label of each"
+        )
     value = cell.attrs.get("value")
     depth = levels.index(value) if value in levels else len(levels) - 1
     return values_by_unit(selected.transpose(*levels).values, len(levels), depth)
 
 
 def violins(times: Data, *, value: str | None = None, metric: str | None = None) -> xr.Dataset:
-    """Return the densities and the quartiles of the runs of every cell; each outermost unit has equal weight.
+    """Return the densities and the quartiles of the runs of every cell.
 
-    Along `place`, from the least run to the largest: `x` and `density` (Gaussian kernels by Scott's rule; NaN if all runs are one value);
-    and `q1`, `median` and `q3`.
+    Each outermost unit has equal weight.
+
+    Along `place`, from the least run to the largest: `x` and `density` (Gaussian kernels by Scott's
+    rule; NaN if all runs are one value); and `q1`, `median` and `q3`.
     """
     return overlaid(times, value=value, metric=metric)
 
 
-def overlaid(times: Data, *, kind: str = "density", value: str | None = None, metric: str | None = None) -> xr.Dataset:
+def overlaid(
+    times: Data, *, kind: str = "density", value: str | None = None, metric: str | None = None
+) -> xr.Dataset:
     """Return the densities of the runs of every cell as `violins` does, or with `kind="cdf"` the distributions.
 
-    Along `run`, in ascending order: `x` and `reached`, the share of the runs up to each, NaN past the last run; and `median`.
+    Along `run`, in ascending order: `x` and `reached`, the share of the runs up to each, NaN past
+    the last run; and `median`.
     """
     check_choice(kind, "kind", KINDS)
     data = resolve(times, metric)
     n_levels, depth = len(data.levels), value_depth(data, value)
     if kind == "density":
-        dim, number, curve, quantiles = "place", VIOLIN_POINTS, Output(("place",)), {"q1": 0.25, "median": 0.5, "q3": 0.75}
+        dim, number, curve, quantiles = (
+            "place",
+            VIOLIN_POINTS,
+            Output(("place",)),
+            {"q1": 0.25, "median": 0.5, "q3": 0.75},
+        )
     else:
         number = prod(data.array.sizes[level] for level in data.levels[: depth + 1])
         dim, curve, quantiles = "run", Output(("run",), "1"), {"median": 0.5}
 
     def kernel(values: Floats) -> tuple[Floats, ...]:
         by_unit = values_by_unit(values, n_levels, depth)
-        runs, weights = (array.reshape((*by_unit.shape[:-2], -1)) for array in (by_unit, unit_weights(by_unit)))
-        drawn = kernel_density(runs, VIOLIN_POINTS, weights=weights) if kind == "density" else _cumulative(runs, weights)
+        runs, weights = (
+            array.reshape((*by_unit.shape[:-2], -1)) for array in (by_unit, unit_weights(by_unit))
+        )
+        drawn = (
+            kernel_density(runs, VIOLIN_POINTS, weights=weights)
+            if kind == "density"
+            else _cumulative(runs, weights)
+        )
         return *drawn, *weighted_quantiles(runs, weights, tuple(quantiles.values()))
 
-    variables = outputs(data.units, (dim,), x="") | {"density" if kind == "density" else "reached": curve}
+    variables = outputs(data.units, (dim,), x="") | {
+        "density" if kind == "density" else "reached": curve
+    }
     variables |= {name: Output((), data.units) for name in quantiles}
     attrs = describe_value(data, depth) | {"units": data.units}
-    return apply(kernel, data.array, core=[data.levels], outputs=variables, coords={dim: range(number)}, attrs=attrs)
+    return apply(
+        kernel,
+        data.array,
+        core=[data.levels],
+        outputs=variables,
+        coords={dim: range(number)},
+        attrs=attrs,
+    )
 
 
 def _cumulative(runs: Floats, weights: Floats) -> tuple[Floats, Floats]:
@@ -185,10 +266,17 @@ def _cumulative(runs: Floats, weights: Floats) -> tuple[Floats, Floats]:
 def distance_histograms(result: xr.Dataset, *, bins: int = 40) -> xr.Dataset:
     """Count the distances of the samples drawn by `goodness_of_fit(distribution=True)` in bins.
 
-    Returns `edges` along `edge`, `counts` along `bin` (NaN where nothing was drawn), and the other variables of the result.
+    Returns `edges` along `edge`, `counts` along `bin` (NaN where nothing was drawn), and the other
+    variables of the result.
     """
     number = check_count(bins, "bins")
     variables = outputs("1", ("edge",), edges="") | outputs("1", ("bin",), counts="")
     labels = {"edge": range(number + 1), "bin": range(number)}
-    counts = apply(partial(histogram, bins=number), result[DISTANCES], core=[[REPLICATE]], outputs=variables, coords=labels)
+    counts = apply(
+        partial(histogram, bins=number),
+        result[DISTANCES],
+        core=[[REPLICATE]],
+        outputs=variables,
+        coords=labels,
+    )
     return result.drop_dims(REPLICATE).assign(counts).assign_attrs(result=DISTANCES)

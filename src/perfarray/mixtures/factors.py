@@ -41,10 +41,17 @@ class Codes(NamedTuple):
 
 
 def nest_with(times: Data, by: str | Sequence[str] | None, metric: Any, levels: Any) -> Any:
-    """Return the levels; by default, dims that are named as factors and are no repetitions become the outermost ones."""
+    """Return the levels.
+
+    By default, dims that are named as factors and are no repetitions become the outermost ones.
+    """
     array = choose_metric(times, metric, levels)
     dims = [name for name in _names(by) if name in array.dims and name not in LEVELS]
-    return (*dims, *(level for level in LEVELS if level in array.dims)) if levels is None and dims else levels
+    return (
+        (*dims, *(level for level in LEVELS if level in array.dims))
+        if levels is None and dims
+        else levels
+    )
 
 
 def _names(by: str | Sequence[str] | None) -> tuple[str, ...]:
@@ -52,7 +59,10 @@ def _names(by: str | Sequence[str] | None) -> tuple[str, ...]:
 
 
 def factors_of(times: Data, data: Timings, depth: int, by: str | Sequence[str] | None) -> Factors:
-    """Return the requested factors; default: levels with repetitions inside, their orders, and coordinates with labels or numbers."""
+    """Return the requested factors.
+
+    default: levels with repetitions inside, their orders, and coordinates with labels or numbers.
+    """
     array, nest, sizes = data.array, data.levels[: depth + 1], data.array.sizes
     blank = xr.DataArray(np.zeros([sizes[level] for level in nest]), dims=nest)
     levels = [level for level, below in pairwise(nest) if min(sizes[level], sizes[below]) > 1]
@@ -64,9 +74,17 @@ def factors_of(times: Data, data: Timings, depth: int, by: str | Sequence[str] |
         if name not in excluded and not set(data.levels).isdisjoint(coordinate.dims)
     }
     if isinstance(times, xr.Dataset):
-        described |= {name: times[name] for name in _names(by) if name in times.data_vars and name != array.name}
+        described |= {
+            name: times[name]
+            for name in _names(by)
+            if name in times.data_vars and name != array.name
+        }
     factors: dict[str, Codes | None] = {}
-    for name in _names(by) or [*levels, *orders, *(name for name in described if name not in orders)]:
+    for name in _names(by) or [
+        *levels,
+        *orders,
+        *(name for name in described if name not in orders),
+    ]:
         level = name.removesuffix(ORDER)
         if name in described:
             factors[name] = _described_codes(described[name], nest, blank, required=by is not None)
@@ -74,33 +92,56 @@ def factors_of(times: Data, data: Timings, depth: int, by: str | Sequence[str] |
             factors[name] = _unit_codes(array, nest, nest.index(name), blank)
         elif level in nest and level != name:
             axes = [1] * (len(nest) - nest.index(level) - 1)
-            factors[name] = Codes(blank + np.arange(sizes[level]).reshape(-1, *axes), None, nest.index(level))
+            factors[name] = Codes(
+                blank + np.arange(sizes[level]).reshape(-1, *axes), None, nest.index(level)
+            )
         elif name == nest[-1]:
-            raise ValueError(f"by={name!r}: every run is of another {name}; ask for {name + ORDER!r}, or give as value= a level inside it")
+            raise ValueError(
+                f"by={name!r}: every run is of another {name}; ask for {name + ORDER!r}, or "
+                "give as value= a level inside it"
+            )
         else:
             names = listed(dict.fromkeys([*levels, *orders, *described]))
             raise ValueError(f"by={name!r} is nothing that runs differ in; there is {names}")
     return _numbered({name: codes for name, codes in factors.items() if codes is not None}, nest)
 
 
-def _unit_codes(array: xr.DataArray, nest: tuple[str, ...], depth: int, blank: xr.DataArray) -> Codes:
-    """Return the units of a level, named with those they lie inside; the units of the next level are exchanged between them."""
+def _unit_codes(
+    array: xr.DataArray, nest: tuple[str, ...], depth: int, blank: xr.DataArray
+) -> Codes:
+    """Return the units of a level, named with those they lie inside.
+
+    The units of the next level are exchanged between them.
+    """
     shape = blank.shape[: depth + 1]
     codes = np.arange(np.prod(shape, dtype=int)).reshape(*shape, *[1] * (blank.ndim - depth - 1))
     names = [[str(label) for label in array[level].values.tolist()] for level in nest[: depth + 1]]
-    labels = ("/".join(level[at] for level, at in zip(names, index, strict=True)) for index in np.ndindex(*shape))
+    labels = (
+        "/".join(level[at] for level, at in zip(names, index, strict=True))
+        for index in np.ndindex(*shape)
+    )
     return Codes(blank + codes, tuple(labels), depth)
 
 
-def _described_codes(coordinate: xr.DataArray, nest: tuple[str, ...], blank: xr.DataArray, *, required: bool) -> Codes | None:
-    """Return the codes of a coordinate, numbers averaged over what lies below a run; None if it is not required and tells nothing."""
+def _described_codes(
+    coordinate: xr.DataArray, nest: tuple[str, ...], blank: xr.DataArray, *, required: bool
+) -> Codes | None:
+    """Return the codes of a coordinate, numbers averaged over what lies below a run.
+
+    None if it is not required and tells nothing.
+    """
     array = coordinate.reset_coords(drop=True).drop_vars(coordinate.dims, errors="ignore")
     below = [str(dim) for dim in array.dims if dim in LEVELS and dim not in nest]
     number = array.dtype.kind in "iuf"
     if below and not number:
         if required:
-            text = f"by={coordinate.name!r} differs among the {plural(below[-1])} of a run, and is no number that could be averaged"
-            raise ValueError(f"{text}; give value={below[-1]!r}, which makes every one of them a run")
+            text = (
+                f"by={coordinate.name!r} differs among the {plural(below[-1])} of a run, and "
+                "is no number that could be averaged"
+            )
+            raise ValueError(
+                f"{text}; give value={below[-1]!r}, which makes every one of them a run"
+            )
         return None
     array = array.mean(below) if below else array
     if is_chunked(array) and number:  # not computed
@@ -112,15 +153,27 @@ def _described_codes(coordinate: xr.DataArray, nest: tuple[str, ...], blank: xr.
         values[pd.isna(array.values) | (values == UNKNOWN)] = None
     flat, distinct = pd.factorize(values.ravel(), sort=True)
     numbers = flat.reshape(values.shape)  # -1 where not known
-    codes = array.copy(data=np.where(numbers < 0, np.nan, numbers)).broadcast_like(blank).transpose(..., *nest)
-    depth = next(depth for depth in range(len(nest)) if not _differs(codes.values, len(nest) - depth - 1))
+    codes = (
+        array.copy(data=np.where(numbers < 0, np.nan, numbers))
+        .broadcast_like(blank)
+        .transpose(..., *nest)
+    )
+    depth = next(
+        depth for depth in range(len(nest)) if not _differs(codes.values, len(nest) - depth - 1)
+    )
     few = len(distinct) <= FEW_VALUES and 2 * len(distinct) <= (numbers >= 0).sum()
     if array.dtype.kind in "iufM" and not few:
         return Codes(codes, None, depth)
     units = np.prod([blank.sizes[level] for level in nest[: depth + 1]])
-    if not required and not 1 < len(distinct) <= units // 2:  # one label, or a label for nearly every unit
+    if (
+        not required and not 1 < len(distinct) <= units // 2
+    ):  # one label, or a label for nearly every unit
         return None
-    return Codes(codes, tuple(f"{label:g}" if isinstance(label, float) else str(label) for label in distinct), depth)
+    return Codes(
+        codes,
+        tuple(f"{label:g}" if isinstance(label, float) else str(label) for label in distinct),
+        depth,
+    )
 
 
 def _differs(codes: Any, below: int) -> bool:
@@ -138,7 +191,11 @@ def _numbered(factors: dict[str, Codes], nest: tuple[str, ...]) -> Factors:
         stream = int(label_hashes(np.array([name], dtype=object))[0] & np.uint64(2**32 - 1))
         tests[name] = Factor(depth + (name in nest), depth, labels is None, stream)
         if labels is not None:
-            renumbered = np.array([numbers.setdefault(label, len(numbers)) for label in labels], dtype=float)
-            array = array.copy(data=np.where(array.isnull(), np.nan, renumbered[array.fillna(0).astype(int)]))
+            renumbered = np.array(
+                [numbers.setdefault(label, len(numbers)) for label in labels], dtype=float
+            )
+            array = array.copy(
+                data=np.where(array.isnull(), np.nan, renumbered[array.fillna(0).astype(int)])
+            )
         arrays.append(array)
     return Factors(tests, tuple(arrays), tuple(numbers))

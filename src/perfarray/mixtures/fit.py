@@ -11,7 +11,14 @@ import xarray as xr
 from perfarray.conventions import METRIC, UNKNOWN
 from perfarray.mixtures.joint import COMPONENT, METRIC_2
 from perfarray.mixtures.model import NORMAL, GaussianMixture, parameter_outputs, parameter_values
-from perfarray.mixtures.numerics.fit import EQUAL, MOST_COMPONENTS, UNEQUAL, FitRequest, Fits, weighted_samples
+from perfarray.mixtures.numerics.fit import (
+    EQUAL,
+    MOST_COMPONENTS,
+    UNEQUAL,
+    FitRequest,
+    Fits,
+    weighted_samples,
+)
 from perfarray.mixtures.numerics.joint import fit_joint_samples
 from perfarray.mixtures.numerics.normal import Mixture
 from perfarray.mixtures.numerics.pool import FLOOR
@@ -51,8 +58,9 @@ def fit_mixture(
 ) -> GaussianMixture:
     """Describe the runs of every cell as a mixture of normal distributions, or of another family.
 
-    Mixtures of 1 to `max_components` components are fitted by maximum likelihood (EM), with one common variance and with a variance for
-    each component, and the one with the largest BIC is kept.
+    Mixtures of 1 to `max_components` components are fitted by maximum likelihood (EM), with one
+    common variance and with a variance for each component, and the one with the largest BIC is
+    kept.
 
     Parameters
     ----------
@@ -65,36 +73,44 @@ def fit_mixture(
     covariance : {"equal", "unequal"} or both
         Models tried: components with one common variance, or each with its own.
     tolerance : float, optional
-        The relative change of the log-likelihood at which EM stops, such as mclust's 1e-5. Default: EM goes on to the maximum.
+        The relative change of the log-likelihood at which EM stops, such as mclust's 1e-5. Default:
+        EM goes on to the maximum.
     distribution : {"normal", "lognormal", "gamma", "weibull", "exponential", "pareto", "extreme", "best"}, or several of them
-        The family of the components: positive ones with location 0, and Gumbel's law ("extreme", skewed to the right). Of several, "best"
-        being all, each cell gets the one with the largest BIC, but the normal family unless another's BIC is larger by more than 2.
+        The family of the components: positive ones with location 0, and Gumbel's law ("extreme",
+        skewed to the right). Of several, "best" being all, each cell gets the one with the largest
+        BIC, but the normal family unless another's BIC is larger by more than 2.
     joint : bool
-        Whether the metrics of a Dataset that `metric` lists are fitted together, by one mixture of normal distributions with correlations.
-        Otherwise each has a mixture of its own.
+        Whether the metrics of a Dataset that `metric` lists are fitted together, by one mixture of
+        normal distributions with correlations. Otherwise each has a mixture of its own.
     progress : bool, optional
-        Show a progress bar that counts cells, each once for every family; a lazy result has none. Default: in a terminal or a notebook,
-        after a second.
+        Show a progress bar that counts cells, each once for every family; a lazy result has none.
+        Default: in a terminal or a notebook, after a second.
     value : str, optional
-        The level whose repetitions are runs; lower levels are averaged first. Default: `execution`, else the lowest level.
+        The level whose repetitions are runs; lower levels are averaged first. Default: `execution`,
+        else the lowest level.
     levels, metric : str or sequence of str, optional
-        The nest, outermost first (default: the repetition dims present); the variable(s) of a Dataset (default: its `time`).
+        The nest, outermost first (default: the repetition dims present); the variable(s) of a
+        Dataset (default: its `time`).
 
     Returns
     -------
     GaussianMixture
-        One object for all cells. `.to_dataset()` has along `component` `weight`, `mean` and `standard_deviation` (units of the data; means
-        ascending; weight 0 and NaN where a cell has fewer), and for each cell `n_components`, `family`, `covariance` ("equal" or
-        "unequal"), `loglik`, `bic` (the larger the better), `n` (runs), `n_iterations`, `converged`, `floored` (a component lies at the
-        variance floor) and `n_floored` (fits that did); where other families were tried, along `component` also SciPy's `shape_parameter`,
-        `location` and `scale`. With `joint`, `mean` and `standard_deviation` lie along `component` and `metric`, `correlation` along
-        `component`, `metric` and `metric_2`, and `n_incomplete` counts the runs without one of the metrics, which are left out.
+        One object for all cells. `.to_dataset()` has along `component` `weight`, `mean` and
+        `standard_deviation` (units of the data; means ascending; weight 0 and NaN where a cell has
+        fewer), and for each cell `n_components`, `family`, `covariance` ("equal" or "unequal"),
+        `loglik`, `bic` (the larger the better), `n` (runs), `n_iterations`, `converged`, `floored`
+        (a component lies at the variance floor) and `n_floored` (fits that did); where other
+        families were tried, along `component` also SciPy's `shape_parameter`, `location` and
+        `scale`. With `joint`, `mean` and `standard_deviation` lie along `component` and `metric`,
+        `correlation` along `component`, `metric` and `metric_2`, and `n_incomplete` counts the runs
+        without one of the metrics, which are left out.
 
     Raises
     ------
     ValueError
-        Unknown levels, value, covariance or distribution; a number of components that is not a whole number; a tolerance that is not
-        positive; `joint` without several metrics of a Dataset, or with other components than normal ones.
+        Unknown levels, value, covariance or distribution; a number of components that is not a
+        whole number; a tolerance that is not positive; `joint` without several metrics of a
+        Dataset, or with other components than normal ones.
 
     See Also
     --------
@@ -102,19 +118,24 @@ def fit_mixture(
 
     Notes
     -----
-    The likelihood of a mixture has no bound where a component shrinks onto ties. A component's variance therefore has a floor, 1e-12 of
-    the sample's (attr `variance_floor`), and a fit with a component there does not compete in BIC; with `n_components` it is returned if
-    there is no other, and `floored` is True. A constant sample is one component with standard deviation 0 and infinite likelihood.
+    The likelihood of a mixture has no bound where a component shrinks onto ties. A component's
+    variance therefore has a floor, 1e-12 of the sample's (attr `variance_floor`), and a fit with a
+    component there does not compete in BIC; with `n_components` it is returned if there is no
+    other, and `floored` is True. A constant sample is one component with standard deviation 0 and
+    infinite likelihood.
 
-    Every outermost unit has equal weight. The likelihood takes runs as independent: if the runs of a unit resemble each other, or below 50
-    runs (attr `few_runs`), BIC finds too many components. `variability_level` tests how many modes the runs support. Cells with runs that
-    are not positive have no fit of positive families. See :doc:`/papers/worms_touati` in the documentation for starts, families and risks.
+    Every outermost unit has equal weight. The likelihood takes runs as independent: if the runs of
+    a unit resemble each other, or below 50 runs (attr `few_runs`), BIC finds too many components.
+    `variability_level` tests how many modes the runs support. Cells with runs that are not positive
+    have no fit of positive families. See :doc:`/papers/worms_touati` in the documentation for
+    starts, families and risks.
 
     References
     ----------
-    J. Worms, S. Touati, "Parametric and non-parametric statistics for program performance analysis and comparison", 2016, sections 4
-    and 8.2; L. Scrucca et al., "mclust 5", The R Journal 2016; R. Kass, A. Raftery, "Bayes factors", 1995, section 3.2; R. Varadhan, C.
-    Roland, "Simple and globally convergent methods for accelerating the convergence of any EM algorithm", 2008.
+    J. Worms, S. Touati, "Parametric and non-parametric statistics for program performance analysis
+    and comparison", 2016, sections 4 and 8.2; L. Scrucca et al., "mclust 5", The R Journal 2016; R.
+    Kass, A. Raftery, "Bayes factors", 1995, section 3.2; R. Varadhan, C. Roland, "Simple and
+    globally convergent methods for accelerating the convergence of any EM algorithm", 2008.
 
     Examples
     --------
@@ -131,7 +152,9 @@ def fit_mixture(
     request = FitRequest(
         numbers=range(1, most + 1) if forced is None else [forced],
         models=_in_order(covariance, "covariance", MODELS),
-        tolerance=None if tolerance is None else check_positive(tolerance, "tolerance", "a positive number such as 1e-5, or None"),
+        tolerance=None
+        if tolerance is None
+        else check_positive(tolerance, "tolerance", "a positive number such as 1e-5, or None"),
         forced=forced is not None,
         families=_in_order(distribution, "distribution", NAMES, BEST),
         engine=engine(),
@@ -142,36 +165,56 @@ def fit_mixture(
 
 
 @for_each_metric
-def _fit(times: Data, request: FitRequest, fit: Callable[..., xr.Dataset], levels: Any, *, metric: Any) -> xr.Dataset:
+def _fit(
+    times: Data, request: FitRequest, fit: Callable[..., xr.Dataset], levels: Any, *, metric: Any
+) -> xr.Dataset:
     data = resolve(times, metric, levels, any_size=True)
-    variables = parameter_outputs(data.units, request.families) | _fit_outputs("variances of the components", n="runs")
+    variables = parameter_outputs(data.units, request.families) | _fit_outputs(
+        "variances of the components", n="runs"
+    )
     result = fit(_fit_cells, [data], variables, attrs={"units": data.units, "better": data.better})
     return with_notes(result, *data.notes, checks=("fit_mixture",))
 
 
-def _fit_jointly(times: Data, request: FitRequest, fit: Callable[..., xr.Dataset], levels: Any, *, metric: Any) -> xr.Dataset:
+def _fit_jointly(
+    times: Data, request: FitRequest, fit: Callable[..., xr.Dataset], levels: Any, *, metric: Any
+) -> xr.Dataset:
     names = [] if metric is None or isinstance(metric, str) else check_names(metric, METRIC)
     if len(names) < 2 or not isinstance(times, xr.Dataset):
-        raise ValueError(f"metric={metric!r}: joint=True fits several metrics of a Dataset together, as in metric=['time', 'energy']")
+        raise ValueError(
+            f"metric={metric!r}: joint=True fits several metrics of a Dataset together, as in "
+            "metric=['time', 'energy']"
+        )
     if tuple(request.families) != (NORMAL,):
-        raise ValueError(f"distribution={' '.join(request.families)!r}: joint=True fits normal components")
+        raise ValueError(
+            f"distribution={' '.join(request.families)!r}: joint=True fits normal components"
+        )
     metrics = [resolve(single_metric(times, name), name, levels) for name in names]
     first = metrics[0]
     for name, data in zip(names, metrics, strict=True):
         if data.levels != first.levels:
             raise ValueError(
-                f"{name} has the levels {', '.join(data.levels)} and {names[0]} has {', '.join(first.levels)}: "
+                f"{name} has the levels {', '.join(data.levels)} and {names[0]} has "
+                f"{', '.join(first.levels)}: "
                 "metrics measured together have the same; average over what one of them has more"
             )
     labels, units = np.array(names, object), np.array([data.units for data in metrics], object)
     common = units[0] if len(set(units)) == 1 else ""
     variables = parameter_outputs(common, (NORMAL,), joint=True)
-    variables |= _fit_outputs("covariances of the components", n="runs", n_incomplete="runs without one of the metrics")
+    variables |= _fit_outputs(
+        "covariances of the components", n="runs", n_incomplete="runs without one of the metrics"
+    )
     attrs = {"metric": " ".join(names)} | ({"units": common} if common else {})
     coords = {METRIC: labels, METRIC_2: labels}
     result = fit(_fit_cells_jointly, metrics, variables, attrs=attrs, coords=coords)
-    result = result.assign_coords(units=(METRIC, units), better=(METRIC, np.array([data.better for data in metrics], object)))
-    return with_notes(result, *dict.fromkeys(note for data in metrics for note in data.notes), checks=("fit_mixture", "joint"))
+    result = result.assign_coords(
+        units=(METRIC, units), better=(METRIC, np.array([data.better for data in metrics], object))
+    )
+    return with_notes(
+        result,
+        *dict.fromkeys(note for data in metrics for note in data.notes),
+        checks=("fit_mixture", "joint"),
+    )
 
 
 def _apply_fit(
@@ -188,7 +231,12 @@ def _apply_fit(
     """Fit mixtures to the cells of a metric, or of several together, with a progress bar."""
     first = metrics[0]
     depth = value_depth(first, value)
-    bar = cells_bar(first.array.count(first.levels), "fitting mixtures", show=progress, each=len(request.families))
+    bar = cells_bar(
+        first.array.count(first.levels),
+        "fitting mixtures",
+        show=progress,
+        each=len(request.families),
+    )
     reporting = request if bar is None else replace(request, progress=bar.update)
     result = apply(
         partial(kernel, levels=len(first.levels), depth=depth, request=reporting), *(data.array for data in metrics),
@@ -205,7 +253,12 @@ def _fit_outputs(model: str, **counts: str) -> dict[str, Output]:
     return {
         **outputs(n_components=""),
         "covariance": Output((), "", object, model),
-        **outputs(loglik="log-likelihood", bic="2 log-likelihood - parameters log n", **counts, n_iterations="steps of EM"),
+        **outputs(
+            loglik="log-likelihood",
+            bic="2 log-likelihood - parameters log n",
+            **counts,
+            n_iterations="steps of EM",
+        ),
         "converged": Output((), "", bool),
         "floored": Output((), "", bool, "a component lies at the variance floor"),
         **outputs(n_floored="fits with a component at the variance floor"),
@@ -214,7 +267,11 @@ def _fit_outputs(model: str, **counts: str) -> dict[str, Output]:
 
 def _describe(request: FitRequest) -> dict[str, Hashable]:
     most = max(request.numbers)
-    attrs: dict[str, Hashable] = {"result": "fit_mixture", "variance_floor": FLOOR, "few_runs": FEW_RUNS}
+    attrs: dict[str, Hashable] = {
+        "result": "fit_mixture",
+        "variance_floor": FLOOR,
+        "few_runs": FEW_RUNS,
+    }
     attrs |= {"models": " ".join(request.models), "max_components": most, "engine": request.engine}
     attrs |= {"distribution": " ".join(request.families)}
     attrs |= {"tolerance": request.tolerance} if request.tolerance is not None else {}
@@ -222,7 +279,10 @@ def _describe(request: FitRequest) -> dict[str, Hashable]:
 
 
 def request_of(mixture: xr.Dataset) -> FitRequest | None:
-    """Return how a mixture was fitted, from its attrs; None for one that was made from its parameters."""
+    """Return how a mixture was fitted, from its attrs.
+
+    None for one that was made from its parameters.
+    """
     attrs = mixture.attrs
     if attrs.get("result") != "fit_mixture":
         return None
@@ -250,7 +310,9 @@ def check_positive(value: float, name: str, example: str = "a positive number") 
     return number
 
 
-def _in_order(names: str | Sequence[str], argument: str, known: tuple[str, ...], every: str | None = None) -> tuple[str, ...]:
+def _in_order(
+    names: str | Sequence[str], argument: str, known: tuple[str, ...], every: str | None = None
+) -> tuple[str, ...]:
     """Return the names, in the order of those that are known; `every` stands for all of these."""
     chosen = check_names(names, argument)
     for name in chosen:
@@ -267,41 +329,82 @@ def _fit_cells(values: Floats, *, levels: int, depth: int, request: FitRequest) 
     return tuple(column.reshape((*runs.shape[:-2], *column.shape[1:])) for column in columns)
 
 
-def _fit_cells_jointly(*values: Floats, levels: int, depth: int, request: FitRequest) -> tuple[Any, ...]:
+def _fit_cells_jointly(
+    *values: Floats, levels: int, depth: int, request: FitRequest
+) -> tuple[Any, ...]:
     """Return the columns of the fits of every cell in the order of the outputs."""
     metrics = np.broadcast_arrays(*values)
     missing = np.isnan(metrics)
-    runs = [values_by_unit(np.where(missing.any(axis=0), np.nan, metric), levels, depth) for metric in metrics]
+    runs = [
+        values_by_unit(np.where(missing.any(axis=0), np.nan, metric), levels, depth)
+        for metric in metrics
+    ]
     partial_runs = values_by_unit(np.where(missing.all(axis=0), np.nan, 0.0), levels, depth)
     samples = np.stack([weighted_samples(metric)[0] for metric in runs], axis=-1)
     fits, correlation = fit_joint_samples(samples, weighted_samples(runs[0])[1], request)
     n_incomplete = (~np.isnan(partial_runs.reshape(len(samples), -1))).sum(axis=-1) - fits.n
     model = _covariance(fits)
     family = np.where(model == UNKNOWN, UNKNOWN, NORMAL).astype(object)
-    columns = (*fits[:3], correlation, family, fits.n_components, model, *fits[5:8], n_incomplete, *fits[8:])
+    columns = (
+        *fits[:3],
+        correlation,
+        family,
+        fits.n_components,
+        model,
+        *fits[5:8],
+        n_incomplete,
+        *fits[8:],
+    )
     return tuple(column.reshape((*runs[0].shape[:-2], *column.shape[1:])) for column in columns)
 
 
 def _covariance(fits: Fits) -> Any:
-    return np.where(np.isnan(fits.n_components), UNKNOWN, np.where(fits.equal, EQUAL, UNEQUAL)).astype(object)
+    return np.where(
+        np.isnan(fits.n_components), UNKNOWN, np.where(fits.equal, EQUAL, UNEQUAL)
+    ).astype(object)
 
 
 @check("fit_mixture")
 def fit_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Name the cells that are constant, floored, not converged, of too few runs, or without a fit since they are not positive."""
     n, unknown = result["n"], result["n_components"].isnull()
-    at_floor = "{cells} have a component at the variance floor (ties, or too few values for n_components)"
-    constant = "{cells} are constant or of one run: one component with standard deviation 0, nothing fitted"
-    without = "{cells} have runs that are not positive: they have no fit, which distribution='normal' and 'extreme' have"
+    at_floor = (
+        "{cells} have a component at the variance floor (ties, or too few values for n_components)"
+    )
+    constant = (
+        "{cells} are constant or of one run: one component with standard deviation 0, nothing "
+        "fitted"
+    )
+    without = (
+        "{cells} have runs that are not positive: they have no fit, which "
+        "distribution='normal' and 'extreme' have"
+    )
     few = int(result.attrs["few_runs"])
-    chance = f"{{cells}} have several components and fewer than {few} runs: they may be chance; variability_level tests what runs support"
-    untested = cells_note("untested_modes", chance, n, ((result["n_components"] > 1) & (n < few)).values)
+    chance = (
+        f"{{cells}} have several components and fewer than {few} runs: they may be chance; "
+        "variability_level tests what runs support"
+    )
+    untested = cells_note(
+        "untested_modes", chance, n, ((result["n_components"] > 1) & (n < few)).values
+    )
     return (
-        cells_note("no_value", "{cells} have no measured value, and no mixture", n, (n == 0).values),
+        cells_note(
+            "no_value", "{cells} have no measured value, and no mixture", n, (n == 0).values
+        ),
         cells_note("constant", constant, n, np.isposinf(result["loglik"].values)),
         cells_note("floored", at_floor, n, result["floored"].values),
-        cells_note("not_converged", "{cells} have not converged", n, (~result["converged"] & ~unknown).values),
-        cells_note("not_positive", without, n, (unknown & (n > 0)).values & (families_of(result) != (NORMAL,))),
+        cells_note(
+            "not_converged",
+            "{cells} have not converged",
+            n,
+            (~result["converged"] & ~unknown).values,
+        ),
+        cells_note(
+            "not_positive",
+            without,
+            n,
+            (unknown & (n > 0)).values & (families_of(result) != (NORMAL,)),
+        ),
         None if untested is None else replace(untested, aside=True),
     )
 
@@ -311,8 +414,13 @@ def joint_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Name the cells with runs that lack a metric, and those without a fit."""
     n, lacking = result["n"], result["n_incomplete"]
     metrics = str(result.attrs["metric"]).replace(" ", " and ")
-    incomplete = f"{{cells}} have runs without {metrics} together, which are left out (n_incomplete)"
-    without = f"{{cells}} have no joint fit: runs of {metrics} that are too few, constant, or proportional to each other"
+    incomplete = (
+        f"{{cells}} have runs without {metrics} together, which are left out (n_incomplete)"
+    )
+    without = (
+        f"{{cells}} have no joint fit: runs of {metrics} that are too few, constant, or "
+        "proportional to each other"
+    )
     return (
         cells_note("incomplete_runs", incomplete, lacking, (lacking > 0).values),
         cells_note("no_joint_fit", without, n, (result["n_components"].isnull() & (n > 0)).values),

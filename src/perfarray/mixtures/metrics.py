@@ -4,7 +4,12 @@ from functools import partial
 
 import xarray as xr
 
-from perfarray.mixtures.numerics.metrics import EMPIRICAL, mean_differences, probabilities_faster, probabilities_fastest
+from perfarray.mixtures.numerics.metrics import (
+    EMPIRICAL,
+    mean_differences,
+    probabilities_faster,
+    probabilities_fastest,
+)
 from perfarray.mixtures.systems import Runs, Systems, resolve_systems, resolve_two_systems
 from perfarray.timings.apply import Output, outputs
 from perfarray.timings.comparable import check_systems
@@ -15,7 +20,8 @@ from perfarray.timings.validation import check_choice, check_count, check_number
 
 TIES = ("strict", "half")
 
-# Experiments redrawn for limits of totals unless another number is given: each takes long, and only their variance is needed.
+# Experiments redrawn for limits of totals unless another number is given: each takes long, and only
+# their variance is needed.
 OF_TOTALS = 200
 
 # The most runs of a total: the lattice of more would be too coarse.
@@ -44,26 +50,30 @@ def mean_difference(
     times : DataArray, Dataset or GaussianMixture
         Timings; dims that are not levels broadcast. Or mixtures, as `fit_mixture` returns them.
     baseline, dim : label, DataArray, Dataset or GaussianMixture; str, optional
-        A label of `dim` (default: the only dim that has it), or another object of the same kind, matched by the labels of all dims but
-        repetitions.
+        A label of `dim` (default: the only dim that has it), or another object of the same kind,
+        matched by the labels of all dims but repetitions.
     method : {"empirical", "mixture"}
-        All pairs of runs; or mixtures of normals fitted to both (given mixtures are always compared as such).
+        All pairs of runs; or mixtures of normals fitted to both (given mixtures are always compared
+        as such).
     paired : str, optional
-        The outermost level, if its units match between the two systems (the same sessions): units are then redrawn for both together, and
-        those measured on one side only are left out. Not for mixtures.
+        The outermost level, if its units match between the two systems (the same sessions): units
+        are then redrawn for both together, and those measured on one side only are left out. Not
+        for mixtures.
     confidence_level : float
         Between 0 and 1.
     n_resamples, rng : int; int, str or numpy.random.Generator, optional
-        Redrawn experiments for the limits (0 for no limits), and their seed or the `rng_key` of an earlier result. By default nothing is
-        redrawn: limits of runs rest on placements. For mixtures the default is 200, each of which is a fit.
+        Redrawn experiments for the limits (0 for no limits), and their seed or the `rng_key` of an
+        earlier result. By default nothing is redrawn: limits of runs rest on placements. For
+        mixtures the default is 200, each of which is a fit.
     value, levels, metric : optional
         As for `fit_mixture`.
 
     Returns
     -------
     Dataset
-        `estimate`, `lower`, `upper` and `baseline_difference`, the mean difference of two runs of the baseline (of different units), with
-        which to compare the estimate (all in the units of the data); `n`, units on the smaller side.
+        `estimate`, `lower`, `upper` and `baseline_difference`, the mean difference of two runs of
+        the baseline (of different units), with which to compare the estimate (all in the units of
+        the data); `n`, units on the smaller side.
 
     Raises
     ------
@@ -72,16 +82,19 @@ def mean_difference(
 
     Notes
     -----
-    Every outermost unit has equal weight. Empirical limits are Student's, of the variance of the units' placements (the placement of a run
-    is its mean difference from all runs of the other side); with `n_resamples`, percentiles over redrawn units. Both are too narrow for
-    skewed runs; below 10 units percentiles always are (:doc:`/how-to/which_is_faster` has the coverage). Limits of mixtures refit samples
-    drawn from the fit or, if units have several runs, redrawn units whose runs are smoothed inside their component. Mixtures given without
-    `n` have no limits. Mixtures may be of any families.
+    Every outermost unit has equal weight. Empirical limits are Student's, of the variance of the
+    units' placements (the placement of a run is its mean difference from all runs of the other
+    side); with `n_resamples`, percentiles over redrawn units. Both are too narrow for skewed runs;
+    below 10 units percentiles always are (:doc:`/how-to/which_is_faster` has the coverage). Limits
+    of mixtures refit samples drawn from the fit or, if units have several runs, redrawn units whose
+    runs are smoothed inside their component. Mixtures given without `n` have no limits. Mixtures
+    may be of any families.
 
     References
     ----------
-    J. Worms, S. Touati, "Parametric and non-parametric statistics for program performance analysis and comparison", 2016, equations 4,
-    5 and 7; F. E. Satterthwaite, "An approximate distribution of estimates of variance components", Biometrics Bulletin 2, 1946.
+    J. Worms, S. Touati, "Parametric and non-parametric statistics for program performance analysis
+    and comparison", 2016, equations 4, 5 and 7; F. E. Satterthwaite, "An approximate distribution
+    of estimates of variance components", Biometrics Bulletin 2, 1946.
 
     Examples
     --------
@@ -96,9 +109,13 @@ def mean_difference(
         n_resamples=n_resamples, rng=rng, value=value,
     )  # fmt: skip
     units = systems.data.units
-    variables = _limits(units) | outputs(units, baseline_difference="mean difference of two runs of the baseline")
+    variables = _limits(units) | outputs(
+        units, baseline_difference="mean difference of two runs of the baseline"
+    )
     variables |= outputs(n="independent units on the smaller side")
-    return systems.compute(mean_differences, variables, {"result": "mean_difference"}, ("run_units", "run_percentiles"))
+    return systems.compute(
+        mean_differences, variables, {"result": "mean_difference"}, ("run_units", "run_percentiles")
+    )
 
 
 @for_each_metric
@@ -125,24 +142,27 @@ def prob_faster(
     Parameters
     ----------
     shift : float
-        The lag of the candidate that is allowed, in the units of the data (negative: the lead that is required); with several runs, that
-        of the total.
+        The lag of the candidate that is allowed, in the units of the data (negative: the lead that
+        is required); with several runs, that of the total.
     ties : {"strict", "half"}
         Whether runs that tie count 0 or one half.
     runs : int
-        The number of independent runs of each whose totals are compared, up to 1,000. The default of `n_resamples` is then 200.
+        The number of independent runs of each whose totals are compared, up to 1,000. The default
+        of `n_resamples` is then 200.
     censored : {"bound", "drop"}
-        Runs stopped at a limit count as far as they determine the order of pairs (mixtures fitted here give NaN); or they are left out.
+        Runs stopped at a limit count as far as they determine the order of pairs (mixtures fitted
+        here give NaN); or they are left out.
     times, baseline, dim, method, paired, confidence_level, n_resamples, rng, value, levels, metric
         As for `mean_difference`.
 
     Returns
     -------
     Dataset
-        `estimate`, `lower`, `upper`, probabilities for each cell; `tied`, that of a tie; `n`, units on the smaller side. With
-        `better="higher"` in the data, faster means more: P[X > Y - shift]. With stopped runs also `at_least` and `at_most`: the probability
-        if no stopped run of the candidate had ended, and if none of the baseline had. Where they differ, `estimate` is NaN, and the limits
-        are the lower limit of `at_least` and the upper limit of `at_most`.
+        `estimate`, `lower`, `upper`, probabilities for each cell; `tied`, that of a tie; `n`, units
+        on the smaller side. With `better="higher"` in the data, faster means more: P[X > Y -
+        shift]. With stopped runs also `at_least` and `at_most`: the probability if no stopped run
+        of the candidate had ended, and if none of the baseline had. Where they differ, `estimate`
+        is NaN, and the limits are the lower limit of `at_least` and the upper limit of `at_most`.
 
     Raises
     ------
@@ -151,22 +171,24 @@ def prob_faster(
 
     Notes
     -----
-    Every outermost unit has equal weight. Empirical limits are score limits (Wilson) for the number of units that has the variance of the
-    units' placements (of a run X, P[X < Y + shift]), or over redrawn units with `n_resamples`, held between the smaller side's number and
-    twice it. Limits of mixtures are percentiles over refitted samples, as for
-    `mean_difference`.
+    Every outermost unit has equal weight. Empirical limits are score limits (Wilson) for the number
+    of units that has the variance of the units' placements (of a run X, P[X < Y + shift]), or over
+    redrawn units with `n_resamples`, held between the smaller side's number and twice it. Limits of
+    mixtures are percentiles over refitted samples, as for `mean_difference`.
 
-    A total is that of `runs` independent runs, each drawn from all that were measured, so that one run may count more than once: the
-    probability is biased towards one half if units are few. Up to some thousand different totals are listed, with their ties; more lie on a
-    lattice, on which ties are shared alike and `tied` is 0. Totals of mixtures take normal components. Limits of totals cover too little
-    where units are fewer than `runs`, which a note says; means can be compared instead (`ratio_interval`).
-    :doc:`/how-to/which_is_faster` has the coverage.
+    A total is that of `runs` independent runs, each drawn from all that were measured, so that one
+    run may count more than once: the probability is biased towards one half if units are few. Up to
+    some thousand different totals are listed, with their ties; more lie on a lattice, on which ties
+    are shared alike and `tied` is 0. Totals of mixtures take normal components. Limits of totals
+    cover too little where units are fewer than `runs`, which a note says; means can be compared
+    instead (`ratio_interval`). :doc:`/how-to/which_is_faster` has the coverage.
 
     References
     ----------
-    J. Worms, S. Touati, "Parametric and non-parametric statistics for program performance analysis and comparison", 2016, equations 8
-    to 10. The paper's software counts ties one half; equation 9 does not. E. R. DeLong and others, "Comparing the areas under two or more
-    correlated receiver operating characteristic curves", Biometrics 44, 1988 (the variance).
+    J. Worms, S. Touati, "Parametric and non-parametric statistics for program performance analysis
+    and comparison", 2016, equations 8 to 10. The paper's software counts ties one half; equation 9
+    does not. E. R. DeLong and others, "Comparing the areas under two or more correlated receiver
+    operating characteristic curves", Biometrics 44, 1988 (the variance).
 
     Examples
     --------
@@ -182,7 +204,9 @@ def prob_faster(
         times, baseline, dim, metric=metric, levels=levels, paired=paired, censored=censored, method=method,
         confidence_level=confidence_level, n_resamples=n_resamples, rng=rng, value=value,
     )  # fmt: skip
-    variables = _limits("1") | outputs(tied="probability of a tie", n="independent units on the smaller side")
+    variables = _limits("1") | outputs(
+        tied="probability of a tie", n="independent units on the smaller side"
+    )
     attrs = {"result": "prob_faster", "shift": shift, "ties": ties, "runs": number}
     kernel = partial(probabilities_faster, shift=shift, ties=0.5 * (ties == "half"), runs=number)
     return systems.compute(kernel, variables, attrs, _checks(systems, number))
@@ -212,22 +236,26 @@ def prob_fastest(
     dim : str
         The dim whose labels are the systems.
     ties : {"strict", "half"}
-        Whether a tie for the first place counts for none of the systems, or is shared alike by those that tie.
+        Whether a tie for the first place counts for none of the systems, or is shared alike by
+        those that tie.
     runs : int
         As for `prob_faster`.
     method : {"empirical", "mixture"}
-        All combinations of runs (they are not counted one by one); or mixtures of normals fitted to each.
+        All combinations of runs (they are not counted one by one); or mixtures of normals fitted to
+        each.
     censored : {"bound", "drop"}
-        Runs stopped at a limit count as far as they determine the order of pairs (mixtures fitted here give NaN); or they are left out.
+        Runs stopped at a limit count as far as they determine the order of pairs (mixtures fitted
+        here give NaN); or they are left out.
     times, paired, confidence_level, n_resamples, rng, value, levels, metric
         As for `mean_difference`.
 
     Returns
     -------
     Dataset
-        Along `dim`: `estimate`, `lower`, `upper`, and `n`, units. `tied`: the probability of a tie for the first place. A system
-        without runs is left out of its cell, as NaN. With `better="higher"` in the data, the fastest is the largest. With stopped runs,
-        `at_least` and `at_most` as for `prob_faster`.
+        Along `dim`: `estimate`, `lower`, `upper`, and `n`, units. `tied`: the probability of a tie
+        for the first place. A system without runs is left out of its cell, as NaN. With
+        `better="higher"` in the data, the fastest is the largest. With stopped runs, `at_least` and
+        `at_most` as for `prob_faster`.
 
     Raises
     ------
@@ -236,8 +264,8 @@ def prob_fastest(
 
     References
     ----------
-    J. Worms, S. Touati, "Parametric and non-parametric statistics for program performance analysis and comparison", 2016, equations 11
-    to 13 (the G of equation 13 is the survival function).
+    J. Worms, S. Touati, "Parametric and non-parametric statistics for program performance analysis
+    and comparison", 2016, equations 11 to 13 (the G of equation 13 is the survival function).
 
     Examples
     --------
@@ -256,11 +284,19 @@ def prob_fastest(
     array, nest = systems.data.array, systems.data.levels
     check_dim(array, dim)
     if dim in nest or array.sizes[dim] < 2:
-        raise ValueError(f"dim={dim!r}: give a dim with two or more systems that is not one of the levels {nest}")
+        raise ValueError(
+            f"dim={dim!r}: give a dim with two or more systems that is not one of the levels {nest}"
+        )
     systems = systems._replace(notes=(*systems.notes, *check_systems(array, nest, dim)))
     variables = _limits("1", (dim,)) | outputs(tied="probability of a tie for the first place")
     variables |= outputs("1", (dim,), n="independent units")
-    attrs = {"result": "prob_fastest", "dim": dim, "ties": ties, "runs": number, "better": systems.data.verdict_direction()}
+    attrs = {
+        "result": "prob_fastest",
+        "dim": dim,
+        "ties": ties,
+        "runs": number,
+        "better": systems.data.verdict_direction(),
+    }
     kernel = partial(probabilities_fastest, ties=ties == "half", runs=number)
     return systems.compute(kernel, variables, attrs, _checks(systems, number), (dim,))
 
@@ -270,15 +306,23 @@ def _check_runs(runs: int, n_resamples: int | None) -> tuple[int, int | None]:
     number = check_count(runs, "runs")
     if number > MOST_RUNS:
         raise ValueError(
-            f"runs={number}: totals are of up to {MOST_RUNS} runs; of more, the smaller mean wins: compare means (ratio_interval)"
+            f"runs={number}: totals are of up to {MOST_RUNS} runs; of more, the smaller mean "
+            "wins: compare means (ratio_interval)"
         )
     return number, OF_TOTALS if n_resamples is None and number > 1 else n_resamples
 
 
 def _checks(systems: Systems, runs: int) -> tuple[str, ...]:
-    """Return the checks of a probability; empirical limits are score limits, which few units do not make too narrow."""
+    """Return the checks of a probability.
+
+    Empirical limits are score limits, which few units do not make too narrow.
+    """
     totals = ("run_totals",) if runs > 1 else ()
-    return ("run_units", *totals) if systems.comparison.method == EMPIRICAL else ("run_units", *totals, "run_percentiles")
+    return (
+        ("run_units", *totals)
+        if systems.comparison.method == EMPIRICAL
+        else ("run_units", *totals, "run_percentiles")
+    )
 
 
 def _limits(units: str, dims: tuple[str, ...] = ()) -> dict[str, Output]:

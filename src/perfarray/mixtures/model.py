@@ -9,7 +9,14 @@ import numpy as np
 import xarray as xr
 
 from perfarray.conventions import EXECUTION, METRIC, UNKNOWN
-from perfarray.mixtures.joint import COMPONENT, CORRELATION, METRIC_2, assign_jointly, is_joint, sample_jointly
+from perfarray.mixtures.joint import (
+    COMPONENT,
+    CORRELATION,
+    METRIC_2,
+    assign_jointly,
+    is_joint,
+    sample_jointly,
+)
 from perfarray.mixtures.numerics import scale
 from perfarray.mixtures.numerics.normal import Mixture
 from perfarray.mixtures.numerics.scale import NAMES, Scaled
@@ -39,14 +46,17 @@ class GaussianMixture(FittedModel):
     Parameters
     ----------
     dataset : Dataset
-        The result of `to_dataset`, in the units of the data: `weight`, `mean` and `standard_deviation` along `component`, `family`, SciPy's
-        parameters of families other than the normal (`shape_parameter`, `location` and `scale`), `correlation` of metrics fitted together,
-        and the variables of `fit_mixture`. For metrics fitted together `assign` and `sample` take and return all metrics; the other methods
-        treat each metric by itself, along `metric`.
+        The result of `to_dataset`, in the units of the data: `weight`, `mean` and
+        `standard_deviation` along `component`, `family`, SciPy's parameters of families other than
+        the normal (`shape_parameter`, `location` and `scale`), `correlation` of metrics fitted
+        together, and the variables of `fit_mixture`. For metrics fitted together `assign` and
+        `sample` take and return all metrics; the other methods treat each metric by itself, along
+        `metric`.
 
     References
     ----------
-    J. Worms, S. Touati, "Parametric and non-parametric statistics for program performance analysis and comparison", 2016, section 4.
+    J. Worms, S. Touati, "Parametric and non-parametric statistics for program performance analysis
+    and comparison", 2016, section 4.
 
     Examples
     --------
@@ -66,15 +76,22 @@ class GaussianMixture(FittedModel):
 
     @classmethod
     def from_parameters(
-        cls, weights: Any, means: Any, standard_deviations: Any, *, units: str | None = None, distribution: str = NORMAL
+        cls,
+        weights: Any,
+        means: Any,
+        standard_deviations: Any,
+        *,
+        units: str | None = None,
+        distribution: str = NORMAL,
     ) -> "GaussianMixture":
         """Create mixtures from their parameters.
 
         Parameters
         ----------
         weights, means, standard_deviations : array-like or DataArray
-            Along `component`: the last axis of array-likes of one dimension, a dim of DataArrays. Weight 0 means that the component is
-            absent; the weights of a cell sum to 1, standard deviations are positive.
+            Along `component`: the last axis of array-likes of one dimension, a dim of DataArrays.
+            Weight 0 means that the component is absent; the weights of a cell sum to 1, standard
+            deviations are positive.
         units : str, optional
             The unit of the data; default: that of `means`, else "s".
         distribution : {"normal", "lognormal"}
@@ -88,7 +105,8 @@ class GaussianMixture(FittedModel):
         Raises
         ------
         ValueError
-            Parameters of different length, without a dim `component`, or that are no mixture; lognormal components without a positive mean.
+            Parameters of different length, without a dim `component`, or that are no mixture;
+            lognormal components without a positive mean.
 
         Examples
         --------
@@ -100,7 +118,10 @@ class GaussianMixture(FittedModel):
         arrays = [_along_component(values, name) for name, values in arguments.items()]
         number = {array.sizes[COMPONENT] for array in arrays}
         if len(number) > 1:
-            raise ValueError(f"weights, means and standard_deviations have {', '.join(str(a.sizes[COMPONENT]) for a in arrays)} components")
+            raise ValueError(
+                "weights, means and standard_deviations have "
+                f"{', '.join(str(a.sizes[COMPONENT]) for a in arrays)} components"
+            )
         if units is None:
             units = str(arrays[1].attrs.get("units", "s"))
         check_choice(distribution, "distribution", (NORMAL, LOGNORMAL))
@@ -140,14 +161,17 @@ class GaussianMixture(FittedModel):
         Parameters
         ----------
         x : float, array-like or DataArray
-            Where, in the units of the data; an array-like gets the dim `x`, a DataArray keeps its dims.
+            Where, in the units of the data; an array-like gets the dim `x`, a DataArray keeps its
+            dims.
 
         Returns
         -------
         DataArray
             One over the units of the data; infinite where a sample was constant.
         """
-        return self._apply(scale.density, Output((), f"1/{self._units()}"), "density", _points(x, "x"))
+        return self._apply(
+            scale.density, Output((), f"1/{self._units()}"), "density", _points(x, "x")
+        )
 
     def cdf(self, x: Any) -> xr.DataArray:
         """Return the probability of values up to x.
@@ -155,7 +179,8 @@ class GaussianMixture(FittedModel):
         Parameters
         ----------
         x : float, array-like or DataArray
-            Where, in the units of the data; an array-like gets the dim `x`, a DataArray keeps its dims.
+            Where, in the units of the data; an array-like gets the dim `x`, a DataArray keeps its
+            dims.
 
         Returns
         -------
@@ -170,7 +195,8 @@ class GaussianMixture(FittedModel):
         Parameters
         ----------
         q : float, array-like or DataArray
-            Probabilities from 0 to 1; an array-like gets the dim `quantile`, a DataArray keeps its dims.
+            Probabilities from 0 to 1; an array-like gets the dim `quantile`, a DataArray keeps its
+            dims.
 
         Returns
         -------
@@ -196,7 +222,12 @@ class GaussianMixture(FittedModel):
             Along `mode`, ascending, in the units of the data; NaN past a cell's last mode.
         """
         output = Output((MODE,), self._units(), long_name="local maximum of the density")
-        return self._apply(scale.modes, output, "location", coords={MODE: range(1, self.dataset.sizes[COMPONENT] + 1)})
+        return self._apply(
+            scale.modes,
+            output,
+            "location",
+            coords={MODE: range(1, self.dataset.sizes[COMPONENT] + 1)},
+        )
 
     def n_modes(self) -> xr.DataArray:
         """Return the number of modes: local maxima of the density.
@@ -214,12 +245,14 @@ class GaussianMixture(FittedModel):
         Parameters
         ----------
         times : float, array-like, DataArray or Dataset
-            Values; an array-like gets the dim `x`. Of a Dataset the metric that was fitted is taken, or the metrics fitted together.
+            Values; an array-like gets the dim `x`. Of a Dataset the metric that was fitted is
+            taken, or the metrics fitted together.
 
         Returns
         -------
         DataArray
-            Labels of `component` (from 1, ascending means), in the shape of the values; NaN if there is no value.
+            Labels of `component` (from 1, ascending means), in the shape of the values; NaN if
+            there is no value.
 
         Raises
         ------
@@ -230,7 +263,11 @@ class GaussianMixture(FittedModel):
         if is_joint(self.dataset):
             return assign_jointly(self.dataset, times)
         if isinstance(times, xr.Dataset):
-            times = resolve(times, str(self.dataset.attrs["metric"]) if "metric" in self.dataset.attrs else None, any_size=True).array
+            times = resolve(
+                times,
+                str(self.dataset.attrs["metric"]) if "metric" in self.dataset.attrs else None,
+                any_size=True,
+            ).array
         return self._apply(scale.classes, Output((), "1"), "component", _points(times, "x"))
 
     def sample(self, n: int, *, rng: Rng = None) -> xr.DataArray:
@@ -246,7 +283,8 @@ class GaussianMixture(FittedModel):
         Returns
         -------
         DataArray
-            Along `execution`, in the units of the data: timings like any others; of metrics fitted together, along `metric` as well.
+            Along `execution`, in the units of the data: timings like any others; of metrics fitted
+            together, along `metric` as well.
 
         Raises
         ------
@@ -269,18 +307,34 @@ class GaussianMixture(FittedModel):
         return str(self.dataset.attrs.get("units", self.dataset["mean"].attrs.get("units", "1")))
 
     def _apply(
-        self, function: Callable[..., Floats], output: Output, name: str, *arrays: xr.DataArray, coords: Mapping[str, Any] | None = None
+        self,
+        function: Callable[..., Floats],
+        output: Output,
+        name: str,
+        *arrays: xr.DataArray,
+        coords: Mapping[str, Any] | None = None,
     ) -> xr.DataArray:
         """Apply a function of the mixtures, and of other arrays that broadcast against them."""
         # A selected cell may be evaluated at points that lie along the dim it was selected from.
-        selected = [dim for array in arrays for dim in array.dims if dim in self.dataset.coords and dim not in self.dataset.dims]
-        parameters = [array.drop_vars(selected, errors="ignore") for array in parameters_of(self.dataset)]
+        selected = [
+            dim
+            for array in arrays
+            for dim in array.dims
+            if dim in self.dataset.coords and dim not in self.dataset.dims
+        ]
+        parameters = [
+            array.drop_vars(selected, errors="ignore") for array in parameters_of(self.dataset)
+        ]
 
         def kernel(*values: Any) -> tuple[Floats, ...]:
-            return (function(scaled_mixture(*values[: len(parameters)]), *values[len(parameters) :]),)
+            return (
+                function(scaled_mixture(*values[: len(parameters)]), *values[len(parameters) :]),
+            )
 
         core = parameter_dims(parameters) + [()] * len(arrays)
-        return apply(kernel, *parameters, *arrays, core=core, outputs={"value": output}, coords=coords)["value"].rename(name)
+        return apply(
+            kernel, *parameters, *arrays, core=core, outputs={"value": output}, coords=coords
+        )["value"].rename(name)
 
 
 def parameters_of(dataset: xr.Dataset) -> list[xr.DataArray]:
@@ -289,8 +343,19 @@ def parameters_of(dataset: xr.Dataset) -> list[xr.DataArray]:
     if is_joint(dataset):  # of each metric by itself
         weights = weights.broadcast_like(means)
     if FAMILY not in dataset:
-        return [weights, means, deviations, xr.full_like(weights.isel({COMPONENT: 0}, drop=True), NORMAL, dtype=object)]
-    return [weights, means, deviations, dataset[FAMILY], *(dataset[name] for name in SCIPY_PARAMETERS if name in dataset)]
+        return [
+            weights,
+            means,
+            deviations,
+            xr.full_like(weights.isel({COMPONENT: 0}, drop=True), NORMAL, dtype=object),
+        ]
+    return [
+        weights,
+        means,
+        deviations,
+        dataset[FAMILY],
+        *(dataset[name] for name in SCIPY_PARAMETERS if name in dataset),
+    ]
 
 
 def parameter_dims(parameters: Sequence[xr.DataArray]) -> list[tuple[str, ...]]:
@@ -298,7 +363,9 @@ def parameter_dims(parameters: Sequence[xr.DataArray]) -> list[tuple[str, ...]]:
     return [(COMPONENT,) if COMPONENT in array.dims else () for array in parameters]
 
 
-def scaled_mixture(weights: Floats, means: Floats, deviations: Floats, family: Any, *scipy_parameters: Floats) -> Scaled:
+def scaled_mixture(
+    weights: Floats, means: Floats, deviations: Floats, family: Any, *scipy_parameters: Floats
+) -> Scaled:
     """Return mixtures from the values of their parameters."""
     codes = np.zeros(np.shape(family), int)
     for code, name in enumerate(NAMES):
@@ -306,25 +373,40 @@ def scaled_mixture(weights: Floats, means: Floats, deviations: Floats, family: A
     return scale.from_scipy(Mixture(weights, means, deviations), codes, *scipy_parameters)
 
 
-def parameter_outputs(units: str, families: Sequence[str], *, joint: bool = False) -> dict[str, Output]:
+def parameter_outputs(
+    units: str, families: Sequence[str], *, joint: bool = False
+) -> dict[str, Output]:
     """Return the variables that describe a mixture of one of some families, or a joint one of several metrics."""
     along, of_means = (COMPONENT,), (COMPONENT, METRIC) if joint else (COMPONENT,)
-    variables = outputs("1", along, weight="share of the runs") | outputs(units, of_means, mean="", standard_deviation="")
+    variables = outputs("1", along, weight="share of the runs") | outputs(
+        units, of_means, mean="", standard_deviation=""
+    )
     if joint:
-        variables[CORRELATION] = Output((*of_means, METRIC_2), "1", long_name="of two metrics inside a component")
+        variables[CORRELATION] = Output(
+            (*of_means, METRIC_2), "1", long_name="of two metrics inside a component"
+        )
     variables[FAMILY] = Output((), "", object, "distribution of a component")
     if tuple(families) != (NORMAL,):
-        variables |= outputs("1", along, shape_parameter="SciPy's first parameter") | outputs(units, along, location="", scale="")
+        variables |= outputs("1", along, shape_parameter="SciPy's first parameter") | outputs(
+            units, along, location="", scale=""
+        )
     return variables
 
 
 def parameter_values(scaled: Scaled, families: Sequence[str]) -> tuple[Any, ...]:
     """Return the values of the variables that describe mixtures, components in ascending order of their means; unknown without any."""
     weights, means, deviations = scale.moments(scaled)
-    order = np.argsort(np.where(weights > 0, means, np.nan), axis=-1, kind="stable")  # NaN goes last, behind means that are infinite
-    columns = [scaled.mixture.weights, *(np.where(weights > 0, column, np.nan) for column in (means, deviations))]
+    order = np.argsort(
+        np.where(weights > 0, means, np.nan), axis=-1, kind="stable"
+    )  # NaN goes last, behind means that are infinite
+    columns = [
+        scaled.mixture.weights,
+        *(np.where(weights > 0, column, np.nan) for column in (means, deviations)),
+    ]
     columns += scale.scipy_parameters(scaled) if tuple(families) != (NORMAL,) else ()
-    weight, mean, deviation, *scipy_columns = (np.take_along_axis(column, order, axis=-1) for column in columns)
+    weight, mean, deviation, *scipy_columns = (
+        np.take_along_axis(column, order, axis=-1) for column in columns
+    )
     names = np.array(NAMES, dtype=object)[np.asarray(scaled.family, int)]
     family = np.where((weights > 0).any(axis=-1), names, UNKNOWN).astype(object)
     return weight, mean, deviation, family, *scipy_columns
@@ -338,14 +420,23 @@ def _along_component(values: Any, name: str) -> xr.DataArray:
         return values.astype(float).drop_vars(COMPONENT, errors="ignore")
     array = np.asarray(values, float)
     if array.ndim != 1 or not array.size:
-        raise ValueError(f"{name} has shape {array.shape}: give one number per component, or a DataArray along {COMPONENT!r}")
+        raise ValueError(
+            f"{name} has shape {array.shape}: give one number per component, or a DataArray "
+            f"along {COMPONENT!r}"
+        )
     return xr.DataArray(array, dims=COMPONENT)
 
 
-def _checked_parameters(log: bool, weights: Floats, means: Floats, deviations: Floats) -> tuple[Any, ...]:
+def _checked_parameters(
+    log: bool, weights: Floats, means: Floats, deviations: Floats
+) -> tuple[Any, ...]:
     """Check parameters, and sort the components."""
-    weights, means, deviations = (np.array(column) for column in np.broadcast_arrays(weights, means, deviations))
-    weights = np.where(np.isnan(weights) & ~np.isnan(weights).all(axis=-1, keepdims=True), 0.0, weights)
+    weights, means, deviations = (
+        np.array(column) for column in np.broadcast_arrays(weights, means, deviations)
+    )
+    weights = np.where(
+        np.isnan(weights) & ~np.isnan(weights).all(axis=-1, keepdims=True), 0.0, weights
+    )
     if (weights < 0).any():
         raise ValueError(f"weights must not be negative; the least is {np.nanmin(weights):g}")
     total = weights.sum(axis=-1, keepdims=True)
@@ -358,10 +449,18 @@ def _checked_parameters(log: bool, weights: Floats, means: Floats, deviations: F
     if not ((deviations[present] > 0) & np.isfinite(deviations[present])).all():
         raise ValueError("standard_deviations must be positive where the weight is")
     if log and (means[present] <= 0).any():
-        raise ValueError(f"means of lognormal components must be positive; the least is {means[present].min():g}")
+        raise ValueError(
+            f"means of lognormal components must be positive; the least is {means[present].min():g}"
+        )
     measured = ~np.isnan(weights).all(axis=-1)
-    order = np.argsort(np.where(present, means, np.inf), axis=-1, kind="stable")  # absent components go last
-    columns = weights / total, np.where(present, means, np.nan), np.where(present, deviations, np.nan)
+    order = np.argsort(
+        np.where(present, means, np.inf), axis=-1, kind="stable"
+    )  # absent components go last
+    columns = (
+        weights / total,
+        np.where(present, means, np.nan),
+        np.where(present, deviations, np.nan),
+    )
     mixture = Mixture(*(np.take_along_axis(column, order, axis=-1) for column in columns))
     if log:
         spreads = np.sqrt(np.log1p((mixture.deviations / mixture.means) ** 2))
@@ -376,5 +475,11 @@ def _points(values: Any, dim: str) -> xr.DataArray:
         return values.astype(float)
     array = np.asarray(values, float)
     if array.ndim > 1:
-        raise ValueError(f"{dim} has shape {array.shape}: give a number, one dimension, or a DataArray")
-    return xr.DataArray(array) if array.ndim == 0 else xr.DataArray(array, dims=dim, coords={dim: array})
+        raise ValueError(
+            f"{dim} has shape {array.shape}: give a number, one dimension, or a DataArray"
+        )
+    return (
+        xr.DataArray(array)
+        if array.ndim == 0
+        else xr.DataArray(array, dims=dim, coords={dim: array})
+    )

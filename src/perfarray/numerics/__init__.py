@@ -1,1 +1,4 @@
-"""The formulas: NumPy arrays in, NumPy arrays out; core axes last, everything before them broadcasts."""
+"""The formulas: NumPy arrays in, NumPy arrays out.
+
+Core axes last, everything before them broadcasts.
+"""

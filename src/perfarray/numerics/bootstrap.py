@@ -1,7 +1,8 @@
 """Redrawing nests of repetitions: the measurements of a new experiment of the same size.
 
-Kalibera and Jones (2012), section 7.2.1 and figure 1. Replicates are drawn and reduced block by block; redrawn measurements are not kept.
-Replicate r of a cell reads the same positions of its streams, whatever else is drawn.
+Kalibera and Jones (2012), section 7.2.1 and figure 1. Replicates are drawn and reduced block by
+block; redrawn measurements are not kept. Replicate r of a cell reads the same positions of its
+streams, whatever else is drawn.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -14,21 +15,38 @@ from perfarray.numerics.levels import mean_of_measured, unit_means
 from perfarray.numerics.nests import Nest, averaged, gather, nest_of
 from perfarray.numerics.random import BOOTSTRAP, Key, Streams
 from perfarray.numerics.types import Floats, Integers, Mask
-from perfarray.numerics.with_replacement import LongRow, drawn_places, grouping, redrawn_sums, sum_of_few, sum_tables, table_size
+from perfarray.numerics.with_replacement import (
+    LongRow,
+    drawn_places,
+    grouping,
+    redrawn_sums,
+    sum_of_few,
+    sum_tables,
+    table_size,
+)
 
-BLOCK = 1 << 17  # values drawn at once: they fit in the cache, and bound the memory; no number depends on it
+BLOCK = (
+    1 << 17
+)  # values drawn at once: they fit in the cache, and bound the memory; no number depends on it
 TABLES = 1 << 21  # most entries of tables of sums that are kept at once
-LONG = 16  # iterations above which the draws of an execution are grouped, so that only its table need be in the cache
-COMPILED = range(LONG + 1, (1 << 16) + 1)  # iterations whose sums can be compiled: as many can be told apart by 16 bits
+# iterations above which the draws of an execution are grouped, so that only its table need be in
+# the cache
+LONG = 16
+COMPILED = range(
+    LONG + 1, (1 << 16) + 1
+)  # iterations whose sums can be compiled: as many can be told apart by 16 bits
 
-# Kinds of cells: nothing measured; nests without gaps; other nests (one by one, counted down). The kind of a cell of one level is its
-# number of units, plus GAPS where units count that were not measured (as others of their group were).
+# Kinds of cells: nothing measured; nests without gaps; other nests (one by one, counted down). The
+# kind of a cell of one level is its number of units, plus GAPS where units count that were not
+# measured (as others of their group were).
 EMPTY, COMPLETE, RAGGED, GAPS = 0, -1, -2, 1 << 32
 
-# The part of a replicate that is needed: its mean, the means of its outermost units, or all its values.
+# The part of a replicate that is needed: its mean, the means of its outermost units, or all its
+# values.
 Purpose = Literal["means", "units", "values"]
 
-# Draws some replicates of some cells: (cells, replicates, ...), the last axes being one mean, the units, or the nest of values.
+# Draws some replicates of some cells: (cells, replicates, ...), the last axes being one mean, the
+# units, or the nest of values.
 Drawer = Callable[[slice], Floats]
 
 
@@ -51,13 +69,17 @@ class DrawKeys(NamedTuple):
 
     def at(self, rows: Integers) -> "DrawKeys":
         """Return the same of some cells."""
-        return self._replace(cells=self.cells[rows], groups=tuple(group[rows] for group in self.groups))
+        return self._replace(
+            cells=self.cells[rows], groups=tuple(group[rows] for group in self.groups)
+        )
 
     def stream(self, level: int) -> tuple[Integers, int]:
         """Return the keys and the stream of a level."""
         jointly = level < len(self.groups)
         side = 0 if self.paired and level == 0 else self.side
-        return self.groups[level] if jointly else self.cells, BOOTSTRAP | side << 9 | jointly << 8 | level
+        return self.groups[
+            level
+        ] if jointly else self.cells, BOOTSTRAP | side << 9 | jointly << 8 | level
 
 
 class Cells(NamedTuple):
@@ -90,21 +112,42 @@ class Cells(NamedTuple):
         return table_size(kind) if self.purpose == "means" and 0 < kind < GAPS else 1
 
     def drawer(self, rows: Integers, streams: Streams) -> Drawer:
-        """Return a function that draws the units of cells of one kind; for one level, their mean where that is enough."""
+        """Return a function that draws the units of cells of one kind.
+
+        For one level, their mean where that is enough.
+        """
         kind, draw_keys = int(self.kinds[rows[0]]), self.draw_keys.at(rows)
         if kind > 0:
-            return _of_one_level(self.values[rows, : kind % GAPS], draw_keys, streams, self.purpose == "means" and kind < GAPS)
+            return _of_one_level(
+                self.values[rows, : kind % GAPS],
+                draw_keys,
+                streams,
+                self.purpose == "means" and kind < GAPS,
+            )
         if kind == COMPLETE:
-            return _of_complete_nests(self.values[rows], self.resampled, draw_keys, streams, self.engine)
+            return _of_complete_nests(
+                self.values[rows], self.resampled, draw_keys, streams, self.engine
+            )
         nest = nest_of(
-            self.values[rows[0]], self.resampled, means=self.purpose != "values", present=[mask[rows[0]] for mask in self.present]
+            self.values[rows[0]],
+            self.resampled,
+            means=self.purpose != "values",
+            present=[mask[rows[0]] for mask in self.present],
         )
         if self.purpose == "values":
             return lambda replicates: draw_values(nest, replicates, streams, draw_keys)[None]
-        return lambda replicates: unit_means(draw_values(nest, replicates, streams, draw_keys), nest.values.ndim)[None]
+        return lambda replicates: unit_means(
+            draw_values(nest, replicates, streams, draw_keys), nest.values.ndim
+        )[None]
 
 
-def cells_of(values: Floats, draws: Draws, draw_keys: DrawKeys, purpose: Purpose, present: Sequence[Mask] = ()) -> Cells:
+def cells_of(
+    values: Floats,
+    draws: Draws,
+    draw_keys: DrawKeys,
+    purpose: Purpose,
+    present: Sequence[Mask] = (),
+) -> Cells:
     """Return cells (cells, n_L, ..., n_1) ready to be redrawn, reduced to one level where means need no more."""
     resampled, means = draws.resampled, purpose != "values"
     if means:
@@ -113,7 +156,15 @@ def cells_of(values: Floats, draws: Draws, draw_keys: DrawKeys, purpose: Purpose
         gaps = np.isnan(values).reshape(len(values), -1)
         complete = ~gaps.any(axis=-1) & (means and not present and resampled[-1])
         kinds = np.where(complete, COMPLETE, RAGGED - np.arange(len(values)))
-        return Cells(values, resampled, draw_keys, purpose, tuple(present), np.where(gaps.all(axis=-1), EMPTY, kinds), draws.engine)
+        return Cells(
+            values,
+            resampled,
+            draw_keys,
+            purpose,
+            tuple(present),
+            np.where(gaps.all(axis=-1), EMPTY, kinds),
+            draws.engine,
+        )
     has = present[0] if present else ~np.isnan(values)
     if not has.all():
         values = np.take_along_axis(values, np.argsort(~has, axis=-1, kind="stable"), axis=-1)
@@ -122,8 +173,13 @@ def cells_of(values: Floats, draws: Draws, draw_keys: DrawKeys, purpose: Purpose
     return Cells(values, resampled, draw_keys, purpose, (), kinds, draws.engine)
 
 
-def redrawn(n_resamples: int, streams: Streams, *sides: Cells) -> Iterator[tuple[Integers, slice, list[Floats]]]:
-    """Yield cells, replicates, and their drawn values (cells, replicates, ...) in every system; empty cells are left out."""
+def redrawn(
+    n_resamples: int, streams: Streams, *sides: Cells
+) -> Iterator[tuple[Integers, slice, list[Floats]]]:
+    """Yield cells, replicates, and their drawn values (cells, replicates, ...) in every system.
+
+    Empty cells are left out.
+    """
     kinds = np.stack([side.kinds for side in sides], axis=-1)
     for kind in sorted({tuple(kind) for kind in kinds.tolist() if EMPTY not in kind}):
         rows = np.flatnonzero((kinds == kind).all(axis=-1))
@@ -144,7 +200,9 @@ def _blocks(n_resamples: int, width: int) -> Iterator[slice]:
         yield slice(start, min(start + rows, n_resamples))
 
 
-def redrawn_jointly(n_resamples: int, streams: Streams, *sides: Cells) -> Iterator[tuple[slice, list[Floats]]]:
+def redrawn_jointly(
+    n_resamples: int, streams: Streams, *sides: Cells
+) -> Iterator[tuple[slice, list[Floats]]]:
     """Yield replicates and their units (cells, replicates, units) of all cells, none of them empty, in every system."""
     width = sum(side.width(kind) for side in sides for kind in side.kinds.tolist())
     drawers = []
@@ -155,7 +213,9 @@ def redrawn_jointly(n_resamples: int, streams: Streams, *sides: Cells) -> Iterat
         drawn_units = []
         for side_drawers in drawers:
             order = np.argsort(np.concatenate([rows for rows, _ in side_drawers]))
-            drawn_units.append(np.concatenate([draw(replicates) for _, draw in side_drawers])[order])
+            drawn_units.append(
+                np.concatenate([draw(replicates) for _, draw in side_drawers])[order]
+            )
         yield replicates, drawn_units
 
 
@@ -175,20 +235,30 @@ def _of_one_level(values: Floats, draw_keys: DrawKeys, streams: Streams, means: 
 
         def draw_means(replicates: slice) -> Floats:
             rows = replicates.stop - replicates.start
-            sums = redrawn_sums(tables, offsets, count, *draw_keys.stream(0), streams, rows, start=replicates.start)
+            sums = redrawn_sums(
+                tables, offsets, count, *draw_keys.stream(0), streams, rows, start=replicates.start
+            )
             return np.asarray(sums[..., None] / count)
 
         return draw_means
 
     def draw(replicates: slice) -> Floats:
-        picks = drawn_places(count, *draw_keys.stream(0), streams, replicates.stop - replicates.start, replicates.start)
+        picks = drawn_places(
+            count,
+            *draw_keys.stream(0),
+            streams,
+            replicates.stop - replicates.start,
+            replicates.start,
+        )
         picks += offsets[..., None] * count
         return values.ravel().take(picks)
 
     return draw
 
 
-def _of_complete_nests(values: Floats, resampled: tuple[bool, ...], draw_keys: DrawKeys, streams: Streams, engine: str) -> Drawer:
+def _of_complete_nests(
+    values: Floats, resampled: tuple[bool, ...], draw_keys: DrawKeys, streams: Streams, engine: str
+) -> Drawer:
     """Return a function that draws nests without gaps whose lowest level is redrawn: it makes only sums of iterations."""
     cells, *outer, depth = values.shape
     executions, stream = values.reshape(cells, -1, depth), draw_keys.stream(len(outer))
@@ -209,23 +279,41 @@ def _of_complete_nests(values: Floats, resampled: tuple[bool, ...], draw_keys: D
             picks = np.arange(size)
             if resampled[level]:
                 rows = prod(outer[:level])
-                picks = drawn_places(size, *draw_keys.stream(level), streams, number * rows, replicates.start * rows, dtype)
+                picks = drawn_places(
+                    size,
+                    *draw_keys.stream(level),
+                    streams,
+                    number * rows,
+                    replicates.start * rows,
+                    dtype,
+                )
                 picks = picks.reshape(cells, number, *outer[: level + 1])
         shape = (cells, number, *outer)
-        sums = sums_of(np.broadcast_to(parents, shape[:-1]), np.broadcast_to(picks, shape), replicates.start * prod(outer))
-        return np.asarray(sum_of_few(sums.reshape(cells, number, outer[0], -1)) * (outer[0] / (prod(outer) * depth)))
+        sums = sums_of(
+            np.broadcast_to(parents, shape[:-1]),
+            np.broadcast_to(picks, shape),
+            replicates.start * prod(outer),
+        )
+        return np.asarray(
+            sum_of_few(sums.reshape(cells, number, outer[0], -1))
+            * (outer[0] / (prod(outer) * depth))
+        )
 
     return draw
 
 
-def _sums_of_short_rows(values: Floats, keys: Integers, stream: int, streams: Streams) -> Callable[[Integers, Integers, int], Floats]:
+def _sums_of_short_rows(
+    values: Floats, keys: Integers, stream: int, streams: Streams
+) -> Callable[[Integers, Integers, int], Floats]:
     """Return a function that draws the sums of the executions picked, from values (cells, executions, iterations)."""
     tables, depth = sum_tables(values), values.shape[-1]
 
     def draw(parents: Integers, picks: Integers, start: int) -> Floats:
         size = picks.shape[-1]
         names = (np.repeat(parents * size, size) + picks.ravel()).reshape(len(values), -1)
-        return redrawn_sums(tables, names, depth, keys, stream, streams, names.shape[1], start=start)
+        return redrawn_sums(
+            tables, names, depth, keys, stream, streams, names.shape[1], start=start
+        )
 
     return draw
 
@@ -254,13 +342,19 @@ def _sums_of_long_rows(
     return draw
 
 
-def _redraws_of_rows(values: Floats, key: int, row_streams: list[int], streams: Streams, engine: str) -> Callable[[Integers], Floats]:
+def _redraws_of_rows(
+    values: Floats, key: int, row_streams: list[int], streams: Streams, engine: str
+) -> Callable[[Integers], Floats]:
     """Return a function of names: the sum of the next redraw of each row named, of rows (rows, values)."""
     if engine == "numba" and values.shape[1] in COMPILED:
-        from perfarray.numerics.compiled_sums import CompiledRows  # numba is an extra, and slow to import
+        from perfarray.numerics.compiled_sums import (
+            CompiledRows,
+        )  # numba is an extra, and slow to import
 
         return CompiledRows(values, key, row_streams, streams).redraw
-    rows = [LongRow(row, key, stream, streams) for row, stream in zip(values, row_streams, strict=True)]
+    rows = [
+        LongRow(row, key, stream, streams) for row, stream in zip(values, row_streams, strict=True)
+    ]
     step = max(1, BLOCK // values.shape[1])
 
     def redraw(names: Integers) -> Floats:
@@ -280,7 +374,9 @@ def _redraws_of_rows(values: Floats, key: int, row_streams: list[int], streams: 
 def _members(names: Integers, count: int) -> list[Integers]:
     """Return the positions of each of the names below `count`, in order."""
     small = names.astype(np.min_scalar_type(count - 1), copy=False)
-    return np.split(np.argsort(small, kind="stable"), np.cumsum(np.bincount(small, minlength=count))[:-1])
+    return np.split(
+        np.argsort(small, kind="stable"), np.cumsum(np.bincount(small, minlength=count))[:-1]
+    )
 
 
 def draw_values(nest: Nest, replicates: slice, streams: Streams, draw_keys: DrawKeys) -> Floats:
@@ -289,7 +385,10 @@ def draw_values(nest: Nest, replicates: slice, streams: Streams, draw_keys: Draw
     absent: list[Mask] = []
     last = max((level for level, is_drawn in enumerate(nest.resampled) if is_drawn), default=0)
     for level in range(last + 1):
-        size, shape = nest.values.shape[level], (replicates.stop - replicates.start, *nest.values.shape[: level + 1])
+        size, shape = (
+            nest.values.shape[level],
+            (replicates.stop - replicates.start, *nest.values.shape[: level + 1]),
+        )
         counts = _counts_of_parents(nest.counts[level], picks, shape)
         picks.append(
             _children(counts, shape, replicates, streams, draw_keys, level)
@@ -301,26 +400,50 @@ def draw_values(nest: Nest, replicates: slice, streams: Streams, draw_keys: Draw
     for level, mask in enumerate(absent):
         if mask.any():
             values = np.where(
-                np.broadcast_to(mask, picks[level].shape).reshape(picks[level].shape + (1,) * (values.ndim - level - 2)), np.nan, values
+                np.broadcast_to(mask, picks[level].shape).reshape(
+                    picks[level].shape + (1,) * (values.ndim - level - 2)
+                ),
+                np.nan,
+                values,
             )
     return values
 
 
-def _counts_of_parents(counts: Integers, picks: Sequence[Integers], shape: tuple[int, ...]) -> Integers:
-    """Return how many children each drawn parent has, with a last axis of one; one number where all have the same."""
+def _counts_of_parents(
+    counts: Integers, picks: Sequence[Integers], shape: tuple[int, ...]
+) -> Integers:
+    """Return how many children each drawn parent has, with a last axis of one.
+
+    One number where all have the same.
+    """
     if counts.ndim == 0 or (counts == counts.flat[0]).all():
         return np.full((1,) * len(shape), counts.flat[0] if counts.ndim else counts)
     index = tuple(pick.reshape(pick.shape + (1,) * (len(shape) - 1 - pick.ndim)) for pick in picks)
     return np.asarray(np.broadcast_to(counts[index], shape[:-1])[..., None])
 
 
-def _children(counts: Integers, shape: tuple[int, ...], replicates: slice, streams: Streams, draw_keys: DrawKeys, level: int) -> Integers:
+def _children(
+    counts: Integers,
+    shape: tuple[int, ...],
+    replicates: slice,
+    streams: Streams,
+    draw_keys: DrawKeys,
+    level: int,
+) -> Integers:
     """Draw the children of every drawn parent, uniformly."""
     slots = prod(shape[1:])
     if counts.size == 1:
         rows = slots // shape[-1]
-        picks = drawn_places(max(int(counts.flat[0]), 1), *draw_keys.stream(level), streams, shape[0] * rows, replicates.start * rows)
+        picks = drawn_places(
+            max(int(counts.flat[0]), 1),
+            *draw_keys.stream(level),
+            streams,
+            shape[0] * rows,
+            replicates.start * rows,
+        )
     else:
         sizes = np.broadcast_to(np.maximum(counts, 1), shape).reshape(1, -1)
-        picks = streams.below(sizes, *draw_keys.stream(level), shape[0] * slots, replicates.start * slots)
+        picks = streams.below(
+            sizes, *draw_keys.stream(level), shape[0] * slots, replicates.start * slots
+        )
     return picks.reshape(shape)

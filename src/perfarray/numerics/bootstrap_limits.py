@@ -1,7 +1,8 @@
 """From replicates to limits and p-values: percentile, basic, BCa, and the symmetric studentized bootstrap.
 
-Quantiles are those of R's boot package (Davison and Hinkley 1997, section 5.3.2): the replicate of rank (R + 1) p, interpolated on the
-scale of normal quantiles. P-values invert the limits: the smallest error rate at which the interval leaves a value out.
+Quantiles are those of R's boot package (Davison and Hinkley 1997, section 5.3.2): the replicate of
+rank (R + 1) p, interpolated on the scale of normal quantiles. P-values invert the limits: the
+smallest error rate at which the interval leaves a value out.
 """
 
 from typing import NamedTuple
@@ -15,7 +16,10 @@ SAME = 1e-13  # relative difference below which a replicate is the estimate itse
 
 
 class Bootstrap(NamedTuple):
-    """The material of limits; replicates (..., R) are sorted, those that are not finite are NaN at the end."""
+    """The material of limits.
+
+    Replicates (..., R) are sorted, those that are not finite are NaN at the end.
+    """
 
     method: str
     estimate: Floats
@@ -25,30 +29,49 @@ class Bootstrap(NamedTuple):
     log: bool
 
 
-def percentile_family(method: str, estimate: Floats, replicates: Floats, influence: tuple[Floats, ...] = ()) -> Bootstrap:
+def percentile_family(
+    method: str, estimate: Floats, replicates: Floats, influence: tuple[Floats, ...] = ()
+) -> Bootstrap:
     """Prepare percentile, basic or BCa limits of an estimate (...) with replicates (..., R).
 
-    BCa limits need the `influence` (..., units) of every unit, one array per sample (`influence_of`).
+    BCa limits need the `influence` (..., units) of every unit, one array per sample
+    (`influence_of`).
     """
     with np.errstate(invalid="ignore"):
         equal = np.abs(replicates - estimate[..., None]) <= SAME * np.abs(estimate[..., None])
     values = np.where(equal, estimate[..., None], replicates)
     unknown = np.full(estimate.shape, np.nan)
-    return Bootstrap(method, estimate, _sorted(values), acceleration_of(influence) if influence else unknown, unknown, False)
+    return Bootstrap(
+        method,
+        estimate,
+        _sorted(values),
+        acceleration_of(influence) if influence else unknown,
+        unknown,
+        False,
+    )
 
 
-def studentized(estimate: Floats, error: Floats, replicates: Floats, errors: Floats, *, log: bool) -> Bootstrap:
+def studentized(
+    estimate: Floats, error: Floats, replicates: Floats, errors: Floats, *, log: bool
+) -> Bootstrap:
     """Prepare symmetric studentized limits; `log` says that estimate and replicates are logs.
 
-    Replicates of equal units have no standard error and are left out, as boot leaves out what is not finite. Data without spread have
-    equal limits.
+    Replicates of equal units have no standard error and are left out, as boot leaves out what is
+    not finite. Data without spread have equal limits.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         no_error = errors <= 1e-10 * error[..., None]
         t = np.where(no_error, np.nan, np.abs(replicates - estimate[..., None]) / errors)
     constant = error <= SAME * np.maximum(np.abs(estimate), 1.0 if log else 0.0)
     t = np.where(constant[..., None], 0.0, t)
-    return Bootstrap(STUDENTIZED, estimate, _sorted(t), np.full(estimate.shape, np.nan), np.where(constant, 0.0, error), log)
+    return Bootstrap(
+        STUDENTIZED,
+        estimate,
+        _sorted(t),
+        np.full(estimate.shape, np.nan),
+        np.where(constant, 0.0, error),
+        log,
+    )
 
 
 def _sorted(values: Floats) -> Floats:
@@ -62,7 +85,11 @@ def _sorted(values: Floats) -> Floats:
 
 def _number_finite(ordered: Floats) -> Integers:
     all_finite = not np.isnan(ordered[..., -1:]).any()
-    return np.full(ordered.shape[:-1], ordered.shape[-1]) if all_finite else np.sum(~np.isnan(ordered), axis=-1)
+    return (
+        np.full(ordered.shape[:-1], ordered.shape[-1])
+        if all_finite
+        else np.sum(~np.isnan(ordered), axis=-1)
+    )
 
 
 def influence_of(estimate: Floats, left_out: Floats) -> Floats:
@@ -73,7 +100,9 @@ def influence_of(estimate: Floats, left_out: Floats) -> Floats:
 
 def acceleration_of(influence: tuple[Floats, ...]) -> Floats:
     """Return sum L^3 / (6 (sum L^2)^1.5) over all units of all samples (Davison and Hinkley 1997, equation 5.22); 0 without spread."""
-    pooled = np.concatenate([np.where(np.isnan(values), 0.0, values) for values in influence], axis=-1)
+    pooled = np.concatenate(
+        [np.where(np.isnan(values), 0.0, values) for values in influence], axis=-1
+    )
     largest = np.abs(pooled).max(axis=-1, keepdims=True, initial=0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         scaled = pooled / largest
@@ -84,11 +113,14 @@ def acceleration_of(influence: tuple[Floats, ...]) -> Floats:
 def quantile(ordered: Floats, probability: Floats | float) -> Floats:
     """Return quantiles of sorted replicates (..., R) at one probability per cell, or at k of them (k, ...), by boot's rule.
 
-    The rank is (R + 1) p, interpolated on the scale of normal quantiles; beyond the first and the last replicate it is these.
+    The rank is (R + 1) p, interpolated on the scale of normal quantiles; beyond the first and the
+    last replicate it is these.
     """
     from scipy.special import ndtri
 
-    share, number = np.broadcast_arrays(np.asarray(probability, dtype=float), _number_finite(ordered))
+    share, number = np.broadcast_arrays(
+        np.asarray(probability, dtype=float), _number_finite(ordered)
+    )
     rank = (number + 1) * np.where(np.isnan(share), 0.5, share)
     near = np.abs(rank - np.round(rank)) < 1e-9
     rank = np.where(near, np.round(rank), rank)
@@ -109,7 +141,10 @@ def _at(ordered: Floats, rank: np.ndarray) -> Floats:
 
 
 def share_below(ordered: Floats, value: Floats, *, ties: bool) -> Floats:
-    """Return the probability whose quantile is `value`, from 1 / (R + 1) to R / (R + 1); with `ties`, equal replicates count as below."""
+    """Return the probability whose quantile is `value`, from 1 / (R + 1) to R / (R + 1).
+
+    With `ties`, equal replicates count as below.
+    """
     from scipy.special import ndtr, ndtri
 
     number = _number_finite(ordered)
@@ -117,11 +152,16 @@ def share_below(ordered: Floats, value: Floats, *, ties: bool) -> Floats:
     with np.errstate(invalid="ignore"):
         is_below = ordered <= value[..., None] if ties else ordered < value[..., None]
     rank = is_below.sum(axis=-1)
-    below, above = np.clip(rank, 1, np.maximum(number, 1)), np.clip(rank + 1, 1, np.maximum(number, 1))
+    below, above = (
+        np.clip(rank, 1, np.maximum(number, 1)),
+        np.clip(rank + 1, 1, np.maximum(number, 1)),
+    )
     low, high = _at(ordered, below), _at(ordered, above)
     with np.errstate(divide="ignore", invalid="ignore"):
         start, end = ndtri(below / (number + 1)), ndtri(above / (number + 1))
-        fraction = np.where((high > low) & (rank >= 1) & (rank < number), (value - low) / (high - low), 0.0)
+        fraction = np.where(
+            (high > low) & (rank >= 1) & (rank < number), (value - low) / (high - low), 0.0
+        )
         fraction = np.where(fraction > 1, 1.0, fraction)
         share = ndtr(start + np.where(fraction > 0, fraction * (end - start), 0.0))
     return np.where((number > 0) & ~np.isnan(value), share, np.nan)
@@ -130,8 +170,8 @@ def share_below(ordered: Floats, value: Floats, *, ties: bool) -> Floats:
 def bias_of(bootstrap: Bootstrap, ties: float = 0.5) -> Floats:
     """Return z0, the normal quantile of the share of replicates below the estimate.
 
-    Replicates equal to the estimate count half: medians and rounded data tie often. `ties=0` does not count them, as R's boot: z0 is
-    then too small, and for a minimum minus infinity.
+    Replicates equal to the estimate count half: medians and rounded data tie often. `ties=0` does
+    not count them, as R's boot: z0 is then too small, and for a minimum minus infinity.
     """
     from scipy.special import ndtri
 
@@ -140,10 +180,14 @@ def bias_of(bootstrap: Bootstrap, ties: float = 0.5) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         equal = (bootstrap.replicates == estimate).sum(axis=-1)
         bias = ndtri(((bootstrap.replicates < estimate).sum(axis=-1) + ties * equal) / number)
-    return np.where((equal == number) & (number > 0), 0.0, np.where(np.isfinite(bias), bias, np.nan))
+    return np.where(
+        (equal == number) & (number > 0), 0.0, np.where(np.isfinite(bias), bias, np.nan)
+    )
 
 
-def limits_of(bootstrap: Bootstrap, confidence_level: Floats | float, ties: float = 0.5) -> Interval:
+def limits_of(
+    bootstrap: Bootstrap, confidence_level: Floats | float, ties: float = 0.5
+) -> Interval:
     """Return the limits at a confidence level (one, or one per cell); `ties` as for `bias_of`."""
     from scipy.special import ndtr, ndtri
 
@@ -153,12 +197,17 @@ def limits_of(bootstrap: Bootstrap, confidence_level: Floats | float, ties: floa
         half = quantile(bootstrap.replicates, level) * bootstrap.standard_error
         lower, upper = bootstrap.estimate - half, bootstrap.estimate + half
         with np.errstate(over="ignore"):
-            return Interval(np.exp(lower), np.exp(upper)) if bootstrap.log else Interval(lower, upper)
+            return (
+                Interval(np.exp(lower), np.exp(upper)) if bootstrap.log else Interval(lower, upper)
+            )
     if bootstrap.method == "bca":
         bias = bias_of(bootstrap, ties)
         shifted = [bias + ndtri(tail) for tail in tails]
         with np.errstate(divide="ignore", invalid="ignore"):
-            tails = [np.asarray(ndtr(bias + shift / (1 - bootstrap.acceleration * shift))) for shift in shifted]
+            tails = [
+                np.asarray(ndtr(bias + shift / (1 - bootstrap.acceleration * shift)))
+                for shift in shifted
+            ]
     low, high = quantile(bootstrap.replicates, np.stack(tails))
     if bootstrap.method == "basic":
         return Interval(2 * bootstrap.estimate - high, 2 * bootstrap.estimate - low)
@@ -180,12 +229,16 @@ def enough_units(n: Floats, method: str) -> Mask:
 def one_sided(bootstrap: Bootstrap, value: float) -> tuple[Floats, Floats]:
     """Return two one-sided p-values: small where the parameter is below the value, and small where it is above.
 
-    They invert the limits: `value` is outside the interval of level 1 - alpha exactly where the smaller is at most alpha / 2. None is
-    smaller than 1 / (R + 1).
+    They invert the limits: `value` is outside the interval of level 1 - alpha exactly where the
+    smaller is at most alpha / 2. None is smaller than 1 / (R + 1).
     """
     if bootstrap.method == STUDENTIZED:
         return _studentized_sides(bootstrap, value)
-    at = 2 * bootstrap.estimate - value if bootstrap.method == "basic" else np.full(bootstrap.estimate.shape, value)
+    at = (
+        2 * bootstrap.estimate - value
+        if bootstrap.method == "basic"
+        else np.full(bootstrap.estimate.shape, value)
+    )
     with_ties = without = share_below(bootstrap.replicates, at, ties=False)
     if (bootstrap.replicates == at[..., None]).any():
         with_ties = share_below(bootstrap.replicates, at, ties=True)
@@ -209,14 +262,21 @@ def _unshifted(bootstrap: Bootstrap, share: Floats) -> Floats:
 def _studentized_sides(bootstrap: Bootstrap, value: float) -> tuple[Floats, Floats]:
     """Return the p-values of the symmetric t: half the share of |t*| >= |t| on the side of t.
 
-    Just beyond a replicate the share is (b + 1) / (R + 1); between two it is interpolated as the quantiles of the intervals are.
+    Just beyond a replicate the share is (b + 1) / (R + 1); between two it is interpolated as the
+    quantiles of the intervals are.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         difference = bootstrap.estimate - (np.log(value) if bootstrap.log else value)
         t = difference / bootstrap.standard_error
     certain = (bootstrap.standard_error == 0) & (difference != 0)
-    t = np.where(certain, np.copysign(np.inf, difference), np.where(bootstrap.standard_error == 0, 0.0, t))
+    t = np.where(
+        certain, np.copysign(np.inf, difference), np.where(bootstrap.standard_error == 0, 0.0, t)
+    )
     with np.errstate(invalid="ignore"):
-        beyond = np.where(np.abs(t) <= bootstrap.replicates[..., 0], 1.0, 1 - share_below(bootstrap.replicates, np.abs(t), ties=False))
+        beyond = np.where(
+            np.abs(t) <= bootstrap.replicates[..., 0],
+            1.0,
+            1 - share_below(bootstrap.replicates, np.abs(t), ties=False),
+        )
     half = np.where(t == 0, 0.5, beyond / 2)
     return np.where(t < 0, half, 1 - half), np.where(t > 0, half, 1 - half)

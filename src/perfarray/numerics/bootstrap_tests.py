@@ -16,12 +16,25 @@ from perfarray.numerics.bootstrap_limits import (
     percentile_family,
     studentized,
 )
-from perfarray.numerics.bootstrap_samples import Pairing, RatioSample, flattened, mean_left_out, ratio_bootstrap, spread
+from perfarray.numerics.bootstrap_samples import (
+    Pairing,
+    RatioSample,
+    flattened,
+    mean_left_out,
+    ratio_bootstrap,
+    spread,
+)
 from perfarray.numerics.intervals import BOUNDED, STUDENTIZED, RatioSet, standard_error
 from perfarray.numerics.levels import summarise_units, unit_means
 from perfarray.numerics.median_tests import hanging, open_beyond
 from perfarray.numerics.random import Streams
-from perfarray.numerics.ratio_tests import certain_inside, known_of, row_evidence, suite_row, without_spread
+from perfarray.numerics.ratio_tests import (
+    certain_inside,
+    known_of,
+    row_evidence,
+    suite_row,
+    without_spread,
+)
 from perfarray.numerics.types import Floats, Integers, Mask, same_text
 from perfarray.numerics.verdicts import Evidence, Known, Rules, Suite, Tests
 
@@ -40,13 +53,19 @@ def evidence_of_draws(
     flat: bool,
     statistic: str = "mean",
 ) -> tuple[Floats | Mask, ...]:
-    """Redraw timings (..., benchmarks, n_L, ..., n_1) of two systems; return `Evidence`, `Suite`, and the material of limits.
+    """Redraw timings (..., benchmarks, n_L, ..., n_1) of two systems.
 
-    `cells` (..., benchmarks) and `groups` (...) are the keys of random numbers; `joint` levels are shared by the benchmarks; `flat`
-    ignores the nest; `bounds` are the fields of `Known`, where runs were stopped.
+    Return `Evidence`, `Suite`, and the material of limits.
+
+    `cells` (..., benchmarks) and `groups` (...) are the keys of random numbers; `joint` levels are
+    shared by the benchmarks; `flat` ignores the nest; `bounds` are the fields of `Known`, where
+    runs were stopped.
     """
     levels = new.ndim - cells.ndim
-    values = [spread(flattened(side, levels, flat), cells.shape, len(draws.resampled)) for side in (new, old)]
+    values = [
+        spread(flattened(side, levels, flat), cells.shape, len(draws.resampled))
+        for side in (new, old)
+    ]
     pair = Pairing(values[0], values[1], cells, rules.paired)
     bootstrap, sample = ratio_bootstrap(pair, draws, rules.method, statistic)
     ratio, enough = sample.ratio, enough_units(sample.ratio.n, rules.method)
@@ -55,7 +74,9 @@ def evidence_of_draws(
         matched: Mask = ratio.estimate > 0
     if (rules.shared or rules.paired) and statistic == "mean":
         groups = np.broadcast_to(groups, cells.shape[:-1])
-        suite_bootstrap, n = _shared_units_bootstrap(pair, groups, matched, draws, max(joint, 1), rules.method)
+        suite_bootstrap, n = _shared_units_bootstrap(
+            pair, groups, matched, draws, max(joint, 1), rules.method
+        )
     else:
         suite_bootstrap, n = _independent_bootstrap(sample, matched, rules.method)
     low, high = (one_sided(bootstrap, value) for value in rules.limits)
@@ -63,7 +84,9 @@ def evidence_of_draws(
     tests = Tests(*(np.where(enough, pvalue, np.nan) for pvalue in tests))
     evidence = row_evidence(ratio, np.full(enough.shape, np.nan), rules.df, tests, censoring)
     suite = suite_row(_suite(suite_bootstrap, n, matched, rules), ratio, rules.limits, censoring)
-    material = np.stack([bootstrap.estimate, bootstrap.acceleration, bootstrap.standard_error, enough], axis=-1)
+    material = np.stack(
+        [bootstrap.estimate, bootstrap.acceleration, bootstrap.standard_error, enough], axis=-1
+    )
     return *evidence, *suite, bootstrap.replicates[..., None, :], material[..., None, :]  # one end
 
 
@@ -89,39 +112,70 @@ def evidence_of_stopped_draws(
     ends = [evidence_of_draws(*sides, cells, groups, *bounds, **options) for sides in pairs]
     first, last = len(Evidence._fields), len(Evidence._fields) + len(Suite._fields)
     rows = [Evidence(*cast(Any, end[:first])) for end in ends]
-    best, worst = (rows[0].candidate_mean, rows[0].baseline_mean), (rows[1].candidate_mean, rows[2].baseline_mean)
+    best, worst = (
+        (rows[0].candidate_mean, rows[0].baseline_mean),
+        (rows[1].candidate_mean, rows[2].baseline_mean),
+    )
     hangs, unknown = hanging(best, worst, (new_unlimited, old_unlimited))
     evidence = rows[0]._replace(
         estimate=np.where(unknown, np.nan, rows[0].estimate),
         error=np.where(hangs, np.nan, rows[0].error),
-        **dict.fromkeys(Known._fields, np.zeros(hangs.shape, dtype=bool)),  # the limits allow for stopped runs already
+        **dict.fromkeys(
+            Known._fields, np.zeros(hangs.shape, dtype=bool)
+        ),  # the limits allow for stopped runs already
         **{name: np.max([getattr(row, name) for row in rows], axis=0) for name in Tests._fields},
     )
-    material = [np.concatenate(parts, axis=-2) for parts in zip(*(end[last:] for end in ends), strict=True)]
+    material = [
+        np.concatenate(parts, axis=-2) for parts in zip(*(end[last:] for end in ends), strict=True)
+    ]
     return *evidence, *ends[0][first:last], *material
 
 
 def limits_of_draws(
-    level: Floats, _: Evidence, replicates: Floats, material: Floats, *, rules: Rules, medians: bool = False, far: float = np.inf
+    level: Floats,
+    _: Evidence,
+    replicates: Floats,
+    material: Floats,
+    *,
+    rules: Rules,
+    medians: bool = False,
+    far: float = np.inf,
 ) -> RatioSet:
-    """Return the limits at one level per ratio, of all ends that stopped runs may have; those of medians beyond `far` are open."""
+    """Return the limits at one level per ratio, of all ends that stopped runs may have.
+
+    Those of medians beyond `far` are open.
+    """
     estimate, acceleration, error, enough = np.moveaxis(material, -1, 0)
-    bootstrap = Bootstrap(rules.method, estimate, replicates, acceleration, error, rules.method == STUDENTIZED)
+    bootstrap = Bootstrap(
+        rules.method, estimate, replicates, acceleration, error, rules.method == STUDENTIZED
+    )
     ends = limits_of(bootstrap, np.broadcast_to(level[..., None], estimate.shape))
     lower, upper = (np.where(enough == 1, limit, np.nan) for limit in ends)
     lower, upper = lower.min(axis=-1), upper.max(axis=-1)
-    return open_beyond(lower, upper, far) if medians else RatioSet(lower, upper, same_text(BOUNDED, lower.shape))
+    return (
+        open_beyond(lower, upper, far)
+        if medians
+        else RatioSet(lower, upper, same_text(BOUNDED, lower.shape))
+    )
 
 
 def _suite(bootstrap: Bootstrap, n: Floats, matched: Mask, rules: Rules) -> Suite:
     enough = enough_units(n, rules.method)
-    pvalues = [np.where(enough, pvalue, np.nan) for value in rules.limits for pvalue in one_sided(bootstrap, value)]
+    pvalues = [
+        np.where(enough, pvalue, np.nan)
+        for value in rules.limits
+        for pvalue in one_sided(bootstrap, value)
+    ]
     estimate = np.exp(bootstrap.estimate) if bootstrap.log else bootstrap.estimate
     limits = known_limits(bootstrap, rules.confidence_level, n)
-    return Suite(estimate, *limits, np.full(n.shape, np.nan), n, matched.sum(axis=-1).astype(float), *pvalues)
+    return Suite(
+        estimate, *limits, np.full(n.shape, np.nan), n, matched.sum(axis=-1).astype(float), *pvalues
+    )
 
 
-def _independent_bootstrap(sample: RatioSample, matched: Mask, method: str) -> tuple[Bootstrap, Floats]:
+def _independent_bootstrap(
+    sample: RatioSample, matched: Mask, method: str
+) -> tuple[Bootstrap, Floats]:
     """Return the material of the limits of the geometric mean over independent benchmarks (last axis), and its n."""
     count = np.maximum(matched.sum(axis=-1), 1)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -136,14 +190,20 @@ def _independent_bootstrap(sample: RatioSample, matched: Mask, method: str) -> t
         squares = np.where(matched, standard_error(sample.ratio, "log_delta"), 0.0) ** 2
         errors = np.where(matched[..., None], sample.errors, 0.0)
         error = np.sqrt(squares.sum(axis=-1)) / count
-        return studentized(log, error, log_means, np.sqrt((errors**2).sum(axis=-2)) / count[..., None], log=True), n
+        return studentized(
+            log, error, log_means, np.sqrt((errors**2).sum(axis=-2)) / count[..., None], log=True
+        ), n
     estimate = np.exp(log)
     influence = []
     for ratios_without in sample.left_out:
         with np.errstate(divide="ignore", invalid="ignore"):
-            changed = estimate[..., None, None] * np.exp((np.log(ratios_without) - logs[..., None]) / count[..., None, None])
+            changed = estimate[..., None, None] * np.exp(
+                (np.log(ratios_without) - logs[..., None]) / count[..., None, None]
+            )
         units = np.sum(~np.isnan(changed), axis=-1, keepdims=True)
-        scaled = np.where(matched[..., None], (units - 1) * (estimate[..., None, None] - changed), np.nan)
+        scaled = np.where(
+            matched[..., None], (units - 1) * (estimate[..., None, None] - changed), np.nan
+        )
         influence.append(scaled.reshape(*scaled.shape[:-2], -1))
     return percentile_family(method, estimate, np.exp(log_means), tuple(influence)), n
 
@@ -171,22 +231,46 @@ def _shared_units_bootstrap(
     sides = [side.reshape(-1, *side.shape[len(batch) :]) for side in (pair.new, pair.old)]
     cells, keep = pair.cells.reshape(groups.size, -1), matched.reshape(groups.size, -1)
     samples = []
-    for number, group in enumerate(groups.ravel().tolist()):  # each suite has benchmarks and units of its own
+    for number, group in enumerate(
+        groups.ravel().tolist()
+    ):  # each suite has benchmarks and units of its own
         rows = np.flatnonzero(keep[number])
         chosen = [side[number, rows] for side in sides]
-        samples.append(_draw_shared_units(chosen, cells[number, rows].tolist(), group, draws, joint, pair.paired))
-    log, error, n = (np.array([getattr(each, name) for each in samples], dtype=float).reshape(batch) for name in ("log", "error", "n"))
-    logs, errors = (np.array([getattr(each, name) for each in samples]).reshape(*batch, -1) for name in ("logs", "errors"))
+        samples.append(
+            _draw_shared_units(
+                chosen, cells[number, rows].tolist(), group, draws, joint, pair.paired
+            )
+        )
+    log, error, n = (
+        np.array([getattr(each, name) for each in samples], dtype=float).reshape(batch)
+        for name in ("log", "error", "n")
+    )
+    logs, errors = (
+        np.array([getattr(each, name) for each in samples]).reshape(*batch, -1)
+        for name in ("logs", "errors")
+    )
     if method == STUDENTIZED:
         return studentized(log, error, logs, errors, log=True), n
     estimate, influence = np.exp(log), []
     if method == "bca":
-        for logs_without in ([each.without_new for each in samples], [each.without_old for each in samples]):
-            influence.append(influence_of(estimate, np.exp(_padded(logs_without)).reshape(*batch, -1)))
+        for logs_without in (
+            [each.without_new for each in samples],
+            [each.without_old for each in samples],
+        ):
+            influence.append(
+                influence_of(estimate, np.exp(_padded(logs_without)).reshape(*batch, -1))
+            )
     return percentile_family(method, estimate, np.exp(logs), tuple(influence)), n
 
 
-def _draw_shared_units(sides: Sequence[Floats], cells: Sequence[int], group: int, draws: Draws, joint: int, paired: bool) -> SuiteSample:
+def _draw_shared_units(
+    sides: Sequence[Floats],
+    cells: Sequence[int],
+    group: int,
+    draws: Draws,
+    joint: int,
+    paired: bool,
+) -> SuiteSample:
     """Draw the units of one suite (benchmarks, n_L, ..., n_1) for all its benchmarks jointly."""
     blank, levels = np.full(draws.n_resamples, np.nan), len(draws.resampled)
     complete = [~np.isnan(unit_means(side, levels)).any(axis=0) for side in sides]
@@ -195,7 +279,10 @@ def _draw_shared_units(sides: Sequence[Floats], cells: Sequence[int], group: int
     n = min(int(units.sum()) for units in complete)
     if not cells or not n:
         return SuiteSample(np.nan, np.nan, blank, blank, n, blank[:0], blank[:0])
-    units = [unit_means(side, levels)[:, common_units] for side, common_units in zip(sides, complete, strict=True)]
+    units = [
+        unit_means(side, levels)[:, common_units]
+        for side, common_units in zip(sides, complete, strict=True)
+    ]
     scores = [_log_score(side_units) for side_units in units]
     log, error = _difference(scores[0], scores[1], paired)
     logs, errors = blank.copy(), blank.copy()
@@ -204,10 +291,18 @@ def _draw_shared_units(sides: Sequence[Floats], cells: Sequence[int], group: int
         cells_of(side[:, common_units], draws, DrawKeys(keys, groups, number, paired), "units")
         for number, (side, common_units) in enumerate(zip(sides, complete, strict=True))
     ]
-    for block, drawn_units in redrawn_jointly(draws.n_resamples, Streams(draws.key), *cells_to_draw):
-        logs[block], errors[block] = _difference(_log_score(drawn_units[0]), _log_score(drawn_units[1]), paired)
+    for block, drawn_units in redrawn_jointly(
+        draws.n_resamples, Streams(draws.key), *cells_to_draw
+    ):
+        logs[block], errors[block] = _difference(
+            _log_score(drawn_units[0]), _log_score(drawn_units[1]), paired
+        )
     less = [np.log(mean_left_out(side_units)).mean(axis=0) for side_units in units]
-    without = (less[0] - less[1], blank[:0]) if paired else (less[0] - scores[1].log, scores[0].log - less[1])
+    without = (
+        (less[0] - less[1], blank[:0])
+        if paired
+        else (less[0] - scores[1].log, scores[0].log - less[1])
+    )
     return SuiteSample(log, error, logs, errors, n, *without)
 
 
@@ -227,11 +322,15 @@ class _LogScore(NamedTuple):
 
 
 def _log_score(units: Floats) -> _LogScore:
-    means = units[..., 0] + (units - units[..., :1]).mean(axis=-1)  # equal units have exactly their value as mean
+    means = units[..., 0] + (units - units[..., :1]).mean(
+        axis=-1
+    )  # equal units have exactly their value as mean
     return _LogScore(np.log(means).mean(axis=0), (units / means[..., None]).mean(axis=0))
 
 
 def _difference(new: _LogScore, old: _LogScore, paired: bool) -> tuple[Floats, Floats]:
     if paired:
         return new.log - old.log, np.sqrt(summarise_units(new.units - old.units).variance)
-    return new.log - old.log, np.sqrt(summarise_units(new.units).variance + summarise_units(old.units).variance)
+    return new.log - old.log, np.sqrt(
+        summarise_units(new.units).variance + summarise_units(old.units).variance
+    )

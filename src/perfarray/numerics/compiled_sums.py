@@ -1,6 +1,7 @@
 """Sums of redrawn executions, compiled by numba: those of `with_replacement.LongRow`, bit for bit.
 
-Words are those of NumPy's Philox 4x64-10 (J. Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011).
+Words are those of NumPy's Philox 4x64-10 (J. Salmon et al., "Parallel random numbers: as easy as 1,
+2, 3", 2011).
 """
 
 from collections.abc import Callable
@@ -24,8 +25,11 @@ MORE, OTHER = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBB67AE8584CAA73B)
 # Of the four quarters of a word: the first, ones, their highest bits, and the others.
 QUARTER, QUARTERS = np.uint64(0xFFFF), np.uint64(0x0001000100010001)
 HIGHEST, REST = np.uint64(0x8000800080008000), np.uint64(0x7FFF7FFF7FFF7FFF)
-# Unsigned whole numbers: numba checks signed indices for negative ones, and makes floating-point numbers of both kinds together.
-NONE, ONE, TWO, THREE, FOUR, FIVE, SIX, SEVEN, EIGHT, SIXTEEN = (np.uint64(number) for number in (*range(9), 16))
+# Unsigned whole numbers: numba checks signed indices for negative ones, and makes floating-point
+# numbers of both kinds together.
+NONE, ONE, TWO, THREE, FOUR, FIVE, SIX, SEVEN, EIGHT, SIXTEEN = (
+    np.uint64(number) for number in (*range(9), 16)
+)
 HALF, LARGEST = np.uint64(32), np.uint64(0xFFFFFFFF)
 COUNTERS = 64  # values of the counter whose numbers are looked at together
 PER_COUNTER = 16  # numbers of 16 bits
@@ -37,7 +41,10 @@ def compiled(**options: Any) -> Callable[[F], F]:
     return decorate
 
 
-INNER = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}  # for functions that only compiled ones call
+INNER = {
+    "no_cpython_wrapper": True,
+    "no_cfunc_wrapper": True,
+}  # for functions that only compiled ones call
 
 
 class CompiledRows:
@@ -45,7 +52,10 @@ class CompiledRows:
 
     def __init__(self, values: Floats, cell: int, row_streams: list[int], streams: Streams) -> None:
         self._values, self._at = np.ascontiguousarray(values), np.zeros(len(values), np.int64)
-        self._streams, self._key = np.array(row_streams, np.uint64), np.array([cell, *streams.key], np.uint64)
+        self._streams, self._key = (
+            np.array(row_streams, np.uint64),
+            np.array([cell, *streams.key], np.uint64),
+        )
 
     def redraw(self, names: Integers) -> Floats:
         """Return the sum of the next redraw of each row named."""
@@ -57,10 +67,20 @@ class CompiledRows:
 
 
 @compiled()
-def _redraw(sums: Any, names: Any, values: Any, positions: Any, row_streams: Any, key: Any, table: Any, numbers: Any) -> None:
+def _redraw(
+    sums: Any,
+    names: Any,
+    values: Any,
+    positions: Any,
+    row_streams: Any,
+    key: Any,
+    table: Any,
+    numbers: Any,
+) -> None:
     """Fill in the sums of one row after the other, so that only its table need be in the cache.
 
-    `positions`, where the streams of rows go on, are moved. Table and numbers are room for those of one row.
+    `positions`, where the streams of rows go on, are moved. Table and numbers are room for those of
+    one row.
     """
     ends, members = np.zeros(len(values) + 1, np.int64), np.empty(len(names), np.uint32)
     for name in names:
@@ -77,13 +97,26 @@ def _redraw(sums: Any, names: Any, values: Any, positions: Any, row_streams: Any
     for row in range(len(values)):
         for value in range(count):
             for other in range(count if pairs else 1):
-                table[value * (len(table) // count) + other] = values[row, value] + (values[row, other] if pairs else 0.0)
+                table[value * (len(table) // count) + other] = values[row, value] + (
+                    values[row, other] if pairs else 0.0
+                )
         at, n_numbers, needed = positions[row], 0, per_sum * (ends[row] - n_sums)
         while needed > 0:
-            first, counters = at // PER_COUNTER, min(COUNTERS, (at % PER_COUNTER + needed) // PER_COUNTER + 1)
+            first, counters = (
+                at // PER_COUNTER,
+                min(COUNTERS, (at % PER_COUNTER + needed) // PER_COUNTER + 1),
+            )
             _fill(words, counters, np.uint64(first + 1), key[0], row_streams[row], key[1], key[2])
             n_before = n_numbers
-            at, n_numbers = _accept(numbers, n_numbers, words, at - PER_COUNTER * first, PER_COUNTER * counters, needed, len(table))
+            at, n_numbers = _accept(
+                numbers,
+                n_numbers,
+                words,
+                at - PER_COUNTER * first,
+                PER_COUNTER * counters,
+                needed,
+                len(table),
+            )
             at += PER_COUNTER * first
             needed -= n_numbers - n_before
             n_new = n_numbers // per_sum
@@ -95,7 +128,9 @@ def _redraw(sums: Any, names: Any, values: Any, positions: Any, row_streams: Any
 
 
 @compiled(**INNER)
-def _fill(words: Any, number: int, counter: Any, cell: Any, stream: Any, key: Any, other_key: Any) -> None:
+def _fill(
+    words: Any, number: int, counter: Any, cell: Any, stream: Any, key: Any, other_key: Any
+) -> None:
     """Fill in the words of so many values of the counter."""
     for index in range(np.uint64(number)):
         a, b, c, d, added, other = counter + index, NONE, cell, stream, key, other_key
@@ -114,34 +149,61 @@ def _code_of_product(_: Any, a: Any, b: Any) -> Any:
     def halves(context: Any, builder: Any, signature: Any, words: Any) -> Any:
         product = builder.mul(*(builder.zext(word, ir.IntType(128)) for word in words))
         upper = builder.lshr(product, ir.Constant(ir.IntType(128), 64))
-        return context.make_tuple(builder, signature.return_type, [builder.trunc(half, ir.IntType(64)) for half in (upper, product)])
+        return context.make_tuple(
+            builder,
+            signature.return_type,
+            [builder.trunc(half, ir.IntType(64)) for half in (upper, product)],
+        )
 
     return types.UniTuple(a, 2)(a, b), halves
 
 
-_product: Any = intrinsic(_code_of_product)  # numba has no function for it; most processors have an instruction
+_product: Any = intrinsic(
+    _code_of_product
+)  # numba has no function for it; most processors have an instruction
 
 
 @compiled(**INNER)
-def _accept(numbers: Any, n_numbers: int, words: Any, start: int, stop: int, needed: int, size: int) -> tuple[int, int]:
-    """Append the numbers that are not refused, `needed` at most; return behind which of all numbers, and how many there are."""
+def _accept(
+    numbers: Any, n_numbers: int, words: Any, start: int, stop: int, needed: int, size: int
+) -> tuple[int, int]:
+    """Append the numbers that are not refused, `needed` at most.
+
+    Return behind which of all numbers, and how many there are.
+    """
     limit = np.uint64((1 << 16) // size * size)
     beyond = (np.uint64(1 << 16) - limit) * QUARTERS
-    at, end, to, last = np.uint64(start), np.uint64(stop), np.uint64(n_numbers), np.uint64(n_numbers + needed)
+    at, end, to, last = (
+        np.uint64(start),
+        np.uint64(stop),
+        np.uint64(n_numbers),
+        np.uint64(n_numbers + needed),
+    )
     while at < end and to < last:
         index = at // FOUR
         if at % SIXTEEN == 0 and to + SIXTEEN <= last:
             a, b, c, d = words[index], words[index + ONE], words[index + TWO], words[index + THREE]
-            # A quarter is refused if its highest bit is set, and stays set in the rest of it plus what lies beyond the limit.
-            refused = (((a & REST) + beyond) & a) | (((b & REST) + beyond) & b) | (((c & REST) + beyond) & c) | (((d & REST) + beyond) & d)
+            # A quarter is refused if its highest bit is set, and stays set in the rest of it plus
+            # what lies beyond the limit.
+            refused = (
+                (((a & REST) + beyond) & a)
+                | (((b & REST) + beyond) & b)
+                | (((c & REST) + beyond) & c)
+                | (((d & REST) + beyond) & d)
+            )
             if refused & HIGHEST == 0:
                 for word in (a, b, c, d):
                     numbers[to], numbers[to + ONE] = word & QUARTER, (word >> SIXTEEN) & QUARTER
-                    numbers[to + TWO], numbers[to + THREE] = (word >> HALF) & QUARTER, word >> (HALF + SIXTEEN)
+                    numbers[to + TWO], numbers[to + THREE] = (
+                        (word >> HALF) & QUARTER,
+                        word >> (HALF + SIXTEEN),
+                    )
                     to += FOUR
             else:
                 for word in (a, b, c, d):
-                    for quarter in range(FOUR):  # without a branch: the next number takes the place of one that is refused
+                    for quarter in range(
+                        FOUR
+                    ):  # without a branch: the next number takes the place of one that is refused
                         number = (word >> (SIXTEEN * quarter)) & QUARTER
                         numbers[to] = number
                         to += np.uint64(number < limit)
@@ -151,7 +213,9 @@ def _accept(numbers: Any, n_numbers: int, words: Any, start: int, stop: int, nee
             numbers[to] = number
             to += np.uint64(number < limit)
             at += ONE
-    inverse = LARGEST // (np.uint64(1 << 16) // np.uint64(size)) + ONE  # a product with it is an exact quotient of 16 bits
+    inverse = (
+        LARGEST // (np.uint64(1 << 16) // np.uint64(size)) + ONE
+    )  # a product with it is an exact quotient of 16 bits
     for place in range(np.uint64(n_numbers), to):
         numbers[place] = (numbers[place] * inverse) >> HALF
     return int(at), int(to)
@@ -163,7 +227,8 @@ def _add_up(sums: Any, members: Any, numbers: Any, per_sum: int, table: Any, val
 
     The last is added by itself where an odd number of values is drawn in pairs.
     """
-    # NumPy is built for vectors of two doubles; where it is not, the test that compares both engines fails.
+    # NumPy is built for vectors of two doubles; where it is not, the test that compares both
+    # engines fails.
     size, count = np.uint64(len(table)), np.uint64(len(values))
     odd = size > count and count % TWO == ONE
     at = NONE
@@ -171,8 +236,12 @@ def _add_up(sums: Any, members: Any, numbers: Any, per_sum: int, table: Any, val
         even = odds = 0.0
         stop = at + np.uint64(per_sum - odd)
         while at + EIGHT <= stop:
-            even += (table[numbers[at]] + table[numbers[at + TWO]]) + (table[numbers[at + FOUR]] + table[numbers[at + SIX]])
-            odds += (table[numbers[at + ONE]] + table[numbers[at + THREE]]) + (table[numbers[at + FIVE]] + table[numbers[at + SEVEN]])
+            even += (table[numbers[at]] + table[numbers[at + TWO]]) + (
+                table[numbers[at + FOUR]] + table[numbers[at + SIX]]
+            )
+            odds += (table[numbers[at + ONE]] + table[numbers[at + THREE]]) + (
+                table[numbers[at + FIVE]] + table[numbers[at + SEVEN]]
+            )
             at += EIGHT
         while at + TWO <= stop:
             even += table[numbers[at]]

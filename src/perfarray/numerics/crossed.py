@@ -14,11 +14,13 @@ SMALL = 0.05
 def label_effect(means: Floats) -> tuple[Floats, Floats]:
     """Test the main effect of the labels of an inner level: F with inner - 1 and (inner - 1)(outer - 1) degrees of freedom.
 
-    Inside a true nest a label is chance. Rows of unequal spread make F smaller, but one far value in two rows may make it large: a small
-    p-value is no smaller than that of the ranks inside each row, which know no far values (Iman and Davenport 1980).
+    Inside a true nest a label is chance. Rows of unequal spread make F smaller, but one far value
+    in two rows may make it large: a small p-value is no smaller than that of the ranks inside each
+    row, which know no far values (Iman and Davenport 1980).
 
-    Means are (..., outer, inner), NaN where not measured; labels that an outer unit lacks are left out. The answers (...) are the p-value
-    and F; NaN for fewer than two outer units or labels, and where nothing varies.
+    Means are (..., outer, inner), NaN where not measured; labels that an outer unit lacks are left
+    out. The answers (...) are the p-value and F; NaN for fewer than two outer units or labels, and
+    where nothing varies.
     """
     pvalue, ratio = _two_way(means)
     copies = ratio > 1 / ROUNDING
@@ -41,7 +43,9 @@ def _two_way(means: Floats) -> tuple[Floats, Floats]:
     outer, inner = counted.any(axis=-1).sum(axis=-1), counted.any(axis=-2).sum(axis=-1)
     with np.errstate(divide="ignore", invalid="ignore"):
         values = np.where(counted, means, 0.0)
-        deviations = np.where(counted, values - values.sum(axis=-1, keepdims=True) / inner[..., None, None], 0.0)
+        deviations = np.where(
+            counted, values - values.sum(axis=-1, keepdims=True) / inner[..., None, None], 0.0
+        )
         effects = deviations.sum(axis=-2, keepdims=True) / outer[..., None, None]
         of_labels = outer * (effects**2).sum(axis=(-2, -1))
         residual = (np.where(counted, deviations - effects, 0.0) ** 2).sum(axis=(-2, -1))

@@ -1,4 +1,7 @@
-"""Curves of samples: densities, histograms, quantiles of weighted values. Samples lie on the last axis; NaN is not measured."""
+"""Curves of samples: densities, histograms, quantiles of weighted values.
+
+Samples lie on the last axis; NaN is not measured.
+"""
 
 from typing import NamedTuple
 
@@ -12,24 +15,32 @@ SAME = 1e-9
 
 
 class Density(NamedTuple):
-    """Points at which a density was estimated, and its heights, shape (..., point); NaN for a sample of one value."""
+    """Points at which a density was estimated, and its heights, shape (..., point).
+
+    NaN for a sample of one value.
+    """
 
     x: Floats
     height: Floats
 
 
 class Histogram(NamedTuple):
-    """Edges of the bins, shape (..., bins + 1), and counts, shape (..., bins); NaN for a sample of one value."""
+    """Edges of the bins, shape (..., bins + 1), and counts, shape (..., bins).
+
+    NaN for a sample of one value.
+    """
 
     edges: Floats
     counts: Floats
 
 
-def kernel_density(values: Floats, points: int, *, weights: Floats | None = None, beyond: float = 0.0) -> Density:
+def kernel_density(
+    values: Floats, points: int, *, weights: Floats | None = None, beyond: float = 0.0
+) -> Density:
     """Estimate densities of samples (..., value) with Gaussian kernels by Scott's rule, at evenly spaced points.
 
-    `weights` (..., value) are those of the values (default: 1); the points reach `beyond` standard deviations of the kernel farther than
-    the values.
+    `weights` (..., value) are those of the values (default: 1); the points reach `beyond` standard
+    deviations of the kernel farther than the values.
     """
     rows = values.reshape(-1, values.shape[-1])
     x, height = (np.full((len(rows), points), np.nan) for _ in range(2))
@@ -40,7 +51,10 @@ def kernel_density(values: Floats, points: int, *, weights: Floats | None = None
         if not _varies(measured_values):
             x[row] = measured_values[0] if measured_values.size else np.nan
             continue
-        smooth = gaussian_kde(measured_values, weights=None if weights is None else weights.reshape(rows.shape)[row, measured])
+        smooth = gaussian_kde(
+            measured_values,
+            weights=None if weights is None else weights.reshape(rows.shape)[row, measured],
+        )
         margin = beyond * float(np.sqrt(smooth.covariance[0, 0]))
         x[row] = np.linspace(measured_values.min() - margin, measured_values.max() + margin, points)
         height[row] = smooth(x[row])
@@ -55,15 +69,28 @@ def histogram(values: Floats, bins: int) -> Histogram:
         measured_values = sample[~np.isnan(sample)]
         if _varies(measured_values):
             counts[row], edges[row] = np.histogram(measured_values, bins)
-    return Histogram(*(array.reshape((*values.shape[:-1], array.shape[-1])) for array in (edges, counts)))
+    return Histogram(
+        *(array.reshape((*values.shape[:-1], array.shape[-1])) for array in (edges, counts))
+    )
 
 
-def weighted_quantiles(values: Floats, weights: Floats, probabilities: tuple[float, ...]) -> tuple[Floats, ...]:
-    """Return inf{x: F(x) >= p} of weighted samples, shape (...), for every p; weights sum to 1, and a sample without values has NaN."""
+def weighted_quantiles(
+    values: Floats, weights: Floats, probabilities: tuple[float, ...]
+) -> tuple[Floats, ...]:
+    """Return inf{x: F(x) >= p} of weighted samples, shape (...), for every p.
+
+    Weights sum to 1, and a sample without values has NaN.
+    """
     order = np.argsort(values, axis=-1)
     reached = np.nan_to_num(np.take_along_axis(weights, order, axis=-1)).cumsum(axis=-1)
-    positions = (np.minimum((reached < p - 1e-12).sum(axis=-1, keepdims=True), values.shape[-1] - 1) for p in probabilities)
-    return tuple(np.take_along_axis(np.take_along_axis(values, order, axis=-1), position, axis=-1)[..., 0] for position in positions)
+    positions = (
+        np.minimum((reached < p - 1e-12).sum(axis=-1, keepdims=True), values.shape[-1] - 1)
+        for p in probabilities
+    )
+    return tuple(
+        np.take_along_axis(np.take_along_axis(values, order, axis=-1), position, axis=-1)[..., 0]
+        for position in positions
+    )
 
 
 def _varies(values: Floats) -> bool:

@@ -1,4 +1,7 @@
-"""Whether repetitions depend on those before them. The last axis is the order in which they were measured; NaN is "not measured"."""
+"""Whether repetitions depend on those before them.
+
+The last axis is the order in which they were measured; NaN is "not measured".
+"""
 
 from typing import NamedTuple
 
@@ -57,7 +60,9 @@ def ljung_box(correlations: Floats, n: Integers) -> Floats:
     lag = np.arange(1, min(10, correlations.shape[-1] - 1) + 1)
     n_ = np.asarray(n)[..., None]
     with np.errstate(divide="ignore", invalid="ignore"):
-        terms = np.where(lag <= lags[..., None], correlations[..., 1 : len(lag) + 1] ** 2 / (n_ - lag), 0.0)
+        terms = np.where(
+            lag <= lags[..., None], correlations[..., 1 : len(lag) + 1] ** 2 / (n_ - lag), 0.0
+        )
         statistic = n * (n + 2) * terms.sum(axis=-1)
         return np.where(lags > 0, gammaincc(np.maximum(lags, 1) / 2, statistic / 2), np.nan)
 
@@ -73,20 +78,25 @@ def pooled(correlations: Floats, n: Integers) -> Floats:
     """Return the average of the autocorrelations of series (..., series, lags), weighted by length, over those that have the lag."""
     weights = np.where(np.isnan(correlations), 0.0, np.asarray(n, dtype=float)[..., None])
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray((weights * np.nan_to_num(correlations)).sum(axis=-2) / weights.sum(axis=-2))
+        return np.asarray(
+            (weights * np.nan_to_num(correlations)).sum(axis=-2) / weights.sum(axis=-2)
+        )
 
 
 def effective_share(correlations: Floats, n: Integers | Floats) -> Floats:
     """Return how many independent values one value is worth: 1 / (1 + 2 sum of (1 - lag / n) correlation).
 
-    The sum ends before the first pair of lags (2, 3), (4, 5), ... that is not positive (Geyer 1992, section 3.3).
+    The sum ends before the first pair of lags (2, 3), (4, 5), ... that is not positive (Geyer 1992,
+    section 3.3).
     """
     lags = correlations.shape[-1] // 2 * 2
     if not lags:
         return np.full(correlations.shape[:-1], np.nan)
     n_ = np.asarray(n, dtype=float)[..., None]
     with np.errstate(divide="ignore", invalid="ignore"):
-        weighted = np.nan_to_num(correlations[..., :lags]) * np.maximum(1 - np.arange(lags) / n_, 0.0)
+        weighted = np.nan_to_num(correlations[..., :lags]) * np.maximum(
+            1 - np.arange(lags) / n_, 0.0
+        )
     pairs = weighted.reshape(*weighted.shape[:-1], -1, 2).sum(axis=-1)
     positive = np.logical_and.accumulate(pairs > 0, axis=-1)
     total = 2 * np.where(positive, np.minimum.accumulate(pairs, axis=-1), 0.0).sum(axis=-1) - 1
@@ -96,10 +106,12 @@ def effective_share(correlations: Floats, n: Integers | Floats) -> Floats:
 
 
 def order_scores(values: Floats) -> Scores:
-    """Return scores of the order of series (..., n) from their ranks; zero for fewer than four values, or equal ones.
+    """Return scores of the order of series (..., n) from their ranks.
 
-    Expectations and variances are those over all permutations of the ranks, ties included: they assume no distribution (Wald and
-    Wolfowitz 1943, Bartels 1982).
+    Zero for fewer than four values, or equal ones.
+
+    Expectations and variances are those over all permutations of the ranks, ties included: they
+    assume no distribution (Wald and Wolfowitz 1943, Bartels 1982).
     """
     series, sizes = measured_first(values)
     n = sizes.astype(float)
@@ -107,13 +119,26 @@ def order_scores(values: Floats) -> Scores:
     squares = centred**2
     two, four = squares.sum(axis=-1), (squares**2).sum(axis=-1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        two_pairs, one_pair = (two**2 - four) / (n * (n - 1)), (2 * four - two**2) / (n * (n - 1) * (n - 2))
+        two_pairs, one_pair = (
+            (two**2 - four) / (n * (n - 1)),
+            (2 * four - two**2) / (n * (n - 1) * (n - 2)),
+        )
         no_pair = (3 * two**2 - 6 * four) / (n * (n - 1) * (n - 2) * (n - 3))
-        variance = (n - 1) * two_pairs + 2 * (n - 2) * one_pair + (n - 2) * (n - 3) * no_pair - (two / n) ** 2
+        variance = (
+            (n - 1) * two_pairs
+            + 2 * (n - 2) * one_pair
+            + (n - 2) * (n - 3) * no_pair
+            - (two / n) ** 2
+        )
         products = (centred[..., 1:] * centred[..., :-1]).sum(axis=-1) + two / n
     # einsum starts no threads of BLAS. Centred ranks sum to 0.
     drift = np.einsum("...n,n->...", centred, np.arange(float(centred.shape[-1])))
-    return Scores(*(np.where(n >= 4, score, 0.0) for score in (products, variance, drift, two * n * (n + 1) / 12)))
+    return Scores(
+        *(
+            np.where(n >= 4, score, 0.0)
+            for score in (products, variance, drift, two * n * (n + 1) / 12)
+        )
+    )
 
 
 def order_pvalue(scores: Scores) -> Floats:
@@ -121,18 +146,22 @@ def order_pvalue(scores: Scores) -> Floats:
     from scipy.special import ndtr
 
     with np.errstate(divide="ignore", invalid="ignore"):
-        serial, drift = scores.serial / np.sqrt(scores.serial_variance), np.abs(scores.drift) / np.sqrt(scores.drift_variance)
+        serial, drift = (
+            scores.serial / np.sqrt(scores.serial_variance),
+            np.abs(scores.drift) / np.sqrt(scores.drift_variance),
+        )
     return np.asarray(np.minimum(1.0, 2 * np.minimum(ndtr(-serial), 2 * ndtr(-drift))))
 
 
 def dependence_pvalue(*units: Floats, paired: bool = False) -> Floats:
     """Return the p-value of "the order of unit means is random".
 
-    Ranks are tested where the means themselves look suspect (`SUSPECT`). The others have 1, which leaves the risk as it is and costs two
-    points of power at most.
+    Ranks are tested where the means themselves look suspect (`SUSPECT`). The others have 1, which
+    leaves the risk as it is and costs two points of power at most.
 
-    `units` are unit means (..., units) of one system, or of two: then it is twice the smaller p-value, or that of their ratios where
-    units are `paired`. It is NaN below `LEAST_RANKED` units, or where they do not vary.
+    `units` are unit means (..., units) of one system, or of two: then it is twice the smaller
+    p-value, or that of their ratios where units are `paired`. It is NaN below `LEAST_RANKED` units,
+    or where they do not vary.
     """
     if paired:
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -160,7 +189,9 @@ def _screened_pvalue(units: Floats) -> Floats:
         centred = series - mean[..., None]
         centred = centred if series is units else np.nan_to_num(centred)
         two = (centred * centred).sum(axis=-1)
-        serial = (centred[..., 1:] * centred[..., :-1]).sum(axis=-1) / two * np.sqrt(n) + 1 / np.sqrt(n)
+        serial = (centred[..., 1:] * centred[..., :-1]).sum(axis=-1) / two * np.sqrt(
+            n
+        ) + 1 / np.sqrt(n)
         position = np.arange(series.shape[-1]) - (series.shape[-1] - 1) / 2
         slope = np.einsum("...n,n->...", centred, position) ** 2 / two * (12 / (n * (n + 1.0)))
     suspect = (serial > SUSPECT) | (slope > SUSPECT**2)
@@ -171,7 +202,10 @@ def _screened_pvalue(units: Floats) -> Floats:
 
 
 def mid_ranks(series: Floats) -> Floats:
-    """Return ranks from 1 along the last axis, tied values sharing the mean of theirs; those of NaN have no meaning."""
+    """Return ranks from 1 along the last axis, tied values sharing the mean of theirs.
+
+    Those of NaN have no meaning.
+    """
     order = np.argsort(series, axis=-1)
     ordered = np.take_along_axis(series, order, axis=-1)
     positions = np.broadcast_to(np.arange(1.0, series.shape[-1] + 1), series.shape)
@@ -186,16 +220,19 @@ def mid_ranks(series: Floats) -> Floats:
 def batch_means(*sides: Floats, paired: bool = False) -> list[Floats]:
     """Return values (..., `BATCHES`) that represent unit means (..., n) which depend on those before them.
 
-    The correlation c of neighbours is removed, x_t - c x_(t-1), and the rest is averaged over consecutive batches. Their variance is that
-    of independent values whose mean varies as that of the units does, and their mean is that of the units. Fewer than `LEAST` units
-    give one value, which shows no spread.
+    The correlation c of neighbours is removed, x_t - c x_(t-1), and the rest is averaged over
+    consecutive batches. Their variance is that of independent values whose mean varies as that of
+    the units does, and their mean is that of the units. Fewer than `LEAST` units give one value,
+    which shows no spread.
 
-    `sides` are unit means of one system or of two, in the order measured; of `paired` units c is that of new - ratio * old.
+    `sides` are unit means of one system or of two, in the order measured; of `paired` units c is
+    that of new - ratio * old.
 
     References
     ----------
-    W. Whitt, P. Glynn, "Estimating the asymptotic variance with batch means", 1991; D. Andrews, J. Monahan, "An improved heteroskedasticity
-    and autocorrelation consistent covariance matrix estimator", Econometrica 60, 1992 (prewhitening).
+    W. Whitt, P. Glynn, "Estimating the asymptotic variance with batch means", 1991; D. Andrews, J.
+    Monahan, "An improved heteroskedasticity and autocorrelation consistent covariance matrix
+    estimator", Econometrica 60, 1992 (prewhitening).
     """
     correlation = None
     if paired:
@@ -212,13 +249,17 @@ def _batch_means_of_side(units: Floats, correlation: Floats | None) -> Floats:
     """Return the batch means of one system; its own correlation is removed where none is given."""
     series, sizes = measured_first(units)
     mean = summarise_units(series).mean
-    correlation = np.broadcast_to(_ragged_neighbours(series) if correlation is None else correlation, sizes.shape)
+    correlation = np.broadcast_to(
+        _ragged_neighbours(series) if correlation is None else correlation, sizes.shape
+    )
     means = np.full((*sizes.shape, BATCHES), np.nan)
     means[..., 0] = mean
     for n in np.unique(sizes[sizes >= LEAST]).tolist():  # batches depend on the number of units
         rows = sizes == n
         share = np.diff(_edges(n - 1, BATCHES)) * BATCHES / (n - 1)
-        distances = (batches(series[rows][:, :n] - mean[rows][:, None], correlation[rows], BATCHES)) * share
+        distances = (
+            batches(series[rows][:, :n] - mean[rows][:, None], correlation[rows], BATCHES)
+        ) * share
         distances -= share * distances.mean(axis=-1, keepdims=True)
         means[rows] = mean[rows][:, None] + distances * np.sqrt((n - 1) / n)
     return means
@@ -230,16 +271,22 @@ def _ragged_neighbours(units: Floats) -> Floats:
     correlations = np.zeros(sizes.shape)
     for n in np.unique(sizes[sizes >= LEAST]).tolist():
         rows = sizes == n
-        correlations[rows] = neighbours(series[rows][:, :n] - series[rows][:, :n].mean(axis=-1, keepdims=True), 1)
+        correlations[rows] = neighbours(
+            series[rows][:, :n] - series[rows][:, :n].mean(axis=-1, keepdims=True), 1
+        )
     return correlations
 
 
 def neighbours(residuals: Floats, parameters: int) -> Floats:
     """Return the correlation of neighbours in residuals of a mean (1 parameter) or a line (2), without its bias, in 0 to `STRONGEST`."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        correlation = (residuals[..., 1:] * residuals[..., :-1]).sum(axis=-1) / (residuals**2).sum(axis=-1)
+        correlation = (residuals[..., 1:] * residuals[..., :-1]).sum(axis=-1) / (residuals**2).sum(
+            axis=-1
+        )
     correlation = np.nan_to_num(correlation)
-    return np.asarray(np.clip(correlation + (parameters + 4 * correlation) / residuals.shape[-1], 0.0, STRONGEST))
+    return np.asarray(
+        np.clip(correlation + (parameters + 4 * correlation) / residuals.shape[-1], 0.0, STRONGEST)
+    )
 
 
 def batches(values: Floats, correlation: Floats, number: int) -> Floats:
@@ -258,8 +305,8 @@ def _edges(n: int, number: int) -> Integers:
 def drift(values: Floats) -> tuple[Floats, Floats]:
     """Return the slope of series (..., n) by least squares, per repetition and relative to the mean, and its p-value.
 
-    The p-value is that of a line through the means of (at most 8) batches of values without the correlation of neighbours; NaN for fewer
-    than six values.
+    The p-value is that of a line through the means of (at most 8) batches of values without the
+    correlation of neighbours; NaN for fewer than six values.
     """
     series, sizes = measured_first(values)
     slope, pvalue = np.full(sizes.shape, np.nan), np.full(sizes.shape, np.nan)
@@ -283,7 +330,10 @@ def _line(series: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 def _slope_pvalue(series: Floats) -> Floats:
-    """Return the p-value of the slopes of lines through independent values (rows, n); NaN where all values are equal."""
+    """Return the p-value of the slopes of lines through independent values (rows, n).
+
+    NaN where all values are equal.
+    """
     from scipy.special import stdtr
 
     n = series.shape[-1]
@@ -295,8 +345,17 @@ def _slope_pvalue(series: Floats) -> Floats:
 
 
 def mean_pvalue(units: UnitSummary) -> Floats:
-    """Return the p-value of "the mean of these units is 0", by t; NaN of one unit, and where all are equal."""
+    """Return the p-value of "the mean of these units is 0", by t.
+
+    NaN of one unit, and where all are equal.
+    """
     from scipy.special import stdtr
 
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(2 * stdtr(np.where(units.n > 1, units.n - 1, np.nan), -np.abs(units.mean) / np.sqrt(units.variance)))
+        return np.asarray(
+            2
+            * stdtr(
+                np.where(units.n > 1, units.n - 1, np.nan),
+                -np.abs(units.mean) / np.sqrt(units.variance),
+            )
+        )

@@ -1,7 +1,8 @@
 """Intervals of a mean and of a ratio of means, from one value per independent unit.
 
-Fieller's theorem is equation 12 of Kalibera and Jones (2012), where the whole numerator is divided by OY^2 - t^2 OS^2 / n. All formulas
-use the residuals new - ratio * old at the estimated ratio: their mean is zero, so that large numbers do not cancel.
+Fieller's theorem is equation 12 of Kalibera and Jones (2012), where the whole numerator is divided
+by OY^2 - t^2 OS^2 / n. All formulas use the residuals new - ratio * old at the estimated ratio:
+their mean is zero, so that large numbers do not cancel.
 """
 
 from collections.abc import Sequence
@@ -15,7 +16,12 @@ from perfarray.numerics.levels import UnitSummary, summarise_units, unit_means
 from perfarray.numerics.skewness import counted_skewness, shrunken, stretched, third_cumulant
 from perfarray.numerics.types import Floats, Mask, Texts, same_text
 
-BATCH_MEANS, SKEW_ADJUSTED, LOG_DELTA, STUDENTIZED = "batch_means", "skew_adjusted", "log_delta", "studentized"
+BATCH_MEANS, SKEW_ADJUSTED, LOG_DELTA, STUDENTIZED = (
+    "batch_means",
+    "skew_adjusted",
+    "log_delta",
+    "studentized",
+)
 
 MEAN_METHODS = ("t", "normal", SKEW_ADJUSTED, BATCH_MEANS)
 RATIO_METHODS = ("fieller", "delta", LOG_DELTA, SKEW_ADJUSTED, BATCH_MEANS)
@@ -24,8 +30,18 @@ FIELLER = ("fieller", SKEW_ADJUSTED, BATCH_MEANS)
 LOG_METHODS = (LOG_DELTA, STUDENTIZED)
 DF_RULES = ("satterthwaite", "conservative", "normal")
 
-BOUNDED, EXCLUSIVE, UNBOUNDED, AT_LEAST, AT_MOST = "bounded", "exclusive", "unbounded", "at_least", "at_most"
-ONE_PIECE = (BOUNDED, AT_LEAST, AT_MOST)  # kinds of sets that are everything from `lower` to `upper`, but not the whole line
+BOUNDED, EXCLUSIVE, UNBOUNDED, AT_LEAST, AT_MOST = (
+    "bounded",
+    "exclusive",
+    "unbounded",
+    "at_least",
+    "at_most",
+)
+ONE_PIECE = (
+    BOUNDED,
+    AT_LEAST,
+    AT_MOST,
+)  # kinds of sets that are everything from `lower` to `upper`, but not the whole line
 
 
 class Interval(NamedTuple):
@@ -38,9 +54,11 @@ class Interval(NamedTuple):
 class Ratio(NamedTuple):
     """A ratio of two means, with what its limits are made from.
 
-    `estimate` is candidate over baseline, NaN where the baseline is zero; `residual` the squared standard error of new - ratio * old,
-    `overlap` its covariance with the mean of old, and `skewness` the part of its skewness that counts (`skew_adjusted`). `prior_df` are
-    degrees of freedom learned from other benchmarks, which have `prior_shares` of the variances of the sides (`moderated.Prior`).
+    `estimate` is candidate over baseline, NaN where the baseline is zero; `residual` the squared
+    standard error of new - ratio * old, `overlap` its covariance with the mean of old, and
+    `skewness` the part of its skewness that counts (`skew_adjusted`). `prior_df` are degrees of
+    freedom learned from other benchmarks, which have `prior_shares` of the variances of the sides
+    (`moderated.Prior`).
     """
 
     estimate: Floats
@@ -78,7 +96,9 @@ def t_quantile(probability: float | Floats, df: Floats) -> Floats:
     normal = np.isposinf(df)
     if not normal.any():
         return np.asarray(stdtrit(df, probability))
-    return np.asarray(np.where(normal, ndtri(probability), stdtrit(np.where(normal, 1.0, df), probability)))
+    return np.asarray(
+        np.where(normal, ndtri(probability), stdtrit(np.where(normal, 1.0, df), probability))
+    )
 
 
 def t_probability(statistic: Floats, df: Floats) -> Floats:
@@ -88,10 +108,14 @@ def t_probability(statistic: Floats, df: Floats) -> Floats:
     normal = np.isposinf(df)
     if not normal.any():
         return np.asarray(stdtr(df, statistic))
-    return np.asarray(np.where(normal, ndtr(statistic), stdtr(np.where(normal, 1.0, df), statistic)))
+    return np.asarray(
+        np.where(normal, ndtr(statistic), stdtr(np.where(normal, 1.0, df), statistic))
+    )
 
 
-def mean_by_units(means: Floats, units: UnitSummary, *, method: str, level: float) -> tuple[Floats, ...]:
+def mean_by_units(
+    means: Floats, units: UnitSummary, *, method: str, level: float
+) -> tuple[Floats, ...]:
     """Return estimate, limits, standard error, df and n of the mean of unit means (..., units), whose summary is given."""
     n = units.n
     if method == BATCH_MEANS:
@@ -103,18 +127,33 @@ def mean_by_units(means: Floats, units: UnitSummary, *, method: str, level: floa
         usual = t_quantile(0.975, df)
         with np.errstate(divide="ignore", invalid="ignore"):
             cumulant = third_cumulant(means, units.n) / units.n**2
-        below, above = stretched(below, counted_skewness(cumulant, (units.variance,), (units.n,), usual), usual)
-    lower, upper = (np.where(units.n >= 2, limit, np.nan) for limit in (units.mean - below * error, units.mean + above * error))
+        below, above = stretched(
+            below, counted_skewness(cumulant, (units.variance,), (units.n,), usual), usual
+        )
+    lower, upper = (
+        np.where(units.n >= 2, limit, np.nan)
+        for limit in (units.mean - below * error, units.mean + above * error)
+    )
     return units.mean, lower, upper, error, df, n
 
 
 def ratio_by_units(
-    new: Floats, old: Floats, *, levels: int, paired: bool, method: str, df_rule: str, level: float, summaries: Sequence[UnitSummary] = ()
+    new: Floats,
+    old: Floats,
+    *,
+    levels: int,
+    paired: bool,
+    method: str,
+    df_rule: str,
+    level: float,
+    summaries: Sequence[UnitSummary] = (),
 ) -> tuple[npt.NDArray[Any], ...]:
     """Return estimate, limits, df, n and kind of the ratio of the means of timings (..., n_L, ..., n_1)."""
     sides = unit_means(new, levels), unit_means(old, levels)
     units = batch_means(*sides, paired=paired) if method == BATCH_MEANS else sides
-    ratio, df = ratio_with_df(*units, paired=paired, method=method, df_rule=df_rule, summaries=summaries)
+    ratio, df = ratio_with_df(
+        *units, paired=paired, method=method, df_rule=df_rule, summaries=summaries
+    )
     positive = (ratio.numerator.mean > 0) & (ratio.denominator.mean > 0)
     for side in (new, old):
         positive = positive & ~np.asarray((side < 0).any(axis=tuple(range(-levels, 0))))
@@ -124,15 +163,29 @@ def ratio_by_units(
 
 
 def ratio_with_df(
-    new: Floats, old: Floats, *, paired: bool, method: str, df_rule: str, summaries: Sequence[UnitSummary] = ()
+    new: Floats,
+    old: Floats,
+    *,
+    paired: bool,
+    method: str,
+    df_rule: str,
+    summaries: Sequence[UnitSummary] = (),
 ) -> tuple[Ratio, Floats]:
     """Return the ratio of independent values (..., units), with the skewness that the method counts, and its degrees of freedom.
 
     The summaries of values that are neither paired nor batched may be given.
     """
-    ratio = ratio_from(*summaries) if summaries and not paired and method != BATCH_MEANS else ratio_of(new, old, paired)
+    ratio = (
+        ratio_from(*summaries)
+        if summaries and not paired and method != BATCH_MEANS
+        else ratio_of(new, old, paired)
+    )
     df = ratio_df(ratio, df_rule)
-    return (ratio._replace(skewness=_ratio_skewness(ratio, new, old, df)) if method == SKEW_ADJUSTED else ratio), df
+    return (
+        ratio._replace(skewness=_ratio_skewness(ratio, new, old, df))
+        if method == SKEW_ADJUSTED
+        else ratio
+    ), df
 
 
 def count_units(new: Floats, old: Floats, paired: bool) -> Floats:
@@ -159,9 +212,13 @@ def ratio_of(new: Floats, old: Floats, paired: bool) -> Ratio:
     estimate, n = quotient(numerator.mean, denominator.mean), numerator.n
     with np.errstate(divide="ignore", invalid="ignore"):
         old_deviations = np.where(complete, old - denominator.mean[..., None], 0.0)
-        residuals = np.where(complete, new - numerator.mean[..., None], 0.0) - np.nan_to_num(estimate)[..., None] * old_deviations
+        residuals = (
+            np.where(complete, new - numerator.mean[..., None], 0.0)
+            - np.nan_to_num(estimate)[..., None] * old_deviations
+        )
         residual, overlap = (
-            np.where(n > 1, (residuals * factor).sum(axis=-1) / (n - 1) / n, np.nan) for factor in (residuals, old_deviations)
+            np.where(n > 1, (residuals * factor).sum(axis=-1) / (n - 1) / n, np.nan)
+            for factor in (residuals, old_deviations)
         )
     return Ratio(estimate, numerator, denominator, residual, overlap, True)
 
@@ -182,53 +239,82 @@ def ratio_from(numerator: UnitSummary, denominator: UnitSummary) -> Ratio:
     estimate = quotient(numerator.mean, denominator.mean)
     filled = np.nan_to_num(estimate)
     shifted = filled * denominator.variance
-    return Ratio(estimate, numerator, denominator, numerator.variance + filled * shifted, -shifted, False)
+    return Ratio(
+        estimate, numerator, denominator, numerator.variance + filled * shifted, -shifted, False
+    )
 
 
 def _ratio_skewness(ratio: Ratio, new: Floats, old: Floats, df: Floats) -> Floats:
     """Return the part of the skewness of new - ratio * old that counts, from the unit means of a ratio."""
     estimate = np.nan_to_num(ratio.estimate)
     numbers: tuple[Floats, ...] = (ratio.numerator.n, ratio.denominator.n)
-    variances: tuple[Floats, ...] = (ratio.numerator.variance, estimate**2 * ratio.denominator.variance)
+    variances: tuple[Floats, ...] = (
+        ratio.numerator.variance,
+        estimate**2 * ratio.denominator.variance,
+    )
     with np.errstate(divide="ignore", invalid="ignore"):
         if ratio.paired:
             numbers, variances = numbers[:1], (ratio.residual,)
             cumulant = third_cumulant(new - estimate[..., None] * old, numbers[0]) / numbers[0] ** 2
         else:
-            new_cumulant, old_cumulant = (third_cumulant(values, n) / n**2 for values, n in zip((new, old), numbers, strict=True))
+            new_cumulant, old_cumulant = (
+                third_cumulant(values, n) / n**2
+                for values, n in zip((new, old), numbers, strict=True)
+            )
             cumulant = new_cumulant - estimate**3 * old_cumulant
     # The error of the ratio is that of the residuals over the mean of old, which may be negative.
-    return np.sign(ratio.denominator.mean) * counted_skewness(cumulant, variances, numbers, t_quantile(0.975, df))
+    return np.sign(ratio.denominator.mean) * counted_skewness(
+        cumulant, variances, numbers, t_quantile(0.975, df)
+    )
 
 
 def ratio_df(ratio: Ratio, rule: str) -> Floats:
     """Return the degrees of freedom of a ratio; those of pairs are units - 1.
 
-    `satterthwaite` is Welch-Satterthwaite with the estimated ratio plugged in, `conservative` the smaller number of units less one (the
-    paper's n - 1), `normal` infinite. A prior has its share of the variances, and its own.
+    `satterthwaite` is Welch-Satterthwaite with the estimated ratio plugged in, `conservative` the
+    smaller number of units less one (the paper's n - 1), `normal` infinite. A prior has its share
+    of the variances, and its own.
     """
     new, old = ratio.numerator, ratio.denominator
     # Without a baseline the candidate's mean has all the error.
-    variances = [new.variance, np.where(without_baseline(ratio), 0.0, ratio.estimate) ** 2 * old.variance]
+    variances = [
+        new.variance,
+        np.where(without_baseline(ratio), 0.0, ratio.estimate) ** 2 * old.variance,
+    ]
     numbers = [new.n - 1, old.n - 1]
     if ratio.paired or rule == "conservative":
-        variances, numbers = [sum(variances, start=np.zeros(()))] if not ratio.paired else [ratio.residual], [ratio.n - 1]
+        variances, numbers = (
+            [sum(variances, start=np.zeros(()))] if not ratio.paired else [ratio.residual],
+            [ratio.n - 1],
+        )
     if rule == "normal":
         df = np.full(ratio.n.shape, np.inf)
     elif ratio.prior_df is not None:
-        shares = ratio.prior_shares if len(ratio.prior_shares) == len(numbers) else [np.minimum(*ratio.prior_shares)]
+        shares = (
+            ratio.prior_shares
+            if len(ratio.prior_shares) == len(numbers)
+            else [np.minimum(*ratio.prior_shares)]
+        )
         df = df_with_prior(variances, shares, numbers, ratio.prior_df)
     else:
         df = numbers[0] if len(numbers) == 1 else welch_df(*variances, *numbers)
     return np.where(ratio.n > 1, df, np.nan)
 
 
-def df_with_prior(variances: Sequence[Floats], shares: Sequence[Floats], df: Sequence[Floats], prior_df: Floats) -> Floats:
+def df_with_prior(
+    variances: Sequence[Floats], shares: Sequence[Floats], df: Sequence[Floats], prior_df: Floats
+) -> Floats:
     """Return Satterthwaite's degrees of freedom of a sum of variances, of which a prior has some shares, and `prior_df`."""
     pairs = list(zip(variances, shares, strict=True))
     with np.errstate(divide="ignore", invalid="ignore"):
-        own = sum(((1 - share) * variance) ** 2 / count for (variance, share), count in zip(pairs, df, strict=True))
-        learned = sum(np.where(share > 0, (share * variance) ** 2 / prior_df, 0.0) for variance, share in pairs)
+        own = sum(
+            ((1 - share) * variance) ** 2 / count
+            for (variance, share), count in zip(pairs, df, strict=True)
+        )
+        learned = sum(
+            np.where(share > 0, (share * variance) ** 2 / prior_df, 0.0)
+            for variance, share in pairs
+        )
         satterthwaite = sum(variances) ** 2 / (own + learned)
     return np.asarray(np.where(sum(variances) == 0, sum(df), satterthwaite))
 
@@ -241,41 +327,73 @@ def welch_df(variance: Floats, variance_2: Floats, df: Floats, df_2: Floats) -> 
     return np.where(total == 0, df + df_2, welch)
 
 
-def ratio_limits(ratio: Ratio, df: Floats, confidence_level: float | Floats, method: str, positive: Mask | bool = False) -> RatioSet:
+def ratio_limits(
+    ratio: Ratio,
+    df: Floats,
+    confidence_level: float | Floats,
+    method: str,
+    positive: Mask | bool = False,
+) -> RatioSet:
     """Return the confidence set of a ratio by Fieller's theorem, the delta method, or the delta method on the log ratio.
 
-    Fieller's set is cut to the positive numbers where both means are known to be `positive`. Of a baseline of zeros the set is the number 1
-    for a candidate of zeros, empty (NaN) for one that differs from 0, and else the whole line.
+    Fieller's set is cut to the positive numbers where both means are known to be `positive`. Of a
+    baseline of zeros the set is the number 1 for a candidate of zeros, empty (NaN) for one that
+    differs from 0, and else the whole line.
     """
     quantile = t_quantile((1 + np.asarray(confidence_level)) / 2, df)
-    limits, absent = _limits_by_method(ratio, df, quantile, method, positive), without_baseline(ratio)
+    limits, absent = (
+        _limits_by_method(ratio, df, quantile, method, positive),
+        without_baseline(ratio),
+    )
     if not absent.any():
         return limits
     certain = ratio.numerator.mean**2 - quantile**2 * ratio.residual
     set_of_zeros = np.where(certain == 0, 1.0, np.nan)
     decided = absent & ((certain > 0) | (reported_estimate(ratio) == 1))
-    lower, upper = (np.where(decided, np.where(np.isnan(quantile), np.nan, set_of_zeros), end) for end in (limits.lower, limits.upper))
-    return RatioSet(lower, upper, np.where(decided, BOUNDED, limits.kind).astype(object), limits.quantile)
+    lower, upper = (
+        np.where(decided, np.where(np.isnan(quantile), np.nan, set_of_zeros), end)
+        for end in (limits.lower, limits.upper)
+    )
+    return RatioSet(
+        lower, upper, np.where(decided, BOUNDED, limits.kind).astype(object), limits.quantile
+    )
 
 
-def _limits_by_method(ratio: Ratio, df: Floats, quantile: Floats, method: str, positive: Mask | bool) -> RatioSet:
+def _limits_by_method(
+    ratio: Ratio, df: Floats, quantile: Floats, method: str, positive: Mask | bool
+) -> RatioSet:
     if method == SKEW_ADJUSTED:
         below, above = stretched(quantile, np.asarray(ratio.skewness), t_quantile(0.975, df))
-        sets = (cut_to_positive(fieller(ratio, each), np.asarray(positive)) for each in (below, above, np.maximum(below, above)))
+        sets = (
+            cut_to_positive(fieller(ratio, each), np.asarray(positive))
+            for each in (below, above, np.maximum(below, above))
+        )
         return _one_end_each(*sets)
     if method in FIELLER:
-        return cut_to_positive(fieller(ratio, quantile), np.asarray(positive))._replace(quantile=quantile)
+        return cut_to_positive(fieller(ratio, quantile), np.asarray(positive))._replace(
+            quantile=quantile
+        )
     estimate, half = ratio.estimate, quantile * standard_error(ratio, method)
     with np.errstate(over="ignore", invalid="ignore"):
-        distances = (estimate * np.expm1(-half), estimate * np.expm1(half)) if method == LOG_DELTA else (-half, half)
-    return RatioSet(estimate + distances[0], estimate + distances[1], same_text(BOUNDED, estimate.shape), quantile)
+        distances = (
+            (estimate * np.expm1(-half), estimate * np.expm1(half))
+            if method == LOG_DELTA
+            else (-half, half)
+        )
+    return RatioSet(
+        estimate + distances[0],
+        estimate + distances[1],
+        same_text(BOUNDED, estimate.shape),
+        quantile,
+    )
 
 
 def fieller(ratio: Ratio, quantile: Floats) -> RatioSet:
     """Solve Fieller's quadratic for the distance x of a ratio from the estimated one: a x^2 + 2 b x + c <= 0.
 
-    With W the squared standard error of the residuals and K their covariance with the old mean o, whose squared standard error is v,
-    a = o^2 - t^2 v, b = t^2 K and c = -t^2 W; for o = 0, where there is no estimate, x is the ratio itself.
+    With W the squared standard error of the residuals and K their covariance with the old mean o,
+    whose squared standard error is v, a = o^2 - t^2 v, b = t^2 K and c = -t^2 W; for o = 0, where
+    there is no estimate, x is the ratio itself.
     """
     new, old = ratio.numerator, ratio.denominator
     squared = quantile**2
@@ -284,23 +402,34 @@ def fieller(ratio: Ratio, quantile: Floats) -> RatioSet:
     a = np.where(a == 0, -0.0, a)
     b, c = squared * ratio.overlap, np.where(zero, new.mean**2, 0.0) - squared * ratio.residual
     discriminant = b**2 - a * c
-    far = -b - np.copysign(np.sqrt(np.maximum(discriminant, 0.0)), b)  # no cancellation: the near root follows from their product
+    far = -b - np.copysign(
+        np.sqrt(np.maximum(discriminant, 0.0)), b
+    )  # no cancellation: the near root follows from their product
     with np.errstate(divide="ignore", invalid="ignore"):
         roots = far / a, np.where(far == 0, 0.0, c / far)
     start = np.where(zero, 0.0, ratio.estimate)
-    limits = RatioSet(start + np.minimum(*roots), start + np.maximum(*roots), same_text(BOUNDED, a.shape))
+    limits = RatioSet(
+        start + np.minimum(*roots), start + np.maximum(*roots), same_text(BOUNDED, a.shape)
+    )
     outside = a <= 0
     if not outside.any():
         return limits
     unbounded = outside & (discriminant <= 0)
     limits.kind[outside], limits.kind[unbounded] = EXCLUSIVE, UNBOUNDED
-    return limits._replace(lower=np.where(unbounded, -np.inf, limits.lower), upper=np.where(unbounded, np.inf, limits.upper))
+    return limits._replace(
+        lower=np.where(unbounded, -np.inf, limits.lower),
+        upper=np.where(unbounded, np.inf, limits.upper),
+    )
 
 
 def _one_end_each(lower: RatioSet, upper: RatioSet, wider: RatioSet) -> RatioSet:
     """Return the set with the lower end of one set and the upper end of another, or the wider set where either is no interval."""
     down, up = lower.kind == AT_MOST, upper.kind == AT_LEAST
-    intervals = np.isin(lower.kind.astype(str), ONE_PIECE) & np.isin(upper.kind.astype(str), ONE_PIECE) & ~(down & up)
+    intervals = (
+        np.isin(lower.kind.astype(str), ONE_PIECE)
+        & np.isin(upper.kind.astype(str), ONE_PIECE)
+        & ~(down & up)
+    )
     kind = np.select([down, up], [AT_MOST, AT_LEAST], BOUNDED).astype(object)
     ends = ((lower.lower, wider.lower), (upper.upper, wider.upper), (kind, wider.kind))
     return RatioSet(*(np.where(intervals, end, instead) for end, instead in ends))
@@ -324,7 +453,9 @@ def cut_to_positive(limits: RatioSet, positive: Mask) -> RatioSet:
 def kind_of(lower: Floats, upper: Floats) -> Texts:
     """Return the kind of a set of positive numbers, by which of its limits exist."""
     above = np.isposinf(upper)
-    return np.where(lower <= 0, np.where(above, UNBOUNDED, AT_MOST), np.where(above, AT_LEAST, BOUNDED)).astype(object)
+    return np.where(
+        lower <= 0, np.where(above, UNBOUNDED, AT_MOST), np.where(above, AT_LEAST, BOUNDED)
+    ).astype(object)
 
 
 def standard_error(ratio: Ratio, method: str) -> Floats:
@@ -335,13 +466,27 @@ def standard_error(ratio: Ratio, method: str) -> Floats:
 
 
 def ratio_statistic(ratio: Ratio, value: float, method: str, df: Floats | float = np.inf) -> Floats:
-    """Return the t statistic of "the ratio is `value`": large where the ratio is larger. Its test agrees with the method's interval."""
+    """Return the t statistic of "the ratio is `value`": large where the ratio is larger.
+
+    Its test agrees with the method's interval.
+    """
     old, difference = ratio.denominator, ratio.estimate - value
     if method in FIELLER:
         scale, absent = np.abs(old.mean), without_baseline(ratio)
         if absent.any():  # The difference is the candidate's mean, whatever the value.
-            scale, difference = np.where(absent, 1.0, scale), np.where(absent, ratio.numerator.mean, difference)
-        error = np.sqrt(np.maximum(ratio.residual + difference * (difference * old.variance + 2 * ratio.overlap), 0.0)) / scale
+            scale, difference = (
+                np.where(absent, 1.0, scale),
+                np.where(absent, ratio.numerator.mean, difference),
+            )
+        error = (
+            np.sqrt(
+                np.maximum(
+                    ratio.residual + difference * (difference * old.variance + 2 * ratio.overlap),
+                    0.0,
+                )
+            )
+            / scale
+        )
     else:
         error = standard_error(ratio, method)
         difference = np.log1p(difference / value) if method == LOG_DELTA else difference
@@ -349,5 +494,9 @@ def ratio_statistic(ratio: Ratio, value: float, method: str, df: Floats | float 
         statistic = difference / error
     certain = (error == 0) & ~np.isnan(difference)
     if method == SKEW_ADJUSTED:
-        statistic = shrunken(statistic, np.asarray(ratio.skewness), t_quantile(0.975, np.asarray(df)))
-    return np.where(certain, np.where(difference == 0, 0.0, np.copysign(np.inf, difference)), statistic)
+        statistic = shrunken(
+            statistic, np.asarray(ratio.skewness), t_quantile(0.975, np.asarray(df))
+        )
+    return np.where(
+        certain, np.where(difference == 0, 0.0, np.copysign(np.inf, difference)), statistic
+    )

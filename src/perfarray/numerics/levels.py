@@ -1,4 +1,7 @@
-"""Means and counts in a nest of repetitions. The last axes are the levels, outermost first; NaN is "not measured"."""
+"""Means and counts in a nest of repetitions. The last axes are the levels, outermost first.
+
+NaN is "not measured".
+"""
 
 from typing import Any, NamedTuple
 
@@ -64,8 +67,8 @@ def unit_means(values: Floats, levels: int) -> Floats:
 def one_value_per_unit(values: Floats, levels: int, unit: int) -> Floats:
     """Average the levels below one, and put all of its repetitions on one axis: the sample of a test.
 
-    Of values (..., n_L, ..., n_1), `unit` is the position of that level, 0 for the outermost. Levels above it are pooled: their
-    repetitions count as independent.
+    Of values (..., n_L, ..., n_1), `unit` is the position of that level, 0 for the outermost.
+    Levels above it are pooled: their repetitions count as independent.
     """
     means = unit_means(values, levels - unit)
     return means.reshape(*means.shape[: values.ndim - levels], -1)
@@ -74,7 +77,8 @@ def one_value_per_unit(values: Floats, levels: int, unit: int) -> Floats:
 def values_by_unit(values: Floats, levels: int, value: int) -> Floats:
     """Average the levels below one, and keep its repetitions by outermost unit: the runs (..., n_L, values) of a distribution.
 
-    Of values (..., n_L, ..., n_1), `value` is the position of that level, 0 for the outermost: then there is one value per unit.
+    Of values (..., n_L, ..., n_1), `value` is the position of that level, 0 for the outermost: then
+    there is one value per unit.
     """
     means = unit_means(values, levels - value)
     batch = values.ndim - levels
@@ -84,7 +88,8 @@ def values_by_unit(values: Floats, levels: int, value: int) -> Floats:
 def unit_weights(values: Floats) -> Floats:
     """Return the weights of values (..., units, values) when units count alike, and the values of a unit share its weight.
 
-    They sum to 1 over the last two axes; 0 where nothing was measured, NaN where a cell has no value at all.
+    They sum to 1 over the last two axes; 0 where nothing was measured, NaN where a cell has no
+    value at all.
     """
     measured = ~np.isnan(values)
     inside = measured.sum(axis=-1, keepdims=True)
@@ -108,19 +113,34 @@ def repeated_level(measured: Mask) -> Integers:
 
 
 def placed_units(
-    values: npt.NDArray[Any], measured: Mask, level: Integers, outermost: int, fill: object, length: int = 0
+    values: npt.NDArray[Any],
+    measured: Mask,
+    level: Integers,
+    outermost: int,
+    fill: object,
+    length: int = 0,
 ) -> npt.NDArray[Any]:
     """Place the units of each cell along the axis of one level, so that all cells have their units there.
 
-    Of values (cells, n_L, ..., n_1, ...) `measured` has the first axes, the levels that may be units; `level` says which of these it is in
-    each cell. The levels around `outermost`, of which every cell has one unit, go; units of inner levels lie at the first position of the
-    levels between. They keep their positions, so that executions of one number stay beside each other. What has no unit is `fill`. The axis
-    has `length` positions or more; without a `length`, inner axes end at the last unit of a cell that has several units around it.
+    Of values (cells, n_L, ..., n_1, ...) `measured` has the first axes, the levels that may be
+    units; `level` says which of these it is in each cell. The levels around `outermost`, of which
+    every cell has one unit, go; units of inner levels lie at the first position of the levels
+    between. They keep their positions, so that executions of one number stay beside each other.
+    What has no unit is `fill`. The axis has `length` positions or more; without a `length`, inner
+    axes end at the last unit of a cell that has several units around it.
     """
     sizes, inner = measured.shape[1:], values.shape[measured.ndim :]
-    extents = sizes[outermost + 1 :] if length else [_extent(measured[level < axis], axis + 1) for axis in range(outermost + 1, len(sizes))]
+    extents = (
+        sizes[outermost + 1 :]
+        if length
+        else [
+            _extent(measured[level < axis], axis + 1) for axis in range(outermost + 1, len(sizes))
+        ]
+    )
     inside = tuple(map(slice, extents))
-    merged = values[(slice(None),) * (outermost + 2) + inside].reshape(len(values), -1, *extents, *inner)
+    merged = values[(slice(None),) * (outermost + 2) + inside].reshape(
+        len(values), -1, *extents, *inner
+    )
     moves = level >= (outermost if merged.shape[1] > sizes[outermost] else outermost + 1)
     stay = (level >= 0) & ~moves
     placed, longest = [], merged.shape[1] if stay.any() else max(length, 1)
@@ -129,10 +149,16 @@ def placed_units(
         units = values[cells].reshape(len(cells), -1, *sizes[position:], *inner)
         present = np.asarray(measured[cells].reshape(*units.shape[:3], -1).any(axis=3))
         units = units[np.arange(len(cells)), present.any(axis=2).argmax(axis=1)]
-        ends: tuple[Any, ...] = (slice(None), slice(_extent(present, 2)), *inside[position - outermost :])
+        ends: tuple[Any, ...] = (
+            slice(None),
+            slice(_extent(present, 2)),
+            *inside[position - outermost :],
+        )
         placed.append((cells, position, units[ends]))
         longest = max(longest, placed[-1][2].shape[1])
-    result = np.full((len(values), max(longest, length), *merged.shape[2:]), fill, dtype=values.dtype)
+    result = np.full(
+        (len(values), max(longest, length), *merged.shape[2:]), fill, dtype=values.dtype
+    )
     if stay.any():
         result[stay, : merged.shape[1]] = merged[stay]
     for cells, position, units in placed:
@@ -143,7 +169,9 @@ def placed_units(
 
 def _extent(measured: Mask, axis: int) -> int:
     """Return the length of an axis up to the last measurement, 1 or more."""
-    positions = np.flatnonzero(measured.any(axis=tuple(other for other in range(measured.ndim) if other != axis)))
+    positions = np.flatnonzero(
+        measured.any(axis=tuple(other for other in range(measured.ndim) if other != axis))
+    )
     return int(positions[-1]) + 1 if len(positions) else 1
 
 
@@ -155,7 +183,10 @@ def measured_units(runs: Mask, levels: int, n_units: int) -> Mask:
 
 def units_on_one_axis(values: Floats, levels: int, n_units: int) -> Floats:
     """Place the units of each cell of values (..., n_L, ..., n_1) along the outermost level."""
-    shape, measured = values.shape[: values.ndim - levels], measured_units(~np.isnan(values), levels, n_units)
+    shape, measured = (
+        values.shape[: values.ndim - levels],
+        measured_units(~np.isnan(values), levels, n_units),
+    )
     cells = values.reshape(len(measured), *values.shape[len(shape) :])
     placed = placed_units(cells, measured, repeated_level(measured), 0, np.nan)
     return placed.reshape(*shape, *placed.shape[1:])
@@ -164,8 +195,9 @@ def units_on_one_axis(values: Floats, levels: int, n_units: int) -> Floats:
 def summarise_units(means: Floats) -> UnitSummary:
     """Return mean, squared standard error and number of the units along the last axis.
 
-    The squared standard error is the sample variance of the unit means over their number: unbiased for any imbalance below. Distances from
-    one unit are averaged, so that equal units have their value as mean, and no variance.
+    The squared standard error is the sample variance of the unit means over their number: unbiased
+    for any imbalance below. Distances from one unit are averaged, so that equal units have their
+    value as mean, and no variance.
     """
     measured = ~np.isnan(means)
     n, complete = measured.sum(axis=-1, dtype=float), measured.all()
@@ -188,7 +220,9 @@ def count_repetitions(values: Floats, levels: int) -> Counts:
     batch, nest = values.shape[: values.ndim - levels], values.shape[values.ndim - levels :]
     present = ~np.isnan(values)
     if present.all() and values.size:
-        inside, total = (np.full((*batch, levels), counts, dtype=float) for counts in (nest, np.cumprod(nest)))
+        inside, total = (
+            np.full((*batch, levels), counts, dtype=float) for counts in (nest, np.cumprod(nest))
+        )
         return Counts(inside, inside, total, inside == inside)
     columns = []
     for below in range(levels):
@@ -201,5 +235,7 @@ def count_repetitions(values: Floats, levels: int) -> Counts:
         columns.append((low, high, flat.sum(axis=-1)))
         if below < levels - 1:
             present = parents
-    minimum, maximum, total = (np.stack(column[::-1], axis=-1) for column in zip(*columns, strict=True))
+    minimum, maximum, total = (
+        np.stack(column[::-1], axis=-1) for column in zip(*columns, strict=True)
+    )
     return Counts(minimum, maximum, total, minimum == maximum)

@@ -1,8 +1,9 @@
 """Limits of medians and of their ratios: order statistics of runs in units of equal weight.
 
-A limit of a median is the run at the limit of the share of runs below it (Woodruff 1952). For units of one run each, that share is
-binomial, and its limits are those of the order statistics. For units of several runs, its standard error is that over units, and it is
-taken as binomial of as many runs as have this error, fewer for the degrees of freedom (Korn and Graubard 1998). The limits of a ratio
+A limit of a median is the run at the limit of the share of runs below it (Woodruff 1952). For units
+of one run each, that share is binomial, and its limits are those of the order statistics. For units
+of several runs, its standard error is that over units, and it is taken as binomial of as many runs
+as have this error, fewer for the degrees of freedom (Korn and Graubard 1998). The limits of a ratio
 follow from those of both medians on the log scale (Zou and Donner 2008).
 """
 
@@ -22,8 +23,9 @@ ROUNDING = 1e-12  # shares are sums of weights: those that differ by less are eq
 class Runs(NamedTuple):
     """Runs of cells (cells, runs) in ascending order, with the cumulative share (position) of each.
 
-    `below` is the share of every unit's runs below the median (cells, units), ties half; `error` the standard error of that share over
-    all units, `independent` the effective number of runs, and `single` whether units have one run each.
+    `below` is the share of every unit's runs below the median (cells, units), ties half; `error`
+    the standard error of that share over all units, `independent` the effective number of runs, and
+    `single` whether units have one run each.
     """
 
     ordered: Floats
@@ -72,18 +74,29 @@ class Medians(NamedTuple):
         return np.minimum(self.new.n, self.old.n)
 
     def limits(self, level: float | Floats) -> tuple[Floats, Floats]:
-        """Return the limits of the ratio at one level, or one per cell; 0 and infinity where they lie beyond all runs."""
+        """Return the limits of the ratio at one level, or one per cell.
+
+        0 and infinity where they lie beyond all runs.
+        """
         if self.ranked:
             # Cell by cell: a cell has as many ratios as the square of its runs.
             levels = np.broadcast_to(level, (len(self.df),)).tolist()
-            limits = [rank_limits(*cell, cell_level) for cell, cell_level in zip(self.samples, levels, strict=True)]
+            limits = [
+                rank_limits(*cell, cell_level)
+                for cell, cell_level in zip(self.samples, levels, strict=True)
+            ]
             lower, upper = np.reshape(limits, (-1, 2)).T
             return lower, upper
-        return _ratio_limits(self, [median_limits(side, self.df, level) for side in (self.new, self.old)])
+        return _ratio_limits(
+            self, [median_limits(side, self.df, level) for side in (self.new, self.old)]
+        )
 
 
 def medians_of(new: Floats, old: Floats, *, paired: bool, ranked: bool = False) -> Medians:
-    """Summarise the runs (cells, n_L, ..., n_1) of two systems around their medians; pairs with a gap are left out."""
+    """Summarise the runs (cells, n_L, ..., n_1) of two systems around their medians.
+
+    Pairs with a gap are left out.
+    """
     cells = [new, old]
     if paired:
         inner = tuple(range(2, new.ndim))
@@ -115,7 +128,10 @@ def as_cells(levels: int, *sides: Floats) -> tuple[tuple[int, ...], list[Floats]
     """Return the common batch shape of arrays (..., n_L, ..., n_1), and the arrays with one axis for the batch."""
     batch = np.broadcast_shapes(*(side.shape[: side.ndim - levels] for side in sides))
     nests = [side.shape[side.ndim - levels :] for side in sides]
-    return batch, [np.broadcast_to(side, (*batch, *nest)).reshape(-1, *nest) for side, nest in zip(sides, nests, strict=True)]
+    return batch, [
+        np.broadcast_to(side, (*batch, *nest)).reshape(-1, *nest)
+        for side, nest in zip(sides, nests, strict=True)
+    ]
 
 
 def finite_df(medians: Medians) -> Floats:
@@ -133,49 +149,77 @@ def runs_of(values: Floats) -> Runs:
     middle = median[:, None, None]
     unit_shares, units = share.sum(axis=-1), measured.any(axis=-1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        share_below = np.where(measured, share * ((flat < middle) + 0.5 * (flat == middle)), 0.0).sum(axis=-1)
+        share_below = np.where(
+            measured, share * ((flat < middle) + 0.5 * (flat == middle)), 0.0
+        ).sum(axis=-1)
         below = np.where(units, share_below / unit_shares, np.nan)
         n = units.sum(axis=-1)
         centre = np.where(units, below, 0.0).sum(axis=-1, keepdims=True) / n[:, None]
         spread = np.sqrt(np.where(units, (below - centre) ** 2, 0.0).sum(axis=-1) / (n - 1) / n)
         independent = 1 / (all_shares**2).sum(axis=-1)
     single = (measured.sum(axis=-1) <= 1).all(axis=-1)
-    error = np.where(n > 0, np.fmax(np.where(single, 0.0, spread), 0.5 / np.sqrt(independent)), np.nan)
+    error = np.where(
+        n > 0, np.fmax(np.where(single, 0.0, spread), 0.5 / np.sqrt(independent)), np.nan
+    )
     order = np.argsort(all_runs, axis=-1)
-    ordered, shares = (np.take_along_axis(unit_shares, order, axis=-1) for unit_shares in (all_runs, all_shares))
+    ordered, shares = (
+        np.take_along_axis(unit_shares, order, axis=-1) for unit_shares in (all_runs, all_shares)
+    )
     with np.errstate(invalid="ignore"):
         scale = (independent / (independent + 1))[:, None]
         positions = 0.5 + (np.cumsum(shares, axis=-1) - shares / 2 - 0.5) * scale
-    return Runs(ordered, np.where(np.isnan(ordered), np.inf, positions), median, below, error, independent, single)
+    return Runs(
+        ordered,
+        np.where(np.isnan(ordered), np.inf, positions),
+        median,
+        below,
+        error,
+        independent,
+        single,
+    )
 
 
 def median_limits(runs: Runs, df: Floats, level: float | Floats) -> tuple[Floats, Floats]:
     """Return the limits of medians; 0 and infinity where they lie beyond all runs."""
     from scipy.special import betaincinv
 
-    fewer = np.where(runs.single, 1.0, t_quantile((1 + level) / 2, np.full(df.shape, np.inf)) / t_quantile((1 + level) / 2, df))
+    fewer = np.where(
+        runs.single,
+        1.0,
+        t_quantile((1 + level) / 2, np.full(df.shape, np.inf)) / t_quantile((1 + level) / 2, df),
+    )
     half = (0.25 / runs.error**2 * fewer**2 + 1) / 2
     tail = betaincinv(half, half, (1 - level) / 2)
     return _run_at(runs, tail, beyond=0.0), _run_at(runs, 1 - tail, beyond=np.inf)
 
 
 def _run_at(runs: Runs, share: Floats, beyond: float) -> Floats:
-    """Return the run at a share, interpolated between two; `beyond` where it lies outside all runs."""
+    """Return the run at a share, interpolated between two.
+
+    `beyond` where it lies outside all runs.
+    """
     finite = np.isfinite(runs.positions)
     number = np.maximum(finite.sum(axis=-1, keepdims=True), 1)
     above = (runs.positions <= share[:, None]).sum(axis=-1, keepdims=True)
     low, high = np.clip(above - 1, 0, number - 1), np.clip(above, 0, number - 1)
     start, end, first, last = (
-        np.take_along_axis(array, at, axis=-1)[:, 0] for array in (runs.positions, runs.ordered) for at in (low, high)
+        np.take_along_axis(array, at, axis=-1)[:, 0]
+        for array in (runs.positions, runs.ordered)
+        for at in (low, high)
     )
     with np.errstate(divide="ignore", invalid="ignore"):
         between = np.where(end > start, np.clip((share - start) / (end - start), 0.0, 1.0), 0.0)
-    outside = (share < runs.positions[:, 0] - ROUNDING) | (share > np.where(finite, runs.positions, -np.inf).max(axis=-1) + ROUNDING)
+    outside = (share < runs.positions[:, 0] - ROUNDING) | (
+        share > np.where(finite, runs.positions, -np.inf).max(axis=-1) + ROUNDING
+    )
     return np.where(outside, beyond, first + between * (last - first))
 
 
 def _df(new: Runs, old: Runs, paired: bool) -> Floats:
-    """Return Welch and Satterthwaite's degrees of freedom of the log ratio; infinite for units of one run each, NaN for too few."""
+    """Return Welch and Satterthwaite's degrees of freedom of the log ratio.
+
+    Infinite for units of one run each, NaN for too few.
+    """
     if paired:
         df = new.n - 1
     else:
@@ -183,18 +227,23 @@ def _df(new: Runs, old: Runs, paired: bool) -> Floats:
             squared = [error_of_log(side) ** 2 for side in (new, old)]
             dfs = [np.where(side.single, np.inf, side.n - 1) for side in (new, old)]
         df = welch_df(*squared, *dfs)
-    return np.where((new.n > 1) & (old.n > 1), np.where(new.single & old.single, np.inf, df), np.nan)
+    return np.where(
+        (new.n > 1) & (old.n > 1), np.where(new.single & old.single, np.inf, df), np.nan
+    )
 
 
 def error_of_log(runs: Runs) -> Floats:
     """Return the standard error of the log of a median: half the distance of the runs one standard error to either side of it.
 
-    That error is of the share of the distribution below the middle run, beta with the effective number of runs.
+    That error is of the share of the distribution below the middle run, beta with the effective
+    number of runs.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         error = 0.5 / np.sqrt(0.25 / runs.error**2 + 2)
         inside = np.minimum(error, 0.5 - 1 / (runs.independent + 1))
-        width = np.log(_run_at(runs, 0.5 + inside, np.inf)) - np.log(_run_at(runs, 0.5 - inside, 0.0))
+        width = np.log(_run_at(runs, 0.5 + inside, np.inf)) - np.log(
+            _run_at(runs, 0.5 - inside, 0.0)
+        )
         return np.where(inside > 0, width / 2 * error / inside, 0.0)
 
 
@@ -202,8 +251,14 @@ def _correlation(new: Runs, old: Runs) -> Floats:
     """Return the correlation of the shares below the median of paired units, from 0 up, shrunk for few pairs."""
     n = new.n
     with np.errstate(divide="ignore", invalid="ignore"):
-        deviations = [np.nan_to_num(side.below - np.nansum(side.below, axis=-1, keepdims=True) / n[:, None]) for side in (new, old)]
-        product, *squares = ((first * second).sum(axis=-1) for first, second in (deviations, deviations[:1] * 2, deviations[1:] * 2))
+        deviations = [
+            np.nan_to_num(side.below - np.nansum(side.below, axis=-1, keepdims=True) / n[:, None])
+            for side in (new, old)
+        ]
+        product, *squares = (
+            (first * second).sum(axis=-1)
+            for first, second in (deviations, deviations[:1] * 2, deviations[1:] * 2)
+        )
         correlation = product / np.sqrt(squares[0] * squares[1]) * (n - 1) / (n + 1)
     return np.asarray(np.clip(np.nan_to_num(correlation), 0.0, 1.0))
 
@@ -213,19 +268,25 @@ def _ratio_limits(medians: Medians, ends: list[tuple[Floats, Floats]]) -> tuple[
     with np.errstate(divide="ignore", invalid="ignore"):
         log_medians = np.log(medians.new.median), np.log(medians.old.median)
         (down_new, up_new), (down_old, up_old) = [
-            (middle - np.log(lower), np.log(upper) - middle) for middle, (lower, upper) in zip(log_medians, ends, strict=True)
+            (middle - np.log(lower), np.log(upper) - middle)
+            for middle, (lower, upper) in zip(log_medians, ends, strict=True)
         ]
         log, twice = log_medians[0] - log_medians[1], 2 * medians.correlation
         lower, upper = (
             np.where(
                 np.isinf(new_distance) | np.isinf(old_distance),
                 np.inf,
-                np.sqrt(np.maximum(new_distance**2 + old_distance**2 - twice * new_distance * old_distance, 0.0)),
+                np.sqrt(
+                    np.maximum(
+                        new_distance**2 + old_distance**2 - twice * new_distance * old_distance, 0.0
+                    )
+                ),
             )
             for new_distance, old_distance in ((down_new, up_old), (up_new, down_old))
         )
         (low_new, high_new), (low_old, high_old) = ends
-        # Where a limit is the median itself, the quotient of both ends is the limit, without the rounding of logs.
+        # Where a limit is the median itself, the quotient of both ends is the limit, without the
+        # rounding of logs.
         return (
             np.where((down_new == 0) | (up_old == 0), low_new / high_old, np.exp(log - lower)),
             np.where((up_new == 0) | (down_old == 0), high_new / low_old, np.exp(log + upper)),

@@ -1,8 +1,9 @@
 """Nested analysis of variance: how much each level of repetition contributes to the variation.
 
-Kalibera and Jones (2012), section 6.1: S_i^2 averages the sample variance of level-i means (biased: it contains what lies below), and
-T_1^2 = S_1^2, T_i^2 = S_i^2 - S_{i-1}^2 / n_{i-1} (unbiased). Ragged nests: the expected mean squares of the unbalanced nested
-analysis of variance (Searle, Casella and McCulloch 1992, chapter 5), which give the same on balanced data.
+Kalibera and Jones (2012), section 6.1: S_i^2 averages the sample variance of level-i means (biased:
+it contains what lies below), and T_1^2 = S_1^2, T_i^2 = S_i^2 - S_{i-1}^2 / n_{i-1} (unbiased).
+Ragged nests: the expected mean squares of the unbalanced nested analysis of variance (Searle,
+Casella and McCulloch 1992, chapter 5), which give the same on balanced data.
 """
 
 from typing import NamedTuple
@@ -13,14 +14,16 @@ from perfarray.numerics.levels import mean_of_measured, summarise_units
 from perfarray.numerics.types import Floats, Integers, Mask
 
 BLOCK = 1 << 18  # values worked on at once, so that memory is bounded
-CACHED = 1 << 15  # values that stay in a processor's cache with their deviations, or with three copies where there are gaps
+CACHED = (
+    1 << 15
+)  # values that stay in a processor's cache with their deviations, or with three copies where there are gaps
 
 
 class Components(NamedTuple):
     """Along the levels, outermost first; NaN where a level has one repetition everywhere.
 
-    `level_df` are the degrees of freedom behind `level_variance`, `df` those of the mean; in a `balanced` cell all
-    parents of a level have the same number of repetitions.
+    `level_df` are the degrees of freedom behind `level_variance`, `df` those of the mean; in a
+    `balanced` cell all parents of a level have the same number of repetitions.
     """
 
     variance: Floats
@@ -41,9 +44,10 @@ class Components(NamedTuple):
 def nested_anova(values: Floats, levels: int, negative: str = "keep") -> Components:
     """Estimate the variance components of nested repetitions.
 
-    Of values (..., n_L, ..., n_1), NaN where nothing was measured, the answer has arrays (..., L) and (...). A negative component stays
-    ("keep"), becomes "zero", or its level is merged into the one below: "merge", the lowest such level first, then all is estimated again;
-    the outermost level is never merged.
+    Of values (..., n_L, ..., n_1), NaN where nothing was measured, the answer has arrays (..., L)
+    and (...). A negative component stays ("keep"), becomes "zero", or its level is merged into the
+    one below: "merge", the lowest such level first, then all is estimated again; the outermost
+    level is never merged.
     """
     batch, nest = values.shape[: values.ndim - levels], values.shape[values.ndim - levels :]
     cells = np.ascontiguousarray(values, dtype=np.float64).reshape(-1, *nest)
@@ -52,8 +56,12 @@ def nested_anova(values: Floats, levels: int, negative: str = "keep") -> Compone
     if negative == "merge":
         components = _merge_negative(cells, components)
     elif negative == "zero":
-        components = components._replace(variance=np.where(components.variance < 0, 0.0, components.variance))
-    return Components(*(np.asarray(field).reshape((*batch, *np.shape(field)[1:])) for field in components))
+        components = components._replace(
+            variance=np.where(components.variance < 0, 0.0, components.variance)
+        )
+    return Components(
+        *(np.asarray(field).reshape((*batch, *np.shape(field)[1:])) for field in components)
+    )
 
 
 def _estimate(cells: Floats) -> Components:
@@ -157,25 +165,36 @@ def squares_within(groups: Floats) -> tuple[Floats, Floats]:
 def _ragged(cells: Floats) -> Components:
     """Solve the expected sums of squares of the unbalanced nested analysis of variance, from the lowest level up.
 
-    With N_u the values under node u, E[SS_k] = sum over j <= k of (q_kj - q_{k+1,j}) T_j^2, where q_kj adds over the nodes p of level k
-    the sum of N_u^2 / N_p over the nodes u of level j inside p (and q_kk = N, all values).
+    With N_u the values under node u, E[SS_k] = sum over j <= k of (q_kj - q_{k+1,j}) T_j^2, where
+    q_kj adds over the nodes p of level k the sum of N_u^2 / N_p over the nodes u of level j inside
+    p (and q_kk = N, all values).
     """
     count, levels = len(cells), cells.ndim - 1
     counts, means, within = _lowest(cells)
     sizes, sums, nodes = _nodes(counts, means)
     total = sizes[-1].reshape(count)
     variance, level_variance, repetitions, level_df = np.full((4, count, levels), np.nan)
-    pooled = [np.divide(s, n, out=np.zeros_like(s), where=n > 0) for s, n in zip(sums, sizes, strict=True)]
+    pooled = [
+        np.divide(s, n, out=np.zeros_like(s), where=n > 0) for s, n in zip(sums, sizes, strict=True)
+    ]
     solved: list[Floats] = []
     for k in range(levels):
         explained = within
         if k:
-            explained = ((pooled[k - 1] - pooled[k][..., None]) ** 2 * sizes[k - 1]).reshape(count, -1).sum(axis=1)
+            explained = (
+                ((pooled[k - 1] - pooled[k][..., None]) ** 2 * sizes[k - 1])
+                .reshape(count, -1)
+                .sum(axis=1)
+            )
         for j in range(k):
-            explained = explained - solved[j] * (_inner(sizes, nodes, j, k) - _inner(sizes, nodes, j, k + 1))
+            explained = explained - solved[j] * (
+                _inner(sizes, nodes, j, k) - _inner(sizes, nodes, j, k + 1)
+            )
         coefficient = total - _inner(sizes, nodes, k, k + 1)
         identified = nodes[k] > nodes[k + 1]
-        estimate = np.divide(explained, coefficient, out=np.full(count, np.nan), where=identified & (coefficient > 0))
+        estimate = np.divide(
+            explained, coefficient, out=np.full(count, np.nan), where=identified & (coefficient > 0)
+        )
         solved.append(np.where(identified, estimate, 0.0))
         column = levels - 1 - k
         variance[:, column] = estimate
@@ -217,7 +236,8 @@ def _equal_counts(children: Floats | Integers) -> Mask:
 def _lowest(cells: Floats) -> tuple[Floats, Floats, Floats]:
     """Return of every parent of the lowest level how many values it has and their mean (NaN of none), and of every cell the squares within.
 
-    The values are read once, in blocks that stay in a processor's cache; all else is as large as the level above.
+    The values are read once, in blocks that stay in a processor's cache; all else is as large as
+    the level above.
     """
     groups = cells.reshape(-1, cells.shape[-1])
     counts, means, squares = np.empty((3, len(groups)))
@@ -234,7 +254,11 @@ def _lowest(cells: Floats) -> tuple[Floats, Floats, Floats]:
         squares[block] = np.einsum("gn,gn->g", filled, filled)
         means[block] = np.where(n > 0, mean, np.nan)
     parents = cells.shape[:-1]
-    return counts.reshape(parents), means.reshape(parents), squares.reshape(len(cells), -1).sum(axis=1)
+    return (
+        counts.reshape(parents),
+        means.reshape(parents),
+        squares.reshape(len(cells), -1).sum(axis=1),
+    )
 
 
 def _nodes(counts: Floats, means: Floats) -> tuple[list[Floats], list[Floats], list[Floats]]:
@@ -243,7 +267,9 @@ def _nodes(counts: Floats, means: Floats) -> tuple[list[Floats], list[Floats], l
     for _ in range(counts.ndim - 1):
         sizes.append(sizes[-1].sum(axis=-1))
         sums.append(sums[-1].sum(axis=-1))
-    nodes = [np.count_nonzero(size.reshape(len(counts), -1), axis=1).astype(float) for size in sizes]
+    nodes = [
+        np.count_nonzero(size.reshape(len(counts), -1), axis=1).astype(float) for size in sizes
+    ]
     return sizes, sums, [sizes[-1].reshape(len(counts)), *nodes]
 
 

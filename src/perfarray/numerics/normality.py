@@ -35,11 +35,13 @@ class ShapiroWilk(NamedTuple):
 def shapiro_wilk(values: npt.ArrayLike) -> ShapiroWilk:
     """Test whether samples come from normal distributions, as R's `shapiro.test` does.
 
-    Samples (..., values) may differ in size. P-values were fitted for up to 5000 values; beyond, they are extrapolated.
+    Samples (..., values) may differ in size. P-values were fitted for up to 5000 values; beyond,
+    they are extrapolated.
 
     References
     ----------
-    P. Royston, "Remark AS R94: A remark on algorithm AS 181: the W-test for normality", Applied Statistics 44, 1995.
+    P. Royston, "Remark AS R94: A remark on algorithm AS 181: the W-test for normality", Applied
+    Statistics 44, 1995.
     """
     sample = np.sort(np.asarray(values, dtype=float), axis=-1)
     measured = ~np.isnan(sample)
@@ -49,7 +51,9 @@ def shapiro_wilk(values: npt.ArrayLike) -> ShapiroWilk:
     sizes = measured.sum(axis=-1)
     statistic = np.full(sizes.shape, np.nan)
     pvalue = np.full(sizes.shape, np.nan)
-    for n in np.unique(sizes[sizes >= LEAST]).tolist():  # the coefficients depend on the size of the sample
+    for n in np.unique(
+        sizes[sizes >= LEAST]
+    ).tolist():  # the coefficients depend on the size of the sample
         rows = sizes == n
         distance = _distance_from_one(sample[rows][:, :n])
         statistic[rows] = 1.0 - distance
@@ -60,8 +64,9 @@ def shapiro_wilk(values: npt.ArrayLike) -> ShapiroWilk:
 def spread_ties(values: Floats) -> Floats:
     """Return samples in ascending order, with equal values spread evenly over one step of the grid that rounded them.
 
-    The step is taken to be the least distance between two values of the sample. Rounding is then no evidence against normality: of normal
-    values on a grid of any width at most 6 % have p <= 0.05, where of 3 to 9 rounded to their standard deviation 30 to 56 % had.
+    The step is taken to be the least distance between two values of the sample. Rounding is then no
+    evidence against normality: of normal values on a grid of any width at most 6 % have p <= 0.05,
+    where of 3 to 9 rounded to their standard deviation 30 to 56 % had.
     """
     ordered = np.sort(values, axis=-1)
     gaps = np.diff(ordered, axis=-1)
@@ -74,7 +79,10 @@ def spread_ties(values: Floats) -> Floats:
 
 
 def _distance_from_one(ordered: Floats) -> Floats:
-    """Return 1 - W of rows in ascending order; W of a normal sample is too near 1 to be subtracted from it later."""
+    """Return 1 - W of rows in ascending order.
+
+    W of a normal sample is too near 1 to be subtracted from it later.
+    """
     coefficients, norm = _coefficients(ordered.shape[-1])
     spread = ordered[..., -1:] - ordered[..., :1]
     centred = (ordered - ordered[..., :1]) / np.where(spread > 0, spread, np.nan)
@@ -108,7 +116,11 @@ def _pvalue(distance: Floats, n: int) -> Floats:
     from scipy.special import ndtr
 
     if n == LEAST:
-        return np.asarray(np.clip(6 / np.pi * (np.arcsin(np.sqrt(1 - distance)) - np.arcsin(np.sqrt(0.75))), 0.0, 1.0))
+        return np.asarray(
+            np.clip(
+                6 / np.pi * (np.arcsin(np.sqrt(1 - distance)) - np.arcsin(np.sqrt(0.75))), 0.0, 1.0
+            )
+        )
     with np.errstate(divide="ignore"):
         score = np.log(distance)
     mean, spread, shift = _transformed_w(n)
@@ -122,6 +134,11 @@ def _pvalue(distance: Floats, n: int) -> Floats:
 @lru_cache(maxsize=256)
 def _transformed_w(n: int) -> tuple[float, float, float]:
     """Return mean and standard deviation of the transformed W, and the shift for few values."""
-    means, log_spreads, at = (SMALL_MEAN, SMALL_LOG_SPREAD, n) if n <= 11 else (LARGE_MEAN, LARGE_LOG_SPREAD, np.log(n))
-    mean, log_spread, shift = (np.polyval(terms[::-1], argument) for terms, argument in ((means, at), (log_spreads, at), (SMALL_SHIFT, n)))
+    means, log_spreads, at = (
+        (SMALL_MEAN, SMALL_LOG_SPREAD, n) if n <= 11 else (LARGE_MEAN, LARGE_LOG_SPREAD, np.log(n))
+    )
+    mean, log_spread, shift = (
+        np.polyval(terms[::-1], argument)
+        for terms, argument in ((means, at), (log_spreads, at), (SMALL_SHIFT, n))
+    )
     return float(mean), float(np.exp(log_spread)), float(shift)

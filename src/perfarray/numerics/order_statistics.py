@@ -9,8 +9,9 @@ from perfarray.numerics.types import Floats, Integers
 
 ORDER_STATISTICS = ("median", "min", "max")
 
-# Of more values than `LISTED`, not all pairs are listed: the two middle draws lie within so many standard deviations (half the root of the
-# number) of the middle, and at most so far apart; all others together have a probability below 1e-16.
+# Of more values than `LISTED`, not all pairs are listed: the two middle draws lie within so many
+# standard deviations (half the root of the number) of the middle, and at most so far apart; all
+# others together have a probability below 1e-16.
 LISTED, STANDARD_DEVIATIONS, APART = 1 << 8, 10, 40
 
 
@@ -37,7 +38,8 @@ def order_law(number: int, statistic: str) -> OrderLaw:
     reached = special.bdtrc(half - 1, number, share)
     if number % 2:
         return OrderLaw(ranks[:-1], ranks[:-1], np.diff(reached))
-    # Of an even number, the two middle draws: i and j > i when half of them are i or less (i among them), and half j or more.
+    # Of an even number, the two middle draws: i and j > i when half of them are i or less (i among
+    # them), and half j or more.
     if number <= LISTED:
         low, high = np.triu_indices(number)
     else:

@@ -12,7 +12,10 @@ MOST = 1e7  # units a side beyond which the answer is infinite
 
 
 class Spread(NamedTuple):
-    """The squared relative standard deviation of one unit of either side; of pairs that of their difference, and 0."""
+    """The squared relative standard deviation of one unit of either side.
+
+    Of pairs that of their difference, and 0.
+    """
 
     new: Floats
     old: Floats
@@ -22,9 +25,15 @@ class Spread(NamedTuple):
         return np.sqrt((self.new + self.old) / units)
 
     def df(self, units: Floats) -> Floats:
-        """Return its degrees of freedom (Welch and Satterthwaite); those of the only side that varies, or of pairs, units - 1."""
-        # What is known of the df of two or three units is so little that a comparison may have as few as those of one side.
-        return np.where(np.asarray(units) <= 3, units - 1.0, welch_df(self.new, self.old, units - 1, units - 1))
+        """Return its degrees of freedom (Welch and Satterthwaite).
+
+        Those of the only side that varies, or of pairs, units - 1.
+        """
+        # What is known of the df of two or three units is so little that a comparison may have as
+        # few as those of one side.
+        return np.where(
+            np.asarray(units) <= 3, units - 1.0, welch_df(self.new, self.old, units - 1, units - 1)
+        )
 
 
 def beyond(distance: Floats, error: Floats, df: Floats, risk: float) -> Floats:
@@ -36,23 +45,36 @@ def beyond(distance: Floats, error: Floats, df: Floats, risk: float) -> Floats:
         noncentral = distance / error
         # Far away only the error that the sample shows is left to chance: it must be small enough.
         far = gammainc(df / 2, df * (noncentral / quantile) ** 2 / 2)
-        power = np.where(noncentral > FAR, far, 1 - nctdtr(df, np.minimum(noncentral, FAR), quantile))
+        power = np.where(
+            noncentral > FAR, far, 1 - nctdtr(df, np.minimum(noncentral, FAR), quantile)
+        )
     return np.where(error == 0, np.where(distance > 0, 1.0, 0.0), power)
 
 
-def distance_seen(error: Floats, df: Floats, probability: Floats | float, power: float, quantile: Floats | None = None) -> Floats:
+def distance_seen(
+    error: Floats,
+    df: Floats,
+    probability: Floats | float,
+    power: float,
+    quantile: Floats | None = None,
+) -> Floats:
     """Return the distance from a hypothesis that a one-sided t test sees with some power, which rejects from that quantile on: t + t.
 
     The quantile of the probability may be given.
     """
-    return ((t_quantile(probability, df) if quantile is None else quantile) + t_quantile(power, df)) * error
+    return (
+        (t_quantile(probability, df) if quantile is None else quantile) + t_quantile(power, df)
+    ) * error
 
 
-def fewest_units(spread: Spread, distances: tuple[Floats, ...], risk: float, power: float) -> Floats:
+def fewest_units(
+    spread: Spread, distances: tuple[Floats, ...], risk: float, power: float
+) -> Floats:
     """Return the fewest units a side with which tests at `risk` against all these distances succeed together with some power.
 
-    One distance is a one-sided test; with two (equivalence) the chance that either fails is what both fail, added. NaN where a spread is
-    not known, infinite where no number up to ten million does.
+    One distance is a one-sided test; with two (equivalence) the chance that either fails is what
+    both fail, added. NaN where a spread is not known, infinite where no number up to ten million
+    does.
     """
     new, old, *limits = np.broadcast_arrays(spread.new, spread.old, *distances)
 
@@ -61,7 +83,9 @@ def fewest_units(spread: Spread, distances: tuple[Floats, ...], risk: float, pow
         lacking = np.zeros(cells.shape, dtype=bool)
         spread = Spread(new[cells], old[cells])
         error, df = spread.error(units[cells]), spread.df(units[cells])
-        missed = sum((1 - beyond(limit[cells], error, df, risk) for limit in limits), np.zeros(error.shape))
+        missed = sum(
+            (1 - beyond(limit[cells], error, df, risk) for limit in limits), np.zeros(error.shape)
+        )
         lacking[cells] = ~np.asarray(missed <= 1 - power)
         return lacking
 

@@ -1,8 +1,9 @@
 """The exact two-sample problem of a ratio: rank-sum tests of positive values, and the limits that invert them (Hodges and Lehmann 1963).
 
-The number of ratios, of every value of one sample over every value of the other, below the true ratio is a rank-sum statistic (Mann and
-Whitney 1947), if the logarithms of both have one shape. Tied values have their mean rank, and the law of the sum is that of all exchanges
-of the ranks that there are (the shift algorithm of Streitberg and Roehmel 1986).
+The number of ratios, of every value of one sample over every value of the other, below the true
+ratio is a rank-sum statistic (Mann and Whitney 1947), if the logarithms of both have one shape.
+Tied values have their mean rank, and the law of the sum is that of all exchanges of the ranks that
+there are (the shift algorithm of Streitberg and Roehmel 1986).
 """
 
 from functools import lru_cache
@@ -17,11 +18,13 @@ from perfarray.numerics.types import Floats, Integers
 # The name of the method.
 RANK = "rank"
 
-# The law is enumerated up to this product of the number of ratios and the smaller sample (100 against 100, 5 against 40,000); beyond it is
-# the normal approximation with continuity correction, whose tails are too long.
+# The law is enumerated up to this product of the number of ratios and the smaller sample (100
+# against 100, 5 against 40,000); beyond it is the normal approximation with continuity correction,
+# whose tails are too long.
 ENUMERATED = 1e6
 
-# With ties up to this product (31 against 31), since every pattern of ties has a law of its own. The normal law beyond has their variance.
+# With ties up to this product (31 against 31), since every pattern of ties has a law of its own.
+# The normal law beyond has their variance.
 ENUMERATED_TIES = 3e4
 
 # Up to so many ratios are sorted; among more, single ones are found by bisection.
@@ -36,7 +39,8 @@ def _law(n: int, m: int) -> Floats:
     """Return the probability that at most 0, 1, ... of the n m ratios lie below the true one (n <= m)."""
     counts = np.zeros(n * m + 1)
     counts[0] = 1.0
-    # The generating function is the product of (1 - x^(m + i)) / (1 - x^i) over i, exact in integers below 2^53.
+    # The generating function is the product of (1 - x^(m + i)) / (1 - x^i) over i, exact in
+    # integers below 2^53.
     for i in range(1, n + 1):
         counts[m + i :] -= counts[: max(n * m + 1 - m - i, 0)].copy()
         for start in range(i):
@@ -92,7 +96,9 @@ def _ratios(new: Floats, old: Floats, order: list[int]) -> list[float]:
         low, high = np.log(new[0]) - np.log(old[-1]), np.log(new[-1]) - np.log(old[0])
         for _ in range(64):
             middle = (low + high) / 2
-            low, high = (low, middle) if _at_most(new, old, np.exp(middle)) > number else (middle, high)
+            low, high = (
+                (low, middle) if _at_most(new, old, np.exp(middle)) > number else (middle, high)
+            )
         ratios.append(float(np.exp(high)))
     return ratios
 
@@ -100,11 +106,18 @@ def _ratios(new: Floats, old: Floats, order: list[int]) -> list[float]:
 def hodges_lehmann(new: Floats, old: Floats) -> float:
     """Return the median of the ratios of two samples in ascending order, on the scale of logarithms."""
     size = len(new) * len(old)
-    return float(np.exp(np.mean(np.log(_ratios(new, old, [(size - 1) // 2, size // 2]))))) if size else np.nan
+    return (
+        float(np.exp(np.mean(np.log(_ratios(new, old, [(size - 1) // 2, size // 2])))))
+        if size
+        else np.nan
+    )
 
 
 def rank_limits(new: Floats, old: Floats, level: float) -> tuple[float, float]:
-    """Return the ratios that a two-sided rank-sum test does not reject at 1 - level; 0 and infinity where it can reject none."""
+    """Return the ratios that a two-sided rank-sum test does not reject at 1 - level.
+
+    0 and infinity where it can reject none.
+    """
     size, risk = len(new) * len(old), (1 - level) / 2
     if not size:
         return 0.0, np.inf
@@ -130,10 +143,12 @@ def _tie_sizes(ascending: Floats) -> Integers:
 
 
 def _least_kept(new: Floats, old: Floats, risk: float) -> float:
-    """Return the least ratio that the test of "the true ratio is above" does not reject; 0 where it rejects none.
+    """Return the least ratio that the test of "the true ratio is above" does not reject.
 
-    Between two of the ratios of values the statistic is constant. At a ratio itself it has ties, and may be rejected where what lies just
-    above is not: then the limit lies just above.
+    0 where it rejects none.
+
+    Between two of the ratios of values the statistic is constant. At a ratio itself it has ties,
+    and may be rejected where what lies just above is not: then the limit lies just above.
     """
 
     def kept(ratio: float) -> bool:
@@ -164,14 +179,21 @@ def rank_pvalues(new: Floats, old: Floats, ratio: float) -> tuple[float, float]:
     sizes = _tie_sizes(values[order])
     doubled = _doubled_ranks(sizes)
     total = int(np.repeat(doubled, sizes)[order < n].sum())  # twice the rank sum of the candidate
-    above = (total - n * (n + 1)) / 2  # pairs in which it has the larger value; equal ones count half
+    above = (
+        total - n * (n + 1)
+    ) / 2  # pairs in which it has the larger value; equal ones count half
     if len(sizes) == n + m:
         return chance(int(above), n, m), chance(n * m - int(above), n, m)
     if n * m * min(n, m) <= ENUMERATED_TIES:
         law = _tied_law(tuple(sizes.tolist()), n)
         return min(float(law[: total + 1].sum()), 1.0), min(float(law[total:].sum()), 1.0)
     number = n + m
-    variance = n * m / 12 * (number + 1 - (sizes.astype(float) ** 3 - sizes).sum() / (number * (number - 1)))
+    variance = (
+        n
+        * m
+        / 12
+        * (number + 1 - (sizes.astype(float) ** 3 - sizes).sum() / (number * (number - 1)))
+    )
     if variance <= 0:
         return 1.0, 1.0
     away, deviation = above - n * m / 2, np.sqrt(variance)
@@ -204,7 +226,9 @@ def spread_pvalue(new: Floats, old: Floats) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         for values in (new, old):
             logs = np.log(np.where(values > 0, values, np.nan))
-            distances.append(summarise_units(np.abs(logs - run_statistic(logs, "median")[..., None])))
+            distances.append(
+                summarise_units(np.abs(logs - run_statistic(logs, "median")[..., None]))
+            )
         squares = sum(side.variance * side.n * (side.n - 1) for side in distances)
         df = distances[0].n + distances[1].n - 2
         error = np.sqrt(squares / df * (1 / distances[0].n + 1 / distances[1].n))

@@ -25,7 +25,14 @@ from perfarray.numerics.intervals import (
 )
 from perfarray.numerics.levels import UnitSummary, summarise_units
 from perfarray.numerics.moderated import learned, moderated_ratio
-from perfarray.numerics.sessions import BOTH, Lacking, SessionNoise, SideError, add_sessions, variances_of_sides
+from perfarray.numerics.sessions import (
+    BOTH,
+    Lacking,
+    SessionNoise,
+    SideError,
+    add_sessions,
+    variances_of_sides,
+)
 from perfarray.numerics.suite import match_sides, smallest_number
 from perfarray.numerics.types import Floats, Mask, same_text
 from perfarray.numerics.verdicts import Evidence, Known, Rules, Suite, Tests, open_set
@@ -34,33 +41,64 @@ MATERIAL = 5  # numbers that the limits of a ratio are made from, beside its evi
 
 
 def evidence_of_units(
-    new: Floats, old: Floats, *arrays: Any, rules: Rules, summaries: Sequence[UnitSummary] = (), mixed: bool = False
+    new: Floats,
+    old: Floats,
+    *arrays: Any,
+    rules: Rules,
+    summaries: Sequence[UnitSummary] = (),
+    mixed: bool = False,
 ) -> tuple[Floats | Mask, ...]:
     """Return `Evidence`, `Suite`, and the material of limits, from unit means (..., benchmarks, units) of two systems.
 
-    `arrays` are the fields of `SessionNoise` of the benchmarks and of the suite, where sessions vary, then, if `mixed`, which sides are
-    one session each, then the fields of `Known`, where runs were stopped. With a prior, what is `learned` follows; with sessions, what they
-    add.
+    `arrays` are the fields of `SessionNoise` of the benchmarks and of the suite, where sessions
+    vary, then, if `mixed`, which sides are one session each, then the fields of `Known`, where runs
+    were stopped. With a prior, what is `learned` follows; with sessions, what they add.
     """
     sessions = len(SessionNoise._fields) if rules.between else 0
-    noise, suite_noise, bounds = arrays[:sessions], arrays[sessions : 2 * sessions], arrays[2 * sessions :]
+    noise, suite_noise, bounds = (
+        arrays[:sessions],
+        arrays[sessions : 2 * sessions],
+        arrays[2 * sessions :],
+    )
     lacking, bounds = (bounds[:2], bounds[2:]) if mixed else (BOTH, bounds)
-    new_units, old_units = batch_means(new, old, paired=rules.paired) if rules.method == BATCH_MEANS else (new, old)
-    ratio, df = ratio_with_df(new_units, old_units, paired=rules.paired, method=rules.method, df_rule=rules.df, summaries=summaries)
+    new_units, old_units = (
+        batch_means(new, old, paired=rules.paired) if rules.method == BATCH_MEANS else (new, old)
+    )
+    ratio, df = ratio_with_df(
+        new_units,
+        old_units,
+        paired=rules.paired,
+        method=rules.method,
+        df_rule=rules.df,
+        summaries=summaries,
+    )
     censoring = known_of(ratio, bounds)
     further: tuple[Floats, ...] = ()
     suite_sessions = SessionNoise(*suite_noise) if sessions else None
-    suite = suite_of_units(new_units, old_units, ratio, rules, noise=suite_sessions, lacking=lacking)
+    suite = suite_of_units(
+        new_units, old_units, ratio, rules, noise=suite_sessions, lacking=lacking
+    )
     suite = suite_row(suite, ratio, rules.limits, censoring)
     if rules.prior:
-        unmoderated, (ratio, df, prior) = ratio, moderated_ratio(new_units, old_units, paired=rules.paired, df_rule=rules.df)
+        unmoderated, (ratio, df, prior) = (
+            ratio,
+            moderated_ratio(new_units, old_units, paired=rules.paired, df_rule=rules.df),
+        )
         further = learned(prior, ratio, unmoderated)
     if sessions:
         ratio, df, between = _with_sessions(ratio, df, SessionNoise(*noise), rules, lacking)
         further = (*further, *between)
-    evidence = row_evidence(ratio, df, rules.df, band_tests(ratio, df, rules.method, rules.limits), censoring)
+    evidence = row_evidence(
+        ratio, df, rules.df, band_tests(ratio, df, rules.method, rules.limits), censoring
+    )
     positive = [np.fmin.reduce(side, axis=-1, initial=np.inf) >= 0 for side in (new, old)]
-    material = (ratio.denominator.variance, ratio.residual, ratio.overlap, positive[0] & positive[1], ratio.skewness)
+    material = (
+        ratio.denominator.variance,
+        ratio.residual,
+        ratio.overlap,
+        positive[0] & positive[1],
+        ratio.skewness,
+    )
     if rules.method == BATCH_MEANS:
         evidence = evidence._replace(n=count_units(new, old, rules.paired))
         n = np.where(ratio.estimate > 0, evidence.n, np.inf).min(axis=-1, initial=np.inf)
@@ -77,46 +115,84 @@ def _with_sessions(
     added = np.logical_or(new_sessions, old_sessions)
     ratio, joint_df = add_sessions(ratio, noise, rules.df, lacking)
     df = np.where(added, joint_df, df)
-    deviation, freedom = (np.broadcast_to(np.where(added, each, np.nan), df.shape) for each in (np.sqrt(noise.variance), noise.df))
+    deviation, freedom = (
+        np.broadcast_to(np.where(added, each, np.nan), df.shape)
+        for each in (np.sqrt(noise.variance), noise.df)
+    )
     return ratio, df, (deviation, freedom, within.lower, within.upper)
 
 
-def limits_of_units(level: Floats, evidence: Evidence, material: Floats, *, rules: Rules) -> RatioSet:
+def limits_of_units(
+    level: Floats, evidence: Evidence, material: Floats, *, rules: Rules
+) -> RatioSet:
     """Return the limits at one level per ratio."""
     variance, residual, overlap, positive, skewness = np.moveaxis(material, -1, 0)
     unknown = np.full_like(variance, np.nan)
-    sides = UnitSummary(evidence.candidate_mean, unknown, unknown), UnitSummary(evidence.baseline_mean, variance, unknown)
+    sides = (
+        UnitSummary(evidence.candidate_mean, unknown, unknown),
+        UnitSummary(evidence.baseline_mean, variance, unknown),
+    )
     ratio = Ratio(evidence.estimate, *sides, residual, overlap, rules.paired, skewness)
     return ratio_limits(ratio, evidence.df, level, rules.method, positive == 1)
 
 
 def known_of(ratio: Ratio, bounds: Sequence[Mask]) -> Known:
     """Return which ratios are known as bounds only: none without `bounds`."""
-    return Known(*(np.broadcast_to(side, ratio.n.shape) for side in (bounds or (np.False_, np.False_))))
+    return Known(
+        *(np.broadcast_to(side, ratio.n.shape) for side in (bounds or (np.False_, np.False_)))
+    )
 
 
-def row_evidence(ratio: Ratio, df: Floats, df_rule: str, tests: Tests, censoring: Known) -> Evidence:
-    """Return the evidence on every benchmark; `df` are those of its limits, `df_rule` gives those of its standard errors."""
-    new, old = (np.broadcast_to(side.mean, ratio.n.shape) for side in (ratio.numerator, ratio.denominator))
-    # new - old = (new - ratio * old) + (ratio - 1) * old; without a baseline the residual is new, as for a ratio of 0
+def row_evidence(
+    ratio: Ratio, df: Floats, df_rule: str, tests: Tests, censoring: Known
+) -> Evidence:
+    """Return the evidence on every benchmark.
+
+    `df` are those of its limits, `df_rule` gives those of its standard errors.
+    """
+    new, old = (
+        np.broadcast_to(side.mean, ratio.n.shape) for side in (ratio.numerator, ratio.denominator)
+    )
+    # new - old = (new - ratio * old) + (ratio - 1) * old; without a baseline the residual is new,
+    # as for a ratio of 0
     absent = without_baseline(ratio)
     excess = np.where(absent, 0.0, ratio.estimate) - 1
     variance = ratio.residual + excess * (2 * ratio.overlap + excess * ratio.denominator.variance)
-    error, difference_error = np.where(absent, np.nan, standard_error(ratio, "log_delta")), np.sqrt(np.maximum(variance, 0.0))
+    error, difference_error = (
+        np.where(absent, np.nan, standard_error(ratio, "log_delta")),
+        np.sqrt(np.maximum(variance, 0.0)),
+    )
     difference_df = ratio_df(ratio._replace(estimate=np.ones_like(ratio.estimate)), df_rule)
-    rows = (reported_estimate(ratio), df, ratio.n, new, old, error, ratio_df(ratio, df_rule), difference_error, difference_df)
+    rows = (
+        reported_estimate(ratio),
+        df,
+        ratio.n,
+        new,
+        old,
+        error,
+        ratio_df(ratio, df_rule),
+        difference_error,
+        difference_df,
+    )
     return Evidence(*rows, *censoring, *tests.bounded_by(censoring))
 
 
 def band_tests(ratio: Ratio, df: Floats, method: str, limits: tuple[float, float]) -> Tests:
     """Test the ratio against both limits of the band, from both sides."""
-    tests = _tests([ratio_statistic(ratio, value, method, df) for value in dict.fromkeys(limits)], df)
+    tests = _tests(
+        [ratio_statistic(ratio, value, method, df) for value in dict.fromkeys(limits)], df
+    )
     return certain_inside(tests, reported_estimate(ratio), without_spread(ratio), limits)
 
 
 def _tests(statistics: Sequence[Floats], df: Floats) -> Tests:
-    """Return the tests against both limits of a band, from the statistic of each; one where both limits are 1."""
-    pvalues = t_probability(np.stack([tail for statistic in statistics for tail in (statistic, -statistic)]), df)
+    """Return the tests against both limits of a band, from the statistic of each.
+
+    One where both limits are 1.
+    """
+    pvalues = t_probability(
+        np.stack([tail for statistic in statistics for tail in (statistic, -statistic)]), df
+    )
     return Tests(*pvalues[:2], *pvalues[-2:])
 
 
@@ -125,11 +201,16 @@ def without_spread(ratio: Ratio) -> Mask:
     return np.asarray((ratio.numerator.variance == 0) & (ratio.denominator.variance == 0))
 
 
-def certain_inside(tests: Tests, estimate: Floats, constant: Mask, limits: tuple[float, float]) -> Tests:
+def certain_inside(
+    tests: Tests, estimate: Floats, constant: Mask, limits: tuple[float, float]
+) -> Tests:
     """Return tests with p = 0 for "inside" where constant units give an estimate in the band, or on its edge."""
     with np.errstate(invalid="ignore"):
         inside = constant & (estimate >= limits[0]) & (estimate <= limits[1])
-    return tests._replace(above_low=np.where(inside, 0.0, tests.above_low), below_high=np.where(inside, 0.0, tests.below_high))
+    return tests._replace(
+        above_low=np.where(inside, 0.0, tests.above_low),
+        below_high=np.where(inside, 0.0, tests.below_high),
+    )
 
 
 def suite_row(suite: Suite, ratio: Ratio, limits: tuple[float, float], censoring: Known) -> Suite:
@@ -138,9 +219,13 @@ def suite_row(suite: Suite, ratio: Ratio, limits: tuple[float, float], censoring
         constant = np.asarray((without_spread(ratio) | ~(ratio.estimate > 0)).all(axis=-1))
     censoring = censoring.over(ratio.estimate)
     tests = certain_inside(suite.tests, suite.estimate, constant, limits).bounded_by(censoring)
-    interval = open_set(RatioSet(suite.lower, suite.upper, same_text(BOUNDED, suite.estimate.shape)), censoring)
+    interval = open_set(
+        RatioSet(suite.lower, suite.upper, same_text(BOUNDED, suite.estimate.shape)), censoring
+    )
     estimate = np.where(censoring.at_least & censoring.at_most, np.nan, suite.estimate)
-    return suite._replace(estimate=estimate, lower=interval.lower, upper=interval.upper, **tests._asdict())
+    return suite._replace(
+        estimate=estimate, lower=interval.lower, upper=interval.upper, **tests._asdict()
+    )
 
 
 def suite_of_units(
@@ -149,9 +234,10 @@ def suite_of_units(
 ) -> Suite:  # fmt: skip
     """Return the geometric mean ratio over the benchmarks that both sides measured, with means above 0.
 
-    That of one benchmark has no limits and p-values here: `judge` gives it those of the benchmark. `extra` is the part of the squared
-    error of each log ratio that shared units do not show, `noise` what varies between sessions. A side is `lacking` sessions where one of
-    its benchmarks is one session: limits are then wider than they need be.
+    That of one benchmark has no limits and p-values here: `judge` gives it those of the benchmark.
+    `extra` is the part of the squared error of each log ratio that shared units do not show,
+    `noise` what varies between sessions. A side is `lacking` sessions where one of its benchmarks
+    is one session: limits are then wider than they need be.
     """
     if rules.shared or rules.paired:
         with np.errstate(invalid="ignore"):
@@ -162,16 +248,32 @@ def suite_of_units(
     else:
         log, errors, n, count = _independent_suite(ratio)
         unshown = 0.0
-    dfs = [np.full(n.shape, np.inf) if rules.df == "normal" else n - 1 if rules.df == "conservative" else side.df for side in errors]
+    dfs = [
+        np.full(n.shape, np.inf)
+        if rules.df == "normal"
+        else n - 1
+        if rules.df == "conservative"
+        else side.df
+        for side in errors
+    ]
     if noise is not None:
         with np.errstate(invalid="ignore"):
-            any_lacking = [np.asarray((np.asarray(side) & (ratio.estimate > 0)).any(axis=-1)) for side in lacking]
-        sides = [side._replace(df=np.maximum(own, 1)) for side, own in zip(errors, dfs, strict=True)]
+            any_lacking = [
+                np.asarray((np.asarray(side) & (ratio.estimate > 0)).any(axis=-1))
+                for side in lacking
+            ]
+        sides = [
+            side._replace(df=np.maximum(own, 1)) for side, own in zip(errors, dfs, strict=True)
+        ]
         variances, df = variances_of_sides(sides, noise, any_lacking)
         variance = variances.sum(axis=0)
     else:
         variance = sum(side.variance for side in errors) + unshown
-        own_df = dfs[0] if rules.paired or rules.df != "satterthwaite" else welch_df(errors[0].variance, errors[1].variance, *dfs)
+        own_df = (
+            dfs[0]
+            if rules.paired or rules.df != "satterthwaite"
+            else welch_df(errors[0].variance, errors[1].variance, *dfs)
+        )
         df = np.where(n > 1, own_df, np.nan)
     df, error = np.where(count == 1, np.nan, df), np.sqrt(variance)
     half = t_quantile((1 + rules.confidence_level) / 2, df) * error
@@ -190,10 +292,17 @@ def _independent_suite(ratio: Ratio) -> tuple[Floats, list[SideError], Floats, F
     with np.errstate(divide="ignore", invalid="ignore"):
         log = np.where(matched, np.log(ratio.estimate), 0.0).sum(axis=-1) / count
         for side in (ratio.numerator, ratio.denominator):
-            variances, dfs = np.where(matched, side.variance / side.mean**2, 0.0), np.where(matched, side.n - 1, 1.0)
+            variances, dfs = (
+                np.where(matched, side.variance / side.mean**2, 0.0),
+                np.where(matched, side.n - 1, 1.0),
+            )
             total = variances.sum(axis=-1)
-            df = np.where(total == 0, dfs.sum(axis=-1), total**2 / (variances**2 / dfs).sum(axis=-1))
-            errors.append(SideError(total / np.maximum(count, 1) ** 2, _smallest(side.n, matched), df))
+            df = np.where(
+                total == 0, dfs.sum(axis=-1), total**2 / (variances**2 / dfs).sum(axis=-1)
+            )
+            errors.append(
+                SideError(total / np.maximum(count, 1) ** 2, _smallest(side.n, matched), df)
+            )
     return log, errors, _smallest(ratio.n, matched), count
 
 
@@ -203,11 +312,13 @@ def _smallest(n: Floats, matched: Mask) -> Floats:
     return np.where(np.isinf(smallest), 0.0, smallest)
 
 
-def _shared_units_suite(new: Floats, old: Floats, paired: bool) -> tuple[Floats, list[SideError], Floats, Floats]:
+def _shared_units_suite(
+    new: Floats, old: Floats, paired: bool
+) -> tuple[Floats, list[SideError], Floats, Floats]:
     """Return the same for units that the benchmarks share, or may share, from the contribution Z_j of unit j to the log ratio.
 
-    To first order Z_j is the mean over the benchmarks of unit mean / mean; of pairs, the difference of both systems. A unit with a gap
-    has none.
+    To first order Z_j is the mean over the benchmarks of unit mean / mean; of pairs, the difference
+    of both systems. A unit with a gap has none.
     """
     sides = match_sides(new, old, shared=True, paired=paired)
     count = sides.matched.sum(axis=-1).astype(float)
@@ -216,9 +327,19 @@ def _shared_units_suite(new: Floats, old: Floats, paired: bool) -> tuple[Floats,
         mean = summarise_units(side).mean
         means.append(mean)
         with np.errstate(divide="ignore", invalid="ignore"):
-            shares = np.where(sides.matched[..., None], (side - mean[..., None]) / mean[..., None], 0.0)
+            shares = np.where(
+                sides.matched[..., None], (side - mean[..., None]) / mean[..., None], 0.0
+            )
             contributions.append(shares.sum(axis=-2) / count[..., None])
     with np.errstate(divide="ignore", invalid="ignore"):
         log = np.where(sides.matched, np.log(means[0] / means[1]), 0.0).sum(axis=-1) / count
-    units = [summarise_units(side) for side in ([contributions[0] - contributions[1]] if paired else contributions)]
-    return log, [SideError(side.variance, side.n, side.n - 1) for side in units], smallest_number(sides), count
+    units = [
+        summarise_units(side)
+        for side in ([contributions[0] - contributions[1]] if paired else contributions)
+    ]
+    return (
+        log,
+        [SideError(side.variance, side.n, side.n - 1) for side in units],
+        smallest_number(sides),
+        count,
+    )

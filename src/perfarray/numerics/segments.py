@@ -7,22 +7,25 @@ import numpy.typing as npt
 
 from perfarray.numerics.types import Floats, Integers
 
-# Positions at the start of a series that are all tried, and positions tried first in all; those between follow around what was found.
+# Positions at the start of a series that are all tried, and positions tried first in all; those
+# between follow around what was found.
 DENSE, CANDIDATES = 100, 300
 
 
 def change_points(series: Floats, penalty: float, noise: float, *, spread: bool = True) -> Integers:
     """Return the starts of the segments of a series, the first at 0, that minimise their cost and a penalty for each.
 
-    The cost of a segment of m values is m log(variance), which is -2 log likelihood of normal values up to a constant. Without `spread`,
-    where the standard deviation is the same everywhere, it is the sum of squares over noise^2.
+    The cost of a segment of m values is m log(variance), which is -2 log likelihood of normal
+    values up to a constant. Without `spread`, where the standard deviation is the same everywhere,
+    it is the sum of squares over noise^2.
 
     Parameters
     ----------
     series : array, shape (n,)
         Complete: without NaN.
     penalty : float
-        The cost of a further segment: with 15 log(n), hardly any stable series of independent normal values has one.
+        The cost of a further segment: with 15 log(n), hardly any stable series of independent
+        normal values has one.
     noise : float
         The smallest standard deviation of a segment, above 0: a segment of one value has no other.
     spread : bool
@@ -30,24 +33,35 @@ def change_points(series: Floats, penalty: float, noise: float, *, spread: bool 
 
     Notes
     -----
-    The partition is optimal among the positions that are tried: all of up to 300; of longer series the first 100 and 200 others, evenly
-    spaced. Every change is then moved to the best position between its neighbours, and dropped if it does not exceed the penalty there.
+    The partition is optimal among the positions that are tried: all of up to 300; of longer series
+    the first 100 and 200 others, evenly spaced. Every change is then moved to the best position
+    between its neighbours, and dropped if it does not exceed the penalty there.
 
     References
     ----------
-    B. Jackson and others, "An algorithm for optimal partitioning of data on an interval", IEEE Signal Processing Letters 12, 2005.
+    B. Jackson and others, "An algorithm for optimal partitioning of data on an interval", IEEE
+    Signal Processing Letters 12, 2005.
     """
     n = len(series)
     scaled = (series - np.median(series)) / noise if n else series
-    sums = np.concatenate([[0.0], np.cumsum(scaled)]), np.concatenate([[0.0], np.cumsum(scaled * scaled)])
+    sums = (
+        np.concatenate([[0.0], np.cumsum(scaled)]),
+        np.concatenate([[0.0], np.cumsum(scaled * scaled)]),
+    )
     candidates = np.arange(n + 1)
     if n > CANDIDATES:
-        candidates = np.unique(np.concatenate([candidates[:DENSE], np.linspace(DENSE, n, CANDIDATES - DENSE + 1).astype(int)]))
+        candidates = np.unique(
+            np.concatenate(
+                [candidates[:DENSE], np.linspace(DENSE, n, CANDIDATES - DENSE + 1).astype(int)]
+            )
+        )
     starts = _partition(candidates, sums, penalty, spread)
     return starts if n <= CANDIDATES else _settled(starts, n, sums, penalty, spread)
 
 
-def _cost(first: npt.NDArray[Any], last: npt.NDArray[Any], sums: tuple[Floats, Floats], spread: bool) -> Floats:
+def _cost(
+    first: npt.NDArray[Any], last: npt.NDArray[Any], sums: tuple[Floats, Floats], spread: bool
+) -> Floats:
     """Return the costs of segments from `first` up to `last`, for values with a noise of 1."""
     number = last - first
     total = sums[0][last] - sums[0][first]
@@ -55,7 +69,9 @@ def _cost(first: npt.NDArray[Any], last: npt.NDArray[Any], sums: tuple[Floats, F
     return np.asarray(number * np.log(np.maximum(squares / number, 1.0)) if spread else squares)
 
 
-def _partition(candidates: Integers, sums: tuple[Floats, Floats], penalty: float, spread: bool) -> Integers:
+def _partition(
+    candidates: Integers, sums: tuple[Floats, Floats], penalty: float, spread: bool
+) -> Integers:
     """Return the starts of the best partition whose ends are candidates."""
     best, previous = np.zeros(len(candidates)), np.zeros(len(candidates), dtype=np.intp)
     for end in range(1, len(candidates)):  # each needs those before it
@@ -69,8 +85,13 @@ def _partition(candidates: Integers, sums: tuple[Floats, Floats], penalty: float
     return np.array(starts[::-1], dtype=np.intp)
 
 
-def _settled(starts: Integers, n: int, sums: tuple[Floats, Floats], penalty: float, spread: bool) -> Integers:
-    """Move each start to the best position between its neighbours; drop those that do not exceed the penalty there."""
+def _settled(
+    starts: Integers, n: int, sums: tuple[Floats, Floats], penalty: float, spread: bool
+) -> Integers:
+    """Move each start to the best position between its neighbours.
+
+    Drop those that do not exceed the penalty there.
+    """
     ends = [*starts.tolist(), n]
     while True:
         gains = []

@@ -1,8 +1,9 @@
 """What varies between sessions, learned from other data, in intervals of two sides that are one session each.
 
-The log of the mean of a session of m runs varies by sigma^2 + w / m, with w the variance of runs inside a session. Sessions measured
-elsewhere, of M runs, show s^2 = sigma^2 + w / M with their number less one degrees of freedom; a side of m runs has then
-s^2 + (1 / m - 1 / M) w, of which the first part is one estimate for both sides. A side shows its own w, but for a side of one run, which
+The log of the mean of a session of m runs varies by sigma^2 + w / m, with w the variance of runs
+inside a session. Sessions measured elsewhere, of M runs, show s^2 = sigma^2 + w / M with their
+number less one degrees of freedom; a side of m runs has then s^2 + (1 / m - 1 / M) w, of which the
+first part is one estimate for both sides. A side shows its own w, but for a side of one run, which
 takes that of the other sessions. Variances are relative: those of logs.
 """
 
@@ -16,9 +17,12 @@ from perfarray.numerics.levels import mean_of_measured, summarise_units, unit_me
 from perfarray.numerics.moderated import fit_prior, moderate
 from perfarray.numerics.types import Floats, Mask
 
-# A difference of neighbours in a history beyond so many standard deviations is a change of the program, and no noise.
+# A difference of neighbours in a history beyond so many standard deviations is a change of the
+# program, and no noise.
 STEP = 4.0
-NORMAL = 0.6745  # the median of the distances of normal values from their mean, in standard deviations
+NORMAL = (
+    0.6745  # the median of the distances of normal values from their mean, in standard deviations
+)
 
 
 class SessionNoise(NamedTuple):
@@ -39,7 +43,8 @@ class SideError(NamedTuple):
     df: Floats
 
 
-# Which sides of a ratio are one session each, so that their errors lack what varies between sessions
+# Which sides of a ratio are one session each, so that their errors lack what varies between
+# sessions
 Lacking = Sequence[Mask | bool]
 BOTH: Lacking = (True, True)
 
@@ -48,7 +53,9 @@ Noise = Callable[[Floats, int], SessionNoise]
 
 
 def noise_of_sessions(values: Floats, levels: int) -> SessionNoise:
-    """Return the noise of sessions, the outermost of the last `levels` axes; NaN for fewer than two.
+    """Return the noise of sessions, the outermost of the last `levels` axes.
+
+    NaN for fewer than two.
 
     `within` is NaN, and a session has one run, where there is no level below.
     """
@@ -60,7 +67,10 @@ def noise_of_sessions(values: Floats, levels: int) -> SessionNoise:
         sessions = summarise_units(np.log(mean_of_measured(runs)))
         freedom = np.where(inside.n > 1, inside.n - 1, 0.0)
         within_df = freedom.sum(axis=-1)
-        within = np.where(freedom > 0, inside.variance * inside.n * freedom, 0.0).sum(axis=-1) / within_df
+        within = (
+            np.where(freedom > 0, inside.variance * inside.n * freedom, 0.0).sum(axis=-1)
+            / within_df
+        )
         number = 1 / mean_of_measured(np.where(inside.n > 0, 1 / inside.n, np.nan))
     return SessionNoise(sessions.variance * sessions.n, sessions.n - 1, within, within_df, number)
 
@@ -68,13 +78,16 @@ def noise_of_sessions(values: Floats, levels: int) -> SessionNoise:
 def of_runs_further_in(noise: SessionNoise, inner: SessionNoise) -> SessionNoise:
     """Return the noise of sides that are one unit of the level below too, whose runs are those of the `inner` noise.
 
-    The mean over n units of that level, which vary by w, lacks (1 - 1 / n) w of the variance of one.
+    The mean over n units of that level, which vary by w, lacks (1 - 1 / n) w of the variance of
+    one.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         added = np.where(noise.runs > 1, noise.within * (1 - 1 / noise.runs), 0.0)
         variance = noise.variance + added
         parts = noise.variance**2 / noise.df + np.where(added > 0, added**2 / noise.within_df, 0.0)
-        return inner._replace(variance=variance, df=np.where(parts > 0, variance**2 / parts, noise.df))
+        return inner._replace(
+            variance=variance, df=np.where(parts > 0, variance**2 / parts, noise.df)
+        )
 
 
 def noise_of_components(level_variance: Floats, repetitions: Floats, depth: int) -> SessionNoise:
@@ -102,8 +115,8 @@ def noise_of_components(level_variance: Floats, repetitions: Floats, depth: int)
 def noise_of_history(values: Floats, levels: int) -> SessionNoise:
     """Return the same of a history, whose neighbours differ by noise but for a few changes of the program.
 
-    The variance is half the mean square of the differences of neighbours, without those that are changes; n of them are worth 2 n / 3
-    degrees of freedom.
+    The variance is half the mean square of the differences of neighbours, without those that are
+    changes; n of them are worth 2 n / 3 degrees of freedom.
     """
     noise = noise_of_sessions(values, levels)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -113,21 +126,31 @@ def noise_of_history(values: Floats, levels: int) -> SessionNoise:
     differences = np.diff(np.take_along_axis(logs, order, axis=-1), axis=-1)
     measured = ~np.isnan(differences)
     sizes = np.where(measured.any(axis=-1, keepdims=True), np.abs(differences), 0.0)
-    deviation = np.nanmedian(sizes, axis=-1, keepdims=True) / NORMAL if sizes.shape[-1] else np.zeros((*logs.shape[:-1], 1))
+    deviation = (
+        np.nanmedian(sizes, axis=-1, keepdims=True) / NORMAL
+        if sizes.shape[-1]
+        else np.zeros((*logs.shape[:-1], 1))
+    )
     counted = measured & ((np.abs(differences) <= STEP * deviation) | (deviation == 0))
     number = counted.sum(axis=-1)
     with np.errstate(divide="ignore", invalid="ignore"):
         variance = np.where(counted, differences, 0.0) ** 2
-        return noise._replace(variance=variance.sum(axis=-1) / (2 * number), df=np.maximum(2 * number / 3, 1.0))
+        return noise._replace(
+            variance=variance.sum(axis=-1) / (2 * number), df=np.maximum(2 * number / 3, 1.0)
+        )
 
 
-def noise_of_suite(values: Floats, levels: int, noise_of: Noise, *, depth: int, learn: bool) -> tuple[SessionNoise, SessionNoise]:
+def noise_of_suite(
+    values: Floats, levels: int, noise_of: Noise, *, depth: int, learn: bool
+) -> tuple[SessionNoise, SessionNoise]:
     """Return the noise of each benchmark, and of their mean, of values (..., benchmarks, levels).
 
-    The runs of a side are those of the level at the position `depth`: a side is one unit of each level above.
+    The runs of a side are those of the level at the position `depth`: a side is one unit of each
+    level above.
 
-    If benchmarks `learn` from each other, what is left of sessions without their mean over the benchmarks is moderated; that mean, which
-    moves all benchmarks together, is one estimate for all and keeps its degrees of freedom.
+    If benchmarks `learn` from each other, what is left of sessions without their mean over the
+    benchmarks is moderated; that mean, which moves all benchmarks together, is one estimate for all
+    and keeps its degrees of freedom.
     """
     rows = noise_of(values, levels)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -143,12 +166,19 @@ def noise_of_suite(values: Floats, levels: int, noise_of: Noise, *, depth: int, 
             variance = left.variance * number / (number - 1)
             prior = fit_prior((variance, left.df))
             moderated = moderate(variance, left.df, prior)
-            common = np.maximum(suite.variance[..., None] - np.nanmean(variance, axis=-1, keepdims=True) / number, 0.0)
-            parts = common**2 / suite.df[..., None] + moderated**2 / (left.df + prior.cautious_df[..., None])
+            common = np.maximum(
+                suite.variance[..., None] - np.nanmean(variance, axis=-1, keepdims=True) / number,
+                0.0,
+            )
+            parts = common**2 / suite.df[..., None] + moderated**2 / (
+                left.df + prior.cautious_df[..., None]
+            )
             total = common + moderated
             rows = rows._replace(variance=total, df=np.where(parts > 0, total**2 / parts, rows.df))
     for _ in range(depth - 1):
-        values = values.reshape(*values.shape[: values.ndim - levels], -1, *values.shape[values.ndim - levels + 2 :])
+        values = values.reshape(
+            *values.shape[: values.ndim - levels], -1, *values.shape[values.ndim - levels + 2 :]
+        )
         levels -= 1
         rows = of_runs_further_in(rows, noise_of_sessions(values, levels))
         suite = of_runs_further_in(suite, suite._replace(**runs_of_suite(rows)._asdict()))
@@ -170,18 +200,25 @@ def runs_of_suite(rows: SessionNoise) -> RunsOfSuite:
     with np.errstate(divide="ignore", invalid="ignore"):
         within = np.where(measured, rows.within, 0.0)
         total = within.sum(axis=-1)
-        df = total**2 / np.where(measured & (within > 0), within**2 / rows.within_df, 0.0).sum(axis=-1)
+        df = total**2 / np.where(measured & (within > 0), within**2 / rows.within_df, 0.0).sum(
+            axis=-1
+        )
         weights = np.where(np.isnan(total)[..., None] | (total == 0)[..., None], measured, within)
         runs = weights.sum(axis=-1) / np.where(measured, weights / rows.runs, 0.0).sum(axis=-1)
         return RunsOfSuite(total / number**2, df, runs)
 
 
-def add_sessions(ratio: Ratio, noise: SessionNoise, df_rule: str, lacking: Lacking = BOTH) -> tuple[Ratio, Floats]:
+def add_sessions(
+    ratio: Ratio, noise: SessionNoise, df_rule: str, lacking: Lacking = BOTH
+) -> tuple[Ratio, Floats]:
     """Return a ratio of two sides, with what varies between sessions in the errors of those of one session, and its degrees of freedom."""
     sides = (ratio.numerator, ratio.denominator)
     with np.errstate(divide="ignore", invalid="ignore"):
         freedoms = dfs_of_sides(ratio, df_rule)
-        errors = [SideError(side.variance / side.mean**2, side.n, df) for side, df in zip(sides, freedoms, strict=True)]
+        errors = [
+            SideError(side.variance / side.mean**2, side.n, df)
+            for side, df in zip(sides, freedoms, strict=True)
+        ]
     variances, df = variances_of_sides(errors, noise, lacking)
     moved = [
         side._replace(variance=np.where(side.n > 0, variance * side.mean**2, np.nan))
@@ -195,32 +232,49 @@ def dfs_of_sides(ratio: Ratio, rule: str) -> list[Floats]:
     sides = (ratio.numerator, ratio.denominator)
     if rule == "normal":
         return [np.full(side.n.shape, np.inf) for side in sides]
-    numbers = [np.where(ratio.n > 1, ratio.n, 2.0) - 1 if rule == "conservative" else side.n - 1 for side in sides]
+    numbers = [
+        np.where(ratio.n > 1, ratio.n, 2.0) - 1 if rule == "conservative" else side.n - 1
+        for side in sides
+    ]
     if ratio.prior_df is None:
         return numbers
     shares = ratio.prior_shares
-    return [df_with_prior([np.ones(share.shape)], [share], [df], ratio.prior_df) for share, df in zip(shares, numbers, strict=True)]
+    return [
+        df_with_prior([np.ones(share.shape)], [share], [df], ratio.prior_df)
+        for share, df in zip(shares, numbers, strict=True)
+    ]
 
 
-def variances_of_sides(errors: Sequence[SideError], noise: SessionNoise, lacking: Lacking = BOTH) -> tuple[Floats, Floats]:
+def variances_of_sides(
+    errors: Sequence[SideError], noise: SessionNoise, lacking: Lacking = BOTH
+) -> tuple[Floats, Floats]:
     """Return the variances of both sides (first axis), and the degrees of freedom of their sum.
 
     A side that is not `lacking` sessions has several, and the error that these show.
-    A side differs from the other sessions by a change, and has no less than what its runs show. Where it has more runs than those
-    sessions, and what their runs add is not known well enough to be subtracted, nothing is: limits are wider than they need be. A side of
-    one run whose spread nothing tells has NaN.
+    A side differs from the other sessions by a change, and has no less than what its runs show.
+    Where it has more runs than those sessions, and what their runs add is not known well enough to
+    be subtracted, nothing is: limits are wider than they need be. A side of one run whose spread
+    nothing tells has NaN.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         # A baseline of several candidates has one row for all.
-        variance, n, df = (np.stack(np.broadcast_arrays(*fields)) for fields in zip(*errors, strict=True))
+        variance, n, df = (
+            np.stack(np.broadcast_arrays(*fields)) for fields in zip(*errors, strict=True)
+        )
         without = np.stack(np.broadcast_arrays(*lacking, variance[0]))[:2].astype(bool)
         single, sessions = (n == 1) & without, np.where(without, noise.variance, 0.0)
         within = np.where(single, noise.within, variance * n)
-        alike = n == noise.runs  # runs as many as those of the other sessions are in their variance already
-        inside, change = np.where(alike & single, 0.0, within / n), np.where(alike, 0.0, within / n - within / noise.runs)
+        alike = (
+            n == noise.runs
+        )  # runs as many as those of the other sessions are in their variance already
+        inside, change = (
+            np.where(alike & single, 0.0, within / n),
+            np.where(alike, 0.0, within / n - within / noise.runs),
+        )
         inside, change = (np.where(without, part, variance) for part in (inside, change))
-        # What sessions vary by has few degrees of freedom, and what a single run does has many: where the first comes out small by chance,
-        # Satterthwaite's formula has far too many (7.5 % false with three sessions). The mean of both, weighted, has not (Cochran, Cox).
+        # What sessions vary by has few degrees of freedom, and what a single run does has many:
+        # where the first comes out small by chance, Satterthwaite's formula has far too many (7.5 %
+        # false with three sessions). The mean of both, weighted, has not (Cochran, Cox).
         power = np.where(single.any(axis=0), 1, 2)
 
         def joint(change: Floats) -> tuple[Floats, Floats]:

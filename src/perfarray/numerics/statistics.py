@@ -15,8 +15,8 @@ SHORT = 256  # values up to which sorting a row is faster than finding its middl
 def evaluate(values: Floats, statistic: Statistic) -> Floats:
     """Return the statistic of cells (cells, n_L, ..., n_1): mean, median, min, max, or a function f(x, axis=-1) of all their values.
 
-    The mean and the median weight every unit alike (1 / number of children, down the nest); a function gets the measured values, not
-    weighted.
+    The mean and the median weight every unit alike (1 / number of children, down the nest); a
+    function gets the measured values, not weighted.
     """
     if statistic == "mean":
         return mean_of_measured(unit_means(values, values.ndim - 1))
@@ -27,14 +27,25 @@ def evaluate(values: Floats, statistic: Statistic) -> Floats:
     if statistic == "max":
         return np.asarray(np.fmax.reduce(flat, axis=-1))
     if statistic == "median":
-        return weighted_median(flat, nest_weights(values).reshape(flat.shape)) if ragged else median(flat)
+        return (
+            weighted_median(flat, nest_weights(values).reshape(flat.shape))
+            if ragged
+            else median(flat)
+        )
     if not callable(statistic):
         raise ValueError(
-            f"statistic={statistic!r} is not known; choose one of 'mean', 'median', 'min', 'max', or give a function f(x, axis=-1)"
+            f"statistic={statistic!r} is not known; choose one of 'mean', 'median', 'min', "
+            "'max', or give a function f(x, axis=-1)"
         )
-    # Ragged replicates have different numbers of values: a function of arrays takes them one by one.
+    # Ragged replicates have different numbers of values: a function of arrays takes them one by
+    # one.
     samples = [row[~np.isnan(row)][None] for row in flat] if ragged else [flat]
-    return np.concatenate([_called(statistic, sample) if sample.size else np.full(len(sample), np.nan) for sample in samples])
+    return np.concatenate(
+        [
+            _called(statistic, sample) if sample.size else np.full(len(sample), np.nan)
+            for sample in samples
+        ]
+    )
 
 
 def median(values: Floats) -> Floats:
@@ -50,19 +61,24 @@ def _called(statistic: Callable[..., object], values: Floats) -> Floats:
     answers = np.asarray(statistic(values, axis=-1))
     if answers.shape != values.shape[:-1]:
         raise ValueError(
-            f"statistic {name!r} returned shape {answers.shape} for an array of shape {values.shape}; it must reduce the last axis: "
+            f"statistic {name!r} returned shape {answers.shape} for an array of shape "
+            f"{values.shape}; it must reduce the last axis: "
             f"f(x, axis=-1) of shape {values.shape[:-1]}"
         )
     if answers.dtype.kind not in "iuf" or (values.size and bool(np.isnan(answers).any())):
         raise ValueError(
-            f"statistic {name!r} returned NaN or no number for {values.shape[-1]} measured values; it must give a number for every "
+            f"statistic {name!r} returned NaN or no number for {values.shape[-1]} measured "
+            "values; it must give a number for every "
             "resample, also where values repeat"
         )
     return answers.astype(float)
 
 
 def nest_weights(values: Floats) -> Floats:
-    """Return the weight of every value: equal among units, and among the children of each parent; 0 for NaN."""
+    """Return the weight of every value: equal among units, and among the children of each parent.
+
+    0 for NaN.
+    """
     measured = ~np.isnan(values)
     weights = np.ones((len(values),) + (1,) * (values.ndim - 1))
     for axis in range(1, values.ndim):
@@ -74,18 +90,31 @@ def nest_weights(values: Floats) -> Floats:
 def weighted_median(values: Floats, weights: Floats) -> Floats:
     """Return inf{x: F(x) >= 1/2} along the last axis, and the middle of the gap where F is 1/2 on one: with equal weights the median."""
     order = np.argsort(values, axis=-1)
-    ordered, share = np.take_along_axis(values, order, axis=-1), np.cumsum(np.take_along_axis(weights, order, axis=-1), axis=-1)
+    ordered, share = (
+        np.take_along_axis(values, order, axis=-1),
+        np.cumsum(np.take_along_axis(weights, order, axis=-1), axis=-1),
+    )
     low = (share < 0.5 - 1e-12).sum(axis=-1, keepdims=True)
     high = (share <= 0.5 + 1e-12).sum(axis=-1, keepdims=True)
     last = np.maximum((weights > 0).sum(axis=-1, keepdims=True) - 1, 0)
     low, high = np.minimum(low, last), np.minimum(high, last)
-    return np.asarray((np.take_along_axis(ordered, low, axis=-1) + np.take_along_axis(ordered, high, axis=-1))[..., 0] / 2)
+    return np.asarray(
+        (np.take_along_axis(ordered, low, axis=-1) + np.take_along_axis(ordered, high, axis=-1))[
+            ..., 0
+        ]
+        / 2
+    )
 
 
 def tied_positions(ordered: Floats) -> tuple[Integers, Integers]:
-    """Return the first and the last position of the ties of every value in ascending rows; NaN is tied with nothing."""
+    """Return the first and the last position of the ties of every value in ascending rows.
+
+    NaN is tied with nothing.
+    """
     positions, edge = np.arange(ordered.shape[-1]), np.ones((*ordered.shape[:-1], 1), dtype=bool)
     new = ordered[..., 1:] != ordered[..., :-1]
-    first = np.maximum.accumulate(np.where(np.concatenate([edge, new], axis=-1), positions, 0), axis=-1)
+    first = np.maximum.accumulate(
+        np.where(np.concatenate([edge, new], axis=-1), positions, 0), axis=-1
+    )
     ends = np.where(np.concatenate([new, edge], axis=-1), positions, len(positions))
     return first, np.minimum.accumulate(ends[..., ::-1], axis=-1)[..., ::-1]

@@ -1,6 +1,7 @@
 """One number for a suite: a statistic of every benchmark's runs, and the mean of those over the benchmarks.
 
-The last axes are (benchmarks, units); NaN is "not measured". Irving et al. (2018), sections 3 and 9.
+The last axes are (benchmarks, units); NaN is "not measured". Irving et al. (2018), sections 3 and
+9.
 """
 
 from collections.abc import Sequence
@@ -10,11 +11,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from perfarray.numerics.levels import UnitSummary, mean_of_measured, one_value_per_unit, summarise_units
+from perfarray.numerics.levels import (
+    UnitSummary,
+    mean_of_measured,
+    one_value_per_unit,
+    summarise_units,
+)
 from perfarray.numerics.types import Floats, Integers, Mask
 
 MEANS = ("geometric", "harmonic", "arithmetic")
-MIDDLES = ("low_median", "high_median")  # The two values in the middle of an even number, the one value of an odd number
+MIDDLES = (
+    "low_median",
+    "high_median",
+)  # The two values in the middle of an even number, the one value of an odd number
 
 
 class Sides(NamedTuple):
@@ -49,7 +58,10 @@ def run_statistic(units: Floats, statistic: str) -> Floats:
             return np.exp(mean_of_measured(np.log(units)))
     ordered = np.sort(units, axis=-1)
     number = np.sum(~np.isnan(ordered), axis=-1, keepdims=True)
-    middle = [np.take_along_axis(ordered, np.maximum(number - 1 + above, 0) // 2, axis=-1) for above in (0, 1)]
+    middle = [
+        np.take_along_axis(ordered, np.maximum(number - 1 + above, 0) // 2, axis=-1)
+        for above in (0, 1)
+    ]
     if statistic in MIDDLES:
         return np.asarray(middle[MIDDLES.index(statistic)][..., 0])
     return np.asarray((middle[0] + middle[1])[..., 0] / 2)
@@ -68,12 +80,16 @@ def restore(average: Floats, mean: str) -> Floats:
     return np.exp(average) if mean == "geometric" else transform(average, mean)
 
 
-def suite_mean(scores: Floats, mean: str, matched: Mask | None = None, weights: Floats | None = None) -> Floats:
+def suite_mean(
+    scores: Floats, mean: str, matched: Mask | None = None, weights: Floats | None = None
+) -> Floats:
     """Return the mean over the benchmarks along the last axis, or over those that are `matched`, weighted; none gives NaN."""
     return mean_of_transformed(transform(scores, mean), mean, matched, weights)
 
 
-def mean_of_transformed(transformed: Floats, mean: str, matched: Mask | None = None, weights: Floats | None = None) -> Floats:
+def mean_of_transformed(
+    transformed: Floats, mean: str, matched: Mask | None = None, weights: Floats | None = None
+) -> Floats:
     """Return the same of scores that were transformed already."""
     if matched is None and weights is None:
         return restore(transformed.mean(axis=-1), mean)
@@ -94,10 +110,17 @@ def matched_weights(matched: Mask, weights: Floats | None) -> Floats | Mask:
     return matched if weights is None else np.where(matched, weights, 0.0)
 
 
-def log_mean_slopes(scores: Floats, mean: str, matched: Mask, weights: Floats | None = None) -> Floats:
-    """Return by how much the log of the mean moves with the log of each benchmark's score; 0 for those that do not count."""
+def log_mean_slopes(
+    scores: Floats, mean: str, matched: Mask, weights: Floats | None = None
+) -> Floats:
+    """Return by how much the log of the mean moves with the log of each benchmark's score.
+
+    0 for those that do not count.
+    """
     equal = 1.0 if weights is None else weights
-    weighted = np.where(matched, equal if mean == "geometric" else weighted_transform(scores, mean, weights), 0.0)
+    weighted = np.where(
+        matched, equal if mean == "geometric" else weighted_transform(scores, mean, weights), 0.0
+    )
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(weighted / weighted.sum(axis=-1, keepdims=True))
 
@@ -105,8 +128,8 @@ def log_mean_slopes(scores: Floats, mean: str, matched: Mask, weights: Floats | 
 def match_sides(new: Floats, old: Floats, *, shared: bool, paired: bool) -> Sides:
     """Leave out what has no counterpart: benchmarks one system lacks, pairs with a gap, shared units that lack a benchmark.
 
-    Both systems are (..., benchmarks, units), one value per unit. If `shared`, unit j is the same for every benchmark; if `paired`, unit j
-    of one system belongs to unit j of the other.
+    Both systems are (..., benchmarks, units), one value per unit. If `shared`, unit j is the same
+    for every benchmark; if `paired`, unit j of one system belongs to unit j of the other.
     """
     batch = np.broadcast_shapes(new.shape[:-1], old.shape[:-1])
     sides = [np.broadcast_to(side, (*batch, side.shape[-1])) for side in (new, old)]
@@ -122,22 +145,35 @@ def match_sides(new: Floats, old: Floats, *, shared: bool, paired: bool) -> Side
             incomplete = incomplete + ((units & of_matched).any(axis=-2) & ~complete).sum(axis=-1)
             measured[index] = units & complete[..., None, :]
             matched = np.asarray(matched & complete.any(axis=-1, keepdims=True))
-    fields = [np.where(units & matched[..., None], side, np.nan) for units, side in zip(measured, sides, strict=True)]
+    fields = [
+        np.where(units & matched[..., None], side, np.nan)
+        for units, side in zip(measured, sides, strict=True)
+    ]
     return Sides(fields[0], fields[1], matched, incomplete)
 
 
 def smallest_number(sides: Sides) -> Floats:
-    """Return the number of units behind the benchmark that has fewest, on the side that has fewer; 0 without a benchmark."""
+    """Return the number of units behind the benchmark that has fewest, on the side that has fewer.
+
+    0 without a benchmark.
+    """
     return np.minimum(*smallest_numbers(sides))
 
 
 def smallest_numbers(sides: Sides) -> list[Floats]:
     """Return the same for the new and the old side alone."""
-    numbers = [np.where(sides.matched, (~np.isnan(units)).sum(axis=-1), np.inf).min(axis=-1, initial=np.inf) for units in sides[:2]]
+    numbers = [
+        np.where(sides.matched, (~np.isnan(units)).sum(axis=-1), np.inf).min(
+            axis=-1, initial=np.inf
+        )
+        for units in sides[:2]
+    ]
     return [np.where(np.isinf(number), 0.0, number) for number in numbers]
 
 
-def movement(new: Floats, old: Floats, *_: object, paired: bool, summaries: Sequence[UnitSummary] = ()) -> tuple[Floats, Floats]:
+def movement(
+    new: Floats, old: Floats, *_: object, paired: bool, summaries: Sequence[UnitSummary] = ()
+) -> tuple[Floats, Floats]:
     """Return `common_movement` of the unit means of two systems, whose summaries may be given, or of the ratios of pairs."""
     if not paired:
         return common_movement(new, old, summaries=summaries)
@@ -145,30 +181,37 @@ def movement(new: Floats, old: Floats, *_: object, paired: bool, summaries: Sequ
         return common_movement(new / old)
 
 
-# Below these numbers the test of common movement has no p-value: few benchmarks of skewed values seem to move together too often.
+# Below these numbers the test of common movement has no p-value: few benchmarks of skewed values
+# seem to move together too often.
 LEAST_BENCHMARKS, LEAST_UNITS = 4, 3
 
 
 def common_movement(*sides: Floats, summaries: Sequence[UnitSummary] = ()) -> tuple[Floats, Floats]:
     """Test whether the units of different benchmarks move together: the variance of the mean over the benchmarks against their own.
 
-    The units of every benchmark, as distances from their mean, are a vector of length 1; vectors of independent units have any direction,
-    those of shared units similar ones (a Rayleigh test). Under independence the squared length of the sum has a mean and a variance that
-    do not depend on the distribution of the values; the beta distribution with both is exact for two benchmarks of normal values. Its tail
-    is too short for few units, three runs of each; where the Pearson distribution of type III with the third moment, too, gives a larger
-    probability, that counts. Units may serve both systems (sessions), so that two sides tell less than twice what one does: the variance
-    is that over all orders of each benchmark's units, the same on both sides.
+    The units of every benchmark, as distances from their mean, are a vector of length 1; vectors of
+    independent units have any direction, those of shared units similar ones (a Rayleigh test).
+    Under independence the squared length of the sum has a mean and a variance that do not depend on
+    the distribution of the values; the beta distribution with both is exact for two benchmarks of
+    normal values. Its tail is too short for few units, three runs of each; where the Pearson
+    distribution of type III with the third moment, too, gives a larger probability, that counts.
+    Units may serve both systems (sessions), so that two sides tell less than twice what one does:
+    the variance is that over all orders of each benchmark's units, the same on both sides.
 
-    Sides are (..., benchmarks, units), NaN where not measured; unit j of one benchmark may be unit j of another. The answers are the mean
-    correlation over all pairs of benchmarks that vary on every side, and the probability of one as large if there is none (...); NaN for
-    fewer than four benchmarks, or without three units on a side that have them all.
+    Sides are (..., benchmarks, units), NaN where not measured; unit j of one benchmark may be unit
+    j of another. The answers are the mean correlation over all pairs of benchmarks that vary on
+    every side, and the probability of one as large if there is none (...); NaN for fewer than four
+    benchmarks, or without three units on a side that have them all.
     """
     from scipy.special import betainc, gammaincc
 
     summaries = summaries or [summarise_units(side) for side in sides]
     varying: Mask = reduce(np.logical_and, (summary.variance > 0 for summary in summaries))
     number = varying.sum(axis=-1)
-    directions = [_directions(side, summary.mean, varying) for side, summary in zip(sides, summaries, strict=True)]
+    directions = [
+        _directions(side, summary.mean, varying)
+        for side, summary in zip(sides, summaries, strict=True)
+    ]
     lengths = sum(degrees * (units.sum(axis=-2) ** 2).sum(axis=-1) for units, degrees in directions)
     freedom = sum(degrees for _, degrees in directions)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -180,7 +223,9 @@ def common_movement(*sides: Floats, summaries: Sequence[UnitSummary] = ()) -> tu
         deviation = np.sqrt(2 * number * (number - 1) / effective)
         skewness = 8 * number * (number - 1) * (number - 2) / effective**2 / deviation**3
         shape = 4 / skewness**2
-        by_gamma = gammaincc(shape, np.maximum(shape + 2 * (length - number) / (deviation * skewness), 0.0))
+        by_gamma = gammaincc(
+            shape, np.maximum(shape + 2 * (length - number) / (deviation * skewness), 0.0)
+        )
         pvalue = np.where(enough, np.maximum(by_beta, by_gamma), np.nan)
         correlation = (length - number) / (number * (number - 1))
     return np.where(enough, correlation, np.nan), pvalue
@@ -204,11 +249,15 @@ def _directions(units: Floats, means: Floats, varying: Mask) -> tuple[Floats, Fl
         return np.where(size > 0, distances / size, 0.0), np.where(n >= LEAST_UNITS, n - 1.0, 0.0)
 
 
-def _repeated(side: tuple[Floats, Floats], other_side: tuple[Floats, Floats], number: Integers) -> Floats:
+def _repeated(
+    side: tuple[Floats, Floats], other_side: tuple[Floats, Floats], number: Integers
+) -> Floats:
     """Return the degrees of freedom that two sides have in common, since unit j of one is unit j of the other."""
     common = min(side[0].shape[-1], other_side[0].shape[-1])
     products = side[0][..., :common] * other_side[0][..., :common]
     shared_benchmarks = (products != 0).any(axis=-2).sum(axis=-1)
     cosines = products.sum(axis=-1)
     pairs = (cosines.sum(axis=-1) ** 2 - (cosines**2).sum(axis=-1)) / (number * (number - 1))
-    return np.where(shared_benchmarks > 1, side[1] * other_side[1] * pairs / (shared_benchmarks - 1), 0.0)
+    return np.where(
+        shared_benchmarks > 1, side[1] * other_side[1] * pairs / (shared_benchmarks - 1), 0.0
+    )

@@ -8,14 +8,16 @@ from perfarray.numerics.types import Floats
 def exact_ks_pvalue(x: Floats, y: Floats) -> Floats:
     """Return the two-sided permutation p-value of the Kolmogorov-Smirnov distance of samples (..., n) and (..., m), NaN not measured.
 
-    Every assignment of values to x and y is a path through a lattice of n by m steps; the p-value is the share of paths that at the end of
-    some tie are as far from the diagonal as the data. Distributions are not compared inside a tie, so that ties make p smaller: the exact
-    distribution for samples without ties gives too large p-values, and so, in the tail, does the asymptotic one.
+    Every assignment of values to x and y is a path through a lattice of n by m steps; the p-value
+    is the share of paths that at the end of some tie are as far from the diagonal as the data.
+    Distributions are not compared inside a tie, so that ties make p smaller: the exact distribution
+    for samples without ties gives too large p-values, and so, in the tail, does the asymptotic one.
 
     References
     ----------
-    G. Schroeer, D. Trenkler, "Exact and randomization distributions of Kolmogorov-Smirnov tests two or three samples", Computational
-    Statistics and Data Analysis 20, 1995. R gives it from version 4.2 on.
+    G. Schroeer, D. Trenkler, "Exact and randomization distributions of Kolmogorov-Smirnov tests two
+    or three samples", Computational Statistics and Data Analysis 20, 1995. R gives it from version
+    4.2 on.
     """
     return np.asarray(np.vectorize(_pvalue, otypes=[float], signature="(n),(m)->()")(x, y))
 
@@ -30,7 +32,8 @@ def _pvalue(x: Floats, y: Floats) -> float:
     observed = np.abs(below[0] * m - below[1] * n).max()
     compared = np.zeros(n + m + 1, bool)
     compared[np.cumsum(ties)] = True
-    # Value by value, `near` is the probability of the number of x so far for paths that have not been as far as the data.
+    # Value by value, `near` is the probability of the number of x so far for paths that have not
+    # been as far as the data.
     counts = np.arange(n + 1)
     near, far = (counts == 0).astype(float), 0.0
     for step in range(n + m):

@@ -1,8 +1,8 @@
 """The rule of verdicts: methods give p-values and the material of limits, and this module decides.
 
-Faster or slower if twice the smaller p of "not below" and "not above" the band is at most alpha after correction, else equivalent if the
-p of "outside the band" is at most alpha / 2 (or another risk) after correction, else inconclusive. A set of two parts, or the whole line,
-decides nothing.
+Faster or slower if twice the smaller p of "not below" and "not above" the band is at most alpha
+after correction, else equivalent if the p of "outside the band" is at most alpha / 2 (or another
+risk) after correction, else inconclusive. A set of two parts, or the whole line, decides nothing.
 """
 
 from collections.abc import Callable
@@ -11,7 +11,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from perfarray.numerics.intervals import AT_LEAST, AT_MOST, ONE_PIECE, UNBOUNDED, RatioSet, kind_of, t_quantile
+from perfarray.numerics.intervals import (
+    AT_LEAST,
+    AT_MOST,
+    ONE_PIECE,
+    UNBOUNDED,
+    RatioSet,
+    kind_of,
+    t_quantile,
+)
 from perfarray.numerics.power import distance_seen
 from perfarray.numerics.types import Floats, Mask, Texts, same_text
 
@@ -19,12 +27,16 @@ FASTER, SLOWER, EQUIVALENT, INCONCLUSIVE = "faster", "slower", "equivalent", "in
 
 POWER = 0.8  # the chance to see the smallest change
 
-# From a confidence level per ratio, the evidence, and the material of a method to limits; NaN where there are too few units.
+# From a confidence level per ratio, the evidence, and the material of a method to limits; NaN where
+# there are too few units.
 Limits = Callable[..., RatioSet]
 
 
 class Rules(NamedTuple):
-    """How to compare: the choices of the caller of `compare`; in `judge` the threshold may be an array along the benchmarks."""
+    """How to compare: the choices of the caller of `compare`.
+
+    In `judge` the threshold may be an array along the benchmarks.
+    """
 
     method: str
     df: str
@@ -42,7 +54,9 @@ class Rules(NamedTuple):
     @property
     def limits(self) -> tuple[float, float]:
         """The band of ratios that do not matter: 1 -+ threshold, or 1 / (1 + threshold) to 1 + threshold."""
-        return 1 / (1 + self.threshold) if self.band == "log" else 1 - self.threshold, 1 + self.threshold
+        return 1 / (
+            1 + self.threshold
+        ) if self.band == "log" else 1 - self.threshold, 1 + self.threshold
 
     @property
     def alpha(self) -> float:
@@ -64,11 +78,19 @@ class Tests(NamedTuple):
     above_high: Floats
 
     def bounded_by(self, censoring: "Known") -> "Tests":
-        """Return the tests that hold whatever stopped runs would have taken; the others have p = 1."""
+        """Return the tests that hold whatever stopped runs would have taken.
+
+        The others have p = 1.
+        """
         if not (censoring.at_least.any() or censoring.at_most.any()):
             return self
         open_sides = (censoring.at_least, censoring.at_most, censoring.at_least, censoring.at_most)
-        return Tests(*(np.where(mask & ~np.isnan(pvalue), 1.0, pvalue) for mask, pvalue in zip(open_sides, self, strict=True)))
+        return Tests(
+            *(
+                np.where(mask & ~np.isnan(pvalue), 1.0, pvalue)
+                for mask, pvalue in zip(open_sides, self, strict=True)
+            )
+        )
 
     @property
     def two_sided(self) -> Floats:
@@ -116,8 +138,9 @@ class Suite(NamedTuple):
 class Evidence(NamedTuple):
     """What a method finds along the benchmarks, one array per field.
 
-    `error` is the standard error of the log ratio, `difference_error` that of the difference of the means; each has its degrees of freedom.
-    `at_least` and `at_most` are the fields of `Known`, the last four those of `Tests`.
+    `error` is the standard error of the log ratio, `difference_error` that of the difference of the
+    means; each has its degrees of freedom. `at_least` and `at_most` are the fields of `Known`, the
+    last four those of `Tests`.
     """
 
     estimate: Floats
@@ -154,11 +177,16 @@ class Adjusted(NamedTuple):
 def judge(*arrays: npt.NDArray[Any], limits: Limits, rules: Rules) -> dict[str, npt.NDArray[Any]]:
     """Return the variables of a comparison by name: verdicts, and intervals at the levels that belong to them.
 
-    `arrays` are those of `Evidence` and `Suite`, where there is a correction those of `Adjusted`, then the material of `limits`.
+    `arrays` are those of `Evidence` and `Suite`, where there is a correction those of `Adjusted`,
+    then the material of `limits`.
     """
     ends = np.cumsum([len(record._fields) for record in (Evidence, Suite, Adjusted)])
     corrected = arrays[ends[1] : ends[2]] if rules.correction else ()
-    evidence, suite, material = Evidence(*arrays[: ends[0]]), Suite(*arrays[ends[0] : ends[1]]), arrays[ends[1] + len(corrected) :]
+    evidence, suite, material = (
+        Evidence(*arrays[: ends[0]]),
+        Suite(*arrays[ends[0] : ends[1]]),
+        arrays[ends[1] + len(corrected) :],
+    )
     tests, censoring = evidence.tests, Known(evidence.at_least, evidence.at_most)
     # Tests of rates are mirrored, so that "not slower" is the same test for both.
     as_times = tests if rules.better == "lower" else Tests(*tests[::-1])
@@ -172,15 +200,28 @@ def judge(*arrays: npt.NDArray[Any], limits: Limits, rules: Rules) -> dict[str, 
     suite_kind = kind_of(suite.lower, suite.upper)
     if (suite.benchmarks == 1).any():
         level = np.full_like(adjusted.level, rules.confidence_level)
-        uncorrected = open_set(limits(level, evidence, *material), censoring) if corrected else interval
-        suite, suite_kind = _suite_of_one_benchmark(evidence, estimate, uncorrected, suite, suite_kind)
+        uncorrected = (
+            open_set(limits(level, evidence, *material), censoring) if corrected else interval
+        )
+        suite, suite_kind = _suite_of_one_benchmark(
+            evidence, estimate, uncorrected, suite, suite_kind
+        )
     decided, suite_decided = one_piece(interval.kind), one_piece(suite_kind)
     outside, inside = adjusted.outside <= rules.alpha, adjusted.inside <= rules.inside_alpha
     verdict = decide(tests, decided & outside, decided & inside, rules.better)
-    suite_outside, suite_inside = suite.tests.two_sided <= rules.alpha, suite.tests.inside <= rules.inside_alpha
+    suite_outside, suite_inside = (
+        suite.tests.two_sided <= rules.alpha,
+        suite.tests.inside <= rules.inside_alpha,
+    )
     distance = _distance_seen(evidence, adjusted.level, interval)
-    difference = np.where(censoring.at_least & censoring.at_most, np.nan, evidence.candidate_mean - evidence.baseline_mean)
-    half_width = t_quantile((1 + adjusted.level) / 2, evidence.difference_df) * evidence.difference_error
+    difference = np.where(
+        censoring.at_least & censoring.at_most,
+        np.nan,
+        evidence.candidate_mean - evidence.baseline_mean,
+    )
+    half_width = (
+        t_quantile((1 + adjusted.level) / 2, evidence.difference_df) * evidence.difference_error
+    )
     with np.errstate(over="ignore"):
         change = (1 + rules.threshold) * np.exp(distance) - 1
     return {
@@ -203,8 +244,12 @@ def judge(*arrays: npt.NDArray[Any], limits: Limits, rules: Rules) -> dict[str, 
         "candidate_mean": evidence.candidate_mean,
         "baseline_mean": evidence.baseline_mean,
         "difference": difference,
-        "difference_lower": np.where(censoring.at_most & ~np.isnan(half_width), -np.inf, difference - half_width),
-        "difference_upper": np.where(censoring.at_least & ~np.isnan(half_width), np.inf, difference + half_width),
+        "difference_lower": np.where(
+            censoring.at_most & ~np.isnan(half_width), -np.inf, difference - half_width
+        ),
+        "difference_upper": np.where(
+            censoring.at_least & ~np.isnan(half_width), np.inf, difference + half_width
+        ),
         "suite_estimate": suite.estimate,
         "suite_lower": suite.lower,
         "suite_upper": suite.upper,
@@ -213,7 +258,9 @@ def judge(*arrays: npt.NDArray[Any], limits: Limits, rules: Rules) -> dict[str, 
         "suite_benchmarks": suite.benchmarks,
         "suite_kind": suite_kind,
         "suite_pvalue": suite.tests.two_sided,
-        "suite_verdict": decide(suite.tests, suite_decided & suite_outside, suite_decided & suite_inside, rules.better),
+        "suite_verdict": decide(
+            suite.tests, suite_decided & suite_outside, suite_decided & suite_inside, rules.better
+        ),
     }
 
 
@@ -221,7 +268,13 @@ def _distance_seen(evidence: Evidence, level: Floats, interval: RatioSet) -> Flo
     """Return the distance of a log ratio from the band that is seen with some 80 % power."""
     # Limits of means are made with the same quantile, which takes a tenth of a large comparison.
     same_df = np.array_equal(evidence.df, evidence.error_df, equal_nan=True)
-    return distance_seen(evidence.error, evidence.error_df, (1 + level) / 2, POWER, interval.quantile if same_df else None)
+    return distance_seen(
+        evidence.error,
+        evidence.error_df,
+        (1 + level) / 2,
+        POWER,
+        interval.quantile if same_df else None,
+    )
 
 
 def one_piece(kind: Texts) -> Mask:
@@ -237,24 +290,40 @@ def open_set(limits: RatioSet, censoring: Known) -> RatioSet:
     two_parts = ~one_piece(limits.kind)
     below = bound & (censoring.at_most | two_parts | (limits.kind == AT_MOST))
     above = bound & (censoring.at_least | two_parts | (limits.kind == AT_LEAST))
-    kind = np.select([below & above, below, above], [UNBOUNDED, AT_MOST, AT_LEAST], limits.kind).astype(object)
+    kind = np.select(
+        [below & above, below, above], [UNBOUNDED, AT_MOST, AT_LEAST], limits.kind
+    ).astype(object)
     lower = np.where(below, np.where(above, -np.inf, 0.0), limits.lower)
     return RatioSet(lower, np.where(above, np.inf, limits.upper), kind)
 
 
-def _suite_of_one_benchmark(evidence: Evidence, estimate: Floats, limits: RatioSet, suite: Suite, kind: Texts) -> tuple[Suite, Texts]:
+def _suite_of_one_benchmark(
+    evidence: Evidence, estimate: Floats, limits: RatioSet, suite: Suite, kind: Texts
+) -> tuple[Suite, Texts]:
     """Give suites of one benchmark that benchmark's row, uncorrected."""
     with np.errstate(invalid="ignore"):
-        measured = (evidence.estimate > 0) & (evidence.baseline_mean > 0)  # that of two sides of zeros is 1
-    # The one benchmark of a suite may be a copy, which has a score and no row. Beside it there may be medians whose logs have no
-    # standard error.
+        measured = (evidence.estimate > 0) & (
+            evidence.baseline_mean > 0
+        )  # that of two sides of zeros is 1
+    # The one benchmark of a suite may be a copy, which has a score and no row. Beside it there may
+    # be medians whose logs have no standard error.
     single = np.asarray((suite.benchmarks == 1) & measured.any(axis=-1))
     position = np.argmax(measured * (1 + np.isfinite(evidence.error)), axis=-1)[..., None]
 
     def benchmark_row(rows: npt.NDArray[Any], otherwise: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        return np.where(single, np.take_along_axis(np.asarray(rows), position, axis=-1)[..., 0], otherwise)
+        return np.where(
+            single, np.take_along_axis(np.asarray(rows), position, axis=-1)[..., 0], otherwise
+        )
 
-    rows = (estimate, limits.lower, limits.upper, evidence.df, evidence.n, np.ones_like(evidence.n), *evidence.tests)
+    rows = (
+        estimate,
+        limits.lower,
+        limits.upper,
+        evidence.df,
+        evidence.n,
+        np.ones_like(evidence.n),
+        *evidence.tests,
+    )
     return Suite(*map(benchmark_row, rows, suite)), benchmark_row(limits.kind, kind)
 
 
@@ -273,21 +342,32 @@ def interval_agrees(limits: RatioSet, verdict: Texts, band: tuple[float, float])
 
     Where there is none, since the baseline is 0, it does not deny the verdict.
 
-    It may not where corrected p-values decide: Holm rejects more than Bonferroni's intervals show, and the intervals of Benjamini and
-    Yekutieli count verdicts of both kinds.
+    It may not where corrected p-values decide: Holm rejects more than Bonferroni's intervals show,
+    and the intervals of Benjamini and Yekutieli count verdicts of both kinds.
     """
     low, high = band
     beyond = (limits.upper < low) | (limits.lower > high)
-    inside, well_inside = (limits.lower >= low) & (limits.upper <= high), (limits.lower > low) & (limits.upper < high)
-    shown = np.select([verdict == EQUIVALENT, verdict == INCONCLUSIVE], [inside, ~(beyond | well_inside)], beyond)
+    inside, well_inside = (
+        (limits.lower >= low) & (limits.upper <= high),
+        (limits.lower > low) & (limits.upper < high),
+    )
+    shown = np.select(
+        [verdict == EQUIVALENT, verdict == INCONCLUSIVE], [inside, ~(beyond | well_inside)], beyond
+    )
     return np.asarray(shown | np.isnan(limits.lower), dtype=bool)
 
 
 def adjust_tests(*pvalues: Floats, axes: int, rules: Rules) -> Adjusted:
-    """Correct the p-values of `Tests` over their last `axes`, which are a family; where higher is better they come mirrored."""
+    """Correct the p-values of `Tests` over their last `axes`, which are a family.
+
+    Where higher is better they come mirrored.
+    """
     shape = pvalues[0].shape
     tests = Tests(*(pvalue.reshape(*shape[: len(shape) - axes], -1) for pvalue in pvalues))
-    outside, inside, not_slower = (adjust(pvalue, rules.correction) for pvalue in (tests.two_sided, tests.inside, tests.below_high))
+    outside, inside, not_slower = (
+        adjust(pvalue, rules.correction)
+        for pvalue in (tests.two_sided, tests.inside, tests.below_high)
+    )
     decided = (outside <= rules.alpha) | (inside <= rules.inside_alpha)
     level = interval_level(tests.two_sided, decided, rules.alpha, str(rules.correction))
     return Adjusted(*(array.reshape(shape) for array in (outside, inside, not_slower, level)))
@@ -296,13 +376,19 @@ def adjust_tests(*pvalues: Floats, axes: int, rules: Rules) -> Adjusted:
 def adjust_pairs(*pvalues: Floats, later: Mask, axes: int, rules: Rules) -> Adjusted:
     """Correct the p-values of all pairs of labels: those where `later` is true are a family, their reverses another."""
     forth, back = (
-        adjust_tests(*(np.where(mask, pvalue, np.nan) for pvalue in pvalues), axes=axes, rules=rules) for mask in (later, ~later)
+        adjust_tests(
+            *(np.where(mask, pvalue, np.nan) for pvalue in pvalues), axes=axes, rules=rules
+        )
+        for mask in (later, ~later)
     )
     return Adjusted(*(np.where(later, *arrays) for arrays in zip(forth, back, strict=True)))
 
 
 def adjust(pvalues: Floats, correction: str | None) -> Floats:
-    """Adjust p-values along the last axis by Holm (1979) or Benjamini and Hochberg (1995); NaN is no member of the family."""
+    """Adjust p-values along the last axis by Holm (1979) or Benjamini and Hochberg (1995).
+
+    NaN is no member of the family.
+    """
     if correction is None:
         return pvalues
     members = np.sum(~np.isnan(pvalues), axis=-1, keepdims=True)
@@ -321,8 +407,9 @@ def adjust(pvalues: Floats, correction: str | None) -> Floats:
 def interval_level(pvalues: Floats, decided: Mask, alpha: float, correction: str) -> Floats:
     """Return the confidence level of each interval.
 
-    With Holm it is Bonferroni's, 1 - alpha / m; with Benjamini and Hochberg that of Benjamini and Yekutieli (2005), 1 - R alpha / m with
-    R verdicts (one at least): every interval of an equivalent then lies inside the band.
+    With Holm it is Bonferroni's, 1 - alpha / m; with Benjamini and Hochberg that of Benjamini and
+    Yekutieli (2005), 1 - R alpha / m with R verdicts (one at least): every interval of an
+    equivalent then lies inside the band.
     """
     members = np.maximum(np.sum(~np.isnan(pvalues), axis=-1, keepdims=True), 1)
     rejected = np.maximum(np.sum(decided, axis=-1, keepdims=True), 1) if correction == "bh" else 1

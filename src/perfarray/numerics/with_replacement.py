@@ -1,7 +1,8 @@
 """Rows of values drawn with replacement, as many as there are: what every bootstrap does at every level.
 
-Few values can be drawn in few ways. One whole number stands for several draws, so that a row of n costs fewer random numbers and fewer
-gathers than n draws: 27 ways for three values, 900 for a pair of 30. How many draws go together depends on n alone.
+Few values can be drawn in few ways. One whole number stands for several draws, so that a row of n
+costs fewer random numbers and fewer gathers than n draws: 27 ways for three values, 900 for a pair
+of 30. How many draws go together depends on n alone.
 """
 
 from collections.abc import Iterator
@@ -13,9 +14,16 @@ import numpy as np
 from perfarray.numerics.random import Streams
 from perfarray.numerics.types import Floats, Integers
 
-WAYS, PAIRS = 1 << 9, 1 << 14  # most ways that one number stands for, of three draws and more and of a pair: tables stay in the cache
-LOOKED_UP = 1 << 19  # entries that are looked up at once, which bounds the memory; it changes no number
-SUMMED = 1 << 17  # numbers that are drawn, and entries that are added up, at once: they stay in the cache
+WAYS, PAIRS = (
+    1 << 9,
+    1 << 14,
+)  # most ways that one number stands for, of three draws and more and of a pair: tables stay in the cache
+LOOKED_UP = (
+    1 << 19
+)  # entries that are looked up at once, which bounds the memory; it changes no number
+SUMMED = (
+    1 << 17
+)  # numbers that are drawn, and entries that are added up, at once: they stay in the cache
 SHORT = 4  # numbers of a row up to which they are looked up and summed one after the other
 COLUMNS = 8  # numbers of a row up to which all rows are looked up and summed column by column
 
@@ -37,7 +45,9 @@ class Grouping(NamedTuple):
     def sizes(self) -> Integers | int:
         """How many ways each number of a row stands for."""
         size = int(self.values**self.together)
-        return np.array([size] * self.full + [self.values**self.remainder]) if self.remainder else size
+        return (
+            np.array([size] * self.full + [self.values**self.remainder]) if self.remainder else size
+        )
 
 
 @lru_cache(maxsize=128)
@@ -57,14 +67,24 @@ def ways(count: int, together: int, dtype: str = "int64") -> Integers:
     return np.ascontiguousarray(np.indices((count,) * together, dtype).reshape(together, -1).T)
 
 
-def _picks(count: int, cells: Integers, stream: int, streams: Streams, rows: int, start: int) -> Integers:
+def _picks(
+    count: int, cells: Integers, stream: int, streams: Streams, rows: int, start: int
+) -> Integers:
     """Return the numbers that stand for the draws of rows, (cells, rows, picks)."""
     group = grouping(count)
     picks = streams.below(group.sizes, cells, stream, rows * group.picks, start * group.picks)
     return picks.reshape(len(cells), rows, group.picks)
 
 
-def drawn_places(count: int, cells: Integers, stream: int, streams: Streams, rows: int, start: int = 0, dtype: str = "int64") -> Integers:
+def drawn_places(
+    count: int,
+    cells: Integers,
+    stream: int,
+    streams: Streams,
+    rows: int,
+    start: int = 0,
+    dtype: str = "int64",
+) -> Integers:
     """Return the places below `count` that rows of as many draws hold, (cells, rows, count), from the row `start` on."""
     group = grouping(count)
     blocks = list(_blocks(len(cells), rows, group.picks))
@@ -72,15 +92,29 @@ def drawn_places(count: int, cells: Integers, stream: int, streams: Streams, row
         places = np.empty((len(cells), rows, count), dtype)
         for block in blocks:
             drawn = places[block]
-            drawn[:] = drawn_places(count, cells[block[0]], stream, streams, drawn.shape[1], start + block[1].start, dtype)
+            drawn[:] = drawn_places(
+                count,
+                cells[block[0]],
+                stream,
+                streams,
+                drawn.shape[1],
+                start + block[1].start,
+                dtype,
+            )
         return places
     picks = _picks(count, cells, stream, streams, rows, start)
     if group.together == 1:
         return picks.astype(dtype, copy=False)
-    positions = ways(count, group.together, dtype).take(picks[..., : group.full], axis=0).reshape(len(cells), rows, -1)
+    positions = (
+        ways(count, group.together, dtype)
+        .take(picks[..., : group.full], axis=0)
+        .reshape(len(cells), rows, -1)
+    )
     if not group.remainder:
         return positions
-    return np.concatenate([positions, ways(count, group.remainder, dtype).take(picks[..., -1], axis=0)], axis=-1)
+    return np.concatenate(
+        [positions, ways(count, group.remainder, dtype).take(picks[..., -1], axis=0)], axis=-1
+    )
 
 
 def _blocks(cells: int, rows: int, picks: int) -> Iterator[tuple[slice, slice]]:
@@ -108,7 +142,15 @@ def table_size(count: int) -> int:
     return int(count**group.together + (count**group.remainder if group.remainder else 0))
 
 
-def drawn_entries(count: int, tables: Integers, cells: Integers, stream: int, streams: Streams, rows: int, start: int) -> Integers:
+def drawn_entries(
+    count: int,
+    tables: Integers,
+    cells: Integers,
+    stream: int,
+    streams: Streams,
+    rows: int,
+    start: int,
+) -> Integers:
     """Return which entries of their tables (`sum_tables`, one behind the other) rows are the sums of: (cells, rows, picks).
 
     `tables` (cells, rows) says which table a row is drawn from.
@@ -121,22 +163,41 @@ def drawn_entries(count: int, tables: Integers, cells: Integers, stream: int, st
 
 
 def redrawn_sums(
-    tables: Floats, names: Integers, count: int, cells: Integers, stream: int, streams: Streams, rows: int, *, start: int
+    tables: Floats,
+    names: Integers,
+    count: int,
+    cells: Integers,
+    stream: int,
+    streams: Streams,
+    rows: int,
+    *,
+    start: int,
 ) -> Floats:
     """Return the sums of rows drawn from the tables (`sum_tables`, one behind the other) that `names` says: (cells, rows)."""
     group = grouping(count)
     if not 1 < group.picks <= COLUMNS:
         return summed(tables, drawn_entries(count, names, cells, stream, streams, rows, start))
-    flat, size, first = tables.ravel(), int(count**group.together), np.broadcast_to(names * table_size(count), (len(cells), rows))
+    flat, size, first = (
+        tables.ravel(),
+        int(count**group.together),
+        np.broadcast_to(names * table_size(count), (len(cells), rows)),
+    )
     sizes = [size] * group.full + [int(count**group.remainder)] * (group.remainder > 0)
     sums = np.empty(first.shape)
     for block in _blocks(len(cells), rows, group.picks):
-        # In the order of `summed`: one after the other, or as `numpy.einsum` in two lanes, of which eight have two halves each.
-        lanes: list[Any] = [None] * (1 if group.picks <= SHORT else 2 if group.picks < COLUMNS else 4)
-        for column, places in enumerate(streams.columns(sizes, first[block], cells[block[0]], stream, start + block[1].start)):
+        # In the order of `summed`: one after the other, or as `numpy.einsum` in two lanes, of which
+        # eight have two halves each.
+        lanes: list[Any] = [None] * (
+            1 if group.picks <= SHORT else 2 if group.picks < COLUMNS else 4
+        )
+        for column, places in enumerate(
+            streams.columns(sizes, first[block], cells[block[0]], stream, start + block[1].start)
+        ):
             entries = flat[size * (column == group.full) :].take(places, mode="wrap")
             lane = (column % 2 + column // 4 * 2) % len(lanes)
-            lanes[lane] = entries if lanes[lane] is None else np.add(lanes[lane], entries, out=entries)
+            lanes[lane] = (
+                entries if lanes[lane] is None else np.add(lanes[lane], entries, out=entries)
+            )
         while len(lanes) > 1:
             half = len(lanes) // 2
             lanes = [np.add(a, b, out=a) for a, b in zip(lanes[:half], lanes[half:], strict=True)]
@@ -144,7 +205,9 @@ def redrawn_sums(
     return sums
 
 
-def one_of_each(tables: Floats, cells: Integers, stream: int, streams: Streams, rows: int, start: int = 0) -> Floats:
+def one_of_each(
+    tables: Floats, cells: Integers, stream: int, streams: Streams, rows: int, start: int = 0
+) -> Floats:
     """Return for every row one entry of each table of its cell: of tables (kinds, tables, cells, size), (kinds, tables, cells, rows).
 
     The entry stands at the same place in the tables of all kinds.
@@ -152,28 +215,53 @@ def one_of_each(tables: Floats, cells: Integers, stream: int, streams: Streams, 
     kinds, number, _, size = tables.shape
     flat, step = tables.reshape(kinds, -1), max(1, LOOKED_UP // (number * len(cells)))
     if rows <= step:
-        return flat.take(streams.entries(size, number, cells, stream, rows, start), axis=1, mode="wrap")
+        return flat.take(
+            streams.entries(size, number, cells, stream, rows, start), axis=1, mode="wrap"
+        )
     entries = np.empty((*tables.shape[:-1], rows))
     for first in range(0, rows, step):
         block = entries[..., first : first + step]
-        block[:] = flat.take(streams.entries(size, number, cells, stream, block.shape[-1], start + first), axis=1, mode="wrap")
+        block[:] = flat.take(
+            streams.entries(size, number, cells, stream, block.shape[-1], start + first),
+            axis=1,
+            mode="wrap",
+        )
     return entries
 
 
 def add_one_of_each(
-    sums: Floats, tables: Floats, cells: Integers, stream: int, streams: Streams, start: int = 0, *, own_streams: bool = False
+    sums: Floats,
+    tables: Floats,
+    cells: Integers,
+    stream: int,
+    streams: Streams,
+    start: int = 0,
+    *,
+    own_streams: bool = False,
 ) -> None:
     """Add to every row (kinds, cells, rows) one entry of each table of its cell, table by table, at the same place for all kinds.
 
-    The arguments are those of `one_of_each`; with `own_streams` each table has a stream of its own, `stream` and those after it.
+    The arguments are those of `one_of_each`; with `own_streams` each table has a stream of its own,
+    `stream` and those after it.
     """
     number = tables.shape[1]
-    turns = [(stream + position, slice(position, position + 1)) for position in range(number)] if own_streams else [(stream, slice(None))]
+    turns = (
+        [(stream + position, slice(position, position + 1)) for position in range(number)]
+        if own_streams
+        else [(stream, slice(None))]
+    )
     size = max(1, SUMMED // (sums.shape[-1] * number // len(turns)))
     for first in range(0, len(cells), size):
         block = slice(first, first + size)
         for stream_of_turn, tables_of_turn in turns:
-            entries = one_of_each(tables[:, tables_of_turn, block], cells[block], stream_of_turn, streams, sums.shape[-1], start)
+            entries = one_of_each(
+                tables[:, tables_of_turn, block],
+                cells[block],
+                stream_of_turn,
+                streams,
+                sums.shape[-1],
+                start,
+            )
             for position in range(entries.shape[1]):
                 sums[:, block] += entries[:, position]
 
@@ -184,16 +272,28 @@ class LongRow:
     def __init__(self, values: Floats, cell: int, stream: int, streams: Streams) -> None:
         count = len(values)
         pairs = count**2 <= PAIRS
-        self._values, self._odd, self._picks = values, bool(pairs and count % 2), -(-count // 2) if pairs else count
+        self._values, self._odd, self._picks = (
+            values,
+            bool(pairs and count % 2),
+            -(-count // 2) if pairs else count,
+        )
         self._table = np.add.outer(values, values).ravel() if pairs else values
         self._where, self._at, self._streams = (cell, stream), 0, streams
 
     def sums(self, rows: int) -> Floats:
         """Return the sums of the next rows."""
-        picks, self._at = self._streams.run_below(len(self._table), *self._where, rows * self._picks, self._at)
+        picks, self._at = self._streams.run_below(
+            len(self._table), *self._where, rows * self._picks, self._at
+        )
         picks = picks.reshape(rows, self._picks)
-        sums = np.asarray(np.einsum("ij->i", self._table.take(picks[:, :-1] if self._odd else picks, mode="wrap")))
-        return sums + self._values.take(picks[:, -1] // len(self._values), mode="wrap") if self._odd else sums
+        sums = np.asarray(
+            np.einsum("ij->i", self._table.take(picks[:, :-1] if self._odd else picks, mode="wrap"))
+        )
+        return (
+            sums + self._values.take(picks[:, -1] // len(self._values), mode="wrap")
+            if self._odd
+            else sums
+        )
 
 
 def summed(tables: Floats, entries: Integers) -> Floats:

@@ -7,7 +7,16 @@ import xarray as xr
 from matplotlib.axes import Axes
 
 from perfarray.conventions import BENCHMARK, BY_PVALUE, LOWER, TIME, level_of_intervals, percentage
-from perfarray.plots.figure import DARK, capitalized, compared, elided, number_format, selection, write_changes, write_units
+from perfarray.plots.figure import (
+    DARK,
+    capitalized,
+    compared,
+    elided,
+    number_format,
+    selection,
+    write_changes,
+    write_units,
+)
 from perfarray.plots.interval_marks import Interval, draw_intervals
 from perfarray.plots.moderation import moderated_errors
 from perfarray.plots.rows import GAP, Row, RowFrame, shown_rows, suite_rows
@@ -15,8 +24,10 @@ from perfarray.plots.significance import pvalues
 from perfarray.results import words
 
 SUITE: Final = "suite (geometric mean)"
-WITHOUT: Final = "without"  # dim of a ratio of scores along which each benchmark is left out; its first label leaves out none
-APART: Final = 20.0  # means this many times as far apart as most intervals are wide are drawn in percent of their own
+# dim of a ratio of scores along which each benchmark is left out; its first label leaves out none
+WITHOUT: Final = "without"
+# means this many times as far apart as most intervals are wide are drawn in percent of their own
+APART: Final = 20.0
 WITHIN: Final = "within_lower"  # the limits that lack what varies between sessions
 BAND: Final = "#e4e4e4"  # colour of changes that do not matter
 TWO_LINES: Final = (0.0, 0.2)  # inches that ticks of two lines need
@@ -29,19 +40,21 @@ def ratio_intervals(result: xr.Dataset, ax: Axes | None = None, *, kind: str = "
     Parameters
     ----------
     result : Dataset
-        What `compare`, `pairwise` or `ratio_interval` returned, or a selection of it. Of `pairwise` each pair is drawn once, the later
-        label over the earlier; `result.sel(baseline=...)` draws all against one.
+        What `compare`, `pairwise` or `ratio_interval` returned, or a selection of it. Of `pairwise`
+        each pair is drawn once, the later label over the earlier; `result.sel(baseline=...)` draws
+        all against one.
     ax : Axes, optional
         Where to draw; default: a new figure, as high as its rows need.
     kind : {"intervals", "pvalues", "errors"}
-        Ratios with their intervals; or the p-values of `compare` and `pairwise`, the smallest first; or, with a prior, the standard errors
-        without it (hollow) and with it, against the mean of the baseline.
+        Ratios with their intervals; or the p-values of `compare` and `pairwise`, the smallest
+        first; or, with a prior, the standard errors without it (hollow) and with it, against the
+        mean of the baseline.
 
     Returns
     -------
     Axes
-        Horizontal axis: the change, as the table writes it, logarithmic (half the time is as far from no change as twice the time). Where
-        a ratio is negative, the ratio.
+        Horizontal axis: the change, as the table writes it, logarithmic (half the time is as far
+        from no change as twice the time). Where a ratio is negative, the ratio.
 
     Raises
     ------
@@ -50,10 +63,12 @@ def ratio_intervals(result: xr.Dataset, ax: Axes | None = None, *, kind: str = "
 
     Notes
     -----
-    Colour and marker show the verdict; the grey band is 1 - threshold to 1 + threshold, of each row where it differs. A hollow point has
-    no limits (one independent unit). An arrow at the border: the set continues, to a far limit or without end. A set drawn in two parts
-    is everything outside an interval. With `between`, a broad grey bar has the limits within one session. The column at the right has the
-    change as the table writes it; it says "at least" or "at most" where stopped runs make it a bound.
+    Colour and marker show the verdict; the grey band is 1 - threshold to 1 + threshold, of each row
+    where it differs. A hollow point has no limits (one independent unit). An arrow at the border:
+    the set continues, to a far limit or without end. A set drawn in two parts is everything outside
+    an interval. With `between`, a broad grey bar has the limits within one session. The column at
+    the right has the change as the table writes it; it says "at least" or "at most" where stopped
+    runs make it a bound.
 
     Examples
     --------
@@ -64,7 +79,9 @@ def ratio_intervals(result: xr.Dataset, ax: Axes | None = None, *, kind: str = "
     'change of time'
     """
     if kind not in ("intervals", "pvalues", "errors"):
-        raise ValueError(f"kind={kind!r} is not known; choose one of 'intervals', 'pvalues', 'errors'")
+        raise ValueError(
+            f"kind={kind!r} is not known; choose one of 'intervals', 'pvalues', 'errors'"
+        )
     if kind == "errors":
         return moderated_errors(result, ax)
     result = _each_pair_once(result)
@@ -74,13 +91,29 @@ def ratio_intervals(result: xr.Dataset, ax: Axes | None = None, *, kind: str = "
     _check_measured(result, "on both sides: another baseline or dim may have values there")
     rows, left_out = shown_rows(estimate, "ratio")
     suite = suite_rows(result, "estimate", rows, SUITE)
-    intervals = [*(_interval(result, row) for row in rows), *(_interval(result, row, "suite_") for row in suite)]
+    intervals = [
+        *(_interval(result, row) for row in rows),
+        *(_interval(result, row, "suite_") for row in suite),
+    ]
     frame = RowFrame(ax, rows + suite, left_out, extra=TWO_LINES)
-    draw_intervals(frame.ax, intervals, _draw_reference(frame, result, len(rows)), log=not bool((estimate <= 0).any()))
+    draw_intervals(
+        frame.ax,
+        intervals,
+        _draw_reference(frame, result, len(rows)),
+        log=not bool((estimate <= 0).any()),
+    )
     within = f"; broad: within one {result.attrs['between']}" if WITHIN in result else ""
     for row in rows if within else []:
         limits = [result[f"within_{end}"].isel(row.cell).item() for end in ("lower", "upper")]
-        frame.ax.hlines(row.y, *np.clip(limits, *frame.ax.get_xlim()), color="black", alpha=0.2, linewidth=6, zorder=1, gid=WITHIN)
+        frame.ax.hlines(
+            row.y,
+            *np.clip(limits, *frame.ax.get_xlim()),
+            color="black",
+            alpha=0.2,
+            linewidth=6,
+            zorder=1,
+            gid=WITHIN,
+        )
     _finish_ratios(frame, result, intervals, _quantity(result), within)
     if suite:
         frame.ax.axhline(suite[0].y - 0.5 - GAP / 2, color="black", linewidth=0.8, gid="suite")
@@ -90,13 +123,16 @@ def ratio_intervals(result: xr.Dataset, ax: Axes | None = None, *, kind: str = "
 
 
 def score_ratios(result: xr.Dataset, ax: Axes | None = None) -> Axes:
-    """Draw ratios of suite scores with their intervals; with `sensitivity`, also those without each benchmark in turn.
+    """Draw ratios of suite scores with their intervals.
+
+    With `sensitivity`, also those without each benchmark in turn.
 
     Returns
     -------
     Axes
-        Horizontal axis: the change, logarithmic. The change of the whole suite is the larger point, and of a single cell a dotted line: a
-        benchmark without which the ratio moves far decides it.
+        Horizontal axis: the change, logarithmic. The change of the whole suite is the larger point,
+        and of a single cell a dotted line: a benchmark without which the ratio moves far decides
+        it.
 
     Raises
     ------
@@ -114,26 +150,53 @@ def score_ratios(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     """
     _check_measured(result, "on both sides: another baseline or dim may have values there")
     is_single = result["estimate"].size == 1
-    ratios = _with_sensitivity(result) if "estimate_without" in result else result[["estimate", "lower", "upper"]]
+    ratios = (
+        _with_sensitivity(result)
+        if "estimate_without" in result
+        else result[["estimate", "lower", "upper"]]
+    )
     rows, left_out = shown_rows(ratios["estimate"], "ratio")
-    if left_out and is_single and all(row.cell[WITHOUT] for row in rows):  # the ratio of the whole suite is no extreme
+    if (
+        left_out and is_single and all(row.cell[WITHOUT] for row in rows)
+    ):  # the ratio of the whole suite is no extreme
         suite_cell = dict.fromkeys(rows[0].cell, 0)
         rows = [Row(suite_cell, str(ratios[WITHOUT].values[0]), "", rows[0].y - 1 - GAP), *rows]
-    intervals = [_interval(ratios, row)._replace(is_suite=row.cell.get(WITHOUT, 0) == 0) for row in rows]
+    intervals = [
+        _interval(ratios, row)._replace(is_suite=row.cell.get(WITHOUT, 0) == 0) for row in rows
+    ]
     frame = RowFrame(ax, rows, left_out, extra=TWO_LINES)
     draw_intervals(frame.ax, intervals, _draw_reference(frame, result, len(rows)), log=True)
     if WITHOUT in ratios.dims and is_single:
         whole_suite = float(result["estimate"].values.item())
-        frame.ax.axvline(whole_suite, color=DARK, linewidth=0.8, linestyle=":", zorder=1, label="all benchmarks")
-    sampled = "; the benchmarks are a sample" if result.attrs.get("benchmarks") == "a sample" else ""
-    return _finish_ratios(frame, result, intervals, f"{result.attrs.get('mean', 'geometric')} mean of {_quantity(result)}", sampled)
+        frame.ax.axvline(
+            whole_suite, color=DARK, linewidth=0.8, linestyle=":", zorder=1, label="all benchmarks"
+        )
+    sampled = (
+        "; the benchmarks are a sample" if result.attrs.get("benchmarks") == "a sample" else ""
+    )
+    return _finish_ratios(
+        frame,
+        result,
+        intervals,
+        f"{result.attrs.get('mean', 'geometric')} mean of {_quantity(result)}",
+        sampled,
+    )
 
 
-def _finish_ratios(frame: RowFrame, result: xr.Dataset, intervals: list[Interval], quantity: str, remark: str = "") -> Axes:
+def _finish_ratios(
+    frame: RowFrame, result: xr.Dataset, intervals: list[Interval], quantity: str, remark: str = ""
+) -> Axes:
     """Write the changes beside the rows, and the title: the candidate, the baseline, and what all rows share."""
     is_paired = "pair" in result.dims
-    title_parts = ["every pair compared", *selection(result["estimate"])] if is_paired else compared(result, result["estimate"])
-    better, threshold = str(result.attrs.get("better", LOWER)), float(result.attrs.get("threshold", 0.0))
+    title_parts = (
+        ["every pair compared", *selection(result["estimate"])]
+        if is_paired
+        else compared(result, result["estimate"])
+    )
+    better, threshold = (
+        str(result.attrs.get("better", LOWER)),
+        float(result.attrs.get("threshold", 0.0)),
+    )
     texts = [_change(interval, better, threshold) + interval.mark for interval in intervals]
     is_log = frame.ax.get_xscale() == "log"
     if is_log:
@@ -155,13 +218,25 @@ def _with_sensitivity(result: xr.Dataset) -> xr.Dataset:
     for name in ("estimate", "lower", "upper"):
         without = result[f"{name}_without"].dropna(across, how="all").rename({across: WITHOUT})
         # Shortened without the word: all have it, so that it would go first.
-        names = [f"all {across}s", *(f"without {label}" for label in elided([str(label) for label in without[WITHOUT].values], SHORT))]
+        names = [
+            f"all {across}s",
+            *(
+                f"without {label}"
+                for label in elided([str(label) for label in without[WITHOUT].values], SHORT)
+            ),
+        ]
         suite = result[name].expand_dims({WITHOUT: 1}).drop_vars(WITHOUT, errors="ignore")
-        variables[name] = xr.concat([suite, without.drop_vars(WITHOUT)], WITHOUT).assign_coords({WITHOUT: names}).transpose(..., WITHOUT)
+        variables[name] = (
+            xr.concat([suite, without.drop_vars(WITHOUT)], WITHOUT)
+            .assign_coords({WITHOUT: names})
+            .transpose(..., WITHOUT)
+        )
     return xr.Dataset(variables, attrs=result.attrs)
 
 
-def mean_intervals(result: xr.Dataset, ax: Axes | None = None, *, relative: bool | None = None) -> Axes:
+def mean_intervals(
+    result: xr.Dataset, ax: Axes | None = None, *, relative: bool | None = None
+) -> Axes:
     """Draw means with their intervals, one row per cell.
 
     Parameters
@@ -171,14 +246,15 @@ def mean_intervals(result: xr.Dataset, ax: Axes | None = None, *, relative: bool
     ax : Axes, optional
         Where to draw; default: a new figure, as high as its rows need.
     relative : bool, optional
-        Whether each row is drawn in percent of its own mean; default: where means are positive and so far apart that on one axis most
-        intervals would hide behind their points.
+        Whether each row is drawn in percent of its own mean; default: where means are positive and
+        so far apart that on one axis most intervals would hide behind their points.
 
     Returns
     -------
     Axes
-        Horizontal axis: the mean in the units of the data, logarithmic when the means span more than a factor of ten; or how far the
-        limits are from the mean, in percent. The column at the right has the mean.
+        Horizontal axis: the mean in the units of the data, logarithmic when the means span more
+        than a factor of ten; or how far the limits are from the mean, in percent. The column at the
+        right has the mean.
 
     Raises
     ------
@@ -187,8 +263,8 @@ def mean_intervals(result: xr.Dataset, ax: Axes | None = None, *, relative: bool
 
     Notes
     -----
-    A hollow point has no limits (one independent unit). Of more cells than a figure has room for, those with the narrowest and the
-    widest intervals are drawn.
+    A hollow point has no limits (one independent unit). Of more cells than a figure has room for,
+    those with the narrowest and the widest intervals are drawn.
 
     Examples
     --------
@@ -209,7 +285,9 @@ def mean_intervals(result: xr.Dataset, ax: Axes | None = None, *, relative: bool
     units, metric = str(estimate.attrs.get("units", "1")), str(result.attrs.get("metric", TIME))
     write_units(frame.ax.xaxis, units)
     if relative:
-        frame.ax.xaxis.set_major_formatter(lambda value, _: f"{round(value, 6):+g} %".replace("-", "−"))
+        frame.ax.xaxis.set_major_formatter(
+            lambda value, _: f"{round(value, 6):+g} %".replace("-", "−")
+        )
     format_number = number_format(units)
     texts = [mean.bound + format_number(mean.estimate) for mean in means]
     label = f"{metric}{', relative to the mean' * relative}\n{_confidence(result, intervals)}"
@@ -221,7 +299,8 @@ def _check_measured(result: xr.Dataset, where: str) -> None:
     if not any(bool(result[name].notnull().any()) for name in ("estimate", "lower", "upper")):
         number = result["estimate"].size
         raise ValueError(
-            f"nothing to draw: none of {number} cells is measured {where}; the picture counts (times.perf.plot.counts()) shows what is"
+            f"nothing to draw: none of {number} cells is measured {where}; the picture counts "
+            "(times.perf.plot.counts()) shows what is"
         )
 
 
@@ -236,13 +315,22 @@ def _far_apart(result: xr.Dataset, log: bool) -> bool:
     estimate, width = result["estimate"], _widths(result)
     low, high = estimate.min(), estimate.max()
     span, lengths = (np.log(high / low), width / estimate) if log else (high - low, width)
-    return bool(low > 0) and bool(2 * np.count_nonzero(APART * lengths < span) > np.count_nonzero(np.isfinite(lengths)))
+    return bool(low > 0) and bool(
+        2 * np.count_nonzero(APART * lengths < span) > np.count_nonzero(np.isfinite(lengths))
+    )
 
 
 def _each_pair_once(result: xr.Dataset) -> xr.Dataset:
     """Put the pairs of a table of comparisons along one dim `pair`: of a pair and its reverse the later label over the earlier."""
     names = result["baseline"].values.tolist() if "baseline" in result["estimate"].dims else []
-    dim = next((dim for dim in result["estimate"].dims if dim != "baseline" and set(result[dim].values.tolist()) & set(names)), None)
+    dim = next(
+        (
+            dim
+            for dim in result["estimate"].dims
+            if dim != "baseline" and set(result[dim].values.tolist()) & set(names)
+        ),
+        None,
+    )
     if dim is None:
         return result
     labels = result[dim].values.tolist()
@@ -252,14 +340,24 @@ def _each_pair_once(result: xr.Dataset) -> xr.Dataset:
         for j, baseline in enumerate(names)
         if candidate != baseline and not (candidate in names[:j] and baseline in labels)
     ]
-    numerators, denominators = (xr.DataArray([pair[side] for pair in pairs], dims="pair") for side in (0, 1))
+    numerators, denominators = (
+        xr.DataArray([pair[side] for pair in pairs], dims="pair") for side in (0, 1)
+    )
     texts = np.array([f"{labels[i]} / {names[j]}" for i, j in pairs], dtype=object)
-    return result.isel({dim: numerators, "baseline": denominators}).drop_vars([str(dim), "baseline"]).assign_coords(pair=("pair", texts))
+    return (
+        result.isel({dim: numerators, "baseline": denominators})
+        .drop_vars([str(dim), "baseline"])
+        .assign_coords(pair=("pair", texts))
+    )
 
 
 def _interval(result: xr.Dataset, row: Row, prefix: str = "") -> Interval:
     names = ("estimate", "lower", "upper", "kind", "verdict", "interval_agrees")
-    cell = {name: result[prefix + name].isel(row.cell).item() for name in names if prefix + name in result}
+    cell = {
+        name: result[prefix + name].isel(row.cell).item()
+        for name in names
+        if prefix + name in result
+    }
     mark = "" if cell.get("interval_agrees", True) else f" {BY_PVALUE}"
     known = {name: cell[name] for name in names[:-1] if name in cell}
     return Interval(row.y, **known, is_suite=bool(prefix), bound=_bound(result, cell), mark=mark)
@@ -276,19 +374,42 @@ def _bound(result: xr.Dataset, cell: dict[str, Any]) -> str:
 
 
 def _draw_reference(frame: RowFrame, result: xr.Dataset, n_benchmarks: int) -> tuple[float, float]:
-    """Draw the line of no change and the band of the threshold, row by row where it differs; return the ends of the widest band."""
+    """Draw the line of no change and the band of the threshold, row by row where it differs.
+
+    Return the ends of the widest band.
+    """
     threshold = float(result.attrs.get("threshold", 0.0))
     thresholds = np.full(len(frame.rows), threshold)
     if "threshold" in result:
-        names = ["threshold"] * n_benchmarks + ["suite_threshold"] * (len(frame.rows) - n_benchmarks)
+        names = ["threshold"] * n_benchmarks + ["suite_threshold"] * (
+            len(frame.rows) - n_benchmarks
+        )
         cells = zip(names, frame.rows, strict=True)
-        thresholds = np.array([float(result[name].isel(row.cell, missing_dims="ignore")) for name, row in cells])
-    low, high = (1 / (1 + thresholds) if result.attrs.get("band") == "log" else 1 - thresholds), 1 + thresholds
+        thresholds = np.array(
+            [float(result[name].isel(row.cell, missing_dims="ignore")) for name, row in cells]
+        )
+    low, high = (
+        (1 / (1 + thresholds) if result.attrs.get("band") == "log" else 1 - thresholds),
+        1 + thresholds,
+    )
     frame.ax.axvline(1, color="black", linewidth=0.8, zorder=1)
     if "threshold" in result:
-        frame.ax.barh(frame.heights, high - low, 1.0, low, color=BAND, linewidth=0, zorder=0, label="within its threshold")
+        frame.ax.barh(
+            frame.heights,
+            high - low,
+            1.0,
+            low,
+            color=BAND,
+            linewidth=0,
+            zorder=0,
+            label="within its threshold",
+        )
     elif threshold > 0:
-        label = f"within a factor of {high[0]:g}" if result.attrs.get("band") == "log" else f"within ±{100 * threshold:g} %"
+        label = (
+            f"within a factor of {high[0]:g}"
+            if result.attrs.get("band") == "log"
+            else f"within ±{100 * threshold:g} %"
+        )
         frame.ax.axvspan(low[0], high[0], color=BAND, linewidth=0, zorder=0, label=label)
     return float(low.min()), float(high.max())
 
@@ -304,8 +425,21 @@ def _confidence(result: xr.Dataset, intervals: list[Interval]) -> str:
     notes, corrected = [], attrs.get("correction", "none") != "none"
     if corrected:
         requested_level = percentage(attrs["confidence_level"])
-        bars += f", corrected{'' if level else f' from {requested_level} %'} for many benchmarks ({attrs['correction']})"
-        notes += [f"of the suite {requested_level} %"] if any(row.is_suite for row in intervals) else []
-    notes += ["hollow: one unit, no interval"] if any(not row.segments() and np.isfinite(row.estimate) for row in intervals) else []
-    notes += [f"{BY_PVALUE} the p-value decides, the interval is wider"] if any(row.mark for row in intervals) else []
+        bars += (
+            f", corrected{'' if level else f' from {requested_level} %'} for many benchmarks "
+            f"({attrs['correction']})"
+        )
+        notes += (
+            [f"of the suite {requested_level} %"] if any(row.is_suite for row in intervals) else []
+        )
+    notes += (
+        ["hollow: one unit, no interval"]
+        if any(not row.segments() and np.isfinite(row.estimate) for row in intervals)
+        else []
+    )
+    notes += (
+        [f"{BY_PVALUE} the p-value decides, the interval is wider"]
+        if any(row.mark for row in intervals)
+        else []
+    )
     return ("\n" if corrected else "; ").join(filter(None, [bars, "; ".join(notes)]))

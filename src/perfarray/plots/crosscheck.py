@@ -14,7 +14,12 @@ from perfarray.plots.rows import GAP, Row, RowFrame, shown_rows, suite_rows
 NOT_APPLICABLE: Final = "not applicable"
 NOT_ASKED: Final = "not asked"
 # What the legend calls the verdict of a method that could have given another.
-WORDS: Final = {"faster": "faster", "slower": "slower", "equivalent": "equivalent", "inconclusive": "no evidence"}
+WORDS: Final = {
+    "faster": "faster",
+    "slower": "slower",
+    "equivalent": "equivalent",
+    "inconclusive": "no evidence",
+}
 COLUMN: Final = 0.55  # inches of a method's column
 NARROWEST: Final = 6.5  # inches that the legend needs
 
@@ -25,8 +30,9 @@ def agreement(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     Returns
     -------
     Axes
-        Horizontal axis: the methods. A cross is a method that cannot answer with these data; an empty field is a method that was not
-        asked. The column at the right says whether the methods that apply agree.
+        Horizontal axis: the methods. A cross is a method that cannot answer with these data; an
+        empty field is a method that was not asked. The column at the right says whether the methods
+        that apply agree.
 
     Examples
     --------
@@ -39,23 +45,42 @@ def agreement(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     rows, left_out = shown_rows(result["agree"], "agreement")
     suite = suite_rows(result, "agree", rows, "suite")
     methods = [str(title) for title in result["title"].values]
-    frame = RowFrame(ax, rows + suite, left_out, extra=(COLUMN * len(methods) - 4.0, 0.9), least=(NARROWEST, 0.0))
+    frame = RowFrame(
+        ax, rows + suite, left_out, extra=(COLUMN * len(methods) - 4.0, 0.9), least=(NARROWEST, 0.0)
+    )
     ax = frame.ax
     verdicts, outcomes = (
-        np.array([*_of_rows(result[name], rows), *_of_rows(result.get(f"suite_{name}"), suite)]) for name in ("verdict", "outcome")
+        np.array([*_of_rows(result[name], rows), *_of_rows(result.get(f"suite_{name}"), suite)])
+        for name in ("verdict", "outcome")
     )
     answered: Mask = ~np.isin(outcomes, (NOT_APPLICABLE, NOT_ASKED))
     for verdict, word in WORDS.items():
         colour, marker = VERDICTS[verdict]
-        _draw_marks(frame, answered & (verdicts == verdict), word, color=colour, marker=marker, markersize=7)
-    _draw_marks(frame, outcomes == NOT_APPLICABLE, NOT_APPLICABLE, color=GREY, marker="x", markersize=5)
-    ax.set_xticks(range(len(methods)), methods, rotation=35, ha="right", rotation_mode="anchor", fontsize=LABEL_SIZE)
+        _draw_marks(
+            frame, answered & (verdicts == verdict), word, color=colour, marker=marker, markersize=7
+        )
+    _draw_marks(
+        frame, outcomes == NOT_APPLICABLE, NOT_APPLICABLE, color=GREY, marker="x", markersize=5
+    )
+    ax.set_xticks(
+        range(len(methods)),
+        methods,
+        rotation=35,
+        ha="right",
+        rotation_mode="anchor",
+        fontsize=LABEL_SIZE,
+    )
     ax.set_xlim(-0.6, len(methods) - 0.4)
     if suite:
         ax.axhline(suite[0].y - 0.5 - GAP / 2, color=DARK, linewidth=0.8)
     agree = [*_of_rows(result["agree"], rows), *_of_rows(result.get("suite_agree"), suite)]
-    texts = ["yes" if same else "no" if any(answers) else "–" for same, answers in zip(agree, answered, strict=True)]
-    return frame.finish(capitalized([*compared(result, result["agree"]), "by method"]), "", texts, "agree")
+    texts = [
+        "yes" if same else "no" if any(answers) else "–"
+        for same, answers in zip(agree, answered, strict=True)
+    ]
+    return frame.finish(
+        capitalized([*compared(result, result["agree"]), "by method"]), "", texts, "agree"
+    )
 
 
 def _of_rows(array: xr.DataArray | None, rows: Sequence[Row]) -> list[object]:

@@ -21,12 +21,23 @@ from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.text import Text
 from matplotlib.textpath import text_to_path
-from matplotlib.ticker import EngFormatter, Formatter, Locator, LogLocator, MaxNLocator, NullFormatter, NullLocator, ScalarFormatter
+from matplotlib.ticker import (
+    EngFormatter,
+    Formatter,
+    Locator,
+    LogLocator,
+    MaxNLocator,
+    NullFormatter,
+    NullLocator,
+    ScalarFormatter,
+)
 
 from perfarray.conventions import LEVELS
 from perfarray.results.words import side
 
-CONTROLS: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")  # of terminals, and of directions of text
+CONTROLS: Final = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]"
+)  # of terminals, and of directions of text
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Mask: TypeAlias = npt.NDArray[np.bool_]
@@ -35,14 +46,25 @@ LABEL_SIZE: Final = 9
 NOTE_SIZE: Final = 8
 GREY: Final = "#9a9a9a"
 DARK: Final = "#333333"
-# Okabe and Ito's colours, which colour-blind readers can tell apart; the first four are those of the repetition dims.
+# Okabe and Ito's colours, which colour-blind readers can tell apart; the first four are those of
+# the repetition dims.
 COLOURS: Final = ("#0072B2", "#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#F0E442")
 
-NAMED: Final = ("benchmark", "suite", "version", "compiler", "flags", "tuning", *LEVELS)  # scalar coordinates that a title names
+NAMED: Final = (
+    "benchmark",
+    "suite",
+    "version",
+    "compiler",
+    "flags",
+    "tuning",
+    *LEVELS,
+)  # scalar coordinates that a title names
 PREFIXED: Final = ("s", "J", "W", "Hz", "ops/s")  # units that take a prefix: ms, kJ
 TICKS: Final = 5  # steps between ticks with units: more would touch
 SHORT: Final = 5.0  # ratio of the ends of a logarithmic axis below which ticks are equal steps
-LONG: Final = 50.0  # ratio of the ends of a logarithmic axis above which only powers of ten have a tick
+LONG: Final = (
+    50.0  # ratio of the ends of a logarithmic axis above which only powers of ten have a tick
+)
 CHANGES: Final = 7  # ticks with changes in words
 MARGIN: Final = 40.0  # points for the label and the ticks of the vertical axis and for the borders
 HANDLE: Final = 30.0  # points of a legend entry beside its text
@@ -66,11 +88,15 @@ def describe(ax: Axes, title_parts: Iterable[str]) -> Axes:
             entries.values(), entries.keys(), loc="lower left", bbox_to_anchor=(-0.01, 1.0), ncols=columns, frameon=False,
             fontsize=LABEL_SIZE, borderaxespad=0.3, handletextpad=0.4, columnspacing=1.2, handlelength=1.1,
         )  # fmt: skip
-    # The header of the column right of the rows has the height of the legend, and needs a line where there is no legend.
+    # The header of the column right of the rows has the height of the legend, and needs a line
+    # where there is no legend.
     lines = max(-(-len(entries) // columns), any(text.get_gid() == "header" for text in ax.texts))
-    # A title that moves out of the way of an exponent above the axis measures all ticks of that axis again, in every pass of the layout.
+    # A title that moves out of the way of an exponent above the axis measures all ticks of that
+    # axis again, in every pass of the layout.
     y = None if isinstance(ax.yaxis.get_major_formatter(), ScalarFormatter) else 1.0
-    title = _wrapped(plain(", ".join(title_parts)), ax.title.get_fontproperties().get_size_in_points(), room)
+    title = _wrapped(
+        plain(", ".join(title_parts)), ax.title.get_fontproperties().get_size_in_points(), room
+    )
     ax.set_title(title, loc="left", pad=8 + 18 * lines, y=y)
     ax.spines[["top", "right"]].set_visible(False)
     return ax
@@ -85,15 +111,23 @@ def _room(ax: Axes) -> float:
         return width * ax.get_position().width
     column, n_columns = (None, 1) if grid is None else (grid.colspan, grid.get_gridspec().ncols)
     specs = ((other, other.get_subplotspec()) for other in figure.axes)
-    neighbours = [other for other, spec in specs if other is ax or (spec is not None and spec.colspan == column)]
+    neighbours = [
+        other
+        for other, spec in specs
+        if other is ax or (spec is not None and spec.colspan == column)
+    ]
     labels = [label.get_text() for other in neighbours for label in other.get_yticklabels()]
-    groups = [text.get_text() for other in neighbours for text in other.texts if text.get_gid() == "group"]
+    groups = [
+        text.get_text() for other in neighbours for text in other.texts if text.get_gid() == "group"
+    ]
     return width / n_columns - text_width(labels) - text_width(groups) - MARGIN
 
 
 def _legend_columns(ax: Axes, labels: list[str], room: float) -> int:
     """Return how many columns of a legend fit left of the header of the column beside the rows."""
-    room -= text_width([text.get_text() for text in ax.texts if text.get_gid() == "header"], NOTE_SIZE)
+    room -= text_width(
+        [text.get_text() for text in ax.texts if text.get_gid() == "header"], NOTE_SIZE
+    )
     if sum(text_width([label]) + HANDLE for label in labels) <= room:
         return max(1, len(labels))
     return max(1, int(room / (text_width(labels) + HANDLE)))
@@ -114,20 +148,33 @@ def _wrapped(title: str, size: float, room: float) -> str:
 
 
 def level_colours(levels: list[str]) -> dict[str, str]:
-    """Return the colour of each level, the same in every picture; other names take the colours that remain."""
+    """Return the colour of each level, the same in every picture.
+
+    Other names take the colours that remain.
+    """
     spare_colours = iter(COLOURS[len(LEVELS) :] * len(levels))
-    return {level: COLOURS[LEVELS.index(level)] if level in LEVELS else next(spare_colours) for level in levels}
+    return {
+        level: COLOURS[LEVELS.index(level)] if level in LEVELS else next(spare_colours)
+        for level in levels
+    }
 
 
 def number_format(units: str) -> Callable[..., str]:
-    """Return a function that writes a number with its unit; it also serves as a formatter of ticks, which passes a position."""
+    """Return a function that writes a number with its unit.
+
+    It also serves as a formatter of ticks, which passes a position.
+    """
     prefixed = EngFormatter(unit=units)
 
     def format_number(value: float, _position: int | None = None) -> str:
         rounded = float(f"{value:.4g}")
         if np.isnan(value):
             return "–"
-        return prefixed(rounded) if units in PREFIXED else f"{rounded:g} {'' if units == '1' else units}".strip()
+        return (
+            prefixed(rounded)
+            if units in PREFIXED
+            else f"{rounded:g} {'' if units == '1' else units}".strip()
+        )
 
     return format_number
 
@@ -138,18 +185,26 @@ def formatted(values: Iterable[float], pattern: str = "{:.3f}") -> list[str]:
 
 
 def write_units(axis: Axis, units: str) -> None:
-    """Write numbers with their units, at so few ticks that they do not touch; on an axis below a factor of 1000 all in one unit."""
+    """Write numbers with their units, at so few ticks that they do not touch.
+
+    On an axis below a factor of 1000 all in one unit.
+    """
     low, high = sorted(axis.get_view_interval())
     if axis.get_scale() == "linear" or high <= SHORT * low:
         axis.set_major_locator(MaxNLocator(TICKS))
     else:
-        axis.set_major_locator(LogTicks(subs=(1.0,) if high > LONG * low else (1.0, 2.0, 5.0), numticks=TICKS + 1))
+        axis.set_major_locator(
+            LogTicks(subs=(1.0,) if high > LONG * low else (1.0, 2.0, 5.0), numticks=TICKS + 1)
+        )
     axis.set_minor_locator(NullLocator())
     axis.set_major_formatter(UnitFormatter(units))
 
 
 class UnitFormatter(Formatter):
-    """Ticks with their unit, which is one for all unless a logarithmic axis spans a factor of 1000; as differences from an origin."""
+    """Ticks with their unit, which is one for all unless a logarithmic axis spans a factor of 1000.
+
+    As differences from an origin.
+    """
 
     def __init__(self, units: str, origin: float = 0.0) -> None:
         self.units, self.origin = units, origin
@@ -158,7 +213,11 @@ class UnitFormatter(Formatter):
         """Return the text of a tick."""
         assert isinstance(self.axis, Axis)
         low, high = sorted(abs(end - self.origin) for end in self.axis.get_view_interval())
-        if self.units not in PREFIXED or not high or (self.axis.get_scale() == "log" and high > 1000 * low):
+        if (
+            self.units not in PREFIXED
+            or not high
+            or (self.axis.get_scale() == "log" and high > 1000 * low)
+        ):
             return number_format(self.units)(value - self.origin)
         exponent = max(-24, min(24, 3 * math.floor(math.log10(high) / 3)))
         scaled = float(f"{(value - self.origin) / 10.0**exponent:.4g}")
@@ -177,8 +236,12 @@ class ChangeLocator(Locator):
         """Return the ticks between two ratios."""
         far = max(vmax, 1 / vmin)
         series = (10.0 ** np.arange(-6, 9)[:, None] * (1.0, 2.0, 5.0)).ravel()
-        # Equal steps up to a factor of 2; beyond it 1.5, 2, 3, 5, 10, or 2, 5, 10, ..., or powers of 10, 100 or 1000.
-        equal, wide = [1 + step * np.arange(1, CHANGES) for step in series], [series[18:][n::n] for n in (1, 3, 6, 9)]
+        # Equal steps up to a factor of 2; beyond it 1.5, 2, 3, 5, 10, or 2, 5, 10, ..., or powers
+        # of 10, 100 or 1000.
+        equal, wide = (
+            [1 + step * np.arange(1, CHANGES) for step in series],
+            [series[18:][n::n] for n in (1, 3, 6, 9)],
+        )
         grids = equal if far < 2 else [np.array([1.5, 2, 3, 5, 10]), *wide]
         for factors in grids:
             ticks = np.concatenate([1 / factors[::-1], [1.0], factors])
@@ -217,32 +280,48 @@ def write_plain(axis: Axis, *, minor: bool = False) -> None:
     axis.set_minor_locator(LogTicks(subs="auto") if minor else NullLocator())
     axis.set_major_formatter(lambda value, _: f"{value:g}")
     axis.set_minor_formatter(NullFormatter())
-    axis.axes.tick_params(which="minor", labelbottom=False, labelleft=False)  # labels without text are measured as well
+    axis.axes.tick_params(
+        which="minor", labelbottom=False, labelleft=False
+    )  # labels without text are measured as well
 
 
 def selection(data: xr.Dataset | xr.DataArray, but: str = "") -> list[str]:
     """Return the labels that all cells share, except along one dim: of dims of size one, and of what was selected."""
     single = [str(dim) for dim in data.dims if data.sizes[dim] == 1 and dim not in LEVELS]
     chosen = [name for name in NAMED if name in data.coords and data.coords[name].ndim == 0]
-    return [label_text(name, data[name].values.ravel()[0]) for name in single + chosen if name != but]
+    return [
+        label_text(name, data[name].values.ravel()[0]) for name in single + chosen if name != but
+    ]
 
 
 def compared(result: xr.Dataset, array: xr.DataArray) -> list[str]:
     """Return the candidate and the baseline, where there is one of each, and the labels that all cells share."""
     attrs, coords = result.attrs, array.coords
     dim = str(attrs.get("dim", ""))
-    baseline = coords["baseline"].item() if "baseline" in coords and coords["baseline"].ndim == 0 else attrs.get("baseline")
+    baseline = (
+        coords["baseline"].item()
+        if "baseline" in coords and coords["baseline"].ndim == 0
+        else attrs.get("baseline")
+    )
     if baseline is None:
         return selection(array)
     is_single = dim in coords and coords[dim].size == 1
-    subject = f"{label_text(dim, coords[dim].values.ravel()[0])} compared with {baseline}" if is_single else f"compared with {baseline}"
+    subject = (
+        f"{label_text(dim, coords[dim].values.ravel()[0])} compared with {baseline}"
+        if is_single
+        else f"compared with {baseline}"
+    )
     return [subject, *selection(array, dim)]
 
 
 def capitalized(title_parts: list[str]) -> list[str]:
     """Return the parts of a title that begins with a phrase of `compared`, with its first letter as a capital."""
     first = title_parts[0] if title_parts else ""
-    return [first[:1].upper() + first[1:], *title_parts[1:]] if first.startswith(("compared", "every")) else title_parts
+    return (
+        [first[:1].upper() + first[1:], *title_parts[1:]]
+        if first.startswith(("compared", "every"))
+        else title_parts
+    )
 
 
 def label_text(dim: str, label: object) -> str:
@@ -265,7 +344,8 @@ def plain(text: str) -> str:
 def elided(labels: list[str], limit: int) -> list[str]:
     """Shorten labels to the limit, or to half as much again, as long as they differ where the given ones do.
 
-    Brackets at the end, a package that all share and words that several share go first, then letters in the middle or nearer an end.
+    Brackets at the end, a package that all share and words that several share go first, then
+    letters in the middle or nearer an end.
     """
     if max(map(len, labels), default=0) > limit:
         labels = _without_package(_without_brackets(labels))
@@ -273,7 +353,10 @@ def elided(labels: list[str], limit: int) -> list[str]:
         labels = fewer if len(set(fewer)) == len(set(labels)) else labels
     for length, head in product((limit, 3 * limit // 2), (0.5, 0.2, 0.8)):
         start = int(length * head)
-        short = [text if len(text) <= length else f"{text[:start]}…{text[start + 1 - length :]}" for text in labels]
+        short = [
+            text if len(text) <= length else f"{text[:start]}…{text[start + 1 - length :]}"
+            for text in labels
+        ]
         if len(set(short)) == len(set(labels)):
             return short
     return labels
@@ -284,8 +367,15 @@ def _without_package(labels: list[str]) -> list[str]:
     separator = "::" if any("::" in label for label in labels) else "."
     components = [label.split(separator) for label in labels]
     packages = zip(*(names[:-1] for names in components), strict=False)
-    shared = sum(1 for _ in takewhile(lambda names: len(set(names)) == 1, packages)) if len(labels) > 1 else 0
-    return ["…" + separator.join(names[shared:]) if shared else label for names, label in zip(components, labels, strict=True)]
+    shared = (
+        sum(1 for _ in takewhile(lambda names: len(set(names)) == 1, packages))
+        if len(labels) > 1
+        else 0
+    )
+    return [
+        "…" + separator.join(names[shared:]) if shared else label
+        for names, label in zip(components, labels, strict=True)
+    ]
 
 
 def _without_brackets(labels: list[str]) -> list[str]:
@@ -295,18 +385,29 @@ def _without_brackets(labels: list[str]) -> list[str]:
 
 
 def _without_words(labels: list[str], limit: int) -> list[str]:
-    """Leave words out of long labels, as many as needed, the most frequent first; words with digits are model numbers and stay."""
+    """Leave words out of long labels, as many as needed, the most frequent first.
+
+    Words with digits are model numbers and stay.
+    """
     frequency = Counter(word for label in set(labels) for word in set(WORD.findall(label)))
 
     def shorter(label: str) -> str:
         words = WORD.findall(label)
-        common = [position for position, word in enumerate(words) if frequency[word] > 1 and not any(map(str.isdigit, word))]
+        common = [
+            position
+            for position, word in enumerate(words)
+            if frequency[word] > 1 and not any(map(str.isdigit, word))
+        ]
         text, dropped = label, set[int]()
         for position in sorted(common, key=lambda position: -frequency[words[position]]):
             if len(text) <= limit or len(dropped) == len(words) - 1:
                 break
             dropped.add(position)
-            text = re.sub("…+", "…", "".join("…" if number in dropped else word for number, word in enumerate(words)))
+            text = re.sub(
+                "…+",
+                "…",
+                "".join("…" if number in dropped else word for number, word in enumerate(words)),
+            )
         return text
 
     return [shorter(label) for label in labels]
@@ -327,11 +428,16 @@ def text_width(labels: list[str], size: float = LABEL_SIZE) -> float:
 @lru_cache(maxsize=4096)
 def _line_width(text: str, size: float) -> float:
     # The metrics of the font: an outline of the text would take a hundred times as long.
-    return float(text_to_path.get_text_width_height_descent(text, FontProperties(size=size), ismath=False)[0])
+    return float(
+        text_to_path.get_text_width_height_descent(text, FontProperties(size=size), ismath=False)[0]
+    )
 
 
 def svg(ax: Axes) -> str:
-    """Return the figure of some Axes as SVG whose letters are text, and close it; the same picture is the same text."""
+    """Return the figure of some Axes as SVG whose letters are text, and close it.
+
+    The same picture is the same text.
+    """
     with plt.rc_context({"svg.hashsalt": "perfarray", "svg.fonttype": "none"}):
         content = BytesIO()
         # `savefig` draws twice, the first time for the layout, which is part of drawing.

@@ -22,7 +22,8 @@ from perfarray.plots.figure import (
 )
 from perfarray.plots.rows import RowFrame, shown_rows
 
-APART: Final = 2.0  # where cells differ by more than this factor, the axis is relative to each cell's own statistic
+# where cells differ by more than this factor, the axis is relative to each cell's own statistic
+APART: Final = 2.0
 INCHES: Final = 0.5  # height of a row
 LOWEST: Final = 2.6  # inches that a figure with few rows is high
 HEIGHT: Final = 0.85  # height of the highest bar, in rows
@@ -36,12 +37,14 @@ def distribution(curves: xr.Dataset, ax: Axes | None = None) -> Axes:
     Returns
     -------
     Axes
-        Horizontal axis: the statistic, in the units that the ticks name; relative to each cell's own statistic, which then stands at the
-        right, where cells differ by more than a factor of 2.
+        Horizontal axis: the statistic, in the units that the ticks name; relative to each cell's
+        own statistic, which then stands at the right, where cells differ by more than a factor of
+        2.
 
     Notes
     -----
-    The bar shows plain percentiles of the replicates. With few units `bootstrap_interval` has limits that cover better.
+    The bar shows plain percentiles of the replicates. With few units `bootstrap_interval` has
+    limits that cover better.
 
     Examples
     --------
@@ -53,9 +56,19 @@ def distribution(curves: xr.Dataset, ax: Axes | None = None) -> Axes:
     """
     attrs, lower = curves.attrs, curves["lower"]
     is_ratio = "baseline" in attrs
-    number, quantity = (lower, "ratio") if is_ratio else ((curves["upper"] - lower) / lower, "width relative to its place")
-    frame = RowFrame(ax, *shown_rows(number, quantity, inches=INCHES), inches=INCHES, least=(0.0, 2.2))
-    observed = frame.values(curves["observed"]) if "observed" in curves.coords else np.full(len(frame.rows), np.nan)
+    number, quantity = (
+        (lower, "ratio")
+        if is_ratio
+        else ((curves["upper"] - lower) / lower, "width relative to its place")
+    )
+    frame = RowFrame(
+        ax, *shown_rows(number, quantity, inches=INCHES), inches=INCHES, least=(0.0, 2.2)
+    )
+    observed = (
+        frame.values(curves["observed"])
+        if "observed" in curves.coords
+        else np.full(len(frame.rows), np.nan)
+    )
     relative = _far_apart(curves)
     for index, (cell, foot) in enumerate(_cells(frame, curves)):
         unit = 100 / observed[index] if relative else 1.0
@@ -63,18 +76,30 @@ def distribution(curves: xr.Dataset, ax: Axes | None = None) -> Axes:
             continue
         _draw_bars(frame.ax, cell, foot, "replicates", unit)
         label = f"{100 * attrs['confidence_level']:g} % of them"
-        frame.ax.hlines(foot, unit * float(cell["lower"]), unit * float(cell["upper"]), color=COLOURS[0], linewidth=3, label=label)
+        frame.ax.hlines(
+            foot,
+            unit * float(cell["lower"]),
+            unit * float(cell["upper"]),
+            color=COLOURS[0],
+            linewidth=3,
+            label=label,
+        )
         if is_ratio:
             frame.ax.axvline(unit, color=GREY, linewidth=0.8, zorder=0)
         if np.isfinite(observed[index]):
-            frame.ax.vlines(unit * observed[index], foot - HEIGHT, foot, color=DARK, linewidth=1.2, label="data")
+            frame.ax.vlines(
+                unit * observed[index], foot - HEIGHT, foot, color=DARK, linewidth=1.2, label="data"
+            )
     frame.note(np.isnan(frame.values(lower)))
     units = str(attrs.get("units", "1"))
     write_units(frame.ax.xaxis, units)
     if relative:
         frame.ax.xaxis.set_major_formatter(lambda value, _: f"{round(value - 100, 6):+g} %")
     texts = list(map(number_format(units), observed)) if relative else []
-    label = f"{_statistic(attrs, relative)}; bar: {100 * attrs['confidence_level']:g} % of {attrs['n_resamples']} replicates"
+    label = (
+        f"{_statistic(attrs, relative)}; bar: {100 * attrs['confidence_level']:g} % of "
+        f"{attrs['n_resamples']} replicates"
+    )
     return frame.finish(["Bootstrap distribution", *compared(curves, lower)], label, texts, "data")
 
 
@@ -83,13 +108,19 @@ def _far_apart(curves: xr.Dataset) -> bool:
     if "observed" not in curves.coords:
         return False
     observed = curves["observed"].values[np.isfinite(curves["observed"].values)]
-    return bool(observed.size > 1 and observed.min() > 0 and observed.max() > APART * observed.min())
+    return bool(
+        observed.size > 1 and observed.min() > 0 and observed.max() > APART * observed.min()
+    )
 
 
 def _statistic(attrs: dict[str, Any], relative: bool) -> str:
     """Write the statistic and which levels were redrawn."""
     levels = str(attrs.get("resample", "execution")).split()
-    resampling = "values redrawn, nest ignored" if levels == ["flat"] else f"level{'s' * (len(levels) > 1)} redrawn: {', '.join(levels)}"
+    resampling = (
+        "values redrawn, nest ignored"
+        if levels == ["flat"]
+        else f"level{'s' * (len(levels) > 1)} redrawn: {', '.join(levels)}"
+    )
     statistic = f"{attrs.get('statistic', 'statistic')} of {attrs.get('metric', 'time')}"
     if "baseline" in attrs:
         statistic += ", candidate / baseline"
@@ -104,13 +135,15 @@ def ratio_distributions(curves: xr.Dataset, ax: Axes | None = None) -> Axes:
     Returns
     -------
     Axes
-        Horizontal axis: the ratio. The column at the right has the p-value of a randomization test, else the ratio. Of an interval, the
-        bar below each histogram reaches from limit to limit, or to the end of the histogram on a side without limit. With one unit a side
-        there is no histogram.
+        Horizontal axis: the ratio. The column at the right has the p-value of a randomization test,
+        else the ratio. Of an interval, the bar below each histogram reaches from limit to limit, or
+        to the end of the histogram on a side without limit. With one unit a side there is no
+        histogram.
 
     References
     ----------
-    S. Irving et al., "Computer comparisons in the presence of performance variation", 2018, figures 3 and 4.
+    S. Irving et al., "Computer comparisons in the presence of performance variation", 2018, figures
+    3 and 4.
 
     Examples
     --------
@@ -122,31 +155,56 @@ def ratio_distributions(curves: xr.Dataset, ax: Axes | None = None) -> Axes:
     """
     attrs, observed = curves.attrs, curves["observed"]
     is_test = attrs["result"] == "null_distribution"
-    frame = RowFrame(ax, *shown_rows(observed, "ratio", inches=INCHES), inches=INCHES, least=(0.0, LOWEST))
+    frame = RowFrame(
+        ax, *shown_rows(observed, "ratio", inches=INCHES), inches=INCHES, least=(0.0, LOWEST)
+    )
     frame.ax.axvline(1, color=GREY, linewidth=0.8, zorder=0)
     level = f"{100 * float(attrs.get('confidence_level', 0.95)):g} % interval"
-    bars_label = "exchanges" if is_test else "t distribution" if attrs["method"] == "t" else "redrawn"
+    bars_label = (
+        "exchanges" if is_test else "t distribution" if attrs["method"] == "t" else "redrawn"
+    )
     for cell, foot in _cells(frame, curves):
         _draw_bars(frame.ax, cell, foot, bars_label)
         limits = [] if is_test else [float(cell["lower"]), float(cell["upper"])]
         if np.isfinite(limits).any():
-            first, last = (limit if np.isfinite(limit) else float(cell["edges"][edge]) for limit, edge in zip(limits, (0, -1), strict=True))
+            first, last = (
+                limit if np.isfinite(limit) else float(cell["edges"][edge])
+                for limit, edge in zip(limits, (0, -1), strict=True)
+            )
             frame.ax.hlines(foot, first, last, color=COLOURS[0], linewidth=3, label=level)
-        frame.ax.vlines(float(cell["observed"]), foot - HEIGHT, foot, color=DARK, linewidth=1.6, label="observed")
+        frame.ax.vlines(
+            float(cell["observed"]),
+            foot - HEIGHT,
+            foot,
+            color=DARK,
+            linewidth=1.6,
+            label="observed",
+        )
     frame.note(np.isnan(frame.values(observed)), "not measured on both sides")
     texts = formatted(frame.values(curves["pvalue" if is_test else "observed"]))
     score = f"{attrs['mean']} mean of {attrs.get('metric', 'time')}, candidate / baseline"
-    title_parts = ["Randomization test" if is_test else "Ratio of the scores", *compared(curves, observed)]
-    return frame.finish(title_parts, f"{score}\n{_resampling(attrs, is_test)}", texts, "p" if is_test else "ratio")
+    title_parts = [
+        "Randomization test" if is_test else "Ratio of the scores",
+        *compared(curves, observed),
+    ]
+    return frame.finish(
+        title_parts, f"{score}\n{_resampling(attrs, is_test)}", texts, "p" if is_test else "ratio"
+    )
 
 
 def _resampling(attrs: dict[str, Any], is_test: bool) -> str:
     """Write how the values of the histograms were made."""
     if is_test:
-        return f"{attrs['n_resamples']} random exchanges of units" if "n_resamples" in attrs else "all exchanges of units"
+        return (
+            f"{attrs['n_resamples']} random exchanges of units"
+            if "n_resamples" in attrs
+            else "all exchanges of units"
+        )
     if attrs["method"] == "t":
         return "distribution that the t interval is read off"
-    units = "benchmarks, and units inside them," if attrs.get("benchmarks") == "a sample" else "units"
+    units = (
+        "benchmarks, and units inside them," if attrs.get("benchmarks") == "a sample" else "units"
+    )
     return f"{units} redrawn {attrs['n_resamples']} times ({attrs['method']})"
 
 
@@ -156,12 +214,13 @@ def distances(curves: xr.Dataset, ax: Axes | None = None) -> Axes:
     Returns
     -------
     Axes
-        Horizontal axis: the Kolmogorov-Smirnov distance. The column at the right has p, the share of the samples that are farther from
-        their mixture than the data are from theirs.
+        Horizontal axis: the Kolmogorov-Smirnov distance. The column at the right has p, the share
+        of the samples that are farther from their mixture than the data are from theirs.
 
     References
     ----------
-    J. Worms, S. Touati, "Parametric and non-parametric statistics for program performance analysis and comparison", 2016, figure 9.
+    J. Worms, S. Touati, "Parametric and non-parametric statistics for program performance analysis
+    and comparison", 2016, figure 9.
 
     Examples
     --------
@@ -172,16 +231,33 @@ def distances(curves: xr.Dataset, ax: Axes | None = None) -> Axes:
     (10, 'Distances of samples from their mixtures, old')
     """
     observed = curves["statistic"]
-    frame = RowFrame(ax, *shown_rows(observed, "distance", inches=INCHES), inches=INCHES, least=(0.0, LOWEST))
+    frame = RowFrame(
+        ax, *shown_rows(observed, "distance", inches=INCHES), inches=INCHES, least=(0.0, LOWEST)
+    )
     level = f"critical value at {100 * float(curves.attrs['alpha']):g} %"
     for cell, foot in _cells(frame, curves):
         _draw_bars(frame.ax, cell, foot, "samples of the mixture")
-        frame.ax.vlines(float(cell["critical_value"]), foot - HEIGHT, foot, color=DARK, linewidth=1.0, linestyle=":", label=level)
-        frame.ax.vlines(float(cell["statistic"]), foot - HEIGHT, foot, color=DARK, linewidth=1.6, label="data")
+        frame.ax.vlines(
+            float(cell["critical_value"]),
+            foot - HEIGHT,
+            foot,
+            color=DARK,
+            linewidth=1.0,
+            linestyle=":",
+            label=level,
+        )
+        frame.ax.vlines(
+            float(cell["statistic"]), foot - HEIGHT, foot, color=DARK, linewidth=1.6, label="data"
+        )
     pvalues = frame.values(curves["pvalue"])
     frame.note(np.isnan(pvalues), "no test")
     label = f"Kolmogorov-Smirnov distance; {curves.attrs['n_resamples']} samples drawn and fitted"
-    return frame.finish(["Distances of samples from their mixtures", *selection(observed)], label, formatted(pvalues), "p")
+    return frame.finish(
+        ["Distances of samples from their mixtures", *selection(observed)],
+        label,
+        formatted(pvalues),
+        "p",
+    )
 
 
 def score_histogram(result: xr.Dataset, ax: Axes | None = None) -> Axes:
@@ -190,8 +266,9 @@ def score_histogram(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     Returns
     -------
     Axes
-        Horizontal axis: the score, or its relative variation, logarithmic when they span more than a factor of ten. Scores that never
-        vary have no place on a logarithmic axis; the title counts them.
+        Horizontal axis: the score, or its relative variation, logarithmic when they span more than
+        a factor of ten. Scores that never vary have no place on a logarithmic axis; the title
+        counts them.
 
     Raises
     ------
@@ -200,7 +277,8 @@ def score_histogram(result: xr.Dataset, ax: Axes | None = None) -> Axes:
 
     References
     ----------
-    S. Irving et al., "Computer comparisons in the presence of performance variation", 2018, figure 11.
+    S. Irving et al., "Computer comparisons in the presence of performance variation", 2018, figure
+    11.
 
     Examples
     --------
@@ -212,7 +290,10 @@ def score_histogram(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     """
     is_variation = result.attrs["result"] == "relative_variation"
     values = result["relative_variation" if is_variation else "estimate"]
-    title, label = "Scores of the suite", f"{result.attrs['metric']}, {values.attrs.get('long_name', 'mean')}"
+    title, label = (
+        "Scores of the suite",
+        f"{result.attrs['metric']}, {values.attrs.get('long_name', 'mean')}",
+    )
     if is_variation:
         title, label = "How much scores vary", "standard deviation of the score, relative to it"
     measured = values.values[np.isfinite(values.values)]
@@ -233,7 +314,12 @@ def score_histogram(result: xr.Dataset, ax: Axes | None = None) -> Axes:
         style: dict[str, Any] = {"edgecolor": "white"}
         if len(suites) > 1:
             style = {"histtype": "step", "linewidth": 1.6, "label": str(suite)}
-        ax.hist(of_suite[np.isfinite(of_suite)], bins=edges.tolist(), color=COLOURS[number % len(COLOURS)], **style)
+        ax.hist(
+            of_suite[np.isfinite(of_suite)],
+            bins=edges.tolist(),
+            color=COLOURS[number % len(COLOURS)],
+            **style,
+        )
     if is_log:
         ax.set_xscale("log")
     ax.yaxis.set_major_locator(MaxNLocator(integer=True))
@@ -242,7 +328,10 @@ def score_histogram(result: xr.Dataset, ax: Axes | None = None) -> Axes:
         ax.xaxis.set_major_formatter(lambda value, _: f"{round(100 * value, 6):g} %")
     ax.set(xlabel=label, ylabel="cells")
     n_constant = measured.size - drawn.size
-    counted = [f"{measured.size} cells", *[f"{n_constant} of them without variation"] * bool(n_constant)]
+    counted = [
+        f"{measured.size} cells",
+        *[f"{n_constant} of them without variation"] * bool(n_constant),
+    ]
     return describe(ax, [title, *selection(values), *counted])
 
 
@@ -254,4 +343,12 @@ def _cells(frame: RowFrame, curves: xr.Dataset) -> list[tuple[xr.Dataset, float]
 def _draw_bars(ax: Axes, cell: xr.Dataset, foot: float, label: str, unit: float = 1.0) -> None:
     edges, counts = unit * cell["edges"].values, cell["counts"].values
     if np.isfinite(counts).all():  # values that are all the same have no histogram
-        ax.stairs(foot - HEIGHT * counts / counts.max(), edges, baseline=foot, fill=True, color=COLOURS[1], label=label, linewidth=0)
+        ax.stairs(
+            foot - HEIGHT * counts / counts.max(),
+            edges,
+            baseline=foot,
+            fill=True,
+            color=COLOURS[1],
+            label=label,
+            linewidth=0,
+        )

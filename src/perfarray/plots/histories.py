@@ -24,10 +24,15 @@ from perfarray.plots.figure import (
 from perfarray.plots.rows import TALLEST, Row, RowFrame, rows_of
 from perfarray.results.words import change_alone, percent
 
-VERDICTS: Final = {"slower": "#D55E00", "faster": "#009E73"}  # colours of changes; the others are grey
+VERDICTS: Final = {
+    "slower": "#D55E00",
+    "faster": "#009E73",
+}  # colours of changes; the others are grey
 LANE: Final = 0.5  # height of a series in inches, where several stand under each other
 FILLED: Final = 0.36  # share of its lane that a series fills on either side of the middle
-LEAST: Final = 0.01  # a row shows at least this change on either side of its middle: the noise of a quiet series looks quiet
+# a row shows at least this change on either side of its middle: the noise of a quiet series looks
+# quiet
+LEAST: Final = 0.01
 FAR: Final = 4.0  # a series whose range is this many times the median range has a scale of its own
 TICKS: Final = 9  # commits with a tick
 WIDTH: Final = 9.0  # inches of a figure, less its labels
@@ -48,11 +53,12 @@ def history(result: xr.Dataset, ax: Axes | None = None, *, only_changes: bool = 
     Returns
     -------
     Axes
-        Horizontal axis: commits in time. A single series has a vertical axis with units. Several stand under each other on one
-        relative scale, which the label of the axis gives; a series that changes far more than most has its own, written beside its latest
-        mean. Lines through values are their limits. A change is a dashed line with its size, orange where it is slower, green
-        where faster; dotted where another host made it. Of more series than there is room for, those with the smallest `pvalue_any` are
-        drawn.
+        Horizontal axis: commits in time. A single series has a vertical axis with units. Several
+        stand under each other on one relative scale, which the label of the axis gives; a series
+        that changes far more than most has its own, written beside its latest mean. Lines through
+        values are their limits. A change is a dashed line with its size, orange where it is slower,
+        green where faster; dotted where another host made it. Of more series than there is room
+        for, those with the smallest `pvalue_any` are drawn.
 
     Raises
     ------
@@ -69,23 +75,45 @@ def history(result: xr.Dataset, ax: Axes | None = None, *, only_changes: bool = 
     >>> [text.get_text() for text in ax.texts if text.get_gid() == "change"]
     ['c25: 1.060x slower']
     """
-    dim, metric, result = str(result.attrs["dim"]), str(result.attrs["metric"]), result.sortby("position")
+    dim, metric, result = (
+        str(result.attrs["dim"]),
+        str(result.attrs["metric"]),
+        result.sortby("position"),
+    )
     rows, left_out = _rows(result, dim, only_changes)
     is_single = len(rows) == 1
-    frame = None if is_single else RowFrame(ax, rows, left_out, inches=LANE, extra=(WIDTH - 5.5, 0.0))
+    frame = (
+        None if is_single else RowFrame(ax, rows, left_out, inches=LANE, extra=(WIDTH - 5.5, 0.0))
+    )
     ax = axes_for(ax, (WIDTH, 4.0)) if frame is None else frame.ax
     commits = result[dim].values if dim in result.coords else np.arange(result.sizes[dim])
     # Of a date the day is written.
-    days = [str(np.datetime_as_string(label, unit="D")) if isinstance(label, np.datetime64) else str(label) for label in commits]
+    days = [
+        str(np.datetime_as_string(label, unit="D"))
+        if isinstance(label, np.datetime64)
+        else str(label)
+        for label in commits
+    ]
     labels = elided(days, 12)
     middles, ranges, common = _scales(result, rows)
     for row, middle, half in zip(rows, middles, ranges, strict=True):
-        _draw_series(ax, result.isel(row.cell), None if is_single else (row.y, middle, half), labels)
+        _draw_series(
+            ax, result.isel(row.cell), None if is_single else (row.y, middle, half), labels
+        )
     _label_commits(ax, labels)
-    title, units = f"{metric.capitalize()} over {plural(dim)}", str(result["value"].attrs.get("units", ""))
+    title, units = (
+        f"{metric.capitalize()} over {plural(dim)}",
+        str(result["value"].attrs.get("units", "")),
+    )
     if frame is not None:
-        latest = [number_format(units)(_measured(result.isel(row.cell))["segment_mean"].values[-1]) for row in rows]
-        texts = [text if half == common else f"{text}, row ±{percent(half)}" for text, half in zip(latest, ranges, strict=True)]
+        latest = [
+            number_format(units)(_measured(result.isel(row.cell))["segment_mean"].values[-1])
+            for row in rows
+        ]
+        texts = [
+            text if half == common else f"{text}, row ±{percent(half)}"
+            for text, half in zip(latest, ranges, strict=True)
+        ]
         label = f"{dim}\nheight of a row: ±{percent(common)} of its middle"
         return frame.finish([title, *selection(result["pvalue_any"])], label, texts, "latest mean")
     write_units(ax.yaxis, units)
@@ -128,18 +156,37 @@ def _rows(result: xr.Dataset, dim: str, only_changes: bool) -> tuple[list[Row], 
     is_drawable = (result["n"] > 0) & (result["change"].any(dim) | (not only_changes))
     candidates = [row for row in rows_of(pvalue) if bool(is_drawable.isel(row.cell))]
     if not candidates:
-        reason = "no series changed; without only_changes all are drawn" if only_changes else "nothing was measured"
+        reason = (
+            "no series changed; without only_changes all are drawn"
+            if only_changes
+            else "nothing was measured"
+        )
         raise ValueError(f"history has nothing to draw: {reason}")
-    likely = sorted(candidates, key=lambda row: float(np.nan_to_num(pvalue.isel(row.cell), nan=2.0)))[: int(TALLEST / LANE)]
+    likely = sorted(
+        candidates, key=lambda row: float(np.nan_to_num(pvalue.isel(row.cell), nan=2.0))
+    )[: int(TALLEST / LANE)]
     selected = [row for row in candidates if row in likely]
-    rows = [Row(row.cell, ", ".join(filter(None, (row.group, row.label))), "", float(lane)) for lane, row in enumerate(selected)]
-    selection_rule = "the most likely to have changed" if len(selected) < len(candidates) else "those that changed"
-    return rows, [f"{len(selected)} of {pvalue.size}: {selection_rule}"] if len(selected) < pvalue.size else []
+    rows = [
+        Row(row.cell, ", ".join(filter(None, (row.group, row.label))), "", float(lane))
+        for lane, row in enumerate(selected)
+    ]
+    selection_rule = (
+        "the most likely to have changed"
+        if len(selected) < len(candidates)
+        else "those that changed"
+    )
+    return rows, [f"{len(selected)} of {pvalue.size}: {selection_rule}"] if len(
+        selected
+    ) < pvalue.size else []
 
 
-def _draw_series(ax: Axes, series: xr.Dataset, lane: tuple[float, float, float] | None, labels: list[str]) -> None:
+def _draw_series(
+    ax: Axes, series: xr.Dataset, lane: tuple[float, float, float] | None, labels: list[str]
+) -> None:
     """Draw one series: in its units where it is alone, else in a lane, given by its height, middle and relative range."""
-    value, lower, upper, mean = (series[name].values for name in ("value", "value_lower", "value_upper", "segment_mean"))
+    value, lower, upper, mean = (
+        series[name].values for name in ("value", "value_lower", "value_upper", "segment_mean")
+    )
     measured = np.flatnonzero(~np.isnan(value))
 
     def scaled(values: Floats) -> Floats:
@@ -148,13 +195,27 @@ def _draw_series(ax: Axes, series: xr.Dataset, lane: tuple[float, float, float] 
         y, middle, half = lane
         return y - FILLED * np.clip((values / middle - 1) / half, -1.25, 1.25)
 
-    ax.vlines(measured, scaled(lower[measured]), scaled(upper[measured]), color=GREY, linewidth=0.8, alpha=0.6, gid="limits")
+    ax.vlines(
+        measured,
+        scaled(lower[measured]),
+        scaled(upper[measured]),
+        color=GREY,
+        linewidth=0.8,
+        alpha=0.6,
+        gid="limits",
+    )
     ax.plot(measured, scaled(value[measured]), ".", color=GREY, markersize=4, gid="values")
     segment = series["segment"].values[measured]
     for number in np.unique(segment).tolist():
         positions = measured[segment == number]
         ends = positions[[0, -1]]
-        ax.plot([ends[0] - 0.4, ends[1] + 0.4], scaled(mean[ends]), color=DARK, linewidth=1.6, gid="segment")
+        ax.plot(
+            [ends[0] - 0.4, ends[1] + 0.4],
+            scaled(mean[ends]),
+            color=DARK,
+            linewidth=1.6,
+            gid="segment",
+        )
     _draw_changes(ax, series, None if lane is None else lane[0], labels)
 
 
@@ -162,17 +223,33 @@ def _draw_changes(ax: Axes, series: xr.Dataset, y: float | None, labels: list[st
     drifts = series["cause"].values == "drift"
     for number, index in enumerate(np.flatnonzero(series["change"].values | drifts).tolist()):
         change = series.isel({series["change"].dims[0]: index})
-        verdict, estimate, is_host = str(change["verdict"].item()), float(change["estimate"]), change["cause"].item() == "host"
+        verdict, estimate, is_host = (
+            str(change["verdict"].item()),
+            float(change["estimate"]),
+            change["cause"].item() == "host",
+        )
         colour = VERDICTS.get(verdict, GREY)
         low, high = ax.get_ylim() if y is None else (y + 0.45, y - 0.45)
         label = "another host" if is_host else verdict
         style = ":" if is_host else "--"
         if not drifts[index]:
-            ax.plot([index - 0.5] * 2, [low, high], style, color=colour, linewidth=1.0, zorder=0, gid="mark", scaley=False, label=label)
+            ax.plot(
+                [index - 0.5] * 2,
+                [low, high],
+                style,
+                color=colour,
+                linewidth=1.0,
+                zorder=0,
+                gid="mark",
+                scaley=False,
+                label=label,
+            )
         is_rise = estimate > 1  # the room is then below the values that follow
         offset = 10 * (number % 3) + 2 if y is None else 0
         lower, upper = float(change["lower"]), float(change["upper"])
-        text = change_alone(estimate, lower, upper, str(series.attrs["better"]), float(series.attrs["threshold"]))
+        text = change_alone(
+            estimate, lower, upper, str(series.attrs["better"]), float(series.attrs["threshold"])
+        )
         text = f"{labels[index]}: {text}" if y is None else text
         if drifts[index]:  # written before its end, a change after its beginning
             text = f"drifts by {percent(estimate - 1)} over {change['n_segment']:.0f}"

@@ -12,7 +12,8 @@ from perfarray.plots.figure import DARK, GREY, LogTicks
 from perfarray.plots.rows import mark_border, note_rows
 from perfarray.results.words import FROM_ZERO
 
-# Colour and marker of each verdict, the last where there is none; distinct for colour-blind readers and in grey.
+# Colour and marker of each verdict, the last where there is none; distinct for colour-blind readers
+# and in grey.
 VERDICTS: Final = {
     "faster": ("#0072B2", "^"),
     "slower": ("#D55E00", "v"),
@@ -21,11 +22,15 @@ VERDICTS: Final = {
     "": ("#0072B2", "o"),
 }
 UNMEASURED: Final = "not measured on both sides"
-FAR: Final = 10.0  # a limit this many times beyond its estimate does not stretch the axis; its bar ends in an arrow
+# a limit this many times beyond its estimate does not stretch the axis; its bar ends in an arrow
+FAR: Final = 10.0
 
 
 class Interval(NamedTuple):
-    """An estimate with its limits, in the row at height `y`; texts before and behind the estimate say what else is known of it."""
+    """An estimate with its limits, in the row at height `y`.
+
+    Texts before and behind the estimate say what else is known of it.
+    """
 
     y: float
     estimate: float
@@ -39,7 +44,10 @@ class Interval(NamedTuple):
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is neither an estimate nor a limit; limits of plain replicates have no estimate."""
+        """Whether there is neither an estimate nor a limit.
+
+        Limits of plain replicates have no estimate.
+        """
         return bool(np.isnan([self.estimate, self.lower, self.upper]).all())
 
     @property
@@ -63,7 +71,9 @@ class Interval(NamedTuple):
         return [(self.lower, self.upper)]
 
 
-def view_of(intervals: Sequence[Interval], required: Iterable[float], log: bool) -> tuple[float, float]:
+def view_of(
+    intervals: Sequence[Interval], required: Iterable[float], log: bool
+) -> tuple[float, float]:
     """Return the ends of the axis: they include all estimates, the required values, and limits that are not far away."""
     values = [*required]
     for interval in intervals:
@@ -71,15 +81,21 @@ def view_of(intervals: Sequence[Interval], required: Iterable[float], log: bool)
         for limit in (interval.lower, interval.upper):
             if abs(interval.estimate) / FAR < abs(limit) < abs(interval.estimate) * FAR or not log:
                 values.append(limit)
-    visible = np.array([value for value in values if np.isfinite(value) and (value > 0 or not log)] or [1.0])
-    low, high = (np.log(visible.min()), np.log(visible.max())) if log else (visible.min(), visible.max())
+    visible = np.array(
+        [value for value in values if np.isfinite(value) and (value > 0 or not log)] or [1.0]
+    )
+    low, high = (
+        (np.log(visible.min()), np.log(visible.max())) if log else (visible.min(), visible.max())
+    )
     margin = max(0.05 * (high - low), 0.005 if log or not high else 0.005 * abs(high))
     limits = np.array([low - margin, high + margin])
     first, last = np.exp(limits) if log else limits
     return float(first), float(last)
 
 
-def draw_intervals(ax: Axes, intervals: Sequence[Interval], required: Iterable[float], log: bool) -> None:
+def draw_intervals(
+    ax: Axes, intervals: Sequence[Interval], required: Iterable[float], log: bool
+) -> None:
     """Draw bars and points on an axis that shows the required values too, or whose limits were set before."""
     view = view_of(intervals, required, log) if ax.get_autoscalex_on() else ax.get_xlim()
     ax.set_xscale("log" if log else "linear")
@@ -91,7 +107,11 @@ def draw_intervals(ax: Axes, intervals: Sequence[Interval], required: Iterable[f
     ax.xaxis.set_minor_locator(NullLocator())
     ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}".replace("-", "−"))
     for verdict in VERDICTS:
-        rows = [interval for interval in intervals if interval.verdict == verdict and not interval.is_empty]
+        rows = [
+            interval
+            for interval in intervals
+            if interval.verdict == verdict and not interval.is_empty
+        ]
         _draw_bars(ax, rows, view, VERDICTS[verdict][0])
         _draw_points(ax, rows, verdict)
     empty = [interval for interval in intervals if interval.is_empty]
@@ -106,17 +126,29 @@ def _draw_bars(ax: Axes, rows: list[Interval], view: tuple[float, float], colour
         for lower, upper in row.segments():
             if upper < first or lower > last:
                 continue
-            ax.hlines(row.y, max(lower, first), min(upper, last), color=colour, linewidth=2.6 if row.is_suite else 1.6, zorder=2)
+            ax.hlines(
+                row.y,
+                max(lower, first),
+                min(upper, last),
+                color=colour,
+                linewidth=2.6 if row.is_suite else 1.6,
+                zorder=2,
+            )
             for is_beyond, arrow in ((lower < first, "<"), (upper > last, ">")):
                 if is_beyond:
                     mark_border(ax, [row.y], arrow, colour)
 
 
 def _draw_points(ax: Axes, rows: list[Interval], verdict: str) -> None:
-    """Draw the estimates of one verdict: hollow without limits, larger for the suite; one legend entry."""
+    """Draw the estimates of one verdict: hollow without limits, larger for the suite.
+
+    One legend entry.
+    """
     (colour, marker), label = VERDICTS[verdict], verdict
     for is_suite, is_hollow in product((False, True), repeat=2):
-        chosen = [row for row in rows if row.is_suite is is_suite and (not row.segments()) is is_hollow]
+        chosen = [
+            row for row in rows if row.is_suite is is_suite and (not row.segments()) is is_hollow
+        ]
         if chosen:
             ax.plot(
                 [row.estimate for row in chosen], [row.y for row in chosen], linestyle="none", marker=marker, color=colour,

@@ -4,7 +4,17 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from perfarray.plots.figure import COLOURS, DARK, GREY, axes_for, capitalized, compared, describe, write_plain, write_units
+from perfarray.plots.figure import (
+    COLOURS,
+    DARK,
+    GREY,
+    axes_for,
+    capitalized,
+    compared,
+    describe,
+    write_plain,
+    write_units,
+)
 
 
 def moderated_errors(result: xr.Dataset, ax: Axes | None = None) -> Axes:
@@ -13,8 +23,9 @@ def moderated_errors(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     Returns
     -------
     Axes
-        Both axes are logarithmic. Hollow points are the standard errors of each benchmark alone, filled ones those with what the suite
-        tells: the closer these lie to each other, the more alike the benchmarks vary.
+        Both axes are logarithmic. Hollow points are the standard errors of each benchmark alone,
+        filled ones those with what the suite tells: the closer these lie to each other, the more
+        alike the benchmarks vary.
 
     Raises
     ------
@@ -31,21 +42,55 @@ def moderated_errors(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     'standard error of the ratio, %'
     """
     if "unmoderated_standard_error" not in result:
-        raise ValueError("the result was made without a prior, and has no moderated errors: give compare(..., prior='suite')")
+        raise ValueError(
+            "the result was made without a prior, and has no moderated errors: give "
+            "compare(..., prior='suite')"
+        )
     ax = axes_for(ax, (5.5, 4.5))
-    alone, learned = (100 * result[name].values.ravel() for name in ("unmoderated_standard_error", "standard_error"))
-    means = result["baseline_mean"] if "baseline_mean" in result else xr.ones_like(result["standard_error"])
-    x = means.broadcast_like(result["standard_error"]).transpose(*result["standard_error"].dims).values.ravel()
+    alone, learned = (
+        100 * result[name].values.ravel()
+        for name in ("unmoderated_standard_error", "standard_error")
+    )
+    means = (
+        result["baseline_mean"]
+        if "baseline_mean" in result
+        else xr.ones_like(result["standard_error"])
+    )
+    x = (
+        means.broadcast_like(result["standard_error"])
+        .transpose(*result["standard_error"].dims)
+        .values.ravel()
+    )
     seen = (alone > 0) & (learned > 0)
     ax.set(xscale="log", yscale="log", ylabel="standard error of the ratio, %")
     ax.vlines(x[seen], alone[seen], learned[seen], color=GREY, linewidth=0.9, zorder=1)
-    ax.plot(x[seen], alone[seen], "o", color=DARK, markerfacecolor="white", markersize=5, label="alone", zorder=2)
-    ax.plot(x[seen], learned[seen], "o", color=COLOURS[0], markersize=5, label="with the suite", zorder=3)
+    ax.plot(
+        x[seen],
+        alone[seen],
+        "o",
+        color=DARK,
+        markerfacecolor="white",
+        markersize=5,
+        label="alone",
+        zorder=2,
+    )
+    ax.plot(
+        x[seen],
+        learned[seen],
+        "o",
+        color=COLOURS[0],
+        markersize=5,
+        label="with the suite",
+        zorder=3,
+    )
     write_plain(ax.yaxis)
     ax.set_xlabel("baseline's mean")
     write_units(ax.xaxis, str(means.attrs.get("units", "1")))
     title = capitalized(compared(result, result["standard_error"]))
     if result["prior_df"].size == 1:
         worth = result["prior_df"].item()
-        title.append(f"the suite is worth {'any number of' if np.isposinf(worth) else f'{worth:.2g}'} further units")
+        title.append(
+            f"the suite is worth {'any number of' if np.isposinf(worth) else f'{worth:.2g}'} "
+            "further units"
+        )
     return describe(ax, title)

@@ -17,32 +17,62 @@ from perfarray.plots.figure import describe, label_text, plain, text_width
 from perfarray.results.kinds import KINDS
 
 # By the kind of the result, or of its curves, the picture that draws it.
-PICTURES: Final[Mapping[str, str]] = MappingProxyType({name: kind.picture for name, kind in sorted(KINDS.items()) if kind.picture})
+PICTURES: Final[Mapping[str, str]] = MappingProxyType(
+    {name: kind.picture for name, kind in sorted(KINDS.items()) if kind.picture}
+)
 
 LARGEST: Final = 60.0  # inches that a figure is wide or high at most
-LEAST: Final = 0.5  # facets without rows may be drawn at this share of their size where a figure has no room for them
+# facets without rows may be drawn at this share of their size where a figure has no room for them
+LEAST: Final = 0.5
 EMPTY: Final = 1.0  # inches of a row of facets without anything to draw
-ALIKE: Final = 4.0  # facets share an axis that is at most so many times as long as what one of them shows
-TOGETHER: Final = (*LEVELS, "component", "group_size", "level", "method", "principal_component", "replicate", "runs", "statistic")
-REFUSED: Final = ("agreement", "cluster_machines", "explain_variation", "principal_components")  # results with one picture for all cells
-SHEETS: Final = ("five_number_summary", "relative_variation", "suite_score")  # scores of different suites have no common axis
+ALIKE: Final = (
+    4.0  # facets share an axis that is at most so many times as long as what one of them shows
+)
+TOGETHER: Final = (
+    *LEVELS,
+    "component",
+    "group_size",
+    "level",
+    "method",
+    "principal_component",
+    "replicate",
+    "runs",
+    "statistic",
+)
+REFUSED: Final = (
+    "agreement",
+    "cluster_machines",
+    "explain_variation",
+    "principal_components",
+)  # results with one picture for all cells
+SHEETS: Final = (
+    "five_number_summary",
+    "relative_variation",
+    "suite_score",
+)  # scores of different suites have no common axis
 
 
 def draw(result: xr.Dataset, ax: Axes | None = None, **keywords: Any) -> Axes:
-    """Draw a result, or the curves of one that does not carry what is drawn; its attr `result` says which picture.
+    """Draw a result, or the curves of one that does not carry what is drawn.
 
-    Every result with an estimate takes `kind="strip"`, with `along=` and `truth=`: intervals of many replications side by side. Scores and
-    their relative variation take `kind="histogram"`. All other keywords are the picture's.
+    Its attr `result` says which picture.
+
+    Every result with an estimate takes `kind="strip"`, with `along=` and `truth=`: intervals of
+    many replications side by side. Scores and their relative variation take `kind="histogram"`. All
+    other keywords are the picture's.
     """
     name = result.attrs.get("result")
     if not isinstance(name, str) or name not in PICTURES:
         came = "an object without the attr 'result'" if name is None else f"a result of {name!r}"
         raise ValueError(
             f"no picture for {came}; there is one for the results of {', '.join(PICTURES)}"
-            " (timings are drawn by plot.run_sequence(), plot.variance_components() and plot.intervals(baseline))"
+            " (timings are drawn by plot.run_sequence(), plot.variance_components() and "
+            "plot.intervals(baseline))"
         )
     if keywords.get("kind") == "strip":
-        return plots.strip(result, ax, **{key: value for key, value in keywords.items() if key != "kind"})
+        return plots.strip(
+            result, ax, **{key: value for key, value in keywords.items() if key != "kind"}
+        )
     if keywords == {"kind": "histogram"} and name in ("relative_variation", "suite_score"):
         return plots.score_histogram(result.compute(), ax)
     picture: Callable[..., Axes] = getattr(plots, PICTURES[name])
@@ -50,7 +80,10 @@ def draw(result: xr.Dataset, ax: Axes | None = None, **keywords: Any) -> Axes:
 
 
 class Facet(NamedTuple):
-    """A picture drawn alone: size in inches, and of both axes limits, labels and scales; labels of its rows, parts of its title."""
+    """A picture drawn alone: size in inches, and of both axes limits, labels and scales.
+
+    Labels of its rows, parts of its title.
+    """
 
     size: tuple[float, float]
     limits: tuple[tuple[float, float], tuple[float, float]]
@@ -66,20 +99,28 @@ def facets(
 ) -> Axes:  # fmt: skip
     """Draw a picture for each label of one or two dims, and return the first Axes.
 
-    Where no dim is given, scores of several suites have a picture for each suite, as long as a figure has room for all; other results
-    have one picture.
+    Where no dim is given, scores of several suites have a picture for each suite, as long as a
+    figure has room for all; other results have one picture.
 
-    Facets share an axis where their limits are alike, so that they can be compared by eye. The common parts of their titles are written
-    once above all. What users read of the arguments is said in the accessor.
+    Facets share an axis where their limits are alike, so that they can be compared by eye. The
+    common parts of their titles are written once above all. What users read of the arguments is
+    said in the accessor.
     """
     is_sheets = row is None and col is None and col_wrap is None
     if is_sheets:
-        if ax is not None or data.attrs.get("result") not in SHEETS or data.sizes.get(SUITE, 1) == 1:
+        if (
+            ax is not None
+            or data.attrs.get("result") not in SHEETS
+            or data.sizes.get(SUITE, 1) == 1
+        ):
             return draw(data, ax=ax)
         row = SUITE
     dims = _checked_dims(data, ax, row, col, col_wrap)
     positions = list(product(*(range(data.sizes[dim]) for dim in dims)))
-    cells = [data.isel({dim: [position] for dim, position in zip(dims, panel, strict=True)}) for panel in positions]
+    cells = [
+        data.isel({dim: [position] for dim, position in zip(dims, panel, strict=True)})
+        for panel in positions
+    ]
     previews = [_preview(draw, cell) for cell in cells]
     drawable = [facet for facet in previews if facet is not None]
     if not drawable:
@@ -96,14 +137,18 @@ def facets(
     limits = {name: ends for name, ends in limits.items() if ends is not None and not is_sheets}
     for cell, facet, panel in zip(cells, previews, panels, strict=False):
         if facet is not None:
-            panel.set(**limits)  # a picture keeps to limits set before; those that it changes are set again
+            panel.set(
+                **limits
+            )  # a picture keeps to limits set before; those that it changes are set again
             draw(cell, ax=panel)
             panel.set(**limits)
     # The room of a title depends on the labels of all rows in its column.
     for number, (cell, facet, panel) in enumerate(zip(cells, previews, panels, strict=False)):
         labels = [label_text(dim, cell[dim].values.tolist()[0]) for dim in dims]
         if facet is None:
-            panel.text(0.5, 0.5, "nothing to draw", ha="center", va="center", transform=panel.transAxes)
+            panel.text(
+                0.5, 0.5, "nothing to draw", ha="center", va="center", transform=panel.transAxes
+            )
             panel.set_axis_off()
             describe(panel, labels)
             continue
@@ -111,34 +156,52 @@ def facets(
         describe(panel, [label for label in labels if label not in ", ".join(title)] + title)
         first = number - number % columns
         _hide_repeated(
-            panel, drawable, has_left=any(is_drawn[first:number]), has_below=any(is_drawn[number + columns :: columns]), entries=entries
+            panel,
+            drawable,
+            has_left=any(is_drawn[first:number]),
+            has_below=any(is_drawn[number + columns :: columns]),
+            entries=entries,
         )
     for empty in panels[len(cells) :]:
         empty.remove()
     if common:
-        figure.suptitle(plain(", ".join(common)), x=0.01, ha="left", fontsize=panels[0].title.get_fontsize())
+        figure.suptitle(
+            plain(", ".join(common)), x=0.01, ha="left", fontsize=panels[0].title.get_fontsize()
+        )
     return panels[0]
 
 
-def _checked_dims(data: Any, ax: Axes | None, row: str | None, col: str | None, col_wrap: int | None) -> list[str]:
+def _checked_dims(
+    data: Any, ax: Axes | None, row: str | None, col: str | None, col_wrap: int | None
+) -> list[str]:
     kind = str(data.attrs.get("result", ""))
     if kind in REFUSED:
-        raise ValueError(f"the picture of a result of {kind!r} shows all cells together and has no facets: leave out row, col and col_wrap")
+        raise ValueError(
+            f"the picture of a result of {kind!r} shows all cells together and has no facets: "
+            "leave out row, col and col_wrap"
+        )
     if ax is not None:
         raise ValueError("facets have a figure of their own: leave out ax, or row and col")
     if col_wrap is not None and (row is not None or col is None or col_wrap < 1):
-        raise ValueError(f"col_wrap={col_wrap!r} is for col alone, a number of columns of at least 1; row={row!r}, col={col!r}")
+        raise ValueError(
+            f"col_wrap={col_wrap!r} is for col alone, a number of columns of at least 1; "
+            f"row={row!r}, col={col!r}"
+        )
     dims = [dim for dim in (row, col) if dim is not None]
     allowed = [str(dim) for dim in data.dims if dim not in TOGETHER]
     if set(dims) - set(allowed) or len(set(dims)) < len(dims):
         raise ValueError(
-            f"row={row!r}, col={col!r}: give different dims with a picture for each label; there are {', '.join(allowed) or 'none'}"
+            f"row={row!r}, col={col!r}: give different dims with a picture for each label; "
+            f"there are {', '.join(allowed) or 'none'}"
         )
     return dims
 
 
 def _preview(draw: Callable[..., Axes], cell: Any) -> Facet | None:
-    """Draw a facet alone, to get its size and limits, and close it; return None where there is nothing to draw."""
+    """Draw a facet alone, to get its size and limits, and close it.
+
+    Return None where there is nothing to draw.
+    """
     try:
         ax = draw(cell, ax=None)
     except ValueError as error:
@@ -148,19 +211,37 @@ def _preview(draw: Callable[..., Axes], cell: Any) -> Facet | None:
     figure = ax.get_figure(root=True)
     assert figure is not None
     width, height = figure.get_size_inches().tolist()
-    rows = tuple(label.get_text() for label in ax.get_yticklabels()) if not ax.spines["left"].get_visible() else ()
+    rows = (
+        tuple(label.get_text() for label in ax.get_yticklabels())
+        if not ax.spines["left"].get_visible()
+        else ()
+    )
     title = ax.get_title(loc="left").replace("\n", " ").replace(r"\$", "$").split(", ")
-    limits, labels, scales = (ax.get_xlim(), ax.get_ylim()), (ax.get_xlabel(), ax.get_ylabel()), (ax.get_xscale(), ax.get_yscale())
+    limits, labels, scales = (
+        (ax.get_xlim(), ax.get_ylim()),
+        (ax.get_xlabel(), ax.get_ylabel()),
+        (ax.get_xscale(), ax.get_yscale()),
+    )
     plt.close(figure)
     return Facet((width, height), limits, labels, scales, rows, title)
 
 
 def _grid(facets: Sequence[Facet | None], columns: int) -> tuple[Figure, list[Axes]]:
-    """Return a figure with room for all facets, and its Axes in the order of reading; a row of the grid is as high as its highest facet."""
+    """Return a figure with room for all facets, and its Axes in the order of reading.
+
+    A row of the grid is as high as its highest facet.
+    """
     previews = [facet for facet in facets if facet is not None]
     width, rows = max(facet.size[0] for facet in previews), -(-len(facets) // columns)
     heights = [
-        max((facet.size[1] for facet in facets[number * columns : (number + 1) * columns] if facet is not None), default=EMPTY)
+        max(
+            (
+                facet.size[1]
+                for facet in facets[number * columns : (number + 1) * columns]
+                if facet is not None
+            ),
+            default=EMPTY,
+        )
         for number in range(rows)
     ]
     label_width = text_width(list(previews[0].rows)) / 72 if _has_same_rows(previews) else 0.0
@@ -169,11 +250,15 @@ def _grid(facets: Sequence[Facet | None], columns: int) -> tuple[Figure, list[Ax
         size = size[0] * LARGEST / max(size), size[1] * LARGEST / max(size)
     if max(size) > LARGEST:
         raise ValueError(
-            f"{len(facets)} pictures of {width:.0f} x {max(heights):.0f} inches in {columns} columns do not fit on a figure, which is"
-            f" {LARGEST:g} inches wide and high at most: {'give col_wrap=4, or ' if rows == 1 else ''}select fewer labels"
+            f"{len(facets)} pictures of {width:.0f} x {max(heights):.0f} inches in {columns} "
+            "columns do not fit on a figure, which is"
+            f" {LARGEST:g} inches wide and high at most: "
+            f"{'give col_wrap=4, or ' if rows == 1 else ''}select fewer labels"
         )
     shape = {"height_ratios": heights}
-    figure, panels = plt.subplots(rows, columns, figsize=size, layout="constrained", squeeze=False, gridspec_kw=shape)
+    figure, panels = plt.subplots(
+        rows, columns, figsize=size, layout="constrained", squeeze=False, gridspec_kw=shape
+    )
     return figure, panels.ravel().tolist()
 
 
@@ -183,7 +268,9 @@ def _has_same_rows(previews: Sequence[Facet]) -> bool:
 
 def _shared_limits(previews: Sequence[Facet], axis: int) -> tuple[float, float] | None:
     """Return limits of one axis for all facets, where they show the same quantity and no facet would be squeezed."""
-    if len({(facet.labels[axis], facet.scales[axis]) for facet in previews}) > 1 or (axis == 1 and previews[0].rows):
+    if len({(facet.labels[axis], facet.scales[axis]) for facet in previews}) > 1 or (
+        axis == 1 and previews[0].rows
+    ):
         return None
     limits = np.array([facet.limits[axis] for facet in previews])
     lengths = np.log(limits) if previews[0].scales[axis] == "log" else limits
@@ -191,7 +278,9 @@ def _shared_limits(previews: Sequence[Facet], axis: int) -> tuple[float, float] 
     return (float(limits[:, 0].min()), float(limits[:, 1].max())) if is_compact else None
 
 
-def _hide_repeated(ax: Axes, previews: Sequence[Facet], *, has_left: bool, has_below: bool, entries: set[str]) -> None:
+def _hide_repeated(
+    ax: Axes, previews: Sequence[Facet], *, has_left: bool, has_below: bool, entries: set[str]
+) -> None:
     """Remove labels of rows and axes that a neighbour has too, and a legend without a new entry."""
     if has_left and _has_same_rows(previews):
         ax.set_yticklabels([])

@@ -32,9 +32,11 @@ def plan(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     Returns
     -------
     Axes
-        Logarithmic axes: cost, and half-width in percent of the mean. Solid lines are plans (before rounding), dashed lines one-level
-        experiments; a point is the plan in whole counts, which stand beside it. Of more than 24 plans each has a row: the filled point is
-        the plan and the hollow point the one-level experiment of the same cost; the column at the right has counts and costs.
+        Logarithmic axes: cost, and half-width in percent of the mean. Solid lines are plans (before
+        rounding), dashed lines one-level experiments; a point is the plan in whole counts, which
+        stand beside it. Of more than 24 plans each has a row: the filled point is the plan and the
+        hollow point the one-level experiment of the same cost; the column at the right has counts
+        and costs.
 
     Raises
     ------
@@ -56,8 +58,13 @@ def plan(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     title = "Precision of the suite's geometric mean" if is_suite else "Precision against cost"
     title_parts = [title, *compared(result, result["cost"])]
     level = 100 * float(result.attrs.get("confidence_level", 0.95))
-    label = f"half-width ({level:g} %), percent of the {'ratio' if 'baseline' in result.attrs else 'mean'}"
-    unit, factor = _cost_unit(float(result["cost"].max()), str(result.attrs.get("cost_units", "iterations")))
+    label = (
+        f"half-width ({level:g} %), percent of the "
+        f"{'ratio' if 'baseline' in result.attrs else 'mean'}"
+    )
+    unit, factor = _cost_unit(
+        float(result["cost"].max()), str(result.attrs.get("cost_units", "iterations"))
+    )
     if len(cells) > NAMED:
         return _draw_rows(ax, result, title_parts, label, unit, factor)
     is_crowded = len(cells) > len(COLOURS)
@@ -73,8 +80,13 @@ def plan(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     ax.tick_params(labelsize=LABEL_SIZE)
     ax.grid(which="major", color="#e6e6e6", linewidth=0.6)
     if is_crowded:
-        ends = [100 * float(result["half_width_by_budget"].isel(index)[..., -1]) for index, _ in cells]
-        costs = [float(result["cost"].isel(index)) / factor * float(result["budget_factor"][-1]) for index, _ in cells]
+        ends = [
+            100 * float(result["half_width_by_budget"].isel(index)[..., -1]) for index, _ in cells
+        ]
+        costs = [
+            float(result["cost"].isel(index)) / factor * float(result["budget_factor"][-1])
+            for index, _ in cells
+        ]
         _name_lines(ax, names, costs, ends)
     return describe(ax, title_parts)
 
@@ -85,8 +97,11 @@ def _name_lines(ax: Axes, names: Sequence[str], x: Sequence[float], y: Sequence[
     low, high = np.log(ax.get_ylim())
     order = np.argsort(y)
     wanted = (np.log(np.asarray(y)[order]) - low) / (high - low) * height
-    # As near to its line as the names below it allow; then all are moved down by half of the largest shift.
-    placed = np.maximum.accumulate(wanted - NOTE_SIZE * 1.2 * np.arange(len(wanted))) + NOTE_SIZE * 1.2 * np.arange(len(wanted))
+    # As near to its line as the names below it allow; then all are moved down by half of the
+    # largest shift.
+    placed = np.maximum.accumulate(
+        wanted - NOTE_SIZE * 1.2 * np.arange(len(wanted))
+    ) + NOTE_SIZE * 1.2 * np.arange(len(wanted))
     placed -= max(0.0, min(float((placed - wanted).max()) / 2, placed[0]))
     for position, index in enumerate(order.tolist()):
         ax.annotate(
@@ -96,14 +111,29 @@ def _name_lines(ax: Axes, names: Sequence[str], x: Sequence[float], y: Sequence[
     measure_widest(ax.texts)
 
 
-def _draw_rows(ax: Axes | None, result: xr.Dataset, title_parts: list[str], label: str, unit: str, factor: float) -> Axes:
+def _draw_rows(
+    ax: Axes | None,
+    result: xr.Dataset,
+    title_parts: list[str],
+    label: str,
+    unit: str,
+    factor: float,
+) -> Axes:
     """Draw one row per cell: the half-width of its plan, that of the one-level experiment of the same cost, and the plan."""
     half_width = 100 * result["half_width"]
     frame = RowFrame(ax, *shown_rows(half_width, "half-width"))
     ax, heights = frame.ax, frame.heights
     plans, defaults = frame.values(half_width), frame.values(100 * result["default_half_width"])
     ax.hlines(heights, plans, defaults, color=GREY, linewidth=1.2, zorder=1)
-    ax.plot(defaults, heights, "o", color=GREY, markerfacecolor="white", markersize=6, label="one-level experiment of the same cost")
+    ax.plot(
+        defaults,
+        heights,
+        "o",
+        color=GREY,
+        markerfacecolor="white",
+        markersize=6,
+        label="one-level experiment of the same cost",
+    )
     ax.plot(plans, heights, "o", color=COLOURS[0], markersize=6, label="plan")
     frame.note(np.isnan(plans), "no plan")
     ax.set_xscale("log")
@@ -113,30 +143,71 @@ def _draw_rows(ax: Axes | None, result: xr.Dataset, title_parts: list[str], labe
     texts = []
     for row, cost in zip(frame.rows, frame.values(result["cost"]), strict=True):
         counts = result["repetitions"].isel(row.cell, missing_dims="ignore")
-        counts_text = " × ".join(f"{number:.0f}" for number in counts.values) + ", " if counts.dims == ("level",) else ""
+        counts_text = (
+            " × ".join(f"{number:.0f}" for number in counts.values) + ", "
+            if counts.dims == ("level",)
+            else ""
+        )
         texts.append("–" if np.isnan(cost) else f"{counts_text}{cost / factor:.3g} {unit}")
-    return frame.finish(title_parts, label, texts, f"{' × '.join(str(level) for level in result['level'].values)}, cost")
+    return frame.finish(
+        title_parts,
+        label,
+        texts,
+        f"{' × '.join(str(level) for level in result['level'].values)}, cost",
+    )
 
 
 def _cost_unit(cost: float, units: str) -> tuple[str, float]:
     """Return the unit in which costs are written: minutes, hours or days for many seconds."""
     if units != "s":
         return units, 1.0
-    return next(((name, size) for name, size in reversed(TIME_STEPS) if cost >= 2 * size), TIME_STEPS[0])
+    return next(
+        ((name, size) for name, size in reversed(TIME_STEPS) if cost >= 2 * size), TIME_STEPS[0]
+    )
 
 
-def _draw_cell(ax: Axes, name: str, cell: xr.Dataset, colour: str, factor: float, *, in_legend: bool) -> None:
+def _draw_cell(
+    ax: Axes, name: str, cell: xr.Dataset, colour: str, factor: float, *, in_legend: bool
+) -> None:
     """Draw the two lines of one cell and its plan; of a single cell the counts beside it."""
     cost, half_width = float(cell["cost"]) / factor, 100 * float(cell["half_width"])
     costs = cost * cell["budget_factor"].values
-    best_label, default_label, plan_label = (None, None, None) if name else ("best plan", "one-level experiment", "plan")
+    best_label, default_label, plan_label = (
+        (None, None, None) if name else ("best plan", "one-level experiment", "plan")
+    )
     default_colour = colour if name else GREY
-    ax.plot(costs, 100 * cell["half_width_by_budget"].values, color=colour, linewidth=1.6, label=best_label)
-    ax.plot(costs, 100 * cell["default_half_width_by_budget"].values, "--", color=default_colour, linewidth=1, label=default_label)
+    ax.plot(
+        costs,
+        100 * cell["half_width_by_budget"].values,
+        color=colour,
+        linewidth=1.6,
+        label=best_label,
+    )
+    ax.plot(
+        costs,
+        100 * cell["default_half_width_by_budget"].values,
+        "--",
+        color=default_colour,
+        linewidth=1,
+        label=default_label,
+    )
     ax.plot([cost], [half_width], "o", color=colour, markersize=6, label=plan_label)
     counts = cell["repetitions"]
     if name and in_legend:
         ax.plot([], [], color=colour, marker="o", markersize=5, linewidth=1.6, label=name)
-    elif not name and counts.dims == ("level",):  # the counts of a suite's plan differ between benchmarks
-        text = " × ".join(f"{number:.0f} {level}" for level, number in zip(counts["level"].values, counts.values, strict=True))
-        ax.annotate(text, (cost, half_width), (-6, -6), textcoords="offset points", fontsize=NOTE_SIZE, ha="right", va="top")
+    elif not name and counts.dims == (
+        "level",
+    ):  # the counts of a suite's plan differ between benchmarks
+        text = " × ".join(
+            f"{number:.0f} {level}"
+            for level, number in zip(counts["level"].values, counts.values, strict=True)
+        )
+        ax.annotate(
+            text,
+            (cost, half_width),
+            (-6, -6),
+            textcoords="offset points",
+            fontsize=NOTE_SIZE,
+            ha="right",
+            va="top",
+        )

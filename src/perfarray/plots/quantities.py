@@ -6,7 +6,17 @@ import xarray as xr
 from matplotlib.axes import Axes
 
 from perfarray.conventions import THROUGHPUT, TIME, level_of_intervals
-from perfarray.plots.figure import DARK, GREY, compared, formatted, level_colours, number_format, selection, write_plain, write_units
+from perfarray.plots.figure import (
+    DARK,
+    GREY,
+    compared,
+    formatted,
+    level_colours,
+    number_format,
+    selection,
+    write_plain,
+    write_units,
+)
 from perfarray.plots.interval_marks import Interval, draw_intervals
 from perfarray.plots.rows import RowFrame, shown_rows
 
@@ -17,7 +27,8 @@ def counts(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     Returns
     -------
     Axes
-        Horizontal axis: repetitions, logarithmic. The column at the right has the number of values of each cell.
+        Horizontal axis: repetitions, logarithmic. The column at the right has the number of values
+        of each cell.
 
     Examples
     --------
@@ -30,7 +41,9 @@ def counts(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     total = result["total"].isel(level=-1, drop=True)
     frame = RowFrame(ax, *shown_rows(total, "number of values"))
     ax, heights, totals = frame.ax, frame.heights, frame.values(total)
-    for number, (level, colour) in enumerate(level_colours([str(level) for level in result["level"].values]).items()):
+    for number, (level, colour) in enumerate(
+        level_colours([str(level) for level in result["level"].values]).items()
+    ):
         fewest, most = (frame.values(result[name], level=number) for name in ("minimum", "maximum"))
         ax.hlines(heights, fewest, most, color=colour, linewidth=1.6, zorder=1)
         ax.plot(fewest, heights, "|", color=colour, markersize=8, gid="fewest")
@@ -41,11 +54,16 @@ def counts(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     ax.set_xlim(min(0.9, first), max(2.0, last))
     frame.note(totals == 0)
     label = "repetitions inside one of the level above"
-    return frame.finish(["What was measured", *selection(total)], label, formatted(totals, "{:,.0f}"), "values")
+    return frame.finish(
+        ["What was measured", *selection(total)], label, formatted(totals, "{:,.0f}"), "values"
+    )
 
 
 class Quantity(NamedTuple):
-    """How a number is drawn: its title and the label of its axis; its value where systems do not differ."""
+    """How a number is drawn: its title and the label of its axis.
+
+    Its value where systems do not differ.
+    """
 
     title: str
     label: str
@@ -56,11 +74,19 @@ class Quantity(NamedTuple):
 
 QUANTITIES: Final = {
     "mean_difference": Quantity("Mean difference of two runs", "mean of |candidate - baseline|"),
-    "prob_faster": Quantity("Probability of the faster run", "how often a run of the candidate is faster", neutral=0.5, percent=True),
-    "prob_fastest": Quantity("Probability of the fastest run", "how often a run is the fastest of all", percent=True),
+    "prob_faster": Quantity(
+        "Probability of the faster run",
+        "how often a run of the candidate is faster",
+        neutral=0.5,
+        percent=True,
+    ),
+    "prob_fastest": Quantity(
+        "Probability of the fastest run", "how often a run is the fastest of all", percent=True
+    ),
     "speedup": Quantity("Speedup", "times as fast as the baseline", neutral=1.0),
 }
-RANGE: Final = 10.0  # positive numbers that span more than this factor have a logarithmic axis; speedups always have one
+# positive numbers that span more than this factor have a logarithmic axis; speedups always have one
+RANGE: Final = 10.0
 
 
 def estimates(result: xr.Dataset, ax: Axes | None = None) -> Axes:
@@ -69,8 +95,9 @@ def estimates(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     Returns
     -------
     Axes
-        Horizontal axis: the number. The dotted line is its value for systems that do not differ; of `mean_difference` that is a grey mark
-        in each row, the mean difference of two runs of the baseline. The column at the right has the number.
+        Horizontal axis: the number. The dotted line is its value for systems that do not differ; of
+        `mean_difference` that is a grey mark in each row, the mean difference of two runs of the
+        baseline. The column at the right has the number.
 
     Examples
     --------
@@ -89,12 +116,22 @@ def estimates(result: xr.Dataset, ax: Axes | None = None) -> Axes:
         required.append(quantity.neutral)
     if "baseline_difference" in result:
         differences = result["baseline_difference"]
-        frame.ax.plot(frame.values(differences), frame.heights, "|", color=GREY, markersize=10, label="two runs of the baseline")
+        frame.ax.plot(
+            frame.values(differences),
+            frame.heights,
+            "|",
+            color=GREY,
+            markersize=10,
+            label="two runs of the baseline",
+        )
         required += [float(differences.min()), float(differences.max())]
     low, high = float(number.min()), float(number.max())
     log = low > 0 and not quantity.percent and (quantity.neutral == 1 or high > RANGE * low)
     lower, upper = (frame.values(result.get(name, number)) for name in ("lower", "upper"))
-    kinds = [str(result["kind"].isel(row.cell).item()) if "kind" in result else "bounded" for row in frame.rows]
+    kinds = [
+        str(result["kind"].isel(row.cell).item()) if "kind" in result else "bounded"
+        for row in frame.rows
+    ]
     cells = zip(frame.heights, frame.values(number), lower, upper, kinds, strict=True)
     draw_intervals(frame.ax, [Interval(*cell) for cell in cells], required, log)
     if quantity.percent:
@@ -102,10 +139,18 @@ def estimates(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     elif quantity.neutral is None:
         write_units(frame.ax.xaxis, str(number.attrs.get("units", "1")))
     units, values = str(number.attrs.get("units", "1")), frame.values(number)
-    texts = formatted(100 * values, "{:.1f} %") if quantity.percent else list(map(number_format(units), values))
+    texts = (
+        formatted(100 * values, "{:.1f} %")
+        if quantity.percent
+        else list(map(number_format(units), values))
+    )
     level = f"\n{level_of_intervals(result)} intervals" if "lower" in result else ""
     label, runs = quantity.label, int(result.attrs.get("runs", 1))
-    label = label if runs == 1 else label.replace("a run", f"{runs} runs").replace(" is ", " are ") + ", taken together"
+    label = (
+        label
+        if runs == 1
+        else label.replace("a run", f"{runs} runs").replace(" is ", " are ") + ", taken together"
+    )
     title_parts = [_for_metric(quantity.title, result), *compared(result, number)]
     return frame.finish(title_parts, f"{_for_metric(label, result)}{level}", texts)
 
@@ -114,4 +159,8 @@ def _for_metric(text: str, result: xr.Dataset) -> str:
     """Write "better" instead of "faster" for metrics other than time and throughput."""
     if result.attrs.get("metric", TIME) in (TIME, THROUGHPUT):
         return text
-    return text.replace("faster", "better").replace("fastest", "best").replace("as fast as", "as good as")
+    return (
+        text.replace("faster", "better")
+        .replace("fastest", "best")
+        .replace("as fast as", "as good as")
+    )

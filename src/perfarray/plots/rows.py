@@ -26,7 +26,8 @@ from perfarray.plots.figure import (
 
 GAP: Final = 0.7  # room between groups, in rows
 INCHES: Final = 0.25  # height of a row
-TALLEST: Final = 15.0  # inches of all rows; where more would be needed, the extremes are drawn, and the title says so
+# inches of all rows; where more would be needed, the extremes are drawn, and the title says so
+TALLEST: Final = 15.0
 LONGEST: Final = 80  # letters of a label that names a cell by all its dims
 MAX_ROWS: Final = 40  # ranked rows that a reader takes in; of more the extremes are drawn
 SMALLEST: Final = 6.0  # points of the letters of rows that stand close
@@ -49,10 +50,16 @@ class RowFrame:
         self, ax: Axes | None, rows: list[Row], left_out: Sequence[str] = (), *, inches: float = INCHES,
         extra: tuple[float, float] = (0.0, 0.0), least: tuple[float, float] = (0.0, 0.0), size: float = LABEL_SIZE,
     ) -> None:  # fmt: skip
-        # Width and height in inches follow labels and rows; the picture may need `extra` inches, and `least` inches in all.
+        # Width and height in inches follow labels and rows; the picture may need `extra` inches,
+        # and `least` inches in all.
         self.size = size
-        text_points = text_width([row.label for row in rows], size) + text_width([row.group for row in rows])
-        width, height = 5.5 + text_points / 72 + extra[0], 1.5 + inches * (rows[-1].y - rows[0].y + 1) + extra[1]
+        text_points = text_width([row.label for row in rows], size) + text_width(
+            [row.group for row in rows]
+        )
+        width, height = (
+            5.5 + text_points / 72 + extra[0],
+            1.5 + inches * (rows[-1].y - rows[0].y + 1) + extra[1],
+        )
         self.ax = axes_for(ax, (max(width, least[0]), max(height, least[1])))
         self.rows, self.left_out = rows, left_out
         self.heights: Floats = np.array([row.y for row in rows])
@@ -60,33 +67,60 @@ class RowFrame:
     def values(self, array: xr.DataArray, **index: int) -> Floats:
         """Return the numbers of the rows, at one position along dims that the rows do not have."""
         cells = array.isel(index)
-        return np.array([cells.values[tuple(row.cell[str(dim)] for dim in cells.dims)] for row in self.rows], dtype=float)
+        return np.array(
+            [cells.values[tuple(row.cell[str(dim)] for dim in cells.dims)] for row in self.rows],
+            dtype=float,
+        )
 
     def note(self, mask: Mask, text: str = "not measured") -> None:
         """Write into rows without a number why there is none."""
         note_rows(self.ax, self.heights[mask], text)
 
-    def stack_bars(self, layers: Iterable[tuple[str, str, Floats]], text: Callable[[float], str], edge: str = "none") -> Floats:
-        """Stack bars, given as label, colour and widths, with a text inside each; return where they end."""
+    def stack_bars(
+        self,
+        layers: Iterable[tuple[str, str, Floats]],
+        text: Callable[[float], str],
+        edge: str = "none",
+    ) -> Floats:
+        """Stack bars, given as label, colour and widths, with a text inside each.
+
+        Return where they end.
+        """
         ends = np.zeros(len(self.rows))
         for label, colour, widths in layers:
             if widths.any():
-                bars = self.ax.barh(self.heights, widths, left=ends, height=0.72, color=colour, label=label, edgecolor=edge, linewidth=0.5)
+                bars = self.ax.barh(
+                    self.heights,
+                    widths,
+                    left=ends,
+                    height=0.72,
+                    color=colour,
+                    label=label,
+                    edgecolor=edge,
+                    linewidth=0.5,
+                )
                 text_colour = "white" if colour == COLOURS[0] else "black"
                 inside = list(map(text, widths))
-                for number in self.ax.bar_label(bars, inside, label_type="center", fontsize=NOTE_SIZE, color=text_colour):
+                for number in self.ax.bar_label(
+                    bars, inside, label_type="center", fontsize=NOTE_SIZE, color=text_colour
+                ):
                     if not number.get_text():  # takes as long to draw as one with a text
                         number.remove()
                 ends = ends + widths
         return ends
 
-    def finish(self, title_parts: Iterable[str], label: str, texts: Sequence[str] = (), header: str = "") -> Axes:
+    def finish(
+        self, title_parts: Iterable[str], label: str, texts: Sequence[str] = (), header: str = ""
+    ) -> Axes:
         """Write the labels of the rows, texts beside them under a header, the label of the axis, title and legend; return the Axes."""
         self._label_rows()
         if texts:
             self._write_texts(texts, header)
         self.ax.set_xlabel(label)
-        inside_and_beside = [[text for text in self.ax.texts if text.get_gid() == gid] for gid in (None, "group", "beside")]
+        inside_and_beside = [
+            [text for text in self.ax.texts if text.get_gid() == gid]
+            for gid in (None, "group", "beside")
+        ]
         for column in (self.ax.get_yticklabels(), *inside_and_beside):
             measure_widest(column)
         return describe(self.ax, [*title_parts, *self.left_out])
@@ -119,23 +153,46 @@ class RowFrame:
             "annotation_clip": False,
         }
         for y, text in zip(self.heights, texts, strict=True):
-            self.ax.annotate(text, (1, y), (width + 8, 0), ("axes fraction", "data"), va="center", gid="beside", **style)
-        self.ax.annotate(header, (1, 1), (width + 8, 4), "axes fraction", va="bottom", gid="header", **style)
+            self.ax.annotate(
+                text,
+                (1, y),
+                (width + 8, 0),
+                ("axes fraction", "data"),
+                va="center",
+                gid="beside",
+                **style,
+            )
+        self.ax.annotate(
+            header, (1, 1), (width + 8, 4), "axes fraction", va="bottom", gid="header", **style
+        )
 
 
 def rows_of(array: xr.DataArray, *, top: float = 0.0, is_measured: Mask | None = None) -> list[Row]:
-    """Return a row for each cell, or for those measured, from the top down; where several dims vary, a benchmark's cells form a group."""
+    """Return a row for each cell, or for those measured, from the top down.
+
+    Where several dims vary, a benchmark's cells form a group.
+    """
     check_cells(array)
     dims = sorted((str(dim) for dim in array.dims), key=lambda dim: dim != BENCHMARK)
     labelled_dims = [dim for dim in dims if array.sizes[dim] > 1] or dims
-    heads, tails = (labelled_dims[:1], labelled_dims[1:]) if array.size > 1 and len(labelled_dims) > 1 else ([], labelled_dims)
-    texts = {dim: shortened([label_text(dim, label) for label in array[dim].values.tolist()]) for dim in labelled_dims}
+    heads, tails = (
+        (labelled_dims[:1], labelled_dims[1:])
+        if array.size > 1 and len(labelled_dims) > 1
+        else ([], labelled_dims)
+    )
+    texts = {
+        dim: shortened([label_text(dim, label) for label in array[dim].values.tolist()])
+        for dim in labelled_dims
+    }
     rows: list[Row] = []
     for index in np.ndindex(*(array.sizes[dim] for dim in dims)):
         cell = dict(zip(dims, index, strict=True))
         if is_measured is not None and not is_measured[tuple(cell[str(dim)] for dim in array.dims)]:
             continue
-        group, label = (", ".join(texts[dim][cell[dim]] for dim in dims_of_text) for dims_of_text in (heads, tails))
+        group, label = (
+            ", ".join(texts[dim][cell[dim]] for dim in dims_of_text)
+            for dims_of_text in (heads, tails)
+        )
         gap = GAP if rows and rows[-1].group != group else 0.0
         rows.append(Row(cell, label, group, rows[-1].y + 1 + gap if rows else top))
     return rows
@@ -159,11 +216,14 @@ def shown_rows(
 ) -> tuple[list[Row], list[str]]:
     """Return the rows that are drawn, the first at height `top`, and what the title says of the others.
 
-    Of more cells than fit (one `share`-th of a figure), those with the lowest and the highest numbers are drawn, in that order; `ordered`
-    says that all have it also where they fit. `measured` says which cells have a row, if any has; default: all.
+    Of more cells than fit (one `share`-th of a figure), those with the lowest and the highest
+    numbers are drawn, in that order; `ordered` says that all have it also where they fit.
+    `measured` says which cells have a row, if any has; default: all.
     """
     limit = int(TALLEST / inches / share)
-    is_measured = measured.transpose(*number.dims).values if measured is not None and measured.any() else None
+    is_measured = (
+        measured.transpose(*number.dims).values if measured is not None and measured.any() else None
+    )
     n_cells = number.size if is_measured is None else int(np.count_nonzero(is_measured))
     if n_cells <= limit and not ordered:
         rows = rows_of(number, top=top, is_measured=is_measured)
@@ -171,7 +231,9 @@ def shown_rows(
             return rows, []
     low, high, left_out = extremes(number, limit, quantity)
     is_drawn = np.isin(np.arange(number.size), [*low, *high]).reshape(number.shape)
-    named = dict(zip(np.flatnonzero(is_drawn).tolist(), named_cells(number, is_drawn, LONGEST), strict=True))
+    named = dict(
+        zip(np.flatnonzero(is_drawn).tolist(), named_cells(number, is_drawn, LONGEST), strict=True)
+    )
     rows = []
     for y, (cell, label) in enumerate(named[position] for position in [*low, *high]):
         gap = GAP if y >= len(low) else 0.0
@@ -179,26 +241,42 @@ def shown_rows(
     return rows, left_out
 
 
-def extremes(number: xr.DataArray, limit: int, quantity: str) -> tuple[list[int], list[int], list[str]]:
+def extremes(
+    number: xr.DataArray, limit: int, quantity: str
+) -> tuple[list[int], list[int], list[str]]:
     """Return the flat positions of the lowest and of the highest numbers, in ascending order, and what the title says of the others.
 
-    Of more than the limit, those that nobody measured are not counted. Where no more are measured, all are lowest; where none is, the
-    first ones are.
+    Of more than the limit, those that nobody measured are not counted. Where no more are measured,
+    all are lowest; where none is, the first ones are.
     """
     values = number.values.astype(float)
     order = np.argsort(values, axis=None, kind="stable").tolist()
     measured = order[: np.count_nonzero(~np.isnan(values))]
     if len(measured) > limit:
         low, high = measured[: limit // 2], measured[len(measured) - limit // 2 :]
-        return low, high, [f"{len(low) + len(high)} of {len(measured)}: lowest and highest {quantity}"]
-    low, selection_rule = measured or order[:limit], "those measured" if measured else "none is measured"
-    return low, [], [f"{len(low)} of {number.size}: {selection_rule}"] if len(low) < number.size else []
+        return (
+            low,
+            high,
+            [f"{len(low) + len(high)} of {len(measured)}: lowest and highest {quantity}"],
+        )
+    low, selection_rule = (
+        measured or order[:limit],
+        "those measured" if measured else "none is measured",
+    )
+    return (
+        low,
+        [],
+        [f"{len(low)} of {number.size}: {selection_rule}"] if len(low) < number.size else [],
+    )
 
 
-def ranked_rows(score: xr.DataArray, better: str, max_rows: int) -> tuple[list[Row], list[str], list[str]]:
+def ranked_rows(
+    score: xr.DataArray, better: str, max_rows: int
+) -> tuple[list[Row], list[str], list[str]]:
     """Return a row for each cell with a score, the best first, labels that all of them share, and what the title says of rows left out.
 
-    Of more than `max_rows` the best and the worst are drawn. A row is named by the dims in which measured cells differ.
+    Of more than `max_rows` the best and the worst are drawn. A row is named by the dims in which
+    measured cells differ.
     """
     if max_rows < 2:
         raise ValueError(f"max_rows={max_rows!r}: give a number of rows of at least 2")
@@ -206,27 +284,55 @@ def ranked_rows(score: xr.DataArray, better: str, max_rows: int) -> tuple[list[R
     measured = np.flatnonzero(~np.isnan(values))
     if not measured.size:
         raise ValueError("no cell has a score; nothing to draw")
-    order = measured[np.argsort(values[measured] * (-1.0 if better == HIGHER else 1.0), kind="stable")]
+    order = measured[
+        np.argsort(values[measured] * (-1.0 if better == HIGHER else 1.0), kind="stable")
+    ]
     n_rows, n_best = len(order), len(order) if len(order) <= max_rows else -(-max_rows // 2)
-    drawn = order if n_rows == n_best else np.concatenate([order[:n_best], order[n_rows - max_rows // 2 :]])
+    drawn = (
+        order
+        if n_rows == n_best
+        else np.concatenate([order[:n_best], order[n_rows - max_rows // 2 :]])
+    )
     names, shared = list[list[str]](), list[str]()
     for axis, dim in enumerate(map(str, score.dims)):
         positions = np.unravel_index(order, score.shape)[axis]
-        labels = [label_text(dim, label) for label in score[dim].values[np.unique(positions)].tolist()]
+        labels = [
+            label_text(dim, label) for label in score[dim].values[np.unique(positions)].tolist()
+        ]
         if len(labels) > 1:
             texts = dict(zip(np.unique(positions).tolist(), shortened(labels), strict=True))
-            names.append([texts[position] for position in np.unravel_index(drawn, score.shape)[axis].tolist()])
+            names.append(
+                [
+                    texts[position]
+                    for position in np.unravel_index(drawn, score.shape)[axis].tolist()
+                ]
+            )
         elif score.sizes[dim] > 1:
             shared += labels
-    texts_of_rows = shortened([", ".join(parts) for parts in zip(*names, strict=True)], LONGEST) if names else [""]
-    cells = zip(*(index.tolist() for index in np.unravel_index(drawn, score.shape)), strict=True) if score.ndim else [()]
+    texts_of_rows = (
+        shortened([", ".join(parts) for parts in zip(*names, strict=True)], LONGEST)
+        if names
+        else [""]
+    )
+    cells = (
+        zip(*(index.tolist() for index in np.unravel_index(drawn, score.shape)), strict=True)
+        if score.ndim
+        else [()]
+    )
     rows = [
-        Row(dict(zip(map(str, score.dims), cell, strict=True)), text, "", y + (GAP if y >= n_best else 0.0))
+        Row(
+            dict(zip(map(str, score.dims), cell, strict=True)),
+            text,
+            "",
+            y + (GAP if y >= n_best else 0.0),
+        )
         for y, (cell, text) in enumerate(zip(cells, texts_of_rows, strict=True))
     ]
     n_left_out = n_rows - len(rows)
     extremes = f"the {n_best} best and the {len(rows) - n_best} worst"
-    sentence = f"{len(rows)} of {n_rows}: {extremes}; max_rows={n_rows} draws the {n_left_out} others"
+    sentence = (
+        f"{len(rows)} of {n_rows}: {extremes}; max_rows={n_rows} draws the {n_left_out} others"
+    )
     return rows, shared, [sentence] * bool(n_left_out)
 
 
@@ -252,33 +358,71 @@ def largest_part(counts: xr.DataArray, noun: str) -> tuple[dict[str, int], list[
 
 
 def suite_rows(result: xr.Dataset, name: str, rows: Sequence[Row], label: str) -> list[Row]:
-    """Return rows for the suite's answers, below the others; none where a single benchmark is the suite."""
+    """Return rows for the suite's answers, below the others.
+
+    None where a single benchmark is the suite.
+    """
     if f"suite_{name}" not in result or result[f"suite_{name}"].size == result[name].size:
         return []
-    suite, _ = shown_rows(result[f"suite_{name}"], name, top=rows[-1].y + 1 + GAP, share=SUITE_SHARE)
+    suite, _ = shown_rows(
+        result[f"suite_{name}"], name, top=rows[-1].y + 1 + GAP, share=SUITE_SHARE
+    )
     if len(suite) == 1:
         return [suite[0]._replace(label=label)]
     n_measured = int(result[f"suite_{name}"].count())
     label = f"{label}, {len(suite)} of {n_measured}" if len(suite) < n_measured else label
-    return [row._replace(group=label, label=", ".join(filter(None, (row.group, row.label)))) for row in suite]
+    return [
+        row._replace(group=label, label=", ".join(filter(None, (row.group, row.label))))
+        for row in suite
+    ]
 
 
-def named_cells(array: xr.DataArray, measured: Mask | None = None, limit: int = 40) -> list[tuple[dict[Hashable, int], str]]:
+def named_cells(
+    array: xr.DataArray, measured: Mask | None = None, limit: int = 40
+) -> list[tuple[dict[Hashable, int], str]]:
     """Return the position and the name of every cell, or of those measured: the labels of the dims in which they differ."""
-    cells = [dict(zip(array.dims, index, strict=True)) for index in np.ndindex(*array.shape) if measured is None or measured[index]]
+    cells = [
+        dict(zip(array.dims, index, strict=True))
+        for index in np.ndindex(*array.shape)
+        if measured is None or measured[index]
+    ]
     varying = [dim for dim in array.dims if array.sizes[dim] > 1]
-    texts = {dim: shortened([label_text(str(dim), label) for label in array[dim].values.tolist()]) for dim in varying}
-    names = shortened([", ".join(texts[dim][cell[dim]] for dim in varying) for cell in cells], limit)
+    texts = {
+        dim: shortened([label_text(str(dim), label) for label in array[dim].values.tolist()])
+        for dim in varying
+    }
+    names = shortened(
+        [", ".join(texts[dim][cell[dim]] for dim in varying) for cell in cells], limit
+    )
     return list(zip(cells, names, strict=True))
 
 
 def note_rows(ax: Axes, heights: Iterable[float], text: str) -> None:
     """Write a text at some heights, at the left end of the Axes."""
     for y in heights:
-        ax.text(0.01, y, text, transform=ax.get_yaxis_transform(), va="center", color=DARK, fontsize=NOTE_SIZE)
+        ax.text(
+            0.01,
+            y,
+            text,
+            transform=ax.get_yaxis_transform(),
+            va="center",
+            color=DARK,
+            fontsize=NOTE_SIZE,
+        )
 
 
-def mark_border(ax: Axes, heights: Floats | Sequence[float], marker: str, colour: str, markersize: float = 6) -> None:
+def mark_border(
+    ax: Axes, heights: Floats | Sequence[float], marker: str, colour: str, markersize: float = 6
+) -> None:
     """Draw arrows at the left ("<") or the right (">") border: the numbers lie beyond."""
     border = np.full(len(heights), float(marker == ">"))
-    ax.plot(border, heights, marker, color=colour, markersize=markersize, transform=ax.get_yaxis_transform(), clip_on=False, gid="arrow")
+    ax.plot(
+        border,
+        heights,
+        marker,
+        color=colour,
+        markersize=markersize,
+        transform=ax.get_yaxis_transform(),
+        clip_on=False,
+        gid="arrow",
+    )

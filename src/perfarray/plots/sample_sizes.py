@@ -9,7 +9,16 @@ from matplotlib.axis import Axis
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 
 from perfarray.conventions import plural
-from perfarray.plots.figure import COLOURS, DARK, GREY, axes_for, compared, describe, formatted, write_plain
+from perfarray.plots.figure import (
+    COLOURS,
+    DARK,
+    GREY,
+    axes_for,
+    compared,
+    describe,
+    formatted,
+    write_plain,
+)
 from perfarray.plots.rows import RowFrame, check_cells, shown_rows
 
 GOALS: Final = {
@@ -17,18 +26,26 @@ GOALS: Final = {
     "not_slower": "to rule out {threshold:g} % more",
     "equivalent": "to show equivalence within {threshold:g} %",
 }
-RULES: Final = {"stein": "Stein's rule", "t": "t after every unit", "always_valid": "always valid", "cv": "coefficient of variation"}
+RULES: Final = {
+    "stein": "Stein's rule",
+    "t": "t after every unit",
+    "always_valid": "always valid",
+    "cv": "coefficient of variation",
+}
 DODGE: Final = 0.2  # distance of cells at one number of runs, as a share of the least step
 
 
 def smallest_changes(result: xr.Dataset, ax: Axes | None = None) -> Axes:
-    """Draw the smallest change that experiments of each size detect; of several cells, how many units each needs.
+    """Draw the smallest change that experiments of each size detect.
+
+    Of several cells, how many units each needs.
 
     Returns
     -------
     Axes
-        Of one cell: the smallest change in percent against units a side, a dotted line at the requested change, a point at the units that
-        it needs, a hollow point at those of the pilot. Of several cells, in rows: those two points; where one is missing, it is not known.
+        Of one cell: the smallest change in percent against units a side, a dotted line at the
+        requested change, a point at the units that it needs, a hollow point at those of the pilot.
+        Of several cells, in rows: those two points; where one is missing, it is not known.
 
     Examples
     --------
@@ -45,9 +62,20 @@ def smallest_changes(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     units, title_parts = f"{plural(str(result.attrs['unit']))} a side", compared(result, required)
     if required.size > 1:
         frame = RowFrame(ax, *shown_rows(required, units))
-        for array, label, face in ((pilot, "pilot", "none"), (required, required_label, COLOURS[0])):
+        for array, label, face in (
+            (pilot, "pilot", "none"),
+            (required, required_label, COLOURS[0]),
+        ):
             counts = frame.values(array.where(np.isfinite(array)))
-            frame.ax.plot(counts, frame.heights, "o", color=COLOURS[0], markerfacecolor=face, label=label, markersize=5)
+            frame.ax.plot(
+                counts,
+                frame.heights,
+                "o",
+                color=COLOURS[0],
+                markerfacecolor=face,
+                label=label,
+                markersize=5,
+            )
         frame.ax.set_xscale("log")
         _number_ticks(frame.ax.xaxis)
         return frame.finish(title_parts, units)
@@ -56,9 +84,18 @@ def smallest_changes(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     ax.plot(cell["units"], 100 * cell["smallest_change"], color=COLOURS[0])
     if result.attrs["goal"] == "difference":
         change = abs(percentages["change"])
-        ax.axhline(change, color=DARK, linewidth=0.8, linestyle=":", label=f"{percentages['change']:g} %")
+        ax.axhline(
+            change, color=DARK, linewidth=0.8, linestyle=":", label=f"{percentages['change']:g} %"
+        )
         ax.plot(cell["required"], change, "o", color=COLOURS[0], label=required_label)
-    ax.plot(cell["n"], 100 * cell["pilot_change"], "o", color=COLOURS[0], markerfacecolor="none", label="pilot")
+    ax.plot(
+        cell["n"],
+        100 * cell["pilot_change"],
+        "o",
+        color=COLOURS[0],
+        markerfacecolor="none",
+        label="pilot",
+    )
     ax.set(xscale="log", yscale="log", xlabel=units, ylabel="smallest change seen, percent")
     for axis in (ax.xaxis, ax.yaxis):
         _number_ticks(axis)
@@ -78,8 +115,9 @@ def half_widths(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     Returns
     -------
     Axes
-        Half-width in percent against the number of units; the dotted line is the target, the grey line the first unit at which the rule
-        may stop, a point where it stops. In rows: the units that are enough, hollow where there are fewer.
+        Half-width in percent against the number of units; the dotted line is the target, the grey
+        line the first unit at which the rule may stop, a point where it stops. In rows: the units
+        that are enough, hollow where there are fewer.
 
     Raises
     ------
@@ -104,14 +142,32 @@ def half_widths(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     ax = axes_for(ax, (7.0, 4.2))
     for (name, cell), colour in zip(_cells(result), COLOURS, strict=False):
         percent = 100 * cell["half_width"].where(np.isfinite(cell["half_width"]))
-        ax.plot(cell["runs"], percent, color=colour, label=(name or "half-width") + _too_few(cell, unit))
+        ax.plot(
+            cell["runs"], percent, color=colour, label=(name or "half-width") + _too_few(cell, unit)
+        )
         if np.isfinite(stop := float(cell["required"])):
-            ax.plot(stop, float(percent.sel(runs=stop)), "o", color=colour, label="_" if name else f"stops at {stop:.0f}")
-    ax.axhline(100 * float(result.attrs["half_width_wanted"]), color=DARK, linewidth=0.8, linestyle=":", label=target)
+            ax.plot(
+                stop,
+                float(percent.sel(runs=stop)),
+                "o",
+                color=colour,
+                label="_" if name else f"stops at {stop:.0f}",
+            )
+    ax.axhline(
+        100 * float(result.attrs["half_width_wanted"]),
+        color=DARK,
+        linewidth=0.8,
+        linestyle=":",
+        label=target,
+    )
     ax.axvline(int(result.attrs["start"]), color=GREY, linewidth=0.8)
     ax.set(yscale="log", xlabel=units, ylabel="half-width, percent")
     low, high = ax.get_ylim()
-    ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 1.5, 2.0, 3.0, 5.0, 7.0)) if high > 5 * low else MaxNLocator(8, steps=[1, 2, 5, 10]))
+    ax.yaxis.set_major_locator(
+        LogLocator(subs=(1.0, 1.5, 2.0, 3.0, 5.0, 7.0))
+        if high > 5 * low
+        else MaxNLocator(8, steps=[1, 2, 5, 10])
+    )
     ax.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
     ax.yaxis.set_minor_formatter(NullFormatter())
     return describe(ax, [title, *compared(result, required)])
@@ -123,9 +179,9 @@ def required_runs(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     Returns
     -------
     Axes
-        Horizontal axis: measured runs of every benchmark; vertical axis: the ratio of scores. The line of no change is drawn where it is
-        so near that narrow intervals stay visible. In rows: the required runs; hollow, the extrapolated number where the measured runs
-        are too few.
+        Horizontal axis: measured runs of every benchmark; vertical axis: the ratio of scores. The
+        line of no change is drawn where it is so near that narrow intervals stay visible. In rows:
+        the required runs; hollow, the extrapolated number where the measured runs are too few.
 
     Raises
     ------
@@ -142,8 +198,12 @@ def required_runs(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     """
     required, label = result["required"], f"runs of every {result.attrs.get('across', 'benchmark')}"
     if required.size > len(COLOURS):
-        width = f" for an interval {result.attrs['width']:g} wide" if "width" in result.attrs else ""
-        return _draw_required(ax, result, quantity="runs", label=f"{label}{width}", title="Required runs")
+        width = (
+            f" for an interval {result.attrs['width']:g} wide" if "width" in result.attrs else ""
+        )
+        return _draw_required(
+            ax, result, quantity="runs", label=f"{label}{width}", title="Required runs"
+        )
     check_cells(required)
     ax = axes_for(ax, (7.5, 4.5))
     runs = result["runs"].values.astype(float)
@@ -151,27 +211,57 @@ def required_runs(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     for number, (name, cell) in enumerate(_cells(result)):
         colour, shift = COLOURS[number], step * (number - (required.size - 1) / 2)
         interval_label = (name or "interval") + _too_few(cell, "runs")
-        ax.vlines(runs + shift, cell["lower"].values, cell["upper"].values, color=colour, linewidth=2, label=interval_label)
+        ax.vlines(
+            runs + shift,
+            cell["lower"].values,
+            cell["upper"].values,
+            color=colour,
+            linewidth=2,
+            label=interval_label,
+        )
         if "estimate" in cell:
-            ax.plot(runs + shift, cell["estimate"], "o", color=colour, markersize=4, gid="estimates")
+            ax.plot(
+                runs + shift, cell["estimate"], "o", color=colour, markersize=4, gid="estimates"
+            )
         if np.isfinite(n_required := float(cell["required"])):
-            ax.axvline(n_required + shift, color=colour if name else DARK, linewidth=1, linestyle=":", label="_" if name else "required")
+            ax.axvline(
+                n_required + shift,
+                color=colour if name else DARK,
+                linewidth=1,
+                linestyle=":",
+                label="_" if name else "required",
+            )
     low, high = ax.get_ylim()
-    if low - (high - low) < 1.0 < high + (high - low):  # the line of no change makes the view at most twice as high
+    if (
+        low - (high - low) < 1.0 < high + (high - low)
+    ):  # the line of no change makes the view at most twice as high
         ax.axhline(1.0, color=DARK, linewidth=0.8, zorder=0)
     is_measured = result["lower"].notnull().any(required.dims).values
-    ax.set_xlim(runs.min() - 0.5, (runs[is_measured].max() if is_measured.any() else runs.max()) + 0.5)
+    ax.set_xlim(
+        runs.min() - 0.5, (runs[is_measured].max() if is_measured.any() else runs.max()) + 0.5
+    )
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    ax.set(xlabel=label, ylabel=f"ratio of scores ({100 * float(result.attrs.get('confidence_level', 0.95)):g} % interval)")
+    ax.set(
+        xlabel=label,
+        ylabel=(
+            f"ratio of scores ({100 * float(result.attrs.get('confidence_level', 0.95)):g} % "
+            "interval)"
+        ),
+    )
     return describe(ax, ["Interval by runs", *compared(result, required)])
 
 
 def _cells(result: xr.Dataset) -> list[tuple[str, xr.Dataset]]:
     """Return the name of every cell, by the labels of the dims in which they differ, and its part of the result."""
     required = result["required"]
-    positions = [dict(zip(required.dims, index, strict=True)) for index in np.ndindex(*required.shape)]
+    positions = [
+        dict(zip(required.dims, index, strict=True)) for index in np.ndindex(*required.shape)
+    ]
     varying = [dim for dim in required.dims if required.sizes[dim] > 1]
-    return [(", ".join(str(required[dim].values[cell[dim]]) for dim in varying), result.isel(cell)) for cell in positions]
+    return [
+        (", ".join(str(required[dim].values[cell[dim]]) for dim in varying), result.isel(cell))
+        for cell in positions
+    ]
 
 
 def _too_few(cell: xr.Dataset, quantity: str) -> str:
@@ -179,10 +269,16 @@ def _too_few(cell: xr.Dataset, quantity: str) -> str:
     if np.isfinite(float(cell["required"])) or "extrapolated" not in cell:
         return ""
     enough = float(cell["extrapolated"])
-    return f" (too few {quantity}; {enough:.0f} would do)" if np.isfinite(enough) else f" (too few {quantity})"
+    return (
+        f" (too few {quantity}; {enough:.0f} would do)"
+        if np.isfinite(enough)
+        else f" (too few {quantity})"
+    )
 
 
-def _draw_required(ax: Axes | None, result: xr.Dataset, *, quantity: str, label: str, title: str) -> Axes:
+def _draw_required(
+    ax: Axes | None, result: xr.Dataset, *, quantity: str, label: str, title: str
+) -> Axes:
     """Draw one row per cell with the number that is required; hollow, the extrapolated number."""
     enough = result["extrapolated"] if "extrapolated" in result else result["required"]
     enough = enough.where(np.isfinite(enough))
@@ -192,8 +288,12 @@ def _draw_required(ax: Axes | None, result: xr.Dataset, *, quantity: str, label:
     frame.ax.plot(required, frame.heights, "o", color=COLOURS[0], markersize=6, label="required")
     if is_short.any():
         x, y = sufficient[is_short], frame.heights[is_short]
-        frame.ax.plot(x, y, "o", color=COLOURS[0], markerfacecolor="white", markersize=6, label="would do")
+        frame.ax.plot(
+            x, y, "o", color=COLOURS[0], markerfacecolor="white", markersize=6, label="would do"
+        )
     frame.note(np.isnan(sufficient), "not known")
     frame.ax.set_xscale("log")
     write_plain(frame.ax.xaxis)
-    return frame.finish([title, *compared(result, enough)], label, formatted(sufficient, "{:,.0f}"), quantity)
+    return frame.finish(
+        [title, *compared(result, enough)], label, formatted(sufficient, "{:,.0f}"), quantity
+    )

@@ -23,7 +23,8 @@ SIGNIFICANT, NOT_SIGNIFICANT = "significant", "not significant"
 FILLS: Final = {
     GOES_ON: "#cfe3f1", CHOOSES: "#e3dcef", WARNS: "#f6d9a0", STOPS: "#e9b39a", SIGNIFICANT: "#8fd0b7", NOT_SIGNIFICANT: "#dddddd",
 }  # fmt: skip
-# The state of the protocol after each outcome of a step; an outcome that is not here was not reached.
+# The state of the protocol after each outcome of a step; an outcome that is not here was not
+# reached.
 STATES: Final = {
     "normal": GOES_ON, "a shift": GOES_ON, "equal variances": CHOOSES, "unequal variances": CHOOSES,
     "not normal, large sample": WARNS, "not a shift, large samples": WARNS,
@@ -33,7 +34,9 @@ STATES: Final = {
 MARKS: Final = {"min": ("|", GREY), "mean": ("o", COLOURS[0]), "median": ("D", COLOURS[5])}
 TESTED: Final = ("mean", "median")  # statistics with a test
 SUITE: Final = "all benchmarks"
-COLUMN: Final = 1.25  # inches that a step adds to the width of the figure, so that p and outcome fit its box
+COLUMN: Final = (
+    1.25  # inches that a step adds to the width of the figure, so that p and outcome fit its box
+)
 
 
 def protocol(result: xr.Dataset, ax: Axes | None = None) -> Axes:
@@ -42,9 +45,9 @@ def protocol(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     Returns
     -------
     Axes
-        Steps from left to right; the column at the right has the speedup and the level at which it is significant. A step that was not
-        reached has no box. Where levels were searched, each row has a level of its own, and its conditions show the risk they were
-        compared with.
+        Steps from left to right; the column at the right has the speedup and the level at which it
+        is significant. A step that was not reached has no box. Where levels were searched, each row
+        has a level of its own, and its conditions show the risk they were compared with.
 
     Examples
     --------
@@ -55,16 +58,25 @@ def protocol(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     ['0.965  normal', '0.965  normal', '1  equal variances', '0.0112  significant']
     """
     steps = [str(step) for step in result["step"].values]
-    frame = RowFrame(ax, *shown_rows(result["speedup"], "speedup"), extra=(COLUMN * len(steps), 0.4))
+    frame = RowFrame(
+        ax, *shown_rows(result["speedup"], "speedup"), extra=(COLUMN * len(steps), 0.4)
+    )
     cells = [result.isel(row.cell) for row in frame.rows]
     for row, cell in zip(frame.rows, cells, strict=True):
         _draw_steps(frame.ax, row.y, cell)
     frame.ax.set_xlim(-0.5, len(steps) - 0.5)
-    frame.ax.set_xticks(range(len(steps)), [HEADERS.get(step, step) for step in steps], fontsize=LABEL_SIZE)
+    frame.ax.set_xticks(
+        range(len(steps)), [HEADERS.get(step, step) for step in steps], fontsize=LABEL_SIZE
+    )
     frame.ax.tick_params(axis="x", length=0)
     frame.ax.spines["bottom"].set_visible(False)
     header = f"speedup of the\n{result.attrs.get('statistic', 'mean')}, level"
-    return frame.finish(["Speedup-Test", *compared(result, result["speedup"])], "", list(map(_speedup_text, cells)), header)
+    return frame.finish(
+        ["Speedup-Test", *compared(result, result["speedup"])],
+        "",
+        list(map(_speedup_text, cells)),
+        header,
+    )
 
 
 def _draw_steps(ax: Axes, y: float, cell: xr.Dataset) -> None:
@@ -75,8 +87,18 @@ def _draw_steps(ax: Axes, y: float, cell: xr.Dataset) -> None:
             ax.text(column, y, "–", ha="center", va="center", fontsize=NOTE_SIZE, color=GREY)
             continue
         state = STATES[outcome]
-        ax.add_patch(Rectangle((column - 0.48, y - 0.38), 0.96, 0.76, facecolor=FILLS[state], edgecolor="none", label=state))
-        # With a search each row has a risk of its own, at which the same p may be normal or not: the risk stands beside p, not the outcome.
+        ax.add_patch(
+            Rectangle(
+                (column - 0.48, y - 0.38),
+                0.96,
+                0.76,
+                facecolor=FILLS[state],
+                edgecolor="none",
+                label=state,
+            )
+        )
+        # With a search each row has a risk of its own, at which the same p may be normal or not:
+        # the risk stands beside p, not the outcome.
         if bool(cell["searched"]) and state in (GOES_ON, WARNS, STOPS) and not np.isnan(pvalue):
             outcome = f"{'>' if pvalue > risk else '≤'} {risk:.3g}"
         text = outcome if np.isnan(pvalue) else f"{pvalue:.3g}  {outcome}"
@@ -85,18 +107,27 @@ def _draw_steps(ax: Axes, y: float, cell: xr.Dataset) -> None:
 
 def _speedup_text(cell: xr.Dataset) -> str:
     ratio = float(cell["speedup"])
-    level = f"{100 * float(cell['confidence_level']):g} %" if bool(cell["significant"]) else "no (slower)" if ratio < 1 else "no"
+    level = (
+        f"{100 * float(cell['confidence_level']):g} %"
+        if bool(cell["significant"])
+        else "no (slower)"
+        if ratio < 1
+        else "no"
+    )
     return f"{ratio:.3f}, {level}"
 
 
 def reported(result: xr.Dataset, ax: Axes | None = None) -> Axes:
-    r"""Draw the speedups of a report in a row per benchmark, filled where they are significant; below them those of the whole suite.
+    r"""Draw the speedups of a report in a row per benchmark, filled where they are significant.
+
+    Below them those of the whole suite.
 
     Returns
     -------
     Axes
-        Horizontal axis: speedups of the minimum, the mean and the median. The column at the right has the levels at which mean and median
-        are significant; the title says in how many benchmarks they are, with the interval of that proportion.
+        Horizontal axis: speedups of the minimum, the mean and the median. The column at the right
+        has the levels at which mean and median are significant; the title says in how many
+        benchmarks they are, with the interval of that proportion.
 
     Examples
     --------
@@ -119,27 +150,58 @@ def reported(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     cells = [result.isel(row.cell) for row in rows]
     for statistic, (marker, colour) in MARKS.items():
         tests = [cell.sel(statistic=statistic) for cell in cells]
-        numbers, significant = (np.array([test[name].item() for test in tests]) for name in ("speedup", "significant"))
+        numbers, significant = (
+            np.array([test[name].item() for test in tests]) for name in ("speedup", "significant")
+        )
         for mask, face in ((significant, colour), (~significant, "white")):
-            ax.plot(numbers[mask], heights[mask], marker, color=colour, markerfacecolor=face, markersize=6, zorder=3)
-        ax.plot(float(overall.sel(statistic=statistic)), suite.y, marker, color=colour, markersize=8, label=statistic, zorder=3)
+            ax.plot(
+                numbers[mask],
+                heights[mask],
+                marker,
+                color=colour,
+                markerfacecolor=face,
+                markersize=6,
+                zorder=3,
+            )
+        ax.plot(
+            float(overall.sel(statistic=statistic)),
+            suite.y,
+            marker,
+            color=colour,
+            markersize=8,
+            label=statistic,
+            zorder=3,
+        )
     values = np.array([cell["speedup"].values for cell in cells])
     draw_intervals(ax, [], [1.0, *values.ravel(), *overall.values], log=True)
     frame.note(np.append(np.isnan(values).all(axis=1), False))
     totals = ", ".join(f"{float(overall.sel(statistic=statistic)):.3f}x" for statistic in TESTED)
-    counts = ", ".join(_count_text(result.sel(statistic=statistic), statistic) for statistic in TESTED)
+    counts = ", ".join(
+        _count_text(result.sel(statistic=statistic), statistic) for statistic in TESTED
+    )
     label = "times as fast as the baseline\nfilled: significant (all benchmarks: not tested)"
     texts = [*map(_levels_text, cells), totals]
-    return frame.finish([f"Speedup-Test, significant speedups: {counts}"], label, texts, "significant at\nmean, median")
+    return frame.finish(
+        [f"Speedup-Test, significant speedups: {counts}"],
+        label,
+        texts,
+        "significant at\nmean, median",
+    )
 
 
 def _levels_text(cell: xr.Dataset) -> str:
     if bool(cell["speedup"].isnull().all()):
         return "–"
     tests = [cell.sel(statistic=statistic) for statistic in TESTED]
-    return ", ".join(f"{100 * float(test['confidence_level']):g} %" if bool(test["significant"]) else "no" for test in tests)
+    return ", ".join(
+        f"{100 * float(test['confidence_level']):g} %" if bool(test["significant"]) else "no"
+        for test in tests
+    )
 
 
 def _count_text(tests: xr.Dataset, statistic: str) -> str:
     limits = f"{100 * float(tests['lower']):.0f} to {100 * float(tests['upper']):.0f} %"
-    return f"{float(tests['accelerated']):g} of {tests['significant'].size} of the {statistic} ({limits})"
+    return (
+        f"{float(tests['accelerated']):g} of {tests['significant'].size} of the {statistic} "
+        f"({limits})"
+    )

@@ -14,19 +14,28 @@ ESTIMATES: Final = ("estimate", "speedup")  # the first variable that a result h
 WIDTH: Final = 150.0  # points of the widths of all intervals together; each has one to twelve
 
 
-def strip(result: xr.Dataset, ax: Axes | None = None, *, along: str | None = None, truth: float | None = None) -> Axes:
+def strip(
+    result: xr.Dataset,
+    ax: Axes | None = None,
+    *,
+    along: str | None = None,
+    truth: float | None = None,
+) -> Axes:
     """Draw an interval for each label of a dim, side by side.
 
     Parameters
     ----------
     result : Dataset
-        A result with `estimate`, `lower` and `upper`, or with a `speedup` without limits, of one cell but for one dim.
+        A result with `estimate`, `lower` and `upper`, or with a `speedup` without limits, of one
+        cell but for one dim.
     ax : Axes, optional
-        Where to draw; default: a new figure. Several results, such as those of several methods, may be drawn on one.
+        Where to draw; default: a new figure. Several results, such as those of several methods, may
+        be drawn on one.
     along : str, optional
         The dim of the replications; default: the only one with several labels.
     truth : float, optional
-        The true value: drawn as a line; intervals that do not contain it have another colour. The title counts those that do.
+        The true value: drawn as a line; intervals that do not contain it have another colour. The
+        title counts those that do.
 
     Returns
     -------
@@ -50,12 +59,16 @@ def strip(result: xr.Dataset, ax: Axes | None = None, *, along: str | None = Non
     """
     name = next((name for name in ESTIMATES if name in result), None)
     if name is None:
-        raise ValueError(f"a strip draws 'estimate' with its limits, or 'speedup'; the result has {[str(key) for key in result.data_vars]}")
+        raise ValueError(
+            "a strip draws 'estimate' with its limits, or 'speedup'; the result has "
+            f"{[str(key) for key in result.data_vars]}"
+        )
     long = [str(dim) for dim, size in result[name].sizes.items() if size > 1]
     along = along if along is not None else long[0] if len(long) == 1 else ""
     if along not in result[name].dims or set(long) - {along}:
         raise ValueError(
-            f"a strip lies along one dim, and {long} have several labels: give along= one of them, and select or facet the others"
+            f"a strip lies along one dim, and {long} have several labels: give along= one of "
+            "them, and select or facet the others"
         )
     has_limits = {"lower", "upper"} <= set(result.data_vars)
     names = [name, "lower", "upper"] if has_limits else [name]
@@ -69,7 +82,16 @@ def strip(result: xr.Dataset, ax: Axes | None = None, *, along: str | None = Non
         ax.plot(x, result[name].values, "o", color=DARK, markersize=3, label="estimate", zorder=3)
     else:
         label = f"{name}, {str(result.attrs.get('result', 'the result')).replace('_', ' ')}"
-        ax.plot(x, result[name].values, "--", color=COLOURS[3], marker=".", linewidth=1, label=label, zorder=3)
+        ax.plot(
+            x,
+            result[name].values,
+            "--",
+            color=COLOURS[3],
+            marker=".",
+            linewidth=1,
+            label=label,
+            zorder=3,
+        )
     if truth is not None:
         ax.axhline(truth, color=DARK, linewidth=1, linestyle=":", label="true")
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
@@ -82,18 +104,34 @@ def strip(result: xr.Dataset, ax: Axes | None = None, *, along: str | None = Non
     return describe(ax, [title, *selection(result[name])])
 
 
-def _draw_intervals(ax: Axes, result: xr.Dataset, x: Floats, along: str, truth: float | None) -> str:
+def _draw_intervals(
+    ax: Axes, result: xr.Dataset, x: Floats, along: str, truth: float | None
+) -> str:
     """Draw the intervals that have two limits, and return a title that counts them."""
     lower, upper = result["lower"].values, result["upper"].values
     bounded = np.isfinite(lower) & np.isfinite(upper)
     covering = bounded if truth is None else bounded & (lower <= truth) & (truth <= upper)
     level = level_of_intervals(result) or "unknown level"
     width = min(12.0, max(1.0, WIDTH / len(x)))
-    for mask, colour, label in ((covering, COLOURS[1], "interval"), (bounded & ~covering, COLOURS[5], "interval without it")):
+    for mask, colour, label in (
+        (covering, COLOURS[1], "interval"),
+        (bounded & ~covering, COLOURS[5], "interval without it"),
+    ):
         if mask.any():
-            ax.vlines(x[mask], lower[mask], upper[mask], colors=colour, linewidth=width, label=label, zorder=2)
+            ax.vlines(
+                x[mask],
+                lower[mask],
+                upper[mask],
+                colors=colour,
+                linewidth=width,
+                label=label,
+                zorder=2,
+            )
     number = int(np.count_nonzero(bounded))
     lacking = f" ({len(x) - number} more without limits)" if number < len(x) else ""
     if truth is None:
         return f"{number} intervals of {level} along {along}{lacking}"
-    return f"{int(np.count_nonzero(covering))} of {number} intervals of {level} along {along} hold {truth:g}{lacking}"
+    return (
+        f"{int(np.count_nonzero(covering))} of {number} intervals of {level} along {along} "
+        f"hold {truth:g}{lacking}"
+    )

@@ -9,20 +9,39 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from perfarray.conventions import BETTER, HIGHER, LOWER, SUITE
-from perfarray.plots.figure import COLOURS, DARK, TICKS, axes_for, describe, number_format, selection, write_units
-from perfarray.plots.rows import MAX_ROWS, RowFrame, largest_part, named_cells, ranked_rows, shown_rows
+from perfarray.plots.figure import (
+    COLOURS,
+    DARK,
+    TICKS,
+    axes_for,
+    describe,
+    number_format,
+    selection,
+    write_units,
+)
+from perfarray.plots.rows import (
+    MAX_ROWS,
+    RowFrame,
+    largest_part,
+    named_cells,
+    ranked_rows,
+    shown_rows,
+)
 
 INCHES: Final = 0.4  # height of the row of a density
 HEIGHT: Final = 0.85  # height of a density, in rows
 
 
 def score_densities(curves: xr.Dataset, ax: Axes | None = None) -> Axes:
-    """Draw the density of every cell's scores, and its suite score as a dotted line; of one cell with the quartiles of the scores.
+    """Draw the density of every cell's scores, and its suite score as a dotted line.
+
+    Of one cell with the quartiles of the scores.
 
     Returns
     -------
     Axes
-        Horizontal axis: the score. A score that never varies is a line. More than seven cells have a row each.
+        Horizontal axis: the score. A score that never varies is a line. More than seven cells have
+        a row each.
 
     Raises
     ------
@@ -44,9 +63,20 @@ def score_densities(curves: xr.Dataset, ax: Axes | None = None) -> Axes:
     title_parts = ["Scores of single runs of the suite", *selection(scores)]
     units, label = str(curves.attrs.get("units", "1")), _score_label(curves.attrs)
     if len(measured_cells) > len(COLOURS):
-        frame = RowFrame(ax, *shown_rows(scores, "score", inches=INCHES, measured=scores.notnull()), inches=INCHES)
+        frame = RowFrame(
+            ax,
+            *shown_rows(scores, "score", inches=INCHES, measured=scores.notnull()),
+            inches=INCHES,
+        )
         for row in frame.rows:
-            _draw_density(frame.ax, curves.isel(row.cell), COLOURS[0], "density", foot=row.y + HEIGHT / 2, height=-HEIGHT)
+            _draw_density(
+                frame.ax,
+                curves.isel(row.cell),
+                COLOURS[0],
+                "density",
+                foot=row.y + HEIGHT / 2,
+                height=-HEIGHT,
+            )
         write_units(frame.ax.xaxis, units)
         return frame.finish(title_parts, label)
     ax = axes_for(ax, (7.5, 4.5))
@@ -54,26 +84,48 @@ def score_densities(curves: xr.Dataset, ax: Axes | None = None) -> Axes:
         _draw_density(ax, curves.isel(index), colour, name or "scores")
     if len(measured_cells) == 1:
         quartiles = curves["quartiles"].isel(measured_cells[0][0]).values
-        ax.vlines(quartiles, 0, [0.5, 1, 0.5], color=COLOURS[2], linewidth=1.2, linestyle="--", label="quartiles")
+        ax.vlines(
+            quartiles,
+            0,
+            [0.5, 1, 0.5],
+            color=COLOURS[2],
+            linewidth=1.2,
+            linestyle="--",
+            label="quartiles",
+        )
     write_units(ax.xaxis, units)
     ax.set(xlabel=label, ylabel="density (highest = 1)", ylim=(0, 1.08))
     return describe(ax, title_parts)
 
 
-def _draw_density(ax: Axes, cell: xr.Dataset, colour: str, label: str, *, foot: float = 0.0, height: float = 1.0) -> None:
+def _draw_density(
+    ax: Axes, cell: xr.Dataset, colour: str, label: str, *, foot: float = 0.0, height: float = 1.0
+) -> None:
     scores, density = cell["score"].values, cell["density"].values
     ends = [foot, foot + height]
     if np.isnan(density).any():  # a score that never varies
         ax.plot(scores[[0, 0]], ends, color=colour, linewidth=1.6, label=label)
         return
-    ax.plot(scores, foot + height * density / density.max(), color=colour, linewidth=1.6, label=label)
+    ax.plot(
+        scores, foot + height * density / density.max(), color=colour, linewidth=1.6, label=label
+    )
     if "suite_score" in cell.coords:
-        ax.plot([float(cell["suite_score"])] * 2, ends, color=DARK, linewidth=1, linestyle=":", label="suite score")
+        ax.plot(
+            [float(cell["suite_score"])] * 2,
+            ends,
+            color=DARK,
+            linewidth=1,
+            linestyle=":",
+            label="suite score",
+        )
 
 
 def _score_label(attrs: dict[Hashable, object]) -> str:
     weighted = "weighted " if "weights" in attrs else ""
-    return f"{weighted}{attrs.get('mean', 'geometric')} mean of {attrs.get('metric', 'time')} over {attrs.get('across', 'benchmark')}"
+    return (
+        f"{weighted}{attrs.get('mean', 'geometric')} mean of {attrs.get('metric', 'time')} "
+        f"over {attrs.get('across', 'benchmark')}"
+    )
 
 
 def five_numbers(result: xr.Dataset, ax: Axes | None = None, *, max_rows: int = MAX_ROWS) -> Axes:
@@ -82,8 +134,8 @@ def five_numbers(result: xr.Dataset, ax: Axes | None = None, *, max_rows: int = 
     Parameters
     ----------
     result : Dataset
-        What `perfarray.five_number_summary` returned. Scores of different suites are not compared: `plot()` draws a sheet for each suite,
-        and on given Axes only the largest.
+        What `perfarray.five_number_summary` returned. Scores of different suites are not compared:
+        `plot()` draws a sheet for each suite, and on given Axes only the largest.
     ax : Axes, optional
         Where to draw; default: a new figure.
     max_rows : int
@@ -92,7 +144,8 @@ def five_numbers(result: xr.Dataset, ax: Axes | None = None, *, max_rows: int = 
     Returns
     -------
     Axes
-        Horizontal axis: the score. Rows are sorted by the median, the best first; cells without a score have no row.
+        Horizontal axis: the score. Rows are sorted by the median, the best first; cells without a
+        score have no row.
 
     Examples
     --------
@@ -105,20 +158,43 @@ def five_numbers(result: xr.Dataset, ax: Axes | None = None, *, max_rows: int = 
     result, others = _largest_suite(result, "median")
     frame, labels = _ranked_frame(ax, result["median"], result.attrs, max_rows)
     ax, y = frame.ax, frame.heights
-    low, q1, median, q3, high = (frame.values(result[name]) for name in ("minimum", "q1", "median", "q3", "maximum"))
+    low, q1, median, q3, high = (
+        frame.values(result[name]) for name in ("minimum", "q1", "median", "q3", "maximum")
+    )
     ax.hlines(y, low, high, color=COLOURS[0], linewidth=1, label="minimum to maximum")
     for end in (low, high):
         ax.vlines(end, y - 0.16, y + 0.16, color=COLOURS[0], linewidth=1)
-    ax.barh(y, q3 - q1, 0.55, q1, color=COLOURS[1], edgecolor=COLOURS[0], linewidth=0.8, label="quartiles", zorder=2)
+    ax.barh(
+        y,
+        q3 - q1,
+        0.55,
+        q1,
+        color=COLOURS[1],
+        edgecolor=COLOURS[0],
+        linewidth=0.8,
+        label="quartiles",
+        zorder=2,
+    )
     ax.vlines(median, y - 0.275, y + 0.275, color=DARK, linewidth=1.8, label="median", zorder=3)
     units = str(result["median"].attrs.get("units", "1"))
     write_units(ax.xaxis, units)
-    how = "exact" if result.attrs.get("method") == "exact" else f"{result.attrs.get('n_resamples', '')} scores drawn"
+    how = (
+        "exact"
+        if result.attrs.get("method") == "exact"
+        else f"{result.attrs.get('n_resamples', '')} scores drawn"
+    )
     texts = list(map(number_format(units), median))
-    return frame.finish(["Five numbers of the score", *labels, *others, how], _score_label(result.attrs), texts, "median")
+    return frame.finish(
+        ["Five numbers of the score", *labels, *others, how],
+        _score_label(result.attrs),
+        texts,
+        "median",
+    )
 
 
-def relative_variation(result: xr.Dataset, ax: Axes | None = None, *, max_rows: int = MAX_ROWS, order: str = "score") -> Axes:
+def relative_variation(
+    result: xr.Dataset, ax: Axes | None = None, *, max_rows: int = MAX_ROWS, order: str = "score"
+) -> Axes:
     """Draw how much the score of every cell varies, relative to it.
 
     Parameters
@@ -133,8 +209,9 @@ def relative_variation(result: xr.Dataset, ax: Axes | None = None, *, max_rows: 
     Returns
     -------
     Axes
-        Horizontal axis: the standard deviation of the score in percent of it. The column at the right has the score. Cells without a score
-        have no row; the row of a cell with a score and no variation says so.
+        Horizontal axis: the standard deviation of the score in percent of it. The column at the
+        right has the score. Cells without a score have no row; the row of a cell with a score and
+        no variation says so.
 
     Raises
     ------
@@ -153,8 +230,12 @@ def relative_variation(result: xr.Dataset, ax: Axes | None = None, *, max_rows: 
         raise ValueError(f"order={order!r} is not known; choose one of 'score', 'variation'")
     result, others = _largest_suite(result, "performance")
     score, variation = result["performance"], 100 * result["relative_variation"]
-    ranked = score if order == "score" else variation.fillna(-1.0).where(score.notnull())  # cells without a variation come last
-    frame, labels = _ranked_frame(ax, ranked, result.attrs if order == "score" else {BETTER: HIGHER}, max_rows)
+    ranked = (
+        score if order == "score" else variation.fillna(-1.0).where(score.notnull())
+    )  # cells without a variation come last
+    frame, labels = _ranked_frame(
+        ax, ranked, result.attrs if order == "score" else {BETTER: HIGHER}, max_rows
+    )
     percentages = frame.values(variation)
     frame.ax.hlines(frame.heights, 0, percentages, color=COLOURS[1], linewidth=1.6, zorder=1)
     frame.ax.plot(percentages, frame.heights, "o", color=COLOURS[0], markersize=6, gid="estimates")
@@ -164,7 +245,9 @@ def relative_variation(result: xr.Dataset, ax: Axes | None = None, *, max_rows: 
     frame.ax.xaxis.set_major_formatter(lambda value, _: f"{round(value, 6):g} %")
     texts = list(map(number_format(str(score.attrs.get("units", "1"))), frame.values(score)))
     title_parts = ["How much scores vary", *labels, *others]
-    return frame.finish(title_parts, "standard deviation of the score, percent of it", texts, "score")
+    return frame.finish(
+        title_parts, "standard deviation of the score, percent of it", texts, "score"
+    )
 
 
 def suite_scores(result: xr.Dataset, ax: Axes | None = None, *, max_rows: int = MAX_ROWS) -> Axes:
@@ -180,8 +263,9 @@ def suite_scores(result: xr.Dataset, ax: Axes | None = None, *, max_rows: int = 
     Returns
     -------
     Axes
-        Horizontal axis: the score, logarithmic when the scores span more than a factor of ten. Rows are sorted, the best first. The column
-        at the right has the score, too. A score alone does not show its uncertainty; use `score_ratio_interval` to compare two.
+        Horizontal axis: the score, logarithmic when the scores span more than a factor of ten. Rows
+        are sorted, the best first. The column at the right has the score, too. A score alone does
+        not show its uncertainty; use `score_ratio_interval` to compare two.
 
     Examples
     --------
@@ -200,7 +284,9 @@ def suite_scores(result: xr.Dataset, ax: Axes | None = None, *, max_rows: int = 
     frame.ax.plot(scores, frame.heights, "o", color=COLOURS[0], markersize=6)
     write_units(frame.ax.xaxis, units)
     texts = list(map(number_format(units), scores))
-    return frame.finish(["Scores of the suite", *labels, *others], _score_label(result.attrs), texts, "score")
+    return frame.finish(
+        ["Scores of the suite", *labels, *others], _score_label(result.attrs), texts, "score"
+    )
 
 
 def _largest_suite(result: xr.Dataset, name: str) -> tuple[xr.Dataset, list[str]]:
@@ -212,7 +298,9 @@ def _largest_suite(result: xr.Dataset, name: str) -> tuple[xr.Dataset, list[str]
     return result.isel(position), others
 
 
-def _ranked_frame(ax: Axes | None, score: xr.DataArray, attrs: Mapping[Hashable, object], max_rows: int) -> tuple[RowFrame, list[str]]:
+def _ranked_frame(
+    ax: Axes | None, score: xr.DataArray, attrs: Mapping[Hashable, object], max_rows: int
+) -> tuple[RowFrame, list[str]]:
     """Return a frame with a row for each cell with a score, the best first, and the labels that all of them share."""
     rows, labels, left_out = ranked_rows(score, str(attrs.get(BETTER, LOWER)), max_rows)
     return RowFrame(ax, rows, left_out), [*selection(score), *labels]

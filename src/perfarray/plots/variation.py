@@ -8,11 +8,24 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from perfarray.conventions import plural
-from perfarray.plots.figure import COLOURS, DARK, GREY, NOTE_SIZE, TICKS, axes_for, compared, describe, level_colours, selection
+from perfarray.plots.figure import (
+    COLOURS,
+    DARK,
+    GREY,
+    NOTE_SIZE,
+    TICKS,
+    axes_for,
+    compared,
+    describe,
+    level_colours,
+    selection,
+)
 from perfarray.plots.rows import RowFrame, mark_border, shown_rows
 
 WRITTEN: Final = 9.0  # bars of this many percent have room for their number
-DODGE: Final = 0.16  # distance of the marks of a row, in rows: many estimators need groups of the same size
+DODGE: Final = (
+    0.16  # distance of the marks of a row, in rows: many estimators need groups of the same size
+)
 
 
 def variance_components(result: xr.Dataset, ax: Axes | None = None) -> Axes:
@@ -21,13 +34,15 @@ def variance_components(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     Returns
     -------
     Axes
-        Horizontal axis: share of the variance in percent. Where only one level was repeated, its share is everything: if that is so in all
-        cells, bars are coefficients of variation; a single such cell has no bar.
+        Horizontal axis: share of the variance in percent. Where only one level was repeated, its
+        share is everything: if that is so in all cells, bars are coefficients of variation; a
+        single such cell has no bar.
 
     Notes
     -----
-    A negative component is drawn as zero, and its row has a star. A level that is NaN (merged, or a single repetition) is absent: its
-    variance is part of the level it was merged into, or of the level above.
+    A negative component is drawn as zero, and its row has a star. A level that is NaN (merged, or a
+    single repetition) is absent: its variance is part of the level it was merged into, or of the
+    level above.
 
     Examples
     --------
@@ -41,30 +56,54 @@ def variance_components(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     [92.3, 7.7]
     """
     spread, negative = result["total_coefficient_of_variation"], result["variance"] < 0
-    # A level that is alone has no share to be compared; one into which others were merged has theirs, too.
+    # A level that is alone has no share to be compared; one into which others were merged has
+    # theirs, too.
     is_alone = result["share"].count("level") == 1
     is_alone = is_alone & ~result["merged"].any("level") if "merged" in result else is_alone
     shares = 100 * result["share"].fillna(0.0).where(~is_alone, 0.0)
-    rows, left_out = shown_rows(spread, "coefficient of variation", measured=result["mean"].notnull() | spread.notnull())
-    is_repeated = result["share"].notnull().any([dim for dim in result["share"].dims if dim != "level"]).values
+    rows, left_out = shown_rows(
+        spread, "coefficient of variation", measured=result["mean"].notnull() | spread.notnull()
+    )
+    is_repeated = (
+        result["share"]
+        .notnull()
+        .any([dim for dim in result["share"].dims if dim != "level"])
+        .values
+    )
     levels = result["level"].values[is_repeated | ~is_repeated.any()]
     if len(levels) == 1:
         return _draw_single_level(RowFrame(ax, rows, left_out), result, str(levels[0]))
-    starred = [row._replace(label=row.label + " *" * bool(negative.isel(row.cell).any())) for row in rows]
+    starred = [
+        row._replace(label=row.label + " *" * bool(negative.isel(row.cell).any())) for row in rows
+    ]
     frame = RowFrame(ax, starred, left_out)
     colours = level_colours([str(level) for level in shares["level"].values])
-    layers = [(level, colour, frame.values(shares, level=number)) for number, (level, colour) in enumerate(colours.items())]
-    ends = frame.stack_bars(layers, lambda width: f"{width:.0f} %" if width >= WRITTEN else "", edge="white")
-    for y, lacks_shares in zip(frame.heights[ends == 0], frame.values(is_alone)[ends == 0], strict=True):
+    layers = [
+        (level, colour, frame.values(shares, level=number))
+        for number, (level, colour) in enumerate(colours.items())
+    ]
+    ends = frame.stack_bars(
+        layers, lambda width: f"{width:.0f} %" if width >= WRITTEN else "", edge="white"
+    )
+    for y, lacks_shares in zip(
+        frame.heights[ends == 0], frame.values(is_alone)[ends == 0], strict=True
+    ):
         text = "only one level was repeated" if lacks_shares else "no variation estimated"
         frame.ax.text(1, y, text, va="center", fontsize=NOTE_SIZE, color=GREY)
     frame.ax.set_xlim(0, 100)
     label = f"share of the variance of {result.attrs.get('metric', 'time')}, percent"
     if bool(negative.any()):
         is_negative = negative.any([dim for dim in negative.dims if dim != "level"]).values
-        label += "\n* negative component drawn as zero: " + ", ".join(str(level) for level in negative["level"].values[is_negative])
+        label += "\n* negative component drawn as zero: " + ", ".join(
+            str(level) for level in negative["level"].values[is_negative]
+        )
     texts = [_percent(value) for value in frame.values(spread)]
-    return frame.finish(["Where the variation comes from", *selection(result)], label, texts, "coefficient\nof variation")
+    return frame.finish(
+        ["Where the variation comes from", *selection(result)],
+        label,
+        texts,
+        "coefficient\nof variation",
+    )
 
 
 def _draw_single_level(frame: RowFrame, result: xr.Dataset, level: str) -> Axes:
@@ -75,9 +114,15 @@ def _draw_single_level(frame: RowFrame, result: xr.Dataset, level: str) -> Axes:
     frame.ax.set_xlim(left=0)
     frame.ax.xaxis.set_major_locator(MaxNLocator(TICKS))
     frame.ax.xaxis.set_major_formatter(lambda value, _: f"{round(value, 6):g} %")
-    label = f"coefficient of variation of {result.attrs.get('metric', 'time')} between {plural(level)}"
+    label = (
+        f"coefficient of variation of {result.attrs.get('metric', 'time')} between {plural(level)}"
+    )
     texts = [_percent(value) for value in spread]
-    return frame.finish([f"How much {plural(level)} vary", *selection(result.isel(level=0, drop=True))], label, texts)
+    return frame.finish(
+        [f"How much {plural(level)} vary", *selection(result.isel(level=0, drop=True))],
+        label,
+        texts,
+    )
 
 
 def _percent(value: float) -> str:
@@ -93,10 +138,12 @@ def stability(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     Returns
     -------
     Axes
-        Of estimators of one cell: the standard deviation in percent of the estimate; full lines are the paper's, dashed lines are
-        adjusted for groups that overlap; below the dotted line programs with the requested difference can be told apart. Of orders: the
-        percentage of pairs of groups in the right order; the dotted line is the requested percentage. Of several cells, in rows: the
-        smallest sufficient group size; an arrow at the border where no size is large enough.
+        Of estimators of one cell: the standard deviation in percent of the estimate; full lines are
+        the paper's, dashed lines are adjusted for groups that overlap; below the dotted line
+        programs with the requested difference can be told apart. Of orders: the percentage of pairs
+        of groups in the right order; the dotted line is the requested percentage. Of several cells,
+        in rows: the smallest sufficient group size; an arrow at the border where no size is large
+        enough.
 
     Examples
     --------
@@ -117,11 +164,25 @@ def stability(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     if cells.size > 1:
         return _draw_required(ax, required, colours, float(result["group_size"].max()), goal)
     ax = axes_for(ax, (7.5, 4.5))
-    curves = 100 * result.squeeze(list(cells.dims))["right" if is_order else "relative_standard_deviation"]
+    curves = (
+        100
+        * result.squeeze(list(cells.dims))["right" if is_order else "relative_standard_deviation"]
+    )
     for statistic, colour in colours.items():
-        ax.plot(result["group_size"], curves.sel(statistic=statistic), "o-", color=colour, markersize=3.5, label=statistic)
+        ax.plot(
+            result["group_size"],
+            curves.sel(statistic=statistic),
+            "o-",
+            color=colour,
+            markersize=3.5,
+            label=statistic,
+        )
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    target = float(result.attrs["share"]) if is_order else float(result.attrs["difference"]) / float(result.attrs["deviations"])
+    target = (
+        float(result.attrs["share"])
+        if is_order
+        else float(result.attrs["difference"]) / float(result.attrs["deviations"])
+    )
     ax.axhline(100 * target, color=DARK, linewidth=0.8, linestyle=":", label=goal)
     if is_order:
         ax.axhline(50, color=GREY, linewidth=0.8, label="chance")
@@ -129,14 +190,23 @@ def stability(result: xr.Dataset, ax: Axes | None = None) -> Axes:
         return describe(ax, ["Stability of the order", *compared(result, cells.squeeze())])
     adjusted = 100 * result.squeeze(list(cells.dims))["adjusted_standard_deviation"]
     for statistic, colour in colours.items():
-        ax.plot(result["group_size"], adjusted.sel(statistic=statistic), "--", color=colour, linewidth=1, gid="adjusted")
+        ax.plot(
+            result["group_size"],
+            adjusted.sel(statistic=statistic),
+            "--",
+            color=colour,
+            linewidth=1,
+            gid="adjusted",
+        )
     ax.plot([], [], "--", color=DARK, linewidth=1, label="adjusted for overlap")
     ax.set(xlabel="runs in a group", ylabel="standard deviation, percent of the estimate")
     ax.set_ylim(bottom=0)
     return describe(ax, ["Stability of estimators", *selection(cells)])
 
 
-def _draw_required(ax: Axes | None, required: xr.DataArray, colours: dict[str, str], largest: float, goal: str) -> Axes:
+def _draw_required(
+    ax: Axes | None, required: xr.DataArray, colours: dict[str, str], largest: float, goal: str
+) -> Axes:
     frame = RowFrame(ax, *shown_rows(required.isel(statistic=0, drop=True), "size of a group"))
     for number, (statistic, colour) in enumerate(colours.items()):
         sizes = frame.values(required, statistic=number)
@@ -145,4 +215,7 @@ def _draw_required(ax: Axes | None, required: xr.DataArray, colours: dict[str, s
         mark_border(frame.ax, heights[np.isnan(sizes)], ">", colour, markersize=4)
     frame.ax.set_xlim(0, largest + 1)
     frame.ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    return frame.finish(["Size of a group", *selection(required.isel(statistic=0))], f"runs in a group, so that {goal}")
+    return frame.finish(
+        ["Size of a group", *selection(required.isel(statistic=0))],
+        f"runs in a group, so that {goal}",
+    )

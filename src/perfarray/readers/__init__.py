@@ -1,4 +1,7 @@
-"""From files to timings: one file per archive format, found by itself; many files become one Dataset."""
+"""From files to timings: one file per archive format, found by itself.
+
+Many files become one Dataset.
+"""
 
 from perfarray.readers.archives import read, read_archive
 from perfarray.readers.survey import archive_table

@@ -14,7 +14,13 @@ from uuid import uuid4
 import xarray as xr
 
 from perfarray.conventions import BETTER, DIRECTIONS, HISTORY
-from perfarray.readers.attempts import NOT_READ, Attempt, companion_paths, iter_attempts, table_or_reason
+from perfarray.readers.attempts import (
+    NOT_READ,
+    Attempt,
+    companion_paths,
+    iter_attempts,
+    table_or_reason,
+)
 from perfarray.readers.custom import file_options
 from perfarray.readers.finding import AnyPath, InputFile, checked_path, shown
 from perfarray.readers.joining import combine
@@ -34,7 +40,10 @@ from perfarray.timings.validation import check_choice, listed
 
 MOST_NOTES = 5  # Notes of one kind that a result keeps
 # Why files are not in the result, by the code of the note
-LEFT_OUT = {"broken_files": "broken and left out", "unknown_format": "of no known format and left out"}
+LEFT_OUT = {
+    "broken_files": "broken and left out",
+    "unknown_format": "of no known format and left out",
+}
 
 
 def read(
@@ -54,39 +63,48 @@ def read(
     Parameters
     ----------
     path : path-like
-        A file; gzip, bzip2 and xz are unpacked. Or a folder or a tar or zip archive that is one result, such as `target/criterion` or
-        the results of asv.
+        A file; gzip, bzip2 and xz are unpacked. Or a folder or a tar or zip archive that is one
+        result, such as `target/criterion` or the results of asv.
     format : str, optional
-        Its format; default: recognised by content. The page "Formats" of the documentation lists them.
+        Its format; default: recognised by content. The page "Formats" of the documentation lists
+        them.
     dims : mapping, optional
-        Dims or levels, each with the setting or column that holds its labels, as in `{"threads": "threads"}`. For a CSV file without a
-        header, positions of columns: `{"benchmark": 0, "time_ms": 1}`.
+        Dims or levels, each with the setting or column that holds its labels, as in `{"threads":
+        "threads"}`. For a CSV file without a header, positions of columns: `{"benchmark": 0,
+        "time_ms": 1}`.
     pattern : str, optional
-        Where the numbers of a home-grown file are, and which part of the place is which dim: `"{version}/{iteration} = time_ms"` for
-        JSON, `"run-{execution}"` for the heads of CSV columns.
+        Where the numbers of a home-grown file are, and which part of the place is which dim:
+        `"{version}/{iteration} = time_ms"` for JSON, `"run-{execution}"` for the heads of CSV
+        columns.
     units : str, optional
-        Unit of the numbers of a pattern, or of the main values of a table, as in `"ms"` or `"MB/s"`, if the file does not state it.
+        Unit of the numbers of a pattern, or of the main values of a table, as in `"ms"` or
+        `"MB/s"`, if the file does not state it.
     encoding : str, optional
-        Encoding of the text, as in `"latin-1"`; default: UTF-8. A table that is not UTF-8 is read as Western text, with a note.
+        Encoding of the text, as in `"latin-1"`; default: UTF-8. A table that is not UTF-8 is read
+        as Western text, with a note.
     better : {"lower", "higher"}, optional
         Which direction is good of numbers of which neither the file nor the unit says it.
     keep_failed : bool
-        Keep the times of runs that failed, and mark none of them (hyperfine, BenchExec): the exit code 1 of `grep` means "no match".
+        Keep the times of runs that failed, and mark none of them (hyperfine, BenchExec): the exit
+        code 1 of `grep` means "no match".
     chunks : optional
-        Chunks of the result, as `Dataset.chunk` takes them; `{}` is one chunk. See `read_archive` on what is read when.
+        Chunks of the result, as `Dataset.chunk` takes them; `{}` is one chunk. See `read_archive`
+        on what is read when.
 
     Returns
     -------
     Dataset
-        Timings in seconds over `benchmark` and the file's own levels, ragged runs padded with NaN; marks, settings and machine as
-        coordinates; `attrs["metric"]` names the main metric, `attrs["format"]` the format.
+        Timings in seconds over `benchmark` and the file's own levels, ragged runs padded with NaN;
+        marks, settings and machine as coordinates; `attrs["metric"]` names the main metric,
+        `attrs["format"]` the format.
 
     Raises
     ------
     FileNotFoundError
         When there is no such file.
     ValueError
-        When no format recognises the file, or it is broken: the message names the file, the place and the reason.
+        When no format recognises the file, or it is broken: the message names the file, the place
+        and the reason.
     ImportError
         When `chunks` is given and dask is not installed.
 
@@ -99,7 +117,10 @@ def read(
     """
     if better is not None:
         check_choice(better, BETTER, DIRECTIONS)
-    source = Source(checked_path(path), file_options=file_options(format, dims, pattern, encoding, units, keep_failed))
+    source = Source(
+        checked_path(path),
+        file_options=file_options(format, dims, pattern, encoding, units, keep_failed),
+    )
     if (lazy := _lazy(source.path, read, source.options, chunks)) is not None:
         return lazy
     try:
@@ -115,11 +136,18 @@ def read(
             dataset = build(finished([table])[0])
         except ValueError as error:
             raise source.error(str(error)) from error
-    return _chunked(_directed(keep_notes(dataset, *_first_of_each_kind(table.notes)), better), chunks)
+    return _chunked(
+        _directed(keep_notes(dataset, *_first_of_each_kind(table.notes)), better), chunks
+    )
 
 
-def _lazy(place: Path | None, read: Callable[[Path], xr.Dataset], about_files: FileOptions, chunks: Any) -> xr.Dataset | None:
-    """Return a Parquet or Arrow table in lazy arrays; None where this is not asked for, or not possible."""
+def _lazy(
+    place: Path | None, read: Callable[[Path], xr.Dataset], about_files: FileOptions, chunks: Any
+) -> xr.Dataset | None:
+    """Return a Parquet or Arrow table in lazy arrays.
+
+    None where this is not asked for, or not possible.
+    """
     if chunks is None:
         return None
     if find_spec("dask") is None:
@@ -140,7 +168,8 @@ def _directed(dataset: xr.Dataset, better: str | None) -> xr.Dataset:
 
 
 def _chunked(dataset: xr.Dataset, chunks: Any) -> xr.Dataset:
-    # A random token: to compute one, dask would hash every value and text, which takes longer than reading the files.
+    # A random token: to compute one, dask would hash every value and text, which takes longer than
+    # reading the files.
     return dataset if chunks is None else dataset.chunk(chunks, token=uuid4().hex)
 
 
@@ -149,7 +178,10 @@ def _read_folder(source: Source) -> xr.Dataset:
     dataset = read_archive(source.path, **source.options._asdict())
     files, name = dataset.attrs["n_files"], dataset.attrs.get("format", "")
     if files > 1 and not (name in formats() and formats()[name].placed):
-        raise source.error(f"holds {files} files, which do not say themselves what tells them apart; read_archive reads them along a dim")
+        raise source.error(
+            f"holds {files} files, which do not say themselves what tells them apart; "
+            "read_archive reads them along a dim"
+        )
     return dataset
 
 
@@ -175,42 +207,50 @@ def read_archive(
     Parameters
     ----------
     paths : path-like, iterable of them, or mapping
-        A folder (with all inside it), a glob pattern, a list of files; or a mapping whose keys become labels of `dim` and whose values
-        are any of these, as in `{"old": "old/*.json", "new": "new"}`. A tar or zip archive is read as a folder of its name.
+        A folder (with all inside it), a glob pattern, a list of files; or a mapping whose keys
+        become labels of `dim` and whose values are any of these, as in `{"old": "old/*.json",
+        "new": "new"}`. A tar or zip archive is read as a folder of its name.
     layout : str, optional
-        Names the dims in a path, as in `"{version}/{machine}_{session}.json"`; matched against the end of each path.
+        Names the dims in a path, as in `"{version}/{machine}_{session}.json"`; matched against the
+        end of each path.
     dim : str
-        Without a layout or mapping, the dim along which files lie, labelled with their path inside the folder.
+        Without a layout or mapping, the dim along which files lie, labelled with their path inside
+        the folder.
     format, dims, pattern, units, encoding, better, keep_failed : optional
         As for `read`.
     on_error : {"raise", "warn", "skip"}
-        What to do with files that are recognised and broken, or that were named one by one and cannot be read, with folders that
-        cannot be opened, and with links that lead to themselves.
+        What to do with files that are recognised and broken, or that were named one by one and
+        cannot be read, with folders that cannot be opened, and with links that lead to themselves.
     progress : bool, optional
         Show a progress bar. Default: in a terminal or a notebook, after a second.
     parallel : bool or int
-        Read the files in so many processes; True starts one for each core if there are 32 MB or more. A program that asks for
-        this must start under `if __name__ == "__main__":`, since each process loads it anew.
+        Read the files in so many processes; True starts one for each core if there are 32 MB or
+        more. A program that asks for this must start under `if __name__ == "__main__":`, since each
+        process loads it anew.
     chunks : optional
         Chunks of the result, as `Dataset.chunk` takes them.
 
     Returns
     -------
     Dataset
-        As `read`, with the dims of the layout. Files that hold one commit (date, build) each lie along these, where `dims` makes them a
-        dim, and not along `file`. Where labels in the files are of one file each (a machine, or a machine and a version), `file` is a
-        coordinate along them. Files that would land on one cell get a dim `file`, never a level. Descriptors lie along the dims they
-        vary over; what is unknown is `"unknown"`, also the `file` of those whose content states their labels (asv, criterion.rs, SPEC
-        results). Files are read in the order of their paths, so that the result does not depend on the system or on the number of
-        processes. A list and a mapping keep their order: along a dim of which each file has one label, labels come in the given order.
-        In a folder or pattern, commits are sorted by their dates (`commit_date` or `date` along `commit`) if all have one.
+        As `read`, with the dims of the layout. Files that hold one commit (date, build) each lie
+        along these, where `dims` makes them a dim, and not along `file`. Where labels in the files
+        are of one file each (a machine, or a machine and a version), `file` is a coordinate along
+        them. Files that would land on one cell get a dim `file`, never a level. Descriptors lie
+        along the dims they vary over; what is unknown is `"unknown"`, also the `file` of those
+        whose content states their labels (asv, criterion.rs, SPEC results). Files are read in the
+        order of their paths, so that the result does not depend on the system or on the number of
+        processes. A list and a mapping keep their order: along a dim of which each file has one
+        label, labels come in the given order. In a folder or pattern, commits are sorted by their
+        dates (`commit_date` or `date` along `commit`) if all have one.
 
     Raises
     ------
     FileNotFoundError
         When a path leads to no file.
     ValueError
-        When nothing can be read, a file is broken (the first by its path), or a path does not match the layout.
+        When nothing can be read, a file is broken (the first by its path), or a path does not match
+        the layout.
     ImportError
         When `chunks` is given and dask is not installed.
     ChildProcessError
@@ -222,15 +262,17 @@ def read_archive(
 
     Notes
     -----
-    Of a large Parquet or Arrow table (or one partitioned folder) with `chunks` labels are read at once, and values when they are computed,
-    unless it has marks, units row by row or columns that no usual dim determines. Anything else is built in memory before it is split
-    into chunks. Read an archive that does not fit part by part into one Zarr store: see "From a folder of reports to a Zarr archive" in
-    the documentation.
+    Of a large Parquet or Arrow table (or one partitioned folder) with `chunks` labels are read at
+    once, and values when they are computed, unless it has marks, units row by row or columns that
+    no usual dim determines. Anything else is built in memory before it is split into chunks. Read
+    an archive that does not fit part by part into one Zarr store: see "From a folder of reports to
+    a Zarr archive" in the documentation.
 
     Warns
     -----
     PerfarrayWarning
-        Once, with counts: files of a folder that no reader recognises, with `on_error="warn"` broken ones, and what is odd in a file.
+        Once, with counts: files of a folder that no reader recognises, with `on_error="warn"`
+        broken ones, and what is odd in a file.
 
     Examples
     --------
@@ -243,19 +285,38 @@ def read_archive(
     if better is not None:
         check_choice(better, BETTER, DIRECTIONS)
     about_files = file_options(format, dims, pattern, encoding, units, keep_failed)
-    place = checked_path(paths) if isinstance(paths, str | PathLike) and layout is None and dim == "file" else None
+    place = (
+        checked_path(paths)
+        if isinstance(paths, str | PathLike) and layout is None and dim == "file"
+        else None
+    )
     if (lazy := _lazy(place, read_archive, about_files, chunks)) is not None:
         return lazy
     with _collector_paused():
         all_parts = on_error == "raise"
-        with closing(iter_attempts(paths, layout, dim, about_files, parallel=parallel, progress=progress, all_parts=all_parts)) as attempts:
+        with closing(
+            iter_attempts(
+                paths,
+                layout,
+                dim,
+                about_files,
+                parallel=parallel,
+                progress=progress,
+                all_parts=all_parts,
+            )
+        ) as attempts:
             tables, files, skipped, broken = _outcomes(attempts, paths, on_error)
         n_files = sum(len(file.parts) or 1 for file in files) + len(skipped) + len(broken)
         companions = companion_paths(skipped, tables)
         unknown = [file.label for file in skipped if file.path not in companions]
-        packed = {file.problem: f"{file.label!r} {file.problem}" for file in skipped if file.problem}
+        packed = {
+            file.problem: f"{file.label!r} {file.problem}" for file in skipped if file.problem
+        }
         if not tables:
-            raise ValueError(f"none of the {n_files} files in {shown(paths)} could be read{_reasons(broken, unknown, [*packed.values()])}")
+            raise ValueError(
+                f"none of the {n_files} files in {shown(paths)} could be "
+                f"read{_reasons(broken, unknown, [*packed.values()])}"
+            )
         tables, files, repeats = without_repeats(tables, files)
         with _errors_with_paths(paths):
             joined = combine(tables, files)
@@ -268,7 +329,11 @@ def read_archive(
         *repeats,
         *_first_of_each_kind(joined.notes),
     )
-    dataset.attrs |= {"n_files": len(files), "n_files_skipped": len(unknown), "n_files_broken": len(broken)}
+    dataset.attrs |= {
+        "n_files": len(files),
+        "n_files_skipped": len(unknown),
+        "n_files_broken": len(broken),
+    }
     return _chunked(_directed(dataset, better), chunks)
 
 
@@ -284,8 +349,13 @@ def _collector_paused() -> Iterator[None]:
             gc.enable()
 
 
-def _outcomes(attempts: Iterable[Attempt], paths: Any, on_error: str) -> tuple[list[Table], list[InputFile], list[InputFile], list[str]]:
-    """Return the tables, their files, the files that were skipped, and the errors of broken ones; raise the first of these if asked to."""
+def _outcomes(
+    attempts: Iterable[Attempt], paths: Any, on_error: str
+) -> tuple[list[Table], list[InputFile], list[InputFile], list[str]]:
+    """Return the tables, their files, the files that were skipped, and the errors of broken ones.
+
+    Raise the first of these if asked to.
+    """
     tables, files, skipped = [], [], []
     broken: list[str] = []
     for file, table, skip_reason, error, broken_parts in attempts:
@@ -323,7 +393,9 @@ def _errors_with_paths(paths: Any) -> Iterator[None]:
     try:
         yield
     except MemoryError:
-        raise ValueError(f"{shown(paths)}: what they hold together does not fit into the memory there is") from None
+        raise ValueError(
+            f"{shown(paths)}: what they hold together does not fit into the memory there is"
+        ) from None
     except ValueError as error:
         raise ValueError(f"{shown(paths)}: {error}") from error
 
@@ -332,27 +404,49 @@ def _reason(code: str, names: Sequence[str]) -> str:
     return f"{len(names)} {'is' if len(names) == 1 else 'are'} {LEFT_OUT[code]}: {listed(names, 5)}"
 
 
-def _left_out(code: str, files: int, names: Sequence[str], remedies: Sequence[str] = ()) -> Note | None:
+def _left_out(
+    code: str, files: int, names: Sequence[str], remedies: Sequence[str] = ()
+) -> Note | None:
     values = {"files": len(names), "of": files, "names": list(names[:LISTED_NAMES])}
-    return Note(code, f"of {files} files, {'; '.join([_reason(code, names), *remedies])}", values) if names else None
+    return (
+        Note(code, f"of {files} files, {'; '.join([_reason(code, names), *remedies])}", values)
+        if names
+        else None
+    )
 
 
 def _reasons(broken: Sequence[str], unknown: Sequence[str], remedies: Sequence[str]) -> str:
-    reasons = [_reason(code, names) for code, names in zip(LEFT_OUT, (broken, unknown), strict=True) if names]
+    reasons = [
+        _reason(code, names)
+        for code, names in zip(LEFT_OUT, (broken, unknown), strict=True)
+        if names
+    ]
     reasons += remedies
     if len(unknown) > len(remedies):
-        reasons += [f"formats that are known: {names_of_formats()}", "read(FILE), or perfarray files FILE, says what would help with one"]
+        reasons += [
+            f"formats that are known: {names_of_formats()}",
+            "read(FILE), or perfarray files FILE, says what would help with one",
+        ]
     return f": {'; '.join(reasons)}"
 
 
 def _first_of_each_kind(notes: Sequence[Note]) -> list[Note]:
     """Return the first notes of each kind, and how many more there are of it."""
     first: list[Note] = []
-    distinct = list({(note.code, note.message): note for note in notes}.values())  # tables of one kind say the same
+    distinct = list(
+        {(note.code, note.message): note for note in notes}.values()
+    )  # tables of one kind say the same
     for code, count in Counter(note.code for note in distinct).items():
         of_kind = [note for note in distinct if note.code == code]
         first += of_kind[:MOST_NOTES]
         if count > MOST_NOTES:
             aside = all(note.aside for note in of_kind[MOST_NOTES:])
-            first.append(Note(code, f"and {count - MOST_NOTES} more of the kind {code!r}", {"notes": count - MOST_NOTES}, aside))
+            first.append(
+                Note(
+                    code,
+                    f"and {count - MOST_NOTES} more of the kind {code!r}",
+                    {"notes": count - MOST_NOTES},
+                    aside,
+                )
+            )
     return first

@@ -1,7 +1,8 @@
 """What a Parquet or Arrow file would take in memory, from its metadata: a few bytes can state many gigabytes.
 
-pyarrow gives no lengths of an Arrow file's blocks before it unpacks them, so the few fields are read here. The format: "Columnar format:
-IPC file format" of the Arrow project (Block, RecordBatch, BodyCompression), in FlatBuffers.
+pyarrow gives no lengths of an Arrow file's blocks before it unpacks them, so the few fields are
+read here. The format: "Columnar format: IPC file format" of the Arrow project (Block, RecordBatch,
+BodyCompression), in FlatBuffers.
 """
 
 from collections.abc import Iterable, Sequence
@@ -22,7 +23,10 @@ HEADER_TYPE, HEADER = 1, 2  # Fields of a message
 DATA = 1  # Field of a message with a dictionary
 LENGTH, BUFFERS, COMPRESSION = 0, 2, 3  # Fields of a record batch
 PLAIN = -1  # The unpacked length that a buffer states which is not packed
-VIEWS = ("string_view", "binary_view")  # Types of texts that lie in other texts: 16 bytes each, of which 4 are the length
+VIEWS = (
+    "string_view",
+    "binary_view",
+)  # Types of texts that lie in other texts: 16 bytes each, of which 4 are the length
 TEXTS = ("string", "large_string", "binary", "large_binary", *VIEWS)
 WIDTH = 8  # Bytes of a value whose type does not say
 
@@ -63,7 +67,9 @@ def _lengths(texts: Any) -> Integers:
     from pyarrow import compute
 
     if str(texts.type) in VIEWS:  # for which there is no function
-        lengths: Integers = np.frombuffer(texts.buffers()[1], "<i4")[4 * texts.offset : 4 * (texts.offset + len(texts)) : 4].clip(0)
+        lengths: Integers = np.frombuffer(texts.buffers()[1], "<i4")[
+            4 * texts.offset : 4 * (texts.offset + len(texts)) : 4
+        ].clip(0)
     else:
         lengths = compute.fill_null(compute.binary_length(texts), 0).to_numpy()
     return lengths.astype(np.int64)
@@ -79,11 +85,18 @@ def parquet_size(metadata: Any, chunks: Sequence[Sequence[Chunk]]) -> Size:
 
 
 def arrow_size(content: bytes) -> Size:
-    """Return the size that the record batches of an Arrow file state; `struct.error` or `IndexError` where it is damaged."""
+    """Return the size that the record batches of an Arrow file state.
+
+    `struct.error` or `IndexError` where it is damaged.
+    """
     (length,) = unpack_from("<i", content, len(content) - TAIL)
     footer = _Fields.root(content, len(content) - TAIL - length)
-    blocks = sorted(block for field in (DICTIONARIES, RECORD_BATCHES) for block in footer.structs(field, BLOCK))
-    if any(start + head + body > following[0] for (start, head, body), following in pairwise(blocks)):
+    blocks = sorted(
+        block for field in (DICTIONARIES, RECORD_BATCHES) for block in footer.structs(field, BLOCK)
+    )
+    if any(
+        start + head + body > following[0] for (start, head, body), following in pairwise(blocks)
+    ):
         raise IndexError("its blocks overlap, and would be read more than once")
     batches = [_batch_size(content, *block) for block in blocks]
     return Size(sum(size.rows for size in batches), sum(size.bytes for size in batches))
@@ -98,10 +111,15 @@ def _batch_size(content: bytes, start: int, head: int, body: int) -> Size:
     batch = fields.table(DATA) if is_dictionary else fields
     lengths = [length for _, length in batch.structs(BUFFERS, BUFFER)]
     if batch.position(COMPRESSION):
-        starts = [start + head + offset for offset, length in batch.structs(BUFFERS, BUFFER) if length]
+        starts = [
+            start + head + offset for offset, length in batch.structs(BUFFERS, BUFFER) if length
+        ]
         packed = [length for length in lengths if length]
         unpacked = [unpack_from("<q", content, position)[0] for position in starts]
-        lengths = [length if stated == PLAIN else stated for length, stated in zip(packed, unpacked, strict=True)]
+        lengths = [
+            length if stated == PLAIN else stated
+            for length, stated in zip(packed, unpacked, strict=True)
+        ]
     if min(lengths, default=0) < 0 or batch.number(LENGTH, "<q") < 0:
         raise IndexError("a block states a negative size")
     return Size(0 if is_dictionary else batch.number(LENGTH, "<q"), max(sum(lengths), body))
@@ -147,4 +165,7 @@ class _Fields(NamedTuple):
         (count,) = unpack_from("<I", self.content, start)
         if count * calcsize(form) > len(self.content):
             raise IndexError("a block has more parts than the file has room for")
-        return [unpack_from(form, self.content, start + 4 + number * calcsize(form)) for number in range(count)]
+        return [
+            unpack_from(form, self.content, start + 4 + number * calcsize(form))
+            for number in range(count)
+        ]

@@ -1,7 +1,8 @@
 """asv results (`results/<machine>/<commit>-<environment>.json`): a file is a machine, a commit and an environment.
 
-A number is the median of the samples of all processes, so that a cell has one value; `--record-samples` keeps the samples, which are
-iterations. A parameter combination is a benchmark of its own, `time_sort(10, 'a')`. `time_` are times, `mem_` memory, the rest is `track`.
+A number is the median of the samples of all processes, so that a cell has one value;
+`--record-samples` keeps the samples, which are iterations. A parameter combination is a benchmark
+of its own, `time_sort(10, 'a')`. `time_` are times, `mem_` memory, the rest is `track`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,8 +29,17 @@ PLACED = True
 BESIDE = ("machine.json", "benchmarks.json")
 COMMIT = "commit"
 ENVIRONMENT = "environment"
-PARAMS = {"arch": "architecture", "python": "python_version", "num_cpu": "logical_cores"}  # `params` to our coordinates
-METRICS = {"time": TIME, "timeraw": TIME, "mem": "memory", "peakmem": "memory"}  # By the first word of a benchmark's name
+PARAMS = {
+    "arch": "architecture",
+    "python": "python_version",
+    "num_cpu": "logical_cores",
+}  # `params` to our coordinates
+METRICS = {
+    "time": TIME,
+    "timeraw": TIME,
+    "mem": "memory",
+    "peakmem": "memory",
+}  # By the first word of a benchmark's name
 TRACK = "track"
 MOST_COMBINATIONS = 1 << 16  # Combinations of parameters one benchmark may have
 SHAPE = {"commit_hash": ANY, "results": {...: ANY}, "params?": {}, "result_columns?": [TEXT]}
@@ -48,34 +58,58 @@ started = has_keys("commit_hash|result_columns")
 
 def recognise(source: Source) -> bool:
     """Return whether the content is results of a commit."""
-    return isinstance(source.json_object.get("results"), dict) and "commit_hash" in source.json_object
+    return (
+        isinstance(source.json_object.get("results"), dict) and "commit_hash" in source.json_object
+    )
 
 
 def read(source: Source) -> Table:
-    """Read the results of one commit: benchmark x machine x commit x execution x iteration; what asv writes as null failed."""
+    """Read the results of one commit: benchmark x machine x commit x execution x iteration.
+
+    What asv writes as null failed.
+    """
     content = source.json
     columns = content.get("result_columns") or []
     descriptions = _descriptions(source)
     entries = [
         entry
         for name, result in content["results"].items()
-        for entry in _entries(source, name, _fields(result, columns), descriptions.get(name, Description()))
+        for entry in _entries(
+            source, name, _fields(result, columns), descriptions.get(name, Description())
+        )
         if entry.runs
     ]
     params = content.get("params") or {}
-    about = {PARAMS.get(key, key): value for key, value in params.items() if value not in (None, "") and key != MACHINE}
+    about = {
+        PARAMS.get(key, key): value
+        for key, value in params.items()
+        if value not in (None, "") and key != MACHINE
+    }
     about |= {ENVIRONMENT: content.get("env_name") or source.path.stem.partition("-")[2]}
-    tracked = {_metric(name, description.unit): description.unit for name, description in descriptions.items()}
-    tracked_kinds = {metric: (unit, direction_of(unit)) for metric, unit in tracked.items() if metric.startswith(f"{TRACK}_")}
-    table = table_of_entries(source, entries, kinds={**KINDS, TRACK: ("1", LOWER)} | tracked_kinds, about=about)
+    tracked = {
+        _metric(name, description.unit): description.unit
+        for name, description in descriptions.items()
+    }
+    tracked_kinds = {
+        metric: (unit, direction_of(unit))
+        for metric, unit in tracked.items()
+        if metric.startswith(f"{TRACK}_")
+    }
+    table = table_of_entries(
+        source, entries, kinds={**KINDS, TRACK: ("1", LOWER)} | tracked_kinds, about=about
+    )
     commit_hash = str(content["commit_hash"])
     commit = {"commit_hash": commit_hash, "commit_date": _date(content.get("date"))}
     dims = {MACHINE: str(params.get(MACHINE) or UNKNOWN), COMMIT: commit_hash[:8]}
     return replace(
         table,
-        labels=table.labels | {dim: constant_column(label, len(table)) for dim, label in dims.items()},
+        labels=table.labels
+        | {dim: constant_column(label, len(table)) for dim, label in dims.items()},
         descriptors=table.descriptors
-        | {name: Descriptor(dims=(COMMIT,), values={(dims[COMMIT],): value}, keep=(COMMIT,)) for name, value in commit.items()},
+        | {
+            name: Descriptor(dims=(COMMIT,), values={(dims[COMMIT],): value}, keep=(COMMIT,))
+            for name, value in commit.items()
+        },
     )
 
 
@@ -84,21 +118,31 @@ def agree(tables: Sequence[Table]) -> list[Table]:
     agreed = labels.agree(tables)
     environments: dict[tuple[str, str], set[str]] = {}
     for table in agreed:
-        environments.setdefault((table.labels[MACHINE].labels[0], table.labels[COMMIT].labels[0]), set()).add(_environment(table))
+        environments.setdefault(
+            (table.labels[MACHINE].labels[0], table.labels[COMMIT].labels[0]), set()
+        ).add(_environment(table))
     if all(len(names) == 1 for names in environments.values()):
         return agreed
     return [
         replace(
             table,
             labels=table.labels | {ENVIRONMENT: constant_column(_environment(table), len(table))},
-            descriptors={name: descriptor for name, descriptor in table.descriptors.items() if name != ENVIRONMENT},
+            descriptors={
+                name: descriptor
+                for name, descriptor in table.descriptors.items()
+                if name != ENVIRONMENT
+            },
         )
         for table in agreed
     ]
 
 
 def _environment(table: Table) -> str:
-    return str(table.descriptors[ENVIRONMENT].values[()]) if ENVIRONMENT in table.descriptors else UNKNOWN
+    return (
+        str(table.descriptors[ENVIRONMENT].values[()])
+        if ENVIRONMENT in table.descriptors
+        else UNKNOWN
+    )
 
 
 def _fields(result: Any, columns: Sequence[str]) -> Mapping[str, Any]:
@@ -131,30 +175,59 @@ def _parsed(text: str) -> Mapping[str, Description]:
 
 
 def _metric(name: str, unit: str) -> str:
-    """Return the variable of a benchmark by the first word of its name; tracked numbers have one for each unit."""
+    """Return the variable of a benchmark by the first word of its name.
+
+    Tracked numbers have one for each unit.
+    """
     metric = METRICS.get(name.rpartition(".")[2].partition("_")[0], TRACK)
-    return variable_name(f"{TRACK}_{unit}", "") if metric == TRACK and unit not in ("", "unit") else metric
+    return (
+        variable_name(f"{TRACK}_{unit}", "")
+        if metric == TRACK and unit not in ("", "unit")
+        else metric
+    )
 
 
-def _entries(source: Source, name: str, fields: Mapping[str, Any], description: Description) -> list[Entry]:
+def _entries(
+    source: Source, name: str, fields: Mapping[str, Any], description: Description
+) -> list[Entry]:
     if wrong := deviation(fields, RESULT_SHAPE, f"results[{name!r}]"):
         raise source.error(wrong)
     params = fields.get("params") or []
     size = prod(len(values) for values in params)
     if size > MOST_COMBINATIONS:
-        raise source.error(f"{name!r} has {size} combinations of parameters; {MOST_COMBINATIONS} are the most that are read")
-    result_or_null = None if fields.get("result") == [None] else fields.get("result")  # One null may stand for all combinations
+        raise source.error(
+            f"{name!r} has {size} combinations of parameters; {MOST_COMBINATIONS} are the most "
+            "that are read"
+        )
+    result_or_null = (
+        None if fields.get("result") == [None] else fields.get("result")
+    )  # One null may stand for all combinations
     results = _listed(result_or_null, size)
-    stats, samples, numbers = (_listed(fields.get(key) or None, size) for key in ("stats", "samples", "stats_number"))
-    for column, key in ((results, "results"), (stats, "'stats'"), (samples, "'samples'"), (numbers, "'stats_number'")):
+    stats, samples, numbers = (
+        _listed(fields.get(key) or None, size) for key in ("stats", "samples", "stats_number")
+    )
+    for column, key in (
+        (results, "results"),
+        (stats, "'stats'"),
+        (samples, "'samples'"),
+        (numbers, "'stats_number'"),
+    ):
         if len(column) != size:
-            raise source.error(f"{name!r} has {len(column)} {key} and {size} combinations of parameters")
+            raise source.error(
+                f"{name!r} has {len(column)} {key} and {size} combinations of parameters"
+            )
     metric = _metric(name, description.unit)
     named = len(set(description.parameters)) == len(params)
-    names = description.parameters if named else tuple(f"arg{position}" for position in range(len(params)))
+    names = (
+        description.parameters
+        if named
+        else tuple(f"arg{position}" for position in range(len(params)))
+    )
     entries = []
     for index, (values, result) in enumerate(zip(product(*params), results, strict=True)):
-        loops = numbers[index] if stats[index] is None else stats[index].get("number", numbers[index])
+        loops = (
+            numbers[index] if stats[index] is None else stats[index].get("number", numbers[index])
+        )
         run = _run(source, f"{name!r}: result {index}", metric, samples[index] or result, loops)
         label = f"{name}({', '.join(map(str, values))})" if values else name
         if "failed" in run.marks and run.marks["failed"].all():
@@ -177,7 +250,9 @@ def _run(source: Source, location: str, metric: str, value: Any, number: Any) ->
     values = {metric: amounts(source, location, samples, from_zero=metric == TIME)}
     if not isinstance(value, list) or number is None:
         return Run(values)
-    return Run(values, {LOOPS: np.repeat(amounts(source, f"{location}: 'number'", [number]), len(samples))})
+    return Run(
+        values, {LOOPS: np.repeat(amounts(source, f"{location}: 'number'", [number]), len(samples))}
+    )
 
 
 def _date(stamp: Any) -> str | None:

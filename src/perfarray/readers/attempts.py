@@ -28,7 +28,9 @@ from perfarray.timings.progress import progress_bar
 from perfarray.timings.validation import check_count
 
 TASKS_PER_PROCESS = 16  # Small tasks, so that no process gets all the large files
-FEWEST_BYTES = 1 << 25  # Bytes from which `parallel=True` starts processes: starting one takes as long as reading ten million bytes
+FEWEST_BYTES = (
+    1 << 25
+)  # Bytes from which `parallel=True` starts processes: starting one takes as long as reading ten million bytes
 # Reasons to skip a file
 UNKNOWN_FORMAT = "no reader recognises its content"
 EMPTY = "is empty"
@@ -38,7 +40,10 @@ NESTED = "is an archive inside an archive, which is not read; unpack it first"
 
 
 class Attempt(NamedTuple):
-    """A file with its table, the reason to skip it, or the error; of a table in parts also the errors of those that are left out."""
+    """A file with its table, the reason to skip it, or the error.
+
+    Of a table in parts also the errors of those that are left out.
+    """
 
     file: InputFile
     table: Table | None = None
@@ -67,10 +72,19 @@ def iter_attempts(
     progress: bool | None,
     all_parts: bool = True,
 ) -> Generator[Attempt, None, None]:
-    """Yield an attempt for each file, in the order of paths; the files of a mapping label by label."""
-    settings = ReadSettings(None if layout is None else read_layout(layout), dim, file_options, options(), all_parts)
+    """Yield an attempt for each file, in the order of paths.
+
+    The files of a mapping label by label.
+    """
+    settings = ReadSettings(
+        None if layout is None else read_layout(layout), dim, file_options, options(), all_parts
+    )
     files = find_files(paths, dim, layout)
-    files = [file for _, group in groupby(files, attrgetter("labels")) for file in sorted(group, key=attrgetter("path.parts"))]
+    files = [
+        file
+        for _, group in groupby(files, attrgetter("labels"))
+        for file in sorted(group, key=attrgetter("path.parts"))
+    ]
     files = one_table_each(files) if layout is None else files
     attempt = partial(_attempts_at, settings=settings, answers={})
     processes = _number_of_processes(parallel, files)
@@ -84,7 +98,9 @@ def iter_attempts(
 
 def companion_paths(files: Sequence[InputFile], tables: Sequence[Table]) -> set[Path]:
     """Return the paths of skipped files that a tool writes next to results of a format that was read."""
-    endings = tuple(chain.from_iterable(formats()[name].beside for name in {table.format for table in tables}))
+    endings = tuple(
+        chain.from_iterable(formats()[name].beside for name in {table.format for table in tables})
+    )
     return {file.path for file in files if endings and file.path.name.endswith(endings)}
 
 
@@ -109,15 +125,23 @@ def _size(file: InputFile) -> int:
         return 0
 
 
-def _by_processes(attempt: Callable[[InputFile], list[Attempt]], files: Sequence[InputFile], processes: int) -> Iterator[list[Attempt]]:
+def _by_processes(
+    attempt: Callable[[InputFile], list[Attempt]], files: Sequence[InputFile], processes: int
+) -> Iterator[list[Attempt]]:
     """Read files in new processes: spawned ones cannot inherit a lock that a thread of this process holds."""
     try:
-        # As in this process, the search for cyclic garbage would look at all tables again and again.
-        with ProcessPoolExecutor(processes, mp_context=get_context("spawn"), initializer=gc.disable) as pool:
-            yield from pool.map(attempt, files, chunksize=-(-len(files) // (TASKS_PER_PROCESS * processes)))
+        # As in this process, the search for cyclic garbage would look at all tables again and
+        # again.
+        with ProcessPoolExecutor(
+            processes, mp_context=get_context("spawn"), initializer=gc.disable
+        ) as pool:
+            yield from pool.map(
+                attempt, files, chunksize=-(-len(files) // (TASKS_PER_PROCESS * processes))
+            )
     except BrokenProcessPool as error:
         raise ChildProcessError(
-            "a process that read files ended: for want of memory, or since the program that starts it is not guarded by "
+            "a process that read files ended: for want of memory, or since the program that "
+            "starts it is not guarded by "
             "`if __name__ == '__main__':`; parallel=False reads in this process"
         ) from error
 
@@ -135,10 +159,21 @@ def _attempts_at(file: InputFile, settings: ReadSettings, answers: dict[Any, Any
             return [Attempt(file, error=error)]
         if contents is None:
             return [_attempt(file, source, settings)]
-        labels = {path: f"{file.label}/{text_of_path(path.relative_to(file.path).as_posix())}" for path in sorted(contents)}
-        inner = [file._replace(path=path, label=label, explicit=False, pack=file.path) for path, label in labels.items()]
+        labels = {
+            path: f"{file.label}/{text_of_path(path.relative_to(file.path).as_posix())}"
+            for path in sorted(contents)
+        }
+        inner = [
+            file._replace(path=path, label=label, explicit=False, pack=file.path)
+            for path, label in labels.items()
+        ]
         inner = one_table_each(inner) if settings.layout is None else inner
-        return [_attempt(member, Source(member.path, answers, settings.file_options, contents), settings) for member in inner]
+        return [
+            _attempt(
+                member, Source(member.path, answers, settings.file_options, contents), settings
+            )
+            for member in inner
+        ]
 
 
 def _attempt(file: InputFile, source: Source, settings: ReadSettings) -> Attempt:
@@ -148,8 +183,15 @@ def _attempt(file: InputFile, source: Source, settings: ReadSettings) -> Attempt
             table: Table | str
             broken: list[FileError] = []
             if file.parts:
-                sources, errors = [source.at(path) for path in file.parts], None if settings.all_parts else broken
-                table = read_table(source, formats()[parquet.NAME], lambda root: parquet.read_parts(root, sources, errors))
+                sources, errors = (
+                    [source.at(path) for path in file.parts],
+                    None if settings.all_parts else broken,
+                )
+                table = read_table(
+                    source,
+                    formats()[parquet.NAME],
+                    lambda root: parquet.read_parts(root, sources, errors),
+                )
                 table = with_dims(source, table)
             elif file.pack and is_pack(source):
                 table = NESTED
@@ -176,7 +218,12 @@ def table_or_reason(source: Source, explicit: bool) -> Table | str:
             return with_dims(source, read_table(source, file_format))
         except FileError:
             forced = source.options.format is not None or source.options.pattern is not None
-            if not forced or explicit or file_format.started(source.head) or file_format.recognise(source):
+            if (
+                not forced
+                or explicit
+                or file_format.started(source.head)
+                or file_format.recognise(source)
+            ):
                 raise
     return source.packing_problem or (UNKNOWN_FORMAT if source.first_bytes.strip() else EMPTY)
 

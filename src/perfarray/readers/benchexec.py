@@ -1,7 +1,10 @@
-"""BenchExec results (XML): a file is one execution of every task; what ran into its limit is censored, what failed has no time.
+"""BenchExec results (XML): a file is one execution of every task.
 
-`time` is the wall-clock time and `cpu_time` beside it. A run that was stopped took at least what it had taken then: `censored_at` holds the
-smaller of its two times, which is a bound for both. With `keep_failed` what failed has its time, and no mark.
+What ran into its limit is censored, what failed has no time.
+
+`time` is the wall-clock time and `cpu_time` beside it. A run that was stopped took at least what it
+had taken then: `censored_at` holds the smaller of its two times, which is a bound for both. With
+`keep_failed` what failed has its time, and no mark.
 """
 
 import re
@@ -28,7 +31,9 @@ COLUMNS = {
 RESULT = {"tool": "tool", "version": "tool_version", "options": "options", "name": "run_definition", "timelimit": "timelimit",
           "memlimit": "memlimit", "cpuCores": "cpu_cores_limit", "date": "date", "error": "error"}  # fmt: skip
 TIMEOUT = "TIMEOUT"
-AMOUNT = re.compile(r"([-+.\deE]*\d\.?|[-+]?(?i:nan|inf))[ ]?([a-zA-Z]*)", re.A)  # A number and its unit, as in `2.169189428s`
+AMOUNT = re.compile(
+    r"([-+.\deE]*\d\.?|[-+]?(?i:nan|inf))[ ]?([a-zA-Z]*)", re.A
+)  # A number and its unit, as in `2.169189428s`
 
 
 started = re.compile(r"(?s)<result .*benchmarkname=").search
@@ -45,11 +50,20 @@ def read(source: Source) -> Table:
     if root.tag != "result":
         raise source.error(f"is not BenchExec's: its root is {root.tag!r}; expected 'result'")
     if root.get("error"):
-        source.note("aborted", f"was aborted ({root.get('error')[:80]!r}): tasks are missing", error=root.get("error"))
+        source.note(
+            "aborted",
+            f"was aborted ({root.get('error')[:80]!r}): tasks are missing",
+            error=root.get("error"),
+        )
     runs = list(root.iter("run")) or list(root.iter("sourcefile"))  # the tag in the oldest versions
     entries = [_entry(source, f"run {index}", run) for index, run in enumerate(runs)]
     about = {name: root.get(key) for key, name in RESULT.items() if root.get(key)}
-    return table_of_entries(source, entries, kinds=KINDS | {"energy": ("J", LOWER)}, about=about | _machine(root.findall("systeminfo")))
+    return table_of_entries(
+        source,
+        entries,
+        kinds=KINDS | {"energy": ("J", LOWER)},
+        about=about | _machine(root.findall("systeminfo")),
+    )
 
 
 def _entry(source: Source, location: str, run: Any) -> Entry:
@@ -60,18 +74,31 @@ def _entry(source: Source, location: str, run: Any) -> Entry:
     values: dict[str, float] = {TIME: np.nan}
     for title, (name, unit) in COLUMNS.items():
         if columns.get(title):
-            values[name] = _amount(source, f"{location}: {title!r}", columns[title], unit, run.get("name", ""))
+            values[name] = _amount(
+                source, f"{location}: {title!r}", columns[title], unit, run.get("name", "")
+            )
     timed_out = status.startswith(TIMEOUT)
     failed = not timed_out and columns.get("category") == "error" and not source.options.keep_failed
-    bound = min((values[name] for name in (TIME, "cpu_time") if np.isfinite(values.get(name, np.nan))), default=np.nan)
+    bound = min(
+        (values[name] for name in (TIME, "cpu_time") if np.isfinite(values.get(name, np.nan))),
+        default=np.nan,
+    )
     if timed_out or failed:
         values = dict.fromkeys(values, np.nan)
     execution = Run(
         {name: np.array([value]) for name, value in values.items()},
         {CENSORED_AT: np.array([bound])} if timed_out else {},
-        {CENSORED: np.array([timed_out])} if timed_out else {"failed": np.array([failed])} if failed else {},
+        {CENSORED: np.array([timed_out])}
+        if timed_out
+        else {"failed": np.array([failed])}
+        if failed
+        else {},
     )
-    metadata = {"status": status or None, "category": columns.get("category"), "machine": columns.get("host")}
+    metadata = {
+        "status": status or None,
+        "category": columns.get("category"),
+        "machine": columns.get("host"),
+    }
     return Entry(run.get("name", ""), [execution], {"properties": run.get("properties")}, metadata)
 
 
@@ -79,10 +106,19 @@ def _amount(source: Source, location: str, text: str, unit: str, benchmark: str)
     """Read one amount in the unit of its variable."""
     match = AMOUNT.fullmatch(text.strip())
     unit_symbol = match[2] if match else ""
-    factor = 1.0 if unit_symbol in ("", unit) else (seconds_factor(unit_symbol) if unit == "s" else None)
+    factor = (
+        1.0 if unit_symbol in ("", unit) else (seconds_factor(unit_symbol) if unit == "s" else None)
+    )
     if match is None or factor is None:
         raise source.error(f"{location} is {text[:60]!r}; expected a number in {unit}")
-    return float(amounts(source, lambda _: location, [match[1]], from_zero=unit == "s", benchmark=benchmark)[0]) * factor
+    return (
+        float(
+            amounts(
+                source, lambda _: location, [match[1]], from_zero=unit == "s", benchmark=benchmark
+            )[0]
+        )
+        * factor
+    )
 
 
 def _machine(systems: list[Any]) -> dict[str, Any]:
@@ -90,9 +126,16 @@ def _machine(systems: list[Any]) -> dict[str, Any]:
     if len(systems) != 1:
         return {}
     cpu, ram, system = (systems[0].find(tag) for tag in ("cpu", "ram", "os"))
-    about: dict[str, Any] = {"machine": systems[0].get("hostname"), "os": system.get("name") if system is not None else None}
+    about: dict[str, Any] = {
+        "machine": systems[0].get("hostname"),
+        "os": system.get("name") if system is not None else None,
+    }
     if cpu is not None:
-        about |= {"cpu": cpu.get("model"), "logical_cores": whole(cpu.get("cores", ""), 8), "turbo_boost": cpu.get("turboboostActive")}
+        about |= {
+            "cpu": cpu.get("model"),
+            "logical_cores": whole(cpu.get("cores", ""), 8),
+            "turbo_boost": cpu.get("turboboostActive"),
+        }
         clock = whole(cpu.get("frequency", "").removesuffix("Hz").strip(), 15)
         about |= {"cpu_max_mhz": None if clock is None else clock / 1e6}
     size = AMOUNT.fullmatch(ram.get("size", "")) if ram is not None else None

@@ -1,9 +1,10 @@
 """BenchmarkDotNet JSON (the full report): launches are executions, results iterations, warm-ups marked.
 
-A value is the time of an invocation: a result of the workload, from which BenchmarkDotNet took the overhead and outliers away. `loops` is
-the number of invocations it is the mean of; jitting, pilot, warm-up and overhead are in `execution_seconds`. Benchmarks without results of
-the workload have the values of all launches together, or only their mean. `bytes_per_op` is what the memory diagnoser counted once for a
-benchmark: it stands at the first result, and is no repetition.
+A value is the time of an invocation: a result of the workload, from which BenchmarkDotNet took the
+overhead and outliers away. `loops` is the number of invocations it is the mean of; jitting, pilot,
+warm-up and overhead are in `execution_seconds`. Benchmarks without results of the workload have the
+values of all launches together, or only their mean. `bytes_per_op` is what the memory diagnoser
+counted once for a benchmark: it stands at the first result, and is no repetition.
 """
 
 from typing import Any
@@ -61,7 +62,9 @@ started = has_keys("HostEnvironmentInfo")
 
 def recognise(source: Source) -> bool:
     """Return whether the content is a BenchmarkDotNet report."""
-    return "HostEnvironmentInfo" in source.json_object and isinstance(source.json_object.get("Benchmarks"), list)
+    return "HostEnvironmentInfo" in source.json_object and isinstance(
+        source.json_object.get("Benchmarks"), list
+    )
 
 
 def read(source: Source) -> Table:
@@ -69,7 +72,9 @@ def read(source: Source) -> Table:
     content = source.json
     benchmarks = content["Benchmarks"]
     note_means(source, sum(_has_mean_only(bench) for bench in benchmarks))
-    entries = [_entry(source, f"Benchmarks[{index}]", bench) for index, bench in enumerate(benchmarks)]
+    entries = [
+        _entry(source, f"Benchmarks[{index}]", bench) for index, bench in enumerate(benchmarks)
+    ]
     about = renamed((content.get("HostEnvironmentInfo") or {}, HOST))
     if isinstance(about.get("cpu"), dict):
         about["cpu"] = about["cpu"].get("Value")
@@ -78,7 +83,11 @@ def read(source: Source) -> Table:
 
 def _has_mean_only(bench: Bench) -> bool:
     statistics = bench.get("Statistics") or {}
-    return "Mean" in statistics and not statistics.get("OriginalValues") and RESULT not in map(_kind, bench.get("Measurements") or ())
+    return (
+        "Mean" in statistics
+        and not statistics.get("OriginalValues")
+        and RESULT not in map(_kind, bench.get("Measurements") or ())
+    )
 
 
 def _kind(measurement: Bench) -> tuple[Any, Any]:
@@ -91,14 +100,27 @@ def _entry(source: Source, location: str, bench: Bench) -> Entry:
     for measurement in bench.get("Measurements") or ():
         launches.setdefault(measurement["LaunchIndex"], []).append(measurement)
     name = _name(bench)
-    runs = [_run(source, name, f"{location}: 'Measurements' of launch {launch}", of_launch) for launch, of_launch in launches.items()]
+    runs = [
+        _run(source, name, f"{location}: 'Measurements' of launch {launch}", of_launch)
+        for launch, of_launch in launches.items()
+    ]
     if statistics and all(run is FAILED for run in runs):
         values = statistics.get("OriginalValues") or [statistics["Mean"]]
-        runs = [Run({TIME: times(source, f"{location}: 'Statistics'", values, NANOSECOND, benchmark=name)})]
+        runs = [
+            Run(
+                {
+                    TIME: times(
+                        source, f"{location}: 'Statistics'", values, NANOSECOND, benchmark=name
+                    )
+                }
+            )
+        ]
     memory = (bench.get("Memory") or {}).get("BytesAllocatedPerOperation")
     if memory is not None:
         location = f"{location}: 'BytesAllocatedPerOperation'"
-        runs = _with_memory(runs, amounts(source, location, [memory], from_zero=True, benchmark=name))
+        runs = _with_memory(
+            runs, amounts(source, location, [memory], from_zero=True, benchmark=name)
+        )
     return Entry(name, runs or [FAILED], _settings(bench))
 
 
@@ -118,24 +140,54 @@ def _run(source: Source, name: str, location: str, measurements: list[Bench]) ->
     kinds = list(map(_kind, measurements))
     if RESULT not in kinds:
         return FAILED
-    used = [measurement for kind in (WARMUP, RESULT) for measurement in measurements if _kind(measurement) == kind]
-    overhead_times = [measurement["Nanoseconds"] for measurement in measurements if _kind(measurement) not in (RESULT, ACTUAL)]
-    operations, nanoseconds = ([measurement[key] for measurement in used] for key in ("Operations", "Nanoseconds"))
-    loops = amounts(source, f"{location}: 'Operations'", operations, above_zero=True, benchmark=name)
-    values = times(source, f"{location}: 'Nanoseconds'", nanoseconds, NANOSECOND, benchmark=name) / loops
-    overhead = float(amounts(source, f"{location}: 'Nanoseconds'", overhead_times).sum()) * NANOSECOND
+    used = [
+        measurement
+        for kind in (WARMUP, RESULT)
+        for measurement in measurements
+        if _kind(measurement) == kind
+    ]
+    overhead_times = [
+        measurement["Nanoseconds"]
+        for measurement in measurements
+        if _kind(measurement) not in (RESULT, ACTUAL)
+    ]
+    operations, nanoseconds = (
+        [measurement[key] for measurement in used] for key in ("Operations", "Nanoseconds")
+    )
+    loops = amounts(
+        source, f"{location}: 'Operations'", operations, above_zero=True, benchmark=name
+    )
+    values = (
+        times(source, f"{location}: 'Nanoseconds'", nanoseconds, NANOSECOND, benchmark=name) / loops
+    )
+    overhead = (
+        float(amounts(source, f"{location}: 'Nanoseconds'", overhead_times).sum()) * NANOSECOND
+    )
     warmup = np.arange(len(used)) < kinds.count(WARMUP)
-    return Run({TIME: values}, {LOOPS: loops, price_of(EXECUTION): np.full(len(used), overhead)}, {"warmup": warmup})
+    return Run(
+        {TIME: values},
+        {LOOPS: loops, price_of(EXECUTION): np.full(len(used), overhead)},
+        {"warmup": warmup},
+    )
 
 
 def _name(bench: Bench) -> str:
     """Return the full name, which old reports have in parts."""
-    name_parts = [str(bench[field]) for field in ("Namespace", "Type", "Method") if bench.get(field)]
-    return str(bench.get("FullName") or ".".join(name_parts) + (f"({bench['Parameters']})" if bench.get("Parameters") else ""))
+    name_parts = [
+        str(bench[field]) for field in ("Namespace", "Type", "Method") if bench.get(field)
+    ]
+    return str(
+        bench.get("FullName")
+        or ".".join(name_parts) + (f"({bench['Parameters']})" if bench.get("Parameters") else "")
+    )
 
 
 def _settings(bench: Bench) -> dict[str, Any]:
     """Return the parameters, and the job as `DisplayInfo` names it: `Type.Method: .NET 9.0(Runtime=.NET 9.0) [n=1]`."""
     pairs = [pair.partition("=") for pair in str(bench.get("Parameters") or "").split("&")]
-    job = str(bench.get("DisplayInfo") or "").partition(": ")[2].partition(" [")[0].partition("(")[0]
-    return {key: value_of(value) for key, equals, value in pairs if equals} | ({"job": job} if job else {})
+    job = (
+        str(bench.get("DisplayInfo") or "").partition(": ")[2].partition(" [")[0].partition("(")[0]
+    )
+    return {key: value_of(value) for key, equals, value in pairs if equals} | (
+        {"job": job} if job else {}
+    )

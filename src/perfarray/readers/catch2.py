@@ -1,7 +1,8 @@
 """Catch2's benchmarks (`--reporter xml`): a file is an execution, whose one value is the mean, since no reporter of it writes samples.
 
-Times are in nanoseconds; `loops` is the number of iterations of all samples. A benchmark that threw an exception failed, and so did one
-whose mean is no number. Sections are part of the label. What the program printed around the XML is passed over.
+Times are in nanoseconds; `loops` is the number of iterations of all samples. A benchmark that threw
+an exception failed, and so did one whose mean is no number. Sections are part of the label. What
+the program printed around the XML is passed over.
 """
 
 import re
@@ -11,15 +12,28 @@ from typing import Any
 import numpy as np
 
 from perfarray.conventions import LOOPS, TIME
-from perfarray.readers.entries import FAILED, Entry, Run, amounts, note_means, table_of_entries, times
+from perfarray.readers.entries import (
+    FAILED,
+    Entry,
+    Run,
+    amounts,
+    note_means,
+    table_of_entries,
+    times,
+)
 from perfarray.readers.opening import Source
 from perfarray.tables.columns import Table
 
 NAME = "catch2"
 ANYWHERE = True  # The program may print before the XML
 NANOSECOND = 1e-9
-REMEDY = "Catch2 writes no samples: run the program several times, with a file for each, as layout='{execution}.xml' reads them"
-IDENTITY = frozenset({"section"})  # Settings that are always in the label: another section is another benchmark
+REMEDY = (
+    "Catch2 writes no samples: run the program several times, with a file for each, as "
+    "layout='{execution}.xml' reads them"
+)
+IDENTITY = frozenset(
+    {"section"}
+)  # Settings that are always in the label: another section is another benchmark
 
 ROOT = re.compile(r"(?:<\?xml[^<>]*>\s*)?<(Catch2?(?:TestRun)?)[\s>]")
 
@@ -35,7 +49,11 @@ def read(source: Source) -> Table:
     """Read the means: benchmark x execution x iteration."""
     root = source.rewritten(_document(source)).xml()
     cases = [(case.get("name", ""), case) for case in root.iter("TestCase")]
-    entries = [_entry(source, name, sections, node) for name, case in cases for sections, node in _benchmarks(case, ())]
+    entries = [
+        _entry(source, name, sections, node)
+        for name, case in cases
+        for sections, node in _benchmarks(case, ())
+    ]
     note_means(source, sum(entry.runs[0] is not FAILED for entry in entries), REMEDY)
     return table_of_entries(source, entries, about={"catch2_version": root.get("catch2-version")})
 
@@ -56,7 +74,9 @@ def _benchmarks(node: Any, sections: tuple[str, ...]) -> Iterator[tuple[tuple[st
         if child.tag == "BenchmarkResults":
             yield sections, child
         else:
-            yield from _benchmarks(child, (*sections, child.get("name", "")) if child.tag == "Section" else sections)
+            yield from _benchmarks(
+                child, (*sections, child.get("name", "")) if child.tag == "Section" else sections
+            )
 
 
 def _entry(source: Source, test_case: str, sections: tuple[str, ...], benchmark: Any) -> Entry:
@@ -71,5 +91,10 @@ def _entry(source: Source, test_case: str, sections: tuple[str, ...], benchmark:
     means = times(source, lambda _: f"{location}: mean", [mean.get("value", "")], NANOSECOND)
     if np.isnan(means).any():
         return Entry(name, [FAILED], settings, identity=IDENTITY)
-    loops = [amounts(source, f"{location}: {key!r}", [benchmark.get(key, "1")], above_zero=True) for key in ("samples", "iterations")]
-    return Entry(name, [Run({TIME: means}, {LOOPS: loops[0] * loops[1]})], settings, identity=IDENTITY)
+    loops = [
+        amounts(source, f"{location}: {key!r}", [benchmark.get(key, "1")], above_zero=True)
+        for key in ("samples", "iterations")
+    ]
+    return Entry(
+        name, [Run({TIME: means}, {LOOPS: loops[0] * loops[1]})], settings, identity=IDENTITY
+    )

@@ -27,9 +27,12 @@ UNREAD = (
 
 
 class _Streams(RawIOBase):
-    """What compressed streams hold that follow each other, with bytes of 0 between them; anything else after a stream is an error.
+    """What compressed streams hold that follow each other, with bytes of 0 between them.
 
-    Python's own readers of bzip2 and xz end without a word at what does not begin as another stream.
+    Anything else after a stream is an error.
+
+    Python's own readers of bzip2 and xz end without a word at what does not begin as another
+    stream.
     """
 
     def __init__(self, new: Callable[[], Any], file: BinaryIO) -> None:
@@ -95,4 +98,11 @@ def packing_problem(content: bytes) -> str:
     if is_compressed(content):
         return "is packed twice, and unpacked once only; unpack it first"
     commands = [(name, command) for magic, name, command in UNREAD if content.startswith(magic)]
-    return f"is packed with {commands[0][0]}, which is not read; unpack it first: {commands[0][1]} FILE" if commands else ""
+    return (
+        (
+            f"is packed with {commands[0][0]}, which is not read; unpack it first: "
+            f"{commands[0][1]} FILE"
+        )
+        if commands
+        else ""
+    )

@@ -1,7 +1,8 @@
 """conbench JSON: benchmark results as its API gives them, or a comparison of two runs: runs lie along `run`.
 
-The data of a result are iterations; a further result of the same case in the same run is another execution. A comparison has one number for
-each side. A unit of time is `time`, another one `throughput` or a variable of its own.
+The data of a result are iterations; a further result of the same case in the same run is another
+execution. A comparison has one number for each side. A unit of time is `time`, another one
+`throughput` or a variable of its own.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,8 +26,14 @@ SIDES = ("baseline", "contender")
 RATES = {"i/s": "items/s", "b/s": "B/s"}  # Units that we write in another way
 HARDWARE = {"name": "machine", "cpu_model_name": "cpu", "cpu_core_count": "cores", "cpu_thread_count": "logical_cores", "os_name": "os",
             "os_version": "os_release", "architecture_name": "architecture", "kernel_name": "kernel"}  # fmt: skip
-AMOUNTS = {"cpu_frequency_max_hz": ("cpu_max_mhz", 1e6), "memory_bytes": ("memory_gb", 2**30)}  # Of the hardware, and their units
-SOFTWARE = ("info", "context")  # Fields with versions, compilers and flags, under the names that the user gave them
+AMOUNTS = {
+    "cpu_frequency_max_hz": ("cpu_max_mhz", 1e6),
+    "memory_bytes": ("memory_gb", 2**30),
+}  # Of the hardware, and their units
+SOFTWARE = (
+    "info",
+    "context",
+)  # Fields with versions, compilers and flags, under the names that the user gave them
 STATS = {"data?": [ANY], "times?": [ANY]}
 RESULT = {
     "stats": Either(STATS, NULL),
@@ -39,7 +46,9 @@ RESULT = {
 }
 SIDE = Either({"tags?": {}}, NULL)
 ROW = Either(RESULT, {"baseline": SIDE, "contender": SIDE})
-SHAPE = Either([ROW], {"data": Either([ROW], {"data": [ROW]})}, RESULT)  # With or without the object of an answer of the API around
+SHAPE = Either(
+    [ROW], {"data": Either([ROW], {"data": [ROW]})}, RESULT
+)  # With or without the object of an answer of the API around
 
 Case = tuple[str, tuple[tuple[str, str], ...]]
 
@@ -63,7 +72,9 @@ started = has_keys("batch_id|less_is_better")
 def recognise(source: Source) -> bool:
     """Return whether the content is results of conbench, or comparisons of them."""
     rows = _rows(source.json_or_none)
-    return bool(rows) and all(isinstance(row, dict) and (_is_result(row) or set(SIDES) <= row.keys()) for row in rows)
+    return bool(rows) and all(
+        isinstance(row, dict) and (_is_result(row) or set(SIDES) <= row.keys()) for row in rows
+    )
 
 
 def _rows(content: Any) -> list[Any]:
@@ -83,7 +94,9 @@ def _is_result(row: dict[str, Any]) -> bool:
 def read(source: Source) -> Table:
     """Read the results: benchmark x run x execution x iteration."""
     rows = _rows(source.json)
-    results = [result for index, row in enumerate(rows) for result in _results(row, f"data[{index}]")]
+    results = [
+        result for index, row in enumerate(rows) for result in _results(row, f"data[{index}]")
+    ]
     note_means(source, sum(not _is_result(row) for row in rows))
     variables, kinds = _variables(results)
     entries: dict[str, dict[Case, Entry]] = {}
@@ -91,8 +104,16 @@ def read(source: Source) -> Table:
         settings = {key: value for key, value in result.tags.items() if key not in ("id", "name")}
         case = (result.name, tuple(sorted((key, repr(value)) for key, value in settings.items())))
         entry = entries.setdefault(result.run, {}).get(case, Entry(result.name, (), settings))
-        entries[result.run][case] = entry._replace(runs=(*entry.runs, _run(source, result, variables)))
-    return table_along(source, RUN, {run: list(cases.values()) for run, cases in entries.items()}, kinds, _about(rows))
+        entries[result.run][case] = entry._replace(
+            runs=(*entry.runs, _run(source, result, variables))
+        )
+    return table_along(
+        source,
+        RUN,
+        {run: list(cases.values()) for run, cases in entries.items()},
+        kinds,
+        _about(rows),
+    )
 
 
 def _results(row: dict[str, Any], location: str) -> list[Result]:
@@ -103,20 +124,43 @@ def _results(row: dict[str, Any], location: str) -> list[Result]:
         better = HIGHER if unit.endswith("/s") or stats.get("less_is_better") is False else LOWER
         values = None if row.get("error") else stats.get("data") or None
         durations = (stats.get("times") or ()) if values else ()
-        return [Result(str(tags.get("name")), tags, str(row["run_id"]), unit, better, values, durations, location=f"{location}: 'data'")]
-    unit, better = str(row.get("unit") or "1"), HIGHER if row.get("less_is_better") is False else LOWER
+        return [
+            Result(
+                str(tags.get("name")),
+                tags,
+                str(row["run_id"]),
+                unit,
+                better,
+                values,
+                durations,
+                location=f"{location}: 'data'",
+            )
+        ]
+    unit, better = (
+        str(row.get("unit") or "1"),
+        HIGHER if row.get("less_is_better") is False else LOWER,
+    )
     results = []
     for side in SIDES:
         if content := row[side]:
             number = content.get("single_value_summary")
             values = None if content.get("error") or number is None else [number]
-            name, tags, run = str(content.get("benchmark_name")), content.get("tags") or {}, str(content.get("run_id"))
-            results.append(Result(name, tags, run, unit, better, values, (), location=f"{location}: {side}"))
+            name, tags, run = (
+                str(content.get("benchmark_name")),
+                content.get("tags") or {},
+                str(content.get("run_id")),
+            )
+            results.append(
+                Result(name, tags, run, unit, better, values, (), location=f"{location}: {side}")
+            )
     return results
 
 
 def _variables(results: Sequence[Result]) -> tuple[dict[str, str], dict[str, tuple[str, str]]]:
-    """Return the variable of each unit, and the units and direction of each variable; times first, where there are any."""
+    """Return the variable of each unit, and the units and direction of each variable.
+
+    Times first, where there are any.
+    """
     variables: dict[str, str] = {}
     kinds: dict[str, tuple[str, str]] = {}
     for result in sorted(results, key=lambda result: seconds_factor(result.unit) is None):
@@ -140,23 +184,48 @@ def _run(source: Source, result: Result, variables: Mapping[str, str]) -> Run:
     if result.values is None:
         return Run({name: np.array([np.nan])}, marks={"failed": np.array([True])})
     factor = (seconds_factor(result.unit) or 1.0) if name == TIME else 1.0
-    values = {name: amounts(source, result.location, result.values, from_zero=name == TIME, benchmark=result.name) * factor}
+    values = {
+        name: amounts(
+            source, result.location, result.values, from_zero=name == TIME, benchmark=result.name
+        )
+        * factor
+    }
     if name != TIME and len(result.durations) == len(result.values):
-        values[TIME] = times(source, f"{result.location}, 'times'", result.durations, benchmark=result.name)
+        values[TIME] = times(
+            source, f"{result.location}, 'times'", result.durations, benchmark=result.name
+        )
     return Run(values)
 
 
 def _about(rows: Sequence[dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Return by run its date, commit, machine and software; of several results of a run the last counts."""
+    """Return by run its date, commit, machine and software.
+
+    Of several results of a run the last counts.
+    """
     about: dict[str, dict[str, Any]] = {}
-    used_names = {*RESERVED, *HARDWARE.values(), *(name for name, _ in AMOUNTS.values()), "date", "commit", RUN}
+    used_names = {
+        *RESERVED,
+        *HARDWARE.values(),
+        *(name for name, _ in AMOUNTS.values()),
+        "date",
+        "commit",
+        RUN,
+    }
     for row in filter(_is_result, rows):
         hardware, tags = row.get("hardware") or {}, row.get("tags") or {}
-        fields = ((hardware, HARDWARE), (row, {"timestamp": "date"}), (row.get("commit") or {}, {"sha": "commit"}))
+        fields = (
+            (hardware, HARDWARE),
+            (row, {"timestamp": "date"}),
+            (row.get("commit") or {}, {"sha": "commit"}),
+        )
         described = about.setdefault(str(row["run_id"]), {})
         described |= renamed(*fields, (row, {"run_reason": "run_reason"}), missing=(None,))
-        amounts_in_row = ((name, parsed_number(hardware.get(key)), unit) for key, (name, unit) in AMOUNTS.items())
-        described |= {name: amount / unit for name, amount, unit in amounts_in_row if amount is not None}
+        amounts_in_row = (
+            (name, parsed_number(hardware.get(key)), unit) for key, (name, unit) in AMOUNTS.items()
+        )
+        described |= {
+            name: amount / unit for name, amount, unit in amounts_in_row if amount is not None
+        }
         for key, value in chain.from_iterable((row.get(field) or {}).items() for field in SOFTWARE):
             if key not in (*tags, "id") and isinstance(value, str | int | float):
                 described[variable_name(key, "context_", used_names)] = number_or_text(value)

@@ -1,8 +1,10 @@
 """Home-grown CSV and JSON, read with what the caller says of them.
 
-`dims={"benchmark": 0, "time_ms": 1}` names the columns of a CSV file, by their heads or, where it has none, by their places. A pattern
-names what the place of a number says: of JSON the keys on the way to it (`"{version}/runs/{iteration} = time_ms"`), of a CSV file the heads
-of the columns that hold numbers (`"run-{execution}"`). What stands beside a number of JSON is known by its key, and `dims` may name it.
+`dims={"benchmark": 0, "time_ms": 1}` names the columns of a CSV file, by their heads or, where it
+has none, by their places. A pattern names what the place of a number says: of JSON the keys on the
+way to it (`"{version}/runs/{iteration} = time_ms"`), of a CSV file the heads of the columns that
+hold numbers (`"run-{execution}"`). What stands beside a number of JSON is known by its key, and
+`dims` may name it.
 """
 
 import csv
@@ -14,7 +16,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from perfarray.conventions import COMPARED, EXECUTION, ITERATION, LEVELS, METRIC, SCORES, SECONDS, TIME, plural, seconds_factor
+from perfarray.conventions import (
+    COMPARED,
+    EXECUTION,
+    ITERATION,
+    LEVELS,
+    METRIC,
+    SCORES,
+    SECONDS,
+    TIME,
+    plural,
+    seconds_factor,
+)
 from perfarray.numerics.types import Floats
 from perfarray.readers import tidy_csv
 from perfarray.readers.entries import amounts
@@ -32,7 +45,10 @@ from perfarray.timings.validation import listed
 NAME = "custom"
 UNITS_BY_CALLER = True
 VALUE = "value of the pattern"  # The column of values in a frame; no file has a column of this name
-EXAMPLE = "dims={'benchmark': 'program', 'time_ms': 'duration'} for CSV with a header, dims={'benchmark': 0, 'time_ms': 1} for one without"
+EXAMPLE = (
+    "dims={'benchmark': 'program', 'time_ms': 'duration'} for CSV with a header, "
+    "dims={'benchmark': 0, 'time_ms': 1} for one without"
+)
 PATTERNS = "pattern='{version}/{iteration} = time_ms' for JSON"
 
 
@@ -62,13 +78,17 @@ def read(source: Source) -> Table:
     """Read the values under the names that the caller gave them."""
     if source.options.pattern is None:
         if not source.options.dims:
-            raise source.error(f"is read as {NAME!r} with what you say of it: {EXAMPLE}; {PATTERNS}")
+            raise source.error(
+                f"is read as {NAME!r} with what you say of it: {EXAMPLE}; {PATTERNS}"
+            )
         _note_unit(source)
         return tidy_csv.read(_with_header(source))
     pattern = read_pattern(source.options.pattern)
     cells = list(cells_of(source, pattern))
     if not cells:
-        raise source.error(f"has no number at any place that pattern={source.options.pattern!r} names")
+        raise source.error(
+            f"has no number at any place that pattern={source.options.pattern!r} names"
+        )
     cells, factors, units = _in_one_unit(source, cells, pattern)
     # A null was not measured, nor was a cell that says so.
     missing = {None, *tidy_csv.MISSING}
@@ -76,12 +96,24 @@ def read(source: Source) -> Table:
     is_time = seconds_factor(units) is not None
     values = np.full(len(cells), np.nan)
     values[stated] = amounts(
-        source, lambda number: cells[stated[number]].location, [cells[index].value for index in stated], from_zero=is_time
+        source,
+        lambda number: cells[stated[number]].location,
+        [cells[index].value for index in stated],
+        from_zero=is_time,
     )
-    # A column of units that the caller makes a dim has one label: the unit that the values have now.
+    # A column of units that the caller makes a dim has one label: the unit that the values have
+    # now.
     for cell in cells:
-        cell.metadata.update({name: SECONDS if is_time else units for name in cell.units if name in source.options.dims.values()})
-    return _table(source, [cell.metadata for cell in cells], values * factors, pattern._replace(units=units))
+        cell.metadata.update(
+            {
+                name: SECONDS if is_time else units
+                for name in cell.units
+                if name in source.options.dims.values()
+            }
+        )
+    return _table(
+        source, [cell.metadata for cell in cells], values * factors, pattern._replace(units=units)
+    )
 
 
 def file_options(
@@ -98,23 +130,31 @@ def file_options(
     if pattern is not None:
         read_pattern(pattern)
         if format not in (None, NAME):
-            raise ValueError(f"pattern= is for format={NAME!r}; format={format!r} knows its own places")
+            raise ValueError(
+                f"pattern= is for format={NAME!r}; format={format!r} knows its own places"
+            )
     for dim, name in (dims or {}).items():
         if not isinstance(dim, str) or isinstance(name, bool) or not isinstance(name, str | int):
             raise ValueError(
-                f"dims= must map names of dims and levels to columns or settings, as in {{'threads': 'threads'}}; got {dim!r}: {name!r}"
+                "dims= must map names of dims and levels to columns or settings, as in "
+                f"{{'threads': 'threads'}}; got {dim!r}: {name!r}"
             )
     try:
         "a".encode(encoding or "utf-8")
     except (LookupError, TypeError, ValueError) as error:
-        raise ValueError(f"encoding={encoding!r} is not known ({error}); give one such as 'utf-8', 'latin-1' or 'utf-16'") from None
+        raise ValueError(
+            f"encoding={encoding!r} is not known ({error}); give one such as 'utf-8', "
+            "'latin-1' or 'utf-16'"
+        ) from None
     return FileOptions(format, dict(dims or {}), pattern, encoding, keep_failed, units)
 
 
 def _note_unit(source: Source) -> None:
     """Note that times are taken for seconds where neither a tidy table nor the caller states their unit."""
     columns, dims = tidy_csv.header(source.beginning), source.options.dims
-    in_file = "units" in tidy_csv.stated_in(tidy_csv.comments(source.beginning)) or any(name.lower() in UNITS_OF_ROWS for name in columns)
+    in_file = "units" in tidy_csv.stated_in(tidy_csv.comments(source.beginning)) or any(
+        name.lower() in UNITS_OF_ROWS for name in columns
+    )
     by_caller = (
         source.options.units is not None
         or bool(_column_indices(source))
@@ -124,22 +164,30 @@ def _note_unit(source: Source) -> None:
     is_unstated = not (in_file or by_caller or tidy_csv.recognise(source))
     if is_unstated and TIME in set(columns).difference(map(str, dims.values())):
         sentence = (
-            f"column {TIME!r} states no unit. It is read as seconds. Name another unit with units='ms' or dims={ {f'{TIME}_ms': TIME} }."
+            f"column {TIME!r} states no unit. It is read as seconds. Name another unit with "
+            f"units='ms' or dims={ {f'{TIME}_ms': TIME} }."
         )
         source.note("assumed_unit", sentence, unit=SECONDS)
 
 
-def _in_one_unit(source: Source, cells: Sequence[Cell], pattern: Pattern) -> tuple[list[Cell], Floats, str]:
+def _in_one_unit(
+    source: Source, cells: Sequence[Cell], pattern: Pattern
+) -> tuple[list[Cell], Floats, str]:
     """Return the cells whose units can be brought to that of the pattern, their factors, and the unit they get.
 
-    The unit beside a value takes precedence. Values in other units are another quantity: a note says how they are read.
+    The unit beside a value takes precedence. Values in other units are another quantity: a note
+    says how they are read.
     """
     units = [cell.unit or pattern.units for cell in cells]
     factors = {unit: seconds_factor(unit) for unit in dict.fromkeys(units)}
     of_times = seconds_factor(pattern.units) is not None
     are_times = of_times or not (pattern.states_units or None in factors.values())
     stated = pattern.units if pattern.states_units else None
-    fitting = [unit for unit, factor in factors.items() if (factor is not None if are_times else stated in (None, unit))]
+    fitting = [
+        unit
+        for unit, factor in factors.items()
+        if (factor is not None if are_times else stated in (None, unit))
+    ]
     others = [unit for unit in factors if unit not in fitting]
     several = len(fitting) > 1
     if several and not are_times:
@@ -149,18 +197,28 @@ def _in_one_unit(source: Source, cells: Sequence[Cell], pattern: Pattern) -> tup
         )
     if not fitting:
         raise source.error(
-            f"says beside its values that they are in {listed(others)}, and the pattern that they are in {pattern.units!r}. "
+            f"says beside its values that they are in {listed(others)}, and the pattern that "
+            f"they are in {pattern.units!r}. "
             f"{_pattern_of(pattern, others[0])} reads those in {others[0]!r}"
         )
     if others:
         n_others = sum(unit in others for unit in units)
         sentence = (
-            f"{n_others} values are in {listed(others)}, which is not {pattern.units!r}. They are left out. "
+            f"{n_others} values are in {listed(others)}, which is not {pattern.units!r}. They "
+            "are left out. "
             f"{_pattern_of(pattern, others[0])} reads those in {others[0]!r}"
         )
         source.note("other_units", sentence, values=n_others, units=others)
-    rows = [(cell, factors[unit] if several else 1.0) for cell, unit in zip(cells, units, strict=True) if unit in fitting]
-    return [cell for cell, _ in rows], np.array([factor for _, factor in rows], dtype=float), SECONDS if several else fitting[0]
+    rows = [
+        (cell, factors[unit] if several else 1.0)
+        for cell, unit in zip(cells, units, strict=True)
+        if unit in fitting
+    ]
+    return (
+        [cell for cell, _ in rows],
+        np.array([factor for _, factor in rows], dtype=float),
+        SECONDS if several else fitting[0],
+    )
 
 
 def _pattern_of(pattern: Pattern, unit: str) -> str:
@@ -174,7 +232,12 @@ def agree(tables: Sequence[Table]) -> list[Table]:
     """Write the length of lists into labels that are places, where it differs between files: places of these do not correspond."""
     agreed = list(tables)
     for dim in dict.fromkeys(dim for table in tables for dim in table.parts):
-        lengths = {place.length for table in tables for place in table.parts.get(dim, ()) if place is not None}
+        lengths = {
+            place.length
+            for table in tables
+            for place in table.parts.get(dim, ())
+            if place is not None
+        }
         if len(lengths) > 1:
             agreed = [_counted(table, dim) if dim in table.parts else table for table in agreed]
             notes = (*agreed[0].notes, _other_lengths(dim, lengths))
@@ -185,49 +248,82 @@ def agree(tables: Sequence[Table]) -> list[Table]:
 def _counted(table: Table, dim: str) -> Table:
     labels = table.labels[dim].labels
     places = zip(labels, table.parts[dim], strict=True)
-    return rename_labels(table, dim, {label: label if place is None else place.label(True) for label, place in places})
+    return rename_labels(
+        table,
+        dim,
+        {label: label if place is None else place.label(True) for label, place in places},
+    )
 
 
 def _other_lengths(dim: str, lengths: Collection[int]) -> Note:
     sentence = (
-        f"lists of {' and '.join(map(str, sorted(lengths)))} entries have no labels but their places, {dim!r}. "
+        f"lists of {' and '.join(map(str, sorted(lengths)))} entries have no labels but their "
+        f"places, {dim!r}. "
         "Lists of different lengths are not compared by position. "
-        f"Name what tells the entries apart with dims=, or make them repetitions with {{execution}} for {{{dim}}}"
+        "Name what tells the entries apart with dims=, or make them repetitions with "
+        f"{{execution}} for {{{dim}}}"
     )
     return Note("other_lengths", sentence, {"dim": dim, "lengths": sorted(lengths)})
 
 
-def _table(source: Source, metadata: Sequence[Mapping[str, Any]], values: Floats, pattern: Pattern) -> Table:
+def _table(
+    source: Source, metadata: Sequence[Mapping[str, Any]], values: Floats, pattern: Pattern
+) -> Table:
     """Return values and their metadata as a table; rows that nothing tells apart are numbered."""
     frame = pd.DataFrame(metadata)
     dim_of = {str(name): dim for dim, name in source.options.dims.items()}
     missing = dim_of.keys() - set(frame.columns)
     if missing:
-        raise source.error(f"has nothing called {sorted(missing)[0]!r} beside its numbers; it has {', '.join(map(str, frame.columns))}")
+        raise source.error(
+            f"has nothing called {sorted(missing)[0]!r} beside its numbers; it has "
+            f"{', '.join(map(str, frame.columns))}"
+        )
     source.columns = {dim: repr(name) for name, dim in dim_of.items()}
     frame = frame.rename(columns=dim_of)
     names = [*read_layout(pattern.template).pattern.groupindex, *dim_of.values()]
     pattern_dims = [name for name in dict.fromkeys(names) if name in frame.columns]
     reserved = (*pattern_dims, pattern.metric)
-    frame = frame.rename(columns=lambda name: name if name in pattern_dims else variable_name(str(name), "column_", reserved))
+    frame = frame.rename(
+        columns=lambda name: (
+            name if name in pattern_dims else variable_name(str(name), "column_", reserved)
+        )
+    )
     places = _places(source, frame, pattern_dims)
     frame[VALUE] = values
     level = ITERATION if EXECUTION in pattern_dims and ITERATION not in pattern_dims else EXECUTION
     dims = {name: name for name in pattern_dims if name not in (*COMPARED, *LEVELS)}
     units = {pattern.metric: pattern.units}
-    table = tidy_csv.table_of_frame(source, frame, value={pattern.metric: VALUE}, units=units, better=None, level=level, dims=dims)
-    numbered = [name for name, positions in table.levels.items() if name not in pattern_dims and positions.max(initial=0) > 0]
+    table = tidy_csv.table_of_frame(
+        source,
+        frame,
+        value={pattern.metric: VALUE},
+        units=units,
+        better=None,
+        level=level,
+        dims=dims,
+    )
+    numbered = [
+        name
+        for name, positions in table.levels.items()
+        if name not in pattern_dims and positions.max(initial=0) > 0
+    ]
     if numbered and source.looks_like_json:
         sentence = (
-            f"entries of a list have the same labels: they are {plural(numbered[0])} of one benchmark. "
+            f"entries of a list have the same labels: they are {plural(numbered[0])} of one "
+            "benchmark. "
             "If they are different ones, name what tells them apart with dims="
         )
         source.note("numbered_entries", sentence, level=numbered[0])
-    parts: dict[str, Sequence[Any]] = {dim: [labels.get(label) for label in table.labels[dim].labels] for dim, labels in places.items()}
+    parts: dict[str, Sequence[Any]] = {
+        dim: [labels.get(label) for label in table.labels[dim].labels]
+        for dim, labels in places.items()
+    }
     return replace(table, parts=parts)
 
 
-def _places(source: Source, frame: pd.DataFrame, dims: Sequence[str]) -> dict[str, dict[Any, Place]]:
+def _places(
+    source: Source, frame: pd.DataFrame, dims: Sequence[str]
+) -> dict[str, dict[Any, Place]]:
     """Write labels in the place of places in a frame, and return the places by dim and label."""
     places_by_label = {}
     for dim in dims:
@@ -235,8 +331,14 @@ def _places(source: Source, frame: pd.DataFrame, dims: Sequence[str]) -> dict[st
         lengths = {place.length for place in column if isinstance(place, Place)}
         if lengths:
             counted = len(lengths) > 1
-            labels = [label.label(counted) if isinstance(label, Place) else label for label in column]
-            places_by_label[dim] = {label: place for label, place in zip(labels, column, strict=True) if isinstance(place, Place)}
+            labels = [
+                label.label(counted) if isinstance(label, Place) else label for label in column
+            ]
+            places_by_label[dim] = {
+                label: place
+                for label, place in zip(labels, column, strict=True)
+                if isinstance(place, Place)
+            }
             frame[dim] = pd.Series(labels, index=frame.index, dtype=object)
             if counted:
                 note = _other_lengths(dim, lengths)
@@ -253,13 +355,24 @@ def quantity(source: Source, columns: Iterable[str]) -> str | None:
     dims = source.options.dims
     if METRIC in dims:
         return QUANTITY if isinstance(dims[METRIC], int) else str(dims[METRIC])
-    names = [*dims, *(() if _column_indices(source) else set(columns).difference(map(str, dims.values())))]
-    return None if names_with_units(source) or any(map(value_column, names)) else next((name for name in SCORES if name in dims), None)
+    names = [
+        *dims,
+        *(() if _column_indices(source) else set(columns).difference(map(str, dims.values()))),
+    ]
+    return (
+        None
+        if names_with_units(source) or any(map(value_column, names))
+        else next((name for name in SCORES if name in dims), None)
+    )
 
 
 def names_with_units(source: Source) -> list[str]:
     """Return the names with a unit in brackets that the caller gave to columns, of quantities that no convention knows."""
-    return [name for name in source.options.dims if name_and_unit(name)[1] and value_column(name) is None]
+    return [
+        name
+        for name in source.options.dims
+        if name_and_unit(name)[1] and value_column(name) is None
+    ]
 
 
 def names_of_columns(source: Source, columns: list[str]) -> list[str]:
@@ -272,23 +385,42 @@ def names_of_columns(source: Source, columns: list[str]) -> list[str]:
     other_values: set[str] = set()
     if quantity(source, columns) is not None or any(map(value_column, dim_of.values())):
         # Where the caller names the values, a column that looks like values is no longer one.
-        other_values = {name for name in columns if value_column(name) is not None and name not in dims.values()}
-    return [dim_of.get(name, f"column_{name}" if name in dim_of.values() or name in other_values else name) for name in columns]
+        other_values = {
+            name for name in columns if value_column(name) is not None and name not in dims.values()
+        }
+    return [
+        dim_of.get(
+            name, f"column_{name}" if name in dim_of.values() or name in other_values else name
+        )
+        for name in columns
+    ]
 
 
 def _with_header(source: Source) -> Source:
     head, indices = source.beginning, _column_indices(source)
     comments, separator = tidy_csv.comments(head), tidy_csv.separator(head)
     body, first = source.text[len(comments) :], tidy_csv.header_row(source.text)
-    columns = next(csv.reader(io.StringIO(first, newline=""), delimiter=separator), []) if indices else tidy_csv.header(head)
+    columns = (
+        next(csv.reader(io.StringIO(first, newline=""), delimiter=separator), [])
+        if indices
+        else tidy_csv.header(head)
+    )
     if indices and not 0 <= indices[0] <= indices[-1] < len(columns):
-        raise source.error(f"has {len(columns)} columns, of places 0 to {len(columns) - 1}; dims= names {indices}")
+        raise source.error(
+            f"has {len(columns)} columns, of places 0 to {len(columns) - 1}; dims= names {indices}"
+        )
     names = names_of_columns(source, columns)
     metric = quantity(source, columns)
     about = f"# metric: {metric}\n" if metric is not None else ""
-    about += f"# {MEASURED}: {'; '.join(names_with_units(source))}\n" if names_with_units(source) else ""
+    about += (
+        f"# {MEASURED}: {'; '.join(names_with_units(source))}\n" if names_with_units(source) else ""
+    )
     new_header = io.StringIO()
     csv.writer(new_header, delimiter=separator, lineterminator="\n").writerow(names)
-    table = source.rewritten(f"{comments}{about}{new_header.getvalue()}{body if indices else body[len(first) + 1 :]}")
-    table.columns = dict(zip(names, map(str, range(len(columns))) if indices else map(repr, columns), strict=True))
+    table = source.rewritten(
+        f"{comments}{about}{new_header.getvalue()}{body if indices else body[len(first) + 1 :]}"
+    )
+    table.columns = dict(
+        zip(names, map(str, range(len(columns))) if indices else map(repr, columns), strict=True)
+    )
     return table

@@ -21,8 +21,8 @@ DEEP = "**"  # Pattern of any number of folders
 class InputFile(NamedTuple):
     """A file to read: path, label among the files, labels by dim, whether the caller named it, position in the caller's order.
 
-    `pack` is the archive that contains it, `problem` the reason why the file or folder cannot be read, `parts` the files of a table that
-    is a folder.
+    `pack` is the archive that contains it, `problem` the reason why the file or folder cannot be
+    read, `parts` the files of a table that is a folder.
     """
 
     path: Path
@@ -37,7 +37,11 @@ class InputFile(NamedTuple):
 
 def compared_labels(file: InputFile) -> dict[str, Any]:
     """Return the labels of compared dims that the caller gave: neither levels nor the file's own label."""
-    return {name: label for name, label in file.labels.items() if name not in LEVELS and (name, label) != ("file", file.label)}
+    return {
+        name: label
+        for name, label in file.labels.items()
+        if name not in LEVELS and (name, label) != ("file", file.label)
+    }
 
 
 def find_files(paths: Any, dim: str, layout: str | None) -> list[InputFile]:
@@ -51,7 +55,9 @@ def find_files(paths: Any, dim: str, layout: str | None) -> list[InputFile]:
     for label, inner in paths.items() if labelled else [(None, paths)]:
         group = list(_find(inner))
         if not group:
-            raise MissingFileError(f"no files found {f'for {label!r} ' if labelled else ''}in {shown(inner)}")
+            raise MissingFileError(
+                f"no files found {f'for {label!r} ' if labelled else ''}in {shown(inner)}"
+            )
         files += [file._replace(labels={dim: label} if labelled else {}) for file in group]
     return [file._replace(order=order) for order, file in enumerate(files)]
 
@@ -66,7 +72,8 @@ def _find(paths: Any) -> Iterator[InputFile]:
     single = isinstance(paths, str | PathLike)
     if not single and (not isinstance(paths, Iterable) or isinstance(paths, bytes)):
         raise TypeError(
-            f"paths must be a folder, a glob pattern, a list of files or a mapping of labels to those; got {type(paths).__name__}"
+            "paths must be a folder, a glob pattern, a list of files or a mapping of labels "
+            f"to those; got {type(paths).__name__}"
         )
     files: dict[Path, InputFile] = {}
     for item in [paths] if single else sorted(paths, key=str) if isinstance(paths, Set) else paths:
@@ -76,7 +83,9 @@ def _find(paths: Any) -> Iterator[InputFile]:
     folder = Path(paths) if single and isdir(paths) else _common_folder(list(files))
     depth = len(folder.parts) if folder else 0
     for path, file in files.items():
-        yield file._replace(label=text_of_path(("/".join(path.parts[depth:]) if folder else "") or path.as_posix()))
+        yield file._replace(
+            label=text_of_path(("/".join(path.parts[depth:]) if folder else "") or path.as_posix())
+        )
 
 
 def checked_path(item: Any) -> Path:
@@ -102,7 +111,10 @@ def _expanded(item: Any) -> list[InputFile]:
 
 
 def _inside(root: Path) -> Iterator[InputFile]:
-    """Yield the files of a folder and its subfolders; links to files are followed, links to folders are not."""
+    """Yield the files of a folder and its subfolders.
+
+    Links to files are followed, links to folders are not.
+    """
     folders = [fspath(root)]
     while folders:
         folder = folders.pop()
@@ -134,13 +146,18 @@ def _unreadable(path: Path, error: OSError) -> InputFile:
 
 
 def _matching(pattern: tuple[str, ...]) -> Iterator[InputFile]:
-    """Yield the files that match a pattern with `**`; `glob` would follow links to folders, even in circles."""
+    """Yield the files that match a pattern with `**`.
+
+    `glob` would follow links to folders, even in circles.
+    """
     depth = pattern.index(DEEP)
     fixed = fspath(Path(*pattern[:depth]))
     for root in map(Path, glob.glob(fixed) if glob.has_magic(fixed) else [fixed]):
         if root.is_dir():
             for file in _inside(root):
-                if _matches(file.path.parts[len(root.parts) :], pattern[depth:]) or (file.problem and isdir(file.path)):
+                if _matches(file.path.parts[len(root.parts) :], pattern[depth:]) or (
+                    file.problem and isdir(file.path)
+                ):
                     yield file
 
 
@@ -151,7 +168,11 @@ def _matches(parts: tuple[str, ...], pattern: tuple[str, ...]) -> bool:
     visible = not parts[0].startswith(".")
     if pattern[0] == DEEP:
         return _matches(parts, pattern[1:]) or (visible and _matches(parts[1:], pattern))
-    return (visible or pattern[0].startswith(".")) and fnmatch(parts[0], pattern[0]) and _matches(parts[1:], pattern[1:])
+    return (
+        (visible or pattern[0].startswith("."))
+        and fnmatch(parts[0], pattern[0])
+        and _matches(parts[1:], pattern[1:])
+    )
 
 
 def _common_folder(files: Sequence[Path]) -> Path | None:

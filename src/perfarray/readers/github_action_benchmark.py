@@ -1,7 +1,8 @@
 """github-action-benchmark: the history that it keeps (`data.js`, or JSON), and the JSON that its custom tools read.
 
-Of a history each measurement of a commit is an execution; commits are in the order of their dates. The unit decides what a number is: a
-unit of time is `time`, a rate is better higher. The direction of other units is the tool's, which only a history states.
+Of a history each measurement of a commit is an execution; commits are in the order of their dates.
+The unit decides what a number is: a unit of time is `time`, a rate is better higher. The direction
+of other units is the tool's, which only a history states.
 """
 
 import re
@@ -15,8 +16,23 @@ from typing import Any
 
 import numpy as np
 
-from perfarray.conventions import HIGHER, LOWER, OPERATIONS, SECONDS, THROUGHPUT, TIME, seconds_factor
-from perfarray.readers.entries import Entry, Run, amount_or_nan, described_labels, table_along, table_of_entries
+from perfarray.conventions import (
+    HIGHER,
+    LOWER,
+    OPERATIONS,
+    SECONDS,
+    THROUGHPUT,
+    TIME,
+    seconds_factor,
+)
+from perfarray.readers.entries import (
+    Entry,
+    Run,
+    amount_or_nan,
+    described_labels,
+    table_along,
+    table_of_entries,
+)
 from perfarray.readers.labels import variable_name
 from perfarray.readers.opening import Source
 from perfarray.readers.shapes import ANY, TEXT, Either, deviation, has_keys, rows_with
@@ -26,8 +42,14 @@ from perfarray.timings.values import direction_of
 NAME = "github_action_benchmark"
 COMMIT = "commit"
 SCRIPT = re.compile(r"\s*window\.BENCHMARK_DATA\s*=")
-DIRECTIONS = {"customSmallerIsBetter": LOWER, "customBiggerIsBetter": HIGHER}  # Tools whose users state the direction
-REPEATED = ("go", "googlecpp")  # Tools that write a repetition under the name of the first, of one process
+DIRECTIONS = {
+    "customSmallerIsBetter": LOWER,
+    "customBiggerIsBetter": HIGHER,
+}  # Tools whose users state the direction
+REPEATED = (
+    "go",
+    "googlecpp",
+)  # Tools that write a repetition under the name of the first, of one process
 KEYS = ("name", "unit", "value")
 OPTIONAL = ("range", "extra")
 BENCH = {"name": TEXT, "unit": TEXT, "value?": ANY}
@@ -49,9 +71,13 @@ def started(head: str) -> bool:
 def recognise(source: Source) -> bool:
     """Return whether the content is the history, or a list of names, units and values."""
     if started(source.head):
-        return SCRIPT.match(source.head) is not None or isinstance(source.json_object.get("entries"), dict)
+        return SCRIPT.match(source.head) is not None or isinstance(
+            source.json_object.get("entries"), dict
+        )
     rows = source.json_or_none
-    return rows_with(rows, *KEYS) and all(row.keys() <= {*KEYS, *OPTIONAL} and isinstance(row["unit"], str) for row in rows)
+    return rows_with(rows, *KEYS) and all(
+        row.keys() <= {*KEYS, *OPTIONAL} and isinstance(row["unit"], str) for row in rows
+    )
 
 
 def read(source: Source) -> Table:
@@ -59,7 +85,9 @@ def read(source: Source) -> Table:
     content = _content(source)
     if reason := deviation(content, SHAPE):
         raise source.error(reason)
-    rows: Rows = [("", {"benches": content})] if isinstance(content, list) else _by_date(content["entries"])
+    rows: Rows = (
+        [("", {"benches": content})] if isinstance(content, list) else _by_date(content["entries"])
+    )
     kinds: dict[str, tuple[str, str]] = {}
     entries: dict[str, dict[Case, Entry]] = {}
     for suite, row in rows:
@@ -73,13 +101,27 @@ def read(source: Source) -> Table:
     labels = {commit: commit[:SHORT] for commit in entries}
     if len(set(labels.values())) < len(labels):
         labels = {commit: commit for commit in entries}
-    described = {labels[row["commit"]["id"]]: {"commit_hash": row["commit"]["id"], "commit_date": _date(row)} for _, row in rows}
-    table = table_along(source, COMMIT, {labels[commit]: list(cases.values()) for commit, cases in entries.items()}, kinds, {})
-    return replace(table, descriptors=table.descriptors | described_labels(COMMIT, described, keep=(COMMIT,)))
+    described = {
+        labels[row["commit"]["id"]]: {"commit_hash": row["commit"]["id"], "commit_date": _date(row)}
+        for _, row in rows
+    }
+    table = table_along(
+        source,
+        COMMIT,
+        {labels[commit]: list(cases.values()) for commit, cases in entries.items()},
+        kinds,
+        {},
+    )
+    return replace(
+        table, descriptors=table.descriptors | described_labels(COMMIT, described, keep=(COMMIT,))
+    )
 
 
 def _content(source: Source) -> Any:
-    """Return the JSON, of a script without its assignment; blanks in place of that keep the places in messages."""
+    """Return the JSON, of a script without its assignment.
+
+    Blanks in place of that keep the places in messages.
+    """
     match = SCRIPT.match(source.text)
     if match is None:
         return source.json
@@ -90,7 +132,11 @@ def _content(source: Source) -> Any:
 def _by_date(entries: Mapping[str, Sequence[Mapping[str, Any]]]) -> Rows:
     """Return the measurements of all suites, by the dates of their commits if all have one."""
     rows = [(suite, row) for suite, of_suite in entries.items() for row in of_suite]
-    return sorted(rows, key=lambda item: _date(item[1]) or "") if all(_date(row) for _, row in rows) else rows
+    return (
+        sorted(rows, key=lambda item: _date(item[1]) or "")
+        if all(_date(row) for _, row in rows)
+        else rows
+    )
 
 
 def _date(row: Mapping[str, Any]) -> str | None:
@@ -103,8 +149,13 @@ def _date(row: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _entries(source: Source, kinds: dict[str, tuple[str, str]], suite: str, row: Mapping[str, Any]) -> Iterator[tuple[Case, Entry]]:
-    """Yield the benchmarks of one measurement, and add their variables to `kinds`; one name with several units has several variables."""
+def _entries(
+    source: Source, kinds: dict[str, tuple[str, str]], suite: str, row: Mapping[str, Any]
+) -> Iterator[tuple[Case, Entry]]:
+    """Yield the benchmarks of one measurement, and add their variables to `kinds`.
+
+    One name with several units has several variables.
+    """
     tool = str(row.get("tool") or "")
     repeats: Counter[tuple[str, str]] = Counter()
     values: dict[Case, dict[str, list[float]]] = {}
@@ -112,10 +163,19 @@ def _entries(source: Source, kinds: dict[str, tuple[str, str]], suite: str, row:
     for bench in row["benches"]:
         variable, units, better, factor = _quantity(bench["unit"], tool)
         if kinds.setdefault(variable, (units, better)) != (units, better):
-            raise source.error(f"has tools that state both directions of unit {units!r}: give the suites other units, or read them apart")
+            raise source.error(
+                f"has tools that state both directions of unit {units!r}: give the suites "
+                "other units, or read them apart"
+            )
         case = (suite, bench["name"], 0 if tool in REPEATED else repeats[bench["name"], variable])
         repeats[bench["name"], variable] += 1
-        value = amount_or_nan(source, bench["name"], "value", bench.get("value"), lowest=0.0 if variable in (TIME, THROUGHPUT) else -inf)
+        value = amount_or_nan(
+            source,
+            bench["name"],
+            "value",
+            bench.get("value"),
+            lowest=0.0 if variable in (TIME, THROUGHPUT) else -inf,
+        )
         values.setdefault(case, {}).setdefault(variable, []).append(value * factor)
         metadata.setdefault(case, {key: bench.get(key) for key in OPTIONAL})
     for case, columns in values.items():
@@ -126,7 +186,9 @@ def _entries(source: Source, kinds: dict[str, tuple[str, str]], suite: str, row:
 
 def _quantity(unit: str, tool: str) -> tuple[str, str, str, float]:
     """Return the variable of a unit, its units and direction ("" where nothing states it), and the factor to these units."""
-    unit = unit.partition("\t")[0].strip() or "1"  # behind a tab old versions wrote further numbers of Go
+    unit = (
+        unit.partition("\t")[0].strip() or "1"
+    )  # behind a tab old versions wrote further numbers of Go
     stated = DIRECTIONS.get(tool, "")
     numerator, _, denominator = unit.partition("/")
     seconds, period = seconds_factor(unit), seconds_factor(denominator)

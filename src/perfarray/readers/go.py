@@ -1,9 +1,11 @@
 """Go benchmark text (`go test -bench`, the input of benchstat): repeated lines of one process are iterations, processes executions.
 
-A process ends at `PASS`, `FAIL` or `ok`, or where `goos:` or `pkg:` stand again. `key: value` lines set what holds for the lines after
-them; keys with several values are settings, those with one describe the file. The suffix `-8` is the setting `gomaxprocs` if it is that of
-all names of a process; parts `/size=15` of a name are settings too. Logs may stand between a name and its numbers. Other lines of no known
-kind (logs, crashes) are passed over. Benchmarks that failed, or never came to their numbers, are noted.
+A process ends at `PASS`, `FAIL` or `ok`, or where `goos:` or `pkg:` stand again. `key: value` lines
+set what holds for the lines after them; keys with several values are settings, those with one
+describe the file. The suffix `-8` is the setting `gomaxprocs` if it is that of all names of a
+process; parts `/size=15` of a name are settings too. Logs may stand between a name and its numbers.
+Other lines of no known kind (logs, crashes) are passed over. Benchmarks that failed, or never came
+to their numbers, are noted.
 """
 
 import json
@@ -26,7 +28,8 @@ from perfarray.timings.validation import listed
 NAME = "go"
 ANYWHERE = True  # Its lines may come late in a file, after what else was printed
 RESULT = re.compile(r"^Benchmark(\S++)[ \t]++[0-9]++[ \t]++(?:[-+.0-9]|NaN)\S*+[ \t]++\S", re.M)
-# A name without numbers: they follow what was logged. With -v Go writes the name alone before, on a line without a tab.
+# A name without numbers: they follow what was logged. With -v Go writes the name alone before, on a
+# line without a tab.
 UNFINISHED = re.compile(r"Benchmark(?![a-z])(\S++)( *\t)?")
 CUT = re.compile(r"Benchmark(?![a-z])\S++ *\t")
 VALUE = re.compile(r"[-+.0-9]|NaN$")  # The beginning of a value
@@ -34,10 +37,16 @@ COUNT = re.compile(r"(?<![0-9])[0-9]+$")
 OUTCOME = re.compile(r"--- (FAIL|SKIP): Benchmark(\S+)")
 OUTCOMES = {"FAIL": "failed", "SKIP": "was skipped"}
 SETTING = re.compile(r"([a-z][^\sA-Z:]*):(?:[ \t]+(.*))?")
-EVENT = re.compile(r'\{"(?:Time|Action|Package|ImportPath)":"')  # The beginning of a line of `go test -json`
+EVENT = re.compile(
+    r'\{"(?:Time|Action|Package|ImportPath)":"'
+)  # The beginning of a line of `go test -json`
 ENDS = ("PASS", "FAIL", "ok ", "ok\t")  # Beginnings of the last lines of a process
 HEADS = ("goos", "goarch", "pkg")  # Keys that a process prints once
-METRICS = {"B/op": "bytes_per_op", "allocs/op": "allocs_per_op", "MB/s": THROUGHPUT}  # Variables by unit
+METRICS = {
+    "B/op": "bytes_per_op",
+    "allocs/op": "allocs_per_op",
+    "MB/s": THROUGHPUT,
+}  # Variables by unit
 MOST_KEYS = 100  # Keys a file may set
 END = "\0"  # Of a line, as a word
 
@@ -54,7 +63,11 @@ class Results(NamedTuple):
 
 def started(head: str) -> bool:
     """Return whether a broken file began as Go's text."""
-    return _has_result(head) or _is_event(head) or (head.startswith(("goos: ", "goarch: ", "pkg: ")) and "\nBenchmark" in head)
+    return (
+        _has_result(head)
+        or _is_event(head)
+        or (head.startswith(("goos: ", "goarch: ", "pkg: ")) and "\nBenchmark" in head)
+    )
 
 
 def recognise(source: Source) -> bool:
@@ -63,7 +76,9 @@ def recognise(source: Source) -> bool:
 
 
 def _has_result(text: str) -> bool:
-    return first_line(text, "Benchmark", RESULT) is not None or ("ns/op" in text and first_line(text, "Benchmark", CUT) is not None)
+    return first_line(text, "Benchmark", RESULT) is not None or (
+        "ns/op" in text and first_line(text, "Benchmark", CUT) is not None
+    )
 
 
 def _is_event(head: str) -> bool:
@@ -82,7 +97,9 @@ def _text(source: Source) -> str:
                 if event["Action"] == "output":
                     printed.setdefault(str(event.get("Package")), []).append(event["Output"])
             except (ValueError, LookupError, TypeError, RecursionError) as error:
-                raise source.error(f"line {number} is no event of go test -json: {type(error).__name__}: {error}") from None
+                raise source.error(
+                    f"line {number} is no event of go test -json: {type(error).__name__}: {error}"
+                ) from None
     return "\n".join("".join(map(str, pieces)) for pieces in printed.values())
 
 
@@ -91,10 +108,17 @@ def read(source: Source) -> Table:
     results = _results(source)
     groups = _groups(results.series)
     all_keys = list(dict.fromkeys(keys for _, _, keys in groups))
-    constant = {key: value for key, value in chain(*all_keys[:1]) if all((key, value) in keys for keys in all_keys)}
+    constant = {
+        key: value
+        for key, value in chain(*all_keys[:1])
+        if all((key, value) in keys for keys in all_keys)
+    }
     plain = {name: {PLAIN_NAME: _plain(name)} for name, _, _ in groups}
     plain = plain if any(name != metadata[PLAIN_NAME] for name, metadata in plain.items()) else {}
-    entries = [Entry(name, (), _settings(name, threads, keys, constant), plain.get(name, {})) for name, threads, keys in groups]
+    entries = [
+        Entry(name, (), _settings(name, threads, keys, constant), plain.get(name, {}))
+        for name, threads, keys in groups
+    ]
     kinds, columns = _columns(source, results, list(groups.values()))
     about = {key: value for key, value in constant.items() if key != "pkg"}
     return table_of_columns(source, entries, columns, kinds=kinds, about=about)
@@ -112,7 +136,9 @@ def _results(source: Source) -> Results:
         if (name := names[index]) is not None:
             indices = indices_by_name.get(name)
             if indices is None:
-                indices = indices_by_name[name] = results.series.setdefault((process, name, tuple(sorted(keys.items()))), [])
+                indices = indices_by_name[name] = results.series.setdefault(
+                    (process, name, tuple(sorted(keys.items()))), []
+                )
             indices.append(index)
             has_results = True
         elif line.startswith(ENDS):
@@ -126,35 +152,58 @@ def _results(source: Source) -> Results:
                 process, has_results = process + has_results, False
             keys[match[1]], indices_by_name = match[2] or "", {}
             if len(keys) > MOST_KEYS:
-                raise source.error(f"line {index + 1} sets the {len(keys)}th key; {MOST_KEYS} are the most a file may set")
+                raise source.error(
+                    f"line {index + 1} sets the {len(keys)}th key; {MOST_KEYS} are the most a "
+                    "file may set"
+                )
     return results
 
 
 def _names(source: Source, lines: list[str]) -> list[str | None]:
-    """Return the name in each line of a result, None in others; name and numbers that logs separate become one line.
+    """Return the name in each line of a result, None in others.
+
+    Name and numbers that logs separate become one line.
 
     What failed, was skipped or never came to its numbers is noted.
     """
     matches = [RESULT.match(line) if line.startswith("Benchmark") else None for line in lines]
     names = [None if match is None else match[1] for match in matches]
     reasons: dict[str, str] = {}
-    unfinished = {index: match for index, line in enumerate(lines) if names[index] is None and (match := UNFINISHED.match(line))}
+    unfinished = {
+        index: match
+        for index, line in enumerate(lines)
+        if names[index] is None and (match := UNFINISHED.match(line))
+    }
     for index, match in unfinished.items():
         last = next(
-            (at for at in range(index + 1, len(lines)) if names[at] is not None or at in unfinished or lines[at].startswith(ENDS)),
+            (
+                at
+                for at in range(index + 1, len(lines))
+                if names[at] is not None or at in unfinished or lines[at].startswith(ENDS)
+            ),
             len(lines),
         )
-        numbers = next(filter(None, map(_numbers, [lines[index][match.end() :], *lines[index + 1 : last]])), None)
+        numbers = next(
+            filter(None, map(_numbers, [lines[index][match.end() :], *lines[index + 1 : last]])),
+            None,
+        )
         if numbers is not None:
             lines[index], names[index] = f"Benchmark{match[1]} {numbers}", match[1]
         elif match[2]:
             reasons[match[1]] = "has no numbers"
-    for outcome, name in chain.from_iterable(OUTCOME.findall(line) for line in lines if "--- " in line):
+    for outcome, name in chain.from_iterable(
+        OUTCOME.findall(line) for line in lines if "--- " in line
+    ):
         reasons[name] = OUTCOMES[outcome]
     if reasons:
         listed_reasons = listed([f"{name} {reason}" for name, reason in reasons.items()], 5)
-        sentence = f"{len(reasons)} benchmarks did not finish: {listed_reasons}. Their values are missing; all others are read."
-        source.note("no_result", sentence, benchmarks=len(reasons), names=list(reasons)[:LISTED_NAMES])
+        sentence = (
+            f"{len(reasons)} benchmarks did not finish: {listed_reasons}. Their values are "
+            "missing; all others are read."
+        )
+        source.note(
+            "no_result", sentence, benchmarks=len(reasons), names=list(reasons)[:LISTED_NAMES]
+        )
     return names
 
 
@@ -169,31 +218,49 @@ def _numbers(text: str) -> str | None:
     return " ".join([iterations[0], *words[start:]]) if iterations and per_operation else None
 
 
-def _groups(series: Mapping[tuple[int, str, Keys], list[int]]) -> dict[tuple[str, int, Keys], dict[int, list[int]]]:
+def _groups(
+    series: Mapping[tuple[int, str, Keys], list[int]],
+) -> dict[tuple[str, int, Keys], dict[int, list[int]]]:
     """Return the indices of results by name, threads and keys, and by process."""
     names_of_processes: dict[int, dict[str, None]] = {}
     for process, name, _ in series:
         names_of_processes.setdefault(process, {})[name] = None
-    functions = {threads for names in names_of_processes.values() for threads in _threads_of_functions(names)}
-    split = {process: _names_and_threads(names, functions) for process, names in names_of_processes.items()}
+    functions = {
+        threads for names in names_of_processes.values() for threads in _threads_of_functions(names)
+    }
+    split = {
+        process: _names_and_threads(names, functions)
+        for process, names in names_of_processes.items()
+    }
     groups: dict[tuple[str, int, Keys], dict[int, list[int]]] = {}
     for (process, name, keys), indices in series.items():
         groups.setdefault((*split[process][name], keys), {}).setdefault(process, []).extend(indices)
     return groups
 
 
-def _names_and_threads(names: Collection[str], functions: Collection[int]) -> dict[str, tuple[str, int]]:
-    """Return the plain name and the threads of each name of a process; `functions` are the threads of functions in the whole file.
+def _names_and_threads(
+    names: Collection[str], functions: Collection[int]
+) -> dict[str, tuple[str, int]]:
+    """Return the plain name and the threads of each name of a process.
 
-    Go writes the threads behind all names of a run, unless there is one. Other numbers are of the names, as in `Read/block-16`.
+    `functions` are the threads of functions in the whole file.
+
+    Go writes the threads behind all names of a run, unless there is one. Other numbers are of the
+    names, as in `Read/block-16`.
     """
     split = {name: _split(name) for name in names}
     threads = _threads_of_functions(names)
     if not threads:
         threads = {number for _, number in split.values()}
-        threads = threads if len(threads) == 1 and (not functions or threads <= set(functions)) else _listed_threads(split)
+        threads = (
+            threads
+            if len(threads) == 1 and (not functions or threads <= set(functions))
+            else _listed_threads(split)
+        )
     return {
-        name: (plain, number) if number in threads and (1 not in threads or plain in split or plain.isidentifier()) else (name, 1)
+        name: (plain, number)
+        if number in threads and (1 not in threads or plain in split or plain.isidentifier())
+        else (name, 1)
         for name, (plain, number) in split.items()
     }
 
@@ -205,7 +272,9 @@ def _threads_of_functions(names: Iterable[str]) -> set[int]:
 
 def _listed_threads(split: Mapping[str, tuple[str, int]]) -> set[int]:
     """Return the threads of `-cpu 1,2,4`: every name occurs alone, and with the same numbers behind it; else 1."""
-    numbers: dict[str, set[int]] = {name: set() for name, (plain, number) in split.items() if number == 1 or plain not in split}
+    numbers: dict[str, set[int]] = {
+        name: set() for name, (plain, number) in split.items() if number == 1 or plain not in split
+    }
     for plain, number in split.values():
         if plain in numbers and number > 1:
             numbers[plain].add(number)
@@ -216,18 +285,30 @@ def _listed_threads(split: Mapping[str, tuple[str, int]]) -> set[int]:
 def _split(name: str) -> tuple[str, int]:
     plain, _, digits = name.rpartition("-")
     number = whole(digits, 5)
-    return (name, 1) if not plain or number is None or number < 2 or digits.startswith("0") else (plain, number)
+    return (
+        (name, 1)
+        if not plain or number is None or number < 2 or digits.startswith("0")
+        else (plain, number)
+    )
 
 
 def _plain(name: str) -> str:
-    return "/".join(segment for position, segment in enumerate(name.split("/")) if not position or "=" not in segment)
+    return "/".join(
+        segment
+        for position, segment in enumerate(name.split("/"))
+        if not position or "=" not in segment
+    )
 
 
 def _settings(name: str, threads: int, keys: Keys, constant: dict[str, str]) -> dict[str, Any]:
     """Return the settings in a name (`/size=15`), the threads, and the keys that differ between benchmarks."""
     segments = [segment.partition("=") for segment in name.split("/")[1:]]
     name_settings = {key: value_of(value) for key, equals, value in segments if equals and key}
-    return {key: value for key, value in keys if key == "pkg" or key not in constant} | {"gomaxprocs": threads} | name_settings
+    return (
+        {key: value for key, value in keys if key == "pkg" or key not in constant}
+        | {"gomaxprocs": threads}
+        | name_settings
+    )
 
 
 def _variable(unit: str) -> tuple[str, float | None]:
@@ -239,30 +320,51 @@ def _variable(unit: str) -> tuple[str, float | None]:
     return METRICS.get(unit) or variable_name(unit, "metric_"), None
 
 
-def _columns(source: Source, results: Results, groups: Sequence[dict[int, list[int]]]) -> tuple[dict[str, tuple[str, str]], Columns]:
-    """Return the kind of each variable, and all values by group and process; values that are no numbers are noted."""
+def _columns(
+    source: Source, results: Results, groups: Sequence[dict[int, list[int]]]
+) -> tuple[dict[str, tuple[str, str]], Columns]:
+    """Return the kind of each variable, and all values by group and process.
+
+    Values that are no numbers are noted.
+    """
     processes = list(chain.from_iterable(group.values() for group in groups))
     indices = np.array(list(chain.from_iterable(processes)), dtype=np.intp)
     words_by_units = _words_by_units(source, results.lines, indices)
-    units = sorted(dict.fromkeys(chain.from_iterable(words_by_units)), key=lambda unit: unit != "ns/op")
+    units = sorted(
+        dict.fromkeys(chain.from_iterable(words_by_units)), key=lambda unit: unit != "ns/op"
+    )
     check_size(source, len(indices), len(units))
-    directions = {unit: results.directions.get(unit, HIGHER if unit.endswith("/s") else LOWER) for unit in units}
+    directions = {
+        unit: results.directions.get(unit, HIGHER if unit.endswith("/s") else LOWER)
+        for unit in units
+    }
     variables = {unit: _variable(unit) for unit in units}
-    kinds = {name: (unit if factor is None else SECONDS, directions[unit]) for unit, (name, factor) in variables.items()}
+    kinds = {
+        name: (unit if factor is None else SECONDS, directions[unit])
+        for unit, (name, factor) in variables.items()
+    }
     values = {name: np.full(len(indices), np.nan) for name in (*kinds, LOOPS)}
     for units_of_rows, (rows, words) in words_by_units.items():
         for unit, texts in dict(zip(units_of_rows, words[2::2], strict=True)).items():
             name, factor = variables[unit]
             locate = _locate(indices[rows], repr(unit))
             # A metric of the user's may be below 0.
-            numbers = amounts(source, locate, texts, from_zero=name == TIME, benchmark=words[0].__getitem__)
+            numbers = amounts(
+                source, locate, texts, from_zero=name == TIME, benchmark=words[0].__getitem__
+            )
             values[name][rows] = numbers * (factor or 1.0)
-        values[LOOPS][rows] = checked(words[1], _locate(indices[rows], "the number of iterations"), source)
-    executions, lengths = (np.array(list(map(len, parents)), dtype=np.intp) for parents in (groups, processes))
+        values[LOOPS][rows] = checked(
+            words[1], _locate(indices[rows], "the number of iterations"), source
+        )
+    executions, lengths = (
+        np.array(list(map(len, parents)), dtype=np.intp) for parents in (groups, processes)
+    )
     return kinds, Columns(executions, lengths, values, {LOOPS: values.pop(LOOPS)})
 
 
-def _words_by_units(source: Source, lines: list[str], indices: Integers) -> dict[tuple[str, ...], tuple[Integers, list[Sequence[str]]]]:
+def _words_by_units(
+    source: Source, lines: list[str], indices: Integers
+) -> dict[tuple[str, ...], tuple[Integers, list[Sequence[str]]]]:
     """Return for each list of units the rows that have it, and their words column by column."""
     numbers = indices.tolist()
     # Lines that are alike are split all at once, in half the time.
@@ -270,17 +372,25 @@ def _words_by_units(source: Source, lines: list[str], indices: Integers) -> dict
     width = len(words) // max(len(numbers), 1)
     columns: list[Sequence[str]] = [words[position::width] for position in range(width)]
     units = tuple(words[3 : width - 1 : 2])
-    if width % 2 and all(set(column) == {unit} for column, unit in zip([*columns[3::2], columns[-1]], (*units, END), strict=True)):
+    if width % 2 and all(
+        set(column) == {unit}
+        for column, unit in zip([*columns[3::2], columns[-1]], (*units, END), strict=True)
+    ):
         return {units: (np.arange(len(numbers)), columns[:-1])}
     groups: dict[tuple[str, ...], tuple[list[int], list[list[str]]]] = {}
     for row, number in enumerate(numbers):
         words = lines[number].split()
         if len(words) % 2:
-            raise source.error(f"line {number + 1} has a value without a unit: {lines[number][:80]!r}")
+            raise source.error(
+                f"line {number + 1} has a value without a unit: {lines[number][:80]!r}"
+            )
         rows, table = groups.setdefault(tuple(words[3::2]), ([], []))
         rows.append(row)
         table.append(words)
-    return {units: (np.array(rows), list(zip(*table, strict=True))) for units, (rows, table) in groups.items()}
+    return {
+        units: (np.array(rows), list(zip(*table, strict=True)))
+        for units, (rows, table) in groups.items()
+    }
 
 
 def _locate(indices: Integers, what: str) -> Callable[[int], str]:

@@ -2,8 +2,9 @@
 
 Aggregates are counted and left out.
 
-The label is the name as it is (`BM_copy/1024/threads:4`); its arguments are coordinates along `benchmark`. `loops` is the number of
-iterations a value is the mean of; counters are coordinates beside the values, rates of items and bytes variables.
+The label is the name as it is (`BM_copy/1024/threads:4`); its arguments are coordinates along
+`benchmark`. `loops` is the number of iterations a value is the mean of; counters are coordinates
+beside the values, rates of items and bytes variables.
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -24,22 +25,50 @@ from perfarray.readers.shapes import ANY, NUMBER, SCALAR, TEXT, has_keys, rows_w
 from perfarray.tables.columns import Table
 
 NAME = "google_benchmark"
-CONTEXT = {"host_name": "machine", "num_cpus": "logical_cores", "mhz_per_cpu": "cpu_mhz"}  # Other keys keep their names
+CONTEXT = {
+    "host_name": "machine",
+    "num_cpus": "logical_cores",
+    "mhz_per_cpu": "cpu_mhz",
+}  # Other keys keep their names
 # By level and type of a cache
-CACHES = {(1, "Data"): "l1_data_kb", (1, "Instruction"): "l1_instruction_kb", (2, "Unified"): "l2_kb", (3, "Unified"): "l3_kb"}
-RATES = {"items_per_second": ("items/s", HIGHER), "bytes_per_second": ("B/s", HIGHER)}  # Counters that are metrics
+CACHES = {
+    (1, "Data"): "l1_data_kb",
+    (1, "Instruction"): "l1_instruction_kb",
+    (2, "Unified"): "l2_kb",
+    (3, "Unified"): "l3_kb",
+}
+RATES = {
+    "items_per_second": ("items/s", HIGHER),
+    "bytes_per_second": ("B/s", HIGHER),
+}  # Counters that are metrics
 MEASURED = {"real_time": TIME, "cpu_time": "cpu_time", "iterations": LOOPS}
 # Keys of a row beside its counters
 FIELDS = frozenset({
     "name", "run_name", "run_type", "family_index", "per_family_instance_index", "repetitions", "repetition_index", "threads", "iterations",
     "real_time", "cpu_time", "time_unit", "label", "error_occurred", "error_message", "skipped", "skip_message",
 })  # fmt: skip
-RESULTS = ("real_time", "run_type", "error_occurred", "big_o", "rms")  # A measurement, an aggregate or an error has one of these
+RESULTS = (
+    "real_time",
+    "run_type",
+    "error_occurred",
+    "big_o",
+    "rms",
+)  # A measurement, an aggregate or an error has one of these
 ROW = {"name": TEXT, "|".join(RESULTS): ANY} | dict.fromkeys(
     ("run_name?", "family_index?", "per_family_instance_index?", "repetition_index?"), SCALAR
 )
-SHAPE = {"benchmarks": [ROW], "context?": {"caches?": [{"level": SCALAR, "type": SCALAR, "size": NUMBER}]}}
-AGGREGATES = ("_mean", "_median", "_stddev", "_cv", "_BigO", "_RMS")  # Names of aggregates in versions before 1.4
+SHAPE = {
+    "benchmarks": [ROW],
+    "context?": {"caches?": [{"level": SCALAR, "type": SCALAR, "size": NUMBER}]},
+}
+AGGREGATES = (
+    "_mean",
+    "_median",
+    "_stddev",
+    "_cv",
+    "_BigO",
+    "_RMS",
+)  # Names of aggregates in versions before 1.4
 
 MISSING = object()  # Stands for a key that a row lacks
 
@@ -58,16 +87,26 @@ def recognise(source: Source) -> bool:
 
 def read(source: Source) -> Table:
     """Read the repetitions: benchmark x execution x iteration."""
-    content = google_benchmark_csv.content_of_csv(source) if google_benchmark_csv.recognise(source) else source.json
+    content = (
+        google_benchmark_csv.content_of_csv(source)
+        if google_benchmark_csv.recognise(source)
+        else source.json
+    )
     rows = list(content["benchmarks"])
     names = {row["name"] for row in rows}
     measured = [index for index, row in enumerate(rows) if not _is_aggregate(row, names)]
     groups = _groups(rows, measured)
     measured_names = {rows[group[0]].get("run_name", rows[group[0]]["name"]) for group in groups}
-    means = [index for index in sorted(set(range(len(rows))) - set(measured)) if _mean_of(rows[index]) not in {None, *measured_names}]
+    means = [
+        index
+        for index in sorted(set(range(len(rows))) - set(measured))
+        if _mean_of(rows[index]) not in {None, *measured_names}
+    ]
     note_means(source, len(means))
     for index in means:
-        rows[index] = {key: value for key, value in rows[index].items() if key != "iterations"} | {"run_name": _mean_of(rows[index])}
+        rows[index] = {key: value for key, value in rows[index].items() if key != "iterations"} | {
+            "run_name": _mean_of(rows[index])
+        }
     groups += [[index] for index in means]
     columns = _columns(source, rows, [index for group in groups for index in group])
     lengths = np.array(list(map(len, groups)), dtype=np.intp)
@@ -85,23 +124,36 @@ def read(source: Source) -> Table:
 def _is_aggregate(row: Row, names: Collection[str]) -> bool:
     if "run_type" in row:
         return bool(row["run_type"] == "aggregate")
-    summarises = any(row["name"].endswith(end) and row["name"].removesuffix(end) in names for end in AGGREGATES)
+    summarises = any(
+        row["name"].endswith(end) and row["name"].removesuffix(end) in names for end in AGGREGATES
+    )
     return summarises or ("real_time" not in row and not row.get("error_occurred"))
 
 
 def _mean_of(row: Row) -> str | None:
-    if row.get("aggregate_name", "mean") != "mean" or "real_time" not in row or not row["name"].endswith("_mean"):
+    if (
+        row.get("aggregate_name", "mean") != "mean"
+        or "real_time" not in row
+        or not row["name"].endswith("_mean")
+    ):
         return None
     return str(row.get("run_name", row["name"].removesuffix("_mean")))
 
 
 def _groups(rows: list[Row], measured: Iterable[int]) -> list[list[int]]:
-    """Return the rows of each benchmark; a repetition that occurs twice begins another benchmark of the same name."""
+    """Return the rows of each benchmark.
+
+    A repetition that occurs twice begins another benchmark of the same name.
+    """
     groups: list[list[int]] = []
     benchmarks: dict[tuple[Any, ...], tuple[dict[Any, int], dict[int, list[int]]]] = {}
     for index in measured:
         row = rows[index]
-        key = (row.get("run_name", row["name"]), row.get("family_index"), row.get("per_family_instance_index"))
+        key = (
+            row.get("run_name", row["name"]),
+            row.get("family_index"),
+            row.get("per_family_instance_index"),
+        )
         if (benchmark := benchmarks.get(key)) is None:
             benchmark = benchmarks[key] = {}, {}
         repeats, parts = benchmark
@@ -119,25 +171,37 @@ def _entry(source: Source, first: Row) -> Entry:
     """Return one benchmark as its first row describes it."""
     name = str(first.get("run_name", first["name"]))
     settings, plain_name = source.once(_settings, name)
-    metadata = {PLAIN_NAME: plain_name} | ({"error_message": str(first["error_message"])} if first.get("error_message") else {})
+    metadata = {PLAIN_NAME: plain_name} | (
+        {"error_message": str(first["error_message"])} if first.get("error_message") else {}
+    )
     # What the program says of a benchmark may tell it from another one of its name.
     described = {"label": str(first["label"])} if first.get("label") else {}
     return Entry(name, (), {"threads": first.get("threads")} | settings | described, metadata)
 
 
-def _columns(source: Source, rows: list[Row], indices: list[int]) -> tuple[dict[str, Floats], dict[str, Floats], dict[str, Mask]]:
+def _columns(
+    source: Source, rows: list[Row], indices: list[int]
+) -> tuple[dict[str, Floats], dict[str, Floats], dict[str, Mask]]:
     """Return values, counters and marks of some rows; what failed or was skipped has no time."""
     rows = [rows[index] for index in indices]
     keys = dict.fromkeys(chain.from_iterable(dict.fromkeys(map(tuple, rows))))
     odd = "error_occurred" in keys or "skipped" in keys
-    succeeded = [not (row.get("error_occurred") or row.get("skipped")) if odd else True for row in rows]
+    succeeded = [
+        not (row.get("error_occurred") or row.get("skipped")) if odd else True for row in rows
+    ]
     columns = {}
     for key in [key for key in keys if key in MEASURED or key not in FIELDS]:
         stated = [row.get(key, MISSING) for row in rows]
         if key in MEASURED:
             complete = all(succeeded) and MISSING not in stated
             valid = (
-                list(range(len(rows))) if complete else [row for row, value in enumerate(stated) if succeeded[row] and value is not MISSING]
+                list(range(len(rows)))
+                if complete
+                else [
+                    row
+                    for row, value in enumerate(stated)
+                    if succeeded[row] and value is not MISSING
+                ]
             )
             names = [rows[row]["name"] for row in valid]
             numbers = amounts(
@@ -148,7 +212,11 @@ def _columns(source: Source, rows: list[Row], indices: list[int]) -> tuple[dict[
                 benchmark=names.__getitem__,
             )
         elif any(isinstance(value, int | float) for value in stated):
-            valid = [row for row, value in enumerate(stated) if succeeded[row] and value is not MISSING and not _is_no_number(value)]
+            valid = [
+                row
+                for row, value in enumerate(stated)
+                if succeeded[row] and value is not MISSING and not _is_no_number(value)
+            ]
             numbers = checked([stated[row] for row in valid], _locate(indices, valid, key), source)
         else:
             continue
@@ -156,10 +224,16 @@ def _columns(source: Source, rows: list[Row], indices: list[int]) -> tuple[dict[
         columns[key][valid] = numbers
     factors = _factors(source, rows, indices)
     values = {TIME: np.full(len(rows), np.nan)}
-    values |= {ours: columns.pop(theirs) * factors for theirs, ours in MEASURED.items() if theirs in columns and ours != LOOPS}
+    values |= {
+        ours: columns.pop(theirs) * factors
+        for theirs, ours in MEASURED.items()
+        if theirs in columns and ours != LOOPS
+    }
     values |= {key: columns.pop(key) for key in RATES if key in columns}
     counters = {LOOPS if key == "iterations" else key: column for key, column in columns.items()}
-    failed = np.array(["error_occurred" in keys and bool(row.get("error_occurred")) for row in rows])
+    failed = np.array(
+        ["error_occurred" in keys and bool(row.get("error_occurred")) for row in rows]
+    )
     return values, counters, {"failed": failed} if failed.any() else {}
 
 
@@ -173,13 +247,20 @@ def _factors(source: Source, rows: list[Row], indices: list[int]) -> Floats:
     factors = {unit: seconds_factor(unit) for unit in set(units)}
     if None in factors.values():
         row = next(row for row, unit in enumerate(units) if factors[unit] is None)
-        raise source.error(f"benchmarks[{indices[row]}]: time_unit {rows[row]['time_unit']!r} is not a unit of time")
+        raise source.error(
+            f"benchmarks[{indices[row]}]: time_unit {rows[row]['time_unit']!r} is not a unit "
+            "of time"
+        )
     return np.array([factors[unit] for unit in units], dtype=float)
 
 
 def _is_no_number(value: Any) -> bool:
     """Return whether a counter has no value: text, or divided by nothing."""
-    return isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= float_info.max
+    return (
+        isinstance(value, bool)
+        or not isinstance(value, int | float)
+        or not abs(value) <= float_info.max
+    )
 
 
 def _settings(name: str) -> tuple[dict[str, Any], str]:
@@ -196,7 +277,9 @@ def _settings(name: str) -> tuple[dict[str, Any], str]:
             unnamed.append(value)
         else:
             plain.append(segment)
-    return {f"arg{position}": value for position, value in enumerate(unnamed)} | named, "/".join(plain)
+    return {f"arg{position}": value for position, value in enumerate(unnamed)} | named, "/".join(
+        plain
+    )
 
 
 def _outside_brackets(name: str) -> list[str]:
@@ -212,7 +295,11 @@ def _outside_brackets(name: str) -> list[str]:
 
 
 def _about(context: Row) -> dict[str, Any]:
-    metadata = {CONTEXT.get(key, key): value for key, value in context.items() if isinstance(value, str | int | float)}
+    metadata = {
+        CONTEXT.get(key, key): value
+        for key, value in context.items()
+        if isinstance(value, str | int | float)
+    }
     for cache in context.get("caches") or ():
         name = CACHES.get((cache["level"], cache["type"]))
         if name is not None:

@@ -1,4 +1,7 @@
-"""Google Benchmark's CSV (`--benchmark_format=csv`), under the keys that its JSON has; lines that describe the machine may precede it."""
+"""Google Benchmark's CSV (`--benchmark_format=csv`), under the keys that its JSON has.
+
+Lines that describe the machine may precede it.
+"""
 
 import re
 from collections.abc import Set
@@ -30,23 +33,32 @@ def content_of_csv(source: Source) -> dict[str, Any]:
     """Return what the JSON of the same run has: the context and the benchmarks."""
     match = HEADER.search(source.text)
     start = match.start() if match else 0
-    benchmarks = [_row(source, location, cells) for location, cells in csv_rows(source, start=start)]
+    benchmarks = [
+        _row(source, location, cells) for location, cells in csv_rows(source, start=start)
+    ]
     names = {row["name"] for row in benchmarks}
     benchmarks = [row | _aggregate(row["name"], names) for row in benchmarks]
     return {"context": _context(source.text[:start]), "benchmarks": benchmarks}
 
 
 def _aggregate(name: str, names: Set[str]) -> Row:
-    """Return the keys by which JSON tells a summary of repetitions; nothing for a benchmark that is only called like one."""
+    """Return the keys by which JSON tells a summary of repetitions.
+
+    Nothing for a benchmark that is only called like one.
+    """
     run_name, _, kind = name.rpartition("_")
-    if kind not in AGGREGATES or (run_name not in names and not {f"{run_name}_mean", f"{run_name}_median"} <= names):
+    if kind not in AGGREGATES or (
+        run_name not in names and not {f"{run_name}_mean", f"{run_name}_median"} <= names
+    ):
         return {}
     return {"run_type": "aggregate", "aggregate_name": kind, "run_name": run_name}
 
 
 def _row(source: Source, location: str, cells: dict[str, str]) -> Row:
     """Return one row; what has no time failed."""
-    row: Row = {key: text if key in TEXTS else value_of(text) for key, text in cells.items() if text}
+    row: Row = {
+        key: text if key in TEXTS else value_of(text) for key, text in cells.items() if text
+    }
     row.setdefault("name", "")
     if row["name"].endswith(COMPLEXITY) and "iterations" not in row:
         return {"name": row["name"], "run_type": "aggregate"}
@@ -64,9 +76,15 @@ def _row(source: Source, location: str, cells: dict[str, str]) -> Row:
 def _context(text: str) -> dict[str, Any]:
     """Return what the lines above the header say of the machine."""
     cpus = CPUS.search(text)
-    context: dict[str, Any] = {"num_cpus": int(cpus[1]), "mhz_per_cpu": value_of(cpus[2])} if cpus else {}
+    context: dict[str, Any] = (
+        {"num_cpus": int(cpus[1]), "mhz_per_cpu": value_of(cpus[2])} if cpus else {}
+    )
     caches = [
-        {"level": int(level), "type": kind, "size": int(size) * KIB * (KIB if unit.startswith("M") else 1)}
+        {
+            "level": int(level),
+            "type": kind,
+            "size": int(size) * KIB * (KIB if unit.startswith("M") else 1),
+        }
         for level, kind, size, unit in CACHE.findall(text)
     ]
     return context | {"caches": caches}

@@ -1,7 +1,8 @@
 """Gungraun and iai-callgrind (`--save-summary`, `--output-format=json`): what Callgrind counts, one execution of each benchmark.
 
-Counts have no noise: what is counted again is the same, so that any difference is one of the programs, and no interval belongs to it.
-Cycles are estimated from accesses to simulated caches. What a file repeats of the run before (`old`) is not read.
+Counts have no noise: what is counted again is the same, so that any difference is one of the
+programs, and no interval belongs to it. Cycles are estimated from accesses to simulated caches.
+What a file repeats of the run before (`old`) is not read.
 """
 
 from contextlib import suppress
@@ -17,11 +18,25 @@ from perfarray.tables.columns import Table
 NAME = "gungraun"
 PLACED = True
 BESIDE = (".out", ".old", ".log", ".svg")
-EVENTS = {"Ir": "instructions", "EstimatedCycles": "estimated_cycles", "TotalRW": "memory_accesses", "RamHits": "ram_accesses"}
-NO_NOISE = "counts of instructions have no noise: there is one of each, a difference is exact, and intervals and verdicts need times"
+EVENTS = {
+    "Ir": "instructions",
+    "EstimatedCycles": "estimated_cycles",
+    "TotalRW": "memory_accesses",
+    "RamHits": "ram_accesses",
+}
+NO_NOISE = (
+    "counts of instructions have no noise: there is one of each, a difference is exact, and "
+    "intervals and verdicts need times"
+)
 TOTAL = {"total": {"metrics|summary": ANY, "metrics?": {}, "summary?": Either({...: {}}, TEXT)}}
 PROFILE = {"tool": ANY, "data|summaries": ANY, "data?": TOTAL, "summaries?": TOTAL}
-SUMMARY = {"module_path": TEXT, "id?": TEXT, "profiles|tool_summaries": ANY, "profiles?": [PROFILE], "tool_summaries?": [PROFILE]}
+SUMMARY = {
+    "module_path": TEXT,
+    "id?": TEXT,
+    "profiles|tool_summaries": ANY,
+    "profiles?": [PROFILE],
+    "tool_summaries?": [PROFILE],
+}
 SHAPE = Either(SUMMARY, [SUMMARY])
 
 started = has_keys("benchmark_exe", "benchmark_file", "kind")
@@ -39,7 +54,9 @@ def read(source: Source) -> Table:
         try:
             content, position = JSONDecoder().raw_decode(text, position)
         except JSONDecodeError as error:
-            raise source.error(f"is not valid JSON: {error.msg} at line {error.lineno}, column {error.colno}") from None
+            raise source.error(
+                f"is not valid JSON: {error.msg} at line {error.lineno}, column {error.colno}"
+            ) from None
         summaries += content if isinstance(content, list) else [content]
         while text[position : position + 1].isspace():
             position += 1
@@ -51,23 +68,47 @@ def read(source: Source) -> Table:
 def _entry(source: Source, summary: dict[str, Any]) -> Entry:
     """Return the total of what Callgrind counted for one benchmark, in schema 7 or 3 to 6."""
     name = "::".join(filter(None, (summary["module_path"], summary.get("id"))))
-    profiles = [profile for profile in summary.get("profiles") or summary["tool_summaries"] if profile["tool"] == "Callgrind"]
-    total = (profiles[0].get("data") or profiles[0]["summaries"])["total"] if profiles else {"metrics": {}}
+    profiles = [
+        profile
+        for profile in summary.get("profiles") or summary["tool_summaries"]
+        if profile["tool"] == "Callgrind"
+    ]
+    total = (
+        (profiles[0].get("data") or profiles[0]["summaries"])["total"]
+        if profiles
+        else {"metrics": {}}
+    )
     events = total["metrics"] if "metrics" in total else next(iter(total["summary"].values()), {})
     counts = {
-        ours: amounts(source, f"benchmark {name[:80]!r}: {key!r}", [_new(events[key])]) for key, ours in EVENTS.items() if key in events
+        ours: amounts(source, f"benchmark {name[:80]!r}: {key!r}", [_new(events[key])])
+        for key, ours in EVENTS.items()
+        if key in events
     }
     if not counts:
-        source.failures.append(f"{name[:80]}: it has no counts of Callgrind, from version 0.14 on; other tools count no instructions")
+        source.failures.append(
+            f"{name[:80]}: it has no counts of Callgrind, from version 0.14 on; other tools "
+            "count no instructions"
+        )
     return Entry(
-        name, [Run(counts)] if counts else [], metadata={"function": summary.get("function_name"), "details": summary.get("details")}
+        name,
+        [Run(counts)] if counts else [],
+        metadata={"function": summary.get("function_name"), "details": summary.get("details")},
     )
 
 
 def _new(event: Any) -> Any:
-    """Return the count of the new run, where the old one may stand beside it; None if there is none."""
+    """Return the count of the new run, where the old one may stand beside it.
+
+    None if there is none.
+    """
     with suppress(IndexError, KeyError, TypeError):
         stated = event["values"] if "values" in event else event["metrics"]
-        value = stated["new"] if "new" in stated else stated["Left"] if "Left" in stated else stated["Both"][0]
+        value = (
+            stated["new"]
+            if "new" in stated
+            else stated["Left"]
+            if "Left" in stated
+            else stated["Both"][0]
+        )
         return value["Int"] if isinstance(value, dict) else value
     return None

@@ -1,7 +1,7 @@
 """JMH's CSV (`-rf csv`, `-rf scsv`): the score of each benchmark, under the keys that JMH's JSON has.
 
-A score is the mean of all iterations of all forks, so each benchmark has one value. The locale of the JVM chooses the decimal sign, and
-JMH groups no digits: a comma in a score is a decimal one.
+A score is the mean of all iterations of all forks, so each benchmark has one value. The locale of
+the JVM chooses the decimal sign, and JMH groups no digits: a comma in a score is a decimal one.
 """
 
 from math import isnan
@@ -14,7 +14,9 @@ from perfarray.readers.opening import Source
 
 COLUMNS = {"Benchmark", "Score", "Unit"}
 PARAM = "Param: "  # Begins the names of columns of parameters
-OF_BENCHMARK = ":"  # Between a benchmark and its secondary metric: JMH writes `a.B.copy:gc.alloc.rate`
+OF_BENCHMARK = (
+    ":"  # Between a benchmark and its secondary metric: JMH writes `a.B.copy:gc.alloc.rate`
+)
 REMEDY = "-rf json writes every iteration"
 
 Result = dict[str, Any]
@@ -31,16 +33,26 @@ def results_in_csv(source: Source) -> list[Result]:
     result_by_case: dict[tuple[Any, ...], Result] = {}
     for location, row in csv_rows(source):
         name, separator, metric_name = row["Benchmark"].partition(OF_BENCHMARK)
-        params = {key.removeprefix(PARAM): value for key, value in row.items() if key.startswith(PARAM) and value}
+        params = {
+            key.removeprefix(PARAM): value
+            for key, value in row.items()
+            if key.startswith(PARAM) and value
+        }
         case = (name, row.get("Mode"), row.get("Threads"), *params.items())
         if separator and case not in result_by_case:
-            source.no_numbers.append(f"{location}: {row['Benchmark'][:SHOWN]}: its benchmark has no row")
+            source.no_numbers.append(
+                f"{location}: {row['Benchmark'][:SHOWN]}: its benchmark has no row"
+            )
             continue
         metric = _metric(source, f"{location}: {row['Benchmark']}", row)
         if separator:
             result_by_case[case]["secondaryMetrics"][metric_name] = metric
             continue
-        result = {"benchmark": name, "threads": value_of(row.get("Threads") or "1"), "params": params}
+        result = {
+            "benchmark": name,
+            "threads": value_of(row.get("Threads") or "1"),
+            "params": params,
+        }
         result |= {"mode": row["Mode"]} if "Mode" in row else {}
         results.append(result | {"primaryMetric": metric, "secondaryMetrics": {}})
         result_by_case[case] = results[-1]

@@ -1,6 +1,7 @@
 """Krun results (bzip2-packed JSON): executions of all iterations, warm-up among them and not marked.
 
-Times lie under `wallclock_times`, in older files under `data`, or are the whole file; `eta_estimates` look the same and are none.
+Times lie under `wallclock_times`, in older files under `data`, or are the whole file;
+`eta_estimates` look the same and are none.
 """
 
 import re
@@ -30,7 +31,10 @@ def _executions(content: Any) -> dict[str, Any] | None:
         content = content.get("wallclock_times", content.get("data"))
     if not isinstance(content, dict) or not content:
         return None
-    lists = all(isinstance(value, list) and all(isinstance(execution, list) for execution in value) for value in content.values())
+    lists = all(
+        isinstance(value, list) and all(isinstance(execution, list) for execution in value)
+        for value in content.values()
+    )
     return content if lists and all(key.count(":") == 2 for key in content) else None
 
 
@@ -43,10 +47,15 @@ def read(source: Source) -> Table:
     for key, times_by_execution in executions.items():
         name, vm, variant = key.split(":")
         numbered = enumerate(times_by_execution)
-        runs = [Run({TIME: times(source, f"{key!r}: execution {index}", values)}) if values else FAILED for index, values in numbered]
+        runs = [
+            Run({TIME: times(source, f"{key!r}: execution {index}", values)}) if values else FAILED
+            for index, values in numbered
+        ]
         entries.append(Entry(name, runs, {"vm": vm, "variant": variant}))
     audit = source.json.get("audit")
     if not isinstance(audit, dict):
         return table_of_entries(source, entries)
     cpu = re.search(r"^model name[ \t]*:[ \t]*(\S.*)", str(audit.get("cpuinfo")), re.M)
-    return table_of_entries(source, entries, about={"cpu": cpu and cpu[1].rstrip(), "os": audit.get("uname")})
+    return table_of_entries(
+        source, entries, about={"cpu": cpu and cpu[1].rstrip(), "os": audit.get("uname")}
+    )

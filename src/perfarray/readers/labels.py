@@ -1,7 +1,7 @@
 """Labels of benchmarks, and names that a file gives to variables.
 
-A setting (a parameter, threads, a package) is a coordinate along `benchmark`. The label contains it too, `name[setting=value]`, where one
-name occurs with several of its values.
+A setting (a parameter, threads, a package) is a coordinate along `benchmark`. The label contains it
+too, `name[setting=value]`, where one name occurs with several of its values.
 """
 
 import re
@@ -10,17 +10,31 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from perfarray.conventions import BENCHMARK, COMPARED, EXECUTION, LEVELS, MARKS, SESSION, THROUGHPUT, TIME, plural
+from perfarray.conventions import (
+    BENCHMARK,
+    COMPARED,
+    EXECUTION,
+    LEVELS,
+    MARKS,
+    SESSION,
+    THROUGHPUT,
+    TIME,
+    plural,
+)
 from perfarray.readers.opening import Source
 from perfarray.tables.columns import Table
 from perfarray.tables.harmonise import rename_labels
 from perfarray.timings.notes import Note
 from perfarray.timings.validation import listed
 
-RESERVED = frozenset({*COMPARED, *LEVELS, *MARKS, TIME, THROUGHPUT})  # Names that no setting or further metric of a file may take
+RESERVED = frozenset(
+    {*COMPARED, *LEVELS, *MARKS, TIME, THROUGHPUT}
+)  # Names that no setting or further metric of a file may take
 LISTED_NAMES = 20  # Names that a note holds as data
 PLAIN_NAME = "benchmark_name"  # Coordinate: the name of a benchmark without its settings
-OCCURRENCE = "occurrence"  # Coordinate: which of the entries of one name in a file an entry is, from 1
+OCCURRENCE = (
+    "occurrence"  # Coordinate: which of the entries of one name in a file an entry is, from 1
+)
 
 
 class LabelParts(NamedTuple):
@@ -32,21 +46,33 @@ class LabelParts(NamedTuple):
     identity: frozenset[str] = frozenset()
 
     def without(self, removed: Collection[str], plain_name: str) -> "LabelParts":
-        """Return the label without some settings; without any, the name stays, and without the name itself the settings."""
+        """Return the label without some settings.
+
+        Without any, the name stays, and without the name itself the settings.
+        """
         remaining = {key: value for key, value in self.settings.items() if key not in removed}
         name = self.name if remaining.keys() == self.settings.keys() else plain_name
         name = "" if PLAIN_NAME in removed else name
-        return self._replace(name=name, settings=remaining, repeated="" if OCCURRENCE in removed else self.repeated)
+        return self._replace(
+            name=name, settings=remaining, repeated="" if OCCURRENCE in removed else self.repeated
+        )
 
     def label(self, keys: Collection[str]) -> str:
         """Return `name[setting=value,...]` with some of its settings."""
         named = self.identity.union(keys)
-        settings = ",".join(f"{key}={value}" for key, value in self.settings.items() if key in named and value is not None)
+        settings = ",".join(
+            f"{key}={value}"
+            for key, value in self.settings.items()
+            if key in named and value is not None
+        )
         return f"{name_with_settings(self.name, settings)}{self.repeated}"
 
 
 def name_with_settings(name: str, settings: str) -> str:
-    """Return `name[settings]`; where the name is a dim, the settings alone, and `all` without any."""
+    """Return `name[settings]`.
+
+    Where the name is a dim, the settings alone, and `all` without any.
+    """
     return f"{name}[{settings}]" if name and settings else name or settings or "all"
 
 
@@ -79,15 +105,28 @@ def relabelled(tables: Sequence[Table], label: Callable[[Any], str]) -> list[Tab
     labels = [list(map(label, parts)) for parts in components]
     note = None
     if any(label_parts.repeated for parts in components for label_parts in parts):
-        note = _count_repeats(labels, [[label(label_parts._replace(repeated="")) for label_parts in parts] for parts in components], tables)
+        note = _count_repeats(
+            labels,
+            [
+                [label(label_parts._replace(repeated="")) for label_parts in parts]
+                for parts in components
+            ],
+            tables,
+        )
     agreed = [
-        rename_labels(table, BENCHMARK, dict(zip(table.labels[BENCHMARK].labels, names, strict=True))) if names else table
+        rename_labels(
+            table, BENCHMARK, dict(zip(table.labels[BENCHMARK].labels, names, strict=True))
+        )
+        if names
+        else table
         for table, names in zip(tables, labels, strict=True)
     ]
     return [replace(agreed[0], notes=(*agreed[0].notes, note)), *agreed[1:]] if note else agreed
 
 
-def _count_repeats(labels: Sequence[list[str]], names: Sequence[Sequence[str]], tables: Sequence[Table]) -> Note | None:
+def _count_repeats(
+    labels: Sequence[list[str]], names: Sequence[Sequence[str]], tables: Sequence[Table]
+) -> Note | None:
     """Write `name#1 of 2` for the labels of names that occur more often in one file than in another: these match by position alone."""
     counts = list(map(Counter, names))
     numbers: dict[str, set[int]] = {}
@@ -105,22 +144,37 @@ def _count_repeats(labels: Sequence[list[str]], names: Sequence[Sequence[str]], 
         return None
     times = " or ".join(map(str, sorted(numbers[unmatched[0]])))
     sentence = (
-        f"{unmatched[0]!r} occurs {times} times in a file, and nothing else tells its entries apart. "
-        "Files with different numbers of them are not compared by position. Give each entry a name of its own."
+        f"{unmatched[0]!r} occurs {times} times in a file, and nothing else tells its entries "
+        "apart. "
+        "Files with different numbers of them are not compared by position. Give each entry a "
+        "name of its own."
     )
     if any(OCCURRENCE in table.descriptors for table in tables):
-        sentence = f"{sentence} {as_repetitions(max(int(table.levels[EXECUTION].max(initial=0)) for table in tables) > 0)}"
-    return Note("unmatched_repeats", sentence, {"repeated": len(unmatched), "names": unmatched[:LISTED_NAMES]})
+        sentence = (
+            f"{sentence} "
+            f"{as_repetitions(max(int(table.levels[EXECUTION].max(initial=0)) for table in tables) > 0)}"
+        )
+    return Note(
+        "unmatched_repeats",
+        sentence,
+        {"repeated": len(unmatched), "names": unmatched[:LISTED_NAMES]},
+    )
 
 
 def as_repetitions(has_executions: bool) -> str:
     """Return how entries of one name are read as repetitions: of a level that the file does not have."""
     level = SESSION if has_executions else EXECUTION
-    return f"If they are runs of one benchmark, dims={{{level!r}: {OCCURRENCE!r}}} reads them as {plural(level)}."
+    return (
+        f"If they are runs of one benchmark, dims={{{level!r}: {OCCURRENCE!r}}} reads them as "
+        f"{plural(level)}."
+    )
 
 
 def unique_labels(
-    names: Sequence[str], source: Source, repetition: str = "benchmark names occur more than once", remedy: str = ""
+    names: Sequence[str],
+    source: Source,
+    repetition: str = "benchmark names occur more than once",
+    remedy: str = "",
 ) -> list[str]:
     """Return labels of which the second of one name is `name#2`; a note lists the repeated names, and says what to do."""
     used_labels = set(names)
@@ -137,7 +191,10 @@ def unique_labels(
         labels.append(label)
     repeated = [name for name, count in Counter(names).items() if count > 1]
     if OCCURRENCE not in source.options.dims.values():
-        sentence = f"{len(repeated)} {repetition}; all are kept, the second as {repeated[0] + '#2'!r}: {listed(repeated, 5)}"
+        sentence = (
+            f"{len(repeated)} {repetition}; all are kept, the second as "
+            f"{repeated[0] + '#2'!r}: {listed(repeated, 5)}"
+        )
         values = {"repeated": len(repeated), "names": repeated[:LISTED_NAMES]}
         source.note("repeated_names", f"{sentence}. {remedy}" if remedy else sentence, **values)
     return labels

@@ -17,14 +17,19 @@ class Layout(NamedTuple):
     depth: int
 
     def labels(self, path: str) -> dict[str, str] | None:
-        """Return the labels of dims in the last parts of a path, None where it does not match; a suffix of compression may be left out.
+        """Return the labels of dims in the last parts of a path, None where it does not match.
+
+        A suffix of compression may be left out.
 
         >>> read_layout("{version}/{machine}_{session}.json").labels("results/gcc13/epyc_2.json.gz")
         {'version': 'gcc13', 'machine': 'epyc', 'session': '2'}
         """
         components = path.split("/")
         tail = "/".join(components[-self.depth :])
-        for candidate in [tail, *(tail.removesuffix(suffix) for suffix in COMPRESSED if tail.endswith(suffix))]:
+        for candidate in [
+            tail,
+            *(tail.removesuffix(suffix) for suffix in COMPRESSED if tail.endswith(suffix)),
+        ]:
             match = self.pattern.fullmatch(candidate)
             if match and len(components) >= self.depth:
                 return match.groupdict()
@@ -32,16 +37,26 @@ class Layout(NamedTuple):
 
 
 def read_layout(text: str, argument: str = "layout") -> Layout:
-    """Return a layout, given as text with the names of dims in braces; `argument` is for messages."""
+    """Return a layout, given as text with the names of dims in braces.
+
+    `argument` is for messages.
+    """
     names = BRACES.findall(text)
     if lone := re.search(r"[{}]", BRACES.sub("", text)):
         brace = "}" if lone[0] == "{" else "{"
         raise ValueError(
-            f"{argument}={text!r} has a {lone[0]!r} whose {brace!r} is missing; dims stand in braces, as in '{{version}}.json'"
+            f"{argument}={text!r} has a {lone[0]!r} whose {brace!r} is missing; dims stand in "
+            f"braces, as in '{{version}}.json'"
         )
     if not names or not all(map(str.isidentifier, names)) or len(set(names)) != len(names):
         got = listed(names) or "none"
-        raise ValueError(f"{argument}={text!r} must name dims in braces, each once, as in '{{version}}/{{machine}}.json'; it names {got}")
+        raise ValueError(
+            f"{argument}={text!r} must name dims in braces, each once, as in "
+            f"'{{version}}/{{machine}}.json'; it names {got}"
+        )
     # Plain text and names take turns.
-    pieces = [f"(?P<{piece}>[^/]+?)" if index % 2 else re.escape(piece) for index, piece in enumerate(BRACES.split(text))]
+    pieces = [
+        f"(?P<{piece}>[^/]+?)" if index % 2 else re.escape(piece)
+        for index, piece in enumerate(BRACES.split(text))
+    ]
     return Layout(text, re.compile("".join(pieces)), text.count("/") + 1)

@@ -26,7 +26,10 @@ class LocatedGroup(NamedTuple):
 
 
 def lazy_table(path: Path, read: Callable[[Path], xr.Dataset], chunks: Any) -> xr.Dataset | None:
-    """Return the timings of a large Parquet or Arrow table in dask arrays; None for a small one, and where labels do not say the place."""
+    """Return the timings of a large Parquet or Arrow table in dask arrays.
+
+    None for a small one, and where labels do not say the place.
+    """
     try:
         rows = rows_of(path)
         if rows.groups is None or rows.is_small:
@@ -36,11 +39,17 @@ def lazy_table(path: Path, read: Callable[[Path], xr.Dataset], chunks: Any) -> x
         coords = cells.coords(length, gaps=gaps)
     except FileError:
         return None  # the whole table may still be understood, or has the better error
-    timings = assembled(cells, {name: _StoredValues(cells, name, groups, length, gaps) for name in cells.factors}, coords)
+    timings = assembled(
+        cells,
+        {name: _StoredValues(cells, name, groups, length, gaps) for name in cells.factors},
+        coords,
+    )
     return timings.chunk(chunks, token=uuid4().hex)
 
 
-def assembled(cells: TableCells, arrays: Mapping[str, BackendArray], coords: Mapping[str, xr.Variable]) -> xr.Dataset:
+def assembled(
+    cells: TableCells, arrays: Mapping[str, BackendArray], coords: Mapping[str, xr.Variable]
+) -> xr.Dataset:
     """Return the timings with the values of `arrays`, which are read where they are indexed."""
     template, dims = cells.template, cells.dims
     variables = {
@@ -62,19 +71,25 @@ def _groups(cells: TableCells) -> tuple[list[LocatedGroup], int, bool]:
                 index = np.stack(np.unravel_index(cell, cells.shape[:-1]))
                 ranges += [index.min(axis=1), index.max(axis=1)]
         if ranges:
-            groups.append(LocatedGroup(read, first_row, np.min(ranges, axis=0), np.max(ranges, axis=0)))
+            groups.append(
+                LocatedGroup(read, first_row, np.min(ranges, axis=0), np.max(ranges, axis=0))
+            )
     return groups, *present.close_gaps([])
 
 
 class _StoredValues(BackendArray):
     """The values of a variable, of which an index reads those groups of rows that hold it."""
 
-    def __init__(self, cells: TableCells, name: str, groups: list[LocatedGroup], length: int, gaps: bool) -> None:
+    def __init__(
+        self, cells: TableCells, name: str, groups: list[LocatedGroup], length: int, gaps: bool
+    ) -> None:
         self.cells, self.name, self.groups, self.gaps = cells, name, groups, gaps
         self.shape, self.dtype = (*cells.shape[:-1], length), np.dtype(np.float64)
 
     def __getitem__(self, key: indexing.ExplicitIndexer) -> Floats:
-        values: Floats = indexing.explicit_indexing_adapter(key, self.shape, indexing.IndexingSupport.BASIC, self._selected)
+        values: Floats = indexing.explicit_indexing_adapter(
+            key, self.shape, indexing.IndexingSupport.BASIC, self._selected
+        )
         return values
 
     def _selected(self, key: tuple[int | slice, ...]) -> Floats:
@@ -84,8 +99,15 @@ class _StoredValues(BackendArray):
         if not all(map(len, ranges)):
             return np.zeros([len(index) for index in picked if not isinstance(index, int)])
         *box, repetitions = ranges
-        block = self._box(np.array([index[0] for index in box]), np.array([index[-1] for index in box]))
-        selected = block[(*(slice(None, None, index.step) for index in box), slice(repetitions.start, repetitions.stop, repetitions.step))]
+        block = self._box(
+            np.array([index[0] for index in box]), np.array([index[-1] for index in box])
+        )
+        selected = block[
+            (
+                *(slice(None, None, index.step) for index in box),
+                slice(repetitions.start, repetitions.stop, repetitions.step),
+            )
+        ]
         return selected[tuple(0 if isinstance(index, int) else slice(None) for index in picked)]
 
     def _box(self, first: Integers, last: Integers) -> Floats:
@@ -99,10 +121,15 @@ class _StoredValues(BackendArray):
             row = group.first_row
             for batch in group.read([*self.cells.label_columns, self.cells.columns[self.name]]):
                 cell, rank = self.cells.positions(batch)
-                index = np.stack(np.unravel_index(cell, self.cells.shape[:-1])) - first[:, np.newaxis]
+                index = (
+                    np.stack(np.unravel_index(cell, self.cells.shape[:-1])) - first[:, np.newaxis]
+                )
                 inside = ((index >= 0) & (index < sizes[:, np.newaxis])).all(axis=0)
                 target = np.ravel_multi_index(tuple(index[:, inside]), tuple(sizes)), rank[inside]
-                block[target], present[target] = self.cells.values(batch, self.name, row)[inside], True
+                block[target], present[target] = (
+                    self.cells.values(batch, self.name, row)[inside],
+                    True,
+                )
                 row += batch.num_rows
         if self.gaps:
             close_gaps(present, [block])

@@ -1,7 +1,8 @@
 """Results of LLVM's lit (`--output`), as its test-suite has them: a file is one execution of every test.
 
-A test with an `exec_time` of 0.0 was compiled and not executed. The `exec_time` of a micro-benchmark, `a.test:BM_x`, is in the unit
-that its source chose, which the file does not state: it is a variable of its own.
+A test with an `exec_time` of 0.0 was compiled and not executed. The `exec_time` of a
+micro-benchmark, `a.test:BM_x`, is in the unit that its source chose, which the file does not state:
+it is a variable of its own.
 """
 
 from collections.abc import Sequence
@@ -19,8 +20,16 @@ from perfarray.tables.columns import Table
 NAME = "llvm_lit"
 MICRO = ".test:"  # Between a test and its micro-benchmark
 MICRO_TIME = "micro_time"
-METRICS = {"exec_time": TIME, "compile_time": "compile_time", "link_time": "link_time", "size": "size"}
-KINDS = dict.fromkeys((TIME, "compile_time", "link_time"), (SECONDS, LOWER)) | {"size": ("B", LOWER), MICRO_TIME: ("1", LOWER)}
+METRICS = {
+    "exec_time": TIME,
+    "compile_time": "compile_time",
+    "link_time": "link_time",
+    "size": "size",
+}
+KINDS = dict.fromkeys((TIME, "compile_time", "link_time"), (SECONDS, LOWER)) | {
+    "size": ("B", LOWER),
+    MICRO_TIME: ("1", LOWER),
+}
 PASSED = ("PASS", "FLAKYPASS")
 NOT_EXECUTED = ("UNSUPPORTED", "SKIPPED", "EXCLUDED")
 MAX_COUNTERS = 100  # Further metrics that are kept; the statistics of the compiler are thousands
@@ -31,7 +40,9 @@ started = has_keys("__version__", "elapsed", "tests")
 
 def recognise(source: Source) -> bool:
     """Return whether the content is tests with codes, as lit of some version wrote them."""
-    return "__version__" in source.json_object and rows_with(source.json_object.get("tests"), "name", "code")
+    return "__version__" in source.json_object and rows_with(
+        source.json_object.get("tests"), "name", "code"
+    )
 
 
 def read(source: Source) -> Table:
@@ -39,13 +50,22 @@ def read(source: Source) -> Table:
     tests = source.json["tests"]
     metrics = [test["metrics"] for test in tests if test.get("metrics")]
     if not metrics:
-        raise source.error(f"has no metrics in any of its {len(tests)} tests; those of LLVM's test-suite have some")
+        raise source.error(
+            f"has no metrics in any of its {len(tests)} tests; those of LLVM's test-suite have some"
+        )
     counters = _counters(source, metrics)
-    entries = [_entry(source, test, counters) for test in tests if test.get("metrics") or test["code"] not in PASSED]
+    entries = [
+        _entry(source, test, counters)
+        for test in tests
+        if test.get("metrics") or test["code"] not in PASSED
+    ]
     columns = [column for entry in entries for run in entry.runs for column in run.values.items()]
     measured = {variable for variable, values in columns if np.isfinite(values).any()}
     if MICRO_TIME in measured:
-        sentence = f"micro-benchmarks have times without a unit. They are in {MICRO_TIME!r}, as the file has them."
+        sentence = (
+            f"micro-benchmarks have times without a unit. They are in {MICRO_TIME!r}, as the "
+            "file has them."
+        )
         source.note("unknown_unit", sentence)
     # Without an executed test the first metric that was measured is the main one.
     kinds = {variable: kind for variable, kind in KINDS.items() if variable in measured}
@@ -54,11 +74,17 @@ def read(source: Source) -> Table:
 
 def _counters(source: Source, metrics: Sequence[dict[str, Any]]) -> list[str]:
     """Return the further metrics that are numbers, none where there are too many."""
-    numbers = (key for row in metrics for key, value in row.items() if parsed_number(value) is not None)
+    numbers = (
+        key for row in metrics for key, value in row.items() if parsed_number(value) is not None
+    )
     names = [key for key in dict.fromkeys(numbers) if key not in METRICS]
     if len(names) <= MAX_COUNTERS:
         return names
-    source.note("other_metrics", f"{len(names)} further metrics are not read, {names[0]!r} is the first.", metrics=len(names))
+    source.note(
+        "other_metrics",
+        f"{len(names)} further metrics are not read, {names[0]!r} is the first.",
+        metrics=len(names),
+    )
     return []
 
 
@@ -79,5 +105,12 @@ def _entry(source: Source, test: dict[str, Any], counters: Sequence[str]) -> Ent
             values[variable] = np.array([np.nan])
         else:
             values[variable] = np.array([amount_or_nan(source, name, key, metrics[key])])
-    beside = {key: np.array([np.nan if (value := parsed_number(metrics.get(key))) is None else value]) for key in counters}
-    return Entry(name, [Run(values or FAILED.values, beside)], metadata={"code": code, "hash": metrics.get("hash")})
+    beside = {
+        key: np.array([np.nan if (value := parsed_number(metrics.get(key))) is None else value])
+        for key in counters
+    }
+    return Entry(
+        name,
+        [Run(values or FAILED.values, beside)],
+        metadata={"code": code, "hash": metrics.get("hash")},
+    )

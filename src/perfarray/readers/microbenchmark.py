@@ -1,6 +1,9 @@
-"""CSV of R's microbenchmark (`write.csv(result)`): one R process is an execution; evaluations of an expression are its iterations.
+"""CSV of R's microbenchmark (`write.csv(result)`): one R process is an execution.
 
-The package measures in whole nanoseconds, and the file states no unit. Expressions are evaluated in a random order, which the rows keep.
+Evaluations of an expression are its iterations.
+
+The package measures in whole nanoseconds, and the file states no unit. Expressions are evaluated in
+a random order, which the rows keep.
 """
 
 import numpy as np
@@ -17,7 +20,10 @@ NANOSECOND = 1e-9
 
 
 def started(head: str) -> bool:
-    """Return whether the header is that of a data frame of microbenchmark; R names the rows in a first column."""
+    """Return whether the header is that of a data frame of microbenchmark.
+
+    R names the rows in a first column.
+    """
     return [name for name in header(head) if name] == [EXPRESSION, TIME]
 
 
@@ -31,18 +37,28 @@ def read(source: Source) -> Table:
     times_by_expression: dict[str, list[float]] = {}
     for location, row in csv_rows(source):
         if not {EXPRESSION, TIME} <= row.keys():
-            raise source.error(f"has no columns {EXPRESSION!r} and {TIME!r}, which microbenchmark writes")
+            raise source.error(
+                f"has no columns {EXPRESSION!r} and {TIME!r}, which microbenchmark writes"
+            )
         time = amount_or_nan(source, f"{location}: {row[EXPRESSION]}", TIME, row[TIME])
         if time % 1 > 0:
             dims = {BENCHMARK: EXPRESSION, f"{TIME}_ms": TIME}
-            raise source.error(f"{location}: time is {row[TIME]}; expected whole nanoseconds. Name the unit with {dims=}")
+            raise source.error(
+                f"{location}: time is {row[TIME]}; expected whole nanoseconds. Name the unit "
+                f"with {dims=}"
+            )
         times_by_expression.setdefault(row[EXPRESSION], []).append(time)
     source.note(
         "assumed_unit",
-        "the file states no unit. Its times are read as nanoseconds, as R's microbenchmark writes them. Name another unit with dims="
+        "the file states no unit. Its times are read as nanoseconds, as R's microbenchmark "
+        "writes them. Name another unit with dims="
         f"{ {BENCHMARK: EXPRESSION, f'{TIME}_ms': TIME} }.",
         unit="ns",
     )  # fmt: skip
     return table_of_entries(
-        source, [Entry(name, [Run({TIME: np.array(times) * NANOSECOND})]) for name, times in times_by_expression.items()]
+        source,
+        [
+            Entry(name, [Run({TIME: np.array(times) * NANOSECOND})])
+            for name, times in times_by_expression.items()
+        ],
     )

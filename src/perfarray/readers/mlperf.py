@@ -1,8 +1,10 @@
-"""MLPerf training logs: a file is one execution, its time that from `run_start` to `run_stop`; a run that missed its target failed.
+"""MLPerf training logs: a file is one execution, its time that from `run_start` to `run_stop`.
 
-Lines are `:::MLPv0.5.0 <benchmark> <seconds> (...) run_stop: {"success": true}`, `:::MLL <seconds> run_stop: {...}` from 0.6, or
-`:::MLLOG {...}` from 0.7 on. The machine is in `entry.json`, in the folder of the log or above, and the number of the run in the name of
-the file.
+A run that missed its target failed.
+
+Lines are `:::MLPv0.5.0 <benchmark> <seconds> (...) run_stop: {"success": true}`, `:::MLL <seconds>
+run_stop: {...}` from 0.6, or `:::MLLOG {...}` from 0.7 on. The machine is in `entry.json`, in the
+folder of the log or above, and the number of the run in the name of the file.
 """
 
 import re
@@ -25,7 +27,10 @@ PLACED = True
 BESIDE = ("entry.json",)
 START, STOP, SUBMISSION = "run_start", "run_stop", "submission_benchmark"
 # A line up to version 0.5, and of version 0.6
-OLD = re.compile(r":::MLPv(?P<version>[\d.]+)[ ](?P<name>\S+)[ ](?P<at>\S+)[ ]\([^()]*\)[ ](?P<key>\w+)(?::[ ](?P<value>.*))?$", re.A)
+OLD = re.compile(
+    r":::MLPv(?P<version>[\d.]+)[ ](?P<name>\S+)[ ](?P<at>\S+)[ ]\([^()]*\)[ ](?P<key>\w+)(?::[ ](?P<value>.*))?$",
+    re.A,
+)
 MIDDLE = re.compile(r":::MLL[ ](?P<at>\S+)[ ](?P<key>\w+):[ ](?P<value>.*)$", re.A)
 NEW = ":::MLLOG "
 # `entry.json` and its first kind of node to our coordinates
@@ -51,7 +56,11 @@ started = re.compile(":::MLPv|:::MLL").search
 
 def recognise(source: Source) -> bool:
     """Return whether a line logs the start of a run."""
-    return not source.looks_like_json and ":::ML" in source.text and any(event.key == START for event in _events(source))
+    return (
+        not source.looks_like_json
+        and ":::ML" in source.text
+        and any(event.key == START for event in _events(source))
+    )
 
 
 def read(source: Source) -> Table:
@@ -62,23 +71,40 @@ def read(source: Source) -> Table:
         raise source.error(f"logs no {START!r}")
     stop = next((event for event in reversed(events) if event.key == STOP), None)
     system, about = _system(source)
-    name = start.name or next((event.name for event in events if event.name), None) or source.path.absolute().parent.name
+    name = (
+        start.name
+        or next((event.name for event in events if event.name), None)
+        or source.path.absolute().parent.name
+    )
     table = table_of_entries(source, [Entry(name, [_run(source, start, stop)])], about=about)
     machine = constant_column(system or UNKNOWN, len(table))
-    return replace(table, labels=table.labels | {MACHINE: machine}, level_names={EXECUTION: source.path.name.partition(".")[0]})
+    return replace(
+        table,
+        labels=table.labels | {MACHINE: machine},
+        level_names={EXECUTION: source.path.name.partition(".")[0]},
+    )
 
 
 def agree(tables: Sequence[Table]) -> list[Table]:
     """Number the runs of a benchmark on a machine as their files do."""
     from natsort import natsorted
 
-    keys = [(table.labels[BENCHMARK].labels[0], table.labels[MACHINE].labels[0]) for table in tables]
+    keys = [
+        (table.labels[BENCHMARK].labels[0], table.labels[MACHINE].labels[0]) for table in tables
+    ]
     names: dict[tuple[str, str], set[str]] = {}
     for key, table in zip(keys, tables, strict=True):
         names.setdefault(key, set()).add(table.level_names[EXECUTION])
-    numbers = {key: {name: number for number, name in enumerate(natsorted(run_names))} for key, run_names in names.items()}
+    numbers = {
+        key: {name: number for number, name in enumerate(natsorted(run_names))}
+        for key, run_names in names.items()
+    }
     return [
-        replace(table, levels=table.levels | {EXECUTION: table.levels[EXECUTION] + numbers[key][table.level_names[EXECUTION]]})
+        replace(
+            table,
+            levels=table.levels
+            | {EXECUTION: table.levels[EXECUTION] + numbers[key][table.level_names[EXECUTION]]},
+        )
         for key, table in zip(keys, labels.agree(tables), strict=True)
     ]
 
@@ -91,13 +117,24 @@ def _run(source: Source, start: Event, stop: Event | None) -> Run:
     if str(stop.success).lower() in ("false", "aborted"):
         return FAILED
     if stop.success is None:
-        source.note("success_not_stated", f"{stop.location} does not say whether the run reached its target; it is taken to have")
+        source.note(
+            "success_not_stated",
+            f"{stop.location} does not say whether the run reached its target; it is taken to have",
+        )
     start_seconds, stop_seconds = (
-        float(checked([event.at], lambda _, event=event: f"{event.location}: the time of {event.key!r}", source)[0])  # type: ignore[misc]
+        float(
+            checked(
+                [event.at],
+                lambda _, event=event: f"{event.location}: the time of {event.key!r}",
+                source,
+            )[0]
+        )  # type: ignore[misc]
         for event in (start, stop)
     )
     if not stop_seconds > start_seconds:
-        raise source.error(f"{stop.location}: the run ends at {stop.at[:30]}, and begins at {start.at[:30]}")
+        raise source.error(
+            f"{stop.location}: the run ends at {stop.at[:30]}, and begins at {start.at[:30]}"
+        )
     return Run({TIME: np.array([stop_seconds - start_seconds])})
 
 
@@ -117,13 +154,27 @@ def _event(line: str, location: str) -> Event | None:
         content = json_object(line.removeprefix(NEW))
         key, milliseconds = str(content.get("key")), content.get("time_ms")
         name = str(content.get("value")) if key == SUBMISSION else None
-        seconds = repr(milliseconds / 1000) if isinstance(milliseconds, int | float) else str(milliseconds)
-        return Event(key, name, seconds, _status(content), location) if key in (START, STOP, SUBMISSION) else None
+        seconds = (
+            repr(milliseconds / 1000)
+            if isinstance(milliseconds, int | float)
+            else str(milliseconds)
+        )
+        return (
+            Event(key, name, seconds, _status(content), location)
+            if key in (START, STOP, SUBMISSION)
+            else None
+        )
     match = OLD.match(line) or MIDDLE.match(line)
     if match is None or match["key"] not in (START, STOP):
         return None
     content = json_object(match["value"] or "")
-    return Event(match["key"], match.groupdict().get("name"), match["at"], content.get("success", _status(content)), location)
+    return Event(
+        match["key"],
+        match.groupdict().get("name"),
+        match["at"],
+        content.get("success", _status(content)),
+        location,
+    )
 
 
 def _status(content: dict[str, Any]) -> Any:
@@ -144,4 +195,6 @@ def _system(source: Source) -> tuple[str | None, dict[str, Any]]:
     nodes = content.get("nodes")
     node = nodes[0] if isinstance(nodes, list) and nodes and isinstance(nodes[0], dict) else {}
     about = renamed((content, SYSTEM), (node, NODE), missing=EMPTY)
-    return str(about["hardware"]) if "hardware" in about else sibling.path.absolute().parent.name, about
+    return str(
+        about["hardware"]
+    ) if "hardware" in about else sibling.path.absolute().parent.name, about

@@ -1,7 +1,8 @@
 """Numbers in files: one parser, and one set of checks that name the file, the place in it and what stands there.
 
-A number is finite and written in digits of ASCII: `1_000`, `inf`, `nan` and the digits of other scripts are none. Times and rates are not
-below 0 (a time of 0 is one that a coarse clock does not see); and a file holds a measurement, or a run that failed or was stopped.
+A number is finite and written in digits of ASCII: `1_000`, `inf`, `nan` and the digits of other
+scripts are none. Times and rates are not below 0 (a time of 0 is one that a coarse clock does not
+see); and a file holds a measurement, or a run that failed or was stopped.
 """
 
 import re
@@ -59,7 +60,10 @@ def numbers(texts: Sequence[str]) -> list[float] | None:
 
 
 def _parsed(texts: Sequence[str]) -> Floats | None:
-    """Return texts as numbers, some of which may be infinite or NaN; None where one of them is none."""
+    """Return texts as numbers, some of which may be infinite or NaN.
+
+    None where one of them is none.
+    """
     joined = "".join(texts)
     if "_" in joined or not joined.isascii():
         return None
@@ -77,10 +81,13 @@ def checked(
     from_zero: bool = False,
     missing: Collection[str | None] = (),
 ) -> Floats:
-    """Return numbers, or texts of numbers, as an array; raise at the first that is none, or is too small.
+    """Return numbers, or texts of numbers, as an array.
 
-    `locate` returns the place of a value in the file for the message. `missing` are texts (or None) of a value that was not measured,
-    which is NaN in the array; a number that is not finite is missing where its text is, `"NaN"`, `"inf"` or `"-inf"`.
+    Raise at the first that is none, or is too small.
+
+    `locate` returns the place of a value in the file for the message. `missing` are texts (or None)
+    of a value that was not measured, which is NaN in the array; a number that is not finite is
+    missing where its text is, `"NaN"`, `"inf"` or `"-inf"`.
     """
     try:
         array = _plain(values)
@@ -101,7 +108,10 @@ def checked(
 
 
 def _plain(values: Sequence[Any] | npt.NDArray[Any]) -> Floats | None:
-    """Return values of one kind as an array; None where they are of several, or texts of which one is no number."""
+    """Return values of one kind as an array.
+
+    None where they are of several, or texts of which one is no number.
+    """
     if isinstance(values, np.ndarray):
         return np.asarray(values, dtype=float)
     types = set(map(type, values))
@@ -117,12 +127,19 @@ def check_measured(source: Source, table: Table) -> None:
     except ValueError as error:
         raise source.error(str(error)) from None
     measured = any(np.isfinite(metric.values).any() for metric in table.metrics.values())
-    if not measured and not any(table.marks[mark].any() for mark in (FAILED, CENSORED) if mark in table.marks):
-        raise source.error(f"holds no measurement: every value is missing, the first is that of {table.place(0)}")
+    if not measured and not any(
+        table.marks[mark].any() for mark in (FAILED, CENSORED) if mark in table.marks
+    ):
+        raise source.error(
+            f"holds no measurement: every value is missing, the first is that of {table.place(0)}"
+        )
 
 
 def parsed_number(value: Any, missing: Collection[str | None] = ()) -> float | None:
-    """Return a number of JSON, or the text of one; NaN where it is missing, None where it is no number."""
+    """Return a number of JSON, or the text of one.
+
+    NaN where it is missing, None where it is no number.
+    """
     if value is None or isinstance(value, str):
         return nan if value in missing else number(value or "")
     if isinstance(value, bool) or not isinstance(value, int | float):

@@ -12,7 +12,13 @@ from stat import S_ISFIFO
 from types import MappingProxyType
 from typing import Any, NamedTuple, NoReturn, TypeVar
 
-from perfarray.readers.compression import COMPRESSIONS, DAMAGED, first_bytes, is_compressed, packing_problem
+from perfarray.readers.compression import (
+    COMPRESSIONS,
+    DAMAGED,
+    first_bytes,
+    is_compressed,
+    packing_problem,
+)
 from perfarray.timings.notes import Note, escape_controls
 from perfarray.timings.options import options
 
@@ -23,11 +29,17 @@ CHUNK = 1 << 20  # Bytes of one read from a pipe or device, which has no size
 HEAD = 4096  # Characters by which a format is first recognised
 BEGINNING = 1 << 16  # Characters that the comments and the header of a table may have together
 NOT_TEXT = re.compile(rb"[\x00-\x08\x0e-\x1f]")  # Bytes that no text has, whatever its encoding
-# A text of JSON, or what C and Fortran print for no number, which JSON does not have; each part takes time in proportion to its length
-NOT_FINITE = re.compile(r'"(?:[^"\\]++|\\.)*+"?|(?<![\w.])[+-]?(?:(nan(?:\([^()\s]{0,20}\))?)|inf(?:inity)?)(?![\w.])', re.I | re.S)
+# A text of JSON, or what C and Fortran print for no number, which JSON does not have; each part
+# takes time in proportion to its length
+NOT_FINITE = re.compile(
+    r'"(?:[^"\\]++|\\.)*+"?|(?<![\w.])[+-]?(?:(nan(?:\([^()\s]{0,20}\))?)|inf(?:inity)?)(?![\w.])',
+    re.I | re.S,
+)
 HALF = re.compile(r"\\u[dD][89a-fA-F]")  # An escape in JSON that may stand for half of a letter
 COLUMN = re.compile(r"""(?<=column )(?:'[^'\n]*'|"[^"\n]*")""")  # A column in a message
-MOST_NAMES = 10_000  # Names of a folder that are compared with a missing one: so many take half a second
+MOST_NAMES = (
+    10_000  # Names of a folder that are compared with a missing one: so many take half a second
+)
 
 
 class FileError(ValueError):
@@ -69,11 +81,13 @@ class FileOptions(NamedTuple):
 class Source:
     """One file: its path, its text and its JSON, each read once and only when asked for, and the notes on it.
 
-    Readers put what a user should know into `notes`. `answers` holds the results of `once`, which the files of one archive share.
-    `no_numbers` holds the places of values that are none, and `failures` what failed and why: each becomes one note, once the file is read.
-    Without an encoding a file is UTF-8; a table that is not is read as Western text of one byte a character, with a note.
-    `contents` holds the members of the tar or zip archive that contains this file, by the path each would have in a folder. `columns`
-    maps names of columns that the caller gave to those in the file, which messages use.
+    Readers put what a user should know into `notes`. `answers` holds the results of `once`, which
+    the files of one archive share. `no_numbers` holds the places of values that are none, and
+    `failures` what failed and why: each becomes one note, once the file is read. Without an
+    encoding a file is UTF-8; a table that is not is read as Western text of one byte a character,
+    with a note. `contents` holds the members of the tar or zip archive that contains this file, by
+    the path each would have in a folder. `columns` maps names of columns that the caller gave to
+    those in the file, which messages use.
     """
 
     def __init__(
@@ -111,12 +125,20 @@ class Source:
 
     def _with_names_in_file(self, sentence: str) -> str:
         names_in_file = {repr(ours): theirs for ours, theirs in self.columns.items()}
-        return COLUMN.sub(lambda match: names_in_file.get(match[0], match[0]), sentence) if names_in_file else sentence
+        return (
+            COLUMN.sub(lambda match: names_in_file.get(match[0], match[0]), sentence)
+            if names_in_file
+            else sentence
+        )
 
     def beside(self, name: str) -> "Source | None":
         """Return a file in the same folder (`../name`: in the one above), None if it does not exist; links are not followed."""
         path = Path(os.path.normpath(self.path.parent / name))
-        exists = path in self._contents if self._contents is not None else path.is_file() and not path.is_symlink()
+        exists = (
+            path in self._contents
+            if self._contents is not None
+            else path.is_file() and not path.is_symlink()
+        )
         return self.at(path) if exists else None
 
     def at(self, path: Path) -> "Source":
@@ -140,24 +162,34 @@ class Source:
 
     @cached_property
     def packed(self) -> bytes:
-        """The bytes on disk or in the archive; of a pipe that a shell hands over, all bytes until it is closed."""
+        """The bytes on disk or in the archive.
+
+        Of a pipe that a shell hands over, all bytes until it is closed.
+        """
         if self._contents is not None:
             return self._contents[self.path]
         if _is_named_pipe(self.path):
-            raise self.error("is a named pipe, whose end may never come; write what it gives to a file, or hand it over as <(command")
+            raise self.error(
+                "is a named pipe, whose end may never come; write what it gives to a file, or "
+                "hand it over as <(command"
+            )
         limit = options().max_file_bytes
         chunks: list[bytes] = []
         try:
             with open(self.path, "rb", buffering=0, opener=_opened) as file:
                 size = os.fstat(file.fileno()).st_size
                 remaining = limit + 1 if size <= limit else 0
-                while remaining > 0 and (chunk := file.read(min(remaining, size + 1 if size else CHUNK))):
+                while remaining > 0 and (
+                    chunk := file.read(min(remaining, size + 1 if size else CHUNK))
+                ):
                     chunks.append(chunk)
                     remaining -= len(chunk)
         except FileNotFoundError as error:
             raise MissingFileError(f"{self.path}: there is no such file") from error
         except (OSError, ValueError) as error:
-            raise self.error(f"cannot be opened: {getattr(error, 'strerror', None) or error}") from error
+            raise self.error(
+                f"cannot be opened: {getattr(error, 'strerror', None) or error}"
+            ) from error
         if remaining <= 0:
             self.too_large(limit)
         return b"".join(chunks)
@@ -173,7 +205,9 @@ class Source:
                     with unpack(BytesIO(self.packed)) as file:
                         content: bytes = file.read(most + 1)
                 except DAMAGED as error:
-                    raise self.error(f"is cut off or damaged: the {name} compression does not unpack ({error})") from error
+                    raise self.error(
+                        f"is cut off or damaged: the {name} compression does not unpack ({error})"
+                    ) from error
                 if len(content) > most:
                     self.too_large(most, limit)
                 return content
@@ -181,12 +215,18 @@ class Source:
 
     @property
     def packing_problem(self) -> str:
-        """Why nothing is read of a file that is packed, and what unpacks it; empty where it can be read."""
+        """Why nothing is read of a file that is packed, and what unpacks it.
+
+        Empty where it can be read.
+        """
         return packing_problem(self.first_bytes)
 
     @cached_property
     def ascii(self) -> bytes | None:
-        """The bytes of a file of ASCII with line feeds: a large table need not become text. None of any other, and of a compressed one."""
+        """The bytes of a file of ASCII with line feeds: a large table need not become text.
+
+        None of any other, and of a compressed one.
+        """
         content = self.packed
         is_text = content.isascii() and b"\0" not in content and b"\r" not in content
         as_written = self.options.encoding is None and not is_compressed(content)
@@ -214,19 +254,31 @@ class Source:
         return _line_feeds(text)
 
     def _decoded(self, content: bytes) -> str:
-        encoding = self.options.encoding or ("utf-16" if content.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig")
+        encoding = self.options.encoding or (
+            "utf-16" if content.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig"
+        )
         try:
             return content.decode(encoding)
         except UnicodeError as error:
             start = getattr(error, "start", 0)
-            if self.options.encoding or encoding == "utf-16" or content.lstrip()[:1] in (b"{", b"[", b"<") or NOT_TEXT.search(content):
+            if (
+                self.options.encoding
+                or encoding == "utf-16"
+                or content.lstrip()[:1] in (b"{", b"[", b"<")
+                or NOT_TEXT.search(content)
+            ):
                 name = encoding.upper().removesuffix("-SIG")
-                raise self.error(f"is not {name} text: byte {start} is 0x{content[start : start + 1].hex()}") from None
+                raise self.error(
+                    f"is not {name} text: byte {start} is 0x{content[start : start + 1].hex()}"
+                ) from None
         try:
             guess, text = "cp1252", content.decode("cp1252")
         except UnicodeDecodeError:
             guess, text = "latin-1", content.decode("latin-1")
-        sentence = f"is not UTF-8 (byte {start} is {content[start]:#04x}) and is read as {guess}; encoding= names another"
+        sentence = (
+            f"is not UTF-8 (byte {start} is {content[start]:#04x}) and is read as {guess}; "
+            "encoding= names another"
+        )
         self.note("guessed_encoding", sentence, encoding=guess, byte=start)
         return text
 
@@ -255,11 +307,15 @@ class Source:
             try:
                 content = _json_with_bare_words(text)
                 if HALF.search(text):  # half of a letter, which no output can hold
-                    content = json.loads(json.dumps(content, ensure_ascii=False).encode(errors="replace"))
+                    content = json.loads(
+                        json.dumps(content, ensure_ascii=False).encode(errors="replace")
+                    )
                 return content
             except json.JSONDecodeError as error:
                 reason = "the file is cut off" if _is_cut_off(text.strip(), error) else error.msg
-                raise self.error(f"is not valid JSON: {reason} at line {error.lineno}, column {error.colno}") from None
+                raise self.error(
+                    f"is not valid JSON: {reason} at line {error.lineno}, column {error.colno}"
+                ) from None
             except (ValueError, RecursionError) as error:
                 raise self.error(f"is not JSON that can be read: {error}") from None
 
@@ -282,7 +338,9 @@ class Source:
             from defusedxml.common import DefusedXmlException
             from defusedxml.ElementTree import ParseError, fromstring
         except ImportError as error:
-            raise ImportError("XML is read with defusedxml, which is not installed; install perfarray[io]") from error
+            raise ImportError(
+                "XML is read with defusedxml, which is not installed; install perfarray[io]"
+            ) from error
         try:
             return fromstring(self.text)
         except ParseError as error:
@@ -298,13 +356,20 @@ class Source:
 
     def too_large(self, most: int, limit: str = "max_file_bytes") -> NoReturn:
         """Refuse a file that would fill the memory."""
-        raise self.error(f"holds more than the {most} bytes that are read of it; set_options({limit}=...) sets another limit")
+        raise self.error(
+            f"holds more than the {most} bytes that are read of it; set_options({limit}=...) "
+            "sets another limit"
+        )
 
 
 def escape_and_truncate(message: str) -> str:
     """Return a message with no more characters than are allowed, and none that moves a terminal's cursor."""
     limit = options().max_message
-    short = message if len(message) <= limit else f"{message[:limit]}... ({len(message) - limit} characters more)"
+    short = (
+        message
+        if len(message) <= limit
+        else f"{message[:limit]}... ({len(message) - limit} characters more)"
+    )
     return escape_controls(short)
 
 
@@ -357,7 +422,10 @@ def read_head(path: Path) -> str:
 
 
 def _is_named_pipe(path: Path) -> bool:
-    """Return whether a path is a pipe that any program may write to; one that a shell hands over ends with its program."""
+    """Return whether a path is a pipe that any program may write to.
+
+    One that a shell hands over ends with its program.
+    """
     try:
         pipe = S_ISFIFO(os.stat(path).st_mode)
     except (OSError, ValueError):

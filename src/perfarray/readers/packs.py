@@ -14,12 +14,22 @@ from perfarray.readers.opening import FileError, Source
 Member = tuple[str, int, Callable[[int], bytes]]  # Name, size, and what reads so many bytes
 ZIP = b"PK\x03\x04"
 
-# How the sum of the first block of a tar archive begins, at the 149th byte: looked at first, since few files have it
+# How the sum of the first block of a tar archive begins, at the 149th byte: looked at first, since
+# few files have it
 CHECKSUM = re.compile(rb"[\x80\xff]|[ \0]*[0-7]+[ \0]")
 MOST_MEMBERS = 1 << 16  # Members an archive may have
 
-# What reading an archive raises; `RuntimeError` where it is encrypted, `NotImplementedError` where it is packed in another way
-BROKEN = (*DAMAGED, tarfile.TarError, zipfile.BadZipFile, NotImplementedError, RuntimeError, OverflowError, RecursionError)
+# What reading an archive raises; `RuntimeError` where it is encrypted, `NotImplementedError` where
+# it is packed in another way
+BROKEN = (
+    *DAMAGED,
+    tarfile.TarError,
+    zipfile.BadZipFile,
+    NotImplementedError,
+    RuntimeError,
+    OverflowError,
+    RecursionError,
+)
 
 
 def is_pack(source: Source) -> bool:
@@ -30,7 +40,10 @@ def is_pack(source: Source) -> bool:
     if len(first) < tarfile.BLOCKSIZE or not CHECKSUM.match(first, 148):
         return False
     try:
-        return tarfile.TarInfo.frombuf(first[: tarfile.BLOCKSIZE], "utf-8", "surrogateescape").size >= 0
+        return (
+            tarfile.TarInfo.frombuf(first[: tarfile.BLOCKSIZE], "utf-8", "surrogateescape").size
+            >= 0
+        )
     except tarfile.HeaderError:
         return False
 
@@ -38,14 +51,17 @@ def is_pack(source: Source) -> bool:
 def members(source: Source) -> dict[Path, bytes]:
     """Return the regular files in an archive by the path each would have in a folder of the archive's name.
 
-    Links, devices and folders are left out: a link may lead anywhere. An archive that is damaged, has too many members or too much in them,
-    or a member whose name leads out of it is refused. A sparse file counts with its blanks.
+    Links, devices and folders are left out: a link may lead anywhere. An archive that is damaged,
+    has too many members or too much in them, or a member whose name leads out of it is refused. A
+    sparse file counts with its blanks.
     """
     contents: dict[Path, bytes] = {}
     total = 0
     content, (size_limit, limit) = source.unpacked(), source.most_unpacked()
     try:
-        for name, size, read_bytes in _zipped(content) if content.startswith(ZIP) else _taped(content):
+        for name, size, read_bytes in (
+            _zipped(content) if content.startswith(ZIP) else _taped(content)
+        ):
             total += size
             if total > size_limit:
                 source.too_large(size_limit, limit)

@@ -1,7 +1,10 @@
-"""Parquet and Arrow IPC (Feather): one row per measurement, columns as in a tidy CSV file; partitioned folders are one table.
+"""Parquet and Arrow IPC (Feather): one row per measurement, columns as in a tidy CSV file.
 
-The metadata of the schema may give `units`, `better`, `metric` and `shared_levels`, as the comments of a CSV file do.
-In a folder, files below `key=value` folders, and files called `part-0`, `part-1`, ..., are read as one table whose keys are labels.
+Partitioned folders are one table.
+
+The metadata of the schema may give `units`, `better`, `metric` and `shared_levels`, as the comments
+of a CSV file do. In a folder, files below `key=value` folders, and files called `part-0`, `part-1`,
+..., are read as one table whose keys are labels.
 """
 
 import json
@@ -18,7 +21,14 @@ import pandas as pd
 
 from perfarray.conventions import UNKNOWN, seconds_factor
 from perfarray.readers import custom, tidy_csv
-from perfarray.readers.arrow_sizes import TEXTS, Size, arrow_size, in_memory, parquet_size, text_bytes
+from perfarray.readers.arrow_sizes import (
+    TEXTS,
+    Size,
+    arrow_size,
+    in_memory,
+    parquet_size,
+    text_bytes,
+)
 from perfarray.readers.finding import InputFile
 from perfarray.readers.opening import FileError, Source, text_of_path
 from perfarray.readers.parquet_footer import chunks_in_footer
@@ -33,12 +43,21 @@ PARQUET: Final = b"PAR1"
 MAGIC: Final = (PARQUET,)
 SUFFIXES: Final = (".parquet", ".pq", ".feather", ".arrow", ".ipc")
 PROGRAM: Final = "perfarray"  # key of the roles of columns that `perfarray convert` writes
-STATED: Final = (PROGRAM, "units", "better", "metric", "shared_levels")  # keys of the schema's metadata that say what the values are
+STATED: Final = (
+    PROGRAM,
+    "units",
+    "better",
+    "metric",
+    "shared_levels",
+)  # keys of the schema's metadata that say what the values are
 PARTITION: Final = pattern(r"([^=/]+)=(.*)")  # a folder of a partitioned table
 PART: Final = pattern(r"part[-_.]?\d.*")  # a file of a table in several files
 MISSING: Final = "__HIVE_DEFAULT_PARTITION__"
 SHARING: Final = "DELTA_BYTE_ARRAY"  # encoding of texts that repeat the beginning of the one before
-DELTAS: Final = {SHARING, "DELTA_LENGTH_BYTE_ARRAY"}  # encodings of texts that pyarrow cannot read as categories
+DELTAS: Final = {
+    SHARING,
+    "DELTA_LENGTH_BYTE_ARRAY",
+}  # encodings of texts that pyarrow cannot read as categories
 ROWS: Final = 1 << 16  # rows of such a file that are read at once
 ROW_INDEX: Final = "__index_level_"  # begins the columns that pandas writes an index to
 
@@ -62,9 +81,12 @@ def read(source: Source) -> Table:
 
 
 def read_parts(source: Source, parts: Sequence[Source], broken: list[FileError] | None) -> Table:
-    """Read the files of a partitioned table below the path of `source`; the keys in their paths are columns.
+    """Read the files of a partitioned table below the path of `source`.
 
-    The errors of parts that cannot be read go to `broken`, and the other parts are the table; without a list the first is raised.
+    The keys in their paths are columns.
+
+    The errors of parts that cannot be read go to `broken`, and the other parts are the table;
+    without a list the first is raised.
     """
     tables, empty, n_cells = dict[str, Any](), [], 0
     for part in parts:
@@ -83,18 +105,29 @@ def read_parts(source: Source, parts: Sequence[Source], broken: list[FileError] 
         tables[name] = table
         n_cells += table.num_rows * table.num_columns
         if n_cells > options().max_cells:
-            raise source.error(f"holds more than {options().max_cells} cells; set_options(max_cells=...) sets another limit")
+            raise source.error(
+                f"holds more than {options().max_cells} cells; set_options(max_cells=...) sets "
+                "another limit"
+            )
     if broken and not tables:
         raise broken[0]
     if not tables:
         raise source.error("has columns and no rows")
     if empty:
-        text = f"{len(empty)} of {len(parts)} parts have no rows: {listed(empty, 5)}. They add nothing to the table"
+        text = (
+            f"{len(empty)} of {len(parts)} parts have no rows: {listed(empty, 5)}. They add "
+            "nothing to the table"
+        )
         source.note("empty_parts", text, parts=len(empty), of=len(parts))
     stated_by_part = {name: stated_in(table.schema) for name, table in tables.items()}
     stated = agreed(source, stated_by_part)
-    if "units" not in stated:  # rows of parts in several units are those of a table with a column of units
-        tables = {name: _with_column(table, "unit", stated_by_part[name].get("units")) for name, table in tables.items()}
+    if (
+        "units" not in stated
+    ):  # rows of parts in several units are those of a table with a column of units
+        tables = {
+            name: _with_column(table, "unit", stated_by_part[name].get("units"))
+            for name, table in tables.items()
+        }
     return _table(source, _frame(source, _joined(source, tables)), stated)
 
 
@@ -109,7 +142,8 @@ def agreed(source: Source, stated_by_part: Mapping[str, Mapping[str, str]]) -> d
                 continue
             if key != "units" or None in map(seconds_factor, map(str, statements)):
                 raise source.error(
-                    f"its parts {first!r} and {name!r} state different {key}: {listed(statements)}. They cannot be joined into one table. "
+                    f"its parts {first!r} and {name!r} state different {key}: "
+                    f"{listed(statements)}. They cannot be joined into one table. "
                     "Write both alike, or read them one by one"
                 )
             common.pop(key, None)
@@ -120,25 +154,50 @@ def _with_column(table: Any, name: str, text: str | None) -> Any:
     """Return an Arrow table with a text in each row, if there is one and no such column."""
     from pyarrow import repeat
 
-    return table if text is None or name in table.column_names else table.append_column(name, repeat(text, table.num_rows))
+    return (
+        table
+        if text is None or name in table.column_names
+        else table.append_column(name, repeat(text, table.num_rows))
+    )
 
 
 def _joined(source: Source, tables: Mapping[str, Any]) -> Any:
-    """Return the rows of all parts; what is text in one part is text in all, and a column that a part lacks is empty there."""
+    """Return the rows of all parts.
+
+    What is text in one part is text in all, and a column that a part lacks is empty there.
+    """
     import pyarrow as pa
 
-    types_in_parts = [(field.name, _without_categories(field.type)) for table in tables.values() for field in table.schema]
-    texts = {name for name, of_values in types_in_parts if pa.types.is_string(of_values) or pa.types.is_large_string(of_values)}
+    types_in_parts = [
+        (field.name, _without_categories(field.type))
+        for table in tables.values()
+        for field in table.schema
+    ]
+    texts = {
+        name
+        for name, of_values in types_in_parts
+        if pa.types.is_string(of_values) or pa.types.is_large_string(of_values)
+    }
     alike = [
         table.cast(
-            pa.schema([(field.name, pa.string() if field.name in texts else _without_categories(field.type)) for field in table.schema])
+            pa.schema(
+                [
+                    (
+                        field.name,
+                        pa.string() if field.name in texts else _without_categories(field.type),
+                    )
+                    for field in table.schema
+                ]
+            )
         )
         for table in tables.values()
     ]
     try:
         return pa.concat_tables(alike, promote_options="permissive")
     except pa.ArrowException as error:
-        raise source.error(f"its parts cannot be joined into one table: {str(error).partition(chr(10))[0]}") from None
+        raise source.error(
+            f"its parts cannot be joined into one table: {str(error).partition(chr(10))[0]}"
+        ) from None
 
 
 def one_table_each(files: Sequence[InputFile]) -> list[InputFile]:
@@ -158,7 +217,9 @@ def one_table_each(files: Sequence[InputFile]) -> list[InputFile]:
         first = members[0]
         inner = text_of_path(first.path.relative_to(root).as_posix())
         label = first.label.removesuffix(inner).strip("/") or root.name
-        grouped.append(first._replace(path=root, label=label, parts=tuple(file.path for file in members)))
+        grouped.append(
+            first._replace(path=root, label=label, parts=tuple(file.path for file in members))
+        )
     return grouped
 
 
@@ -176,7 +237,10 @@ def _root(file: InputFile) -> Path | None:
 def keys_of(path: PurePath) -> dict[str, str]:
     """Return the labels in the folders of a path, as text without percent-encoding."""
     matches = filter(None, map(PARTITION.fullmatch, path.parts[:-1]))
-    return {unquote(match[1]): UNKNOWN if match[2] == MISSING else unquote(match[2]) for match in matches}
+    return {
+        unquote(match[1]): UNKNOWN if match[2] == MISSING else unquote(match[2])
+        for match in matches
+    }
 
 
 def _without_categories(of_column: Any) -> Any:
@@ -188,7 +252,10 @@ def _without_categories(of_column: Any) -> Any:
 
 def stated_in(schema: Any) -> dict[str, str]:
     """Return what the metadata of a schema say of the values."""
-    metadata = {key.decode(errors="replace"): text.decode(errors="replace") for key, text in (schema.metadata or {}).items()}
+    metadata = {
+        key.decode(errors="replace"): text.decode(errors="replace")
+        for key, text in (schema.metadata or {}).items()
+    }
     return {key: metadata[key] for key in STATED if key in metadata}
 
 
@@ -206,7 +273,11 @@ def _frame(source: Source, table: Any) -> pd.DataFrame:
         frame: pd.DataFrame = table.to_pandas(ignore_metadata=True, date_as_object=False)
     except ArrowException as error:  # texts that are not UTF-8
         raise source.error(f"is cut off or damaged: {_first_line(error)}") from None
-    labels = [field.name for field in table.schema if types.is_integer(field.type) and not value_column(field.name)]
+    labels = [
+        field.name
+        for field in table.schema
+        if types.is_integer(field.type) and not value_column(field.name)
+    ]
     gaps = [name for name in labels if table.column(name).null_count]
     if gaps:
         frame[gaps] = table.select(gaps).to_pandas(ignore_metadata=True, types_mapper=_nullable)
@@ -223,19 +294,32 @@ def _arrow_table(source: Source) -> Any:
         import pyarrow as pa
         from pyarrow import types
     except ImportError as error:
-        raise ImportError("Parquet and Arrow files are read with pyarrow, which is not installed; install perfarray[tables]") from error
+        raise ImportError(
+            "Parquet and Arrow files are read with pyarrow, which is not installed; install "
+            "perfarray[tables]"
+        ) from error
     content = source.unpacked()
     if not content.strip():
         raise source.error("is empty")
     try:
         table = (_parquet_table if content.startswith(PARQUET) else _ipc_table)(source, content)
-        table.validate(full=True)  # damaged offsets or numbers of categories would lead out of the memory of the file
+        table.validate(
+            full=True
+        )  # damaged offsets or numbers of categories would lead out of the memory of the file
         limit = source.most_unpacked()
         if table.nbytes + text_bytes(table) > limit[0]:
             source.too_large(*limit)
-        decimals = {field.name: pa.float64() for field in table.schema if types.is_decimal(field.type)}
+        decimals = {
+            field.name: pa.float64() for field in table.schema if types.is_decimal(field.type)
+        }
         return table.cast(
-            pa.schema([pa.field(field.name, decimals.get(field.name, field.type)) for field in table.schema], table.schema.metadata)
+            pa.schema(
+                [
+                    pa.field(field.name, decimals.get(field.name, field.type))
+                    for field in table.schema
+                ],
+                table.schema.metadata,
+            )
         )
     except (pa.ArrowException, OSError, UnicodeError, struct.error, IndexError) as error:
         raise source.error(f"is cut off or damaged: {_first_line(error)}") from None
@@ -253,15 +337,34 @@ def _parquet_table(source: Source, content: bytes) -> Any:
     schema = file.schema_arrow
     _check_columns(source, schema)
     groups = chunks_in_footer(content)
-    if len(groups) != file.metadata.num_row_groups or any(len(group) != len(schema.names) for group in groups):
-        raise source.error("is cut off or damaged: its groups of rows have other columns than its schema")
+    if len(groups) != file.metadata.num_row_groups or any(
+        len(group) != len(schema.names) for group in groups
+    ):
+        raise source.error(
+            "is cut off or damaged: its groups of rows have other columns than its schema"
+        )
     _check_size(source, parquet_size(file.metadata, groups), schema.types)
     kinds = [str(kind) for kind in schema.types]
-    chunks = {name: [group[number] for group in groups] for number, name in enumerate(schema.names) if kinds[number] in TEXTS}
-    encodings = {name: {encoding for chunk in chunks[name] for encoding in chunk.encodings} for name in chunks}
-    # A text that recurs is stored once, and is read so, until it is known how many bytes all rows have.
-    file = parquet.ParquetFile(BytesIO(content), read_dictionary=[name for name in chunks if not encodings[name] & DELTAS])
-    sizes = [chunk.total_uncompressed_size for name in chunks if SHARING in encodings[name] for chunk in chunks[name]]
+    chunks = {
+        name: [group[number] for group in groups]
+        for number, name in enumerate(schema.names)
+        if kinds[number] in TEXTS
+    }
+    encodings = {
+        name: {encoding for chunk in chunks[name] for encoding in chunk.encodings}
+        for name in chunks
+    }
+    # A text that recurs is stored once, and is read so, until it is known how many bytes all rows
+    # have.
+    file = parquet.ParquetFile(
+        BytesIO(content), read_dictionary=[name for name in chunks if not encodings[name] & DELTAS]
+    )
+    sizes = [
+        chunk.total_uncompressed_size
+        for name in chunks
+        if SHARING in encodings[name]
+        for chunk in chunks[name]
+    ]
     if not sizes:
         return file.read()
     # A text may take the room of all: few rows are read at once.
@@ -293,13 +396,19 @@ def _check_columns(source: Source, schema: Any) -> None:
     tidy_csv.check_columns(source.error, schema.names)
     nested = [field.name for field in schema if types.is_nested(field.type)]
     if nested:
-        raise source.error(f"column {nested[0]!r} holds lists or structures; a table has one row per measurement (explode it)")
+        raise source.error(
+            f"column {nested[0]!r} holds lists or structures; a table has one row per "
+            "measurement (explode it)"
+        )
 
 
 def _check_size(source: Source, size: Size, kinds: Sequence[Any]) -> None:
     """Raise where a table would fill the memory, before anything of it is read."""
     if size.rows * max(len(kinds), 1) > options().max_cells:
-        raise source.error(f"holds {size.rows} rows of {len(kinds)} columns; set_options(max_cells=...) allows more cells")
+        raise source.error(
+            f"holds {size.rows} rows of {len(kinds)} columns; set_options(max_cells=...) "
+            "allows more cells"
+        )
     limit = source.most_unpacked()
     if in_memory(size, kinds) > limit[0]:
         source.too_large(*limit)
@@ -307,9 +416,14 @@ def _check_size(source: Source, size: Size, kinds: Sequence[Any]) -> None:
 
 def _table(source: Source, frame: pd.DataFrame, stated: Mapping[str, str]) -> Table:
     """Return the rows as a table: by what `perfarray convert` wrote, by the names of the columns, or by those the caller gave."""
-    if (written := roles_written(stated.get(PROGRAM, ""), list(frame.columns))) and not source.options.dims:
+    if (
+        written := roles_written(stated.get(PROGRAM, ""), list(frame.columns))
+    ) and not source.options.dims:
         return tidy_csv.table_of_frame(source, frame, **written)
-    stated, dims = {key: text for key, text in stated.items() if key != PROGRAM}, source.options.dims
+    stated, dims = (
+        {key: text for key, text in stated.items() if key != PROGRAM},
+        source.options.dims,
+    )
     names = custom.names_of_columns(source, list(frame.columns))
     if any(isinstance(name, int) for name in dims.values()):
         raise source.error("has names of columns; dims= names them, not their places")
@@ -320,21 +434,36 @@ def _table(source: Source, frame: pd.DataFrame, stated: Mapping[str, str]) -> Ta
     if dims and (metric is not None or measured or any(map(value_column, names))):
         source.columns = dict(zip(names, map(repr, frame.columns), strict=True))
         frame = frame.set_axis(names, axis=1)
-        stated |= ({} if metric is None else {"metric": metric}) | ({MEASURED: "; ".join(measured)} if measured else {})
+        stated |= ({} if metric is None else {"metric": metric}) | (
+            {MEASURED: "; ".join(measured)} if measured else {}
+        )
     return tidy_csv.table_of_rows(source, frame, stated)
 
 
 def roles_written(text: str, columns: Sequence[str]) -> dict[str, Any] | None:
-    """Return the roles of columns that `perfarray convert` wrote into the metadata; None where there are none, or others than it writes."""
+    """Return the roles of columns that `perfarray convert` wrote into the metadata.
+
+    None where there are none, or others than it writes.
+    """
     try:
         roles = json.loads(text)
         units, better, dims, shared = (roles[key] for key in ("units", "better", "dims", "shared"))
     except (ValueError, KeyError, TypeError, RecursionError):
         return None
-    if not (isinstance(units, dict) and isinstance(better, dict) and isinstance(dims, list) and isinstance(shared, list) and units):
+    if not (
+        isinstance(units, dict)
+        and isinstance(better, dict)
+        and isinstance(dims, list)
+        and isinstance(shared, list)
+        and units
+    ):
         return None
     texts = [*units, *units.values(), *better, *better.values(), *dims, *shared]
-    if not all(isinstance(name, str) for name in texts) or not {*units, *dims} <= {*columns} or units.keys() != better.keys():
+    if (
+        not all(isinstance(name, str) for name in texts)
+        or not {*units, *dims} <= {*columns}
+        or units.keys() != better.keys()
+    ):
         return None
     return {
         "value": {name: name for name in units}, "units": units, "better": better, "shared": shared, "dims": {name: name for name in dims},

@@ -1,6 +1,7 @@
 """What the footer of a Parquet file states of the columns of its groups, read without pyarrow, which ends the program at damaged ones.
 
-The footer is a struct of Thrift's compact protocol. Reading it costs time in proportion to its length and no memory beyond it.
+The footer is a struct of Thrift's compact protocol. Reading it costs time in proportion to its
+length and no memory beyond it.
 """
 
 from collections.abc import Sequence
@@ -31,25 +32,40 @@ class Chunk(NamedTuple):
 
 
 def chunks_in_footer(content: bytes) -> list[list[Chunk]]:
-    """Return the column chunks of each group of rows; IndexError or `struct.error` where the footer is damaged."""
+    """Return the column chunks of each group of rows.
+
+    IndexError or `struct.error` where the footer is damaged.
+    """
     (length,) = unpack_from("<I", content, len(content) - 8)
     start = len(content) - 8 - length
     if start < 0:
         raise IndexError("the footer is longer than the file")
     footer = _Reader(content[start : len(content) - 8]).struct(0)
-    return [[_chunk(column.get(META_DATA)) for column in _structs(group.get(COLUMNS))] for group in _structs(footer.get(ROW_GROUPS))]
+    return [
+        [_chunk(column.get(META_DATA)) for column in _structs(group.get(COLUMNS))]
+        for group in _structs(footer.get(ROW_GROUPS))
+    ]
 
 
 def _structs(values: Any) -> Sequence[dict[int, Any]]:
     """Return the structs in a list, none where there is no list."""
-    return [value for value in values if isinstance(value, dict)] if isinstance(values, list) else []
+    return (
+        [value for value in values if isinstance(value, dict)] if isinstance(values, list) else []
+    )
 
 
 def _chunk(fields: Any) -> Chunk:
     fields = fields if isinstance(fields, dict) else {}
     encodings = fields.get(ENCODINGS)
-    names = frozenset(ENCODING_NAMES.get(number, str(number)) for number in encodings) if isinstance(encodings, list) else frozenset()
-    sizes = [value if isinstance(value := fields.get(field), int) else 0 for field in (NUM_VALUES, UNPACKED_BYTES)]
+    names = (
+        frozenset(ENCODING_NAMES.get(number, str(number)) for number in encodings)
+        if isinstance(encodings, list)
+        else frozenset()
+    )
+    sizes = [
+        value if isinstance(value := fields.get(field), int) else 0
+        for field in (NUM_VALUES, UNPACKED_BYTES)
+    ]
     return Chunk(names, *sizes)
 
 
@@ -87,7 +103,10 @@ class _Reader:
             if number > len(self._content) - self._position:  # each value takes a byte at least
                 raise IndexError("a list is longer than the footer")
             of_bools = head & 15 in (TRUE, FALSE)
-            return [self._byte() if of_bools else self._value(head & 15, depth + 1) for _ in range(number)]
+            return [
+                self._byte() if of_bools else self._value(head & 15, depth + 1)
+                for _ in range(number)
+            ]
         if kind == STRUCT:
             return self.struct(depth + 1)
         raise IndexError(f"the footer has a value of type {kind}")

@@ -1,8 +1,9 @@
 """Patterns of home-grown files: the numbers that a pattern names, each with what its place and what stands beside it say.
 
-A name in braces is a dim whose labels are keys, or a level. In a list the label of an entry is a text beside the number, else the one whole
-number that differs between all entries, never the place: another list may be longer, or in another order. Only where neither stands there
-is the place the label.
+A name in braces is a dim whose labels are keys, or a level. In a list the label of an entry is a
+text beside the number, else the one whole number that differs between all entries, never the place:
+another list may be longer, or in another order. Only where neither stands there is the place the
+label.
 """
 
 import csv
@@ -23,7 +24,9 @@ from perfarray.tables.measured import LIKE_BENCHMARKS, LIKE_VALUES, name_and_uni
 VALUE = "value"  # Name of a quantity that has none
 UNIT_KEYS = ("unit", "units")
 # Names of whole numbers that were counted or measured, and are no labels
-COUNTED = re.compile(r"count|date|error|iter|loop|pid|repeat|repetition|round|runs|sample|seed|stamp|total", re.I)
+COUNTED = re.compile(
+    r"count|date|error|iter|loop|pid|repeat|repetition|round|runs|sample|seed|stamp|total", re.I
+)
 
 
 class Pattern(NamedTuple):
@@ -73,7 +76,10 @@ def with_units(pattern: str, units: str) -> str:
     """Return a pattern that states the units of its numbers."""
     template, metric, stated, states_units = read_pattern(pattern)
     if states_units and stated != units:
-        raise ValueError(f"units={units!r} contradict pattern={pattern!r}, which says {stated!r}; leave one of them out")
+        raise ValueError(
+            f"units={units!r} contradict pattern={pattern!r}, which says {stated!r}; leave one "
+            "of them out"
+        )
     name = VALUE if metric == TIME and seconds_factor(units) is None else metric
     return f"{template} = {name} [{units}]"
 
@@ -81,10 +87,14 @@ def with_units(pattern: str, units: str) -> str:
 def cells_of(source: Source, pattern: Pattern) -> Iterator[Cell]:
     """Yield the values at the places that a pattern names."""
     of_times = seconds_factor(pattern.units) is not None
-    for cell in _json_cells(source, pattern) if source.looks_like_json else _csv_cells(source, pattern):
+    for cell in (
+        _json_cells(source, pattern) if source.looks_like_json else _csv_cells(source, pattern)
+    ):
         metadata, value, location, _ = cell
         names = _unit_names(tuple(metadata), location.rpartition("/")[2], of_times)
-        units = {name: metadata.pop(name).strip() for name in names if isinstance(metadata[name], str)}
+        units = {
+            name: metadata.pop(name).strip() for name in names if isinstance(metadata[name], str)
+        }
         yield Cell(metadata, value, location, units) if units else cell
 
 
@@ -105,37 +115,80 @@ def _is_unit(name: str) -> bool:
 
 
 def _json_cells(source: Source, pattern: Pattern) -> Iterator[Cell]:
-    """Yield the numbers of JSON; the keys on the way to them and the values beside these are metadata."""
+    """Yield the numbers of JSON.
+
+    The keys on the way to them and the values beside these are metadata.
+    """
     steps = [step.strip() for step in pattern.template.split("/")]
-    patterns = [read_layout(step).pattern if "{" in step else re.compile(re.escape(step)) for step in steps]
+    patterns = [
+        read_layout(step).pattern if "{" in step else re.compile(re.escape(step)) for step in steps
+    ]
     named = set(source.options.dims.values())
 
-    def walk(node: Any, depth: int, metadata: Mapping[str, Any], location: str, place: tuple[str, str | None] | None) -> Iterator[Cell]:
+    def walk(
+        node: Any,
+        depth: int,
+        metadata: Mapping[str, Any],
+        location: str,
+        place: tuple[str, str | None] | None,
+    ) -> Iterator[Cell]:
         if depth == len(patterns):
             if isinstance(node, dict | list):
                 raise source.error(
-                    f"{location or 'it'} is not a number: pattern={source.options.pattern!r} ends there; name what is inside"
+                    f"{location or 'it'} is not a number: pattern={source.options.pattern!r} "
+                    "ends there; name what is inside"
                 )
             yield Cell(dict(metadata), node, location)
             return
         step, last = patterns[depth], depth + 1 == len(patterns)
-        children = list(node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ())
+        children = list(
+            node.items()
+            if isinstance(node, dict)
+            else enumerate(node)
+            if isinstance(node, list)
+            else ()
+        )
         siblings = {
             key: value
             for key, value in children
-            if isinstance(key, str) and isinstance(value, str | int | float) and not (last and (step.groups or step.fullmatch(key)))
+            if isinstance(key, str)
+            and isinstance(value, str | int | float)
+            and not (last and (step.groups or step.fullmatch(key)))
         }
-        if place is not None and (labelled := _labelled(metadata, *place, siblings, named)) is not None:
+        if (
+            place is not None
+            and (labelled := _labelled(metadata, *place, siblings, named)) is not None
+        ):
             metadata, place = labelled, None
-        parameter = _parameter(node, patterns[depth + 1]) if isinstance(node, list) and step.groups and not last else None
+        parameter = (
+            _parameter(node, patterns[depth + 1])
+            if isinstance(node, list) and step.groups and not last
+            else None
+        )
         for key, child in children:
             match = step.fullmatch(str(key))
             if match is not None and (last or isinstance(child, dict | list)):
                 labels: dict[str, Any] = match.groupdict()
                 if isinstance(key, int):
-                    labels = {dim: key if dim in LEVELS or dim in named else Place(key, len(children)) for dim in labels}
-                    place = next(((dim, parameter) for dim, label in labels.items() if isinstance(label, Place)), None)
-                yield from walk(child, depth + 1, {**metadata, **siblings, **labels}, f"{location}/{key}" if location else str(key), place)
+                    labels = {
+                        dim: key if dim in LEVELS or dim in named else Place(key, len(children))
+                        for dim in labels
+                    }
+                    place = next(
+                        (
+                            (dim, parameter)
+                            for dim, label in labels.items()
+                            if isinstance(label, Place)
+                        ),
+                        None,
+                    )
+                yield from walk(
+                    child,
+                    depth + 1,
+                    {**metadata, **siblings, **labels},
+                    f"{location}/{key}" if location else str(key),
+                    place,
+                )
 
     yield from walk(source.json, 0, {}, "", None)
 
@@ -155,7 +208,11 @@ def _parameter(entries: list[Any], value_step: re.Pattern[str]) -> str | None:
 
 
 def _labelled(
-    metadata: Mapping[str, Any], place: str, parameter: str | None, siblings: Mapping[str, Any], named: Collection[Any]
+    metadata: Mapping[str, Any],
+    place: str,
+    parameter: str | None,
+    siblings: Mapping[str, Any],
+    named: Collection[Any],
 ) -> dict[str, Any] | None:
     """Return metadata in which the label of an entry stands for its place in a list, None where no label stands beside the number.
 
@@ -165,7 +222,9 @@ def _labelled(
     if any(name in named for name in siblings):
         return others
     texts = [name for name, value in siblings.items() if _is_label(name, value)]
-    name = next((name for name in texts if LIKE_BENCHMARKS.search(name)), texts[0] if texts else parameter)
+    name = next(
+        (name for name in texts if LIKE_BENCHMARKS.search(name)), texts[0] if texts else parameter
+    )
     return None if name is None or name not in siblings else {**others, place: siblings[name]}
 
 
@@ -175,29 +234,63 @@ def _is_label(name: str, value: Any) -> bool:
 
 
 def _csv_cells(source: Source, pattern: Pattern) -> Iterator[Cell]:
-    """Yield the numbers in the columns whose heads fit the pattern; the head and the other columns are metadata."""
+    """Yield the numbers in the columns whose heads fit the pattern.
+
+    The head and the other columns are metadata.
+    """
     head_pattern = read_layout(pattern.template).pattern
     named = source.options.dims.values()
     labels: dict[int, dict[str, Any]] = {}
     column_names: dict[int, str] = {}
     n_texts = 0
-    reader = csv.reader(io.StringIO(source.text), delimiter=tidy_csv.separator(source.beginning), skipinitialspace=True)
+    reader = csv.reader(
+        io.StringIO(source.text),
+        delimiter=tidy_csv.separator(source.beginning),
+        skipinitialspace=True,
+    )
     for line, row in enumerate(reader, 1):
         cells = [cell.strip() for cell in row]
         if not labels:
-            unnamed = [(column, cell) for column, cell in enumerate(cells) if column not in named and cell not in named]
-            labels = {column: match.groupdict() for column, cell in unnamed if (match := head_pattern.fullmatch(cell))}
-            column_names = {column: str(column) if column in named else cell or f"column_{column}" for column, cell in enumerate(cells)}
+            unnamed = [
+                (column, cell)
+                for column, cell in enumerate(cells)
+                if column not in named and cell not in named
+            ]
+            labels = {
+                column: match.groupdict()
+                for column, cell in unnamed
+                if (match := head_pattern.fullmatch(cell))
+            }
+            column_names = {
+                column: str(column) if column in named else cell or f"column_{column}"
+                for column, cell in enumerate(cells)
+            }
             continue
-        value_columns = [column for column in labels if column < len(cells) and cells[column] not in tidy_csv.MISSING]
+        value_columns = [
+            column
+            for column in labels
+            if column < len(cells) and cells[column] not in tidy_csv.MISSING
+        ]
         if value_columns and all(number(cells[column]) is None for column in value_columns):
             n_texts += 1
             continue
-        metadata = {name: _label(cells[column]) for column, name in column_names.items() if column not in labels and column < len(cells)}
+        metadata = {
+            name: _label(cells[column])
+            for column, name in column_names.items()
+            if column not in labels and column < len(cells)
+        }
         for column in value_columns:
-            yield Cell({**metadata, **labels[column]}, cells[column], f"row {line}, column {column_names[column]!r}")
+            yield Cell(
+                {**metadata, **labels[column]},
+                cells[column],
+                f"row {line}, column {column_names[column]!r}",
+            )
     if n_texts:
-        source.note("rows_of_text", f"{n_texts} rows have text where numbers are expected: they are passed over", rows=n_texts)
+        source.note(
+            "rows_of_text",
+            f"{n_texts} rows have text where numbers are expected: they are passed over",
+            rows=n_texts,
+        )
 
 
 def _label(text: str) -> Any:

@@ -1,7 +1,8 @@
 """Phoronix Test Suite (`composite.xml`): the numbers behind a mean are executions, systems a dim.
 
-A unit is a variable: seconds are `time`, others are named as they are, with the direction the file gives. How often a test ran depends on
-how much its runs varied. Results without runs, such as the time and size of an installation, are no measurements: they are counted.
+A unit is a variable: seconds are `time`, others are named as they are, with the direction the file
+gives. How often a test ran depends on how much its runs varied. Results without runs, such as the
+time and size of an installation, are no measurements: they are counted.
 """
 
 import re
@@ -53,7 +54,10 @@ def read(source: Source) -> Table:
         title, description = _text(result, "Title"), _text(result, "Description")
         name = f"{title}: {description}" if description else title
         settings = {"arguments": _text(result, "Arguments") or None}
-        metadata = {"profile": _text(result, "Identifier") or None, "app_version": _text(result, "AppVersion") or None}
+        metadata = {
+            "profile": _text(result, "Identifier") or None,
+            "app_version": _text(result, "AppVersion") or None,
+        }
         variable, factor = _variable(result, kinds)
         runs: dict[str, list[Run]] = {}
         for entry in result.iterfind("Data/Entry"):
@@ -61,13 +65,23 @@ def read(source: Source) -> Table:
             if not texts or description in INSTALLATION:
                 n_without_runs += 1
                 continue
-            values = amounts(source, _locate(index, name), texts, from_zero=variable == TIME) * factor
-            runs.setdefault(_text(entry, "Identifier") or UNKNOWN, []).extend(Run({variable: np.array([value])}) for value in values)
+            values = (
+                amounts(source, _locate(index, name), texts, from_zero=variable == TIME) * factor
+            )
+            runs.setdefault(_text(entry, "Identifier") or UNKNOWN, []).extend(
+                Run({variable: np.array([value])}) for value in values
+            )
         for system, system_runs in runs.items():
             entries.setdefault(system, []).append(Entry(name, system_runs, settings, metadata))
     kinds = dict(sorted(kinds.items(), key=lambda kind: kind[0] != TIME))
     elements = {_text(system, "Identifier"): system for system in root.findall("System")}
-    table = table_along(source, SYSTEM, entries, kinds, {label: _about(elements[label]) for label in entries if label in elements})
+    table = table_along(
+        source,
+        SYSTEM,
+        entries,
+        kinds,
+        {label: _about(elements[label]) for label in entries if label in elements},
+    )
     return replace(table, counts={"n_without_runs": n_without_runs})
 
 
@@ -80,11 +94,18 @@ def _text(element: Any, tag: str) -> str:
 
 
 def _variable(result: Any, kinds: dict[str, tuple[str, str]]) -> tuple[str, float]:
-    """Return the variable of a result and its factor; a unit that is better in both directions is two variables."""
+    """Return the variable of a result and its factor.
+
+    A unit that is better in both directions is two variables.
+    """
     scale = _text(result, "Scale")
     better = HIGHER if _text(result, "Proportion") == "HIB" else LOWER
     factor = seconds_factor(scale.lower()) if better == LOWER else None
-    name, kind = (TIME, (SECONDS, LOWER)) if factor is not None else (variable_name(scale or "score", "scale_"), (scale or "1", better))
+    name, kind = (
+        (TIME, (SECONDS, LOWER))
+        if factor is not None
+        else (variable_name(scale or "score", "scale_"), (scale or "1", better))
+    )
     if kinds.setdefault(name, kind) != kind:
         name = f"{name} ({better})"
         kinds[name] = kind
@@ -92,12 +113,19 @@ def _variable(result: Any, kinds: dict[str, tuple[str, str]]) -> tuple[str, floa
 
 
 def _about(system: Any) -> dict[str, str]:
-    texts = _components(_text(system, "Hardware")) | _components(_text(system, "Software")) | {"TimeStamp": _text(system, "TimeStamp")}
+    texts = (
+        _components(_text(system, "Hardware"))
+        | _components(_text(system, "Software"))
+        | {"TimeStamp": _text(system, "TimeStamp")}
+    )
     return renamed((texts, DESCRIPTIONS), missing=("",))
 
 
 def _components(text: str) -> dict[str, str]:
-    """Split `Processor: A, 4 cores, Memory: 8GB` at its names; a piece without a name belongs to the one before it."""
+    """Split `Processor: A, 4 cores, Memory: 8GB` at its names.
+
+    A piece without a name belongs to the one before it.
+    """
     pieces_by_name: dict[str, list[str]] = {}
     name = ""
     for piece in text.split(", "):

@@ -1,7 +1,8 @@
 """ReBench: the `.data` file, and the JSON it sends to ReBenchDB. Invocations are executions.
 
-Lines of versions before 1.0 begin with a time stamp, the same for all of an invocation; later ones with the numbers of invocation and
-iteration. Criterion `total` is the time (or, in operations per time, the throughput); other criteria are variables of their own.
+Lines of versions before 1.0 begin with a time stamp, the same for all of an invocation; later ones
+with the numbers of invocation and iteration. Criterion `total` is the time (or, in operations per
+time, the throughput); other criteria are variables of their own.
 """
 
 import re
@@ -24,9 +25,20 @@ from perfarray.timings.validation import listed
 
 NAME = "rebench"
 ANYWHERE = True  # Its lines may come late in a file, after what else was printed
-# What tells runs of one benchmark apart, in the order of the columns; old files say how many warm-ups were dropped
-SETTINGS = ("vm", "suite", "extra_args", "cores", "input_size", "variable", "machine", "warmup_iterations")
-# Lines of versions before and after 1.0: time stamp, value, unit; invocation, iteration, value, unit, criterion, benchmark
+# What tells runs of one benchmark apart, in the order of the columns; old files say how many
+# warm-ups were dropped
+SETTINGS = (
+    "vm",
+    "suite",
+    "extra_args",
+    "cores",
+    "input_size",
+    "variable",
+    "machine",
+    "warmup_iterations",
+)
+# Lines of versions before and after 1.0: time stamp, value, unit; invocation, iteration, value,
+# unit, criterion, benchmark
 OLD = re.compile(r"^\[\d{4}-\d\d-\d\dT[\d:]+\]\t[^\t\n]+\t[^\t\n]+\t", re.M)
 NEW = re.compile(r"^\d+\t\d+\t[^\t\n]+\t[^\t\n]+\t[^\t\n]+\t[^\t\n]+\t", re.M)
 # Descriptions of machine, commit and experiment to our coordinates
@@ -36,12 +48,23 @@ DENOISE = {"scaling_governor": "scaling_governor", "no_turbo": "no_turbo"}
 SOURCE = {"commitId": "commit", "branchOrTag": "branch"}
 EXPERIMENT = {"startTime": "date", "projectName": "project", "experimentName": "experiment"}
 SUITE = {"name": SCALAR, "executor": {"name": SCALAR}}
-RUN = {"benchmark": {"name": TEXT, "suite": SUITE}, "extraArgs?": SCALAR, "cores?": SCALAR, "inputSize?": SCALAR, "varValue?": SCALAR}
+RUN = {
+    "benchmark": {"name": TEXT, "suite": SUITE},
+    "extraArgs?": SCALAR,
+    "cores?": SCALAR,
+    "inputSize?": SCALAR,
+    "varValue?": SCALAR,
+}
 POINT = {"in": SCALAR, "it?": NUMBER, "m": [Either({"c": SCALAR, "v": ANY}, [ANY], NULL)]}
 SHAPE = {
     "data": [{"runId": RUN, "d?": [POINT]}],
     "criteria?": [{"i": SCALAR, "c": TEXT, "u": TEXT}],
-    "env?": {"memory?": NUMBER, "clockSpeed?": NUMBER, "software?": Either([ANY], NULL), "denoise?": Either({}, NULL)},
+    "env?": {
+        "memory?": NUMBER,
+        "clockSpeed?": NUMBER,
+        "software?": Either([ANY], NULL),
+        "denoise?": Either({}, NULL),
+    },
     "source?": {},
 }
 
@@ -67,20 +90,27 @@ def recognise(source: Source) -> bool:
     """Return whether a line is a measurement of ReBench, or the JSON has runs of it."""
     if source.looks_like_json:
         return rows_with(source.json_object.get("data"), "runId")
-    return first_line(source.text, "[", OLD) is not None or (source.text.startswith("#!") and NEW.search(source.text) is not None)
+    return first_line(source.text, "[", OLD) is not None or (
+        source.text.startswith("#!") and NEW.search(source.text) is not None
+    )
 
 
 def read(source: Source) -> Table:
     """Read the measurements: benchmark x execution x iteration, a variable for each criterion."""
     about: dict[str, Any] = {}
-    points = list(_points_of_json(source, about) if source.looks_like_json else _points_of_lines(source, about))
+    points = list(
+        _points_of_json(source, about)
+        if source.looks_like_json
+        else _points_of_lines(source, about)
+    )
     names, kinds = _variables(points)
     groups: dict[Any, dict[Any, dict[str, dict[int, Point]]]] = {}
     repeats: Counter[Any] = Counter()
     for point in points:
         name, _ = names[point.measured]
         cell = (*point[:4], name)
-        # A cell that is measured again is another execution; without a number of the iteration, every point is the next iteration.
+        # A cell that is measured again is another execution; without a number of the iteration,
+        # every point is the next iteration.
         repeat = repeats[cell] if point.iteration is not None else 0
         repeats[cell] += 1
         by_execution = groups.setdefault((point.name, point.settings), {})
@@ -90,7 +120,11 @@ def read(source: Source) -> Table:
         Entry(
             name,
             [_run(source, by_variable, names) for by_variable in by_execution.values()],
-            {key: value_of(str(value)) for key, value in zip(SETTINGS, settings, strict=False) if value not in (None, "")},
+            {
+                key: value_of(str(value))
+                for key, value in zip(SETTINGS, settings, strict=False)
+                if value not in (None, "")
+            },
         )
         for (name, settings), by_execution in groups.items()
     ]
@@ -110,7 +144,15 @@ def _points_of_lines(source: Source, about: dict[str, Any]) -> Iterator[Point]:
             if line.startswith("["):
                 stamp, value, unit, criterion, name, vm, suite, *more = cells
                 args, warmup, *settings = [*more, *[""] * 5][:5]
-                yield Point(name, (vm, suite, args, *settings, "", warmup), stamp, None, (criterion, unit), value, location)
+                yield Point(
+                    name,
+                    (vm, suite, args, *settings, "", warmup),
+                    stamp,
+                    None,
+                    (criterion, unit),
+                    value,
+                    location,
+                )
             else:
                 invocation, iteration, value, unit, criterion, name, *settings = cells
                 numbers = _count(source, location, invocation), _count(source, location, iteration)
@@ -120,7 +162,10 @@ def _points_of_lines(source: Source, about: dict[str, Any]) -> Iterator[Point]:
 def _count(source: Source, location: str, text: str) -> int:
     count = whole(text, 9)
     if count is None:
-        raise source.error(f"{location} begins with {text[:30]!r}; expected the number of an invocation or an iteration")
+        raise source.error(
+            f"{location} begins with {text[:30]!r}; expected the number of an invocation or an "
+            "iteration"
+        )
     return count
 
 
@@ -133,8 +178,14 @@ def _described(line: str) -> dict[str, Any]:
 
 def _environment(content: dict[str, Any]) -> dict[str, Any]:
     metadata = renamed((content, ENVIRONMENT), missing=(None,))
-    software = {str(row.get("name")): row.get("version") for row in content.get("software") or () if isinstance(row, dict)}
-    metadata |= renamed((software, SOFTWARE), (content.get("denoise") or {}, DENOISE), missing=(None,))
+    software = {
+        str(row.get("name")): row.get("version")
+        for row in content.get("software") or ()
+        if isinstance(row, dict)
+    }
+    metadata |= renamed(
+        (software, SOFTWARE), (content.get("denoise") or {}, DENOISE), missing=(None,)
+    )
     for key, name, unit in (("memory", "memory_gb", 2**30), ("clockSpeed", "cpu_mhz", 10**6)):
         if isinstance(content.get(key), int | float):
             metadata[name] = content[key] / unit
@@ -146,32 +197,60 @@ def _points_of_json(source: Source, about: dict[str, Any]) -> Iterator[Point]:
     content = source.json
     about |= _environment(content.get("env") or {})
     about |= renamed((content.get("source") or {}, SOURCE), (content, EXPERIMENT), missing=(None,))
-    criteria = {criterion["i"]: (criterion["c"], criterion["u"]) for criterion in content.get("criteria") or ()}
+    criteria = {
+        criterion["i"]: (criterion["c"], criterion["u"])
+        for criterion in content.get("criteria") or ()
+    }
     for index, run in enumerate(content["data"]):
         run_id = run["runId"]
         name, suite = run_id["benchmark"]["name"], run_id["benchmark"]["suite"]
-        settings = (suite["executor"]["name"], suite["name"], *(run_id.get(key) for key in ("extraArgs", "cores", "inputSize", "varValue")))
+        settings = (
+            suite["executor"]["name"],
+            suite["name"],
+            *(run_id.get(key) for key in ("extraArgs", "cores", "inputSize", "varValue")),
+        )
         for position, point in enumerate(run.get("d") or ()):
             location = f"data[{index}]: d[{position}]"
             for criterion_index, measurement in enumerate(point["m"]):
                 single = isinstance(measurement, dict)
-                values = [(point.get("it"), measurement["v"])] if single else enumerate(measurement or (), 1)
+                values = (
+                    [(point.get("it"), measurement["v"])]
+                    if single
+                    else enumerate(measurement or (), 1)
+                )
                 number = measurement["c"] if single else criterion_index
                 if number not in criteria:
-                    raise source.error(f"{location} has a value of criterion {number!r}; 'criteria' has {listed(criteria) or 'none'}")
+                    raise source.error(
+                        f"{location} has a value of criterion {number!r}; 'criteria' has "
+                        f"{listed(criteria) or 'none'}"
+                    )
                 for iteration, value in values:
-                    yield Point(name, settings, point["in"], iteration, criteria[number], value, location)
+                    yield Point(
+                        name, settings, point["in"], iteration, criteria[number], value, location
+                    )
 
 
-def _variables(points: list[Point]) -> tuple[dict[tuple[str, str], tuple[str, float]], dict[str, tuple[str, str]]]:
+def _variables(
+    points: list[Point],
+) -> tuple[dict[tuple[str, str], tuple[str, float]], dict[str, tuple[str, str]]]:
     """Return the variable and factor of each criterion and unit, and the units and direction of each variable, that of `total` first."""
     names: dict[tuple[str, str], tuple[str, float]] = {}
     kinds: dict[str, tuple[str, str]] = {}
     pairs = dict.fromkeys(point.measured for point in points)
-    rates = {unit for criterion, unit in pairs if criterion == "total" and seconds_factor(unit) is None}
-    for criterion, unit in sorted(pairs, key=lambda pair: (pair[0] != "total", seconds_factor(pair[1]) is None)):
+    rates = {
+        unit for criterion, unit in pairs if criterion == "total" and seconds_factor(unit) is None
+    }
+    for criterion, unit in sorted(
+        pairs, key=lambda pair: (pair[0] != "total", seconds_factor(pair[1]) is None)
+    ):
         factor = seconds_factor(unit)
-        units, scale = (SECONDS, factor) if factor is not None else per_second(unit) if len(rates) > 1 and unit in rates else (unit, 1.0)
+        units, scale = (
+            (SECONDS, factor)
+            if factor is not None
+            else per_second(unit)
+            if len(rates) > 1 and unit in rates
+            else (unit, 1.0)
+        )
         name = variable_name(criterion, "criterion_")
         if criterion == "total":
             name = TIME if factor is not None else THROUGHPUT
@@ -183,15 +262,26 @@ def _variables(points: list[Point]) -> tuple[dict[tuple[str, str], tuple[str, fl
     return names, kinds
 
 
-def _run(source: Source, by_variable: dict[str, dict[int, Point]], names: dict[tuple[str, str], tuple[str, float]]) -> Run:
+def _run(
+    source: Source,
+    by_variable: dict[str, dict[int, Point]],
+    names: dict[tuple[str, str], tuple[str, float]],
+) -> Run:
     """Return one invocation, each number at its iteration."""
-    columns = {iteration: column for column, iteration in enumerate(sorted(set(chain.from_iterable(by_variable.values()))))}
+    columns = {
+        iteration: column
+        for column, iteration in enumerate(sorted(set(chain.from_iterable(by_variable.values()))))
+    }
     values = {}
     for name, by_iteration in by_variable.items():
         points = list(by_iteration.values())
         locations = [f"{point.location}: {point.measured[0]!r}" for point in points]
         stated, benchmark = [point.value for point in points], points[0].name
-        numbers = amounts(source, locations.__getitem__, stated, from_zero=name == TIME, benchmark=benchmark)
+        numbers = amounts(
+            source, locations.__getitem__, stated, from_zero=name == TIME, benchmark=benchmark
+        )
         values[name] = np.full(len(columns), np.nan)
-        values[name][[columns[iteration] for iteration in by_iteration]] = numbers * [names[point.measured][1] for point in points]
+        values[name][[columns[iteration] for iteration in by_iteration]] = numbers * [
+            names[point.measured][1] for point in points
+        ]
     return Run(values)

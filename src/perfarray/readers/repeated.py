@@ -13,7 +13,8 @@ from perfarray.tables.columns import Table
 from perfarray.timings.notes import Note
 from perfarray.timings.validation import listed
 
-# What identifies a measurement: a time of day, a named time in seconds of the epoch, the id of a run
+# What identifies a measurement: a time of day, a named time in seconds of the epoch, the id of a
+# run
 STAMP = re.compile(
     r"\b\d{4}-\d\d-\d\d[T_ ]\d\d[:-]\d\d|\b\d\d:\d\d:\d\d\b|\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-"
     r"|(?i:run[_ -]?(?:id|uuid)|date|time[_ -]?stamp|started?)[\"']?\s?[:=]\s?[\"']?\d{10}",
@@ -21,7 +22,9 @@ STAMP = re.compile(
 )
 
 
-def without_repeats(tables: Sequence[Table], files: Sequence[InputFile]) -> tuple[list[Table], list[InputFile], list[Note]]:
+def without_repeats(
+    tables: Sequence[Table], files: Sequence[InputFile]
+) -> tuple[list[Table], list[InputFile], list[Note]]:
     """Drop tables that repeat another: the same file, or the same content with a time or run id in it.
 
     Repeats to which the caller gave different compared labels stay. Notes name both kinds.
@@ -30,16 +33,28 @@ def without_repeats(tables: Sequence[Table], files: Sequence[InputFile]) -> tupl
     unique = [index for index in range(len(tables)) if index not in dropped]
     notes = []
     if dropped:
-        notes.append(_note("repeated_files", "left out, since another file holds the same measurement", files, dropped))
+        notes.append(
+            _note(
+                "repeated_files",
+                "left out, since another file holds the same measurement",
+                files,
+                dropped,
+            )
+        )
     if labelled:
         repeat, first = min(labelled.items())
         pair = " and ".join(_format_labels(files[index]) for index in (first, repeat))
-        sentence = f"the same measurement stands under {pair}; both are kept, and to compare them is to compare it with itself"
+        sentence = (
+            f"the same measurement stands under {pair}; both are kept, and to compare them is "
+            "to compare it with itself"
+        )
         notes.append(_note("repeated_labels", sentence, files, labelled))
     return [tables[index] for index in unique], [files[index] for index in unique], notes
 
 
-def repeats(tables: Sequence[Table], files: Sequence[InputFile]) -> tuple[dict[int, int], dict[int, int]]:
+def repeats(
+    tables: Sequence[Table], files: Sequence[InputFile]
+) -> tuple[dict[int, int], dict[int, int]]:
     """Map the index of each table that repeats another to that table's index: those to drop, and those under labels of their own."""
     candidates: dict[tuple[str, int], list[int]] = {}
     for index, table in enumerate(tables):
@@ -53,7 +68,9 @@ def repeats(tables: Sequence[Table], files: Sequence[InputFile]) -> tuple[dict[i
         first_by_identity: dict[Hashable, dict[str, int]] = {}
         for index in sorted(indices, key=lambda index: _is_hidden_or_link(files[index].path)):
             first_by_labels = first_by_identity.setdefault(identities[files[index].path], {})
-            labels = repr(sorted((name, str(label)) for name, label in compared_labels(files[index]).items()))
+            labels = repr(
+                sorted((name, str(label)) for name, label in compared_labels(files[index]).items())
+            )
             if labels in first_by_labels:
                 dropped[index] = first_by_labels[labels]
             elif first_by_labels:
@@ -67,7 +84,10 @@ def _is_hidden_or_link(path: Path) -> tuple[bool, bool]:
 
 
 def _identities(files: Sequence[InputFile]) -> dict[Path, Hashable]:
-    """Return the identity of each file by path; read each file again, and each archive once for all its members."""
+    """Return the identity of each file by path.
+
+    Read each file again, and each archive once for all its members.
+    """
     paths: dict[Path | None, list[Path]] = {}
     for file in files:
         paths.setdefault(file.pack, []).append(file.path)
@@ -94,9 +114,16 @@ def _identity(path: Path, contents: Mapping[Path, bytes] | None) -> Hashable:
 
 
 def _format_labels(file: InputFile) -> str:
-    return ", ".join(f"{name}={label!r}" for name, label in compared_labels(file).items()) or "no label"
+    return (
+        ", ".join(f"{name}={label!r}" for name, label in compared_labels(file).items())
+        or "no label"
+    )
 
 
 def _note(code: str, sentence: str, files: Sequence[InputFile], indices: Collection[int]) -> Note:
     names = [files[index].label for index in sorted(indices)]
-    return Note(code, f"{sentence}: {listed(names, 5)}", {"files": len(names), "names": names[:LISTED_NAMES]})
+    return Note(
+        code,
+        f"{sentence}: {listed(names, 5)}",
+        {"files": len(names), "names": names[:LISTED_NAMES]},
+    )

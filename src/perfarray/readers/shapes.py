@@ -1,7 +1,8 @@
 """The shape that a format's JSON has: a file that a reader cannot read is refused with the place where it first deviates from it.
 
-A shape is written as the JSON is: `{"runs": [{"values?": [ANY], "name": TEXT}]}`. A key that ends in `?` may be missing or null, `...`
-stands for every key, `"times|mean"` says that one of the keys has a value, a tuple is a list of so many; other keys may be there.
+A shape is written as the JSON is: `{"runs": [{"values?": [ANY], "name": TEXT}]}`. A key that ends
+in `?` may be missing or null, `...` stands for every key, `"times|mean"` says that one of the keys
+has a value, a tuple is a list of so many; other keys may be there.
 """
 
 import re
@@ -28,7 +29,11 @@ class Either(tuple[Any, ...]):
 
     def __new__(cls, *shapes: Any) -> "Either":
         """Take the shapes one by one, and those of another `Either` among them."""
-        flat = (inner for shape in shapes for inner in (shape if isinstance(shape, Either) else (shape,)))
+        flat = (
+            inner
+            for shape in shapes
+            for inner in (shape if isinstance(shape, Either) else (shape,))
+        )
         return super().__new__(cls, flat)
 
 
@@ -50,7 +55,10 @@ SCALAR = Kind("a text or a number", lambda value: not isinstance(value, dict | l
 
 
 def deviation(value: Any, shape: Any, path: str = "") -> str | None:
-    """Return where JSON first deviates from a shape and what stands there, for a message; None where it does not."""
+    """Return where JSON first deviates from a shape and what stands there, for a message.
+
+    None where it does not.
+    """
     if isinstance(shape, Either):
         return _deviation_from_all(value, shape, path)
     if not _is_of_kind(value, shape):
@@ -60,17 +68,39 @@ def deviation(value: Any, shape: Any, path: str = "") -> str | None:
         deviations = (_deviation_at_key(value, key, inner, path) for key, inner in shape.items())
     elif not isinstance(shape, Kind):
         shapes = shape * len(value) if isinstance(shape, list) else shape
-        deviations = (deviation(item, inner, f"{path}[{index}]") for index, (item, inner) in enumerate(zip(value, shapes, strict=True)))
+        deviations = (
+            deviation(item, inner, f"{path}[{index}]")
+            for index, (item, inner) in enumerate(zip(value, shapes, strict=True))
+        )
     return next(filter(None, deviations), None)
 
 
 def _deviation_at_key(content: dict[str, Any], key: Any, shape: Any, path: str) -> str | None:
     if key is ...:
-        return next(filter(None, (deviation(value, shape, path_of_key(path, name)) for name, value in content.items())), None)
+        return next(
+            filter(
+                None,
+                (
+                    deviation(value, shape, path_of_key(path, name))
+                    for name, value in content.items()
+                ),
+            ),
+            None,
+        )
     name, *alternatives = key.removesuffix("?").split("|")
     if alternatives:
-        present = any(content.get(option) is not None and content[option] not in ([], {}) for option in (name, *alternatives))
-        return None if present else f"{path or 'the document'} has neither {' nor '.join(map(repr, (name, *alternatives)))}"
+        present = any(
+            content.get(option) is not None and content[option] not in ([], {})
+            for option in (name, *alternatives)
+        )
+        return (
+            None
+            if present
+            else (
+                f"{path or 'the document'} has neither "
+                f"{' nor '.join(map(repr, (name, *alternatives)))}"
+            )
+        )
     if content.get(name) is None and key.endswith("?"):
         return None
     if name not in content:
@@ -87,7 +117,14 @@ def _deviation_from_all(value: Any, shapes: Either, path: str) -> str | None:
     fitting = [index for index, shape in enumerate(shapes) if _is_of_kind(value, shape)]
     if not fitting:
         return f"{path or 'the document'} is {_shortened(value)}; expected {_noun(shapes)}"
-    return deviations[max(fitting, key=lambda index: len(set(shapes[index]) & set(value)) if isinstance(value, dict) else 0)]
+    return deviations[
+        max(
+            fitting,
+            key=lambda index: (
+                len(set(shapes[index]) & set(value)) if isinstance(value, dict) else 0
+            ),
+        )
+    ]
 
 
 def _is_of_kind(value: Any, shape: Any) -> bool:
@@ -106,7 +143,13 @@ def _noun(shape: Any) -> str:
         return shape.noun
     if isinstance(shape, Either):
         return " or ".join(dict.fromkeys(map(_noun, shape)))
-    return "an object" if isinstance(shape, dict) else "a list" if isinstance(shape, list) else f"a list of {len(shape)}"
+    return (
+        "an object"
+        if isinstance(shape, dict)
+        else "a list"
+        if isinstance(shape, list)
+        else f"a list of {len(shape)}"
+    )
 
 
 def path_of_key(path: str, key: str) -> str:
@@ -129,4 +172,7 @@ def rows_with(rows: Any, *keys: str) -> TypeGuard[list[dict[str, Any]]]:
 
 def has_keys(*keys: str, first: str = "") -> Callable[[str], bool]:
     """Return a test of the head of a file: whether it has these keys of JSON (of `"runs|warmups"` one) behind the first character."""
-    return lambda head: head.lstrip().startswith(first) and all(any(f'"{name}"' in head for name in key.split("|")) for key in keys)
+    return lambda head: (
+        head.lstrip().startswith(first)
+        and all(any(f'"{name}"' in head for name in key.split("|")) for key in keys)
+    )

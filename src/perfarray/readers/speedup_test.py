@@ -1,9 +1,11 @@
 """The Speedup-Test's configuration: CSV that names two sample files per benchmark, which are read with it.
 
-The samples are text with one time per line, in seconds; they are looked for in the current folder, as the tool does, then in that of the
-configuration, and are regular files in one of the two unless `set_options(allow_outside=True)`. What the file calls Sample1 and Sample2 are
-the labels of `version`. Asked for by name, the format is also the plain CSV of section 6: two columns of times without a header, the
-baseline's and the candidate's, a file a benchmark. What two columns of numbers are cannot be seen, so that such a file is never recognised.
+The samples are text with one time per line, in seconds; they are looked for in the current folder,
+as the tool does, then in that of the configuration, and are regular files in one of the two unless
+`set_options(allow_outside=True)`. What the file calls Sample1 and Sample2 are the labels of
+`version`. Asked for by name, the format is also the plain CSV of section 6: two columns of times
+without a header, the baseline's and the candidate's, a file a benchmark. What two columns of
+numbers are cannot be seen, so that such a file is never recognised.
 """
 
 import csv
@@ -27,7 +29,13 @@ from perfarray.timings.options import options
 from perfarray.timings.validation import listed
 
 NAME = "speedup_test"
-COLUMNS = ("name", "sample1", "sample2", "conflevel", "coef")  # The last two may be absent, empty or NA
+COLUMNS = (
+    "name",
+    "sample1",
+    "sample2",
+    "conflevel",
+    "coef",
+)  # The last two may be absent, empty or NA
 REQUIRED = 3  # columns that are always there
 SAMPLES = ("Sample1", "Sample2")  # Baseline and candidate
 PLAIN = ("sample1", "sample2")  # The same in a file of two columns
@@ -62,11 +70,15 @@ def _columns(line: str) -> tuple[str, ...]:
     names = tuple(name.strip().strip('"').strip().lower() for name in line.split(","))
     if not {*COLUMNS[:REQUIRED]} <= {*names} <= {*COLUMNS} or len({*names}) < len(names):
         return ()
-    return COLUMNS if names == COLUMNS[: len(names)] else names  # rows may have fields that a header leaves out at its end
+    return (
+        COLUMNS if names == COLUMNS[: len(names)] else names
+    )  # rows may have fields that a header leaves out at its end
 
 
 def read(source: Source) -> Table:
-    """Read the configuration and its samples; a sample that cannot be read is a note, and the others go on.
+    """Read the configuration and its samples.
+
+    A sample that cannot be read is a note, and the others go on.
 
     A file that begins with a number is one of two columns.
     """
@@ -75,19 +87,31 @@ def read(source: Source) -> Table:
     lines = entries(source)
     for entry in lines:
         for file, reason in entry.unreadable.items():
-            sentence = f"sample file {file!r} is missing, empty or not numbers; it is left out ({reason})"
+            sentence = (
+                f"sample file {file!r} is missing, empty or not numbers; it is left out ({reason})"
+            )
             source.note("unreadable_sample", sentence, sample=file)
     if not any(len(sample) for entry in lines for sample in entry.samples):
-        raise source.error(f"none of its sample files can be read: {listed([file for entry in lines for file in entry.unreadable], 4)}")
+        raise source.error(
+            "none of its sample files can be read: "
+            f"{listed([file for entry in lines for file in entry.unreadable], 4)}"
+        )
     return table_of_entries(lines)
 
 
 def _two_columns(source: Source) -> tuple[Floats, Floats]:
     """Return the times of two columns; the shorter one ends in empty fields."""
-    rows = [(line_number, FIELD.split(line.rstrip())) for line_number, line in enumerate(source.text.splitlines(), 1) if line.strip()]
+    rows = [
+        (line_number, FIELD.split(line.rstrip()))
+        for line_number, line in enumerate(source.text.splitlines(), 1)
+        if line.strip()
+    ]
     for line_number, row in rows:
         if len(row) != len(PLAIN):
-            raise source.error(f"line {line_number} has {len(row)} fields, not {len(PLAIN)}: {','.join(row)[:60]!r}")
+            raise source.error(
+                f"line {line_number} has {len(row)} fields, not {len(PLAIN)}: "
+                f"{','.join(row)[:60]!r}"
+            )
     samples = []
     for column, name in enumerate(PLAIN):
         texts = [row[column].strip() for _, row in rows]
@@ -103,11 +127,16 @@ def entries(source: Source) -> list[Entry]:
     """Read the configuration and the files it names."""
     if not recognise(source):
         raise source.error(
-            "its first line must be Name,Sample1,Sample2,ConfLevel,Coef, of which ConfLevel and Coef may be left out; it is "
+            "its first line must be Name,Sample1,Sample2,ConfLevel,Coef, of which ConfLevel "
+            "and Coef may be left out; it is "
             f"{source.text.partition(chr(10))[0][:80]!r}"
         )
     columns = _columns(source.head.partition("\n")[0])
-    rows = [row for row in csv.reader(io.StringIO(source.text), skipinitialspace=True) if any(cell.strip() for cell in row)][1:]
+    rows = [
+        row
+        for row in csv.reader(io.StringIO(source.text), skipinitialspace=True)
+        if any(cell.strip() for cell in row)
+    ][1:]
     if not rows:
         raise source.error("has a header and no benchmark")
     config_entries: list[Entry] = []
@@ -115,19 +144,34 @@ def entries(source: Source) -> list[Entry]:
     in_both_folders: list[str] = []
     for position, row in enumerate(rows, 1):
         fields = dict.fromkeys(COLUMNS, "") | dict(zip(columns, map(str.strip, row), strict=False))
-        if not REQUIRED <= len(row) <= len(columns) or not all(fields[name] for name in COLUMNS[:REQUIRED]):
-            raise source.error(f"benchmark {position} has {len(row)} fields, not {len(columns)}: {','.join(row)!r}")
+        if not REQUIRED <= len(row) <= len(columns) or not all(
+            fields[name] for name in COLUMNS[:REQUIRED]
+        ):
+            raise source.error(
+                f"benchmark {position} has {len(row)} fields, not {len(columns)}: {','.join(row)!r}"
+            )
         name, file1, file2, level, weight = fields.values()
         if any(entry.name == name for entry in config_entries):
             raise source.error(f"benchmark {position} is called {name!r}, as another one is")
         unreadable: dict[str, str] = {}
-        in_both_folders += [file for file in (file1, file2) if isfile(file) and isfile(parent / file) and not samefile(file, parent / file)]
+        in_both_folders += [
+            file
+            for file in (file1, file2)
+            if isfile(file) and isfile(parent / file) and not samefile(file, parent / file)
+        ]
         values = _sample(parent, file1, unreadable), _sample(parent, file2, unreadable)
         share = _number(level)
-        config_entries.append(Entry(name, values, share if 0 < share < 1 else np.nan, _number(weight), unreadable))
+        config_entries.append(
+            Entry(name, values, share if 0 < share < 1 else np.nan, _number(weight), unreadable)
+        )
     if in_both_folders:
-        sentence = "sample files that are in the current folder and beside the configuration are those of the current folder: "
-        source.note("current_folder", sentence + listed(in_both_folders, 5), files=len(in_both_folders))
+        sentence = (
+            "sample files that are in the current folder and beside the configuration are "
+            "those of the current folder: "
+        )
+        source.note(
+            "current_folder", sentence + listed(in_both_folders, 5), files=len(in_both_folders)
+        )
     return config_entries
 
 
@@ -147,19 +191,28 @@ def table_of_entries(config: Sequence[Entry], versions: tuple[str, str] = SAMPLE
     ]
     benchmarks, labels, executions, values = zip(*rows, strict=True)
     stated = {
-        "confidence_level": {(entry.name,): entry.level for entry in config if np.isfinite(entry.level)},
+        "confidence_level": {
+            (entry.name,): entry.level for entry in config if np.isfinite(entry.level)
+        },
         "weight": {(entry.name,): entry.weight for entry in config if np.isfinite(entry.weight)},
     }
     return Table(
         labels={BENCHMARK: column_of(benchmarks), VERSION: column_of(labels)},
         levels={EXECUTION: np.array(executions, dtype=np.intp)},
         metrics={TIME: Metric(values=np.array(values, dtype=float))},
-        descriptors={name: Descriptor(dims=(BENCHMARK,), values=values, keep=(BENCHMARK,)) for name, values in stated.items() if values},
+        descriptors={
+            name: Descriptor(dims=(BENCHMARK,), values=values, keep=(BENCHMARK,))
+            for name, values in stated.items()
+            if values
+        },
     )
 
 
 def _sample(parent: Path, file: str, unreadable: dict[str, str]) -> Floats:
-    """Return the times of a sample file; none where it cannot be read, which `unreadable` then explains."""
+    """Return the times of a sample file.
+
+    None where it cannot be read, which `unreadable` then explains.
+    """
     try:
         sample = Source(_path_of_sample(parent, file))
         words = sample.text.replace(",", " ").split()
@@ -176,6 +229,11 @@ def _path_of_sample(parent: Path, file: str) -> Path:
     path = Path(file) if isfile(file) else parent / file
     if exists(path) and not isfile(path):
         raise FileError(f"{path}: is no regular file")
-    if not options().allow_outside and not any(Path(realpath(path)).is_relative_to(realpath(folder)) for folder in (curdir, parent)):
-        raise FileError(f"{path}: is outside the folder of the configuration; set_options(allow_outside=True) allows that")
+    if not options().allow_outside and not any(
+        Path(realpath(path)).is_relative_to(realpath(folder)) for folder in (curdir, parent)
+    ):
+        raise FileError(
+            f"{path}: is outside the folder of the configuration; "
+            "set_options(allow_outside=True) allows that"
+        )
     return path

@@ -1,6 +1,7 @@
 """Tables larger than memory into Zarr stores: labels in a first pass, values block by block in a second.
 
-The second pass places the values in a file of the whole array, from which the store is written chunk by chunk.
+The second pass places the values in a file of the whole array, from which the store is written
+chunk by chunk.
 """
 
 import mmap
@@ -25,14 +26,18 @@ from perfarray.timings.progress import progress_bar
 
 
 def convert_table(path: AnyPath, store: AnyPath, *, progress: bool | None = None) -> xr.Dataset:
-    r"""Write one long table as a Zarr store; a large one in the memory that its labels and one block of it take.
+    r"""Write one long table as a Zarr store.
+
+    A large one in the memory that its labels and one block of it take.
 
     Parameters
     ----------
     path : path-like
-        A tidy CSV file (packed or not), a Parquet or Feather file, or a folder of Parquet files, partitioned the Hive way or in parts.
+        A tidy CSV file (packed or not), a Parquet or Feather file, or a folder of Parquet files,
+        partitioned the Hive way or in parts.
     store : path-like
-        The Zarr store, whose name ends in .zarr; one that is there is replaced when the new one is complete.
+        The Zarr store, whose name ends in .zarr; one that is there is replaced when the new one is
+        complete.
     progress : bool, optional
         Whether to show a progress bar; default: after a second, where a person looks on.
 
@@ -46,14 +51,16 @@ def convert_table(path: AnyPath, store: AnyPath, *, progress: bool | None = None
     FileNotFoundError
         When there is no such file.
     ValueError
-        For a file that is no such table, a broken row, a measurement that occurs twice, or, in a large table, a column that cannot be
-        streamed (marks, units row by row, what no usual dim determines); the message names the column or the row.
+        For a file that is no such table, a broken row, a measurement that occurs twice, or, in a
+        large table, a column that cannot be streamed (marks, units row by row, what no usual dim
+        determines); the message names the column or the row.
 
     Notes
     -----
-    A table of up to 64 MiB (a CSV file without compression; eight bytes a cell of a Parquet table) is read at once, as `read_archive` does.
-    A larger one is read twice, and a temporary file of eight bytes a cell lies in a hidden folder beside the store. Limits of
-    `set_options` are then on the labels, not on the rows.
+    A table of up to 64 MiB (a CSV file without compression; eight bytes a cell of a Parquet table)
+    is read at once, as `read_archive` does. A larger one is read twice, and a temporary file of
+    eight bytes a cell lies in a hidden folder beside the store. Limits of `set_options` are then on
+    the labels, not on the rows.
 
     Examples
     --------
@@ -68,7 +75,9 @@ def convert_table(path: AnyPath, store: AnyPath, *, progress: bool | None = None
     """
     place, output = checked_path(path), checked_path(store)
     if output.suffix != ".zarr":
-        raise ValueError(f"{output}: a table is streamed into a Zarr store; give a name that ends in .zarr")
+        raise ValueError(
+            f"{output}: a table is streamed into a Zarr store; give a name that ends in .zarr"
+        )
     if not place.exists():
         raise MissingFileError(f"{place}: there is no such file")
     rows = rows_of(place)
@@ -76,17 +85,24 @@ def convert_table(path: AnyPath, store: AnyPath, *, progress: bool | None = None
         if rows.is_small:
             write(read_archive(place, progress=progress), output)
         else:
-            write(_placed(cells_of(rows, read_archive, progress=progress), scratch, progress), output)
+            write(
+                _placed(cells_of(rows, read_archive, progress=progress), scratch, progress), output
+            )
     return opened(output)
 
 
 def _placed(cells: TableCells, scratch: Path, progress: bool | None) -> xr.Dataset:
     """Return the timings, whose values lie in files in `scratch`."""
     n_values, depth = int(np.prod(cells.shape)), cells.shape[-1]
-    files = {name: _blank(scratch / f"{number}", n_values) for number, name in enumerate(cells.factors)}
+    files = {
+        name: _blank(scratch / f"{number}", n_values) for number, name in enumerate(cells.factors)
+    }
     arrays = {name: np.frombuffer(file, dtype=np.float64) for name, file in files.items()}
     present, row = Present(cells), 0
-    with progress_bar(len(cells.numbers) * depth, "values", "row", show=progress, unit_scale=True) or nullcontext() as bar:
+    with (
+        progress_bar(len(cells.numbers) * depth, "values", "row", show=progress, unit_scale=True)
+        or nullcontext() as bar
+    ):
         for batch in cells.rows.blocks(cells.rows.columns):
             cell, rank = cells.positions(batch)
             present.add(cell, rank, row)
@@ -98,9 +114,13 @@ def _placed(cells: TableCells, scratch: Path, progress: bool | None) -> xr.Datas
                 bar.update(batch.num_rows)
     length, gaps = present.close_gaps(list(arrays.values()))
     coords = cells.coords(length, gaps=gaps)
-    stored = {name: _Mapped(array.reshape(cells.shape)[..., :length]) for name, array in arrays.items()}
+    stored = {
+        name: _Mapped(array.reshape(cells.shape)[..., :length]) for name, array in arrays.items()
+    }
     timings = assembled(cells, stored, coords)
-    return timings.assign({name: timings[name].variable.chunk("auto", name=name) for name in stored})
+    return timings.assign(
+        {name: timings[name].variable.chunk("auto", name=name) for name in stored}
+    )
 
 
 class _Mapped(BackendArray):

@@ -1,7 +1,8 @@
 """What would help with a file that no reader recognises: a pattern or columns that read its numbers as what they are.
 
-A pattern is suggested for lists of numbers, or for the numbers at one key of objects that are alike. None is suggested that puts
-quantities of several names or units under one, or that calls seconds what is no time by its name, its unit, or the names beside it.
+A pattern is suggested for lists of numbers, or for the numbers at one key of objects that are
+alike. None is suggested that puts quantities of several names or units under one, or that calls
+seconds what is no time by its name, its unit, or the names beside it.
 """
 
 import re
@@ -19,7 +20,9 @@ from perfarray.tables.measured import UNITS_OF_ROWS, is_time_of_no_unit, name_an
 from perfarray.tables.roles import KNOWN_TIMES
 from perfarray.timings.validation import listed
 
-NUMBERED = re.compile(r"(\D{0,40})\d{1,9}", re.A)  # How columns of one kind are called: `r1`, `run-10`, `time_ms_2`
+NUMBERED = re.compile(
+    r"(\D{0,40})\d{1,9}", re.A
+)  # How columns of one kind are called: `r1`, `run-10`, `time_ms_2`
 
 # What a column of a repetition is called before its number
 REPETITIONS = frozenset({
@@ -45,9 +48,15 @@ NUMBERS = 100_000  # Numbers of a file that are looked at
 # What stands in text that tools print for people, and what would help
 JMH_TABLE = r"^\s*Benchmark +(?:\(\S+\) +)*Mode +(?:Threads +)?(?:Cnt|Samples) +Score\b"
 PRINTED = {
-    re.compile(rf"^# Benchmark mode: |{JMH_TABLE}", re.M): "JMH prints this; it writes what is read with -rf json -rff FILE",
-    re.compile(r" time:   \["): "criterion prints this; what is read are the files below target/criterion",
-    re.compile(r" Performance counter stats for "): "perf stat prints this, for people; what is read is a table of seconds, run by run",
+    re.compile(
+        rf"^# Benchmark mode: |{JMH_TABLE}", re.M
+    ): "JMH prints this; it writes what is read with -rf json -rff FILE",
+    re.compile(
+        r" time:   \["
+    ): "criterion prints this; what is read are the files below target/criterion",
+    re.compile(
+        r" Performance counter stats for "
+    ): "perf stat prints this, for people; what is read is a table of seconds, run by run",
 }
 
 Keys = tuple[Any, ...]
@@ -62,7 +71,10 @@ class Leaf(NamedTuple):
 
 
 def suggestion(source: Source, *, companion: bool = False) -> str:
-    """Return what would help with a file that no reader recognises; none of its numbers is proposed where it lies beside results."""
+    """Return what would help with a file that no reader recognises.
+
+    None of its numbers is proposed where it lies beside results.
+    """
     if source.looks_like_json:
         return _for_json(source, companion)
     for printed, helps in PRINTED.items():
@@ -80,9 +92,15 @@ def _for_json(source: Source, companion: bool) -> str:
     for leaf in leaves:
         groups.setdefault(_form(leaf.keys), []).append(leaf)
     first = "/".join(map(str, leaves[0].keys))
-    forms = sorted(groups, key=lambda form: (value_column(_name(form)) is None, form[-1] is not ...))
+    forms = sorted(
+        groups, key=lambda form: (value_column(_name(form)) is None, form[-1] is not ...)
+    )
     for form in forms[: 0 if companion else FORMS]:
-        quantity = _quantity(_name(form), groups[form]) if _is_alike(source.json, form, groups[form]) else None
+        quantity = (
+            _quantity(_name(form), groups[form])
+            if _is_alike(source.json, form, groups[form])
+            else None
+        )
         if quantity is None:
             continue
         pattern = _pattern(form) + (f" = {quantity}" if quantity != TIME else "")
@@ -91,12 +109,15 @@ def _for_json(source: Source, companion: bool) -> str:
             subject = "it" if example == first else repr(example)
             kind = "seconds" if quantity == TIME else repr(quantity)
             return (
-                f"say where its numbers are, of which {first!r} is the first: {pattern=} takes {subject}, and its like, for {kind}; "
+                f"say where its numbers are, of which {first!r} is the first: {pattern=} takes "
+                f"{subject}, and its like, for {kind}; "
                 "a name in braces in the place of a key makes a dim of it"
             )
     return (
-        f"say where its numbers are, of which {first!r} is the first: a pattern is the keys on the way to numbers of one kind, with a name "
-        "in braces in the place of each key that becomes a dim, and behind ' = ' what they are if they are no seconds"
+        f"say where its numbers are, of which {first!r} is the first: a pattern is the keys on "
+        "the way to numbers of one kind, with a name "
+        "in braces in the place of each key that becomes a dim, and behind ' = ' what they are "
+        "if they are no seconds"
     )
 
 
@@ -107,9 +128,13 @@ def _leaves(content: Any) -> Iterator[Leaf]:
         if type(node) in (int, float):
             yield Leaf(keys, node, objects)
         elif isinstance(node, dict):
-            nodes += reversed([((*keys, key), child, (*objects, node)) for key, child in node.items()])
+            nodes += reversed(
+                [((*keys, key), child, (*objects, node)) for key, child in node.items()]
+            )
         elif isinstance(node, list):
-            nodes += reversed([((*keys, index), child, objects) for index, child in enumerate(node)])
+            nodes += reversed(
+                [((*keys, index), child, objects) for index, child in enumerate(node)]
+            )
 
 
 def _form(keys: Keys) -> Keys:
@@ -124,12 +149,17 @@ def _name(form: Keys) -> str:
 
 def _words(*texts: str) -> set[str]:
     """Return the words of some names, with and without a plural s: `peakClocks_kb` has four."""
-    words = {word.lower() for text in texts for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+", text[:1000])}
+    words = {
+        word.lower() for text in texts for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+", text[:1000])
+    }
     return words | {word.removesuffix("s") for word in words}
 
 
 def _quantity(name: str, leaves: Sequence[Leaf]) -> str | None:
-    """Return the quantity of numbers as a pattern writes it, by their unit or name, else a time; None for several, or for no time."""
+    """Return the quantity of numbers as a pattern writes it, by their unit or name, else a time.
+
+    None for several, or for no time.
+    """
     units = _texts((record for leaf in leaves for record in leaf.objects), units=True)
     if len(units) > 1:
         return None
@@ -140,7 +170,11 @@ def _quantity(name: str, leaves: Sequence[Leaf]) -> str | None:
         return TIME if unit == SECONDS else f"{TIME}_{unit}"
     if column is not None:
         return TIME if column[:2] == (TIME, SECONDS) else name
-    is_count = any(isinstance(leaf.keys[-1], str) for leaf in leaves) and name.endswith("s") and len(name) > 2
+    is_count = (
+        any(isinstance(leaf.keys[-1], str) for leaf in leaves)
+        and name.endswith("s")
+        and len(name) > 2
+    )
     names = {key for leaf in leaves for key in leaf.keys if isinstance(key, str)}
     texts = _texts((record for leaf in leaves for record in leaf.objects[-1:]), units=False)
     return None if is_count or NO_TIME & _words(*names, *texts) else TIME
@@ -150,7 +184,10 @@ def _texts(objects: Iterable[dict[str, Any]], *, units: bool) -> set[str]:
     """Return the texts in objects: the units, or all others."""
     distinct = {id(record): record for record in objects}.values()
     return {
-        text for record in distinct for key, text in record.items() if isinstance(text, str) and (key.lower() in UNITS_OF_ROWS) == units
+        text
+        for record in distinct
+        for key, text in record.items()
+        if isinstance(text, str) and (key.lower() in UNITS_OF_ROWS) == units
     }
 
 
@@ -161,17 +198,33 @@ def _is_alike(content: Any, form: Keys, leaves: Sequence[Leaf]) -> bool:
         for leaf in leaves:
             lists.setdefault(leaf.keys[:-1], []).append(leaf)
         return all(map(_are_repetitions, lists.values()))
-    rivals = any(type(value) in (int, float) for leaf in leaves for key, value in leaf.objects[-1].items() if key != form[-1])
+    rivals = any(
+        type(value) in (int, float)
+        for leaf in leaves
+        for key, value in leaf.objects[-1].items()
+        if key != form[-1]
+    )
     if rivals and value_column(_name(form)) is None:
         return False
-    return ... in form or (form[0] is None and len(leaves) == sum(isinstance(child, dict | list) for child in content.values()))
+    return ... in form or (
+        form[0] is None
+        and len(leaves) == sum(isinstance(child, dict | list) for child in content.values())
+    )
 
 
 def _are_repetitions(leaves: Sequence[Leaf]) -> bool:
     """Return whether the numbers of a list may be repetitions: of one size, and without a list of names beside them."""
     values = [leaf.value for leaf in leaves]
-    siblings = [sibling for record in leaves[0].objects[-1:] for sibling in record.values() if isinstance(sibling, list)]
-    named = any(len(sibling) == len(values) and all(isinstance(name, str) for name in sibling) for sibling in siblings)
+    siblings = [
+        sibling
+        for record in leaves[0].objects[-1:]
+        for sibling in record.values()
+        if isinstance(sibling, list)
+    ]
+    named = any(
+        len(sibling) == len(values) and all(isinstance(name, str) for name in sibling)
+        for sibling in siblings
+    )
     return 0 < max(values) < UNLIKE * min(values) and not named
 
 
@@ -200,7 +253,11 @@ def _for_table(source: Source) -> str:
     if all(number(name) is not None for name in columns):
         begin = f"it begins with {len(columns)} numbers without a header: "
         single = "dims={'time': 0} takes those in column 0 for seconds"
-        return begin + (single if len(columns) == 1 else "dims= names its columns by their places, the first of which is 0")
+        return begin + (
+            single
+            if len(columns) == 1
+            else "dims= names its columns by their places, the first of which is 0"
+        )
     if len(columns) == 1 and any(number(line) is not None for line in source.text.split("\n")[1:2]):
         kind = _dim_of_values(columns[0])
         dims, quantity = {kind: columns[0]}, "seconds" if kind == TIME else "what they are called"
@@ -209,21 +266,36 @@ def _for_table(source: Source) -> str:
     if pattern is not None and _reads(source, pattern):
         quantity = repr(pattern.partition(" = ")[2]) if " = " in pattern else "seconds"
         return f"its columns look like repetitions: {pattern=} takes them for {quantity}"
-    needs = f"a table needs a column of what is measured ({', '.join(COMPARED[:3])}, ...) and one of values (time, time_ms, ...)"
+    needs = (
+        f"a table needs a column of what is measured ({', '.join(COMPARED[:3])}, ...) and one "
+        "of values (time, time_ms, ...)"
+    )
     units = [name for name in columns if is_time_of_no_unit(name)]
     if units:
         return f"column {units[0]!r} has no unit of time that is known; these are {KNOWN_TIMES}"
     has = f", and this has {listed(columns, 12)}" if len(columns) > 1 else ""
     dims = _dims_of_labels(columns)
-    labels = f"{dims=} takes the others for labels; else " if dims and _reads(source, dims=dims) else ""
-    return f"{needs}{has}: {labels}name them with {custom.EXAMPLE}; format='tidy_csv' says what it lacks"
+    labels = (
+        f"{dims=} takes the others for labels; else " if dims and _reads(source, dims=dims) else ""
+    )
+    return (
+        f"{needs}{has}: {labels}name them with {custom.EXAMPLE}; format='tidy_csv' says what "
+        "it lacks"
+    )
 
 
 def _dims_of_labels(columns: Sequence[str]) -> dict[str, Any]:
-    """Return dims for the columns beside the only column of values, the first as benchmarks; none if other columns hold values."""
+    """Return dims for the columns beside the only column of values, the first as benchmarks.
+
+    None if other columns hold values.
+    """
     named = [name for name in columns if name]
     labels = [name for name in named if value_column(name) is None]
-    return dict(zip([BENCHMARK, *labels[1:]], labels, strict=False)) if len(labels) == len(named) - 1 else {}
+    return (
+        dict(zip([BENCHMARK, *labels[1:]], labels, strict=False))
+        if len(labels) == len(named) - 1
+        else {}
+    )
 
 
 def _dim_of_values(name: str) -> str:
@@ -239,7 +311,13 @@ def _pattern_of_heads(columns: Sequence[str]) -> str | None:
     for prefix, number_of_columns in prefixes.most_common():
         name = prefix.rstrip("_-. ")
         *front, last = re.split(r"[_\-. ]+", name)
-        quantity = name if value_column(name) else "_".join(front) if value_column("_".join(front)) else ""
-        if number_of_columns > 1 and (quantity or (last.lower() in REPETITIONS and not NO_TIME & _words(*front))):
-            return f"{prefix}{{execution}}" + (f" = {quantity}" if quantity not in ("", TIME) else "")
+        quantity = (
+            name if value_column(name) else "_".join(front) if value_column("_".join(front)) else ""
+        )
+        if number_of_columns > 1 and (
+            quantity or (last.lower() in REPETITIONS and not NO_TIME & _words(*front))
+        ):
+            return f"{prefix}{{execution}}" + (
+                f" = {quantity}" if quantity not in ("", TIME) else ""
+            )
     return None

@@ -40,10 +40,12 @@ def archive_table(
     Returns
     -------
     pandas.DataFrame
-        A row for each file, and for each member of a tar or zip archive, in the order of their paths: `file`; `status`, which is `read`,
-        `skipped` (nobody named it, and no reader recognises it or need read it), `broken`, or `repeated` (another file holds the same
-        measurement); `format`; how many `benchmarks`, `measurements` (rows of a long table) and `values` (of all metrics, without the
-        missing) it holds; `reason`, why it is left out; and `notes`, what is odd in it.
+        A row for each file, and for each member of a tar or zip archive, in the order of their
+        paths: `file`; `status`, which is `read`, `skipped` (nobody named it, and no reader
+        recognises it or need read it), `broken`, or `repeated` (another file holds the same
+        measurement); `format`; how many `benchmarks`, `measurements` (rows of a long table) and
+        `values` (of all metrics, without the missing) it holds; `reason`, why it is left out; and
+        `notes`, what is odd in it.
 
     Raises
     ------
@@ -63,32 +65,57 @@ def archive_table(
     1  pymalloc.json   read  pyperf          480
     """
     about_files = file_options(format, dims, pattern, encoding, keep_failed=keep_failed)
-    attempts = list(iter_attempts(paths, layout, dim, about_files, parallel=parallel, progress=progress))
+    attempts = list(
+        iter_attempts(paths, layout, dim, about_files, parallel=parallel, progress=progress)
+    )
     files = [attempt.file for attempt in attempts if attempt.table is not None]
     tables = [attempt.table for attempt in attempts if attempt.table is not None]
     dropped, _ = repeats(tables, files)
-    repeats_of = {id(tables[repeat]): f"holds the measurement of {files[first].label}" for repeat, first in dropped.items()}
-    companions = companion_paths([attempt.file for attempt in attempts if attempt.skip_reason], tables)
+    repeats_of = {
+        id(tables[repeat]): f"holds the measurement of {files[first].label}"
+        for repeat, first in dropped.items()
+    }
+    companions = companion_paths(
+        [attempt.file for attempt in attempts if attempt.skip_reason], tables
+    )
     rows = []
     for file, table, skip_reason, error, _ in attempts:
         status, reason = "read", ""
         if error is not None:
             status, reason = "broken", str(error)
         elif table is None:
-            status, reason = "skipped", "is put beside its results by the tool" if file.path in companions else skip_reason
+            status, reason = (
+                "skipped",
+                "is put beside its results by the tool" if file.path in companions else skip_reason,
+            )
         elif id(table) in repeats_of:
             status, reason = "repeated", repeats_of[id(table)]
         notes = "" if table is None else "\n".join(note.message for note in table.notes)
-        rows.append({"file": file.label, "status": status, **_amounts(table), "reason": reason, "notes": notes})
+        rows.append(
+            {
+                "file": file.label,
+                "status": status,
+                **_amounts(table),
+                "reason": reason,
+                "notes": notes,
+            }
+        )
     return pd.DataFrame(rows)
 
 
 def _amounts(table: Table | None) -> dict[str, str | int]:
     if table is None:
         return {"format": "", "benchmarks": 0, "measurements": 0, "values": 0}
-    values = sum(int(np.count_nonzero(~np.isnan(metric.values))) for metric in table.metrics.values())
+    values = sum(
+        int(np.count_nonzero(~np.isnan(metric.values))) for metric in table.metrics.values()
+    )
     benchmarks = len(table.labels[BENCHMARK].labels) if BENCHMARK in table.labels else 0
-    return {"format": table.format, "benchmarks": benchmarks, "measurements": len(table), "values": values}
+    return {
+        "format": table.format,
+        "benchmarks": benchmarks,
+        "measurements": len(table),
+        "values": values,
+    }
 
 
 def formats(name: str | None = None) -> pd.DataFrame:
@@ -102,7 +129,8 @@ def formats(name: str | None = None) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        A row for each, its name (what `format=` takes) in the index: `what` a file of it is and becomes, in one sentence, and `details`.
+        A row for each, its name (what `format=` takes) in the index: `what` a file of it is and
+        becomes, in one sentence, and `details`.
 
     Raises
     ------
@@ -123,7 +151,13 @@ def formats(name: str | None = None) -> pd.DataFrame:
     if name is not None:
         check_choice(name, "format", list(formats_by_name))
         formats_by_name = {name: formats_by_name[name]}
-    modules = {key: sys.modules[file_format.read.__module__] for key, file_format in formats_by_name.items()}
+    modules = {
+        key: sys.modules[file_format.read.__module__]
+        for key, file_format in formats_by_name.items()
+    }
     texts = {key: str(module.__doc__ or "").partition("\n") for key, module in modules.items()}
-    rows = {key: {"what": first, "details": " ".join(details.split())} for key, (first, _, details) in texts.items()}
+    rows = {
+        key: {"what": first, "details": " ".join(details.split())}
+        for key, (first, _, details) in texts.items()
+    }
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("format")

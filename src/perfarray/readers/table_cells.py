@@ -1,7 +1,8 @@
 """Which cell of the array each row of a long table belongs to, from its labels alone.
 
-The distinct combinations of all columns but the values and the lowest level of repetition, as a small table with stand-in values, are
-read like any other file: roles of columns, orders of labels, units and errors are those of every table.
+The distinct combinations of all columns but the values and the lowest level of repetition, as a
+small table with stand-in values, are read like any other file: roles of columns, orders of labels,
+units and errors are those of every table.
 """
 
 from collections.abc import Callable, Sequence
@@ -43,7 +44,9 @@ class TableCells(NamedTuple):
     template: xr.Dataset
     numbers: Integers  # (combinations,) the cell of each
     ranks: Integers  # position of each label of the lowest level
-    names: dict[str, xr.Variable]  # the coordinate of these labels, where they are more than positions
+    names: dict[
+        str, xr.Variable
+    ]  # the coordinate of these labels, where they are more than positions
     factors: dict[str, float]  # from the numbers of each variable's column to its units
     columns: dict[str, str]  # the column of each variable
 
@@ -66,21 +69,33 @@ class TableCells(NamedTuple):
     def positions(self, batch: Any) -> tuple[Integers, Integers]:
         """Return the cell of each row of a block, and its position along the lowest level."""
         combinations = self.combinations
-        cells = self.numbers[combinations.numbers_of(combinations.codes_of(batch, combinations.columns, learn=False))]
+        cells = self.numbers[
+            combinations.numbers_of(combinations.codes_of(batch, combinations.columns, learn=False))
+        ]
         if not combinations.lowest:
             return cells, np.zeros(batch.num_rows, dtype=np.int64)
-        return cells, self.ranks[combinations.codes_of(batch, [combinations.lowest], learn=False)[:, 0]]
+        return cells, self.ranks[
+            combinations.codes_of(batch, [combinations.lowest], learn=False)[:, 0]
+        ]
 
     def coords(self, length: int, *, gaps: bool) -> dict[str, xr.Variable]:
-        """Return the coordinates of `length` repetitions of the lowest level; raise for labels that have other positions in other cells."""
+        """Return the coordinates of `length` repetitions of the lowest level.
+
+        Raise for labels that have other positions in other cells.
+        """
         level, template = self.dims[-1], self.template
-        coords = {str(name): coord.variable for name, coord in template.coords.items() if level not in coord.dims}
+        coords = {
+            str(name): coord.variable
+            for name, coord in template.coords.items()
+            if level not in coord.dims
+        }
         coords[level] = xr.Variable((level,), np.arange(length))
         if level != self.combinations.lowest or level == ITERATION:
             return coords
         if gaps:
             raise self.rows.error(
-                f"column {level!r} does not count from the same number in every cell, so that its labels cannot be streamed; number it "
+                f"column {level!r} does not count from the same number in every cell, so that "
+                "its labels cannot be streamed; number it "
                 f"from 0 in each cell, or call it {ITERATION!r}"
             )
         return coords | self.names
@@ -98,11 +113,23 @@ class TableCells(NamedTuple):
         return values
 
 
-def cells_of(rows: Rows, read: Callable[[Path], xr.Dataset], *, progress: bool | None) -> TableCells:
-    """Return the cells of a table; `read` reads a small table as the caller would have this one read."""
-    unsuited = [name for name in rows.columns if name in (*MARKS, CENSORED_AT) or name.lower() in UNITS_OF_ROWS]
+def cells_of(
+    rows: Rows, read: Callable[[Path], xr.Dataset], *, progress: bool | None
+) -> TableCells:
+    """Return the cells of a table.
+
+    `read` reads a small table as the caller would have this one read.
+    """
+    unsuited = [
+        name
+        for name in rows.columns
+        if name in (*MARKS, CENSORED_AT) or name.lower() in UNITS_OF_ROWS
+    ]
     if unsuited:
-        raise rows.error(f"column {listed(unsuited)} cannot be streamed; leave it out, or read the table in parts that fit into memory")
+        raise rows.error(
+            f"column {listed(unsuited)} cannot be streamed; leave it out, or read the table in "
+            "parts that fit into memory"
+        )
     check_columns(rows.error, rows.columns)
     lowest = next((name for name in reversed(LEVELS) if name in rows.columns), None)
     labels = [name for name in rows.columns if name not in (*rows.values, lowest)]
@@ -119,27 +146,44 @@ class Combinations:
 
     def __init__(self, rows: Rows, columns: list[str], lowest: str | None) -> None:
         self.rows, self.columns, self.lowest = rows, columns, lowest
-        self.labels: dict[str, dict[Any, int]] = {name: {} for name in (*columns, *([lowest] if lowest else []))}
+        self.labels: dict[str, dict[Any, int]] = {
+            name: {} for name in (*columns, *([lowest] if lowest else []))
+        }
         self.types: dict[str, Any] = {}
-        self.blocks: list[pd.DataFrame] = []  # the codes of combinations, first those that are known to be distinct
+        self.blocks: list[
+            pd.DataFrame
+        ] = []  # the codes of combinations, first those that are known to be distinct
         self.n_rows = 0
 
     def codes_of(self, batch: Any, names: Sequence[str], *, learn: bool) -> Integers:
-        """Return the codes (rows, names) of the labels of a block; new ones are added while they are learned."""
+        """Return the codes (rows, names) of the labels of a block.
+
+        New ones are added while they are learned.
+        """
         columns = []
         for name in names:
-            encoded, known = batch.column(name).dictionary_encode(null_encoding="encode"), self.labels[name]
-            if str(self.types.get(name, "null")) == "null":  # a block of missing labels does not say of which type they are
+            encoded, known = (
+                batch.column(name).dictionary_encode(null_encoding="encode"),
+                self.labels[name],
+            )
+            if (
+                str(self.types.get(name, "null")) == "null"
+            ):  # a block of missing labels does not say of which type they are
                 self.types[name] = encoded.dictionary.type
             values = [*map(_label, encoded.dictionary.to_pylist())]
             if learn:
                 for value in values:
                     known.setdefault(value, len(known))
             elif unknown := [value for value in values if value not in known]:
-                raise self.rows.error(f"column {name!r} holds {unknown[0]!r}, which was not there when its labels were read; read it again")
+                raise self.rows.error(
+                    f"column {name!r} holds {unknown[0]!r}, which was not there when its "
+                    "labels were read; read it again"
+                )
             table = np.array([known[value] for value in values] or [0], dtype=np.int64)
             columns.append(table[encoded.indices.to_numpy()])
-        return np.stack(columns, axis=1) if columns else np.zeros((batch.num_rows, 0), dtype=np.int64)
+        return (
+            np.stack(columns, axis=1) if columns else np.zeros((batch.num_rows, 0), dtype=np.int64)
+        )
 
     def add(self, batch: Any) -> None:
         """Learn the combinations of a block."""
@@ -147,13 +191,16 @@ class Combinations:
         codes = self.codes_of(batch, self.columns, learn=True)
         if self.lowest:
             self.codes_of(batch, [self.lowest], learn=True)
-        self.blocks.append(pd.DataFrame((codes if self.columns else codes[:1]).astype(np.int32)).drop_duplicates())
+        self.blocks.append(
+            pd.DataFrame((codes if self.columns else codes[:1]).astype(np.int32)).drop_duplicates()
+        )
         if sum(map(len, self.blocks)) > max(2 * len(self.blocks[0]), PENDING):
             self.blocks = [self._distinct()]
         if len(self.blocks[0]) > MOST or any(len(known) > MOST for known in self.labels.values()):
             most = max(self.labels, key=lambda name: len(self.labels[name]))
             raise self.rows.error(
-                f"has more than {MOST} combinations of labels, most of them in column {most!r}: a column that differs row by row cannot be "
+                f"has more than {MOST} combinations of labels, most of them in column "
+                f"{most!r}: a column that differs row by row cannot be "
                 "streamed; leave it out"
             )
 
@@ -172,7 +219,9 @@ class Combinations:
         pyarrow = import_module("pyarrow")
         codes, arrays = self.codes, {}
         for position, name in enumerate(self.columns):
-            arrays[name] = pyarrow.array(list(self.labels[name]), type=self.types[name]).take(pyarrow.array(codes[:, position]))
+            arrays[name] = pyarrow.array(list(self.labels[name]), type=self.types[name]).take(
+                pyarrow.array(codes[:, position])
+            )
         return pyarrow.table(arrays)
 
     def numbers_of(self, codes: Integers) -> Integers:
@@ -188,7 +237,9 @@ class Combinations:
             width, distinct = len(self.labels[name]), None
             count *= width
             if count > DENSE:
-                distinct = np.unique(self._joint(self.codes[:, : column + 1], [*steps, (width, None)]))
+                distinct = np.unique(
+                    self._joint(self.codes[:, : column + 1], [*steps, (width, None)])
+                )
                 count = len(distinct)
             steps.append((width, distinct))
         return steps
@@ -214,13 +265,21 @@ class Combinations:
             return np.zeros(1, dtype=np.int64)
         labels = pd.Series(list(self.labels[self.lowest]))
         if labels.isna().any() or (labels == "").any():
-            raise self.rows.error(f"column {self.lowest!r} names repetitions but is empty in some rows")
+            raise self.rows.error(
+                f"column {self.lowest!r} names repetitions but is empty in some rows"
+            )
         numbers = pd.to_numeric(labels, errors="coerce")
-        order = np.arange(len(labels)) if numbers.isna().any() else np.argsort(numbers.to_numpy(), kind="stable")
+        order = (
+            np.arange(len(labels))
+            if numbers.isna().any()
+            else np.argsort(numbers.to_numpy(), kind="stable")
+        )
         return np.argsort(order).astype(np.int64)
 
 
-def _placed(rows: Rows, combinations: Combinations, read: Callable[[Path], xr.Dataset]) -> TableCells:
+def _placed(
+    rows: Rows, combinations: Combinations, read: Callable[[Path], xr.Dataset]
+) -> TableCells:
     """Read the combinations as a small table, with their numbers as values: where these are read to are the cells."""
     table, number, lowest = combinations.table(), len(combinations.codes), combinations.lowest
     pyarrow, names = import_module("pyarrow"), dict[str, xr.Variable]()
@@ -236,24 +295,39 @@ def _placed(rows: Rows, combinations: Combinations, read: Callable[[Path], xr.Da
     measured = np.flatnonzero(~np.isnan(stand_ins))
     cells[stand_ins[measured].astype(np.int64) - 1] = measured
     return TableCells(
-        rows, combinations, template, cells, combinations.ranks(), names, factors=factors, columns=_columns_of_metrics(rows, [*factors])
+        rows,
+        combinations,
+        template,
+        cells,
+        combinations.ranks(),
+        names,
+        factors=factors,
+        columns=_columns_of_metrics(rows, [*factors]),
     )
 
 
-def _names_of_units(rows: Rows, combinations: Combinations, read: Callable[[Path], xr.Dataset], table: Any) -> dict[str, xr.Variable]:
+def _names_of_units(
+    rows: Rows, combinations: Combinations, read: Callable[[Path], xr.Dataset], table: Any
+) -> dict[str, xr.Variable]:
     """Return the coordinate that a small table would have of the labels of the lowest level, if it has one."""
     pyarrow, lowest = import_module("pyarrow"), str(combinations.lowest)
     labels = pyarrow.array(list(combinations.labels[lowest]), type=combinations.types[lowest])
     first = table.take(pyarrow.array(np.zeros(len(labels), dtype=np.int64)))
-    with set_options(max_file_bytes=max(options().max_file_bytes, READ_AT_ONCE)):  # a table of our own
+    with set_options(
+        max_file_bytes=max(options().max_file_bytes, READ_AT_ONCE)
+    ):  # a table of our own
         times = _read_small(rows, read, first.append_column(lowest, labels))
-    return {name: times.coords[name].variable for name in (label_name(lowest),) if name in times.coords}
+    return {
+        name: times.coords[name].variable for name in (label_name(lowest),) if name in times.coords
+    }
 
 
 def _read_small(rows: Rows, read: Callable[[Path], xr.Dataset], table: Any) -> xr.Dataset:
     """Write some labels with stand-in values as the table is stored, and read them."""
     for value in rows.values:
-        table = table.append_column(value, import_module("pyarrow").array(np.arange(1.0, len(table) + 1)))
+        table = table.append_column(
+            value, import_module("pyarrow").array(np.arange(1.0, len(table) + 1))
+        )
     with TemporaryDirectory() as folder:
         place = file = Path(folder) / rows.place.name
         if rows.place.is_dir():
@@ -275,13 +349,22 @@ def _check_roles(rows: Rows, combinations: Combinations) -> None:
         name
         for name in codes
         if name not in (*COMPARED, *HISTORY, *LEVELS)
-        and not any(depends_only_on(codes[name], dims) for dims in (compared, *([codes[history]] for history in histories)))
+        and not any(
+            depends_only_on(codes[name], dims)
+            for dims in (compared, *([codes[history]] for history in histories))
+        )
     ]
-    if combinations.n_rows == len(combinations.codes) and len(combinations.labels.get(combinations.lowest or "", ())) > 1:
-        undecided += [name for name in histories if not depends_only_on(codes[name], compared)]  # perhaps one label a repetition
+    if (
+        combinations.n_rows == len(combinations.codes)
+        and len(combinations.labels.get(combinations.lowest or "", ())) > 1
+    ):
+        undecided += [
+            name for name in histories if not depends_only_on(codes[name], compared)
+        ]  # perhaps one label a repetition
     if undecided:
         raise rows.error(
-            f"column {listed(undecided)} cannot be streamed: no usual dim determines it, and its labels alone do not tell its role. "
+            f"column {listed(undecided)} cannot be streamed: no usual dim determines it, and "
+            "its labels alone do not tell its role. "
             "Rename it like a dim ('version', ...), or leave it out"
         )
 
@@ -300,7 +383,10 @@ def _columns_of_metrics(rows: Rows, metrics: list[str]) -> dict[str, str]:
         names = [*([measured[0]] if measured else []), name_and_unit(column)[0], column]
         columns[next((name for name in names if name in metrics), column)] = column
     if columns.keys() != set(metrics):
-        raise rows.error(f"has columns of values {listed(rows.values)}, which are read as {listed(metrics)}; name them so")
+        raise rows.error(
+            f"has columns of values {listed(rows.values)}, which are read as "
+            f"{listed(metrics)}; name them so"
+        )
     return columns
 
 
@@ -310,7 +396,9 @@ class Present:
     def __init__(self, cells: TableCells) -> None:
         *outer, self.depth = cells.shape
         self.rows = cells.rows
-        self.bits: npt.NDArray[np.uint8] = np.zeros((int(np.prod(outer)), -(-self.depth // 8)), dtype=np.uint8)
+        self.bits: npt.NDArray[np.uint8] = np.zeros(
+            (int(np.prod(outer)), -(-self.depth // 8)), dtype=np.uint8
+        )
 
     def add(self, cell: Integers, rank: Integers, first_row: int) -> None:
         """Add the repetitions of a block; raise where one occurs a second time."""
@@ -322,21 +410,34 @@ class Present:
             repeated = pd.Series(cell * (8 * width) + rank).duplicated().to_numpy()
         if repeated.any():
             row = first_row + int(repeated.argmax()) + 1
-            raise self.rows.error(f"{ROW.format(row=row)} repeats a measurement; name the column that tells them apart as a dim or a level")
+            raise self.rows.error(
+                f"{ROW.format(row=row)} repeats a measurement; name the column that tells them "
+                "apart as a dim or a level"
+            )
         np.bitwise_or.at(flat, place, bit)
 
     def close_gaps(self, arrays: Sequence[Floats]) -> tuple[int, bool]:
-        """Number repetitions from 0 inside their parent; return the largest number, and whether there were gaps."""
+        """Number repetitions from 0 inside their parent.
+
+        Return the largest number, and whether there were gaps.
+        """
         longest, gaps, step = 0, False, max(1, (1 << 22) // self.depth)
         for start in range(0, len(self.bits), step):
-            present = np.unpackbits(self.bits[start : start + step], axis=1, count=self.depth, bitorder="little").astype(bool)
+            present = np.unpackbits(
+                self.bits[start : start + step], axis=1, count=self.depth, bitorder="little"
+            ).astype(bool)
             longest = max(longest, int(present.sum(axis=1).max(initial=0)))
-            gaps |= close_gaps(present, [array.reshape(-1, self.depth)[start : start + step] for array in arrays])
+            gaps |= close_gaps(
+                present, [array.reshape(-1, self.depth)[start : start + step] for array in arrays]
+            )
         return longest, gaps
 
 
 def close_gaps(present: Mask, blocks: Sequence[Floats]) -> bool:
-    """Move what is present to the beginning of each row of the blocks, in place; return whether anything else stood before it."""
+    """Move what is present to the beginning of each row of the blocks, in place.
+
+    Return whether anything else stood before it.
+    """
     uneven = np.flatnonzero((present[:, 1:] & ~present[:, :-1]).any(axis=1))
     if len(uneven):
         order = np.argsort(~present[uneven], axis=1, kind="stable")

@@ -1,8 +1,8 @@
 """Tidy CSV: one row per measurement, columns named like dims, one column of values.
 
-Lines `# key: value` before the header may give `units`, `better`, `metric` (the column of values) and `shared_levels`. The unit may also
-be in the column's name: `time_ms`, `time [ms]`; or row by row in a column `unit`. After the header a line that begins with `#` is a row if
-it has a separator.
+Lines `# key: value` before the header may give `units`, `better`, `metric` (the column of values)
+and `shared_levels`. The unit may also be in the column's name: `time_ms`, `time [ms]`; or row by
+row in a column `unit`. After the header a line that begins with `#` is a row if it has a separator.
 """
 
 import csv
@@ -18,7 +18,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from perfarray.conventions import CENSORED_AT, COMPARED, FAILED, HISTORY, LEVELS, MARKS, SECONDS, TIME, seconds_factor
+from perfarray.conventions import (
+    CENSORED_AT,
+    COMPARED,
+    FAILED,
+    HISTORY,
+    LEVELS,
+    MARKS,
+    SECONDS,
+    TIME,
+    seconds_factor,
+)
 from perfarray.readers.labels import variable_name
 from perfarray.readers.numbers import WRITTEN, checked
 from perfarray.readers.opening import BEGINNING, FileError, Source
@@ -31,11 +41,18 @@ from perfarray.timings.validation import listed
 
 NAME = "tidy_csv"
 UNITS_BY_CALLER = True
-COMMENT = {separator: re.compile(rf"^#[^\n{separator}]*(?:\n|\Z)", re.M) for separator in ",;\t"}  # Between rows, by separator
+COMMENT = {
+    separator: re.compile(rf"^#[^\n{separator}]*(?:\n|\Z)", re.M) for separator in ",;\t"
+}  # Between rows, by separator
 # How a missing number is written, in databases too; a label may be any of these but the empty one
 MISSING = ["", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "none", "\\N"]
-# Numbers to the last digit: from 3.1 on pandas knows no other way, and warns where it is asked for this one
-EXACT: dict[str, Any] = {"float_precision": "round_trip"} if tuple(map(int, pd.__version__.split(".")[:2])) < (3, 1) else {}
+# Numbers to the last digit: from 3.1 on pandas knows no other way, and warns where it is asked for
+# this one
+EXACT: dict[str, Any] = (
+    {"float_precision": "round_trip"}
+    if tuple(map(int, pd.__version__.split(".")[:2])) < (3, 1)
+    else {}
+)
 LARGE = 1 << 20  # Bytes from which a table is read in blocks, and labels that recur as categories
 QUOTED = re.compile(r'"(?:[^"]|"")*"')
 HEADER_ROW = re.compile(r'(?:"(?:[^"]|"")*"|[^"\n])*|[^\n]*')
@@ -44,7 +61,9 @@ BLOCK = 1 << 18  # Bytes that pandas gets at once: as many as it asks for
 SAMPLE = 1 << 14  # Bytes that tell which labels recur
 WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}")  # Labels that are whole numbers
 LONGEST_EXACT = 1 << 53  # Whole numbers from which decimals of 64 bits do not hold each
-FOREIGN = (("benchmark", "time", "ratio"),)  # Headers of another format: SPEC runs, whose rows hold sums and scores too
+FOREIGN = (
+    ("benchmark", "time", "ratio"),
+)  # Headers of another format: SPEC runs, whose rows hold sums and scores too
 
 
 def started(head: str) -> bool:
@@ -68,10 +87,16 @@ def stated_in(text: str) -> dict[str, str]:
 
 
 def table_of_rows(source: Source, frame: pd.DataFrame, stated: dict[str, str]) -> Table:
-    """Return rows of measurements as a table; `stated` may give units, better, metric and shared levels."""
+    """Return rows of measurements as a table.
+
+    `stated` may give units, better, metric and shared levels.
+    """
     if (units_by_caller := source.options.units) is not None:
         if stated.get("units", units_by_caller) != units_by_caller:
-            raise source.error(f"says its units are {stated['units']!r}, and units={units_by_caller!r}; one of them is wrong")
+            raise source.error(
+                f"says its units are {stated['units']!r}, and units={units_by_caller!r}; one "
+                "of them is wrong"
+            )
         stated = {**stated, "units": units_by_caller}
     try:
         frame, stated, factors = in_one_unit(frame, stated)
@@ -80,16 +105,27 @@ def table_of_rows(source: Source, frame: pd.DataFrame, stated: dict[str, str]) -
         raise source.error(str(error)) from None
     for metric in measured.keys() & {TIME, "cpu_time"}:
         if seconds_factor(unit := measured[metric][1]) is None:
-            raise source.error(f"says its times are in {unit!r}, which is not a unit of time: these are {KNOWN_TIMES}")
+            raise source.error(
+                f"says its times are in {unit!r}, which is not a unit of time: these are "
+                f"{KNOWN_TIMES}"
+            )
     units = {metric: unit for metric, (_, unit) in measured.items()}
     value = {metric: column for metric, (column, _) in measured.items()}
     for metric, column in value.items():
         if not _are_finite(frame[column]):
             frame[column], units[metric] = _numbers(source, frame[column], units[metric])
     frame = scaled(frame, next(iter(value.values())), factors)
-    other_columns = {name: variable_name(name, "column_", ()) for name in frame.columns if name not in value.values()}
+    other_columns = {
+        name: variable_name(name, "column_", ())
+        for name in frame.columns
+        if name not in value.values()
+    }
     check_columns(source.error, [*other_columns.values(), *value.values()])
-    renamed = frame.rename(columns=other_columns) if any(old != new for old, new in other_columns.items()) else frame
+    renamed = (
+        frame.rename(columns=other_columns)
+        if any(old != new for old, new in other_columns.items())
+        else frame
+    )
     table = table_of_frame(
         source,
         renamed,
@@ -97,7 +133,11 @@ def table_of_rows(source: Source, frame: pd.DataFrame, stated: dict[str, str]) -
         units=units,
         better=stated.get("better"),
         shared=stated.get("shared_levels", "").split(),
-        dims={name: name for name in source.options.dims if name in frame.columns and name not in (*value.values(), *MARKS, CENSORED_AT)},
+        dims={
+            name: name
+            for name in source.options.dims
+            if name in frame.columns and name not in (*value.values(), *MARKS, CENSORED_AT)
+        },
     )
     _check_repeats(source, table)
     if TIME in value:
@@ -113,7 +153,11 @@ def table_of_frame(source: Source, frame: pd.DataFrame, **roles: Any) -> Table:
         raise source.error(str(error), getattr(error, "proposed_dims", {})) from None
     if source.options.keep_failed and FAILED not in frame.columns:
         marks = {name: mark for name, mark in table.marks.items() if name != FAILED}
-        table = replace(table, marks=marks, notes=tuple(note for note in table.notes if note.code != "exit_codes"))
+        table = replace(
+            table,
+            marks=marks,
+            notes=tuple(note for note in table.notes if note.code != "exit_codes"),
+        )
     for note in table.notes:
         if not note.aside:
             source.note(note.code, note.message, **note.values)
@@ -122,10 +166,18 @@ def table_of_frame(source: Source, frame: pd.DataFrame, **roles: Any) -> Table:
 
 def _is_tidy(text: str) -> bool:
     columns = header(text)
-    has_values = any(value_column(name) for name in columns) or re.search(r"^#\s*metric\s*:", comments(text), re.M) is not None
-    # A `date` beside a bare `time` is when a row was written, as in many logs, and no history of times.
+    has_values = (
+        any(value_column(name) for name in columns)
+        or re.search(r"^#\s*metric\s*:", comments(text), re.M) is not None
+    )
+    # A `date` beside a bare `time` is when a row was written, as in many logs, and no history of
+    # times.
     names = set(columns) - ({"date"} if TIME in columns else set())
-    return has_values and not names.isdisjoint((*COMPARED, *HISTORY, *LEVELS)) and tuple(columns) not in FOREIGN
+    return (
+        has_values
+        and not names.isdisjoint((*COMPARED, *HISTORY, *LEVELS))
+        and tuple(columns) not in FOREIGN
+    )
 
 
 def _frame(source: Source) -> pd.DataFrame:
@@ -148,7 +200,9 @@ def _frame(source: Source) -> pd.DataFrame:
         if WHOLE.fullmatch(str(frame[name].iloc[0])):
             codes, distinct = pd.factorize(frame[name])
             if codes.min() >= 0 and all(map(WHOLE.fullmatch, distinct)):
-                frame[name] = pd.Categorical.from_codes(codes, pd.Index([int(label) for label in distinct]))
+                frame[name] = pd.Categorical.from_codes(
+                    codes, pd.Index([int(label) for label in distinct])
+                )
     return frame
 
 
@@ -161,16 +215,23 @@ def _without_comments(source: Source, delimiter: str) -> bytes:
     return (COMMENT[delimiter].sub("", text) if "#" in text else text).encode()
 
 
-def _parsed(content: bytes, columns: list[str], labels: list[str], delimiter: str) -> tuple[pd.DataFrame, bool]:
+def _parsed(
+    content: bytes, columns: list[str], labels: list[str], delimiter: str
+) -> tuple[pd.DataFrame, bool]:
     """Return the cells as pandas reads them, and whether it says that rows have more of them than the header.
 
-    A large table is read in blocks that fit into the processor's cache, and labels that recur as categories: together half the time.
+    A large table is read in blocks that fit into the processor's cache, and labels that recur as
+    categories: together half the time.
     """
     options: dict[str, Any] = {
         "sep": delimiter,
-        "skipinitialspace": b" " in content or b"\t" in content,  # skipping blanks that are not there takes a sixth of the parse
+        "skipinitialspace": b" " in content
+        or b"\t" in content,  # skipping blanks that are not there takes a sixth of the parse
         "keep_default_na": False,
-        "na_values": {name: [""] if name in labels else MEASURED_NOTHING if value_column(name) else MISSING for name in columns},
+        "na_values": {
+            name: [""] if name in labels else MEASURED_NOTHING if value_column(name) else MISSING
+            for name in columns
+        },
         "index_col": False,
         "names": columns,
         "header": 0,
@@ -183,16 +244,21 @@ def _parsed(content: bytes, columns: list[str], labels: list[str], delimiter: st
         warnings.simplefilter("always", pd.errors.ParserWarning)
         warnings.simplefilter("always", pd.errors.DtypeWarning)
         blocks: Any = _Blocks(content, last_row)
-        frame = pd.read_csv(blocks, dtype=texts | dict.fromkeys(categories, "category"), low_memory=large, **options)
+        frame = pd.read_csv(
+            blocks, dtype=texts | dict.fromkeys(categories, "category"), low_memory=large, **options
+        )
         frame = frame.iloc[:-1] if last_row else frame
         # pandas may take a column for numbers in one block and for texts in another.
         if any(issubclass(warning.category, pd.errors.DtypeWarning) for warning in caught):
             frame = pd.read_csv(io.BytesIO(content), dtype=texts, low_memory=False, **options)
-    # A gap makes decimals of whole numbers: long ones are read again, so that their labels keep all digits.
+    # A gap makes decimals of whole numbers: long ones are read again, so that their labels keep all
+    # digits.
     rounded = [name for name in columns if not value_column(name) and _is_rounded(frame[name])]
     if rounded:
         with suppress(ValueError):
-            frame[rounded] = pd.read_csv(io.BytesIO(content), usecols=rounded, dtype="Int64", **options)
+            frame[rounded] = pd.read_csv(
+                io.BytesIO(content), usecols=rounded, dtype="Int64", **options
+            )
     return frame, any(issubclass(warning.category, pd.errors.ParserWarning) for warning in caught)
 
 
@@ -208,7 +274,11 @@ class _Blocks:
     """Contents one after another, without a copy of the whole: as much of a file as the parser of pandas asks for."""
 
     def __init__(self, *contents: bytes) -> None:
-        self._blocks = (content[start : start + BLOCK] for content in contents for start in range(0, len(content), BLOCK))
+        self._blocks = (
+            content[start : start + BLOCK]
+            for content in contents
+            for start in range(0, len(content), BLOCK)
+        )
 
     def __iter__(self) -> Iterator[bytes]:
         return self._blocks
@@ -218,14 +288,24 @@ class _Blocks:
         return next(self._blocks, b"")
 
 
-def _recurring(content: bytes, columns: list[str], labels: list[str], delimiter: str) -> tuple[list[str], bytes]:
+def _recurring(
+    content: bytes, columns: list[str], labels: list[str], delimiter: str
+) -> tuple[list[str], bytes]:
     """Return the columns of labels that occur more than once on rows in the middle of a table, and a last row for it.
 
-    This is the first row with words for labels: pandas makes numbers of categories that all look like some.
+    This is the first row with words for labels: pandas makes numbers of categories that all look
+    like some.
     """
     middle = len(content) // 2
-    rows = [row.split(delimiter) for row in content[middle : middle + SAMPLE].decode(errors="replace").split("\n")[1:-1]]
-    n_labels = {name: len({cells[index] for cells in rows if index < len(cells)}) for index, name in enumerate(columns) if name in labels}
+    rows = [
+        row.split(delimiter)
+        for row in content[middle : middle + SAMPLE].decode(errors="replace").split("\n")[1:-1]
+    ]
+    n_labels = {
+        name: len({cells[index] for cells in rows if index < len(cells)})
+        for index, name in enumerate(columns)
+        if name in labels
+    }
     recurring = [name for name, count in n_labels.items() if 2 * count < len(rows)]
     start = len(header_row(content[:BEGINNING].decode(errors="replace")).encode()) + 1
     first_row = content[start : content.find(b"\n", start)].decode()
@@ -244,7 +324,8 @@ def _check_rows(source: Source, text: str, columns: list[str]) -> None:
         for number, row in enumerate(row for row in rows if len(row) > 1 or "".join(row).strip()):
             if len(row) < n_named or any(cell.strip() for cell in row[len(columns) :]):
                 raise source.error(
-                    f"is not a table: row {number} under the header has {len(row)} cells, and the header {len(columns)}: "
+                    f"is not a table: row {number} under the header has {len(row)} cells, and "
+                    f"the header {len(columns)}: "
                     f"{','.join(row)[:80]!r}"
                 )
     except csv.Error as error:
@@ -255,8 +336,13 @@ def _are_finite(column: "pd.Series[float]") -> bool:
     return column.dtype == float and bool(np.isfinite(column.to_numpy()).all())
 
 
-def _numbers(source: Source, column: "pd.Series[float]", unit: str) -> tuple["pd.Series[float]", str]:
-    """Return a column of values as numbers with its unit, which cells may state; raise at the first cell that is no number."""
+def _numbers(
+    source: Source, column: "pd.Series[float]", unit: str
+) -> tuple["pd.Series[float]", str]:
+    """Return a column of values as numbers with its unit, which cells may state.
+
+    Raise at the first cell that is no number.
+    """
     if column.dtype.kind in "if":
         return column, unit
     if column.dtype.kind == "m":
@@ -273,13 +359,23 @@ def _numbers(source: Source, column: "pd.Series[float]", unit: str) -> tuple["pd
             raise source.error(str(error)) from None
         if parsed is not None:
             if parsed.unit and unit not in (parsed.unit, SECONDS, "1"):
-                raise source.error(f"column {column.name!r} is in {unit!r}, and its cells are in {parsed.unit!r}; one of them is wrong")
+                raise source.error(
+                    f"column {column.name!r} is in {unit!r}, and its cells are in "
+                    f"{parsed.unit!r}; one of them is wrong"
+                )
             numbers, unit = parsed.values, parsed.unit or unit
     if parsed is None:
         rows = present.index + 1
-        numbers = checked(values, lambda index: f"column {column.name!r}, row {rows[index]} under the header,", source)
-    # What is no number stays one that cannot have been measured, and is counted with those of every table.
-    return pd.Series(numbers, index=present.index, name=column.name).reindex(column.index).mask(no_numbers, np.inf), unit
+        numbers = checked(
+            values,
+            lambda index: f"column {column.name!r}, row {rows[index]} under the header,",
+            source,
+        )
+    # What is no number stays one that cannot have been measured, and is counted with those of every
+    # table.
+    return pd.Series(numbers, index=present.index, name=column.name).reindex(column.index).mask(
+        no_numbers, np.inf
+    ), unit
 
 
 def _check_times(source: Source, column: "pd.Series[float]", table: Table) -> None:
@@ -288,17 +384,24 @@ def _check_times(source: Source, column: "pd.Series[float]", table: Table) -> No
     negative = (values < 0) & ~table.marks.get("failed", np.zeros(len(values), dtype=bool))
     if negative.any():
         row = int(negative.argmax())
-        raise source.error(f"column {column.name!r}, row {row + 1} under the header, is {float(values[row])}; expected a number from 0")
+        raise source.error(
+            f"column {column.name!r}, row {row + 1} under the header, is {float(values[row])}; "
+            "expected a number from 0"
+        )
 
 
 def _check_repeats(source: Source, table: Table) -> None:
-    cells, count = joint_codes([*(column.codes for column in table.labels.values()), *table.levels.values()])
+    cells, count = joint_codes(
+        [*(column.codes for column in table.labels.values()), *table.levels.values()]
+    )
     if not are_distinct(cells, count):
         repeats = pd.Index(cells).duplicated()
         row = int(repeats.argmax())
         raise source.error(
-            f"{int(repeats.sum())} rows repeat a measurement, the first is row {row + 1} under the header ({table.place(row)}); "
-            "leave out the repetition column that does not tell them apart, or name the column that does as a dim or a level"
+            f"{int(repeats.sum())} rows repeat a measurement, the first is row {row + 1} under "
+            f"the header ({table.place(row)}); "
+            "leave out the repetition column that does not tell them apart, or name the column "
+            "that does as a dim or a level"
         )
 
 
@@ -310,15 +413,32 @@ def comments(text: str) -> str:
 
 def check_columns(error: Callable[[str], FileError], columns: Iterable[str]) -> None:
     """Raise where a column occurs twice; blanks around a name do not tell it from another."""
-    repeated = [name for name, count in Counter(name.strip() for name in columns).items() if count > 1]
+    repeated = [
+        name for name, count in Counter(name.strip() for name in columns).items() if count > 1
+    ]
     if repeated:
         raise error(f"has a column twice: {listed(sorted(repeated))}; rename or remove one")
 
 
 def header(text: str) -> list[str]:
-    """Return the column names in the first row that is not a comment; a name in quotes may hold the separator or a line break."""
-    row = next(csv.reader(io.StringIO(header_row(text), newline=""), delimiter=separator(text), skipinitialspace=True), [])
-    return [" ".join(name.strip().strip('"').split()) if "\n" in name else name.strip().strip('"').strip() for name in row]
+    """Return the column names in the first row that is not a comment.
+
+    A name in quotes may hold the separator or a line break.
+    """
+    row = next(
+        csv.reader(
+            io.StringIO(header_row(text), newline=""),
+            delimiter=separator(text),
+            skipinitialspace=True,
+        ),
+        [],
+    )
+    return [
+        " ".join(name.strip().strip('"').split())
+        if "\n" in name
+        else name.strip().strip('"').strip()
+        for name in row
+    ]
 
 
 def separator(text: str) -> str:

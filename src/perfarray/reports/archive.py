@@ -19,7 +19,15 @@ from perfarray.conventions import (
     plural,
     published_median,
 )
-from perfarray.reports.sections import SEED, Options, Question, Section, answered, picture_of, sentence
+from perfarray.reports.sections import (
+    SEED,
+    Options,
+    Question,
+    Section,
+    answered,
+    picture_of,
+    sentence,
+)
 from perfarray.results.rows import Table
 
 SCORES: Final = "five_number_summary"
@@ -39,8 +47,13 @@ SUITES_NAMED: Final = 8  # in the summary
 RESULTS, INVALID = "results", "invalid"
 
 
-def sections(times: xr.DataArray | xr.Dataset, options: Options, pictures: bool) -> Iterator[Section]:
-    """Yield the sections of the report in their order; those without an answer have no result. Without scores there are none."""
+def sections(
+    times: xr.DataArray | xr.Dataset, options: Options, pictures: bool
+) -> Iterator[Section]:
+    """Yield the sections of the report in their order; those without an answer have no result.
+
+    Without scores there are none.
+    """
     nest = options.nest
     scores = _scores(times, nest)
     if scores.result is None:
@@ -54,7 +67,9 @@ def sections(times: xr.DataArray | xr.Dataset, options: Options, pictures: bool)
     if options.asks(AXES) or options.asks(RATIOS):
         yield from _machines(times, medians.assign_attrs(scores.result.attrs), options, pictures)
     if options.asks(VARIATION):
-        about = "The standard deviation of a score over repeated experiments, relative to the score."
+        about = (
+            "The standard deviation of a score over repeated experiments, relative to the score."
+        )
         question = Question("Which machines vary most", about, VARIATION, nest)
         yield _ranked(answered(times, question, pictures=False), pictures, order="variation")
     if options.asks(EXPLAINED):
@@ -66,27 +81,45 @@ def _scores(times: xr.DataArray | xr.Dataset, nest: Mapping[str, Any]) -> Sectio
     """Return the section of scores: as they are published, beside the five numbers, whose result has them too."""
     statistic = published_median(str(times.attrs.get(FORMAT, "")))
     about = (
-        f"The score is the geometric mean over a suite's benchmarks, of the {statistic.replace('_', ' ')} of the runs of each. "
+        "The score is the geometric mean over a suite's benchmarks, of the "
+        f"{statistic.replace('_', ' ')} of the runs of each. "
         "The five numbers are those of the scores that single runs of the suite have."
     )
-    section = answered(times, Question("Scores", about, SCORES, {**nest, "method": "exact"}), pictures=False)
-    published = answered(times, Question("", "", "suite_score", {**nest, "statistic": statistic}), pictures=False)
-    if section.table is None or section.result is None or published.table is None or published.result is None:
+    section = answered(
+        times, Question("Scores", about, SCORES, {**nest, "method": "exact"}), pictures=False
+    )
+    published = answered(
+        times, Question("", "", "suite_score", {**nest, "statistic": statistic}), pictures=False
+    )
+    if (
+        section.table is None
+        or section.result is None
+        or published.table is None
+        or published.result is None
+    ):
         return section._replace(result=None)
     section.table.insert(0, "score", published.table["estimate"].reindex(section.table.index))
     result = section.result.assign(score=published.result["estimate"].reset_coords(drop=True))
     code = f"perfarray.combine({{'score': {published.code}, 'runs': {section.code}}})"
-    return section._replace(code=code, notes=tuple(dict.fromkeys((*section.notes, *published.notes))), result=result)
+    return section._replace(
+        code=code, notes=tuple(dict.fromkeys((*section.notes, *published.notes))), result=result
+    )
 
 
 def _largest_suite(scores: xr.DataArray) -> str | None:
     """Return the suite with most results; None where all are of one."""
-    return scores.count([dim for dim in scores.dims if dim != SUITE]).idxmax(SUITE).item() if SUITE in scores.dims else None
+    return (
+        scores.count([dim for dim in scores.dims if dim != SUITE]).idxmax(SUITE).item()
+        if SUITE in scores.dims
+        else None
+    )
 
 
 def _of_suite(times: Any, part: Any, suite: str, source: str) -> tuple[Any, str]:
     """Return a suite's part of some timings, and its code."""
-    return part.where(times[SUITE] == suite, drop=True), f"{source}.where(times['suite'] == {suite!r}, drop=True)"
+    return part.where(
+        times[SUITE] == suite, drop=True
+    ), f"{source}.where(times['suite'] == {suite!r}, drop=True)"
 
 
 def _states(times: xr.DataArray | xr.Dataset, scores: xr.DataArray) -> xr.Dataset:
@@ -96,9 +129,17 @@ def _states(times: xr.DataArray | xr.Dataset, scores: xr.DataArray) -> xr.Datase
     for name, state, value in ((VALID, INVALID, 0), (ESTIMATED, ESTIMATED, 1)):
         if name in times.coords and times[name].dtype.kind in "biuf":
             cells = (times[name] == value).reset_coords(drop=True)
-            members = [cells if suite is None else cells & (times[SUITE] == suite).reset_coords(drop=True) for suite in suites]
-            members = [member.any([dim for dim in member.dims if dim not in scores.dims]) for member in members]
-            states[state] = states[RESULTS] & (xr.concat(members, scores[SUITE]) if SUITE in scores.dims else members[0])
+            members = [
+                cells if suite is None else cells & (times[SUITE] == suite).reset_coords(drop=True)
+                for suite in suites
+            ]
+            members = [
+                member.any([dim for dim in member.dims if dim not in scores.dims])
+                for member in members
+            ]
+            states[state] = states[RESULTS] & (
+                xr.concat(members, scores[SUITE]) if SUITE in scores.dims else members[0]
+            )
     return xr.Dataset(states).transpose(*scores.dims)
 
 
@@ -107,8 +148,14 @@ def _read(states: xr.Dataset) -> Section:
     measured = states[RESULTS]
     dims = [str(dim) for dim in measured.dims if dim != SUITE]
     counts = {RESULTS: measured.sum(dims)}
-    counts |= {plural(dim): measured.any([*{*dims} - {dim}]).sum(dim) for dim in dims if measured.sizes[dim] > 1}
-    counts |= {str(state): cells.sum(dims) for state, cells in states.data_vars.items() if state != RESULTS}
+    counts |= {
+        plural(dim): measured.any([*{*dims} - {dim}]).sum(dim)
+        for dim in dims
+        if measured.sizes[dim] > 1
+    }
+    counts |= {
+        str(state): cells.sum(dims) for state, cells in states.data_vars.items() if state != RESULTS
+    }
     result = xr.Dataset(counts).assign_attrs(result="read")
     about = "A result is a score of one machine with all that it was measured with."
     return Section("What was read", about, table=perfarray.table(result), result=result)
@@ -123,7 +170,9 @@ def _ranked(section: Section, pictures: bool, **drawing: Any) -> Section:
     if table is None or result is None:
         return section
     kind = result.attrs["result"]
-    values = result[RANKED[kind]].transpose(*table.places.dims).values.ravel()[table.places.positions]
+    values = (
+        result[RANKED[kind]].transpose(*table.places.dims).values.ravel()[table.places.positions]
+    )
     if np.isnan(values).all():
         return section._replace(table=None, result=None)
     is_ascending = kind != VARIATION and result.attrs.get(BETTER, LOWER) == LOWER
@@ -137,12 +186,20 @@ def _ranked(section: Section, pictures: bool, **drawing: Any) -> Section:
         rows, which = np.arange(values.size)[:ROWS], f"the {ROWS} largest"
     else:
         n_ends = max(LEAST_ROWS, ROWS // len(suites)) // 2
-        which = f"the {n_ends} best and the {n_ends} worst{' of each suite' if len(suites) > 1 else ''}"
+        which = (
+            f"the {n_ends} best and the {n_ends} worst{' of each suite' if len(suites) > 1 else ''}"
+        )
         table = table.of_rows(np.concatenate([*suites.values()]))
-        rows = np.concatenate([rows[_ends(rows.size, n_ends)] for rows in _rows_by_suite(table, result).values()])
+        rows = np.concatenate(
+            [rows[_ends(rows.size, n_ends)] for rows in _rows_by_suite(table, result).values()]
+        )
     picture = picture_of(drawn, max_rows=DRAWN_ROWS, **drawing) if pictures else None
     about = f"{section.about}{_rest(rows.size, table, which)}"
-    about += f" The picture is of {largest}, the suite with most results." if picture and len(suites) > 1 else ""
+    about += (
+        f" The picture is of {largest}, the suite with most results."
+        if picture and len(suites) > 1
+        else ""
+    )
     return section._replace(about=about, table=table.of_rows(rows), whole=table, picture=picture)
 
 
@@ -151,8 +208,13 @@ def _rows_by_suite(table: Table, result: xr.Dataset) -> dict[str, Any]:
     places = table.places
     if SUITE not in places.dims:
         return {"": np.arange(places.positions.size)}
-    suites = np.unravel_index(places.positions, [result.sizes[dim] for dim in places.dims])[places.dims.index(SUITE)]
-    return {str(suite): np.flatnonzero(suites == number) for number, suite in enumerate(result[SUITE].values.tolist())}
+    suites = np.unravel_index(places.positions, [result.sizes[dim] for dim in places.dims])[
+        places.dims.index(SUITE)
+    ]
+    return {
+        str(suite): np.flatnonzero(suites == number)
+        for number, suite in enumerate(result[SUITE].values.tolist())
+    }
 
 
 def _ends(size: int, n_ends: int) -> Any:
@@ -162,16 +224,24 @@ def _ends(size: int, n_ends: int) -> Any:
 
 def _rest(n_shown: int, table: Table, which: str) -> str:
     """Return the sentence that says which rows are shown, and how to have all."""
-    return f" The table shows {n_shown} of {len(table)} rows, {which}. This report as JSON has all." if n_shown < len(table) else ""
+    return (
+        f" The table shows {n_shown} of {len(table)} rows, {which}. This report as JSON has all."
+        if n_shown < len(table)
+        else ""
+    )
 
 
 def _first_rows(section: Section, table: Table, which: str) -> Section:
     """Return a section with the first rows of a table."""
     shown = table.first(ROWS)
-    return section._replace(about=f"{section.about}{_rest(len(shown), table, which)}", table=shown, whole=table)
+    return section._replace(
+        about=f"{section.about}{_rest(len(shown), table, which)}", table=shown, whole=table
+    )
 
 
-def _machines(times: xr.DataArray | xr.Dataset, scores: xr.DataArray, options: Options, pictures: bool) -> Iterator[Section]:
+def _machines(
+    times: xr.DataArray | xr.Dataset, scores: xr.DataArray, options: Options, pictures: bool
+) -> Iterator[Section]:
     """Yield the sections about machines and benchmarks, of the suite and all else that most machines were measured with."""
     if MACHINE not in scores.dims:
         return
@@ -181,37 +251,71 @@ def _machines(times: xr.DataArray | xr.Dataset, scores: xr.DataArray, options: O
     if int(most) < FEWEST_MACHINES:
         return
     array, source = (
-        (times, "times") if isinstance(times, xr.DataArray) else (times[scores.attrs[METRIC]], f"times[{scores.attrs[METRIC]!r}]")
+        (times, "times")
+        if isinstance(times, xr.DataArray)
+        else (times[scores.attrs[METRIC]], f"times[{scores.attrs[METRIC]!r}]")
     )
-    labels = {str(dim): most[dim].item() for dim in others if dim != SUITE and scores.sizes[dim] > 1}
+    labels = {
+        str(dim): most[dim].item() for dim in others if dim != SUITE and scores.sizes[dim] > 1
+    }
     names = [*labels.values()]
     if labels:
-        array, source = array.sel(labels), f"{source}.sel({', '.join(f'{dim}={label!r}' for dim, label in labels.items())})"
+        array, source = (
+            array.sel(labels),
+            f"{source}.sel({', '.join(f'{dim}={label!r}' for dim, label in labels.items())})",
+        )
     if SUITE in others:
         suite = most[SUITE].item()
         (array, source), names = _of_suite(times, array, suite, source), [suite, *names]
     if int(most) < array.sizes[MACHINE]:
         array, source = array.dropna(MACHINE, how="all"), f"{source}.dropna('machine', how='all')"
     nest = {name: value for name, value in options.nest.items() if name != METRIC}
-    which = f"Of {', '.join(map(str, names))}, with which most machines were measured. " if names else ""
+    which = (
+        f"Of {', '.join(map(str, names))}, with which most machines were measured. "
+        if names
+        else ""
+    )
     if options.asks(AXES):
         about = (
-            f"{which}Machines that lie together are fast at the same benchmarks. Arrows that point together are benchmarks that are alike."
+            f"{which}Machines that lie together are fast at the same benchmarks. Arrows that "
+            "point together are benchmarks that are alike."
         )
-        yield answered(array, Question("Which machines are alike", about, AXES, {**nest, "n_components": 2}, source=source), pictures)
+        yield answered(
+            array,
+            Question(
+                "Which machines are alike", about, AXES, {**nest, "n_components": 2}, source=source
+            ),
+            pictures,
+        )
     if options.asks(RATIOS):
         about = f"{which}A machine's value in a benchmark, over that of the median machine."
-        question = Question("Machines against the median machine", about, RATIOS, nest, source=source)
+        question = Question(
+            "Machines against the median machine", about, RATIOS, nest, source=source
+        )
         yield _ranked(answered(array, question, pictures=False), pictures)
 
 
-def _explained(times: xr.DataArray | xr.Dataset, suite: str | None, options: Options, pictures: bool) -> Iterator[Section]:
-    """Yield the sections about what explains scores of a suite and their variation; a model that predicts nothing is a sentence."""
+def _explained(
+    times: xr.DataArray | xr.Dataset, suite: str | None, options: Options, pictures: bool
+) -> Iterator[Section]:
+    """Yield the sections about what explains scores of a suite and their variation.
+
+    A model that predicts nothing is a sentence.
+    """
     times, source = (times, "times") if suite is None else _of_suite(times, times, suite, "times")
     about = "" if suite is None else f"Of {suite}, the suite with most results."
-    for response, title in (("performance", "What explains the scores"), (VARIATION, "What explains the variation")):
-        choices = {**{name: value for name, value in options.nest.items() if name == METRIC}, "response": response, **SEED}
-        section = answered(times, Question(title, about, EXPLAINED, choices, source=source), pictures)
+    for response, title in (
+        ("performance", "What explains the scores"),
+        (VARIATION, "What explains the variation"),
+    ):
+        choices = {
+            **{name: value for name, value in options.nest.items() if name == METRIC},
+            "response": response,
+            **SEED,
+        }
+        section = answered(
+            times, Question(title, about, EXPLAINED, choices, source=source), pictures
+        )
         table, result = section.table, section.result
         if table is None or result is None:
             yield section
@@ -220,28 +324,53 @@ def _explained(times: xr.DataArray | xr.Dataset, suite: str | None, options: Opt
         if result.attrs["better_than_mean"]:
             section = _first_rows(section, table, "the strongest predictors")
         else:
-            section = section._replace(about=" ".join(filter(None, [about, *findings])), table=None, whole=table, notes=(), picture=None)
+            section = section._replace(
+                about=" ".join(filter(None, [about, *findings])),
+                table=None,
+                whole=table,
+                notes=(),
+                picture=None,
+            )
         # The summary says of which suite they are.
-        table.attrs["findings"] = findings if suite is None else [f"{suite}: {finding}" for finding in findings]
+        table.attrs["findings"] = (
+            findings if suite is None else [f"{suite}: {finding}" for finding in findings]
+        )
         yield section
 
 
 def _stated(states: xr.Dataset) -> Iterator[Section]:
     """Yield the section that names the invalid results, and of the estimates and the other results the fewer, where there are any."""
     measured = states[RESULTS]
-    n_results, counts = int(measured.sum()), {state: int(states[state].sum()) for state in (INVALID, ESTIMATED) if state in states}
+    n_results, counts = (
+        int(measured.sum()),
+        {state: int(states[state].sum()) for state in (INVALID, ESTIMATED) if state in states},
+    )
     if not any(counts.values()):
         return
     named = {INVALID: states[INVALID]} if counts.get(INVALID) else {}
     if counts.get(ESTIMATED):
         is_rare = counts[ESTIMATED] <= n_results / 2
-        named |= {ESTIMATED: states[ESTIMATED]} if is_rare else {f"not {ESTIMATED}": measured & ~states[ESTIMATED]}
+        named |= (
+            {ESTIMATED: states[ESTIMATED]}
+            if is_rare
+            else {f"not {ESTIMATED}": measured & ~states[ESTIMATED]}
+        )
     texts = np.full(measured.shape, "", dtype=object)
     for state, cells in named.items():
-        texts[cells.values] += np.where(texts[cells.values] == "", state, f", {state}").astype(object)
+        texts[cells.values] += np.where(texts[cells.values] == "", state, f", {state}").astype(
+            object
+        )
     result = measured.copy(data=texts).to_dataset(name="stated").assign_attrs(result="stated")
-    clauses = [f"{number} of {n_results} results are {state}, as their files say" for state, number in counts.items() if number]
-    section = Section("Invalid and estimated results", f"{'; '.join(clauses)}. Do not publish such scores as valid results.", result=result)
+    clauses = [
+        f"{number} of {n_results} results are {state}, as their files say"
+        for state, number in counts.items()
+        if number
+    ]
+    section = Section(
+        "Invalid and estimated results",
+        f"{'; '.join(clauses)}. Do not publish such scores as valid results.",
+        result=result,
+    )
     table = perfarray.table(result)
     yield section if table.empty else _first_rows(section, table, "the first")
 
@@ -254,7 +383,9 @@ def summary(sections: Sequence[Section]) -> list[str]:
         if table is None or result is None:
             continue
         if result.attrs["result"] == SCORES:
-            suites = [(suite, rows) for suite, rows in _rows_by_suite(table, result).items() if rows.size][:SUITES_NAMED]
+            suites = [
+                (suite, rows) for suite, rows in _rows_by_suite(table, result).items() if rows.size
+            ][:SUITES_NAMED]
             lines += [_scores_in_words(table, suite, rows) for suite, rows in suites]
         elif result.attrs["result"] == VARIATION:
             lines.append(f"Most variation: {table.iloc[0]['relative variation']}{_name(table, 0)}.")
@@ -263,8 +394,12 @@ def summary(sections: Sequence[Section]) -> list[str]:
 
 
 def _scores_in_words(table: Table, suite: str, rows: Any) -> str:
-    best, worst = (f"{table['score'].iloc[row]}{_name(table, row, suite)}" for row in (rows[0], rows[-1]))
-    scores = f"score {best}" if rows.size == 1 else f"{rows.size} results, scores from {worst} to {best}"
+    best, worst = (
+        f"{table['score'].iloc[row]}{_name(table, row, suite)}" for row in (rows[0], rows[-1])
+    )
+    scores = (
+        f"score {best}" if rows.size == 1 else f"{rows.size} results, scores from {worst} to {best}"
+    )
     return f"{suite}: {scores}." if suite else sentence(scores)
 
 

@@ -12,37 +12,84 @@ from perfarray.reports.sections import Content, Options, Section, answered
 
 FEW: Final = 6  # labels of a dim that are described one by one
 MOST: Final = 300  # rows of a table
-UNDRAWN: Final = "Pictures are left out: matplotlib, which draws them, is not installed; install perfarray[plots]."
+UNDRAWN: Final = (
+    "Pictures are left out: matplotlib, which draws them, is not installed; install "
+    "perfarray[plots]."
+)
 PLAN: Final = "plan_repetitions"
 
 
-def content_of(times: xr.DataArray | xr.Dataset, baseline: object, options: Options, *, pictures: bool) -> Content:
-    """Ask the questions of a kind of report: of an archive of machines, or of versions. Without a baseline nothing is compared."""
+def content_of(
+    times: xr.DataArray | xr.Dataset, baseline: object, options: Options, *, pictures: bool
+) -> Content:
+    """Ask the questions of a kind of report: of an archive of machines, or of versions.
+
+    Without a baseline nothing is compared.
+    """
     if options.by is not None:
         if options.by not in times.coords:
-            raise ValueError(f"by={options.by!r} not found; the timings have the coordinates {', '.join(map(repr, times.coords))}")
+            raise ValueError(
+                f"by={options.by!r} not found; the timings have the coordinates "
+                f"{', '.join(map(repr, times.coords))}"
+            )
         times = times.assign_coords({SUITE: times.coords[options.by]})
     questions = list(versions.questions(times, () if baseline is None else (baseline,), options))
     may_be_archive = is_archive(times, baseline)
-    _check_sections(options, [*(archive.METHODS if may_be_archive else ()), *(question.method for question in questions)])
+    _check_sections(
+        options,
+        [
+            *(archive.METHODS if may_be_archive else ()),
+            *(question.method for question in questions),
+        ],
+    )
     sections = _told_once(archive.sections(times, options, pictures)) if may_be_archive else []
     if has_scores := bool(sections):
-        sections = sections if options.sections else [section for section in sections if section.result is not None]
+        sections = (
+            sections
+            if options.sections
+            else [section for section in sections if section.result is not None]
+        )
         # Prices ask for a plan.
-        options = options if options.sections else options._replace(sections=(PLAN,) if options.priced.get("costs") else ())
+        options = (
+            options
+            if options.sections
+            else options._replace(sections=(PLAN,) if options.priced.get("costs") else ())
+        )
     asked = [question for question in questions if options.asks(question.method)]
-    sections += [versions.titled(_first_rows(answered(times, question, pictures))) for question in asked]
+    sections += [
+        versions.titled(_first_rows(answered(times, question, pictures))) for question in asked
+    ]
     if has_scores:
         n_machines = times.sizes.get(MACHINE, 1)
-        title, summary = f"Archive of {n_machines} {MACHINE if n_machines == 1 else plural(MACHINE)}", archive.summary(sections)
-        sections[0] = sections[0]._replace(about=" ".join([*_measured(times, None), sections[0].about]))
+        title, summary = (
+            f"Archive of {n_machines} {MACHINE if n_machines == 1 else plural(MACHINE)}",
+            archive.summary(sections),
+        )
+        sections[0] = sections[0]._replace(
+            about=" ".join([*_measured(times, None), sections[0].about])
+        )
     else:
-        counts = [section.result for section in sections if section.result is not None and section.result.attrs["result"] == "counts"]
-        title, summary = "Timings report", [line for section in sections for line in versions.verdicts(section)]
+        counts = [
+            section.result
+            for section in sections
+            if section.result is not None and section.result.attrs["result"] == "counts"
+        ]
+        title, summary = (
+            "Timings report",
+            [line for section in sections for line in versions.verdicts(section)],
+        )
         summary += _measured(times, counts[0] if counts else None)
     summary += [UNDRAWN] if pictures and find_spec("matplotlib") is None else []
-    code = ["import perfarray", "", f"times = ...  # what this report is about{_reading(times, options.dim)}"]
-    code += [] if options.by is None else [f"times = times.assign_coords({SUITE}=times[{options.by!r}])"]
+    code = [
+        "import perfarray",
+        "",
+        f"times = ...  # what this report is about{_reading(times, options.dim)}",
+    ]
+    code += (
+        []
+        if options.by is None
+        else [f"times = times.assign_coords({SUITE}=times[{options.by!r}])"]
+    )
     code += [f"print(perfarray.table({section.code}))" for section in sections if section.code]
     return Content(title, tuple(summary), _described(times, options.dim), sections, "\n".join(code))
 
@@ -52,7 +99,8 @@ def _check_sections(options: Options, methods: list[str]) -> None:
     unknown = [name for name in options.sections or () if name not in methods]
     if unknown:
         raise ValueError(
-            f"sections={unknown[0]!r} is no section of this report; choose from {', '.join(map(repr, dict.fromkeys(methods)))}"
+            f"sections={unknown[0]!r} is no section of this report; choose from "
+            f"{', '.join(map(repr, dict.fromkeys(methods)))}"
         )
 
 
@@ -61,7 +109,9 @@ def _told_once(sections: Iterable[Section]) -> list[Section]:
     told: set[str] = set()
     once = []
     for section in sections:
-        once.append(section._replace(notes=tuple(note for note in section.notes if note not in told)))
+        once.append(
+            section._replace(notes=tuple(note for note in section.notes if note not in told))
+        )
         told.update(section.notes)
     return once
 
@@ -72,20 +122,27 @@ def _first_rows(section: Section) -> Section:
     n_left_out = 0 if table is None else table.places.positions.size - MOST
     if table is None or n_left_out <= 0:
         return section
-    return section._replace(table=table.first(MOST), notes=(*section.notes, f"{n_left_out} more rows are left out of the table."))
+    return section._replace(
+        table=table.first(MOST),
+        notes=(*section.notes, f"{n_left_out} more rows are left out of the table."),
+    )
 
 
 def _measured(times: xr.DataArray | xr.Dataset, counts: xr.Dataset | None) -> list[str]:
     phrases = [
         ", ".join(
-            f"{size} {singular(str(dim)) if size == 1 else plural(str(dim))}" for dim, size in times.sizes.items() if dim not in LEVELS
+            f"{size} {singular(str(dim)) if size == 1 else plural(str(dim))}"
+            for dim, size in times.sizes.items()
+            if dim not in LEVELS
         )
     ]
     attrs = times.attrs if counts is None else times.attrs | counts.attrs
     if counts is not None:
         most = counts["maximum"].max([dim for dim in counts["maximum"].dims if dim != "level"])
         numbers = zip(most["level"].values.tolist(), most.values.tolist(), strict=True)
-        nest = [f"{number:.0f} {level if number == 1 else plural(level)}" for level, number in numbers]
+        nest = [
+            f"{number:.0f} {level if number == 1 else plural(level)}" for level, number in numbers
+        ]
         phrases.append(f"at most {' of '.join(reversed(nest))}" if nest else "")
     sentences = [f"{'; '.join(filter(None, phrases)) or 'one value'}."]
     if "format" in attrs:
@@ -103,16 +160,25 @@ def _reading(times: xr.DataArray | xr.Dataset, dim: str | None) -> str:
     """Return how several inputs are read as labels of a dim."""
     if dim is None or dim not in times.coords or times.sizes[dim] > FEW:
         return ""
-    return f"; of several places: perfarray.read_archive({ {str(label): '...' for label in times[dim].values.tolist()} }, dim={dim!r})"
+    return (
+        "; of several places: "
+        f"perfarray.read_archive({ {str(label): '...' for label in times[dim].values.tolist()} }, "
+        f"dim={dim!r})"
+    )
 
 
 def _described(times: xr.DataArray | xr.Dataset, dim: str | None) -> dict[str, str]:
     """Return the descriptors that all timings share (machine, versions, options), and those in which a few compared labels differ."""
-    descriptors = {str(name): str(label.values[()]) for name, label in times.coords.items() if not label.dims}
+    descriptors = {
+        str(name): str(label.values[()]) for name, label in times.coords.items() if not label.dims
+    }
     if dim is None or dim not in times.coords or times.sizes[dim] > FEW:
         return descriptors
     labels = times[dim].values.tolist()
     for name, values in times.coords.items():
         if values.dims == (dim,) and name != dim:
-            descriptors[str(name)] = ", ".join(f"{label}: {value}" for label, value in zip(labels, values.values.tolist(), strict=True))
+            descriptors[str(name)] = ", ".join(
+                f"{label}: {value}"
+                for label, value in zip(labels, values.values.tolist(), strict=True)
+            )
     return descriptors

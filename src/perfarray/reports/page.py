@@ -7,7 +7,9 @@ from perfarray.reports.text import titles_and_rows
 from perfarray.results.rows import Table, escape_html
 
 # Nothing is fetched.
-POLICY: Final = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
+POLICY: Final = (
+    "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
+)
 
 STYLE: Final = """
 :root { color-scheme: light; --line: #d8dee4; --quiet: #57606a }
@@ -63,9 +65,13 @@ for (const table of document.querySelectorAll("table.sortable")) {
 def as_html(content: Content) -> str:
     """Return the report as one page."""
     described = "".join(
-        f"<tr><th scope=row>{escape_html(name)}</th><td>{escape_html(text)}</td></tr>" for name, text in content.described.items()
+        f"<tr><th scope=row>{escape_html(name)}</th><td>{escape_html(text)}</td></tr>"
+        for name, text in content.described.items()
     )
-    about = f"<details><summary>What was measured on and with</summary><div class=wide><table>{described}</table></div></details>"
+    about = (
+        "<details><summary>What was measured on and with</summary><div "
+        f"class=wide><table>{described}</table></div></details>"
+    )
     body = [
         f"<h1>{escape_html(content.title)}</h1>",
         f"<ul>{''.join(f'<li>{escape_html(line)}</li>' for line in content.summary)}</ul>",
@@ -91,7 +97,10 @@ def _section(section: Section, name: str) -> str:
     blocks += [_table(section.table, name)] if section.table is not None else []
     blocks += [f"<p class=note>{escape_html(note)}</p>" for note in section.notes]
     if section.code:
-        blocks.append(f"<details><summary>How it was asked</summary><pre>{escape_html(section.code)}</pre></details>")
+        blocks.append(
+            "<details><summary>How it was "
+            f"asked</summary><pre>{escape_html(section.code)}</pre></details>"
+        )
     return "\n".join(blocks)
 
 
@@ -103,17 +112,33 @@ def _table(table: Table, name: str) -> str:
     titles, lines = titles_and_rows(table)
     end = table.places.positions.size
     head = "".join(f"<th scope=col>{escape_html(title)}</th>" for title in titles)
-    body = "".join(f"<tr{'' if number < end else ' data-suite=1'}>{''.join(map(_cell, line))}</tr>\n" for number, line in enumerate(lines))
-    before = "".join(f'#{name} td:nth-child({place})::before {{ content: "{_in_css(title)} " }}' for place, title in enumerate(titles, 1))
+    body = "".join(
+        f"<tr{'' if number < end else ' data-suite=1'}>{''.join(map(_cell, line))}</tr>\n"
+        for number, line in enumerate(lines)
+    )
+    before = "".join(
+        f'#{name} td:nth-child({place})::before {{ content: "{_in_css(title)} " }}'
+        for place, title in enumerate(titles, 1)
+    )
     style = f"<style>@media screen and (max-width: 600px) {{ {before} }}</style>"
-    text = f"<table class=sortable id={name}><thead><tr>{head}</tr></thead><tbody>\n{body}</tbody></table>"
+    text = (
+        "<table class=sortable "
+        f"id={name}><thead><tr>{head}</tr></thead><tbody>\n{body}</tbody></table>"
+    )
     return f"<div class=wide>{style}{text}</div>"
 
 
 def _in_css(text: str) -> str:
     """Return a text for a string in CSS: all but letters and digits by their numbers, so that nothing ends it."""
-    return "".join(letter if letter.isascii() and letter.isalnum() else f"\\{ord(letter):06x}" for letter in text)
+    return "".join(
+        letter if letter.isascii() and letter.isalnum() else f"\\{ord(letter):06x}"
+        for letter in text
+    )
 
 
 def _cell(text: str) -> str:
-    return f"<td class={text}>{text}</td>" if text in ("faster", "slower") else f"<td>{escape_html(text)}</td>"
+    return (
+        f"<td class={text}>{text}</td>"
+        if text in ("faster", "slower")
+        else f"<td>{escape_html(text)}</td>"
+    )

@@ -19,7 +19,10 @@ FEW_OR_ALIKE: Final = "too little was measured, or nothing varies."
 
 
 class Options(NamedTuple):
-    """What methods are given, as far as it was said: every method, verdicts, plans and histories; the dim of the baseline; sections."""
+    """What methods are given, as far as it was said: every method, verdicts, plans and histories.
+
+    The dim of the baseline; sections.
+    """
 
     nest: Mapping[str, Any] = {}
     judged: Mapping[str, Any] = {}
@@ -37,7 +40,10 @@ class Options(NamedTuple):
 
 
 class Question(NamedTuple):
-    """A call of a method of the accessor; the title asks, and `about` explains how to read the answer."""
+    """A call of a method of the accessor.
+
+    The title asks, and `about` explains how to read the answer.
+    """
 
     title: str
     about: str
@@ -74,8 +80,15 @@ class Content(NamedTuple):
 
 def answered(times: xr.DataArray | xr.Dataset, question: Question, pictures: bool) -> Section:
     """Make one call; where it has no answer, say why. Warnings of the method become notes."""
-    arguments = [*map(repr, question.baseline), *(f"{name}={value!r}" for name, value in question.choices.items())]
-    section = Section(question.title, question.about, f"{question.source}.perf.{question.method}({', '.join(arguments)})")
+    arguments = [
+        *map(repr, question.baseline),
+        *(f"{name}={value!r}" for name, value in question.choices.items()),
+    ]
+    section = Section(
+        question.title,
+        question.about,
+        f"{question.source}.perf.{question.method}({', '.join(arguments)})",
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", perfarray.PerfarrayWarning)
         try:
@@ -89,7 +102,11 @@ def answered(times: xr.DataArray | xr.Dataset, question: Question, pictures: boo
         remarks = (_reason(question.method, result),) if table.empty else ()
         is_drawable = pictures and remarks != (f"No answer: {FEW_OR_ALIKE}",) and not _alike(result)
         return section._replace(
-            about=" ".join(filter(None, [question.about, *table.attrs["findings"], sentence(table.attrs["about"])])),
+            about=" ".join(
+                filter(
+                    None, [question.about, *table.attrs["findings"], sentence(table.attrs["about"])]
+                )
+            ),
             table=table,
             notes=(*table.attrs["notes"], *remarks),
             picture=picture_of(result) if is_drawable else None,
@@ -107,7 +124,10 @@ def _alike(result: xr.Dataset) -> bool:
 
 def _reason(method: str, result: xr.Dataset) -> str:
     if method == "change_points" and (judged := int(result["pvalue_any"].notnull().sum())):
-        return f"No change in {judged} series along the {plural(str(result.attrs['dim']))}: none is larger than chance makes it."
+        return (
+            f"No change in {judged} series along the {plural(str(result.attrs['dim']))}: none "
+            "is larger than chance makes it."
+        )
     return f"No answer: {ONE_SIDED if method in ('compare', 'agreement') else FEW_OR_ALIKE}"
 
 
@@ -117,7 +137,11 @@ def picture_of(result: xr.Dataset, **drawing: Any) -> str | None:
         warnings.filterwarnings("error", message="constrained_layout not applied")
         try:
             svg = result.perf.plot.svg(**drawing).encode()
-            media, content = ("svg+xml", svg) if len(svg) <= LARGEST else ("png", result.perf.plot.png(**drawing))
+            media, content = (
+                ("svg+xml", svg)
+                if len(svg) <= LARGEST
+                else ("png", result.perf.plot.png(**drawing))
+            )
         except (ValueError, ImportError, UserWarning):
             return None
     return f"data:image/{media};base64,{base64.b64encode(content).decode()}"

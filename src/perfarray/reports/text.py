@@ -16,17 +16,36 @@ SUITE: Final = "suite_"  # the prefix of variables of suites
 def titles_and_rows(frame: pd.DataFrame) -> tuple[list[str], list[list[str]]]:
     """Return the titles and the texts of a table, the labels of its rows first."""
     full = frame.reset_index() if any(name is not None for name in frame.index.names) else frame
-    return [str(title) for title in full.columns], [[str(text) for text in row] for row in full.to_numpy(object).tolist()]
+    return [str(title) for title in full.columns], [
+        [str(text) for text in row] for row in full.to_numpy(object).tolist()
+    ]
 
 
 def as_markdown(content: Content) -> str:
     """Return the report as Markdown."""
-    blocks = [f"# {content.title}", "\n".join(f"- {escape_markdown(line)}" for line in content.summary)]
-    blocks += [_markdown_table(["descriptor", "value"], [list(pair) for pair in content.described.items()])] if content.described else []
+    blocks = [
+        f"# {content.title}",
+        "\n".join(f"- {escape_markdown(line)}" for line in content.summary),
+    ]
+    blocks += (
+        [
+            _markdown_table(
+                ["descriptor", "value"], [list(pair) for pair in content.described.items()]
+            )
+        ]
+        if content.described
+        else []
+    )
     for section in content.sections:
         blocks += [f"## {section.title}", escape_markdown(section.about)]
-        blocks += [_markdown_table(*titles_and_rows(section.table))] if section.table is not None else []
-        blocks += ["\n".join(f"> {escape_markdown(note)}" for note in section.notes)] if section.notes else []
+        blocks += (
+            [_markdown_table(*titles_and_rows(section.table))] if section.table is not None else []
+        )
+        blocks += (
+            ["\n".join(f"> {escape_markdown(note)}" for note in section.notes)]
+            if section.notes
+            else []
+        )
     return "\n\n".join([*blocks, "## The code", f"````python\n{content.code}\n````"]) + "\n"
 
 
@@ -37,35 +56,64 @@ def _markdown_table(titles: list[str], rows: list[list[str]]) -> str:
 
 def as_json(content: Content) -> str:
     """Return the report as JSON: texts, and all numbers of each result."""
-    document: dict[str, Any] = {"title": content.title, "perfarray_version": perfarray.__version__, "summary": content.summary}
-    document |= {"described": content.described, "sections": list(map(_section, content.sections)), "code": content.code}
+    document: dict[str, Any] = {
+        "title": content.title,
+        "perfarray_version": perfarray.__version__,
+        "summary": content.summary,
+    }
+    document |= {
+        "described": content.described,
+        "sections": list(map(_section, content.sections)),
+        "code": content.code,
+    }
     return json.dumps(json_value(document), ensure_ascii=False, indent=1, allow_nan=False)
 
 
 def _section(section: Section) -> dict[str, Any]:
-    texts = {"title": section.title, "about": section.about, "code": section.code, "notes": section.notes}
+    texts = {
+        "title": section.title,
+        "about": section.about,
+        "code": section.code,
+        "notes": section.notes,
+    }
     table = section.table if section.whole is None else section.whole
     if table is None or section.result is None:
         return texts | {"rows": [], "result": None}
     result: dict[str, Any] = {"attrs": section.result.attrs}
-    for kind, variables in (("coords", section.result.coords), ("variables", section.result.data_vars)):
-        result[kind] = {str(name): {"dims": array.dims, "values": array.values} for name, array in variables.items()}
+    for kind, variables in (
+        ("coords", section.result.coords),
+        ("variables", section.result.data_vars),
+    ):
+        result[kind] = {
+            str(name): {"dims": array.dims, "values": array.values}
+            for name, array in variables.items()
+        }
     return texts | {"rows": _rows(table, section.result), "result": result}
 
 
 def _rows(table: Table, result: xr.Dataset) -> list[dict[str, Any]]:
     """Return the rows of a table: labels, the numbers by their variables, and as `text` the columns that people read."""
-    suite_names = {name: str(name).removeprefix(SUITE) for name in result.data_vars if str(name).startswith(SUITE)}
+    suite_names = {
+        name: str(name).removeprefix(SUITE)
+        for name in result.data_vars
+        if str(name).startswith(SUITE)
+    }
     numbers = _cells(result.drop_vars(list(suite_names)), table.places.dims, table.places.positions)
     if table.attrs["suites"]:
         suites = result[list(suite_names)].rename(suite_names)
-        numbers += [row for row in _cells(suites, list(map(str, suites["benchmarks"].dims))) if row["benchmarks"] > 1]
+        numbers += [
+            row
+            for row in _cells(suites, list(map(str, suites["benchmarks"].dims)))
+            if row["benchmarks"] > 1
+        ]
     titles, texts = titles_and_rows(table)
     lines = [dict(zip(titles, line, strict=True)) for line in texts]
     columns = [str(title) for title in table.columns]
     # A suite row has no label of its own in the result.
     return [
-        {title: text for title, text in line.items() if title not in columns} | row | {"text": {title: line[title] for title in columns}}
+        {title: text for title, text in line.items() if title not in columns}
+        | row
+        | {"text": {title: line[title] for title in columns}}
         for row, line in zip(numbers, lines, strict=True)
     ]
 
@@ -73,4 +121,10 @@ def _rows(table: Table, result: xr.Dataset) -> list[dict[str, Any]]:
 def _cells(data: xr.Dataset, dims: list[str], positions: Any = None) -> list[dict[str, Any]]:
     """Return one row for each cell along the dims that the data have, or at some positions, with the variables along any of them."""
     present = [dim for dim in dims if dim in data.dims]
-    return records(data[[name for name, array in data.items() if not present or set(present) & set(array.dims)]], present, positions)
+    return records(
+        data[
+            [name for name, array in data.items() if not present or set(present) & set(array.dims)]
+        ],
+        present,
+        positions,
+    )

@@ -21,7 +21,10 @@ class Text(str):
     __slots__ = ()
 
     def __repr__(self) -> str:
-        return f"<report of {len(self):,} characters, which print() shows and report(path=...) writes; it begins {self[:15]!r}>"
+        return (
+            f"<report of {len(self):,} characters, which print() shows and report(path=...) "
+            f"writes; it begins {self[:15]!r}>"
+        )
 
 
 class Page(Text):
@@ -30,7 +33,10 @@ class Page(Text):
     __slots__ = ()
 
     def _repr_html_(self) -> str:
-        return f'<iframe sandbox="allow-scripts" style="width: 100%; height: 40em; border: 0" srcdoc="{escape(self)}"></iframe>'
+        return (
+            '<iframe sandbox="allow-scripts" style="width: 100%; height: 40em; border: 0" '
+            f'srcdoc="{escape(self)}"></iframe>'
+        )
 
 
 class Markdown(Text):
@@ -67,16 +73,18 @@ def report(
 ) -> str:
     """Write one page about timings: what was measured, what varies, what changed, how sure that is, what to run next.
 
-    Of an archive of machines: the scores of its suites, which machines are alike, which vary most, and what explains it.
+    Of an archive of machines: the scores of its suites, which machines are alike, which vary most,
+    and what explains it.
 
     Parameters
     ----------
     times : DataArray or Dataset
         Timings.
     baseline : label, optional
-        The label that the others are compared with; default: nothing is compared. Then timings of several benchmarks are an archive
-        if they are of several machines, or have the coordinates `suite` and `machine`, unless they hold several versions, commits, dates
-        or builds as well; of others, means are shown.
+        The label that the others are compared with; default: nothing is compared. Then timings of
+        several benchmarks are an archive if they are of several machines, or have the coordinates
+        `suite` and `machine`, unless they hold several versions, commits, dates or builds as well;
+        of others, means are shown.
     dim : str, optional
         The dim of the baseline; default: the one dim that holds it.
     levels : str or tuple of str, optional
@@ -88,24 +96,31 @@ def report(
     correction : {"holm", "bh"}, optional
         Correction of the verdicts on many benchmarks, as for `compare`.
     order : str or array, optional
-        What sorts the commits of a history, as for `change_points`; default: their dates, numbers or versions.
+        What sorts the commits of a history, as for `change_points`; default: their dates, numbers
+        or versions.
     by : str, optional
-        A coordinate of the benchmarks, such as `tags`, whose values are the suites that have a score or a row. Default: `suite`.
+        A coordinate of the benchmarks, such as `tags`, whose values are the suites that have a
+        score or a row. Default: `suite`.
     sections : str or sequence of str, optional
-        The methods whose sections are written, as in `("five_number_summary", "variability_level")`; an error lists those that there
-        are. Default: all of them; of an archive of machines `five_number_summary`, `principal_components`, `machine_ratios`,
-        `relative_variation` and `explain_variation`, as far as they have an answer, and a plan where `costs` are given.
+        The methods whose sections are written, as in `("five_number_summary",
+        "variability_level")`; an error lists those that there are. Default: all of them; of an
+        archive of machines `five_number_summary`, `principal_components`, `machine_ratios`,
+        `relative_variation` and `explain_variation`, as far as they have an answer, and a plan
+        where `costs` are given.
     costs : mapping of str to float, optional
-        The cost of starting one more repetition of a level, as for `plan_repetitions`; default: from the data.
+        The cost of starting one more repetition of a level, as for `plan_repetitions`; default:
+        from the data.
     cost_units : {"iterations", "s"}, optional
         The unit of costs and of the plan; default: that of `plan_repetitions`.
     path : path-like, optional
-        A file to write as well; a regular file is replaced as a whole, a pipe or a device is written into.
+        A file to write as well; a regular file is replaced as a whole, a pipe or a device is
+        written into.
     format : {"html", "markdown", "json"}
-        A self-contained page for browsers (with pictures where matplotlib is installed; a click sorts tables where scripts run);
-        Markdown; or the texts and all numbers as JSON.
+        A self-contained page for browsers (with pictures where matplotlib is installed; a click
+        sorts tables where scripts run); Markdown; or the texts and all numbers as JSON.
     redact : bool
-        Whether machines and files are numbered instead of named, and users, hosts and paths left out.
+        Whether machines and files are numbered instead of named, and users, hosts and paths left
+        out.
 
     Returns
     -------
@@ -121,8 +136,9 @@ def report(
 
     Notes
     -----
-    A section whose method has no answer says why; of an archive of machines it is left out. Every section shows the call that made it.
-    Long tables of an archive show the extremes; the report as JSON has all rows.
+    A section whose method has no answer says why; of an archive of machines it is left out. Every
+    section shows the call that made it. Long tables of an archive show the extremes; the report as
+    JSON has all rows.
 
     Examples
     --------
@@ -132,7 +148,9 @@ def report(
     # Timings report
     """
     if format not in FORMATS:
-        raise ValueError(f"format={format!r} is not known; choose one of {', '.join(map(repr, FORMATS))}")
+        raise ValueError(
+            f"format={format!r} is not known; choose one of {', '.join(map(repr, FORMATS))}"
+        )
     redaction = Redaction.of(times) if redact else None
     shown = redaction.times(times) if redaction else times
     content = content_of(
@@ -145,7 +163,11 @@ def report(
             order=_given(order=order),
             dim=dim,
             by=by,
-            sections=None if sections is None else (sections,) if isinstance(sections, str) else tuple(sections),
+            sections=None
+            if sections is None
+            else (sections,)
+            if isinstance(sections, str)
+            else tuple(sections),
         ),
         pictures=format == "html",
     )

@@ -30,14 +30,20 @@ def places(data: xr.Dataset) -> Columns:
     shares = data["explained_variance_ratio"]
 
     def place(number: int) -> Callable[[Cell], str]:
-        return lambda cell: quantity_between(cell["score"][number], cell["score_lower"][number], cell["score_upper"][number], unit)
+        return lambda cell: quantity_between(
+            cell["score"][number], cell["score_lower"][number], cell["score_upper"][number], unit
+        )
 
     def title(number: int) -> str:
         explained = f" ({percent(float(shares[number]))})" if shares.ndim == 1 else ""
         return f"component {data[COMPONENT].values[number]}{explained}"
 
-    columns: Columns = {title(number): place(number) for number in range(min(SHOWN, data.sizes[COMPONENT]))}
-    return columns | ({"not apart from": lambda cell: _alike(cell, data)} if "apart_pvalue" in data else {})
+    columns: Columns = {
+        title(number): place(number) for number in range(min(SHOWN, data.sizes[COMPONENT]))
+    }
+    return columns | (
+        {"not apart from": lambda cell: _alike(cell, data)} if "apart_pvalue" in data else {}
+    )
 
 
 def ratios(data: xr.Dataset) -> Columns:
@@ -47,9 +53,14 @@ def ratios(data: xr.Dataset) -> Columns:
         return lambda cell: ratio(cell["ratio"][position])
 
     features = str(data.attrs["features"])
-    is_measured = data["ratio"].notnull().any([dim for dim in data["ratio"].dims if dim != features]).values
+    is_measured = (
+        data["ratio"].notnull().any([dim for dim in data["ratio"].dims if dim != features]).values
+    )
     columns: Columns = {"mean": lambda cell: ratio(cell["mean_ratio"])}
-    return columns | {str(data[features].values[position]): column(position) for position in np.flatnonzero(is_measured).tolist()}
+    return columns | {
+        str(data[features].values[position]): column(position)
+        for position in np.flatnonzero(is_measured).tolist()
+    }
 
 
 def clusters(_: xr.Dataset) -> Columns:
@@ -65,6 +76,11 @@ def _alike(cell: Cell, data: xr.Dataset) -> str:
     if np.isnan(pvalues[is_other]).all():
         return NOTHING
     not_apart = np.flatnonzero(is_other & (pvalues > 1 - float(data.attrs["confidence_level"])))
-    names = [str(labels[position]) for position in not_apart[np.argsort(np.asarray(cell["distance"])[not_apart], kind="stable")]]
+    names = [
+        str(labels[position])
+        for position in not_apart[
+            np.argsort(np.asarray(cell["distance"])[not_apart], kind="stable")
+        ]
+    ]
     more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
     return ", ".join(names[:NAMED]) + more or "none"

@@ -21,18 +21,21 @@ def combine(results: Mapping[str, xr.Dataset | xr.DataArray | FittedModel]) -> x
     Parameters
     ----------
     results : mapping of str to Dataset, DataArray or result
-        What functions of this package returned, by the name that is to stand before the names of its variables.
+        What functions of this package returned, by the name that is to stand before the names of
+        its variables.
 
     Returns
     -------
     Dataset
-        `mean_estimate`, `mean_lower`, ... and `ratio_estimate`, ...: the variables and attrs of every result under its name. A label that
-        one of them lacks (the baseline, in a comparison) is NaN, False or `unknown` there. Their notes stand together.
+        `mean_estimate`, `mean_lower`, ... and `ratio_estimate`, ...: the variables and attrs of
+        every result under its name. A label that one of them lacks (the baseline, in a comparison)
+        is NaN, False or `unknown` there. Their notes stand together.
 
     Raises
     ------
     ValueError
-        When nothing is given, a name is no word, what it names is no result, or coordinates of the same name say different things.
+        When nothing is given, a name is no word, what it names is no result, or coordinates of the
+        same name say different things.
 
     Examples
     --------
@@ -44,7 +47,10 @@ def combine(results: Mapping[str, xr.Dataset | xr.DataArray | FittedModel]) -> x
     """
     wrong = [name for name in results if not isinstance(name, str) or not name.isidentifier()]
     if wrong or not results:
-        raise ValueError(f"results must map names to results, as in {{'mean': a, 'ratio': b}}; got {wrong[0] if wrong else results!r}")
+        raise ValueError(
+            f"results must map names to results, as in {{'mean': a, 'ratio': b}}; got "
+            f"{wrong[0] if wrong else results!r}"
+        )
     datasets: list[xr.Dataset] = []
     all_notes: list[Note] = []
     attrs: dict[str, Any] = {}
@@ -54,29 +60,79 @@ def combine(results: Mapping[str, xr.Dataset | xr.DataArray | FittedModel]) -> x
         if "result" not in data.attrs:
             raise ValueError(f"{name!r} is no result of perfarray: its attr 'result' is missing")
         all_notes += [note for note in notes(data) if note not in all_notes]
-        attrs |= {f"{name}_{key}": value for key, value in data.attrs.items() if key not in ("notes", "perfarray_version")}
+        attrs |= {
+            f"{name}_{key}": value
+            for key, value in data.attrs.items()
+            if key not in ("notes", "perfarray_version")
+        }
         for dim, index in data.indexes.items():
             labels.setdefault(str(dim), []).append(list(index))
-        datasets.append(data.rename({key: f"{name}_{key}" for key in data.data_vars}).drop_attrs(deep=False))
-    blanks = {str(key): _blank(variable) for dataset in datasets for key, variable in dataset.data_vars.items()}
+        datasets.append(
+            data.rename({key: f"{name}_{key}" for key in data.data_vars}).drop_attrs(deep=False)
+        )
+    blanks = {
+        str(key): _blank(variable)
+        for dataset in datasets
+        for key, variable in dataset.data_vars.items()
+    }
     try:
         merged = xr.merge(datasets, join="outer", compat="no_conflicts", fill_value=blanks)
     except (xr.MergeError, ValueError) as error:
-        name = next((str(key) for dataset in datasets for key in dataset.coords if f"{key!r}" in str(error)), "")
-        raise ValueError(f"the results {', '.join(results)} say different things of the coordinate {name!r}: {error}") from error
-    described = {name: coordinate for dataset in datasets for name, coordinate in dataset.coords.items() if coordinate.dtype.kind in "Ob"}
-    merged = merged.assign_coords({name: _filled(merged[name], data) for name, data in described.items() if name not in merged.indexes})
-    order = {dim: list(dict.fromkeys(chain(*sorted(data, key=lambda index_labels: -len(index_labels))))) for dim, data in labels.items()}
-    return with_notes(merged.reindex(order).assign_attrs(attrs | {"result": "combine", RESULTS: " ".join(results)}), *all_notes)
+        name = next(
+            (
+                str(key)
+                for dataset in datasets
+                for key in dataset.coords
+                if f"{key!r}" in str(error)
+            ),
+            "",
+        )
+        raise ValueError(
+            f"the results {', '.join(results)} say different things of the coordinate "
+            f"{name!r}: {error}"
+        ) from error
+    described = {
+        name: coordinate
+        for dataset in datasets
+        for name, coordinate in dataset.coords.items()
+        if coordinate.dtype.kind in "Ob"
+    }
+    merged = merged.assign_coords(
+        {
+            name: _filled(merged[name], data)
+            for name, data in described.items()
+            if name not in merged.indexes
+        }
+    )
+    order = {
+        dim: list(dict.fromkeys(chain(*sorted(data, key=lambda index_labels: -len(index_labels)))))
+        for dim, data in labels.items()
+    }
+    return with_notes(
+        merged.reindex(order).assign_attrs(
+            attrs | {"result": "combine", RESULTS: " ".join(results)}
+        ),
+        *all_notes,
+    )
 
 
 def parts_of(combined: xr.Dataset) -> dict[str, xr.Dataset]:
     """Return the combined results, each without the labels of the others."""
     datasets = {}
     for name in str(combined.attrs[RESULTS]).split():
-        new_names = {str(key): str(key).removeprefix(f"{name}_") for key in combined.data_vars if str(key).startswith(f"{name}_")}
-        attrs = {key.removeprefix(f"{name}_"): value for key, value in combined.attrs.items() if str(key).startswith(f"{name}_")}
-        datasets[name] = combined[list(new_names)].rename(new_names).drop_attrs(deep=False).assign_attrs(attrs)
+        new_names = {
+            str(key): str(key).removeprefix(f"{name}_")
+            for key in combined.data_vars
+            if str(key).startswith(f"{name}_")
+        }
+        attrs = {
+            key.removeprefix(f"{name}_"): value
+            for key, value in combined.attrs.items()
+            if str(key).startswith(f"{name}_")
+        }
+        datasets[name] = (
+            combined[list(new_names)].rename(new_names).drop_attrs(deep=False).assign_attrs(attrs)
+        )
     return datasets
 
 

@@ -7,7 +7,19 @@ import numpy as np
 import xarray as xr
 
 from perfarray.conventions import plural
-from perfarray.results.words import NOTHING, Cell, Columns, change, count, drift, number, percent, probability, quantity, quantity_between
+from perfarray.results.words import (
+    NOTHING,
+    Cell,
+    Columns,
+    change,
+    count,
+    drift,
+    number,
+    percent,
+    probability,
+    quantity,
+    quantity_between,
+)
 
 
 def dependence(data: xr.Dataset) -> Columns:
@@ -19,7 +31,11 @@ def dependence(data: xr.Dataset) -> Columns:
         return NOTHING if math.isnan(share) else f"{number(share)} of {cell['pooled_n']:.0f}"
 
     return {
-        "neighbours": lambda cell: number(cell["pooled_autocorrelation"][1]) if len(cell["pooled_autocorrelation"]) > 1 else NOTHING,
+        "neighbours": lambda cell: (
+            number(cell["pooled_autocorrelation"][1])
+            if len(cell["pooled_autocorrelation"]) > 1
+            else NOTHING
+        ),
         f"worth, {repetitions}": worth,
         f"drift per {data.attrs['dim']}": lambda cell: percent(cell["pooled_drift"]),
         "p": lambda cell: probability(cell["dependence_pvalue"]),
@@ -37,7 +53,12 @@ def changes(data: xr.Dataset) -> Columns:
 
     def size(cell: Cell) -> str:
         if cell["cause"] == "drift":
-            return drift(cell["estimate"], cell["lower"], cell["upper"], f"{cell['n_segment']:.0f} {plural(str(data.attrs['dim']))}")
+            return drift(
+                cell["estimate"],
+                cell["lower"],
+                cell["upper"],
+                f"{cell['n_segment']:.0f} {plural(str(data.attrs['dim']))}",
+            )
         return change(cell["estimate"], cell["lower"], cell["upper"], "bounded", better, threshold)
 
     columns: Columns = {
@@ -46,15 +67,27 @@ def changes(data: xr.Dataset) -> Columns:
         "p": lambda cell: probability(cell["pvalue"]),
         "made by": commits,
     }
-    columns |= {"cause": lambda cell: str(cell["cause"])} if data["cause"].isin(["host", "drift"]).any() else {}
-    return columns | ({"common": lambda cell: "yes" if cell["common"] else "no"} if data["common"].any() else {})
+    columns |= (
+        {"cause": lambda cell: str(cell["cause"])}
+        if data["cause"].isin(["host", "drift"]).any()
+        else {}
+    )
+    return columns | (
+        {"common": lambda cell: "yes" if cell["common"] else "no"} if data["common"].any() else {}
+    )
 
 
 def slopes(data: xr.Dataset) -> Columns:
     """Show the factor for each commit or year, and the total over the history."""
-    better, threshold, per = str(data.attrs["better"]), float(data.attrs["threshold"]), str(data.attrs["per"])
+    better, threshold, per = (
+        str(data.attrs["better"]),
+        float(data.attrs["threshold"]),
+        str(data.attrs["per"]),
+    )
     return {
-        f"a {per}": lambda cell: change(cell["slope"], cell["lower"], cell["upper"], "bounded", better, threshold),
+        f"a {per}": lambda cell: change(
+            cell["slope"], cell["lower"], cell["upper"], "bounded", better, threshold
+        ),
         "in all": lambda cell: NOTHING if math.isnan(cell["total"]) else f"{cell['total']:.3g}x",
         "verdict": lambda cell: str(cell["verdict"]),
         "p": lambda cell: probability(cell["pvalue"]),
@@ -63,7 +96,13 @@ def slopes(data: xr.Dataset) -> Columns:
 
 
 # The kinds of series in words
-STEADY = {"flat": "flat", "warmup": "warm-up", "slowdown": "slowdown", "no_steady_state": "never steady", "unknown": "too short"}
+STEADY = {
+    "flat": "flat",
+    "warmup": "warm-up",
+    "slowdown": "slowdown",
+    "no_steady_state": "never steady",
+    "unknown": "too short",
+}
 
 
 def steadiness(_: xr.Dataset) -> Columns:
@@ -83,7 +122,11 @@ def origins(_: xr.Dataset) -> Columns:
     """Show how much of the variation between modes a factor explains, and the conclusion."""
 
     def exchanged(cell: Cell) -> str:
-        return f"{cell['n_exchanged']:.0f} {plural(str(cell['exchanged']))}" if cell["n_exchanged"] else NOTHING
+        return (
+            f"{cell['n_exchanged']:.0f} {plural(str(cell['exchanged']))}"
+            if cell["n_exchanged"]
+            else NOTHING
+        )
 
     return {
         "modes": lambda cell: count(cell["n_modes"]),
@@ -104,20 +147,42 @@ def mixtures(data: xr.Dataset) -> Columns:
 
     def many(cell: Cell) -> str:
         number = count(cell["n_components"])
-        return f"{number} (may be chance)" if cell["n_components"] > 1 and cell["n"] < few else number
+        return (
+            f"{number} (may be chance)" if cell["n_components"] > 1 and cell["n"] < few else number
+        )
 
     def parts(cell: Cell) -> str:
-        order = [position for position in np.argsort(-np.nan_to_num(cell["weight"])) if cell["weight"][position] > 0]
+        order = [
+            position
+            for position in np.argsort(-np.nan_to_num(cell["weight"]))
+            if cell["weight"][position] > 0
+        ]
         more = [f"{len(order) - HEAVIEST} more"] if len(order) > HEAVIEST else []
-        return "; ".join([_component(cell, k, str(cell["coords"].get("units", common))) for k in order[:HEAVIEST]] + more)
+        return "; ".join(
+            [
+                _component(cell, k, str(cell["coords"].get("units", common)))
+                for k in order[:HEAVIEST]
+            ]
+            + more
+        )
 
-    family: Columns = {"family": lambda cell: str(cell["family"])} if " " in str(data.attrs.get("distribution", "")) else {}
-    return {"components": many} | family | {"weights and means": parts, "n": lambda cell: count(cell["n"])}
+    family: Columns = (
+        {"family": lambda cell: str(cell["family"])}
+        if " " in str(data.attrs.get("distribution", ""))
+        else {}
+    )
+    return (
+        {"components": many}
+        | family
+        | {"weights and means": parts, "n": lambda cell: count(cell["n"])}
+    )
 
 
 def _component(cell: Cell, position: int, units: str) -> str:
     """Write one component of a mixture."""
-    mean, deviation = (quantity(cell[name][position], units) for name in ("mean", "standard_deviation"))
+    mean, deviation = (
+        quantity(cell[name][position], units) for name in ("mean", "standard_deviation")
+    )
     return f"{percent(cell['weight'][position])} at {mean} (sd {deviation})"
 
 
@@ -126,15 +191,27 @@ def stops(data: xr.Dataset) -> Columns:
     unit = str(data["estimate_at_stop"].attrs["units"])
 
     def enough(cell: Cell) -> str:
-        more = "more than ten million" if math.isinf(cell["extrapolated"]) else f"{count(cell['extrapolated'])}?"
+        more = (
+            "more than ten million"
+            if math.isinf(cell["extrapolated"])
+            else f"{count(cell['extrapolated'])}?"
+        )
         return more if math.isnan(cell["required"]) else count(cell["required"])
 
     def interval(cell: Cell) -> str:
-        return quantity_between(cell["estimate_at_stop"], cell["lower_at_stop"], cell["upper_at_stop"], unit)
+        return quantity_between(
+            cell["estimate_at_stop"], cell["lower_at_stop"], cell["upper_at_stop"], unit
+        )
 
     def more(cell: Cell) -> str:
         number = cell["remaining"]
-        return NOTHING if math.isnan(number) else f"{number:,.0f}" if math.isfinite(number) else "no end"
+        return (
+            NOTHING
+            if math.isnan(number)
+            else f"{number:,.0f}"
+            if math.isfinite(number)
+            else "no end"
+        )
 
     half_width = 100 * float(data.attrs["half_width_wanted"])
     return {
@@ -151,7 +228,9 @@ def orders(data: xr.Dataset) -> Columns:
     def right(position: int) -> Callable[[Cell], str]:
         return lambda cell: percent(cell["right"][position])
 
-    columns: Columns = {f"runs for {percent(float(data.attrs['share']))}": lambda cell: count(cell["required"])}
+    columns: Columns = {
+        f"runs for {percent(float(data.attrs['share']))}": lambda cell: count(cell["required"])
+    }
     sizes = data["group_size"].values.tolist()
     positions = sorted({round(share * (len(sizes) - 1)) for share in (0, 1 / 3, 2 / 3, 1)})
     return columns | {f"right, of {sizes[position]}": right(position) for position in positions}
@@ -161,7 +240,9 @@ def units(data: xr.Dataset) -> Columns:
     """Show how many units a side a decision needs, and what the pilot can detect."""
     counted = plural(str(data.attrs["unit"]))
     return {
-        f"{counted} a side": lambda cell: "more than ten million" if math.isinf(cell["required"]) else count(cell["required"]),
+        f"{counted} a side": lambda cell: (
+            "more than ten million" if math.isinf(cell["required"]) else count(cell["required"])
+        ),
         "of the pilot": lambda cell: count(cell["n"]),
         "power with those": lambda cell: percent(cell["power"]),
     }

@@ -5,24 +5,46 @@ from collections.abc import Callable
 import xarray as xr
 
 from perfarray.conventions import MACHINE
-from perfarray.results.words import NOTHING, Cell, Columns, percent, percent_between, probability, quantity_between
+from perfarray.results.words import (
+    NOTHING,
+    Cell,
+    Columns,
+    percent,
+    percent_between,
+    probability,
+    quantity_between,
+)
 
 # Predictors that the first sentence names
 NAMED = 3
 
 
 def explained(data: xr.Dataset) -> Columns:
-    """Show what each predictor explains, and its coefficients in a linear model; of several responses, each coefficient."""
+    """Show what each predictor explains, and its coefficients in a linear model.
+
+    Of several responses, each coefficient.
+    """
 
     def limited(name: str, limits: str) -> Callable[[Cell], str]:
-        return lambda cell: quantity_between(cell[name], cell[f"{limits}lower"], cell[f"{limits}upper"], "1")
+        return lambda cell: quantity_between(
+            cell[name], cell[f"{limits}lower"], cell[f"{limits}upper"], "1"
+        )
 
     if "explained" not in data:
-        return {"coefficient": limited("coefficient", "coefficient_"), "p": lambda cell: probability(cell["pvalue"])}
+        return {
+            "coefficient": limited("coefficient", "coefficient_"),
+            "p": lambda cell: probability(cell["pvalue"]),
+        }
     columns: Columns = {
-        "explains": lambda cell: percent_between(cell["explained"], cell["explained_lower"], cell["explained_upper"]),
+        "explains": lambda cell: percent_between(
+            cell["explained"], cell["explained_lower"], cell["explained_upper"]
+        ),
         # Without predictive power it divides up noise.
-        "influence": lambda cell: percent(round(cell["influence"] / 100, 4)) if data.attrs["better_than_mean"] else NOTHING,
+        "influence": lambda cell: (
+            percent(round(cell["influence"] / 100, 4))
+            if data.attrs["better_than_mean"]
+            else NOTHING
+        ),
     }
     if "standardized_coefficient" in data:
         columns["standardised coefficient"] = limited("standardized_coefficient", "standardized_")
@@ -38,29 +60,44 @@ def findings(data: xr.Dataset) -> list[str]:
     if bool(data["total_explained_lower"].isnull()):
         return [f"{tests} were tested, too few to tell what explains {response} from chance."]
     if not data.attrs["better_than_mean"]:
-        return [f"No predictor explains {response}: the model predicts no better than the mean for {tests} that the fit did not see."]
+        return [
+            (
+                f"No predictor explains {response}: the model predicts no better than the mean for "
+                f"{tests} that the fit did not see."
+            )
+        ]
     surely = data.isel(predictor=((data["lower"] > 0) & (data["explained_lower"] > 0)).values)
     order = surely["explained"].argsort().values[::-1][:NAMED]
     values = (surely[f"explained{end}"].values[order].tolist() for end in ("", "_lower", "_upper"))
     names = [str(name) for name in surely["predictor"].values[order]]
     texts = [percent_between(*limits) for limits in zip(*values, strict=True)]
     if not texts:
-        sentences = [f"No single predictor surely explains {response}, since others can replace it."]
+        sentences = [
+            f"No single predictor surely explains {response}, since others can replace it."
+        ]
     else:
         share, _, limits = texts[0].partition(" (")
         spread = "variance" if "variation" in response else "variation"
-        first = f"{names[0]} explains {share} of the {spread} of {response} between machines ({limits}"
+        first = (
+            f"{names[0]} explains {share} of the {spread} of {response} between machines ({limits}"
+        )
         others = [f"{name} {text}" for name, text in zip(names[1:], texts[1:], strict=True)]
         sentences = [", ".join([first, *others]) + "."]
     count = data.sizes["predictor"]
     if count > 1:
-        total = percent_between(*(float(data[f"total_explained{end}"]) for end in ("", "_lower", "_upper")))
+        total = percent_between(
+            *(float(data[f"total_explained{end}"]) for end in ("", "_lower", "_upper"))
+        )
         sentences.append(
-            f"{'Both' if count == 2 else f'All {count}'} predictors together explain {total} for {tests} that the fit did not see."
+            f"{'Both' if count == 2 else f'All {count}'} predictors together explain {total} "
+            f"for {tests} that the fit did not see."
         )
     ceiling = float(data["noise_ceiling"]) ** 2
     if ceiling < 1:
-        sentences.append(f"No model could explain more than about {percent(ceiling)}, since {response} is estimated from few runs.")
+        sentences.append(
+            f"No model could explain more than about {percent(ceiling)}, since {response} is "
+            "estimated from few runs."
+        )
     return sentences
 
 
@@ -74,8 +111,15 @@ def explained_remarks(data: xr.Dataset) -> list[str]:
     """Write the correlation on the rows that the fit did not see, what stays together in a test, and the columns left out."""
     clauses = []
     if "correlation" in data:
-        estimate, lower, upper = (float(data[f"correlation{end}"]) for end in ("", "_lower", "_upper"))
-        clauses.append(f"correlation {quantity_between(estimate, lower, upper, '1')} of measured and predicted on rows not fitted")
+        estimate, lower, upper = (
+            float(data[f"correlation{end}"]) for end in ("", "_lower", "_upper")
+        )
+        clauses.append(
+            f"correlation {quantity_between(estimate, lower, upper, '1')} of measured and "
+            "predicted on rows not fitted"
+        )
     groups, left_out = str(data.attrs.get("groups", "none")), str(data.attrs.get("left_out", ""))
     clauses += [] if groups == "none" else [f"rows of one {groups} stay together"]
-    return clauses + ([f"left out (constant, empty, copies, or labels of rows): {left_out}"] if left_out else [])
+    return clauses + (
+        [f"left out (constant, empty, copies, or labels of rows): {left_out}"] if left_out else []
+    )

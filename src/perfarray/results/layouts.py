@@ -9,7 +9,17 @@ import xarray as xr
 
 from perfarray.conventions import BY_PVALUE, CENSORED, LOWER, SECONDS, plural
 from perfarray.results import words
-from perfarray.results.words import FROM_ZERO, NOTHING, Cell, Columns, change, number, percent, probability, quantity
+from perfarray.results.words import (
+    FROM_ZERO,
+    NOTHING,
+    Cell,
+    Columns,
+    change,
+    number,
+    percent,
+    probability,
+    quantity,
+)
 from perfarray.timings.apply import LEVEL
 
 CHANGE, N = "change", "n"
@@ -58,14 +68,22 @@ def changes_columns(data: xr.Dataset) -> Columns:
         unit = _units(data, sides[-1])
         title = f"{data.attrs.get('baseline', 'baseline')} -> {_candidate(data)}"
         columns[title] = lambda cell: _both(cell, sides, unit(cell))
-    bound = {"at_least": "at least ", "at_most": "at most "} if data.attrs.get(CENSORED) == "bound" else {}
+    bound = (
+        {"at_least": "at least ", "at_most": "at most "}
+        if data.attrs.get(CENSORED) == "bound"
+        else {}
+    )
     threshold = float(data.attrs.get("threshold", 0.0))
-    columns[CHANGE] = lambda cell: _change(cell, better(cell), bound, cell.get("threshold", threshold))
+    columns[CHANGE] = lambda cell: _change(
+        cell, better(cell), bound, cell.get("threshold", threshold)
+    )
     if "threshold" in data.data_vars:
         columns["threshold"] = lambda cell: f"{100 * cell['threshold']:g} %"
     if WITHIN in data.data_vars:
         title = f"within one {data.attrs['between']}"
-        columns[title] = lambda cell: words.limits_of_change(cell[WITHIN], cell["within_upper"], better(cell))
+        columns[title] = lambda cell: words.limits_of_change(
+            cell[WITHIN], cell["within_upper"], better(cell)
+        )
     if "pvalue" in data.data_vars and "verdict" not in data.data_vars:
         columns["p"] = lambda cell: probability(cell["pvalue"])
     columns |= {"verdict": lambda cell: str(cell["verdict"])} if "verdict" in data.data_vars else {}
@@ -86,10 +104,16 @@ def _both(cell: Cell, sides: Sequence[str], units: str) -> str:
 
 
 def _change(cell: Cell, better: str, bound: Mapping[str, str], threshold: float) -> str:
-    """Write a change, marked where its interval does not show the verdict; a bound of the ratio where runs were stopped."""
+    """Write a change, marked where its interval does not show the verdict.
+
+    A bound of the ratio where runs were stopped.
+    """
     if _is_from_zero(cell):
         return FROM_ZERO
-    kind, mark = cell.get("kind", "bounded"), "" if cell.get("interval_agrees", True) else f" {BY_PVALUE}"
+    kind, mark = (
+        cell.get("kind", "bounded"),
+        "" if cell.get("interval_agrees", True) else f" {BY_PVALUE}",
+    )
     if kind in bound and not math.isnan(cell["estimate"]):
         return f"{bound[kind]}{words.ratio(cell['estimate'])} ({words.between(*_open(cell))}){mark}"
     return change(cell["estimate"], cell["lower"], cell["upper"], kind, better, threshold) + mark
@@ -109,7 +133,9 @@ def _open(cell: Cell) -> tuple[str, str]:
 def _candidate(data: xr.Dataset) -> str:
     """Return the label of the only candidate, else "candidate"."""
     dim = str(data.attrs.get("dim", ""))
-    return str(data[dim].values[0]) if dim in data.coords and data.sizes.get(dim) == 1 else "candidate"
+    return (
+        str(data[dim].values[0]) if dim in data.coords and data.sizes.get(dim) == 1 else "candidate"
+    )
 
 
 def intervals_columns(data: xr.Dataset) -> Columns:
@@ -125,7 +151,12 @@ def intervals_columns(data: xr.Dataset) -> Columns:
 
 def shares_columns(_: xr.Dataset) -> Columns:
     """Show a probability with its interval."""
-    return {"probability": lambda cell: words.percent_between(cell["estimate"], cell["lower"], cell["upper"]), N: _count}
+    return {
+        "probability": lambda cell: words.percent_between(
+            cell["estimate"], cell["lower"], cell["upper"]
+        ),
+        N: _count,
+    }
 
 
 def _levels(data: xr.Dataset) -> list[str]:
@@ -146,14 +177,21 @@ def components_columns(data: xr.Dataset) -> Columns:
             if math.isnan(added[position]):
                 return NOTHING
             if limits:
-                ends = (percent(math.sqrt(cell[name][position]) / cell["mean"]) for name in ("lower", "upper"))
+                ends = (
+                    percent(math.sqrt(cell[name][position]) / cell["mean"])
+                    for name in ("lower", "upper")
+                )
                 return f"{percent(added[position])} ({words.between(*ends)})"
-            return percent(added[position]) + ("" if np.isnan(added).any() else f" ({percent(cell['share'][position])})")
+            return percent(added[position]) + (
+                "" if np.isnan(added).any() else f" ({percent(cell['share'][position])})"
+            )
 
         return text
 
     columns: Columns = {"mean": lambda cell: quantity(cell["mean"], unit(cell))}
-    return columns | {f"between {plural(level)}": column(position) for position, level in enumerate(_levels(data))}
+    return columns | {
+        f"between {plural(level)}": column(position) for position, level in enumerate(_levels(data))
+    }
 
 
 def counts_columns(data: xr.Dataset) -> Columns:
@@ -161,8 +199,14 @@ def counts_columns(data: xr.Dataset) -> Columns:
 
     def column(position: int) -> Callable[[Cell], str]:
         def text(cell: Cell) -> str:
-            least, most, total = (f"{cell[name][position]:.0f}" for name in ("minimum", "maximum", "total"))
-            return f"{least if least == most else f'{least} to {most}'} ({total} in all)" if position else least
+            least, most, total = (
+                f"{cell[name][position]:.0f}" for name in ("minimum", "maximum", "total")
+            )
+            return (
+                f"{least if least == most else f'{least} to {most}'} ({total} in all)"
+                if position
+                else least
+            )
 
         return text
 
@@ -175,20 +219,34 @@ def plan_columns(data: xr.Dataset) -> Columns:
 
     def price(cell: Cell) -> str:
         cost = cell["seconds"] if "seconds" in cell else cell["cost"]
-        return words.duration(cost) if units == SECONDS else f"{number(cost)} {units}" if not math.isnan(cost) else NOTHING
+        return (
+            words.duration(cost)
+            if units == SECONDS
+            else f"{number(cost)} {units}"
+            if not math.isnan(cost)
+            else NOTHING
+        )
 
     def repetitions(name: str, position: int) -> Callable[[Cell], str]:
         return lambda cell: words.count(cell[name][position])
 
-    columns: Columns = {plural(level): repetitions("repetitions", position) for position, level in enumerate(_levels(data))}
+    columns: Columns = {
+        plural(level): repetitions("repetitions", position)
+        for position, level in enumerate(_levels(data))
+    }
     if "baseline_repetitions" in data.data_vars:
         baseline = str(data.attrs["baseline"])
         columns |= {
-            f"{baseline}: {plural(level)}": repetitions("baseline_repetitions", position) for position, level in enumerate(_levels(data))
+            f"{baseline}: {plural(level)}": repetitions("baseline_repetitions", position)
+            for position, level in enumerate(_levels(data))
         }
     columns["cost"] = price
     columns["half-width"] = lambda cell: percent(cell["half_width"])
-    if "default_half_width" in data.data_vars and LEVEL not in data["cost"].dims and data["default_half_width"].dims == data["cost"].dims:
+    if (
+        "default_half_width" in data.data_vars
+        and LEVEL not in data["cost"].dims
+        and data["default_half_width"].dims == data["cost"].dims
+    ):
         columns["one-level"] = lambda cell: percent(cell["default_half_width"])
     return columns
 
@@ -217,7 +275,9 @@ def randomization_columns(data: xr.Dataset) -> Columns:
     """Show the observed ratio of scores, and its p-value."""
     better = _better(data)
     return {
-        CHANGE: lambda cell: change(cell["statistic"], math.nan, math.nan, "", better(cell)).removesuffix(" (no interval)"),
+        CHANGE: lambda cell: change(
+            cell["statistic"], math.nan, math.nan, "", better(cell)
+        ).removesuffix(" (no interval)"),
         "p": lambda cell: probability(cell["pvalue"]),
         N: _count,
     }
@@ -227,7 +287,11 @@ def hierarchical_columns(_: xr.Dataset) -> Columns:
     """Show the confidence that the candidate is better, the speedup, and the numbers of benchmarks."""
 
     def confidence(cell: Cell) -> str:
-        return "none differs" if cell["better_benchmarks"] == cell["worse_benchmarks"] == 0 else percent(cell["confidence"])
+        return (
+            "none differs"
+            if cell["better_benchmarks"] == cell["worse_benchmarks"] == 0
+            else percent(cell["confidence"])
+        )
 
     return {
         "confidence": confidence,
@@ -242,17 +306,32 @@ def required_columns(data: xr.Dataset) -> Columns:
     """Show the runs needed, with a question mark where the number is extrapolated."""
 
     def runs(cell: Cell) -> str:
-        return f"{words.count(cell['extrapolated'])}?" if math.isnan(cell["required"]) else words.count(cell["required"])
+        return (
+            f"{words.count(cell['extrapolated'])}?"
+            if math.isnan(cell["required"])
+            else words.count(cell["required"])
+        )
 
-    return {f"runs for a width of {float(data.attrs['width']):g}": runs, "remark": lambda cell: str(cell["remark"])}
+    return {
+        f"runs for a width of {float(data.attrs['width']):g}": runs,
+        "remark": lambda cell: str(cell["remark"]),
+    }
 
 
 def speedups_columns(data: xr.Dataset) -> Columns:
     """Show observed speedups."""
     name = "estimate" if "estimate" in data.data_vars else "speedup"
     limits = "lower" in data.data_vars
-    columns: Columns = {"speedup": lambda cell: words.ratio(cell[name]) + (f" ({words.between(*_open(cell))})" if limits else "")}
-    return columns | ({"gain": lambda cell: percent(cell["gain"])} if "gain" in data.data_vars else {}) | {N: _count}
+    columns: Columns = {
+        "speedup": lambda cell: (
+            words.ratio(cell[name]) + (f" ({words.between(*_open(cell))})" if limits else "")
+        )
+    }
+    return (
+        columns
+        | ({"gain": lambda cell: percent(cell["gain"])} if "gain" in data.data_vars else {})
+        | {N: _count}
+    )
 
 
 def tested_columns(data: xr.Dataset) -> Columns:
@@ -261,7 +340,11 @@ def tested_columns(data: xr.Dataset) -> Columns:
     def outcome(cell: Cell) -> str:
         if cell["test"] == "cannot conclude":
             return "no answer"
-        level = f" at {percent(cell['confidence_level'])}" if not math.isnan(cell["confidence_level"]) else ""
+        level = (
+            f" at {percent(cell['confidence_level'])}"
+            if not math.isnan(cell["confidence_level"])
+            else ""
+        )
         return f"{'significant' if cell['significant'] else 'not significant'}{level}"
 
     columns: Columns = {
@@ -286,15 +369,29 @@ def agreement_columns(data: xr.Dataset) -> Columns:
         return lambda cell: silent.get(cell["outcome"][position], str(cell["verdict"][position]))
 
     def agree(cell: Cell) -> str:
-        return "yes" if cell["agree"] else "no" if set(cell["outcome"]) - {"not asked", "not applicable"} else NOTHING
+        return (
+            "yes"
+            if cell["agree"]
+            else "no"
+            if set(cell["outcome"]) - {"not asked", "not applicable"}
+            else NOTHING
+        )
 
     with_outcome = [
-        (data[name] != "not asked").any([dim for dim in data[name].dims if dim != "method"]) for name in ("outcome", "suite_outcome")
+        (data[name] != "not asked").any([dim for dim in data[name].dims if dim != "method"])
+        for name in ("outcome", "suite_outcome")
     ]
     # A suite of one benchmark has no row of its own.
-    methods = with_outcome[0] | with_outcome[1] if bool((data["suite_benchmarks"] > 1).any()) else with_outcome[0]
+    methods = (
+        with_outcome[0] | with_outcome[1]
+        if bool((data["suite_benchmarks"] > 1).any())
+        else with_outcome[0]
+    )
     titles = data["title"].values.tolist()
-    return {str(titles[position]): word(position) for position in np.flatnonzero(methods.values).tolist()} | {"agree": agree}
+    return {
+        str(titles[position]): word(position)
+        for position in np.flatnonzero(methods.values).tolist()
+    } | {"agree": agree}
 
 
 def modes_columns(_: xr.Dataset) -> Columns:
@@ -302,14 +399,20 @@ def modes_columns(_: xr.Dataset) -> Columns:
 
     def words(cell: Cell) -> str:
         number = NOTHING if math.isnan(cell["estimate"]) else f"{cell['estimate']:.0f}"
-        return number if cell["supported"] or number in (NOTHING, "1") else f"{number} (may be chance)"
+        return (
+            number if cell["supported"] or number in (NOTHING, "1") else f"{number} (may be chance)"
+        )
 
     return {"modes": words, "p": lambda cell: probability(cell["pvalue"]), N: _count}
 
 
 def tests_columns(_: xr.Dataset) -> Columns:
     """Show a test statistic and its p-value."""
-    return {"statistic": lambda cell: number(cell["statistic"]), "p": lambda cell: probability(cell["pvalue"]), N: _count}
+    return {
+        "statistic": lambda cell: number(cell["statistic"]),
+        "p": lambda cell: probability(cell["pvalue"]),
+        N: _count,
+    }
 
 
 def stability_columns(data: xr.Dataset) -> Columns:
@@ -320,7 +423,9 @@ def stability_columns(data: xr.Dataset) -> Columns:
         return lambda cell: percent(cell["adjusted_standard_deviation"][position])
 
     columns: Columns = (
-        {"required": lambda cell: words.count(cell["required_group_size"])} if "required_group_size" in data.data_vars else {}
+        {"required": lambda cell: words.count(cell["required_group_size"])}
+        if "required_group_size" in data.data_vars
+        else {}
     )
     return columns | {f"of {size}": column(position) for position, size in enumerate(sizes)}
 
@@ -328,8 +433,14 @@ def stability_columns(data: xr.Dataset) -> Columns:
 def rates_columns(data: xr.Dataset) -> Columns:
     """Show shares of simulated experiments, with their Monte Carlo error."""
     title = str(data.attrs["result"]).replace("_", " ")
-    columns: Columns = {title: lambda cell: f"{percent(cell['estimate'])} ± {percent(cell['error'])}"}
-    return columns | {name: _share(name) for name in ("below", "above", "opposite", "unanswered") if name in data.data_vars}
+    columns: Columns = {
+        title: lambda cell: f"{percent(cell['estimate'])} ± {percent(cell['error'])}"
+    }
+    return columns | {
+        name: _share(name)
+        for name in ("below", "above", "opposite", "unanswered")
+        if name in data.data_vars
+    }
 
 
 def calibrated_columns(_: xr.Dataset) -> Columns:
@@ -340,7 +451,10 @@ def calibrated_columns(_: xr.Dataset) -> Columns:
         return f"{percent(cell['false_alarm_rate'])}{error}"
 
     columns: Columns = {"false alarms": alarms}
-    return columns | {"no answer": _share("unanswered"), "used by": lambda cell: str(cell["used_by"])}
+    return columns | {
+        "no answer": _share("unanswered"),
+        "used by": lambda cell: str(cell["used_by"]),
+    }
 
 
 def _share(name: str) -> Callable[[Cell], str]:
@@ -355,10 +469,18 @@ def plain_columns(data: xr.Dataset) -> Columns:
         if data[name].dtype.kind in "iu":
             return lambda cell: words.count(cell[name])
         unit = _units(data, name)
-        return lambda cell: quantity(float(cell[name]), unit(cell)) if isinstance(cell[name], int | float) else str(cell[name])
+        return lambda cell: (
+            quantity(float(cell[name]), unit(cell))
+            if isinstance(cell[name], int | float)
+            else str(cell[name])
+        )
 
     main = next(iter(data.data_vars.values()))
-    return {str(name): text(str(name)) for name, array in data.data_vars.items() if set(array.dims) <= set(main.dims)}
+    return {
+        str(name): text(str(name))
+        for name, array in data.data_vars.items()
+        if set(array.dims) <= set(main.dims)
+    }
 
 
 PLAIN = Layout(plain_columns)

@@ -120,13 +120,18 @@ class FittedModel:
         """
         return replace(self, dataset=self.dataset.isel(self._checked_dims(indexers, positions)))
 
-    def _checked_dims(self, indexers: Mapping[Any, Any] | None, keywords: Mapping[str, Any]) -> dict[Any, Any]:
+    def _checked_dims(
+        self, indexers: Mapping[Any, Any] | None, keywords: Mapping[str, Any]
+    ) -> dict[Any, Any]:
         """Return the selection by dim; raise where it would take an estimate apart."""
         selection = {**(indexers or {}), **keywords}
         for dim in self.WHOLE:
             if dim in selection:
                 name = type(self).__name__
-                raise ValueError(f"the {dim}s of a {name} belong together; select them in to_dataset(), not by {dim!r} here")
+                raise ValueError(
+                    f"the {dim}s of a {name} belong together; select them in to_dataset(), not "
+                    f"by {dim!r} here"
+                )
         return selection
 
     def __repr__(self) -> str:

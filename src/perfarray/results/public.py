@@ -15,7 +15,16 @@ import pandas as pd
 import xarray as xr
 from xarray.indexes import PandasMultiIndex
 
-from perfarray.conventions import BENCHMARK, BETTER, CENSORED_AT, LEVELS, LOOPS, MARKS, METRIC, price_of
+from perfarray.conventions import (
+    BENCHMARK,
+    BETTER,
+    CENSORED_AT,
+    LEVELS,
+    LOOPS,
+    MARKS,
+    METRIC,
+    price_of,
+)
 from perfarray.results.answer_names import ANSWER_NAMES
 from perfarray.results.models import FittedModel
 from perfarray.timings.notes import DATA_NAMES, Note, add_notes
@@ -33,7 +42,8 @@ NAMING = frozenset({
     "paired", "predictors", "random", "resample", "response", "samples", "shared", "unit", "value",
 })  # fmt: skip
 
-# Coordinates that methods compute with, which keep their names; a dim of such a name has labels like any other
+# Coordinates that methods compute with, which keep their names; a dim of such a name has labels
+# like any other
 INPUTS = frozenset({*MARKS, CENSORED_AT, LOOPS, "confidence_level", *map(price_of, LEVELS)})
 
 # Separates the parts of a label of a stacked dim
@@ -51,7 +61,8 @@ SCALARS = (str, bytes, Number, np.generic, np.ndarray)
 
 COLLECTIONS = (Sequence, Set, pd.Index, np.ndarray)
 
-# What is accepted besides the annotated type: an array without dims for a number, a Series for a mapping, a Dataset for a DataArray
+# What is accepted besides the annotated type: an array without dims for a number, a Series for a
+# mapping, a Dataset for a DataArray
 ACCEPTED: Mapping[type, tuple[type, ...]] = {
     float: (Number, np.ndarray),
     int: (Number, np.ndarray),
@@ -92,7 +103,9 @@ def public(function: Callable[..., Any]) -> Callable[..., Any]:
         return function
     kinds = {parameter.name: _types(parameter.annotation) for parameter in parameters[1:]}
     defaults = {parameter.name: parameter.default for parameter in parameters}
-    positional = [parameter.name for parameter in parameters if parameter.kind is not parameter.KEYWORD_ONLY]
+    positional = [
+        parameter.name for parameter in parameters if parameter.kind is not parameter.KEYWORD_ONLY
+    ]
 
     @functools.wraps(function)
     def checked(*args: Any, **kwargs: Any) -> Any:
@@ -106,8 +119,14 @@ def public(function: Callable[..., Any]) -> Callable[..., Any]:
         if not names and not stacked:
             return function(*args, **kwargs)
         argument_names = [*positional, *("" for _ in args[len(positional) :])]
-        renamed = [_renamed(_flat(value, name), names, name) for name, value in zip(argument_names, args, strict=False)]
-        answer = function(*renamed, **{name: _renamed(_flat(value, name), names, name) for name, value in kwargs.items()})
+        renamed = [
+            _renamed(_flat(value, name), names, name)
+            for name, value in zip(argument_names, args, strict=False)
+        ]
+        answer = function(
+            *renamed,
+            **{name: _renamed(_flat(value, name), names, name) for name, value in kwargs.items()},
+        )
         return _noted(answer, names, stacked)
 
     # Pickle finds the function by its public address.
@@ -117,21 +136,34 @@ def public(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _types(annotation: Any) -> tuple[type, ...]:
     """Return the types that an annotation names."""
-    members = get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
+    members = (
+        get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
+    )
     return tuple(cast(type, get_origin(member) or member) for member in members)
 
 
 def _check_data(data: Any, argument: str, accepted: tuple[type, ...]) -> None:
-    """Raise for a first argument of another type, with what makes one of the right type; and for units of measurement that are no text."""
+    """Raise for a first argument of another type, with what makes one of the right type.
+
+    And for units of measurement that are no text.
+    """
     if not isinstance(data, accepted):
-        remedy = next((text for kind, text in REMEDIES.items() if isinstance(data, kind)), FROM_NUMBERS)
-        raise TypeError(f"expected {EXPECTED.get(argument, TIMINGS)}, got {_type_name(data)}; {remedy}")
+        remedy = next(
+            (text for kind, text in REMEDIES.items() if isinstance(data, kind)), FROM_NUMBERS
+        )
+        raise TypeError(
+            f"expected {EXPECTED.get(argument, TIMINGS)}, got {_type_name(data)}; {remedy}"
+        )
     if not isinstance(data, LABELLED):
         return
-    for variable in data.data_vars.variables.values() if isinstance(data, xr.Dataset) else [data.variable]:
+    for variable in (
+        data.data_vars.variables.values() if isinstance(data, xr.Dataset) else [data.variable]
+    ):
         units = variable.attrs.get("units", "")
         if not isinstance(units, str):
-            raise TypeError(f'attrs["units"] is {_described(units)}: give a text, such as "s" or "1", or none')
+            raise TypeError(
+                f'attrs["units"] is {_described(units)}: give a text, such as "s" or "1", or none'
+            )
 
 
 def _type_name(value: Any) -> str:
@@ -141,7 +173,10 @@ def _type_name(value: Any) -> str:
 def _check_argument(name: str, value: Any, kinds: tuple[type, ...]) -> None:
     """Raise for an argument of another kind than the function takes: one name or number, or several of them."""
     if name == "baseline" and not isinstance(value, (*LABELLED, FittedModel, Hashable)):
-        raise TypeError(f"baseline is a {_type_name(value)}: give a label of the data, or other timings; {FROM_NUMBERS}")
+        raise TypeError(
+            f"baseline is a {_type_name(value)}: give a label of the data, or other timings; "
+            f"{FROM_NUMBERS}"
+        )
     if value is None and (NoneType in kinds or {*kinds} <= {int, float}):
         return
     if not {*kinds} <= SIMPLE:
@@ -152,12 +187,20 @@ def _check_argument(name: str, value: Any, kinds: tuple[type, ...]) -> None:
         return
     noun = "name" if not numbers else "True or False" if bool in kinds else "number"
     if not several and (
-        value is None or not isinstance(value, SCALARS) or getattr(value, "ndim", None) or (not numbers and name in NAMING)
+        value is None
+        or not isinstance(value, SCALARS)
+        or getattr(value, "ndim", None)
+        or (not numbers and name in NAMING)
     ):
-        raise ValueError(f"{name}={_described(value)}: give {noun if bool in kinds else f'one {noun}'}")
+        raise ValueError(
+            f"{name}={_described(value)}: give {noun if bool in kinds else f'one {noun}'}"
+        )
     if {*kinds} <= {bool, NoneType} and value not in (True, False):
         raise ValueError(f"{name}={_described(value)}: give True or False")
-    if several and (not isinstance(value, COLLECTIONS) or not (numbers or all(isinstance(item, str) for item in value))):
+    if several and (
+        not isinstance(value, COLLECTIONS)
+        or not (numbers or all(isinstance(item, str) for item in value))
+    ):
         raise ValueError(f"{name}={_described(value)}: give a {noun} or a tuple of {noun}s")
     if several and numbers and not len(value):
         raise ValueError(f"{name}={_described(value)}: give at least one {noun}")
@@ -168,7 +211,9 @@ def _check_kind(name: str, value: Any, kinds: tuple[type, ...]) -> None:
     # An annotation in quotes is a type of an optional package.
     if name in CHECKED_BELOW or not all(isinstance(kind, type) for kind in kinds):
         return
-    accepted = tuple(accepted_type for kind in kinds for accepted_type in (kind, *ACCEPTED.get(kind, ())))
+    accepted = tuple(
+        accepted_type for kind in kinds for accepted_type in (kind, *ACCEPTED.get(kind, ()))
+    )
     if {object, Any, Hashable}.isdisjoint(kinds) and not isinstance(value, accepted):
         needed = " or ".join(kind.__name__ for kind in kinds if kind is not NoneType)
         raise TypeError(f"{name} is a {_type_name(value)}; it must be {needed}")
@@ -176,26 +221,51 @@ def _check_kind(name: str, value: Any, kinds: tuple[type, ...]) -> None:
 
 def _described(value: Any) -> str:
     """Return the repr of a value, or its type where the repr would be long."""
-    return _type_name(value) if isinstance(value, (*LABELLED, np.ndarray, pd.DataFrame, pd.Series)) else repr(value)
+    return (
+        _type_name(value)
+        if isinstance(value, (*LABELLED, np.ndarray, pd.DataFrame, pd.Series))
+        else repr(value)
+    )
 
 
 def new_names(function: str, arguments: Mapping[str, Any]) -> dict[Hashable, str]:
     """Return new names, `data_<name>`, for dims and coordinates that collide with variables or dims of the answer."""
-    reserved = {*ANSWER_NAMES.get(function, "").split(), *(OF_METRICS if isinstance(arguments.get(METRIC), list | tuple) else ())}
-    data = [value for value in arguments.values() if isinstance(value, LABELLED) and "result" not in value.attrs]
+    reserved = {
+        *ANSWER_NAMES.get(function, "").split(),
+        *(OF_METRICS if isinstance(arguments.get(METRIC), list | tuple) else ()),
+    }
+    data = [
+        value
+        for value in arguments.values()
+        if isinstance(value, LABELLED) and "result" not in value.attrs
+    ]
     if not reserved or not data:
         return {}
     if function == "bootstrap_interval" and any("replicate" in value.dims for value in data):
         return {}  # an answer of bootstrap_distribution without its attrs
     coords = [value.coords.variables for value in data]  # many times as fast as value.coords
-    present = {name for value, variables in zip(data, coords, strict=True) for name in (*value.dims, *variables)}
+    present = {
+        name
+        for value, variables in zip(data, coords, strict=True)
+        for name in (*value.dims, *variables)
+    }
     inputs = INPUTS.difference(*(value.dims for value in data))
-    of_variables = {name for value in data if isinstance(value, xr.Dataset) for name in value.data_vars}
+    of_variables = {
+        name for value in data if isinstance(value, xr.Dataset) for name in value.data_vars
+    }
     not_text = [name for name in {*present, *of_variables} if not isinstance(name, str)]
-    # A suite without a dim `benchmark` is given one, with which a coordinate of that name along other dims would collide.
-    crossing = any(variables[BENCHMARK].dims not in ((), (BENCHMARK,)) for variables in coords if BENCHMARK in variables)
+    # A suite without a dim `benchmark` is given one, with which a coordinate of that name along
+    # other dims would collide.
+    crossing = any(
+        variables[BENCHMARK].dims not in ((), (BENCHMARK,))
+        for variables in coords
+        if BENCHMARK in variables
+    )
     names: dict[Hashable, str] = {name: str(name) for name in not_text}
-    names |= {name: f"data_{name}" for name in sorted((reserved & present - inputs) | ({BENCHMARK} if crossing else set()))}
+    names |= {
+        name: f"data_{name}"
+        for name in sorted((reserved & present - inputs) | ({BENCHMARK} if crossing else set()))
+    }
     for old, new in names.items():
         while new in present:
             new = f"data_{new}"
@@ -205,7 +275,11 @@ def new_names(function: str, arguments: Mapping[str, Any]) -> dict[Hashable, str
 
 def as_in_answer(function: str, data: Any) -> Any:
     """Return data with the names that they have in the answer of a public function."""
-    return _renamed(_flat(data), new_names(function, {"": data}), "") if isinstance(data, LABELLED) else data
+    return (
+        _renamed(_flat(data), new_names(function, {"": data}), "")
+        if isinstance(data, LABELLED)
+        else data
+    )
 
 
 def stacked_dims(values: Iterable[Any]) -> dict[Hashable, list[str]]:
@@ -220,7 +294,10 @@ def stacked_dims(values: Iterable[Any]) -> dict[Hashable, list[str]]:
 
 
 def _flat(value: Any, argument: str = "") -> Any:
-    """Return data in which each label of a MultiIndex is one text, with its parts as coordinates; a baseline's label likewise."""
+    """Return data in which each label of a MultiIndex is one text, with its parts as coordinates.
+
+    A baseline's label likewise.
+    """
     if argument == "baseline" and isinstance(value, tuple):
         return SEPARATOR.join(map(str, value))
     for dim in stacked_dims([value]):
@@ -232,7 +309,11 @@ def _flat(value: Any, argument: str = "") -> Any:
 def _renamed(value: Any, names: Mapping[Hashable, str], argument: str) -> Any:
     """Return an argument with the new names: data with their dims and coordinates renamed, or names of dims."""
     if isinstance(value, LABELLED):
-        present = set() if "result" in value.attrs else {*value.dims, *value.coords, *getattr(value, "data_vars", ())}
+        present = (
+            set()
+            if "result" in value.attrs
+            else {*value.dims, *value.coords, *getattr(value, "data_vars", ())}
+        )
         return value.rename({old: new for old, new in names.items() if old in present})
     if argument not in NAMING or argument == METRIC:
         return value
@@ -241,15 +322,29 @@ def _renamed(value: Any, names: Mapping[Hashable, str], argument: str) -> Any:
     return tuple(names.get(name, name) for name in value) if isinstance(value, Iterable) else value
 
 
-def _noted(answer: Any, names: Mapping[Hashable, str], stacked: Mapping[Hashable, list[str]]) -> Any:
+def _noted(
+    answer: Any, names: Mapping[Hashable, str], stacked: Mapping[Hashable, list[str]]
+) -> Any:
     """Add notes on the new names to an answer."""
     remarks = []
     if names:
-        text = f"the data's {listed(names)} are called {listed(names.values())} here: variables of the answer have those names"
-        remarks.append(Note(DATA_NAMES, text, {"names": {new: str(old) for old, new in names.items()}}, aside=True))
+        text = (
+            f"the data's {listed(names)} are called {listed(names.values())} here: variables "
+            "of the answer have those names"
+        )
+        remarks.append(
+            Note(
+                DATA_NAMES,
+                text,
+                {"names": {new: str(old) for old, new in names.items()}},
+                aside=True,
+            )
+        )
     for dim, level_names in stacked.items():
         text = f"a label of {str(dim)!r} is {listed(level_names)} in one, and a text here"
-        remarks.append(Note("stacked_labels", text, {"dim": str(dim), "names": level_names}, aside=True))
+        remarks.append(
+            Note("stacked_labels", text, {"dim": str(dim), "names": level_names}, aside=True)
+        )
     if isinstance(answer, FittedModel):
         return replace(answer, dataset=add_notes(answer.dataset, *remarks))
     return add_notes(answer, *remarks) if isinstance(answer, (*LABELLED, pd.DataFrame)) else answer
@@ -259,4 +354,8 @@ def without_foreign_names(answer: Labelled) -> Labelled:
     """Return an answer without descriptors of the data named like a variable of other answers, for which tables and pictures look."""
     reserved = ANSWER_NAMES.get(str(answer.attrs.get("result")), "").split()
     foreign = EVERY_NAME - {*reserved, *OF_METRICS, *answer.dims}
-    return cast(Labelled, answer.drop_vars([name for name in answer.coords if name in foreign])) if reserved else answer
+    return (
+        cast(Labelled, answer.drop_vars([name for name in answer.coords if name in foreign]))
+        if reserved
+        else answer
+    )

@@ -33,7 +33,9 @@ class Places(NamedTuple):
 
 
 class Table(pd.DataFrame):
-    """A table for people, printed whole with its sentences below; selections of it are ordinary DataFrames.
+    """A table for people, printed whole with its sentences below.
+
+    Selections of it are ordinary DataFrames.
 
     `places` says which cells its rows show. The last rows are those of suites, which have no place.
     """
@@ -52,7 +54,9 @@ class Table(pd.DataFrame):
         """Return the table with some rows of cells only, in the order given, and those of suites."""
         n_cells = self.places.positions.size
         frame = self.iloc[[*np.arange(n_cells)[rows], *range(n_cells, len(self))]]
-        return Table.of_cells(frame, self.attrs, self.places._replace(positions=self.places.positions[rows]))
+        return Table.of_cells(
+            frame, self.attrs, self.places._replace(positions=self.places.positions[rows])
+        )
 
     def first(self, most: int) -> "Table":
         """Return the table with the first rows of cells only, and those of suites."""
@@ -69,11 +73,21 @@ class Table(pd.DataFrame):
 
     def _repr_html_(self) -> str:
         """Write the same for notebooks."""
-        rows = self.to_html(border=0, index=self.has_labels(), max_rows=pd.get_option("display.max_rows"))
+        rows = self.to_html(
+            border=0, index=self.has_labels(), max_rows=pd.get_option("display.max_rows")
+        )
         return rows + "".join(f"<div>{escape_html(line)}</div>" for line in self._sentences())
 
     def _sentences(self) -> list[str]:
-        return [line for line in (*self.attrs.get("findings", ()), self.attrs.get("about", ""), *self.attrs.get("notes", ())) if line]
+        return [
+            line
+            for line in (
+                *self.attrs.get("findings", ()),
+                self.attrs.get("about", ""),
+                *self.attrs.get("notes", ()),
+            )
+            if line
+        ]
 
 
 def json_value(value: Any) -> Any:
@@ -89,7 +103,9 @@ def json_value(value: Any) -> Any:
     return value if isinstance(value, str | int | float | bool | None) else str(value)
 
 
-def records(data: xr.Dataset, dims: Sequence[str], positions: Integers | None = None) -> list[dict[str, Any]]:
+def records(
+    data: xr.Dataset, dims: Sequence[str], positions: Integers | None = None
+) -> list[dict[str, Any]]:
     """Return one mapping for each cell along some dims: its labels and every variable, as nested mappings along further dims.
 
     `positions` are those of the cells (the last dim varies fastest); default: all.
@@ -97,14 +113,24 @@ def records(data: xr.Dataset, dims: Sequence[str], positions: Integers | None = 
     labels = {str(dim): data[dim].values.tolist() for dim in data.dims}
     sizes = {dim: len(labels[dim]) for dim in dims}
     positions = np.arange(math.prod(sizes.values())) if positions is None else positions
-    columns = [_cell_values(array.variable, sizes, labels, positions) for array in data.data_vars.values()]
+    columns = [
+        _cell_values(array.variable, sizes, labels, positions) for array in data.data_vars.values()
+    ]
     indices = np.unravel_index(positions, tuple(sizes.values())) if sizes else ()
-    columns[:0] = [[labels[dim][index] for index in along.tolist()] for dim, along in zip(dims, indices, strict=True)]
+    columns[:0] = [
+        [labels[dim][index] for index in along.tolist()]
+        for dim, along in zip(dims, indices, strict=True)
+    ]
     titles = [*dims, *map(str, data.data_vars)]
     return [dict(zip(titles, values, strict=True)) for values in zip(*columns, strict=True)]
 
 
-def _cell_values(variable: xr.Variable, sizes: Mapping[str, int], labels: Mapping[str, list[Any]], positions: Integers) -> list[Any]:
+def _cell_values(
+    variable: xr.Variable,
+    sizes: Mapping[str, int],
+    labels: Mapping[str, list[Any]],
+    positions: Integers,
+) -> list[Any]:
     inner = [str(dim) for dim in variable.dims if dim not in sizes]
     all_sizes: dict[Any, int] = {**sizes, **{dim: variable.sizes[dim] for dim in inner}}
     whole = variable.set_dims(all_sizes).transpose(*all_sizes)
@@ -118,4 +144,7 @@ def _nested(values: Any, dims: Sequence[str], labels: Mapping[str, list[Any]]) -
     """Return a value, or a mapping from labels to values along the inner dims."""
     if not dims:
         return values.item() if hasattr(values, "item") else values
-    return {str(label): _nested(inner, dims[1:], labels) for label, inner in zip(labels[dims[0]], values, strict=True)}
+    return {
+        str(label): _nested(inner, dims[1:], labels)
+        for label, inner in zip(labels[dims[0]], values, strict=True)
+    }

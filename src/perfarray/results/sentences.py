@@ -21,7 +21,10 @@ def component_brackets(data: xr.Dataset) -> list[str]:
 
 def agreement_intervals(data: xr.Dataset) -> list[str]:
     """Write the level of the intervals, and the meaning of "n/a"."""
-    return [f"{level_of_intervals(data)} intervals", "n/a: these data cannot give the method a verdict (the variable remark says why)"]
+    return [
+        f"{level_of_intervals(data)} intervals",
+        "n/a: these data cannot give the method a verdict (the variable remark says why)",
+    ]
 
 
 def tested_speedups(data: xr.Dataset) -> list[str]:
@@ -42,7 +45,8 @@ def pair_remarks(data: xr.Dataset) -> list[str]:
         return statistic_remarks(data)
     chance = 100 * (1 - float(data.attrs["confidence_level"]) ** n_pairs)
     warning = (
-        f"{n_pairs} verdicts at once: a chance of up to {chance:.0f} % to tell apart what does not differ (correction='holm' bounds it)"
+        f"{n_pairs} verdicts at once: a chance of up to {chance:.0f} % to tell apart what does "
+        "not differ (correction='holm' bounds it)"
     )
     return [warning, *statistic_remarks(data)]
 
@@ -54,5 +58,8 @@ def total_remarks(data: xr.Dataset) -> list[str]:
 
 def no_change(data: xr.Dataset) -> str:
     """Write the number of series without a change, and their length."""
-    n_series, longest = int(data["pvalue_any"].notnull().sum()), int(data["n"].max()) if data["n"].size else 0
+    n_series, longest = (
+        int(data["pvalue_any"].notnull().sum()),
+        int(data["n"].max()) if data["n"].size else 0,
+    )
     return f"no change in {n_series} series of up to {longest} {plural(str(data.attrs['dim']))}"

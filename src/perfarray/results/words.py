@@ -30,7 +30,10 @@ def decimals(spread: float, most: int = 6) -> int:
 
 
 def number(value: float, spread: float = math.nan) -> str:
-    """Write a number with the digits that its interval supports; three digits without an interval."""
+    """Write a number with the digits that its interval supports.
+
+    Three digits without an interval.
+    """
     if math.isnan(value):
         return NOTHING
     if math.isinf(value):
@@ -43,16 +46,27 @@ def number(value: float, spread: float = math.nan) -> str:
 
 
 def scale_of(value: float, units: str) -> tuple[float, str]:
-    """Return the divisor and the unit to write; times get the largest unit that leaves at least 1 before the point."""
+    """Return the divisor and the unit to write.
+
+    Times get the largest unit that leaves at least 1 before the point.
+    """
     if units != SECONDS:
         return 1.0, "" if units == "1" else units
-    return next(((size, name) for size, name in PREFIXES if abs(value) >= 0.9995 * size), PREFIXES[-1]) if value else (1.0, SECONDS)
+    return (
+        next(((size, name) for size, name in PREFIXES if abs(value) >= 0.9995 * size), PREFIXES[-1])
+        if value
+        else (1.0, SECONDS)
+    )
 
 
 def quantity(value: float, units: str, spread: float = math.nan) -> str:
     """Write a value with its unit: `164 ns`."""
     size, name = scale_of(value, units)
-    return f"{number(value / size, spread / size)} {name}".strip() if not math.isnan(value) else NOTHING
+    return (
+        f"{number(value / size, spread / size)} {name}".strip()
+        if not math.isnan(value)
+        else NOTHING
+    )
 
 
 def quantities(values: Sequence[float], units: str) -> list[str]:
@@ -64,14 +78,25 @@ def quantities(values: Sequence[float], units: str) -> list[str]:
     if not 1e-4 <= min(sizes) / size <= max(sizes) / size < BIG:
         return [quantity(value, units) for value in values]
     decimals_shown = max(0, 2 - math.floor(math.log10(min(sizes) / size)))
-    return [f"{value / size:.{decimals_shown}f} {name}".strip() if math.isfinite(value) else quantity(value, units) for value in values]
+    return [
+        f"{value / size:.{decimals_shown}f} {name}".strip()
+        if math.isfinite(value)
+        else quantity(value, units)
+        for value in values
+    ]
 
 
 def count(value: float) -> str:
     """Write a number of things."""
     if math.isinf(value):
         return "infinite"
-    return NOTHING if math.isnan(value) else f"{value:.0f}" if value == math.floor(value) else f"{value:.1f}"
+    return (
+        NOTHING
+        if math.isnan(value)
+        else f"{value:.0f}"
+        if value == math.floor(value)
+        else f"{value:.1f}"
+    )
 
 
 def ratio(value: float) -> str:
@@ -94,7 +119,13 @@ def between(lower: str, upper: str) -> str:
         return "no interval"
     if (lower, upper) == ("-infinite", "infinite"):
         return "anything is possible"
-    return f"at least {lower}" if upper == "infinite" else f"at most {upper}" if lower == "-infinite" else f"{lower} to {upper}"
+    return (
+        f"at least {lower}"
+        if upper == "infinite"
+        else f"at most {upper}"
+        if lower == "-infinite"
+        else f"{lower} to {upper}"
+    )
 
 
 def percent(share: float) -> str:
@@ -114,7 +145,15 @@ def percent_between(share: float, lower: float, upper: float) -> str:
 
 def probability(value: float) -> str:
     """Write a p-value."""
-    return NOTHING if math.isnan(value) else "< 0.0001" if value < 1e-4 else f"{value:.2g}" if value < 0.1 else f"{value:.2f}"
+    return (
+        NOTHING
+        if math.isnan(value)
+        else "< 0.0001"
+        if value < 1e-4
+        else f"{value:.2g}"
+        if value < 0.1
+        else f"{value:.2f}"
+    )
 
 
 def times_as(ratio: float, better: str, digits: int) -> str:
@@ -130,7 +169,9 @@ def side(ratio: float, better: str) -> str:
     return "faster" if (ratio > 1) == (better == HIGHER) else "slower"
 
 
-def change(ratio: float, lower: float, upper: float, kind: str, better: str, threshold: float = 0.0) -> str:
+def change(
+    ratio: float, lower: float, upper: float, kind: str, better: str, threshold: float = 0.0
+) -> str:
     """Write a ratio and its confidence set as a change: `1.13x slower (1.10 to 1.16)`."""
     if math.isnan(ratio):
         return NOTHING
@@ -141,21 +182,34 @@ def change(ratio: float, lower: float, upper: float, kind: str, better: str, thr
     if kind == "unbounded":
         return f"{estimate} (any ratio is possible)"
     if kind == "exclusive":
-        return f"{estimate} (beyond {times_as(lower, better, digits)} or {times_as(upper, better, digits)})"
+        return (
+            f"{estimate} (beyond {times_as(lower, better, digits)} or "
+            f"{times_as(upper, better, digits)})"
+        )
     if upper == 0:
         return estimate
     if lower >= 1 or upper <= 1:
-        near, far = (lower, upper) if lower >= 1 else (1 / upper, 1 / lower if lower > 0 else math.inf)
-        limits = f"{near:.{digits}f} to {far:.{digits}f}" if far < math.inf else f"at least {near:.{digits}f}"
+        near, far = (
+            (lower, upper) if lower >= 1 else (1 / upper, 1 / lower if lower > 0 else math.inf)
+        )
+        limits = (
+            f"{near:.{digits}f} to {far:.{digits}f}"
+            if far < math.inf
+            else f"at least {near:.{digits}f}"
+        )
         return f"{estimate} ({limits})"
     return f"{estimate} ({times_as(lower, better, digits)} to {times_as(upper, better, digits)})"
 
 
-def change_alone(ratio: float, lower: float, upper: float, better: str, threshold: float = 0.0) -> str:
+def change_alone(
+    ratio: float, lower: float, upper: float, better: str, threshold: float = 0.0
+) -> str:
     """Write a ratio as `change` does, without its confidence set: `1.13x slower`."""
     if math.isnan(ratio):
         return NOTHING
-    return TO_ZERO if ratio == 0 else times_as(ratio, better, _digits(ratio, lower, upper, threshold))
+    return (
+        TO_ZERO if ratio == 0 else times_as(ratio, better, _digits(ratio, lower, upper, threshold))
+    )
 
 
 def drift(ratio: float, lower: float, upper: float, over: str) -> str:
@@ -166,7 +220,10 @@ def drift(ratio: float, lower: float, upper: float, over: str) -> str:
     if math.isnan(lower) or math.isnan(upper):
         return f"{size} (no interval)"
     digits = min(decimals(100 * (upper - lower)), 1) if upper < math.inf else 0
-    return f"{size} ({between(*(f'{100 * (limit - 1):.{digits}f}' if limit < math.inf else 'infinite' for limit in (lower, upper)))})"
+    return (
+        f"{size} "
+        f"({between(*(f'{100 * (limit - 1):.{digits}f}' if limit < math.inf else 'infinite' for limit in (lower, upper)))})"
+    )
 
 
 def limits_of_change(lower: float, upper: float, better: str) -> str:
@@ -183,7 +240,11 @@ def _digits(ratio: float, lower: float, upper: float, threshold: float) -> int:
     factor = max([*limits, ratio, 1 / ratio]) if 0 < ratio < math.inf else 1.0
     width = abs(math.log(upper / lower)) if len(limits) == 2 and upper > lower else math.nan
     digits = 0 if factor >= 100 else max(1 if factor >= 10 else 2, decimals(width, 5))
-    beyond = [limit / (1 + threshold) if limit > 1 else (1 - threshold) / limit for limit in (lower, upper) if 0 < limit < math.inf]
+    beyond = [
+        limit / (1 + threshold) if limit > 1 else (1 - threshold) / limit
+        for limit in (lower, upper)
+        if 0 < limit < math.inf
+    ]
     while digits < 6 and any(0 < abs(factor - 1) < 0.5 * 10**-digits for factor in beyond):
         digits += 1
     return digits
@@ -195,6 +256,8 @@ def duration(seconds: float) -> str:
         return NOTHING
     if seconds < 60:
         return quantity(seconds, SECONDS)
-    big, small, size, unit = ("h", "min", 3600.0, 60.0) if seconds >= 3600 else ("min", "s", 60.0, 1.0)
+    big, small, size, unit = (
+        ("h", "min", 3600.0, 60.0) if seconds >= 3600 else ("min", "s", 60.0, 1.0)
+    )
     large, small_number = divmod(math.floor(seconds / unit), size / unit)
     return f"{large:.0f} {big} {small_number:.0f} {small}" if small_number else f"{large:.0f} {big}"

@@ -38,10 +38,12 @@ NOT_TESTED = "not tested"
 # Sentences of the original tool.
 ILLEGAL_WEIGHTS = "Illegal user-defined weights, using equal weights instead."
 NOT_ACCURATE = (
-    "Warning: this confidence interval of the proportion may not be accurate because the validity condition {a(1-a/b)>5} is not satisfied."
+    "Warning: this confidence interval of the proportion may not be accurate because the "
+    "validity condition {a(1-a/b)>5} is not satisfied."
 )
 REMARK = (
-    "Remark: The computed confidence interval of the proportion is invalid if b the  experimented set of benchmarks is not randomly "
+    "Remark: The computed confidence interval of the proportion is invalid if b the  "
+    "experimented set of benchmarks is not randomly "
     "selected among a huge number of representative benchmarks."
 )
 
@@ -62,40 +64,46 @@ def speedup_report(
     Parameters
     ----------
     config_csv : path-like
-        CSV with the fields Name, Sample1, Sample2, ConfLevel, Coef; the last two may be absent, empty or NA. Samples are names of text
-        files with one time per line, in the current folder or that of the configuration, and outside them with
-        `set_options(allow_outside=True)`.
+        CSV with the fields Name, Sample1, Sample2, ConfLevel, Coef; the last two may be absent,
+        empty or NA. Samples are names of text files with one time per line, in the current folder
+        or that of the configuration, and outside them with `set_options(allow_outside=True)`.
     confidence_level : float, optional
-        For benchmarks without a ConfLevel; None searches for the highest above 50 % at which the speedup is significant. Also that of the
-        proportion's interval, 0.95 by default.
+        For benchmarks without a ConfLevel; None searches for the highest above 50 % at which the
+        speedup is significant. Also that of the proportion's interval, 0.95 by default.
     weights : {"custom", "equal", "fraction"}
-        Those of the column Coef (equal ones, with a note, where it is incomplete); the same for all; shares of the first program's time.
+        Those of the column Coef (equal ones, with a note, where it is incomplete); the same for
+        all; shares of the first program's time.
     precision : float
         The half-width for which the number of benchmarks needed is reported.
     correction : {None, "holm", "bh"}
-        As for `speedup_test`: over the benchmarks with given levels, of means and of medians apart. It decides what is significant in the
-        files, and the proportion; PREFIX.report says so in its second line.
+        As for `speedup_test`: over the benchmarks with given levels, of means and of medians apart.
+        It decides what is significant in the files, and the proportion; PREFIX.report says so in
+        its second line.
     output : path-like, optional
         What the names of the files begin with; default: the path of the configuration.
 
     Returns
     -------
     Dataset
-        Along `benchmark` and `statistic` (min, mean, median): `speedup`, `weight`, and of `speedup_test` `significant`, `confidence_level`,
-        `pvalue`, `pvalue_adjusted`, `test`, `warnings`, `prob_faster`, `n_baseline`, `n_candidate`, `protocol` (min is never tested).
-        Along `statistic`: `overall_speedup`, `overall_gain`; over the benchmarks whose speedup is significant `accelerated_speedup`,
-        `accelerated_gain`; and `proportion` of these with `accelerated` (their number), `lower`, `upper`, `reliable`,
-        `required_benchmarks`. The attr `files` is what the names of the files begin with.
+        Along `benchmark` and `statistic` (min, mean, median): `speedup`, `weight`, and of
+        `speedup_test` `significant`, `confidence_level`, `pvalue`, `pvalue_adjusted`, `test`,
+        `warnings`, `prob_faster`, `n_baseline`, `n_candidate`, `protocol` (min is never tested).
+        Along `statistic`: `overall_speedup`, `overall_gain`; over the benchmarks whose speedup is
+        significant `accelerated_speedup`, `accelerated_gain`; and `proportion` of these with
+        `accelerated` (their number), `lower`, `upper`, `reliable`, `required_benchmarks`. The attr
+        `files` is what the names of the files begin with.
 
     Raises
     ------
     ValueError
-        A configuration that cannot be read, or in which no benchmark has both samples; arguments out of range.
+        A configuration that cannot be read, or in which no benchmark has both samples; arguments
+        out of range.
 
     Notes
     -----
-    The files are PREFIX.out (a row per benchmark; NA where a sample is missing), PREFIX.report, PREFIX.warning and PREFIX.error (the paper
-    calls it status). A sample file that is missing, empty or not numbers is a warning for its benchmark, and the others go on.
+    The files are PREFIX.out (a row per benchmark; NA where a sample is missing), PREFIX.report,
+    PREFIX.warning and PREFIX.error (the paper calls it status). A sample file that is missing,
+    empty or not numbers is a warning for its benchmark, and the others go on.
 
     References
     ----------
@@ -122,13 +130,27 @@ def speedup_report(
     benchmarks = entries(source)
     times = _timings(benchmarks, path)
     check_correction(correction, confidence_level, times)
-    illegal = weights == "custom" and not (np.all(times["weight"] >= 0) and times["weight"].sum() > 0)
+    illegal = weights == "custom" and not (
+        np.all(times["weight"] >= 0) and times["weight"].sum() > 0
+    )
     with collecting_notes() as notes:
-        result, warned = _analyse(times, confidence_level, "equal" if illegal else weights, precision, correction)
-    displayed_path = path.as_posix() if path.is_absolute() else f"{path.parent.as_posix()}/{path.name}"
+        result, warned = _analyse(
+            times, confidence_level, "equal" if illegal else weights, precision, correction
+        )
+    displayed_path = (
+        path.as_posix() if path.is_absolute() else f"{path.parent.as_posix()}/{path.name}"
+    )
     spent = os.times()
-    seconds = (spent.user - began[1].user, spent.system - began[1].system, time.perf_counter() - began[0])
-    clock = ["> proc.time()", "   user  system elapsed ", "".join(f"{number:7.2f} " for number in seconds)]  # as R prints it
+    seconds = (
+        spent.user - began[1].user,
+        spent.system - began[1].system,
+        time.perf_counter() - began[0],
+    )
+    clock = [
+        "> proc.time()",
+        "   user  system elapsed ",
+        "".join(f"{number:7.2f} " for number in seconds),
+    ]  # as R prints it
     contents = [
         _out_lines(result, benchmarks),
         _report_lines(result, displayed_path, confidence_level, precision),
@@ -142,12 +164,23 @@ def speedup_report(
     unread = None
     if unreadable := [file for entry in benchmarks for file in entry.unreadable]:
         # Their benchmarks have a row, too: not significant, and NaN.
-        blanks = {"significant": False, "test": NO_ANSWER, "warnings": UNAVAILABLE, "protocol": UNAVAILABLE}
-        fill = {name: blanks.get(str(name), np.nan) for name, values in result.data_vars.items() if BENCHMARK in values.dims}
+        blanks = {
+            "significant": False,
+            "test": NO_ANSWER,
+            "warnings": UNAVAILABLE,
+            "protocol": UNAVAILABLE,
+        }
+        fill = {
+            name: blanks.get(str(name), np.nan)
+            for name, values in result.data_vars.items()
+            if BENCHMARK in values.dims
+        }
         names = np.array([entry.name for entry in benchmarks], dtype=object)
         result = result.reindex({BENCHMARK: names}, fill_value=fill)
         text = f"{len(unreadable)} sample files cannot be read, and their benchmarks are left out: "
-        unread = Note("unreadable", text + listed(_complaints(*benchmarks), 3), {"files": unreadable})
+        unread = Note(
+            "unreadable", text + listed(_complaints(*benchmarks), 3), {"files": unreadable}
+        )
     return with_notes(result.assign_attrs(files=prefix), *notes, *source.notes, unread)
 
 
@@ -160,33 +193,68 @@ def _timings(benchmarks: Sequence[Entry], path: Path) -> xr.DataArray:
     """Return the samples as timings, of the benchmarks that have both."""
     usable = [entry for entry in benchmarks if not entry.unreadable]
     if not usable:
-        raise ValueError(f"{path}: no benchmark has both samples: {listed(_complaints(*benchmarks), 5)}")
+        raise ValueError(
+            f"{path}: no benchmark has both samples: {listed(_complaints(*benchmarks), 5)}"
+        )
     times: xr.DataArray = build(table_of_entries(usable))[TIME]
     levels, weights = np.array([(entry.level, entry.weight) for entry in usable], dtype=float).T
     return times.assign_coords(confidence_level=(BENCHMARK, levels), weight=(BENCHMARK, weights))
 
 
 def _analyse(
-    times: xr.DataArray, confidence_level: float | None, weights: str, precision: float, correction: str | None
+    times: xr.DataArray,
+    confidence_level: float | None,
+    weights: str,
+    precision: float,
+    correction: str | None,
 ) -> tuple[xr.Dataset, Warned]:
     """Compute the content of the files for the benchmarks that have both samples, and the warnings of each of them."""
     warned: Warned = {str(name): [] for name in times[BENCHMARK].values}
     datasets = []
     for statistic in STATISTICS:
-        observed = speedup(times, SAMPLES[0], dim=VERSION, statistic=statistic).squeeze(VERSION, drop=True)
-        total = overall_speedup(times, SAMPLES[0], dim=VERSION, statistic=statistic, weights=weights).squeeze(VERSION, drop=True)
+        observed = speedup(times, SAMPLES[0], dim=VERSION, statistic=statistic).squeeze(
+            VERSION, drop=True
+        )
+        total = overall_speedup(
+            times, SAMPLES[0], dim=VERSION, statistic=statistic, weights=weights
+        ).squeeze(VERSION, drop=True)
         variables = {"speedup": observed["estimate"], "weight": _weight(times, weights, statistic)}
         variables |= {f"overall_{name}": total[name] for name in ("speedup", "gain")}
         if statistic != "min":
-            variables |= _tested(times, statistic, confidence_level, weights, precision, correction=correction, warned=warned)
-        datasets.append(xr.Dataset({name: values.variable for name, values in variables.items()}, {BENCHMARK: times[BENCHMARK].variable}))
-    blanks = {"significant": False, "reliable": False, "test": NOT_TESTED, "warnings": "", "protocol": NOT_TESTED}
-    fill: dict[Any, Any] = {name: blanks.get(str(name), np.nan) for variables in datasets for name in variables.data_vars}
+            variables |= _tested(
+                times,
+                statistic,
+                confidence_level,
+                weights,
+                precision,
+                correction=correction,
+                warned=warned,
+            )
+        datasets.append(
+            xr.Dataset(
+                {name: values.variable for name, values in variables.items()},
+                {BENCHMARK: times[BENCHMARK].variable},
+            )
+        )
+    blanks = {
+        "significant": False,
+        "reliable": False,
+        "test": NOT_TESTED,
+        "warnings": "",
+        "protocol": NOT_TESTED,
+    }
+    fill: dict[Any, Any] = {
+        name: blanks.get(str(name), np.nan)
+        for variables in datasets
+        for name in variables.data_vars
+    }
     result: xr.Dataset = xr.concat(
         datasets, xr.IndexVariable("statistic", np.array(STATISTICS, dtype=object)), fill_value=fill,
         combine_attrs="override", coords="minimal", compat="override", join="exact",
     )  # fmt: skip
-    attrs = {"result": "speedup_report", "weights": weights} | ({} if correction is None else {"correction": correction})
+    attrs = {"result": "speedup_report", "weights": weights} | (
+        {} if correction is None else {"correction": correction}
+    )
     return result.transpose(BENCHMARK, "statistic").assign_attrs(attrs), warned
 
 
@@ -200,19 +268,31 @@ def _tested(
     correction: str | None,
     warned: Warned,
 ) -> dict[str, xr.DataArray]:
-    """Return the tests, the speedup of the accelerated benchmarks and their proportion; add the tool's warnings to `warned`."""
+    """Return the tests, the speedup of the accelerated benchmarks and their proportion.
+
+    Add the tool's warnings to `warned`.
+    """
     level = DEFAULT_LEVEL if confidence_level is None else confidence_level
     pair = resolve_pair(times, SAMPLES[0], dim=VERSION, metric=None, levels=None)
     test = tested(pair, None, statistic, confidence_level, "tool", ties="limit")
     test = test if correction is None else corrected(test, correction)
     test = with_notes(test, checks=("one_side", "single_units")).squeeze(VERSION, drop=True)
-    for name, applies in zip(warned, test["warned"].transpose(BENCHMARK, "warning").values, strict=True):
+    for name, applies in zip(
+        warned, test["warned"].transpose(BENCHMARK, "warning").values, strict=True
+    ):
         warned[name] += test["warning"].values[applies].tolist()
     accelerated = overall_speedup(
-        times, SAMPLES[0], dim=VERSION, statistic=statistic, weights=weights, significant=test["significant"]
+        times,
+        SAMPLES[0],
+        dim=VERSION,
+        statistic=statistic,
+        weights=weights,
+        significant=test["significant"],
     ).squeeze(VERSION, drop=True)
     share = accelerated_proportion(test, confidence_level=level)
-    needed = required_benchmarks(share["estimate"].item(), precision=precision, confidence_level=level)
+    needed = required_benchmarks(
+        share["estimate"].item(), precision=precision, confidence_level=level
+    )
     return {
         **{name: test[name] for name in VARIABLES_OF_TESTS if name in test},
         **{name: accelerated[name] for name in ("accelerated_speedup", "accelerated_gain")},
@@ -240,7 +320,11 @@ def _rounded(value: float) -> str:
 def _out_lines(result: xr.Dataset, benchmarks: Sequence[Entry]) -> list[str]:
     """Return the table: a row per benchmark, in the order of the configuration."""
     titles = ["Name", "SpeedupMin"]
-    titles += [title.format(name) for name in ("Mean", "Median") for title in ("Speedup{}", "Is{}Significant", "{}ConfLevel")]
+    titles += [
+        title.format(name)
+        for name in ("Mean", "Median")
+        for title in ("Speedup{}", "Is{}Significant", "{}ConfLevel")
+    ]
     titles += ["CoefMin", "CoefMean", "CoefMedian"]
     lines = [",".join(f'"{title}"' for title in titles)]
     for entry in benchmarks:
@@ -252,38 +336,68 @@ def _out_lines(result: xr.Dataset, benchmarks: Sequence[Entry]) -> list[str]:
         cells.append(_rounded(row["speedup"].sel(statistic="min").item()))
         for statistic in ("mean", "median"):
             test = row.sel(statistic=statistic)
-            cells += [_rounded(test["speedup"].item()), str(bool(test["significant"])).upper(), _rounded(test["confidence_level"].item())]
-        lines.append(",".join([*cells, *(f"{weight:.15g}" for weight in row["weight"].sel(statistic=list(STATISTICS)).values)]))
+            cells += [
+                _rounded(test["speedup"].item()),
+                str(bool(test["significant"])).upper(),
+                _rounded(test["confidence_level"].item()),
+            ]
+        lines.append(
+            ",".join(
+                [
+                    *cells,
+                    *(
+                        f"{weight:.15g}"
+                        for weight in row["weight"].sel(statistic=list(STATISTICS)).values
+                    ),
+                ]
+            )
+        )
     return lines
 
 
-def _report_lines(result: xr.Dataset, displayed_path: str, confidence_level: float | None, precision: float) -> list[str]:
+def _report_lines(
+    result: xr.Dataset, displayed_path: str, confidence_level: float | None, precision: float
+) -> list[str]:
     """Return the report: gains and speedups of the whole, and the proportions of accelerated benchmarks."""
     lines = [f"Analysis report of  {displayed_path}"]
     if "correction" in result.attrs:
-        lines.append(f"Significance is decided by p-values adjusted for the number of benchmarks ({result.attrs['correction']}).")
+        lines.append(
+            "Significance is decided by p-values adjusted for the number of benchmarks "
+            f"({result.attrs['correction']})."
+        )
     for statistic in STATISTICS:
         row = result.sel(statistic=statistic)
         lines += [
             "",
             f"Overall gain (ExecutionTime={statistic}) = {_rounded(row['overall_gain'].item())}",
-            f"Overall speedup (ExecutionTime={statistic}) = {_rounded(row['overall_speedup'].item())}",
+            (
+                f"Overall speedup (ExecutionTime={statistic}) = "
+                f"{_rounded(row['overall_speedup'].item())}"
+            ),
         ]
     level = DEFAULT_LEVEL if confidence_level is None else confidence_level
     for statistic in ("mean", "median"):
         row = result.sel(statistic=statistic)
-        share, lower, upper = (_rounded(row[name].item()) for name in ("proportion", "lower", "upper"))
+        share, lower, upper = (
+            _rounded(row[name].item()) for name in ("proportion", "lower", "upper")
+        )
         counts = f"{row['accelerated'].item():g}/{result.sizes[BENCHMARK]}"
         lines += [
             "",
-            f"The observed proportion of accelerated benchmarks (speedup of the {statistic}) a/b = {counts} = {share}",
+            (
+                f"The observed proportion of accelerated benchmarks (speedup of the {statistic}) "
+                f"a/b = {counts} = {share}"
+            ),
             f"The confidence level for computing proportion confidence interval is {level:.15g}.",
             f"Proportion confidence interval (speedup of the {statistic}) = [{lower}; {upper}]",
         ]
         lines += [] if row["reliable"].item() else [NOT_ACCURATE]
         if (needed := int(row["required_benchmarks"].item())) > 0:
             needed_for = f"(in order to have a precision r={precision:.15g})"
-            lines.append(f"The minimal needed number of randomly selected benchmarks is {needed} {needed_for}.")
+            lines.append(
+                f"The minimal needed number of randomly selected benchmarks is {needed} "
+                f"{needed_for}."
+            )
         lines.append(REMARK)
     return lines
 

@@ -14,7 +14,13 @@ from perfarray.numerics.medians import ratio_of_medians, units_with_limits
 from perfarray.numerics.suite import run_statistic
 from perfarray.numerics.types import Floats, Mask
 from perfarray.speedups.numerics.tests import overall
-from perfarray.timings.across import Weights, as_weights, check_across, check_weights, for_each_suite
+from perfarray.timings.across import (
+    Weights,
+    as_weights,
+    check_across,
+    check_weights,
+    for_each_suite,
+)
 from perfarray.timings.apply import Output, apply, is_chunked, outputs
 from perfarray.timings.best import BEST, resolve_best, slow_end_note
 from perfarray.timings.censored import Bounds, bound_interval, ratio_bounds
@@ -35,7 +41,10 @@ LIMITS: Final[Mapping[str, Callable[..., Any]]] = {
     "median": ratio_of_medians,
 }
 
-BOUND: Final = "a speedup that hangs on what they would have taken is a bound (a slower candidate: at most), or NaN where it is none"
+BOUND: Final = (
+    "a speedup that hangs on what they would have taken is a bound (a slower candidate: at "
+    "most), or NaN where it is none"
+)
 
 
 @for_each_metric
@@ -57,32 +66,39 @@ def speedup(
     times : DataArray or Dataset
         Timings; dims that are not levels broadcast.
     baseline, dim : label, DataArray or Dataset; str, optional
-        A label of `dim` (default: the one dim that holds it), or other timings, matched by label, but for repetitions.
+        A label of `dim` (default: the one dim that holds it), or other timings, matched by label,
+        but for repetitions.
     statistic : {"mean", "median", "min", "best"}
-        What is taken of one benchmark's values; `best` is the minimum of times and the maximum of rates.
+        What is taken of one benchmark's values; `best` is the minimum of times and the maximum of
+        rates.
     confidence_level : float, optional
         Between 0 and 1: add limits of the mean's or the median's speedup. Default: none.
     levels, metric : str or sequence of str, optional
-        The nest, outermost first (default: the repetition dims present); the variable(s) of a Dataset (default: its `time`).
+        The nest, outermost first (default: the repetition dims present); the variable(s) of a
+        Dataset (default: its `time`).
     unit : str, optional
-        The level whose repetitions are the values; lower levels are averaged first. Default: the outermost.
+        The level whose repetitions are the values; lower levels are averaged first. Default: the
+        outermost.
 
     Returns
     -------
     Dataset
-        `estimate` = baseline / candidate (candidate / baseline where higher is better), `n` (values on the smaller side); both of unit 1,
-        along all dims that are not levels. With a confidence level also `lower`, `upper` and `kind`: of means Fieller's set, of medians
-        that of order statistics (which takes six values a side for 95 %), both as `ratio_interval` has them of the inverse ratio.
+        `estimate` = baseline / candidate (candidate / baseline where higher is better), `n` (values
+        on the smaller side); both of unit 1, along all dims that are not levels. With a confidence
+        level also `lower`, `upper` and `kind`: of means Fieller's set, of medians that of order
+        statistics (which takes six values a side for 95 %), both as `ratio_interval` has them of
+        the inverse ratio.
 
     Raises
     ------
     ValueError
-        Unknown dims, levels, labels or statistics; units that differ; limits of a minimum; limits of medians that are not positive.
+        Unknown dims, levels, labels or statistics; units that differ; limits of a minimum; limits
+        of medians that are not positive.
 
     Notes
     -----
-    An observation, not a result: `speedup_test` says whether it is significant. The minimum depends on the number of runs and is hard to
-    reproduce (appendix A). Nothing is left out as an outlier.
+    An observation, not a result: `speedup_test` says whether it is significant. The minimum depends
+    on the number of runs and is hard to reproduce (appendix A). Nothing is left out as an outlier.
 
     References
     ----------
@@ -101,40 +117,65 @@ def speedup(
     check_choice(statistic, "statistic", STATISTICS)
     level = None if confidence_level is None else check_confidence_level(confidence_level)
     if level is not None and statistic not in LIMITS:
-        raise ValueError(f"statistic={statistic!r} has no limits: a minimum depends on the number of runs; choose 'mean' or 'median'")
-    pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels, unit=unit, censored="bound")
+        raise ValueError(
+            f"statistic={statistic!r} has no limits: a minimum depends on the number of runs; "
+            "choose 'mean' or 'median'"
+        )
+    pair = resolve_pair(
+        times, baseline, dim=dim, metric=metric, levels=levels, unit=unit, censored="bound"
+    )
     depth = unit_depth(pair.candidate, unit)
-    pair = without_zeros_of_both(pair, Positive("a speedup", resolve_best(statistic, pair.candidate.better), depth))
+    pair = without_zeros_of_both(
+        pair, Positive("a speedup", resolve_best(statistic, pair.candidate.better), depth)
+    )
     result = _summaries(pair, statistic, unit)
     sides = (result["baseline"], result["candidate"])
     numerator, denominator = sides if pair.candidate.better == LOWER else sides[::-1]
-    estimate = (numerator / denominator).assign_attrs(units="1", long_name="times as fast as the baseline")
+    estimate = (numerator / denominator).assign_attrs(
+        units="1", long_name="times as fast as the baseline"
+    )
     attrs = {**result.attrs, "result": "speedup"}
     observed = xr.Dataset({"estimate": estimate, "n": result["n"]}, attrs=attrs)
     if pair.bounded:
         bounds = _open(result, pair, statistic, unit)
         observed = bound_interval(observed, bounds).assign(bound=bounds.words)
-    remarks = [*pair.notes, slow_end_note([statistic], pair.candidate.better), pair.stopped_note(BOUND)]
+    remarks = [
+        *pair.notes,
+        slow_end_note([statistic], pair.candidate.better),
+        pair.stopped_note(BOUND),
+    ]
     if level is None:
         return with_notes(observed, *remarks, checks=("one_side",))
     limits = _limits(pair, depth, statistic, level)
-    observed = observed.assign({name: limits[name] for name in ("lower", "upper", "kind")}).assign_attrs(confidence_level=level)
+    observed = observed.assign(
+        {name: limits[name] for name in ("lower", "upper", "kind")}
+    ).assign_attrs(confidence_level=level)
     return with_notes(observed, *remarks, checks=("one_side", "speedup_limits"))
 
 
 def _limits(pair: Pair, depth: int, statistic: str, level: float) -> xr.Dataset:
-    """Return the limits of speedups; where runs were stopped they are open towards what those would have taken."""
+    """Return the limits of speedups.
+
+    Where runs were stopped they are open towards what those would have taken.
+    """
     nest = pair.candidate.levels
-    sides, bounds = [pair.baseline.array, pair.candidate.array], (pair.baseline.bounds, pair.candidate.bounds)
+    sides, bounds = (
+        [pair.baseline.array, pair.candidate.array],
+        (pair.baseline.bounds, pair.candidate.bounds),
+    )
     if pair.candidate.better != LOWER:
         sides, bounds = sides[::-1], bounds[::-1]
 
     def kernel(numerator: Floats, denominator: Floats) -> Sequence[Any]:
         values = [one_value_per_unit(side, len(nest), depth) for side in (numerator, denominator)]
-        estimate, lower, upper, _, _, kind = LIMITS[statistic](*values, levels=1, paired=False, level=level)
+        estimate, lower, upper, _, _, kind = LIMITS[statistic](
+            *values, levels=1, paired=False, level=level
+        )
         return estimate, lower, upper, kind
 
-    variables = outputs(estimate="", lower="", upper="") | {"kind": Output((), "", object, "kind of confidence set")}
+    variables = outputs(estimate="", lower="", upper="") | {
+        "kind": Output((), "", object, "kind of confidence set")
+    }
     limits = apply(kernel, *sides, core=[nest, nest], outputs=variables)
     return bound_interval(limits, ratio_bounds(*bounds)) if pair.bounded else limits
 
@@ -142,22 +183,44 @@ def _limits(pair: Pair, depth: int, statistic: str, level: float) -> xr.Dataset:
 @check("speedup_limits")
 def speedup_limits_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Count the cells without limits, or with one alone."""
-    n, lower, upper = (result[name].transpose(*result["n"].dims).values for name in ("n", "lower", "upper"))
+    n, lower, upper = (
+        result[name].transpose(*result["n"].dims).values for name in ("n", "lower", "upper")
+    )
     level, unit = 100 * float(result.attrs["confidence_level"]), str(result.attrs["unit"])
-    single = f"{{cells}} rest on one {unit}: their limits are NaN, since one shows no spread. {more_units(result.attrs)}"
+    single = (
+        f"{{cells}} rest on one {unit}: their limits are NaN, since one shows no spread. "
+        f"{more_units(result.attrs)}"
+    )
     median = result.attrs["statistic"] == "median"
-    needed = f"{units_with_limits(level / 100)} {plural(unit)} a side have them" if median else f"measure more {plural(unit)}"
+    needed = (
+        f"{units_with_limits(level / 100)} {plural(unit)} a side have them"
+        if median
+        else f"measure more {plural(unit)}"
+    )
     open_ended = f"{{cells}} have a limit at {level:.4g} % that is 0 or infinite: {needed}"
     ends = (n > 1) & (result.attrs.get(CENSORED) != "bound") & (np.isinf(upper) | (lower <= 0))
     return count_note("single_unit", single, n == 1), count_note("no_limit", open_ended, ends)
 
 
 def _open(cells: xr.Dataset, pair: Pair, statistic: str, unit: str | None) -> Bounds:
-    """Return where the speedup depends on what stopped runs would have taken; a median or a minimum may not."""
-    worst = _summaries(pair._replace(candidate=with_worst_case(pair.candidate), baseline=with_worst_case(pair.baseline)), statistic, unit)
-    unknown = [side.bounds.at_least & side.bounds.at_most for side in (pair.candidate, pair.baseline)]
+    """Return where the speedup depends on what stopped runs would have taken.
+
+    A median or a minimum may not.
+    """
+    worst = _summaries(
+        pair._replace(
+            candidate=with_worst_case(pair.candidate), baseline=with_worst_case(pair.baseline)
+        ),
+        statistic,
+        unit,
+    )
+    unknown = [
+        side.bounds.at_least & side.bounds.at_most for side in (pair.candidate, pair.baseline)
+    ]
     unbounded = (unknown[0] | unknown[1]).reset_coords(drop=True)
-    candidate, baseline = ((cells[name] != worst[name]).reset_coords(drop=True) for name in ("candidate", "baseline"))
+    candidate, baseline = (
+        (cells[name] != worst[name]).reset_coords(drop=True) for name in ("candidate", "baseline")
+    )
     measured = cells["n"] > 0
     return Bounds(baseline & measured | unbounded, candidate & measured | unbounded)
 
@@ -170,14 +233,19 @@ def _summaries(pair: Pair, statistic: str, unit: str | None) -> xr.Dataset:
     def kernel(new: Floats, old: Floats) -> tuple[Floats, ...]:
         sides = [one_value_per_unit(side, len(nest), depth) for side in (old, new)]
         numbers = [(~np.isnan(side)).sum(axis=-1).astype(float) for side in sides]
-        return tuple(np.broadcast_arrays(*(run_statistic(side, of_runs) for side in sides), np.minimum(*numbers)))
+        return tuple(
+            np.broadcast_arrays(
+                *(run_statistic(side, of_runs) for side in sides), np.minimum(*numbers)
+            )
+        )
 
     return apply(
         kernel,
         pair.candidate.array,
         pair.baseline.array,
         core=[nest, nest],
-        outputs=outputs(pair.candidate.units, baseline="", candidate="") | outputs(n="values on the smaller side"),
+        outputs=outputs(pair.candidate.units, baseline="", candidate="")
+        | outputs(n="values on the smaller side"),
         attrs={**pair.attrs, "unit": nest[depth], "statistic": statistic},
     )
 
@@ -209,26 +277,32 @@ def overall_speedup(
     statistic : {"mean", "median", "min", "best"}
         The time of a benchmark.
     weights : {"equal", "fraction", "custom"}, array or mapping
-        The same for all; the benchmark's share of the baseline's total time (equation 1); the coordinate `weight` of the data; or numbers
-        that are not negative: a DataArray or a mapping by label of `across`, or a sequence in their order. Only their ratios matter.
+        The same for all; the benchmark's share of the baseline's total time (equation 1); the
+        coordinate `weight` of the data; or numbers that are not negative: a DataArray or a mapping
+        by label of `across`, or a sequence in their order. Only their ratios matter.
     across : str
         The dim summed over.
     by : str, optional
-        A coordinate along `across`, such as `suite`: a result for each of its values, along a dim of that name. Default: one for all.
+        A coordinate along `across`, such as `suite`: a result for each of its values, along a dim
+        of that name. Default: one for all.
     significant : DataArray of bool, optional
-        Which benchmarks count as accelerated (`speedup_test(...)["significant"]`); default: those observed to be faster.
+        Which benchmarks count as accelerated (`speedup_test(...)["significant"]`); default: those
+        observed to be faster.
 
     Returns
     -------
     Dataset
-        Along all dims but the levels and `across`. Over all benchmarks measured on both sides: `speedup`, `gain` (share of the weighted
-        time that is saved, negative for a loss), `n`. Over the accelerated ones only: `accelerated_speedup`, `accelerated_gain`,
-        `n_accelerated` (section 3.2: report those only beside `accelerated_proportion`). With stopped runs, `bound` as for `speedup`.
+        Along all dims but the levels and `across`. Over all benchmarks measured on both sides:
+        `speedup`, `gain` (share of the weighted time that is saved, negative for a loss), `n`. Over
+        the accelerated ones only: `accelerated_speedup`, `accelerated_gain`, `n_accelerated`
+        (section 3.2: report those only beside `accelerated_proportion`). With stopped runs, `bound`
+        as for `speedup`.
 
     Raises
     ------
     ValueError
-        Weights that are negative, missing or all zero; data where higher is better (rates do not add up); unknown names.
+        Weights that are negative, missing or all zero; data where higher is better (rates do not
+        add up); unknown names.
 
     References
     ----------
@@ -246,9 +320,14 @@ def overall_speedup(
     (0.0478, 1.05)
     """
     check_choice(statistic, "statistic", STATISTICS)
-    pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels, unit=unit, censored="bound")
+    pair = resolve_pair(
+        times, baseline, dim=dim, metric=metric, levels=levels, unit=unit, censored="bound"
+    )
     if pair.candidate.better != LOWER:
-        raise ValueError("overall_speedup adds up times, and here higher is better: rates do not add up; give times")
+        raise ValueError(
+            "overall_speedup adds up times, and here higher is better: rates do not add up; "
+            "give times"
+        )
     check_across(across, pair.candidate.array, pair.candidate.levels, pair.dim)
     cells = _summaries(pair, statistic, unit)
     if across not in cells.dims:
@@ -258,12 +337,20 @@ def overall_speedup(
     if significant is not None:
         accelerated = along_cells(significant, baseline_times, (), "significant").astype(bool)
     else:
-        accelerated = (baseline_times > candidate_times) & (True if bounds is None else ~bounds.at_most)
+        accelerated = (baseline_times > candidate_times) & (
+            True if bounds is None else ~bounds.at_most
+        )
     attrs = {str(key): value for key, value in cells.attrs.items()}
-    attrs |= {"result": "overall_speedup", "across": across, "weights": weights if isinstance(weights, str) else "custom"}
+    attrs |= {
+        "result": "overall_speedup",
+        "across": across,
+        "weights": weights if isinstance(weights, str) else "custom",
+    }
 
     def kernel(old: Floats, new: Floats, weight: Floats, accelerated: Mask) -> tuple[Floats, ...]:
-        return *overall(old, new, weight, np.ones(old.shape, dtype=bool)), *overall(old, new, weight, accelerated)
+        return *overall(old, new, weight, np.ones(old.shape, dtype=bool)), *overall(
+            old, new, weight, accelerated
+        )
 
     result = apply(
         kernel,
@@ -272,17 +359,32 @@ def overall_speedup(
         _weights(weights, baseline_times, pair, across),
         accelerated,
         core=[(across,)] * 4,
-        outputs=outputs(speedup="", gain="share of the weighted time saved", n="benchmarks measured on both sides")
-        | outputs(accelerated_speedup="", accelerated_gain="", n_accelerated="benchmarks that count as accelerated"),
+        outputs=outputs(
+            speedup="",
+            gain="share of the weighted time saved",
+            n="benchmarks measured on both sides",
+        )
+        | outputs(
+            accelerated_speedup="",
+            accelerated_gain="",
+            n_accelerated="benchmarks that count as accelerated",
+        ),
         attrs=attrs,
     )
     if bounds is not None:  # a speedup that is no bound is NaN
         unknown = bounds.over(across)
         one_sided = ~(unknown.at_least & unknown.at_most)
         sums = ("speedup", "gain", "accelerated_speedup", "accelerated_gain")
-        bounded = {name: result[name].where(one_sided).assign_attrs(result[name].attrs) for name in sums}
+        bounded = {
+            name: result[name].where(one_sided).assign_attrs(result[name].attrs) for name in sums
+        }
         result = result.assign(bounded | {"bound": unknown.words})
-    return with_notes(result, *pair.notes, pair.stopped_note(BOUND), *(() if is_chunked(cells["n"].variable) else one_side_notes(cells)))
+    return with_notes(
+        result,
+        *pair.notes,
+        pair.stopped_note(BOUND),
+        *(() if is_chunked(cells["n"].variable) else one_side_notes(cells)),
+    )
 
 
 def _weights(weights: Any, baseline_times: xr.DataArray, pair: Pair, across: str) -> xr.DataArray:
@@ -294,19 +396,33 @@ def _weights(weights: Any, baseline_times: xr.DataArray, pair: Pair, across: str
         if weights == "equal":
             return xr.ones_like(baseline_times[across], dtype=float).reset_coords(drop=True)
         if WEIGHT not in pair.candidate.array.coords:
-            raise ValueError(f"weights='custom' takes the coordinate {WEIGHT!r}, which the data do not have; give numbers, or 'equal'")
+            raise ValueError(
+                f"weights='custom' takes the coordinate {WEIGHT!r}, which the data do not "
+                "have; give numbers, or 'equal'"
+            )
         weights = pair.candidate.array.coords[WEIGHT]
-    return check_weights(along_cells(as_weights(weights, baseline_times[across]), baseline_times, (), "weights"), across)
+    return check_weights(
+        along_cells(as_weights(weights, baseline_times[across]), baseline_times, (), "weights"),
+        across,
+    )
 
 
-def along_cells(values: xr.DataArray, array: xr.DataArray, levels: tuple[str, ...], noun: str) -> xr.DataArray:
+def along_cells(
+    values: xr.DataArray, array: xr.DataArray, levels: tuple[str, ...], noun: str
+) -> xr.DataArray:
     """Return numbers per cell, in the order of the data's labels and without other coordinates."""
-    values = values.reset_coords([name for name in values.coords if name not in values.dims], drop=True)
+    values = values.reset_coords(
+        [name for name in values.coords if name not in values.dims], drop=True
+    )
     for dim in values.dims:
         check_dim(array, dim, f"dim of {noun}")
         if dim in levels:
             raise ValueError(f"{noun} lies along the level {dim!r}; give one value per cell")
-    labels = {dim: array[dim].values for dim in values.dims if dim in array.coords and dim in values.coords}
+    labels = {
+        dim: array[dim].values
+        for dim in values.dims
+        if dim in array.coords and dim in values.coords
+    }
     return values.reindex(labels) if labels else values
 
 
@@ -322,5 +438,8 @@ def one_side_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     names, of = cell_names(measured & (result["n"] == 0)), int(measured.sum())
     if not names:
         return ()
-    text = f"{len(names)} of {of} cells have no measured value on one side; their answers are NaN: {listed(names, 5)}"
+    text = (
+        f"{len(names)} of {of} cells have no measured value on one side; their answers are "
+        f"NaN: {listed(names, 5)}"
+    )
     return (Note("one_side_empty", text, {"cells": len(names), "of": of, "names": names}),)

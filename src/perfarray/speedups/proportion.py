@@ -11,7 +11,12 @@ from perfarray.speedups.numerics.proportion import benchmarks_needed, proportion
 from perfarray.timings.apply import Output, apply, outputs
 from perfarray.timings.notes import with_notes
 from perfarray.timings.resolve import check_dim
-from perfarray.timings.validation import check_choice, check_confidence_level, check_number, check_share
+from perfarray.timings.validation import (
+    check_choice,
+    check_confidence_level,
+    check_number,
+    check_share,
+)
 
 METHODS = ("wilson", "exact", "wald")
 
@@ -20,35 +25,48 @@ VALID_ABOVE: Final = 5.0  # the normal approximation is accurate where a (1 - a/
 SEARCH_RISK: Final = 0.5  # the risk up to which a search for a level goes
 
 REMARKS: Final = {
-    "remark_risk": "counts rejections: without any effect, about risk x benchmarks of them are counted all the same (`by_chance`)",
-    "remark_selection": "holds for benchmarks drawn at random from those it is to speak of; a suite chosen by hand is not",
+    "remark_risk": (
+        "counts rejections: without any effect, about risk x benchmarks of them are counted "
+        "all the same (`by_chance`)"
+    ),
+    "remark_selection": (
+        "holds for benchmarks drawn at random from those it is to speak of; a suite chosen by "
+        "hand is not"
+    ),
 }
 
 
 def accelerated_proportion(
-    significant: xr.DataArray | xr.Dataset, *, confidence_level: float = 0.95, across: str = BENCHMARK, method: str = "wilson"
+    significant: xr.DataArray | xr.Dataset,
+    *,
+    confidence_level: float = 0.95,
+    across: str = BENCHMARK,
+    method: str = "wilson",
 ) -> xr.Dataset:
     """Estimate the proportion of programs that are accelerated, from how many of the benchmarks are.
 
     Parameters
     ----------
     significant : DataArray or Dataset
-        Which benchmarks are accelerated, bool (or 0 and 1; NaN is left out); or a result of `speedup_test`, whose benchmarks without a
-        sample on both sides are left out.
+        Which benchmarks are accelerated, bool (or 0 and 1; NaN is left out); or a result of
+        `speedup_test`, whose benchmarks without a sample on both sides are left out.
     confidence_level : float
         Of the interval.
     across : str
         The dim of the benchmarks.
     method : {"wilson", "exact", "wald"}
-        Wilson's interval with continuity correction (R's `prop.test`); Clopper and Pearson's, never short of the level; the plain
-        C -+ z sqrt(C (1 - C) / b), which is short of it for few benchmarks and has no width at 0 and 1.
+        Wilson's interval with continuity correction (R's `prop.test`); Clopper and Pearson's, never
+        short of the level; the plain C -+ z sqrt(C (1 - C) / b), which is short of it for few
+        benchmarks and has no width at 0 and 1.
 
     Returns
     -------
     Dataset
-        `estimate` = a / b, `lower`, `upper`, `n` = b, `accelerated` = a, `reliable` (bool: a (1 - a/b) > 5, the paper's condition),
-        `by_chance`: the rejections to be expected without any effect (given a result of `speedup_test`, else NaN; a searched level counts
-        with the risk of 0.5 up to which it was searched). The attrs `remark_risk` and `remark_selection` say what the proportion does not.
+        `estimate` = a / b, `lower`, `upper`, `n` = b, `accelerated` = a, `reliable` (bool: a (1 -
+        a/b) > 5, the paper's condition), `by_chance`: the rejections to be expected without any
+        effect (given a result of `speedup_test`, else NaN; a searched level counts with the risk of
+        0.5 up to which it was searched). The attrs `remark_risk` and `remark_selection` say what
+        the proportion does not.
 
     Raises
     ------
@@ -77,22 +95,39 @@ def accelerated_proportion(
     def kernel(values: Floats, risks: Floats) -> tuple[np.ndarray, ...]:
         counted = ~np.isnan(values)
         if not np.isin(values[counted], (0.0, 1.0)).all():
-            raise ValueError("significant holds values other than True and False (0 and 1, NaN where nothing is known)")
+            raise ValueError(
+                "significant holds values other than True and False (0 and 1, NaN where "
+                "nothing is known)"
+            )
         a, b = np.where(counted, values, 0.0).sum(axis=-1), counted.sum(axis=-1).astype(float)
         with np.errstate(divide="ignore", invalid="ignore"):
             reliable = a * (1 - a / b) > VALID_ABOVE
-        return *proportion_limits(a, b, level, method), b, a, reliable, np.where(counted, risks, 0.0).sum(axis=-1)
+        return (
+            *proportion_limits(a, b, level, method),
+            b,
+            a,
+            reliable,
+            np.where(counted, risks, 0.0).sum(axis=-1),
+        )
 
     result = apply(
         kernel,
         flags,
         risk,
         core=[(across,), (across,)],
-        outputs=outputs(estimate="proportion of accelerated benchmarks", lower="", upper="", n="benchmarks")
+        outputs=outputs(
+            estimate="proportion of accelerated benchmarks", lower="", upper="", n="benchmarks"
+        )
         | outputs(accelerated="accelerated benchmarks")
         | {"reliable": Output((), "", bool)}
         | outputs(by_chance="rejections to be expected without any effect"),
-        attrs={"result": "accelerated_proportion", "method": method, "confidence_level": level, "across": across} | REMARKS,
+        attrs={
+            "result": "accelerated_proportion",
+            "method": method,
+            "confidence_level": level,
+            "across": across,
+        }
+        | REMARKS,
     )
     return with_notes(result)
 
@@ -104,14 +139,23 @@ def _flags(significant: xr.DataArray | xr.Dataset) -> tuple[xr.DataArray, xr.Dat
             raise ValueError(f"significant holds {significant.dtype} values; give True and False")
         flags = significant.astype(float)
         return flags, xr.full_like(flags, np.nan)
-    if not isinstance(significant, xr.Dataset) or not {"significant", "confidence_level", "searched", "n"} <= set(significant.data_vars):
-        raise ValueError("significant must be a DataArray of True and False, or a result of speedup_test")
+    if not isinstance(significant, xr.Dataset) or not {
+        "significant",
+        "confidence_level",
+        "searched",
+        "n",
+    } <= set(significant.data_vars):
+        raise ValueError(
+            "significant must be a DataArray of True and False, or a result of speedup_test"
+        )
     measured = significant["n"] > 0
     risk = xr.where(significant["searched"], SEARCH_RISK, 1 - significant["confidence_level"])
     return significant["significant"].astype(float).where(measured), risk
 
 
-def required_benchmarks(proportion: float, *, precision: float = 0.05, confidence_level: float = 0.95) -> int:
+def required_benchmarks(
+    proportion: float, *, precision: float = 0.05, confidence_level: float = 0.95
+) -> int:
     """Return how many benchmarks, drawn at random, give the proportion of accelerated ones with a half-width of `precision`.
 
     Parameters
@@ -126,8 +170,9 @@ def required_benchmarks(proportion: float, *, precision: float = 0.05, confidenc
     Returns
     -------
     int
-        z^2 C (1 - C) / r^2, rounded up. At a proportion of 0 or 1 the formula gives 0, which is no plan: the normal approximation it rests
-        on has no width there; plan with a proportion nearer to 0.5.
+        z^2 C (1 - C) / r^2, rounded up. At a proportion of 0 or 1 the formula gives 0, which is no
+        plan: the normal approximation it rests on has no width there; plan with a proportion nearer
+        to 0.5.
 
     Raises
     ------

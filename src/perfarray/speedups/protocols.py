@@ -29,10 +29,13 @@ SEARCHES = ("exhaustive", "tool")
 CORRECTIONS = (None, "holm", "bh")
 TIES = ("limit", "exact")
 LEVEL: Final = "confidence_level"  # the coordinate with the level of each benchmark
-USUAL_LEVEL: Final = 0.95  # for `required` where no level was given, since any speedup is significant at some level
+USUAL_LEVEL: Final = (
+    0.95  # for `required` where no level was given, since any speedup is significant at some level
+)
 
 SURELY: Final = (
-    "a speedup is significant only if it is so whatever they would have taken; the mean of a stopped candidate cannot conclude, ranks take "
+    "a speedup is significant only if it is so whatever they would have taken; the mean of a "
+    "stopped candidate cannot conclude, ranks take "
     "its runs as the slowest"
 )
 STOPPED: Final = "Runs were stopped, and what they would have taken decides: no conclusion."
@@ -56,59 +59,71 @@ def speedup_test(
 ) -> xr.Dataset:
     """Test whether each candidate is faster than the baseline, by the Speedup-Test's protocols.
 
-    Mean: Shapiro-Wilk on each sample; an F test then chooses Student's t or Welch's, one-sided. Median: Kolmogorov-Smirnov on the samples
-    less their medians; then Mann-Whitney, one-sided. Where a condition fails and a sample has 30 values or fewer, there is no conclusion.
+    Mean: Shapiro-Wilk on each sample; an F test then chooses Student's t or Welch's, one-sided.
+    Median: Kolmogorov-Smirnov on the samples less their medians; then Mann-Whitney, one-sided.
+    Where a condition fails and a sample has 30 values or fewer, there is no conclusion.
 
     Parameters
     ----------
     times : DataArray or Dataset
-        Timings; dims that are not levels broadcast. A coordinate `confidence_level` gives cells a level, which wins over the call's.
+        Timings; dims that are not levels broadcast. A coordinate `confidence_level` gives cells a
+        level, which wins over the call's.
     baseline, dim, levels, unit, metric
         As for `speedup`; `unit` names the level whose repetitions count as independent.
     statistic : {"mean", "median"}
         Which speedup is tested.
     confidence_level : float or DataArray, optional
-        1 - risk, of every test of the protocol, or one for each cell. None, or NaN in an array, searches for the highest level from 50 to
-        99 % at which the speedup is significant.
+        1 - risk, of every test of the protocol, or one for each cell. None, or NaN in an array,
+        searches for the highest level from 50 to 99 % at which the speedup is significant.
     search : {"exhaustive", "tool"}
-        Find that level wherever there is one, or by the original tool's bisection, which misses some.
+        Find that level wherever there is one, or by the original tool's bisection, which misses
+        some.
     ties : {"limit", "exact"}
-        The p-value of Kolmogorov and Smirnov's test where values are equal: of the limit law, as the original tool has it, or exact, given
-        the ties. Differences no larger than rounding are ties, but for "tool" with "limit".
+        The p-value of Kolmogorov and Smirnov's test where values are equal: of the limit law, as
+        the original tool has it, or exact, given the ties. Differences no larger than rounding are
+        ties, but for "tool" with "limit".
     correction : {None, "holm", "bh"}
-        For many benchmarks at given levels: bound the chance of any false speedup (Holm) or the share of false ones (Benjamini and
-        Hochberg). The family is every cell of the call that was tested.
+        For many benchmarks at given levels: bound the chance of any false speedup (Holm) or the
+        share of false ones (Benjamini and Hochberg). The family is every cell of the call that was
+        tested.
     censored : {"bound", "drop"}
-        With "bound", a speedup is significant only if it is so whatever stopped runs would have taken: means of candidates with stopped
-        runs allow no conclusion, ranks take these runs as the slowest; stopped runs of the baseline count as their limit.
+        With "bound", a speedup is significant only if it is so whatever stopped runs would have
+        taken: means of candidates with stopped runs allow no conclusion, ranks take these runs as
+        the slowest; stopped runs of the baseline count as their limit.
 
     Returns
     -------
     Dataset
-        `speedup`; `significant` (bool); `confidence_level` (given or found; NaN where the search found none); `pvalue` and `test` of the
-        last step ("Student t", "Welch t", "Mann-Whitney", or "cannot conclude" with NaN); `warnings` of the original tool, whose Sample1
-        is the baseline; `prob_faster` = P[X > Y] (of medians); `n_baseline`, `n_candidate`, `n`; `searched` (bool); `judged_level` of the
-        steps (where the search found none 0.99, or the tool's 0.5); `protocol` as text; `step_pvalue` and `step_outcome` along `step`.
-        With a correction `pvalue_adjusted`, which decides `significant`.
-        `required`, where a speedup is not significant: the runs a side with which one of the observed size would be significant in 80 %
-        of experiments, uncorrected, at the level given (else 95 %); at least 31 where a small sample allows no conclusion.
+        `speedup`; `significant` (bool); `confidence_level` (given or found; NaN where the search
+        found none); `pvalue` and `test` of the last step ("Student t", "Welch t", "Mann-Whitney",
+        or "cannot conclude" with NaN); `warnings` of the original tool, whose Sample1 is the
+        baseline; `prob_faster` = P[X > Y] (of medians); `n_baseline`, `n_candidate`, `n`;
+        `searched` (bool); `judged_level` of the steps (where the search found none 0.99, or the
+        tool's 0.5); `protocol` as text; `step_pvalue` and `step_outcome` along `step`. With a
+        correction `pvalue_adjusted`, which decides `significant`. `required`, where a speedup is
+        not significant: the runs a side with which one of the observed size would be significant in
+        80 % of experiments, uncorrected, at the level given (else 95 %); at least 31 where a small
+        sample allows no conclusion.
 
     Raises
     ------
     ValueError
-        Unknown dims, levels, labels or statistics; levels outside 0 to 1; a correction without a level.
+        Unknown dims, levels, labels or statistics; levels outside 0 to 1; a correction without a
+        level.
 
     Notes
     -----
-    The chained tests do not keep the risk exactly, and a level that was searched for is no confidence, since the data chose it: see "How
-    often it errs" in the how-to on the Speedup-Test. With `unit="iteration"` iterations of one execution count as independent; where
-    executions differ, that raises false alarms. `required` takes the observed speedup for the true one (normal values for means; for
-    medians `prob_faster` and Noether's formula); `required_units` plans for a change that matters.
+    The chained tests do not keep the risk exactly, and a level that was searched for is no
+    confidence, since the data chose it: see "How often it errs" in the how-to on the Speedup-Test.
+    With `unit="iteration"` iterations of one execution count as independent; where executions
+    differ, that raises false alarms. `required` takes the observed speedup for the true one (normal
+    values for means; for medians `prob_faster` and Noether's formula); `required_units` plans for a
+    change that matters.
 
     References
     ----------
-    S. Touati, J. Worms, S. Briais, "The Speedup Test", 2010, sections 4.1 and 4.2 (figures 1 and 2), 6.2.2.
-    G. E. Noether, "Sample size determination for some common nonparametric tests", 1987.
+    S. Touati, J. Worms, S. Briais, "The Speedup Test", 2010, sections 4.1 and 4.2 (figures 1 and
+    2), 6.2.2. G. E. Noether, "Sample size determination for some common nonparametric tests", 1987.
 
     Examples
     --------
@@ -122,16 +137,24 @@ def speedup_test(
     >>> times.perf.speedup_test("old")["confidence_level"].item()
     0.98
     """
-    pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels, unit=unit, censored=censored)
+    pair = resolve_pair(
+        times, baseline, dim=dim, metric=metric, levels=levels, unit=unit, censored=censored
+    )
     check_correction(correction, confidence_level, pair.candidate.array)
-    pair = without_zeros_of_both(pair, Positive("a speedup", statistic, unit_depth(pair.candidate, unit)))
+    pair = without_zeros_of_both(
+        pair, Positive("a speedup", statistic, unit_depth(pair.candidate, unit))
+    )
     # Ranks can take the candidate's stopped runs at their worst; a mean of those is not a number.
     sides = worst_case(pair) if statistic == "median" else pair
-    result = tested(sides, unit, statistic, confidence_level, search, ties=ties).drop_dims("warning")
+    result = tested(sides, unit, statistic, confidence_level, search, ties=ties).drop_dims(
+        "warning"
+    )
     result = _without_claims(result, pair, statistic) if pair.bounded else result
     result = result if correction is None else corrected(result, correction)
     result = _with_required(result, sides, unit, statistic)
-    return with_notes(result, *pair.notes, pair.stopped_note(SURELY), checks=("one_side", "single_units"))
+    return with_notes(
+        result, *pair.notes, pair.stopped_note(SURELY), checks=("one_side", "single_units")
+    )
 
 
 def check_correction(correction: str | None, confidence_level: object, times: xr.DataArray) -> None:
@@ -141,11 +164,20 @@ def check_correction(correction: str | None, confidence_level: object, times: xr
         return
     cell_levels = times.coords.get(LEVEL)
     if cell_levels is None or not (is_chunked(cell_levels) or cell_levels.notnull().any()):
-        raise ValueError(f"correction={correction!r} adjusts p-values at a level, and levels are searched for; give confidence_level=0.95")
+        raise ValueError(
+            f"correction={correction!r} adjusts p-values at a level, and levels are searched "
+            "for; give confidence_level=0.95"
+        )
 
 
 def tested(
-    pair: Pair, unit: str | None, statistic: str, confidence_level: float | xr.DataArray | None, search: str, *, ties: str
+    pair: Pair,
+    unit: str | None,
+    statistic: str,
+    confidence_level: float | xr.DataArray | None,
+    search: str,
+    *,
+    ties: str,
 ) -> xr.Dataset:
     """Return what `speedup_test` returns, and along `warning` which of the original tool's sentences apply (`warned`)."""
     check_choice(statistic, "statistic", TESTED)
@@ -163,30 +195,48 @@ def tested(
 
     return apply(
         kernel,
-        *(array.drop_vars(LEVEL, errors="ignore") for array in arrays),  # it is a variable of the result
+        *(
+            array.drop_vars(LEVEL, errors="ignore") for array in arrays
+        ),  # it is a variable of the result
         core=[nest, nest, ()],
         outputs=variables,
         coords={"step": list(STEPS[statistic]), "warning": list(WARNINGS[statistic])},
         attrs={**pair.attrs}
-        | {"result": "speedup_test", "method": "speedup-test", "statistic": statistic, "unit": nest[depth], "search": search, "ties": ties},
+        | {
+            "result": "speedup_test",
+            "method": "speedup-test",
+            "statistic": statistic,
+            "unit": nest[depth],
+            "search": search,
+            "ties": ties,
+        },
     )
 
 
-def _test(x: Floats, y: Floats, level: Floats, statistic: str, search: str, *, ties: str, times: bool) -> dict[str, Any]:
+def _test(
+    x: Floats, y: Floats, level: Floats, statistic: str, search: str, *, ties: str, times: bool
+) -> dict[str, Any]:
     """Test whether x, of the baseline, is larger than y; rates come with a negative sign."""
     steps: tests.MeanSteps | tests.MedianSteps
     verdict_at: Callable[[Floats], Integers]
     turns: tuple[Floats, ...]
     if statistic == "mean":
         steps = tests.mean_steps(x, y)
-        verdict_at, turns = partial(tests.mean_verdict, steps), (steps.student, steps.welch, steps.equal_variances)
+        verdict_at, turns = (
+            partial(tests.mean_verdict, steps),
+            (steps.student, steps.welch, steps.equal_variances),
+        )
     else:
-        steps = tests.median_steps(x, y, exact_ties=ties == "exact", as_tool=(search, ties) == ("tool", "limit"))
+        steps = tests.median_steps(
+            x, y, exact_ties=ties == "exact", as_tool=(search, ties) == ("tool", "limit")
+        )
         verdict_at, turns = partial(tests.median_verdict, steps), (steps.mann_whitney,)
     slow, fast = (run_statistic(side, statistic) for side in ((x, y) if times else (y, x)))
     with np.errstate(divide="ignore", invalid="ignore"):
         speedup = np.asarray(slow / fast)
-    risk = np.broadcast_to(np.round(1 - level, 12), steps.n.shape)  # 1 - 0.9 is below 0.1, which few runs may reach
+    risk = np.broadcast_to(
+        np.round(1 - level, 12), steps.n.shape
+    )  # 1 - 0.9 is below 0.1, which few runs may reach
     conclusion = tests.conclude(verdict_at, risk, None if search == "tool" else turns)
     level_found = np.where(np.isnan(level), np.round(1 - conclusion.risk, 10), level)
     return describe(steps, conclusion, speedup < 1) | {
@@ -225,29 +275,56 @@ def _outputs(statistic: str) -> dict[str, Output]:
 def _level_of_cells(pair: Pair, confidence_level: float | xr.DataArray | None) -> xr.DataArray:
     """Return the level of every cell, NaN where it is searched for: its own, else the call's."""
     array = pair.candidate.array
-    call = np.nan if confidence_level is None or isinstance(confidence_level, xr.DataArray) else check_confidence_level(confidence_level)
-    cell_levels = confidence_level if isinstance(confidence_level, xr.DataArray) else array.coords.get(LEVEL)
+    call = (
+        np.nan
+        if confidence_level is None or isinstance(confidence_level, xr.DataArray)
+        else check_confidence_level(confidence_level)
+    )
+    cell_levels = (
+        confidence_level if isinstance(confidence_level, xr.DataArray) else array.coords.get(LEVEL)
+    )
     if cell_levels is None:
         return xr.DataArray(call)
-    cell_levels = along_cells(cell_levels, array, pair.candidate.levels, "confidence_level").astype(float)
-    wrong = cell_levels.values[~np.isnan(cell_levels.values) & ~((cell_levels.values > 0) & (cell_levels.values < 1))]
+    cell_levels = along_cells(cell_levels, array, pair.candidate.levels, "confidence_level").astype(
+        float
+    )
+    wrong = cell_levels.values[
+        ~np.isnan(cell_levels.values) & ~((cell_levels.values > 0) & (cell_levels.values < 1))
+    ]
     if wrong.size:
-        raise ValueError(f"confidence_level holds {listed(wrong, 3)}; give numbers between 0 and 1, or NaN to search for a level")
+        raise ValueError(
+            f"confidence_level holds {listed(wrong, 3)}; give numbers between 0 and 1, or NaN "
+            "to search for a level"
+        )
     return cell_levels.where(cell_levels.notnull(), call)
 
 
 def corrected(result: xr.Dataset, correction: str) -> xr.Dataset:
-    """Decide by adjusted p-values what is significant; a cell whose level was searched for is no member of the family."""
+    """Decide by adjusted p-values what is significant.
+
+    A cell whose level was searched for is no member of the family.
+    """
     dims = tuple(str(dim) for dim in result["pvalue"].dims)
 
-    def kernel(pvalue: Floats, significant: Mask, level: Floats, searched: Mask) -> tuple[np.ndarray, ...]:
-        adjusted = adjust(np.where(searched, np.nan, pvalue).reshape(-1), correction).reshape(pvalue.shape)
+    def kernel(
+        pvalue: Floats, significant: Mask, level: Floats, searched: Mask
+    ) -> tuple[np.ndarray, ...]:
+        adjusted = adjust(np.where(searched, np.nan, pvalue).reshape(-1), correction).reshape(
+            pvalue.shape
+        )
         return adjusted, significant & (searched | (adjusted <= np.round(1 - level, 12)))
 
     names = ("pvalue", "significant", "confidence_level", "searched")
-    inputs = [result[name].chunk(-1) if is_chunked(result[name]) else result[name] for name in names]
+    inputs = [
+        result[name].chunk(-1) if is_chunked(result[name]) else result[name] for name in names
+    ]
     adjusted = Output(dims, "1", long_name=f"p-value, adjusted for many tests ({correction})")
-    answers = apply(kernel, *inputs, core=[dims] * len(names), outputs={"pvalue_adjusted": adjusted, "significant": Output(dims, "", bool)})
+    answers = apply(
+        kernel,
+        *inputs,
+        core=[dims] * len(names),
+        outputs={"pvalue_adjusted": adjusted, "significant": Output(dims, "", bool)},
+    )
     changed = {str(name): variable.variable for name, variable in answers.data_vars.items()}
     return result.assign(changed).assign_attrs(correction=correction)
 
@@ -256,28 +333,49 @@ def _without_claims(result: xr.Dataset, pair: Pair, statistic: str) -> xr.Datase
     """Conclude nothing where it would hang on what stopped runs of the candidate, or runs without a limit, would have taken."""
     candidate, baseline = pair.candidate.bounds, pair.baseline.bounds
     unable = (candidate.at_least & candidate.at_most) | (baseline.at_least & baseline.at_most)
-    undecided = candidate.at_least | candidate.at_most if statistic == "mean" else result["speedup"] < 1 / FAR
+    undecided = (
+        candidate.at_least | candidate.at_most
+        if statistic == "mean"
+        else result["speedup"] < 1 / FAR
+    )
     unable = (unable | undecided) & (result["n"] > 0)
-    blanks: dict[str, Any] = {"significant": False, "pvalue": np.nan, "test": NO_ANSWER, "protocol": STOPPED, "speedup": np.nan}
+    blanks: dict[str, Any] = {
+        "significant": False,
+        "pvalue": np.nan,
+        "test": NO_ANSWER,
+        "protocol": STOPPED,
+        "speedup": np.nan,
+    }
     changed = {name: result[name].where(~unable, blank) for name, blank in blanks.items()}
     changed["confidence_level"] = result["confidence_level"].where(~(unable & result["searched"]))
     for name, variable in changed.items():
         old = result[name]
-        result = result.assign({name: variable.transpose(*old.dims).astype(old.dtype).assign_attrs(old.attrs)})
+        result = result.assign(
+            {name: variable.transpose(*old.dims).astype(old.dtype).assign_attrs(old.attrs)}
+        )
     return result
 
 
 def _with_required(result: xr.Dataset, pair: Pair, unit: str | None, statistic: str) -> xr.Dataset:
     """Add the runs a side with which the last test would see the observed speedup, were it the true one.
 
-    NaN where the speedup is significant, where there is none, and where one run shows no spread. A small sample whose conditions fail is
-    tested from `LARGE` runs on.
+    NaN where the speedup is significant, where there is none, and where one run shows no spread. A
+    small sample whose conditions fail is tested from `LARGE` runs on.
     """
     nest, sign = pair.candidate.levels, 1.0 if pair.candidate.better == LOWER else -1.0
     depth = unit_depth(pair.candidate, unit)
-    undecided = result["speedup"].where((result["speedup"] > 1) & ~result["significant"] & (result["n"] > 1))
+    undecided = result["speedup"].where(
+        (result["speedup"] > 1) & ~result["significant"] & (result["n"] > 1)
+    )
 
-    def kernel(new: Floats, old: Floats, speedup: Floats, level: Floats, failed: Floats, *prob_faster: Floats) -> tuple[Floats]:
+    def kernel(
+        new: Floats,
+        old: Floats,
+        speedup: Floats,
+        level: Floats,
+        failed: Floats,
+        *prob_faster: Floats,
+    ) -> tuple[Floats]:
         runs, cells = np.full(speedup.shape, np.nan), ~np.isnan(speedup)
         risk = 1 - np.where(np.isnan(level), USUAL_LEVEL, level)[cells]
         if statistic == "mean":
@@ -297,7 +395,9 @@ def _with_required(result: xr.Dataset, pair: Pair, unit: str | None, statistic: 
         pair.baseline.array,
         *inputs,
         core=[nest, nest, *[()] * len(inputs)],
-        outputs=outputs(required="runs a side that would make it significant in 80 % of experiments"),
+        outputs=outputs(
+            required="runs a side that would make it significant in 80 % of experiments"
+        ),
     )
     return result.assign(required=answer["required"].variable)
 

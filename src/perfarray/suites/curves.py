@@ -30,18 +30,30 @@ def densities(scores: xr.DataArray) -> xr.Dataset:
     Returns
     -------
     Dataset
-        Along `place`: `score` (units of the scores) and `density`, NaN where the score never varies: Gaussian kernels by Scott's rule.
-        Along `quartile`: `quartiles` (units of the scores). Coordinates and attrs are those of the scores.
+        Along `place`: `score` (units of the scores) and `density`, NaN where the score never
+        varies: Gaussian kernels by Scott's rule. Along `quartile`: `quartiles` (units of the
+        scores). Coordinates and attrs are those of the scores.
     """
     units = str(scores.attrs.get("units", "1"))
-    named = outputs(units, ("place",), score="") | outputs("", ("place",), density="") | outputs(units, ("quartile",), quartiles="")
+    named = (
+        outputs(units, ("place",), score="")
+        | outputs("", ("place",), density="")
+        | outputs(units, ("quartile",), quartiles="")
+    )
     labels = {"place": range(PLACES), "quartile": QUARTILES}
 
     def density_and_quartiles(values: Floats) -> tuple[Floats, ...]:
         quartiles = np.moveaxis(np.quantile(values, QUARTILES, axis=-1), 0, -1)
         return *kernel_density(values, points=PLACES, beyond=BEYOND), quartiles
 
-    return apply(density_and_quartiles, scores, core=[[REPLICATE]], outputs=named, coords=labels, attrs=scores.attrs)
+    return apply(
+        density_and_quartiles,
+        scores,
+        core=[[REPLICATE]],
+        outputs=named,
+        coords=labels,
+        attrs=scores.attrs,
+    )
 
 
 def ratio_histograms(result: xr.Dataset, *, bins: int = 40) -> xr.Dataset:
@@ -50,19 +62,32 @@ def ratio_histograms(result: xr.Dataset, *, bins: int = 40) -> xr.Dataset:
     Parameters
     ----------
     result : Dataset
-        What `randomization_test` or `score_ratio_interval` returned with `distribution=True`, or a selection of it.
+        What `randomization_test` or `score_ratio_interval` returned with `distribution=True`, or a
+        selection of it.
     bins : int
         Bins of a histogram.
 
     Returns
     -------
     Dataset
-        `edges` along `edge`, `counts` along `bin` (NaN where all ratios are one value), `observed`, and what the result has: `pvalue`, or
-        `lower` and `upper`. The attr `result` is the name of the variable that was counted.
+        `edges` along `edge`, `counts` along `bin` (NaN where all ratios are one value), `observed`,
+        and what the result has: `pvalue`, or `lower` and `upper`. The attr `result` is the name of
+        the variable that was counted.
     """
     number = check_count(bins, "bins")
     name = next(name for name in OBSERVED if name in result)
     named = outputs("1", ("edge",), edges="") | outputs("1", ("bin",), counts="")
     labels = {"edge": range(number + 1), "bin": range(number)}
-    counted = apply(lambda ratios: histogram(ratios, number), result[name], core=[[REPLICATE]], outputs=named, coords=labels)
-    return result.drop_dims(REPLICATE).rename({OBSERVED[name]: "observed"}).assign(counted).assign_attrs(result=name)
+    counted = apply(
+        lambda ratios: histogram(ratios, number),
+        result[name],
+        core=[[REPLICATE]],
+        outputs=named,
+        coords=labels,
+    )
+    return (
+        result.drop_dims(REPLICATE)
+        .rename({OBSERVED[name]: "observed"})
+        .assign(counted)
+        .assign_attrs(result=name)
+    )

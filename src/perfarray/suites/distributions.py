@@ -1,4 +1,7 @@
-"""A whole suite's score as a distribution: one run drawn per benchmark; its five numbers; how much the score varies."""
+"""A whole suite's score as a distribution: one run drawn per benchmark; its five numbers.
+
+How much the score varies.
+"""
 
 from collections.abc import Hashable, Sequence
 from contextlib import nullcontext
@@ -9,9 +12,22 @@ import xarray as xr
 from perfarray.conventions import RNG_KEY, plural
 from perfarray.numerics.types import Integers
 from perfarray.suites.matching import REPLICATE, count_empty, describe_one, over_cells, resolve_runs
-from perfarray.suites.numerics.distributions import Suite, central_score, draw_scores, summarise_scores, units_of
+from perfarray.suites.numerics.distributions import (
+    Suite,
+    central_score,
+    draw_scores,
+    summarise_scores,
+    units_of,
+)
 from perfarray.suites.numerics.exact_quantiles import exact_numbers
-from perfarray.suites.numerics.relative_variation import AIM, FEW, drawn_spread, exact_spread, filled_spread, performance_of
+from perfarray.suites.numerics.relative_variation import (
+    AIM,
+    FEW,
+    drawn_spread,
+    exact_spread,
+    filled_spread,
+    performance_of,
+)
 from perfarray.timings.across import Weights, for_each_suite
 from perfarray.timings.apply import Output, is_chunked, outputs
 from perfarray.timings.best import SUMMARIES, resolve_best
@@ -51,50 +67,59 @@ def score_distribution(
     Parameters
     ----------
     times : DataArray or Dataset
-        Timings or scores; ragged ones padded with NaN. Dims that are neither levels nor `across` broadcast.
+        Timings or scores; ragged ones padded with NaN. Dims that are neither levels nor `across`
+        broadcast.
     n_resamples, rng : int; int, str or numpy.random.Generator, optional
         Scores to draw, and their seed or the `rng_key` of an earlier result.
     mean : {"geometric", "harmonic", "arithmetic"}
         The mean over benchmarks.
     weights : DataArray, Series, mapping or sequence, optional
-        How much each benchmark counts: a number that is not negative, by label of `across` or in their order. Default: all alike.
+        How much each benchmark counts: a number that is not negative, by label of `across` or in
+        their order. Default: all alike.
     across : str
         The dim of the suite.
     by : str, optional
-        A coordinate along `across`: a result for each of its values, along a dim of that name. Default: `suite`, where benchmarks are of
-        several suites.
+        A coordinate along `across`: a result for each of its values, along a dim of that name.
+        Default: `suite`, where benchmarks are of several suites.
     value : str, optional
-        The level whose repetitions are runs; levels below it are averaged. Default: `execution`, else the lowest level.
+        The level whose repetitions are runs; levels below it are averaged. Default: `execution`,
+        else the lowest level.
     unit : str, optional
-        The level whose repetitions are independent, those of levels above it pooled; default: the outermost
-        that a cell repeats.
+        The level whose repetitions are independent, those of levels above it pooled; default: the
+        outermost that a cell repeats.
     shared : str or tuple of str, optional
-        Levels whose label is the same unit for every benchmark, drawn for all together. Default: `attrs["shared_levels"]`, else none.
+        Levels whose label is the same unit for every benchmark, drawn for all together. Default:
+        `attrs["shared_levels"]`, else none.
     levels, metric : str or sequence of str; str, optional
-        The nest, outermost first (default: the repetition dims present); the variable of a Dataset (default: its `time`).
+        The nest, outermost first (default: the repetition dims present); the variable of a Dataset
+        (default: its `time`).
 
     Returns
     -------
     DataArray
-        The scores along the last dim `replicate`, in the units of the data, with the coordinate `suite_score`: the score of all runs
-        (for a geometric mean, their geometric mean, every unit with equal weight).
+        The scores along the last dim `replicate`, in the units of the data, with the coordinate
+        `suite_score`: the score of all runs (for a geometric mean, their geometric mean, every unit
+        with equal weight).
 
     Raises
     ------
     ValueError
-        Unknown dims, levels, means or methods; negative values where the mean needs positive ones; no benchmark that every cell
-        has.
+        Unknown dims, levels, means or methods; negative values where the mean needs positive ones;
+        no benchmark that every cell has.
 
     Notes
     -----
-    The distribution is that of single passes through the suite, not the uncertainty of a mean: more runs do not make it narrower. For
-    limits of a score, use `score_ratio_interval`. Benchmarks of several suites have an answer for each suite, along `suite`. A cell that
-    lacks a benchmark of its named suite has none (NaN), and a warning names it; where no suite is named, benchmarks that some cell lacks
-    are left out of every cell (attr `unmatched`), and so are shared units that a benchmark lacks.
+    The distribution is that of single passes through the suite, not the uncertainty of a mean: more
+    runs do not make it narrower. For limits of a score, use `score_ratio_interval`. Benchmarks of
+    several suites have an answer for each suite, along `suite`. A cell that lacks a benchmark of
+    its named suite has none (NaN), and a warning names it; where no suite is named, benchmarks that
+    some cell lacks are left out of every cell (attr `unmatched`), and so are shared units that a
+    benchmark lacks.
 
     References
     ----------
-    S. Irving et al., "Computer comparisons in the presence of performance variation", 2018, section 5, figures 2 and 5.
+    S. Irving et al., "Computer comparisons in the presence of performance variation", 2018, section
+    5, figures 2 and 5.
 
     Examples
     --------
@@ -106,7 +131,19 @@ def score_distribution(
     >>> np.unique(scores.round(6)).tolist()
     [1.0, 2.0, 3.0, 6.0]
     """
-    runs = resolve_runs(times, across, weights, mean, n_resamples, rng, metric=metric, levels=levels, value=value, unit=unit, shared=shared)
+    runs = resolve_runs(
+        times,
+        across,
+        weights,
+        mean,
+        n_resamples,
+        rng,
+        metric=metric,
+        levels=levels,
+        value=value,
+        unit=unit,
+        shared=shared,
+    )
     units, drawing = runs.system.data.units, runs.drawing
 
     def kernel(suite: Suite, cells: Integers) -> tuple[np.ndarray, ...]:
@@ -119,7 +156,9 @@ def score_distribution(
     if not is_chunked(result["score"]):
         notes = [count_empty(result["suite_score"].isnull(), "no measured value")]
         notes += movement_notes(result.assign_attrs(attrs)) if runs.checks else ()
-    scores = result["score"].assign_coords(suite_score=result["suite_score"]).transpose(..., REPLICATE)
+    scores = (
+        result["score"].assign_coords(suite_score=result["suite_score"]).transpose(..., REPLICATE)
+    )
     scores.name = str(runs.system.data.array.name or "time")
     return describe_one(scores, runs.system, attrs, *notes)
 
@@ -150,20 +189,22 @@ def five_number_summary(
     times, mean, weights, across, by, value, unit, shared, levels, rng, metric
         As for `score_distribution`.
     method : {"monte_carlo", "exact"}
-        Five numbers of `n_resamples` scores drawn at random, as in the paper; or of the distribution itself, without random numbers.
+        Five numbers of `n_resamples` scores drawn at random, as in the paper; or of the
+        distribution itself, without random numbers.
     n_resamples : int
         Scores to draw.
     progress : bool, optional
-        Show a progress bar that counts cells, with "exact"; a lazy result has none. Default: in a terminal or a notebook,
-        after a second.
+        Show a progress bar that counts cells, with "exact"; a lazy result has none. Default: in a
+        terminal or a notebook, after a second.
 
     Returns
     -------
     Dataset
-        `minimum`, `q1`, `median`, `q3`, `maximum`, `range`, `interquartile_range` (units of the data), `n`, the units of the benchmark
-        with the fewest, `suite_correlation` and `suite_correlation_pvalue` as in `score_ratio_interval`. Monte Carlo: also
-        `standard_deviation` of the scores drawn. Exact: also bounds of each quartile, `q1_lower`, `q1_upper`, `median_lower`,
-        `median_upper`, `q3_lower`, `q3_upper`.
+        `minimum`, `q1`, `median`, `q3`, `maximum`, `range`, `interquartile_range` (units of the
+        data), `n`, the units of the benchmark with the fewest, `suite_correlation` and
+        `suite_correlation_pvalue` as in `score_ratio_interval`. Monte Carlo: also
+        `standard_deviation` of the scores drawn. Exact: also bounds of each quartile, `q1_lower`,
+        `q1_upper`, `median_lower`, `median_upper`, `q3_lower`, `q3_upper`.
 
     Raises
     ------
@@ -174,13 +215,16 @@ def five_number_summary(
     -----
     Several suites and cells that lack benchmarks are as in `score_distribution`.
 
-    A quantile is inf{x: F(x) >= p}. Up to 2**22 possible scores (13 benchmarks with 3 runs) are listed: the exact quartiles are among
-    them, and the bounds are equal to them. Beyond that, runs are rounded to a lattice on the scale of the mean; the bounds of a quartile
-    of B benchmarks are then at most B / 2**20 of the range of all scores apart, on that scale. Minimum and maximum are always exact.
+    A quantile is inf{x: F(x) >= p}. Up to 2**22 possible scores (13 benchmarks with 3 runs) are
+    listed: the exact quartiles are among them, and the bounds are equal to them. Beyond that, runs
+    are rounded to a lattice on the scale of the mean; the bounds of a quartile of B benchmarks are
+    then at most B / 2**20 of the range of all scores apart, on that scale. Minimum and maximum are
+    always exact.
 
     References
     ----------
-    S. Irving et al., "Computer comparisons in the presence of performance variation", 2018, section 5 and 6.5, figures 9 and 10.
+    S. Irving et al., "Computer comparisons in the presence of performance variation", 2018, section
+    5 and 6.5, figures 9 and 10.
 
     Examples
     --------
@@ -193,25 +237,47 @@ def five_number_summary(
     [1.0, 1.0, 2.0, 3.0, 6.0]
     """
     check_choice(method, "method", METHODS)
-    runs = resolve_runs(times, across, weights, mean, n_resamples, rng, metric=metric, levels=levels, value=value, unit=unit, shared=shared)
+    runs = resolve_runs(
+        times,
+        across,
+        weights,
+        mean,
+        n_resamples,
+        rng,
+        metric=metric,
+        levels=levels,
+        value=value,
+        unit=unit,
+        shared=shared,
+    )
     exact, drawing = method == "exact", runs.drawing
     bar = cells_bar(runs.cells, "five numbers", show=progress) if exact else None
 
     def kernel(suite: Suite, cells: Integers) -> tuple[np.ndarray, ...]:
         if exact:
-            five, bounds = exact_numbers(suite, mean, after_each=None if bar is None else bar.update)
+            five, bounds = exact_numbers(
+                suite, mean, after_each=None if bar is None else bar.update
+            )
             spreads = bounds.swapaxes(0, 1).reshape(-1, len(cells))
         else:
             five, spreads = np.split(summarise_scores(suite, cells, drawing), [5])
         return *five, five[4] - five[0], five[3] - five[1], *spreads, units_of(suite)
 
     names = ["minimum", "q1", "median", "q3", "maximum", "range", "interquartile_range"]
-    names += [f"{name}_{side}" for name in names[1:4] for side in ("lower", "upper")] if exact else ["standard_deviation"]
-    named = outputs(runs.system.data.units, **dict.fromkeys(names, "")) | outputs(n="independent units")
+    names += (
+        [f"{name}_{side}" for name in names[1:4] for side in ("lower", "upper")]
+        if exact
+        else ["standard_deviation"]
+    )
+    named = outputs(runs.system.data.units, **dict.fromkeys(names, "")) | outputs(
+        n="independent units"
+    )
     with nullcontext() if bar is None else bar:
         result = over_cells(kernel, runs, named, in_key_order=not exact)
     attrs = runs.describe(random=not exact) | {"result": "five_number_summary", "method": method}
-    return describe_one(result, runs.system, attrs, checks=(MEASURED, "suite_single_runs", *runs.checks))
+    return describe_one(
+        result, runs.system, attrs, checks=(MEASURED, "suite_single_runs", *runs.checks)
+    )
 
 
 @for_each_suite
@@ -241,26 +307,32 @@ def relative_variation(
     times, mean, weights, across, by, value, shared, levels, rng, metric
         As for `score_distribution`.
     method : {"exact", "monte_carlo"}
-        The standard deviation of the bootstrap distribution itself, or of `n_resamples` draws from it, as in the paper. With "exact", cells
-        without a closed form are drawn, too, and a note says so.
+        The standard deviation of the bootstrap distribution itself, or of `n_resamples` draws from
+        it, as in the paper. With "exact", cells without a closed form are drawn, too, and a note
+        says so.
     n_resamples : int, optional
-        Redrawn experiments. Default: 500 with "monte_carlo"; with "exact", where there is no closed form, 500 to 10,000, so that the
-        Monte Carlo standard error is 2 % of the standard deviation.
+        Redrawn experiments. Default: 500 with "monte_carlo"; with "exact", where there is no closed
+        form, 500 to 10,000, so that the Monte Carlo standard error is 2 % of the standard
+        deviation.
     statistic : {"median", "mean", "min", "best", "geometric"}
-        The summary of one benchmark's runs; `best` is the minimum of times and the maximum of rates.
+        The summary of one benchmark's runs; `best` is the minimum of times and the maximum of
+        rates.
     unit : str, optional
-        The level whose repetitions are redrawn, those of levels above it pooled; default: the outermost
-        that a cell repeats.
+        The level whose repetitions are redrawn, those of levels above it pooled; default: the
+        outermost that a cell repeats.
     progress : bool, optional
-        Show a progress bar that counts cells; a lazy result has none. Default: in a terminal or a notebook, after a second.
+        Show a progress bar that counts cells; a lazy result has none. Default: in a terminal or a
+        notebook, after a second.
 
     Returns
     -------
     Dataset
-        `performance` (the score: the mean over benchmarks of the statistic) and `standard_deviation` in the units of the data,
-        `relative_variation` = standard deviation / performance (NaN with one unit), `monte_carlo_error` (the standard error of the
-        deviation by chance, as a share of it), `n`, the units of the benchmark with the fewest, `drawn`: whether the spread comes from
-        random numbers, and `suite_correlation` and `suite_correlation_pvalue` as in `score_ratio_interval`.
+        `performance` (the score: the mean over benchmarks of the statistic) and
+        `standard_deviation` in the units of the data, `relative_variation` = standard deviation /
+        performance (NaN with one unit), `monte_carlo_error` (the standard error of the deviation by
+        chance, as a share of it), `n`, the units of the benchmark with the fewest, `drawn`: whether
+        the spread comes from random numbers, and `suite_correlation` and `suite_correlation_pvalue`
+        as in `score_ratio_interval`.
 
     Raises
     ------
@@ -271,17 +343,21 @@ def relative_variation(
     -----
     Several suites and cells that lack benchmarks are as in `score_distribution`.
 
-    An experiment is redrawn as the bootstrap does: as many outermost units as there are, with replacement, in each benchmark (units that
-    are shared, for all benchmarks at once). The median of three runs is then the lowest, middle and highest with weights 7/27, 13/27
-    and 7/27; the weights of n runs follow from the binomial distribution, and the standard deviation of a geometric mean from the moments
-    :math:`E[G^k] = \prod_b \sum_j p_j x_{(j)}^{k/B}`. Closed forms exist for geometric and arithmetic means of medians, minima and maxima
-    of any number of single-run units, of means on the scale of the mean, and of any statistic of up to 8 units; and for up to 8 shared
-    units. Geometric means of means have a series, taken where its error is below a thousandth. The bootstrap variance of a median of
-    three runs is 1.2 times the true one. Ties by rounding can make it zero.
+    An experiment is redrawn as the bootstrap does: as many outermost units as there are, with
+    replacement, in each benchmark (units that are shared, for all benchmarks at once). The median
+    of three runs is then the lowest, middle and highest with weights 7/27, 13/27 and 7/27; the
+    weights of n runs follow from the binomial distribution, and the standard deviation of a
+    geometric mean from the moments :math:`E[G^k] = \prod_b \sum_j p_j x_{(j)}^{k/B}`. Closed forms
+    exist for geometric and arithmetic means of medians, minima and maxima of any number of
+    single-run units, of means on the scale of the mean, and of any statistic of up to 8 units; and
+    for up to 8 shared units. Geometric means of means have a series, taken where its error is below
+    a thousandth. The bootstrap variance of a median of three runs is 1.2 times the true one. Ties
+    by rounding can make it zero.
 
     References
     ----------
-    S. Irving et al., "Computer comparisons in the presence of performance variation", 2018, section 7 and tables 10 to 12.
+    S. Irving et al., "Computer comparisons in the presence of performance variation", 2018, section
+    7 and tables 10 to 12.
 
     Examples
     --------
@@ -296,9 +372,23 @@ def relative_variation(
     check_choice(method, "method", METHODS)
     check_choice(statistic, "statistic", SUMMARIES)
     number = PAPER if n_resamples is None else n_resamples
-    runs = resolve_runs(times, across, weights, mean, number, rng, metric=metric, levels=levels, value=value, unit=unit, shared=shared)
+    runs = resolve_runs(
+        times,
+        across,
+        weights,
+        mean,
+        number,
+        rng,
+        metric=metric,
+        levels=levels,
+        value=value,
+        unit=unit,
+        shared=shared,
+    )
     if statistic == "geometric" and mean == "arithmetic":
-        positive = decline_zeros(runs.system.data, Positive("statistic='geometric'", level=runs.depth))
+        positive = decline_zeros(
+            runs.system.data, Positive("statistic='geometric'", level=runs.depth)
+        )
         runs = runs._replace(system=runs.system._replace(data=positive))
     data, drawing, aim = runs.system.data, runs.drawing, AIM if n_resamples is None else np.inf
     of_runs = resolve_best(statistic, data.better)
@@ -306,15 +396,31 @@ def relative_variation(
 
     def kernel(suite: Suite, cells: Integers) -> tuple[np.ndarray, ...]:
         performance, n = performance_of(suite, of_runs, mean), units_of(suite)
-        spread = np.zeros((3, len(cells)))  # standard deviation, its Monte Carlo error, number of draws
+        spread = np.zeros(
+            (3, len(cells))
+        )  # standard deviation, its Monte Carlo error, number of draws
         if method == "monte_carlo":
-            spread[:2], spread[2], random = drawn_spread(suite, cells, of_runs, drawing), drawing.n_resamples, n > 1
+            spread[:2], spread[2], random = (
+                drawn_spread(suite, cells, of_runs, drawing),
+                drawing.n_resamples,
+                n > 1,
+            )
         else:
             spread[0] = exact_spread(suite, of_runs, mean)
             random = (n > 1) & np.isnan(spread[0])
             if random.any():
-                subset = suite._replace(runs=suite.runs[random], shares=None if suite.shares is None else suite.shares[random])
-                spread[:, random] = filled_spread(subset, cells[random], of_runs, drawing, aim, None if bar is None else bar.update)
+                subset = suite._replace(
+                    runs=suite.runs[random],
+                    shares=None if suite.shares is None else suite.shares[random],
+                )
+                spread[:, random] = filled_spread(
+                    subset,
+                    cells[random],
+                    of_runs,
+                    drawing,
+                    aim,
+                    None if bar is None else bar.update,
+                )
         if bar is not None:
             bar.update(len(cells) if method == "monte_carlo" else int((~random).sum()))
         deviation, error = np.where(n > 1, spread[:2], np.nan)
@@ -323,34 +429,70 @@ def relative_variation(
         return performance, deviation, variation, error, n, random, np.where(random, spread[2], 0)
 
     named = outputs(data.units, performance="", standard_deviation="")
-    named |= outputs(relative_variation="", monte_carlo_error="standard error by chance, a share of the variation", n="independent units")
+    named |= outputs(
+        relative_variation="",
+        monte_carlo_error="standard error by chance, a share of the variation",
+        n="independent units",
+    )
     with nullcontext() if bar is None else bar:
-        result = over_cells(kernel, runs, named | {"drawn": Output((), "", bool), "_draws": Output()}, most=1)
-    attrs = runs.describe(random=True) | {"result": "relative_variation", "method": method, "statistic": statistic}
+        result = over_cells(
+            kernel, runs, named | {"drawn": Output((), "", bool), "_draws": Output()}, most=1
+        )
+    attrs = runs.describe(random=True) | {
+        "result": "relative_variation",
+        "method": method,
+        "statistic": statistic,
+    }
     attrs = _describe_drawn(attrs, result, named=n_resamples is not None)
-    checks = (MEASURED, "suite_single_runs", *(("suite_redrawn",) if method == "exact" else ()), *runs.checks)
-    return describe_one(result.drop_vars("_draws"), runs.system, attrs, *data.unit_notes, checks=checks)
+    checks = (
+        MEASURED,
+        "suite_single_runs",
+        *(("suite_redrawn",) if method == "exact" else ()),
+        *runs.checks,
+    )
+    return describe_one(
+        result.drop_vars("_draws"), runs.system, attrs, *data.unit_notes, checks=checks
+    )
 
 
-def _describe_drawn(attrs: dict[str, Hashable], result: xr.Dataset, *, named: bool) -> dict[str, Hashable]:
-    """Return attrs that say what was drawn, or of a lazy result what may be; `named` if the caller named a number of draws."""
+def _describe_drawn(
+    attrs: dict[str, Hashable], result: xr.Dataset, *, named: bool
+) -> dict[str, Hashable]:
+    """Return attrs that say what was drawn, or of a lazy result what may be.
+
+    `named` if the caller named a number of draws.
+    """
     method = attrs["method"]
     if is_chunked(result["drawn"]):
-        return attrs if named or method != "exact" else {name: value for name, value in attrs.items() if name != "n_resamples"}
-    any_drawn, all_drawn = bool(result["drawn"].any()), bool((result["drawn"] | (result["n"] <= 1)).all())
+        return (
+            attrs
+            if named or method != "exact"
+            else {name: value for name, value in attrs.items() if name != "n_resamples"}
+        )
+    any_drawn, all_drawn = (
+        bool(result["drawn"].any()),
+        bool((result["drawn"] | (result["n"] <= 1)).all()),
+    )
     if method == "exact" and any_drawn:
         attrs = attrs | {"method": "monte_carlo" if all_drawn else "exact, monte_carlo"}
     described = attrs | {"n_resamples": int(result["_draws"].max())}
-    return described if any_drawn else {name: value for name, value in described.items() if name not in DRAWN}
+    return (
+        described
+        if any_drawn
+        else {name: value for name, value in described.items() if name not in DRAWN}
+    )
 
 
 @check("suite_redrawn")
 def redrawn_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Count the cells that have no closed form."""
     without_form = result["drawn"]
-    error = float(result["monte_carlo_error"].where(without_form).max()) if without_form.any() else 0.0
+    error = (
+        float(result["monte_carlo_error"].where(without_form).max()) if without_form.any() else 0.0
+    )
     text = (
-        f"{{cells}} have no closed form (more than {FEW} units, of several runs or of a harmonic mean): their spread is that of redrawn "
+        f"{{cells}} have no closed form (more than {FEW} units, of several runs or of a "
+        "harmonic mean): their spread is that of redrawn "
         f"experiments, with a standard error of {100 * error:.1f} % of it at most"
     )
     return (count_note("redrawn", text, without_form, error=error),)
@@ -363,8 +505,15 @@ def single_runs(result: xr.Dataset) -> tuple[Note | None, ...]:
     if result.attrs["result"] == "relative_variation":
         return (single_unit_note(result, "their variation is NaN, since one shows none"),)
     single, varied = result.variables["n"].values == 1, result.variables["range"].values > 0
-    inside = f"the five numbers show the variation inside one {unit} alone, not that between {plural(unit)}"
+    inside = (
+        f"the five numbers show the variation inside one {unit} alone, not that between "
+        f"{plural(unit)}"
+    )
     return (
         single_unit_note(result, inside, single & varied),
-        count_note("single_unit", f"{{cells}} have a benchmark with a single {unit}, which shows no spread", single & ~varied),
+        count_note(
+            "single_unit",
+            f"{{cells}} have a benchmark with a single {unit}, which shows no spread",
+            single & ~varied,
+        ),
     )

@@ -50,22 +50,24 @@ def hierarchical_performance_test(
     alpha : float
         Of the rank-sum test of each benchmark.
     sides : {"two", "one"}
-        Of the rank-sum test of each benchmark: against any difference (4 runs a side can reach 0.05), or against one in the direction seen
-        (3 runs can).
+        Of the rank-sum test of each benchmark: against any difference (4 runs a side can reach
+        0.05), or against one in the direction seen (3 runs can).
     confidence_level : float
         Of the speedup.
     zeros : {"drop", "pratt", "split"}
-        What the signed-rank test does with benchmarks that show no difference: leave them out, rank them and leave them out, or give half
-        of their ranks to either side (p as with "pratt").
+        What the signed-rank test does with benchmarks that show no difference: leave them out, rank
+        them and leave them out, or give half of their ranks to either side (p as with "pratt").
 
     Returns
     -------
     Dataset
-        Along the dims of `score_ratio_interval`, unit 1: `confidence` = 1 - exact one-sided p of "the candidate is better" (as `better` of
-        the data says), `pvalue`, `speedup` (the largest factor by which it is better at `confidence_level`; 0 where stopped runs
-        leave no bound, NaN where none is accepted), `better_benchmarks` and `worse_benchmarks` (numbers, by their own tests at `alpha`),
-        `n` (units behind the benchmark that has fewest) and `suite_benchmarks`. All but the last two are NaN where no benchmark has enough
-        runs to reach `alpha`, and a note says so.
+        Along the dims of `score_ratio_interval`, unit 1: `confidence` = 1 - exact one-sided p of
+        "the candidate is better" (as `better` of the data says), `pvalue`, `speedup` (the largest
+        factor by which it is better at `confidence_level`; 0 where stopped runs leave no bound, NaN
+        where none is accepted), `better_benchmarks` and `worse_benchmarks` (numbers, by their own
+        tests at `alpha`), `n` (units behind the benchmark that has fewest) and `suite_benchmarks`.
+        All but the last two are NaN where no benchmark has enough runs to reach `alpha`, and a note
+        says so.
 
     Raises
     ------
@@ -74,15 +76,18 @@ def hierarchical_performance_test(
 
     Notes
     -----
-    The test asks only whether the candidate is better: exchange the sides to ask whether it is worse. Benchmarks count equally, however
-    much they differ; those whose own test does not reject count as equal. Where all count as equal, the confidence is 0 by this rule, which
-    does not show that the candidate is worse, or equal. With fewer than 5 benchmarks the confidence cannot reach 0.95. Benchmarks are
-    assumed independent, whatever units they share. Two-sided rank sums of 3 runs a side have no p below 0.1, one-sided ones reach 0.05.
+    The test asks only whether the candidate is better: exchange the sides to ask whether it is
+    worse. Benchmarks count equally, however much they differ; those whose own test does not reject
+    count as equal. Where all count as equal, the confidence is 0 by this rule, which does not show
+    that the candidate is worse, or equal. With fewer than 5 benchmarks the confidence cannot reach
+    0.95. Benchmarks are assumed independent, whatever units they share. Two-sided rank sums of 3
+    runs a side have no p below 0.1, one-sided ones reach 0.05.
 
     References
     ----------
-    T. Chen et al., "Statistical performance comparisons of computers", IEEE Transactions on Computers 64(5), 2015. S. Irving et al.,
-    "Computer comparisons in the presence of performance variation", 2018, section 6.
+    T. Chen et al., "Statistical performance comparisons of computers", IEEE Transactions on
+    Computers 64(5), 2015. S. Irving et al., "Computer comparisons in the presence of performance
+    variation", 2018, section 6.
 
     Examples
     --------
@@ -97,8 +102,21 @@ def hierarchical_performance_test(
     """
     check_choice(zeros, "zeros", ZEROS)
     check_choice(sides, "sides", tuple(TAILS))
-    level, share = check_confidence_level(confidence_level), check_share(alpha, "alpha", example="0.05")
-    systems = resolve_systems(times, baseline, across, dim=dim, metric=metric, levels=levels, unit=unit, shared=(), censored="bound")
+    level, share = (
+        check_confidence_level(confidence_level),
+        check_share(alpha, "alpha", example="0.05"),
+    )
+    systems = resolve_systems(
+        times,
+        baseline,
+        across,
+        dim=dim,
+        metric=metric,
+        levels=levels,
+        unit=unit,
+        shared=(),
+        censored="bound",
+    )
     systems = systems._replace(pair=worst_case(systems.pair))
     lower_is_better = systems.pair.candidate.better == LOWER
 
@@ -106,7 +124,14 @@ def hierarchical_performance_test(
         larger, smaller = (units.old, units.new) if lower_is_better else (units.new, units.old)
         result = hierarchical_test(larger, smaller, share, level, zeros, TAILS[sides])
         speedup = np.where(result.speedup < 1 / FAR, 0.0, result.speedup)
-        return result.confidence, 1 - result.confidence, speedup, result.larger, result.smaller, smallest_number(units)
+        return (
+            result.confidence,
+            1 - result.confidence,
+            speedup,
+            result.larger,
+            result.smaller,
+            smallest_number(units),
+        )
 
     named = outputs(
         confidence="confidence that the candidate is better", pvalue="", speedup="factor by which the candidate is better at least",
@@ -114,25 +139,43 @@ def hierarchical_performance_test(
         n="independent units on the smaller side",
     )  # fmt: skip
     result = over_suites(kernel, systems, named, tested=False)
-    attrs = {"result": "hierarchical_performance_test", "method": "hpt", "alpha": share, "confidence_level": level, "zeros": zeros}
+    attrs = {
+        "result": "hierarchical_performance_test",
+        "method": "hpt",
+        "alpha": share,
+        "confidence_level": level,
+        "zeros": zeros,
+    }
     attrs |= {"sides": sides, "question": RANKED}
-    return describe_two(result, systems, attrs, checks=("suite_benchmarks", "suite_ranks", "suite_direction"))
+    return describe_two(
+        result, systems, attrs, checks=("suite_benchmarks", "suite_ranks", "suite_direction")
+    )
 
 
 @check("suite_ranks")
 def too_few_for_ranks(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Count the cells in which no benchmark has enough runs for its test, and those where too few have for the confidence."""
     attrs = result.attrs
-    alpha, level, sides = float(attrs["alpha"]), float(attrs["confidence_level"]), str(attrs["sides"])
+    alpha, level, sides = (
+        float(attrs["alpha"]),
+        float(attrs["confidence_level"]),
+        str(attrs["sides"]),
+    )
     unable = (result["suite_benchmarks"] > 0) & result["confidence"].isnull()
     short = result["confidence"].notnull() & result["speedup"].isnull()
     needed = {name: fewest_runs(alpha, tails) for name, tails in TAILS.items()}
-    text = f"{{cells}} have no benchmark with runs enough for a rank-sum p of {alpha:g}: confidence and speedup are NaN; "
+    text = (
+        f"{{cells}} have no benchmark with runs enough for a rank-sum p of {alpha:g}: "
+        "confidence and speedup are NaN; "
+    )
     text += f"measure {needed[sides]} {plural(str(attrs['unit']))} a side"
     text += f", or give sides='one': {needed['one']} do" if needed["one"] < needed[sides] else ""
     text += f". {more_units(attrs, unit=True)}" if (result["n"] == 1).any() else ""
     least = ceil(-log2(1 - level))
-    few = f"{{cells}} have fewer than {least} benchmarks with enough runs; a confidence of {level:g} needs them: the speedup is NaN"
+    few = (
+        f"{{cells}} have fewer than {least} benchmarks with enough runs; a confidence of "
+        f"{level:g} needs them: the speedup is NaN"
+    )
     return (
         count_note("few_runs", text, unable, runs=needed[sides]),
         count_note("few_benchmarks", few, short, benchmarks=least),
@@ -142,10 +185,23 @@ def too_few_for_ranks(result: xr.Dataset) -> tuple[Note | None, ...]:
 @check("suite_direction")
 def direction_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Count the cells in which no benchmark differs, and those where more are worse: both have a confidence near 0."""
-    better, worse, alpha = result["better_benchmarks"], result["worse_benchmarks"], float(result.attrs["alpha"])
-    equal = f"{{cells}} have no benchmark that differs by its own rank-sum test at {alpha:g}: their p is 1 by rule, which does not show "
+    better, worse, alpha = (
+        result["better_benchmarks"],
+        result["worse_benchmarks"],
+        float(result.attrs["alpha"]),
+    )
+    equal = (
+        f"{{cells}} have no benchmark that differs by its own rank-sum test at {alpha:g}: "
+        "their p is 1 by rule, which does not show "
+    )
     equal += "that the sides are equal"
-    against = "{cells} have more benchmarks that are worse than better; only whether the candidate is better was tested: exchange the "
+    against = (
+        "{cells} have more benchmarks that are worse than better; only whether the candidate "
+        "is better was tested: exchange the "
+    )
     against += "sides to test whether it is worse"
-    notes = count_note("no_difference", equal, (better == 0) & (worse == 0)), count_note("other_direction", against, worse > better)
+    notes = (
+        count_note("no_difference", equal, (better == 0) & (worse == 0)),
+        count_note("other_direction", against, worse > better),
+    )
     return tuple(replace(note, aside=True) for note in notes if note is not None)

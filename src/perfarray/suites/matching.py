@@ -1,6 +1,7 @@
 """Which benchmarks count: of one system those that every cell has, of two those measured on both sides; attrs and notes on the others.
 
-Then the runs of one system that a score is drawn from: what a run is, which units all benchmarks share, how often is drawn.
+Then the runs of one system that a score is drawn from: what a run is, which units all benchmarks
+share, how often is drawn.
 """
 
 from collections.abc import Callable, Hashable, Sequence
@@ -11,10 +12,26 @@ import xarray as xr
 
 from perfarray.conventions import BETTER, SUITE
 from perfarray.numerics.levels import unit_means
-from perfarray.numerics.suite import MEANS, Sides, common_movement, match_sides, movement, run_statistic, suite_units
+from perfarray.numerics.suite import (
+    MEANS,
+    Sides,
+    common_movement,
+    match_sides,
+    movement,
+    run_statistic,
+    suite_units,
+)
 from perfarray.numerics.types import Floats, Integers, Mask
 from perfarray.suites.numerics.distributions import Drawing, Suite, arrange
-from perfarray.timings.across import UNMATCHED, Weights, check_across, measured_along, name_suites, names_one_suite, suites_hint
+from perfarray.timings.across import (
+    UNMATCHED,
+    Weights,
+    check_across,
+    measured_along,
+    name_suites,
+    names_one_suite,
+    suites_hint,
+)
 from perfarray.timings.apply import Labels, Output, apply, is_chunked, outputs
 from perfarray.timings.best import slow_end_note
 from perfarray.timings.censored import ONLY_WORSE, Bounds, bound_interval
@@ -25,7 +42,13 @@ from perfarray.timings.notes import Note, check, count_note, with_notes
 from perfarray.timings.pairs import Pair, label_values, resolve_pair
 from perfarray.timings.resolve import Data, Timings, check_dim, decline_zeros, resolve
 from perfarray.timings.streams import Rng, cell_keys, describe_key, key_of, order_of_labels
-from perfarray.timings.units import describe_unit, describe_value, pool_above_unit, unit_depth, value_depth
+from perfarray.timings.units import (
+    describe_unit,
+    describe_value,
+    pool_above_unit,
+    unit_depth,
+    value_depth,
+)
 from perfarray.timings.validation import check_choice, check_count, listed
 from perfarray.timings.weights import Weighing, weigh
 from perfarray.timings.zeros import Positive, cell_names
@@ -35,9 +58,16 @@ Names = str | Sequence[str] | None
 Kernel = Callable[[Sides, Any], tuple[np.ndarray, ...]]
 
 SHOWN = 3  # cells that a note quotes
-INDEPENDENT = "independent (assumed)"  # what the attr `benchmarks` says where no level is known to be shared
+INDEPENDENT = (
+    "independent (assumed)"  # what the attr `benchmarks` says where no level is known to be shared
+)
 REPLICATE = "replicate"  # the dim of redrawn scores, and of ratios of scores
-SPREADS = ("range", "interquartile_range", "standard_deviation", "relative_variation")  # a bound of the runs is no bound of these
+SPREADS = (
+    "range",
+    "interquartile_range",
+    "standard_deviation",
+    "relative_variation",
+)  # a bound of the runs is no bound of these
 
 
 class OneSystem(NamedTuple):
@@ -84,8 +114,8 @@ class TwoSystems(NamedTuple):
 def match_cells(data: Timings, across: str, weighing: Weighing) -> OneSystem:
     """Find the benchmarks that count; cells without any value do not matter.
 
-    Benchmarks of one named suite make a score together: a cell that lacks one has none, and is named. If no cell has them all, and where
-    no suite is named, those count that every cell has.
+    Benchmarks of one named suite make a score together: a cell that lacks one has none, and is
+    named. If no cell has them all, and where no suite is named, those count that every cell has.
     """
     array = along(data, across)
     dims = [dim for dim in array.dims if dim not in data.levels]
@@ -101,25 +131,43 @@ def match_cells(data: Timings, across: str, weighing: Weighing) -> OneSystem:
     counted = (present | ~measured).all(axis=other_axes)
     counted = (counted & ~by_name) | (in_suite.reshape(-1) & by_name) if named else counted
     names = [across] if across in array.indexes else []
-    labels = Labels({name: array.coords.variables[name] for name in names}, {name: array.xindexes[name] for name in names})
+    labels = Labels(
+        {name: array.coords.variables[name] for name in names},
+        {name: array.xindexes[name] for name in names},
+    )
     complete = labels.array(xr.Variable((across,), counted))
     without_score = xr.Variable(dims, lacking).isel({across: 0})
     if is_chunked(complete):
         complete = complete.chunk({across: -1})
         array = read_again(data.array, complete)
-        array = array.where(~without_score).transpose(*array.dims).assign_attrs(array.attrs) if named else array
+        array = (
+            array.where(~without_score).transpose(*array.dims).assign_attrs(array.attrs)
+            if named
+            else array
+        )
         return OneSystem(data._replace(array=array), across, complete, (), weighing)
     if not counted.any() and present.any():
         raise ValueError(
-            f"no label of {across!r} was measured in every cell, so no suite is the same for all; select cells that have benchmarks in "
+            f"no label of {across!r} was measured in every cell, so no suite is the same for "
+            "all; select cells that have benchmarks in "
             f"common (dims {tuple(cell_dims)}){suites_hint(array, across)}"
         )
     missing = () if by_name else label_values(complete, across)[~counted & in_suite.reshape(-1)]
     if not lacking.any():
         return OneSystem(data, across, complete, tuple(map(str, missing)), weighing)
-    absent = xr.DataArray(xr.Variable(dims, lacking & in_suite & ~present), {dim: label_values(array, dim) for dim in dims})
+    absent = xr.DataArray(
+        xr.Variable(dims, lacking & in_suite & ~present),
+        {dim: label_values(array, dim) for dim in dims},
+    )
     array = array.where(~without_score).transpose(*array.dims).assign_attrs(array.attrs)
-    return OneSystem(data._replace(array=array), across, complete, (), weighing, _incomplete_note(absent, across, int(measured.sum())))
+    return OneSystem(
+        data._replace(array=array),
+        across,
+        complete,
+        (),
+        weighing,
+        _incomplete_note(absent, across, int(measured.sum())),
+    )
 
 
 def _incomplete_note(absent: xr.DataArray, across: str, n_cells: int) -> Note:
@@ -128,10 +176,13 @@ def _incomplete_note(absent: xr.DataArray, across: str, n_cells: int) -> Note:
     lacking = absent.any(across)
     names, rows = cell_names(lacking), absent.values[lacking.values]
     benchmarks = [absent[across].values[row].tolist() for row in rows]
-    described = [f"{name} (no {listed(lacked, 3)})" for name, lacked in zip(names, benchmarks, strict=True)]
+    described = [
+        f"{name} (no {listed(lacked, 3)})" for name, lacked in zip(names, benchmarks, strict=True)
+    ]
     more = f"; and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
     text = (
-        f"{len(names)} of {n_cells} cells lack benchmarks of their suite and have no score: {'; '.join(described[:SHOWN])}{more}. "
+        f"{len(names)} of {n_cells} cells lack benchmarks of their suite and have no score: "
+        f"{'; '.join(described[:SHOWN])}{more}. "
         f"times.drop_vars({SUITE!r}) takes the benchmarks that all cells have"
     )
     labels = sorted({str(name) for row in benchmarks for name in row})
@@ -139,26 +190,52 @@ def _incomplete_note(absent: xr.DataArray, across: str, n_cells: int) -> Note:
 
 
 def describe_one(
-    result: Result, system: OneSystem, attrs: dict[str, Hashable], *notes: Note | None, checks: tuple[str, ...] = ()
+    result: Result,
+    system: OneSystem,
+    attrs: dict[str, Hashable],
+    *notes: Note | None,
+    checks: tuple[str, ...] = (),
 ) -> Result:
     """Write the attrs of a result on one system's suite, and its notes."""
     data: Timings = system.data
     across, unmatched = system.across, system.unmatched
-    attrs = attrs | {"across": across, BETTER: data.better} | system.weighing.attrs | _unmatched(unmatched)
-    attrs |= {} if is_chunked(system.complete) else {"n_benchmarks": int(system.complete.values.sum())}
+    attrs = (
+        attrs
+        | {"across": across, BETTER: data.better}
+        | system.weighing.attrs
+        | _unmatched(unmatched)
+    )
+    attrs |= (
+        {} if is_chunked(system.complete) else {"n_benchmarks": int(system.complete.values.sum())}
+    )
     result = _bounded_scores(result, system) if data.bounded else result
     result.attrs.update(attrs)
     left_out = None
     if unmatched:
-        text = f"{len(unmatched)} of {system.complete.size} labels of {across!r} were not measured in every cell and are left out of all, "
-        text += f"so that all cells have the same suite: {listed(unmatched)}{suites_hint(data.array, across)}"
+        text = (
+            f"{len(unmatched)} of {system.complete.size} labels of {across!r} were not "
+            "measured in every cell and are left out of all, "
+        )
+        text += (
+            "so that all cells have the same suite: "
+            f"{listed(unmatched)}{suites_hint(data.array, across)}"
+        )
         left_out = Note("unmatched", text, {"labels": list(unmatched), "dim": across})
     bounds = data.stopped_note("a score of theirs is a bound, and its spread NaN")
     suites = name_suites(result, data.array, system.complete, across, by=True)
     slow = slow_end_note([attrs.get("statistic")], data.better)
     if system.incomplete:
         result.attrs.update(_unmatched(tuple(system.incomplete.values["labels"])))
-    remarks = (*data.notes, slow, *notes, *system.weighing.notes, bounds, suites, left_out, system.incomplete)
+    remarks = (
+        *data.notes,
+        slow,
+        *notes,
+        *system.weighing.notes,
+        bounds,
+        suites,
+        left_out,
+        system.incomplete,
+    )
     return with_notes(result, *remarks, checks=checks)
 
 
@@ -171,7 +248,11 @@ def _bounded_scores(result: Result, system: OneSystem) -> Result:
     bounded = {}
     for name, variable in result.data_vars.items():
         where = exact if name in SPREADS else one_sided
-        bounded[name] = variable if name == "n" else variable.where(where).transpose(*variable.dims).assign_attrs(variable.attrs)
+        bounded[name] = (
+            variable
+            if name == "n"
+            else variable.where(where).transpose(*variable.dims).assign_attrs(variable.attrs)
+        )
     return result.assign(bounded)
 
 
@@ -190,7 +271,10 @@ def resolve_systems(
     check_across(across, pair.candidate.array, pair.candidate.levels, pair.dim)
     depth = unit_depth(pair.candidate, unit)
     if paired is not None and depth:
-        conflict = f"paired={paired!r} matches the outermost units, and unit={unit!r} takes others as independent"
+        conflict = (
+            f"paired={paired!r} matches the outermost units, and unit={unit!r} takes others as "
+            "independent"
+        )
         raise ValueError(f"{conflict}; give one of them")
     return TwoSystems(pair, across, depth, paired, shared is not None, weighing)
 
@@ -201,37 +285,71 @@ def over_suites(
 ) -> xr.Dataset:  # fmt: skip
     """Give a formula the matched units of both systems (suites, benchmarks, units) and the keys of the suites; label what it returns.
 
-    The result also counts the benchmarks, and with `tested` says whether the units of different benchmarks move together: NaN where they
-    are treated jointly. Where random numbers are drawn, benchmarks come in an order that depends on their labels alone. A copy of the
-    other side has its score, the `statistic` of its runs, in place of every run: both scores are one number, and their ratio does not vary.
+    The result also counts the benchmarks, and with `tested` says whether the units of different
+    benchmarks move together: NaN where they are treated jointly. Where random numbers are drawn,
+    benchmarks come in an order that depends on their labels alone. A copy of the other side has its
+    score, the `statistic` of its runs, in place of every run: both scores are one number, and their
+    ratio does not vary.
     """
     across, levels, depth = systems.across, systems.pair.candidate.levels, systems.depth
     arrays = [along(side, across) for side in (systems.pair.candidate, systems.pair.baseline)]
     labels = label_values(arrays[0], across)
     order = order_of_labels(labels) if in_key_order else np.arange(len(labels))
     original_order = np.argsort(order)
-    variables = variables | outputs(suite_benchmarks="benchmarks measured on both sides", _incomplete="")
+    variables = variables | outputs(
+        suite_benchmarks="benchmarks measured on both sides", _incomplete=""
+    )
     variables |= {"_matched": Output((across,), "", bool)} | (MOVES if tested else {})
     by_label = [across in output.dims for output in variables.values()]
     same = same_runs(systems.pair)
-    copies = [] if same is None else [same if across in same.dims else same.expand_dims({across: 1})]
+    copies = (
+        [] if same is None else [same if across in same.dims else same.expand_dims({across: 1})]
+    )
     copies = [mask.chunk({across: -1}) if is_chunked(mask) else mask for mask in copies]
 
     def unfolded(new: Floats, old: Floats, cells: Any, *copies: Mask) -> tuple[np.ndarray, ...]:
-        units = [suite_units(side, cells.shape, len(levels), depth)[:, order] for side in (new, old)]
+        units = [
+            suite_units(side, cells.shape, len(levels), depth)[:, order] for side in (new, old)
+        ]
         for mask in copies:
-            constant = np.broadcast_to(mask, (*cells.shape, len(labels))).reshape(-1, len(labels))[:, order, None]
-            units = [np.where(constant & ~np.isnan(side), run_statistic(side, statistic)[..., None], side) for side in units]
+            constant = np.broadcast_to(mask, (*cells.shape, len(labels))).reshape(-1, len(labels))[
+                :, order, None
+            ]
+            units = [
+                np.where(
+                    constant & ~np.isnan(side), run_statistic(side, statistic)[..., None], side
+                )
+                for side in units
+            ]
         sides = match_sides(*units, shared=shared, paired=paired)
-        counts = sides.matched.sum(axis=-1).astype(float), sides.incomplete.astype(float), sides.matched
-        joint = (np.full(cells.size, np.nan),) * 2 if shared or not tested else movement(sides.new, sides.old, paired=paired)
+        counts = (
+            sides.matched.sum(axis=-1).astype(float),
+            sides.incomplete.astype(float),
+            sides.matched,
+        )
+        joint = (
+            (np.full(cells.size, np.nan),) * 2
+            if shared or not tested
+            else movement(sides.new, sides.old, paired=paired)
+        )
         answers = *kernel(sides, cells.ravel()), *counts, *(joint if tested else ())
         answers = tuple(answer.reshape((*cells.shape, *answer.shape[1:])) for answer in answers)
-        return tuple(answer[..., original_order] if labelled else answer for answer, labelled in zip(answers, by_label, strict=True))
+        return tuple(
+            answer[..., original_order] if labelled else answer
+            for answer, labelled in zip(answers, by_label, strict=True)
+        )
 
     core = [[across, *levels], [across, *levels], [], *([across] for _ in copies)]
     names = (coords or {}) | {across: labels.tolist()}
-    return apply(unfolded, *arrays, cell_keys(arrays, levels, across), *copies, core=core, outputs=variables, coords=names)
+    return apply(
+        unfolded,
+        *arrays,
+        cell_keys(arrays, levels, across),
+        *copies,
+        core=core,
+        outputs=variables,
+        coords=names,
+    )
 
 
 def bounded_result(result: xr.Dataset, systems: TwoSystems, alternative: str) -> xr.Dataset:
@@ -250,23 +368,49 @@ def matched_bounds(result: xr.Dataset, systems: TwoSystems) -> Bounds:
 
 
 def describe_two(
-    answers: xr.Dataset, systems: TwoSystems, attrs: dict[str, Hashable], *notes: Note | None, checks: tuple[str, ...] = ()
+    answers: xr.Dataset,
+    systems: TwoSystems,
+    attrs: dict[str, Hashable],
+    *notes: Note | None,
+    checks: tuple[str, ...] = (),
 ) -> xr.Dataset:
-    """Write the attrs of a comparison, and its notes; of a lazy result, those that need no computing."""
-    pair, across, paired, matched = systems.pair, systems.across, systems.paired, answers["_matched"]
+    """Write the attrs of a comparison, and its notes.
+
+    Of a lazy result, those that need no computing.
+    """
+    pair, across, paired, matched = (
+        systems.pair,
+        systems.across,
+        systems.paired,
+        answers["_matched"],
+    )
     result = answers.drop_vars(["_matched", "_incomplete"])
     if not any(across in variable.dims for variable in result.data_vars.values()):
         result = result.drop_vars(across, errors="ignore")
     unit, array = describe_unit(pair.candidate, systems.depth)["unit"], pair.candidate.array
-    jointly = f"shared: {' '.join(pair.shared)}" if systems.shared else f"paired: {paired}" if paired else INDEPENDENT
-    attrs = {**pair.attrs, "unit": unit, "across": across, "benchmarks": jointly} | systems.weighing.attrs | attrs
+    jointly = (
+        f"shared: {' '.join(pair.shared)}"
+        if systems.shared
+        else f"paired: {paired}"
+        if paired
+        else INDEPENDENT
+    )
+    attrs = (
+        {**pair.attrs, "unit": unit, "across": across, "benchmarks": jointly}
+        | systems.weighing.attrs
+        | attrs
+    )
     attrs |= {"paired": paired} if paired else {}
     lacking: list[Hashable] = []
     incomplete = missing = None
     if not is_chunked(matched):
         # Pairs without any data lack no benchmark: they are counted by a check.
-        pairs = np.moveaxis(matched.values, matched.get_axis_num(across), -1).reshape(-1, matched.sizes[across])
-        either = measured_along(pair.candidate.array, across) | measured_along(pair.baseline.array, across)
+        pairs = np.moveaxis(matched.values, matched.get_axis_num(across), -1).reshape(
+            -1, matched.sizes[across]
+        )
+        either = measured_along(pair.candidate.array, across) | measured_along(
+            pair.baseline.array, across
+        )
         lacking = matched[across].values[~pairs[pairs.any(axis=1)].all(axis=0) & either].tolist()
         if left_out := int(answers["_incomplete"].sum()):
             attrs["n_incomplete_units"] = left_out
@@ -277,12 +421,36 @@ def describe_two(
     one_sided = _one_sided_note(result["suite_benchmarks"], pair, across) if counted else None
     suites = name_suites(result, array, matched, across, by=True)
     if lacking:
-        text = f"{len(lacking)} of {matched.sizes[across]} along {across!r} are missing in some cells: {listed(lacking)}"
-        text += f"; each ratio is over the benchmarks measured on both sides{suites_hint(array, across) if suites is None else ''}"
-        missing = Note("unmatched", text, {"labels": [str(label) for label in lacking], "dim": across})
+        text = (
+            f"{len(lacking)} of {matched.sizes[across]} along {across!r} are missing in some "
+            f"cells: {listed(lacking)}"
+        )
+        text += (
+            "; each ratio is over the benchmarks measured on both "
+            f"sides{suites_hint(array, across) if suites is None else ''}"
+        )
+        missing = Note(
+            "unmatched", text, {"labels": [str(label) for label in lacking], "dim": across}
+        )
     slow = slow_end_note([attrs.get("statistic")], systems.better)
-    remarks = (*pair.notes, copies_note(pair), slow, *pair.unit_notes, pair.stopped_note(ONLY_WORSE))
-    return with_notes(result, *remarks, suites, missing, incomplete, one_sided, *notes, *systems.weighing.notes, checks=checks)
+    remarks = (
+        *pair.notes,
+        copies_note(pair),
+        slow,
+        *pair.unit_notes,
+        pair.stopped_note(ONLY_WORSE),
+    )
+    return with_notes(
+        result,
+        *remarks,
+        suites,
+        missing,
+        incomplete,
+        one_sided,
+        *notes,
+        *systems.weighing.notes,
+        checks=checks,
+    )
 
 
 def measured_on_a_side(pair: Pair, across: str) -> xr.Variable:
@@ -301,7 +469,10 @@ def _one_sided_note(benchmarks: xr.DataArray, pair: Pair, across: str) -> Note |
     if not without.any() or not (benchmarks > 0).any():
         return None
     numbers = int(without.sum()), int(measured.sum())
-    text = f"{numbers[0]} of {numbers[1]} cells have no benchmark measured on both sides; their answers are NaN"
+    text = (
+        f"{numbers[0]} of {numbers[1]} cells have no benchmark measured on both sides; their "
+        "answers are NaN"
+    )
     return Note("no_value", text, {"cells": numbers[0], "of": numbers[1]})
 
 
@@ -348,8 +519,16 @@ class Runs(NamedTuple):
         """Return the attrs of the result."""
         data = self.system.data
         benchmarks = f"shared: {' '.join(data.shared)}" if data.shared else INDEPENDENT
-        attrs = describe_value(data, self.depth) | {"mean": self.drawing.mean, "benchmarks": benchmarks}
-        return attrs | ({"n_resamples": self.drawing.n_resamples, "engine": "numpy"} | describe_key(self.drawing.key) if random else {})
+        attrs = describe_value(data, self.depth) | {
+            "mean": self.drawing.mean,
+            "benchmarks": benchmarks,
+        }
+        return attrs | (
+            {"n_resamples": self.drawing.n_resamples, "engine": "numpy"}
+            | describe_key(self.drawing.key)
+            if random
+            else {}
+        )
 
 
 def resolve_runs(
@@ -362,7 +541,15 @@ def resolve_runs(
     positive = "" if mean == "arithmetic" else f"mean={mean!r}"
     weighing = weigh(times, across, weights)
     times, as_nested = weighing.select(times), unit is not None
-    data = resolve(times, metric, levels, shared=shared, censored="bound", with_copies=True, as_nested=as_nested)
+    data = resolve(
+        times,
+        metric,
+        levels,
+        shared=shared,
+        censored="bound",
+        with_copies=True,
+        as_nested=as_nested,
+    )
     data = pool_above_unit(data, unit)
     depth = value_depth(data, value)
     data = decline_zeros(data, Positive(positive, level=depth)) if positive else data
@@ -381,15 +568,20 @@ def over_cells(
     most: int | None = None,
     in_key_order: bool = True,
 ) -> xr.Dataset:
-    """Give a formula the runs of the matched benchmarks and the keys of the cells; at most `most` levels are drawn jointly.
+    """Give a formula the runs of the matched benchmarks and the keys of the cells.
 
-    The common movement of units of benchmarks that share none is added to what the formula returns. Where random numbers are drawn,
-    benchmarks come in an order that depends on their labels alone, not on that of the data.
+    At most `most` levels are drawn jointly.
+
+    The common movement of units of benchmarks that share none is added to what the formula returns.
+    Where random numbers are drawn, benchmarks come in an order that depends on their labels alone,
+    not on that of the data.
     """
     data, across, array = runs.system.data, runs.system.across, runs.system.data.array
     # Not `runs` in the formula: tasks of dask would carry the timings.
     depth, value_depth, shared = len(data.levels), runs.depth, data.levels[0] in data.shared
-    joint = next((number for number, level in enumerate(data.levels) if level not in data.shared), depth)
+    joint = next(
+        (number for number, level in enumerate(data.levels) if level not in data.shared), depth
+    )
     joint = joint if most is None else min(joint, most)
     labels = label_values(array, across)
     order = order_of_labels(labels) if in_key_order else np.arange(len(labels))
@@ -402,17 +594,37 @@ def over_cells(
         units = units.reshape(-1, *units.shape[-2:])
         movement = (np.full(len(units), np.nan),) * 2 if shared else common_movement(units)
         suite = arrange(chosen, depth, value_depth, joint)
-        suite = suite if shares is None else suite._replace(counts=shares[positions] / shares[positions].mean())
+        suite = (
+            suite
+            if shares is None
+            else suite._replace(counts=shares[positions] / shares[positions].mean())
+        )
         answers = (*kernel(suite, cells.ravel()), *movement)
-        return tuple(answer.reshape((*values.shape[: -depth - 1], *answer.shape[1:])) for answer in answers)
+        return tuple(
+            answer.reshape((*values.shape[: -depth - 1], *answer.shape[1:])) for answer in answers
+        )
 
     keys = runs.cells
-    if is_chunked(array):  # keys wait for their values: else dask would fetch the values of all cells before it uses the first
+    if is_chunked(
+        array
+        # keys wait for their values: else dask would fetch the values of all cells before it uses
+        # the first
+    ):
         from dask.array import map_blocks
 
-        first = array.isel({dim: 0 for dim in array.dims if dim not in keys.dims}).transpose(*keys.dims)
+        first = array.isel({dim: 0 for dim in array.dims if dim not in keys.dims}).transpose(
+            *keys.dims
+        )
         chunked_keys: Any = keys.chunk(first.chunksizes).data
         waiting = map_blocks(lambda number, _: number, chunked_keys, first.data, dtype=keys.dtype)  # type: ignore[no-untyped-call]
         keys = keys.copy(data=waiting)
     core = [(across, *data.levels), (), (across,)]
-    return apply(arranged, array, keys, runs.system.complete, core=core, outputs=outputs | MOVES, coords=coords)
+    return apply(
+        arranged,
+        array,
+        keys,
+        runs.system.complete,
+        core=core,
+        outputs=outputs | MOVES,
+        coords=coords,
+    )

@@ -26,7 +26,10 @@ from perfarray.timings.validation import check_choice, check_count
 
 METHODS = ("monte_carlo", "exact")
 SMALL = 0.05  # the p-value that has to be possible: where none as small is, a note says so
-QUESTION = "do the runs of both systems come from the same distribution in every benchmark; effects that cancel over the suite are not seen"
+QUESTION = (
+    "do the runs of both systems come from the same distribution in every benchmark; effects "
+    "that cancel over the suite are not seen"
+)
 
 
 @for_each_suite
@@ -56,9 +59,10 @@ def randomization_test(
 ) -> xr.Dataset:
     """Test whether two systems are alike over a suite, by exchanging their units at random.
 
-    If the runs of both systems come from the same distribution in every benchmark, it does not matter which run belongs to which
-    system. The test assigns units to the systems at random, computes the ratio of the suite scores each time, and counts how often it is
-    as extreme as the one observed.
+    If the runs of both systems come from the same distribution in every benchmark, it does not
+    matter which run belongs to which system. The test assigns units to the systems at random,
+    computes the ratio of the suite scores each time, and counts how often it is as extreme as the
+    one observed.
 
     Parameters
     ----------
@@ -67,46 +71,56 @@ def randomization_test(
     statistic : {"geometric", "mean", "median", "min", "best"}
         Of the runs of one benchmark: one value per unit.
     alternative : {"two-sided", "less", "greater"}
-        "less": the candidate's score is smaller; two-sided p is twice the smaller one-sided p, at most 1.
+        "less": the candidate's score is smaller; two-sided p is twice the smaller one-sided p, at
+        most 1.
     n_resamples, rng : int; int, str or numpy.random.Generator, optional
         Random exchanges, and their seed or the `rng_key` of an earlier result.
     method : {"monte_carlo", "exact"}
-        Random exchanges, or every one there is: up to 4 million of each half of the benchmarks (3 runs a side of 10 benchmarks); more
-        than a million are counted without being listed.
+        Random exchanges, or every one there is: up to 4 million of each half of the benchmarks (3
+        runs a side of 10 benchmarks); more than a million are counted without being listed.
     plus_one : bool
-        p = (b + 1) / (n_resamples + 1), which is never zero; False gives the paper's b / n_resamples. Not for "exact".
+        p = (b + 1) / (n_resamples + 1), which is never zero; False gives the paper's b /
+        n_resamples. Not for "exact".
     distribution : bool
-        Keep the ratio after every exchange. Of a lazy array and "exact" their number is not known before: there is room for as many as the
-        repetitions allow, up to a million.
+        Keep the ratio after every exchange. Of a lazy array and "exact" their number is not known
+        before: there is room for as many as the repetitions allow, up to a million.
     shared, paired, censored : optional
-        As for `score_ratio_interval`. Shared units are exchanged for all benchmarks together, and so are paired ones, within the pair.
-        With `shared=()`, which says that a pair affects each benchmark by itself, pairs are exchanged benchmark by benchmark.
+        As for `score_ratio_interval`. Shared units are exchanged for all benchmarks together, and
+        so are paired ones, within the pair. With `shared=()`, which says that a pair affects each
+        benchmark by itself, pairs are exchanged benchmark by benchmark.
 
     Returns
     -------
     Dataset
-        Along the dims of `score_ratio_interval`, unit 1: `statistic` (the ratio candidate / baseline observed), `pvalue`, `smallest_pvalue`
-        (that of a ratio which no other exchange reaches: 0.1 for 3 runs against 3 of one benchmark, two-sided), `n` (units behind the
-        benchmark that has fewest), `n_exchanges` (counted), `suite_benchmarks` (measured on both sides), `suite_correlation`, the mean
-        correlation between benchmarks of their units (of pairs, of their ratios), and `suite_correlation_pvalue` (NaN for shared units).
-        With `distribution`, along `replicate`: `null_distribution`, the ratio of the scores after every exchange, NaN after the last.
+        Along the dims of `score_ratio_interval`, unit 1: `statistic` (the ratio candidate /
+        baseline observed), `pvalue`, `smallest_pvalue` (that of a ratio which no other exchange
+        reaches: 0.1 for 3 runs against 3 of one benchmark, two-sided), `n` (units behind the
+        benchmark that has fewest), `n_exchanges` (counted), `suite_benchmarks` (measured on both
+        sides), `suite_correlation`, the mean correlation between benchmarks of their units (of
+        pairs, of their ratios), and `suite_correlation_pvalue` (NaN for shared units). With
+        `distribution`, along `replicate`: `null_distribution`, the ratio of the scores after every
+        exchange, NaN after the last.
 
     Raises
     ------
     ValueError
-        Unknown dims, levels, labels or choices; units that differ; values that are negative; more exchanges than
-        `method="exact"` can count, or a distribution of more than a million (the message says how many).
+        Unknown dims, levels, labels or choices; units that differ; values that are negative; more
+        exchanges than `method="exact"` can count, or a distribution of more than a million (the
+        message says how many).
 
     Notes
     -----
-    The null hypothesis is "the same distribution in every benchmark", not "the same overall performance". A small p says that some
-    benchmark differs, perhaps only in its spread; a large p does not say that none differs, since the test does not see gains and losses
-    that cancel in the mean over the suite. No p is below one over the number of possible exchanges, nor below 1 / (n_resamples + 1), or
-    twice that if two-sided. Benchmarks that one side lacks are left out of both scores, and named in the attr `unmatched` and in a warning.
+    The null hypothesis is "the same distribution in every benchmark", not "the same overall
+    performance". A small p says that some benchmark differs, perhaps only in its spread; a large p
+    does not say that none differs, since the test does not see gains and losses that cancel in the
+    mean over the suite. No p is below one over the number of possible exchanges, nor below 1 /
+    (n_resamples + 1), or twice that if two-sided. Benchmarks that one side lacks are left out of
+    both scores, and named in the attr `unmatched` and in a warning.
 
     References
     ----------
-    S. Irving et al., "Computer comparisons in the presence of performance variation", 2018, section 3.
+    S. Irving et al., "Computer comparisons in the presence of performance variation", 2018, section
+    3.
 
     Examples
     --------
@@ -123,11 +137,27 @@ def randomization_test(
     check_choice(statistic, "statistic", SUMMARIES)
     check_choice(alternative, "alternative", ALTERNATIVES)
     check_choice(method, "method", METHODS)
-    draws = Draws((True,), check_count(n_resamples, "n_resamples"), key_of(rng)) if method == "monte_carlo" else None
-    systems = matching.resolve_systems(
-        times, baseline, across, weights, dim=dim, metric=metric, levels=levels, unit=unit, shared=shared, paired=paired, censored=censored
+    draws = (
+        Draws((True,), check_count(n_resamples, "n_resamples"), key_of(rng))
+        if method == "monte_carlo"
+        else None
     )
-    joint = systems.shared or (paired is not None and shared is None)  # a session may affect all benchmarks of a pair alike
+    systems = matching.resolve_systems(
+        times,
+        baseline,
+        across,
+        weights,
+        dim=dim,
+        metric=metric,
+        levels=levels,
+        unit=unit,
+        shared=shared,
+        paired=paired,
+        censored=censored,
+    )
+    joint = systems.shared or (
+        paired is not None and shared is None
+    )  # a session may affect all benchmarks of a pair alike
     score = Score(
         mean, resolve_best(statistic, systems.better), shared=joint, paired=paired is not None, alternative=alternative,
         weights=systems.weights(in_key_order=draws is not None),
@@ -135,26 +165,66 @@ def randomization_test(
     length = draws.n_resamples if draws is not None and distribution else None
     if draws is None and distribution:  # as many as the arrays have room for
         sizes = [side.array.sizes for side in (systems.pair.candidate, systems.pair.baseline)]
-        new, old = (prod(side[level] for level in systems.pair.candidate.levels[: systems.depth + 1]) for side in sizes)
+        new, old = (
+            prod(side[level] for level in systems.pair.candidate.levels[: systems.depth + 1])
+            for side in sizes
+        )
         length = most_outcomes(sizes[0].get(across, 1), (new, old), score)
 
     def kernel(sides: Sides, cells: Any) -> tuple[np.ndarray, ...]:
-        return *randomization(sides, cells, score, draws, plus_one, length=length), smallest_number(sides)
+        return *randomization(sides, cells, score, draws, plus_one, length=length), smallest_number(
+            sides
+        )
 
-    named = outputs(statistic="candidate / baseline", pvalue="", smallest_pvalue="p-value of a ratio that no other exchange reaches")
+    named = outputs(
+        statistic="candidate / baseline",
+        pvalue="",
+        smallest_pvalue="p-value of a ratio that no other exchange reaches",
+    )
     named |= outputs(n_exchanges="exchanges counted")
-    named |= {} if length is None else outputs("1", (matching.REPLICATE,), null_distribution="candidate / baseline after an exchange")
+    named |= (
+        {}
+        if length is None
+        else outputs(
+            "1", (matching.REPLICATE,), null_distribution="candidate / baseline after an exchange"
+        )
+    )
     named |= outputs(n="independent units on the smaller side")
-    coords, in_key_order = {} if length is None else {matching.REPLICATE: range(length)}, draws is not None
-    result = matching.over_suites(kernel, systems, named, coords, shared=joint, paired=score.paired, in_key_order=in_key_order)
+    coords, in_key_order = (
+        {} if length is None else {matching.REPLICATE: range(length)},
+        draws is not None,
+    )
+    result = matching.over_suites(
+        kernel, systems, named, coords, shared=joint, paired=score.paired, in_key_order=in_key_order
+    )
     if length is not None and draws is None and not is_chunked(result["n_exchanges"]):
-        result = result.isel({matching.REPLICATE: slice(int(result["n_exchanges"].max().fillna(0)))}).copy(deep=True)  # without unused room
-    result = matching.bounded_result(result.rename({"statistic": "estimate"}), systems, alternative).rename({"estimate": "statistic"})
-    attrs: dict[str, Hashable] = {"result": "randomization_test", "method": method, "question": QUESTION, "mean": mean}
-    attrs |= {"statistic": statistic, "alternative": alternative} | ({} if joint else {"benchmarks": matching.INDEPENDENT})
+        result = result.isel(
+            {matching.REPLICATE: slice(int(result["n_exchanges"].max().fillna(0)))}
+        ).copy(deep=True)  # without unused room
+    result = matching.bounded_result(
+        result.rename({"statistic": "estimate"}), systems, alternative
+    ).rename({"estimate": "statistic"})
+    attrs: dict[str, Hashable] = {
+        "result": "randomization_test",
+        "method": method,
+        "question": QUESTION,
+        "mean": mean,
+    }
+    attrs |= {"statistic": statistic, "alternative": alternative} | (
+        {} if joint else {"benchmarks": matching.INDEPENDENT}
+    )
     if draws is not None:
-        attrs |= {"n_resamples": draws.n_resamples, "engine": "numpy", "plus_one": int(plus_one)} | describe_key(draws.key)
-    return matching.describe_two(result, systems, attrs, checks=("suite_benchmarks", "suite_exchanges", *systems.movement_checks(joint)))
+        attrs |= {
+            "n_resamples": draws.n_resamples,
+            "engine": "numpy",
+            "plus_one": int(plus_one),
+        } | describe_key(draws.key)
+    return matching.describe_two(
+        result,
+        systems,
+        attrs,
+        checks=("suite_benchmarks", "suite_exchanges", *systems.movement_checks(joint)),
+    )
 
 
 @check("suite_exchanges")
@@ -164,6 +234,12 @@ def too_few_pairs(result: xr.Dataset) -> tuple[Note | None, ...]:
     if not str(attrs["benchmarks"]).startswith("paired"):
         return ()
     unit, units = attrs["paired"], plural(str(attrs["paired"]))
-    text = f"{{cells}} have so few pairs of {units}, exchanged for all benchmarks together, that no p-value can be as small as {SMALL:g}: "
-    text += f"measure more, or give shared=() if a {unit} does to one benchmark what it does to no other"
+    text = (
+        f"{{cells}} have so few pairs of {units}, exchanged for all benchmarks together, that "
+        f"no p-value can be as small as {SMALL:g}: "
+    )
+    text += (
+        f"measure more, or give shared=() if a {unit} does to one benchmark what it does to no "
+        "other"
+    )
     return (count_note("few_exchanges", text, least > SMALL, smallest=float(least.max())),)

@@ -22,11 +22,19 @@ from perfarray.timings.notes import Note, check, count_note
 from perfarray.timings.resolve import Data
 from perfarray.timings.streams import Rng, describe_key, key_of
 from perfarray.timings.units import describe_unit, more_units
-from perfarray.timings.validation import check_choice, check_confidence_level, check_count, check_number
+from perfarray.timings.validation import (
+    check_choice,
+    check_confidence_level,
+    check_count,
+    check_number,
+)
 
 RUNS = "runs"
 
-QUESTION = "how many runs of every benchmark, as many on both sides, make the interval of the ratio as narrow as asked"
+QUESTION = (
+    "how many runs of every benchmark, as many on both sides, make the interval of the ratio "
+    "as narrow as asked"
+)
 
 
 @for_each_suite
@@ -54,40 +62,48 @@ def required_runs(
 ) -> xr.Dataset:
     """Find how many runs of every benchmark make the interval of the score ratio as narrow as asked.
 
-    The search takes the first runs of both sides, then one more of each at a time, until the interval is no wider than `width` or the
-    benchmark with fewest runs has no more. Further runs of other benchmarks are not used, and a warning says so.
+    The search takes the first runs of both sides, then one more of each at a time, until the
+    interval is no wider than `width` or the benchmark with fewest runs has no more. Further runs of
+    other benchmarks are not used, and a warning says so.
 
     Parameters
     ----------
     width : float
-        The width of the interval that is wanted, upper minus lower limit of the ratio: 0.02 for 2 % of the baseline.
+        The width of the interval that is wanted, upper minus lower limit of the ratio: 0.02 for 2 %
+        of the baseline.
     start : int
         Runs to begin with, at least 2.
-    times, baseline, dim, mean, weights, statistic, confidence_level, method, n_resamples, across, by, unit, levels, shared, rng, metric
+    times, baseline, dim, mean, weights, statistic, confidence_level, method, n_resamples, across,
+    by, unit, levels, shared, rng, metric
         As for `score_ratio_interval`; the timings are those of a pilot, a run is a unit.
 
     Returns
     -------
     Dataset
-        `required` (runs; NaN where the data do not suffice), `extrapolated` (the same, or an extrapolation where the data do not suffice;
-        NaN beyond ten million), `remark` (text: why `required` is NaN, and what `extrapolated` rests on; "" otherwise), `n_candidate` and
-        `n_baseline` (runs a side, of the benchmark that has fewest), `suite_correlation` and `suite_correlation_pvalue` as in
-        `score_ratio_interval`, and along `runs`: `estimate`, `lower`, `upper`, `width` (NaN beyond the smaller of the two).
+        `required` (runs; NaN where the data do not suffice), `extrapolated` (the same, or an
+        extrapolation where the data do not suffice; NaN beyond ten million), `remark` (text: why
+        `required` is NaN, and what `extrapolated` rests on; "" otherwise), `n_candidate` and
+        `n_baseline` (runs a side, of the benchmark that has fewest), `suite_correlation` and
+        `suite_correlation_pvalue` as in `score_ratio_interval`, and along `runs`: `estimate`,
+        `lower`, `upper`, `width` (NaN beyond the smaller of the two).
 
     Raises
     ------
     ValueError
-        Fewer units than `start`; a width that is not positive; and what `score_ratio_interval` raises.
+        Fewer units than `start`; a width that is not positive; and what `score_ratio_interval`
+        raises.
 
     Notes
     -----
-    Stopping at the first interval that is narrow enough favours intervals that are narrow by chance: nominal 95 % intervals of one
-    benchmark may cover 93 % (`stopping` has rules that keep their level). The extrapolation shrinks the interval of all runs by the square
-    root of the runs, with the t quantile of their degrees of freedom.
+    Stopping at the first interval that is narrow enough favours intervals that are narrow by
+    chance: nominal 95 % intervals of one benchmark may cover 93 % (`stopping` has rules that keep
+    their level). The extrapolation shrinks the interval of all runs by the square root of the runs,
+    with the t quantile of their degrees of freedom.
 
     References
     ----------
-    S. Irving et al., "Computer comparisons in the presence of performance variation", 2018, section 8, figure 13 and table 13.
+    S. Irving et al., "Computer comparisons in the presence of performance variation", 2018, section
+    8, figure 13 and table 13.
 
     Examples
     --------
@@ -99,53 +115,121 @@ def required_runs(
     >>> required, [bool(plan["width"].sel(runs=runs) <= 0.02) for runs in (required - 1, required)]
     (4, [False, True])
     """
-    for value, name, choices in ((mean, "mean", MEANS), (statistic, "statistic", SUMMARIES), (method, "method", METHODS)):
+    for value, name, choices in (
+        (mean, "mean", MEANS),
+        (statistic, "statistic", SUMMARIES),
+        (method, "method", METHODS),
+    ):
         check_choice(value, name, choices)
     check_standard_error(method, statistic)
-    level, first, target = check_confidence_level(confidence_level), check_count(start, "start", 2), check_number(width, "width")
+    level, first, target = (
+        check_confidence_level(confidence_level),
+        check_count(start, "start", 2),
+        check_number(width, "width"),
+    )
     if target <= 0:
-        raise ValueError(f"width={width!r}: give the width of the interval that is wanted, a positive number such as 0.02")
-    draws = None if method == "t" else Draws((True,), check_count(n_resamples, "n_resamples", 2), key_of(rng))
+        raise ValueError(
+            f"width={width!r}: give the width of the interval that is wanted, a positive "
+            "number such as 0.02"
+        )
+    draws = (
+        None
+        if method == "t"
+        else Draws((True,), check_count(n_resamples, "n_resamples", 2), key_of(rng))
+    )
     systems = matching.resolve_systems(
-        times, baseline, across, weights, dim=dim, metric=metric, levels=levels, unit=unit, shared=shared, with_copies=True
+        times,
+        baseline,
+        across,
+        weights,
+        dim=dim,
+        metric=metric,
+        levels=levels,
+        unit=unit,
+        shared=shared,
+        with_copies=True,
     )
     shared_units, shares = systems.shared, systems.weights(in_key_order=draws is not None)
-    score = Score(mean, resolve_best(statistic, systems.better), shared=shared_units, confidence_level=level, weights=shares)
+    score = Score(
+        mean,
+        resolve_best(statistic, systems.better),
+        shared=shared_units,
+        confidence_level=level,
+        weights=shares,
+    )
     most = _most(systems, first)
 
     def kernel(sides: Sides, cells: Any) -> tuple[np.ndarray, ...]:
-        result, numbers = numerics.required_runs(sides, cells, score, draws, method, width=target, start=first), smallest_numbers(sides)
+        result, numbers = (
+            numerics.required_runs(sides, cells, score, draws, method, width=target, start=first),
+            smallest_numbers(sides),
+        )
         used = np.minimum(*numbers)
         return *result, *numbers, _remarks(result, used, first), _unused(sides, used)
 
     named = outputs(required="fewest runs with an interval as narrow as asked")
     named |= outputs(extrapolated="the same, extrapolated where the data do not suffice")
-    named |= outputs("1", (RUNS,), estimate="candidate / baseline", lower="", upper="", width="upper - lower")
+    named |= outputs(
+        "1", (RUNS,), estimate="candidate / baseline", lower="", upper="", width="upper - lower"
+    )
     named |= outputs(n_candidate="runs of the candidate's benchmark that has fewest")
     named |= outputs(n_baseline="runs of the baseline's benchmark that has fewest")
-    named |= {"remark": Output((), "", object, "why no number of the runs is enough")} | outputs(_unused="")
+    named |= {"remark": Output((), "", object, "why no number of the runs is enough")} | outputs(
+        _unused=""
+    )
     in_key_order, coords = draws is not None, {RUNS: range(first, most + 1)}
-    result = matching.over_suites(kernel, systems, named, coords, shared=shared_units, in_key_order=in_key_order, statistic=score.statistic)
-    attrs: dict[str, Hashable] = {"result": "required_runs", "method": method, "question": QUESTION, "mean": mean, "statistic": statistic}
+    result = matching.over_suites(
+        kernel,
+        systems,
+        named,
+        coords,
+        shared=shared_units,
+        in_key_order=in_key_order,
+        statistic=score.statistic,
+    )
+    attrs: dict[str, Hashable] = {
+        "result": "required_runs",
+        "method": method,
+        "question": QUESTION,
+        "mean": mean,
+        "statistic": statistic,
+    }
     attrs |= {"confidence_level": level, "width": target, "start": first}
-    attrs |= {"n_resamples": draws.n_resamples} | describe_key(draws.key) if draws is not None else {}
+    attrs |= (
+        {"n_resamples": draws.n_resamples} | describe_key(draws.key) if draws is not None else {}
+    )
     checks = ("suite_start", "suite_pilot", *systems.movement_checks(shared_units))
     remark = result["remark"].variable
-    is_cell = matching.measured_on_a_side(systems.pair, across).set_dims(dict(remark.sizes)).transpose(*remark.dims)
+    is_cell = (
+        matching.measured_on_a_side(systems.pair, across)
+        .set_dims(dict(remark.sizes))
+        .transpose(*remark.dims)
+    )
     result["remark"] = remark.where(is_cell, "")
-    described = matching.describe_two(result.drop_vars("_unused"), systems, attrs, _note_unused(result), checks=checks)
+    described = matching.describe_two(
+        result.drop_vars("_unused"), systems, attrs, _note_unused(result), checks=checks
+    )
     return described.drop_vars("suite_benchmarks")
 
 
 def _most(systems: matching.TwoSystems, start: int) -> int:
-    """Return how many runs the smaller side has room for; raise where that is less than the search begins with."""
+    """Return how many runs the smaller side has room for.
+
+    Raise where that is less than the search begins with.
+    """
     nest, depth = systems.pair.candidate.levels, systems.depth
     sides = (systems.pair.candidate, systems.pair.baseline)
-    most = min(int(np.prod([side.array.sizes[name] for name in nest[: depth + 1]])) for side in sides)
+    most = min(
+        int(np.prod([side.array.sizes[name] for name in nest[: depth + 1]])) for side in sides
+    )
     if most < start:
         attrs = describe_unit(systems.pair.candidate, depth)
-        remedy = f". {more_units(attrs, unit=True)}" if most == 1 else "; lower start=, or measure more"
-        raise ValueError(f"start={start} runs, and the data have {most} units ({nest[depth]}) a side{remedy}")
+        remedy = (
+            f". {more_units(attrs, unit=True)}" if most == 1 else "; lower start=, or measure more"
+        )
+        raise ValueError(
+            f"start={start} runs, and the data have {most} units ({nest[depth]}) a side{remedy}"
+        )
     return most
 
 
@@ -165,13 +249,18 @@ def _remarks(search: numerics.RequiredRuns, n: Floats, first: int) -> np.ndarray
         else:
             enough = f"{extrapolated:.0f} would do, if they vary as these do"
             remarks[cell] = f"with all {runs} runs the interval is {widths[-1]:.3g} wide; "
-            remarks[cell] += "ten million runs would not do either" if np.isnan(extrapolated) else enough
+            remarks[cell] += (
+                "ten million runs would not do either" if np.isnan(extrapolated) else enough
+            )
     return remarks
 
 
 def _unused(sides: Sides, used: Floats) -> Floats:
     """Count the runs of every suite beyond the fewest that a benchmark has on a side."""
-    runs = sum(np.where(sides.matched, (~np.isnan(side)).sum(axis=-1), 0).sum(axis=-1) for side in (sides.new, sides.old))
+    runs = sum(
+        np.where(sides.matched, (~np.isnan(side)).sum(axis=-1), 0).sum(axis=-1)
+        for side in (sides.new, sides.old)
+    )
     return np.asarray(runs - 2 * used * sides.matched.sum(axis=-1))
 
 
@@ -181,19 +270,31 @@ def _note_unused(result: xr.Dataset) -> Note | None:
     if is_chunked(unused) or not (unused > 0).any():
         return None
     cells, runs = int((unused > 0).sum()), int(unused.sum())
-    ranges = [(int(result[name].min()), int(result[name].max())) for name in ("n_candidate", "n_baseline")]
+    ranges = [
+        (int(result[name].min()), int(result[name].max())) for name in ("n_candidate", "n_baseline")
+    ]
     candidate, baseline = (str(low) if low == high else f"{low} to {high}" for low, high in ranges)
     sides = f"{candidate} (candidate) and {baseline} (baseline)"
     where = f"in {cells} of {unused.size} cells " if unused.size > 1 else ""
     explanation = f"as many are taken of every benchmark and side, and the fewest are {sides}"
-    return Note("unused_runs", f"{where}{runs} runs are not used: {explanation}", {"cells": cells, "of": unused.size, "runs": runs})
+    return Note(
+        "unused_runs",
+        f"{where}{runs} runs are not used: {explanation}",
+        {"cells": cells, "of": unused.size, "runs": runs},
+    )
 
 
 @check("suite_start")
 def fewer_than_start(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Count the cells with too few runs to begin with."""
-    fewest, start = np.minimum(result["n_candidate"], result["n_baseline"]), int(result.attrs["start"])
-    text = f"{{cells}} have fewer than start={start} runs of some benchmark ({result.attrs['unit']}s); their answers are NaN"
+    fewest, start = (
+        np.minimum(result["n_candidate"], result["n_baseline"]),
+        int(result.attrs["start"]),
+    )
+    text = (
+        f"{{cells}} have fewer than start={start} runs of some benchmark "
+        f"({result.attrs['unit']}s); their answers are NaN"
+    )
     text += f". {more_units(result.attrs, unit=True)}" if (fewest == 1).any() else ""
     return (count_note("fewer_than_start", text, (fewest > 0) & (fewest < start), start=start),)
 
@@ -201,4 +302,6 @@ def fewer_than_start(result: xr.Dataset) -> tuple[Note | None, ...]:
 @check("suite_pilot")
 def without_pilot(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Count the cells in which no benchmark was measured on both sides."""
-    return (matching.count_empty(result["n_candidate"] == 0, "no benchmark measured on both sides"),)
+    return (
+        matching.count_empty(result["n_candidate"] == 0, "no benchmark measured on both sides"),
+    )

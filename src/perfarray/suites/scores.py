@@ -57,19 +57,23 @@ def suite_score(
     across : str
         The dim averaged over.
     by : str, optional
-        A coordinate along `across`: a result for each of its values, along a dim of that name. Default: `suite`, where benchmarks are of
-        several suites.
+        A coordinate along `across`: a result for each of its values, along a dim of that name.
+        Default: `suite`, where benchmarks are of several suites.
     mean : {"geometric", "harmonic", "arithmetic"}
         Over the benchmarks.
     weights : DataArray, Series, mapping or sequence, optional
-        How much each benchmark counts: a number that is not negative, by label of `across` or in their order. Default: all alike.
+        How much each benchmark counts: a number that is not negative, by label of `across` or in
+        their order. Default: all alike.
     statistic : {"mean", "median", "slower_median", "min", "best", "geometric"}
-        Of the runs of one benchmark, one value per unit; `best` is the minimum of times and the maximum of rates, `slower_median` what
-        SPEC publishes: the median, and of an even number of runs the slower of the two in the middle.
+        Of the runs of one benchmark, one value per unit; `best` is the minimum of times and the
+        maximum of rates, `slower_median` what SPEC publishes: the median, and of an even number of
+        runs the slower of the two in the middle.
     unit : str, optional
-        The level whose repetitions are the runs, lower levels averaged first; default: the outermost that a cell repeats.
+        The level whose repetitions are the runs, lower levels averaged first; default: the
+        outermost that a cell repeats.
     levels, metric : str or sequence of str, optional
-        The nest, outermost first (default: the repetition dims present); the variable(s) of a Dataset (default: its `time`).
+        The nest, outermost first (default: the repetition dims present); the variable(s) of a
+        Dataset (default: its `time`).
 
     Returns
     -------
@@ -79,18 +83,21 @@ def suite_score(
     Raises
     ------
     ValueError
-        Unknown dims, levels or choices; values that are negative where logs or reciprocals are taken; no benchmark that every
-        cell has; weights that are missing, negative or all zero.
+        Unknown dims, levels or choices; values that are negative where logs or reciprocals are
+        taken; no benchmark that every cell has; weights that are missing, negative or all zero.
 
     Notes
     -----
-    Benchmarks of several suites have a score for each suite, along `suite`. A cell that lacks a benchmark of its named suite has none
-    (NaN), and a warning names it. Where no suite is named, benchmarks that some cell lacks are left out of every cell, and the weights of
-    the others keep their ratios. The attr `unmatched` names them, and `weights` holds the shares of the benchmarks as JSON.
+    Benchmarks of several suites have a score for each suite, along `suite`. A cell that lacks a
+    benchmark of its named suite has none (NaN), and a warning names it. Where no suite is named,
+    benchmarks that some cell lacks are left out of every cell, and the weights of the others keep
+    their ratios. The attr `unmatched` names them, and `weights` holds the shares of the benchmarks
+    as JSON.
 
     References
     ----------
-    S. Irving et al., "Computer comparisons in the presence of performance variation", 2018, sections 3 and 9.
+    S. Irving et al., "Computer comparisons in the presence of performance variation", 2018,
+    sections 3 and 9.
 
     Examples
     --------
@@ -101,14 +108,30 @@ def suite_score(
     """
     check_choice(mean, "mean", MEANS)
     check_choice(statistic, "statistic", (*SUMMARIES, SLOWER_MEDIAN))
-    positive = f"a {mean} mean" if mean != "arithmetic" else "a geometric mean" if statistic == "geometric" else ""
+    positive = (
+        f"a {mean} mean"
+        if mean != "arithmetic"
+        else "a geometric mean"
+        if statistic == "geometric"
+        else ""
+    )
     weighing = weigh(times, across, weights)
     above_zero = Positive(positive, score_above_zero(statistic), unit or 0) if positive else None
     data = resolve(
-        weighing.select(times), metric, levels, positive=above_zero, censored="bound", with_copies=True, as_nested=unit is not None
+        weighing.select(times),
+        metric,
+        levels,
+        positive=above_zero,
+        censored="bound",
+        with_copies=True,
+        as_nested=unit is not None,
     )
     unit_index = unit_depth(data, unit)
-    system, depth, statistic_of_runs = matching.match_cells(data, across, weighing), len(data.levels), resolve_best(statistic, data.better)
+    system, depth, statistic_of_runs = (
+        matching.match_cells(data, across, weighing),
+        len(data.levels),
+        resolve_best(statistic, data.better),
+    )
     n_outer = data.levels.index(EXECUTION) if unit is None and EXECUTION in data.levels else 0
     array = matching.along(system.data, across)
     shares = weighing.shares_of(array[across].values)
@@ -118,16 +141,26 @@ def suite_score(
         values = values.compress(complete, axis=-depth - 1)
         units = suite_units(values, values.shape[: -depth - 1], depth, unit_index)
         scores = run_statistic(units, statistic_of_runs)
-        if statistic == SLOWER_MEDIAN and n_outer:  # a rule for the runs of one report: of several reports the median counts
+        if (
+            statistic == SLOWER_MEDIAN and n_outer
+        ):  # a rule for the runs of one report: of several reports the median counts
             runs = (~np.isnan(values)).any(axis=tuple(range(n_outer + 1 - depth, 0)))
             inside = runs.reshape(*runs.shape[:-n_outer], -1).sum(axis=-1).max(axis=-1, initial=0)
-            scores = np.where(inside.reshape(scores.shape) > 1, run_statistic(units, "median"), scores)
+            scores = np.where(
+                inside.reshape(scores.shape) > 1, run_statistic(units, "median"), scores
+            )
         scores = scores.reshape(values.shape[:-depth])
         return (suite_mean(scores, mean, weights=None if shares is None else shares[complete]),)
 
     named = outputs(data.units, estimate=f"{weighing.name(mean)} mean over {across}")
-    result = apply(kernel, array, system.complete, core=[[across, *data.levels], [across]], outputs=named)
-    attrs = describe_unit(data, unit_index) | {"result": "suite_score", "mean": mean, "statistic": statistic}
+    result = apply(
+        kernel, array, system.complete, core=[[across, *data.levels], [across]], outputs=named
+    )
+    attrs = describe_unit(data, unit_index) | {
+        "result": "suite_score",
+        "mean": mean,
+        "statistic": statistic,
+    }
     return matching.describe_one(result, system, attrs, checks=("suite_score",))
 
 
@@ -172,65 +205,77 @@ def score_ratio_interval(
     times : DataArray or Dataset
         Timings; dims that are neither levels nor `across` broadcast.
     baseline, dim : label, DataArray or Dataset; str, optional
-        A label of `dim` (default: the one dim that holds it), or other timings, matched by label except along repetitions.
+        A label of `dim` (default: the one dim that holds it), or other timings, matched by label
+        except along repetitions.
     mean, weights, statistic, across, by, unit, levels, metric
-        As for `suite_score`, without `slower_median`; repetitions of `unit` are independent. Medians, minima and `best` have bootstrap
-        limits only.
+        As for `suite_score`, without `slower_median`; repetitions of `unit` are independent.
+        Medians, minima and `best` have bootstrap limits only.
     confidence_level : float
         Between 0 and 1.
     alternative : {"two-sided", "less", "greater"}
         "greater" gives [lower, inf), "less" (-inf, upper].
     method : {"t", "percentile", "basic", "bca"}
-        t on the log scale with Welch and Satterthwaite's degrees of freedom; or the bootstrap, with units redrawn within every system and
-        benchmark (percentiles as in the paper; basic; bias corrected and accelerated).
+        t on the log scale with Welch and Satterthwaite's degrees of freedom; or the bootstrap, with
+        units redrawn within every system and benchmark (percentiles as in the paper; basic; bias
+        corrected and accelerated).
     n_resamples, rng : int; int, str or numpy.random.Generator, optional
         Bootstrap replicates, and their seed or the `rng_key` of an earlier result.
     random_benchmarks : bool
-        Take the benchmarks as a sample of programs, which is another question (attr `question`). "t" is then the paired t over benchmarks
-        on log ratios, with benchmarks - 1 degrees of freedom; the bootstrap redraws benchmarks, and units inside them.
+        Take the benchmarks as a sample of programs, which is another question (attr `question`).
+        "t" is then the paired t over benchmarks on log ratios, with benchmarks - 1 degrees of
+        freedom; the bootstrap redraws benchmarks, and units inside them.
     sensitivity : bool
         Also give the answer without each benchmark in turn.
     distribution : bool
         Keep the `n_resamples` ratios that limits are read off.
     prior : {None, "suite"}
-        With "suite" the degrees of freedom rest on variances that are shrunk towards what the suite's have in common, as in `compare`; the
-        standard error stays, since all benchmarks are in it. For "t" of fixed, independent benchmarks of equal weight.
+        With "suite" the degrees of freedom rest on variances that are shrunk towards what the
+        suite's have in common, as in `compare`; the standard error stays, since all benchmarks are
+        in it. For "t" of fixed, independent benchmarks of equal weight.
     shared : str or tuple of str, optional
-        Levels whose label is the same unit for every benchmark (one build serves the suite): treated jointly. Default:
-        `attrs["shared_levels"]`, else none, and the attr `benchmarks` of the result says that independence was assumed.
+        Levels whose label is the same unit for every benchmark (one build serves the suite):
+        treated jointly. Default: `attrs["shared_levels"]`, else none, and the attr `benchmarks` of
+        the result says that independence was assumed.
     paired : str, optional
-        The outermost level, when its units match between the two systems; benchmarks are then averaged inside each pair of units.
+        The outermost level, when its units match between the two systems; benchmarks are then
+        averaged inside each pair of units.
     censored : {"bound", "drop"}
-        Count stopped runs as at least their limit, with an open limit of the ratio where nothing is known; or leave them out.
+        Count stopped runs as at least their limit, with an open limit of the ratio where nothing is
+        known; or leave them out.
 
     Returns
     -------
     Dataset
-        `estimate` = candidate / baseline, `lower`, `upper`, `standard_error` (of the log ratio), `df` (NaN for the bootstrap), `pvalue`
-        (of "the ratio is 1", against `alternative`), `n` (units behind the benchmark that has fewest, or benchmarks where those are the
-        sample), `suite_benchmarks` (measured on both sides), and `suite_correlation`, the mean correlation between benchmarks of their
-        units, with `suite_correlation_pvalue` (NaN where units are shared or paired). With `sensitivity`, along `across`:
-        `estimate_without`, `lower_without`, `upper_without`. With `distribution`, along `replicate`: `distribution`, the ratios of the
+        `estimate` = candidate / baseline, `lower`, `upper`, `standard_error` (of the log ratio),
+        `df` (NaN for the bootstrap), `pvalue` (of "the ratio is 1", against `alternative`), `n`
+        (units behind the benchmark that has fewest, or benchmarks where those are the sample),
+        `suite_benchmarks` (measured on both sides), and `suite_correlation`, the mean correlation
+        between benchmarks of their units, with `suite_correlation_pvalue` (NaN where units are
+        shared or paired). With `sensitivity`, along `across`: `estimate_without`, `lower_without`,
+        `upper_without`. With `distribution`, along `replicate`: `distribution`, the ratios of the
         redrawn scores (for "t" equally probable places).
 
     Raises
     ------
     ValueError
-        Unknown dims, levels, labels or choices; units that differ; values that are negative; `method="t"` with a median,
-        a minimum or `best` of fixed benchmarks; weights that are missing, negative or all zero.
+        Unknown dims, levels, labels or choices; units that differ; values that are negative;
+        `method="t"` with a median, a minimum or `best` of fixed benchmarks; weights that are
+        missing, negative or all zero.
 
     Notes
     -----
-    With few runs, prefer t to the bootstrap, whose limits are too narrow; "How to compare two systems over a whole suite" in the
-    documentation has the coverage of both. Runs that are equal by rounding show no variation: where they are equal in every benchmark,
-    the limits coincide. A weighted sample of benchmarks is assumed to vary alike, whatever the weights. Benchmarks that one side lacks are
-    left out of both scores, and named in the attr `unmatched` and in one warning. Benchmarks of several suites have a ratio for each, along
-    `suite`. Sharing and pairing change the limits, not the estimate.
+    With few runs, prefer t to the bootstrap, whose limits are too narrow; "How to compare two
+    systems over a whole suite" in the documentation has the coverage of both. Runs that are equal
+    by rounding show no variation: where they are equal in every benchmark, the limits coincide. A
+    weighted sample of benchmarks is assumed to vary alike, whatever the weights. Benchmarks that
+    one side lacks are left out of both scores, and named in the attr `unmatched` and in one
+    warning. Benchmarks of several suites have a ratio for each, along `suite`. Sharing and pairing
+    change the limits, not the estimate.
 
     References
     ----------
-    S. Irving et al., "Computer comparisons in the presence of performance variation", 2018, sections 4, 8 and 9; redrawn within systems,
-    as in its tables.
+    S. Irving et al., "Computer comparisons in the presence of performance variation", 2018,
+    sections 4, 8 and 9; redrawn within systems, as in its tables.
 
     Examples
     --------
@@ -250,17 +295,35 @@ def score_ratio_interval(
     if not random_benchmarks:
         check_standard_error(method, statistic)
     length = check_count(n_resamples, "n_resamples", 2) if distribution else 0
-    draws = None if method == "t" else Draws((True,), check_count(n_resamples, "n_resamples", 2), key_of(rng))
+    draws = (
+        None
+        if method == "t"
+        else Draws((True,), check_count(n_resamples, "n_resamples", 2), key_of(rng))
+    )
     systems = matching.resolve_systems(
         times, baseline, across, weights, dim=dim, metric=metric, levels=levels, unit=unit, shared=shared, paired=paired, censored=censored,
         positive_of=score_above_zero(statistic) if draws is None else "min", with_copies=True,
     )  # fmt: skip
-    joint = systems.shared or paired is not None  # averaged over the benchmarks inside each unit, pairs may move together or not
+    joint = (
+        systems.shared or paired is not None
+    )  # averaged over the benchmarks inside each unit, pairs may move together or not
     check_choice(prior, "prior", PRIORS)
-    others = {"method": None if method == "t" else method, "weights": weights, "random_benchmarks": random_benchmarks, "shared": joint}
-    given = [f"{name}={value!r}" for name, value in others.items() if value is not None and value is not False]
+    others = {
+        "method": None if method == "t" else method,
+        "weights": weights,
+        "random_benchmarks": random_benchmarks,
+        "shared": joint,
+    }
+    given = [
+        f"{name}={value!r}"
+        for name, value in others.items()
+        if value is not None and value is not False
+    ]
     if prior and given:
-        raise ValueError(f"{', '.join(given)} does not go with prior={prior!r}, which is for t of fixed, independent, equal benchmarks")
+        raise ValueError(
+            f"{', '.join(given)} does not go with prior={prior!r}, which is for t of fixed, "
+            "independent, equal benchmarks"
+        )
     score = Score(
         mean, resolve_best(statistic, systems.better), shared=joint, paired=paired is not None, random_benchmarks=bool(random_benchmarks),
         confidence_level=level, alternative=alternative, weights=systems.weights(in_key_order=draws is not None),
@@ -268,29 +331,73 @@ def score_ratio_interval(
     )  # fmt: skip
 
     def kernel(sides: Sides, cells: Any) -> tuple[np.ndarray, ...]:
-        return ratio_intervals(sides, cells, score, draws, method, without=sensitivity, length=length)
+        return ratio_intervals(
+            sides, cells, score, draws, method, without=sensitivity, length=length
+        )
 
     error, units = "standard error of the log ratio", "independent units the answer rests on"
-    named = outputs(estimate="candidate / baseline", lower="", upper="", standard_error=error, df="", pvalue="", n=units)
-    named |= outputs("1", (across,), estimate_without="", lower_without="", upper_without="") if sensitivity else {}
-    named |= outputs("1", (matching.REPLICATE,), distribution="candidate / baseline, redrawn") if length else {}
+    named = outputs(
+        estimate="candidate / baseline",
+        lower="",
+        upper="",
+        standard_error=error,
+        df="",
+        pvalue="",
+        n=units,
+    )
+    named |= (
+        outputs("1", (across,), estimate_without="", lower_without="", upper_without="")
+        if sensitivity
+        else {}
+    )
+    named |= (
+        outputs("1", (matching.REPLICATE,), distribution="candidate / baseline, redrawn")
+        if length
+        else {}
+    )
     coords = {matching.REPLICATE: range(length)} if length else {}
     in_key_order = draws is not None
     result = matching.over_suites(
-        kernel, systems, named, coords, shared=joint, paired=score.paired, in_key_order=in_key_order, statistic=score.statistic
+        kernel,
+        systems,
+        named,
+        coords,
+        shared=joint,
+        paired=score.paired,
+        in_key_order=in_key_order,
+        statistic=score.statistic,
     )
     result = matching.bounded_result(result, systems, alternative)
-    if systems.pair.bounded and sensitivity:  # limits of answers that leave out a benchmark are open as those of the others are
-        others_are_open = Bounds(*(side.sum(across) > side for side in matching.matched_bounds(result, systems)))
+    if (
+        systems.pair.bounded and sensitivity
+    ):  # limits of answers that leave out a benchmark are open as those of the others are
+        others_are_open = Bounds(
+            *(side.sum(across) > side for side in matching.matched_bounds(result, systems))
+        )
         names = {f"{name}_without": name for name in ("estimate", "lower", "upper")}
         bounded = bound_interval(result[list(names)].rename(names), others_are_open, lowest=0.0)
         result = result.assign({name: bounded[plain] for name, plain in names.items()})
-    attrs = {"result": "score_ratio_interval", "method": method, "confidence_level": level, "mean": mean, "statistic": statistic}
+    attrs = {
+        "result": "score_ratio_interval",
+        "method": method,
+        "confidence_level": level,
+        "mean": mean,
+        "statistic": statistic,
+    }
     attrs |= {"prior": prior} if prior else {}
     attrs |= {"alternative": alternative, "question": SAMPLED if random_benchmarks else FIXED}
     attrs |= {"benchmarks": SAMPLE} if random_benchmarks else {}
-    attrs |= {"n_resamples": draws.n_resamples, "engine": "numpy"} | describe_key(draws.key) if draws is not None else {}
-    checks = ("suite_limits", "suite_benchmarks", *(("suite_replicates",) if draws else ()), *systems.movement_checks(joint))
+    attrs |= (
+        {"n_resamples": draws.n_resamples, "engine": "numpy"} | describe_key(draws.key)
+        if draws is not None
+        else {}
+    )
+    checks = (
+        "suite_limits",
+        "suite_benchmarks",
+        *(("suite_replicates",) if draws else ()),
+        *systems.movement_checks(joint),
+    )
     return matching.describe_two(result, systems, attrs, checks=checks)
 
 
@@ -300,7 +407,13 @@ def without_limits(result: xr.Dataset) -> tuple[Note | None, ...]:
     consequence = "their limits are NaN, since one shows no spread"
     if result.attrs["benchmarks"] != SAMPLE:
         return (single_unit_note(result, consequence),)
-    return (count_note("single_unit", f"{{cells}} rest on one {_unit(result)}: {consequence}; measure more of them", result["n"] == 1),)
+    return (
+        count_note(
+            "single_unit",
+            f"{{cells}} rest on one {_unit(result)}: {consequence}; measure more of them",
+            result["n"] == 1,
+        ),
+    )
 
 
 @check("suite_replicates")
@@ -314,7 +427,9 @@ def too_few(result: xr.Dataset) -> tuple[Note | None, ...]:
 
 def _unit(result: xr.Dataset) -> str:
     """Return what an answer rests on: units, or benchmarks where those are the sample."""
-    return str(result.attrs["across"] if result.attrs["benchmarks"] == SAMPLE else result.attrs["unit"])
+    return str(
+        result.attrs["across"] if result.attrs["benchmarks"] == SAMPLE else result.attrs["unit"]
+    )
 
 
 def score_above_zero(statistic: str) -> str:
@@ -325,4 +440,7 @@ def score_above_zero(statistic: str) -> str:
 def check_standard_error(method: str, statistic: str) -> None:
     """Raise where a t interval is wanted of a statistic that has no standard error."""
     if method == "t" and statistic in ("median", "min", BEST):
-        raise ValueError(f"method='t' has no standard error of a {statistic}; use statistic='mean' or 'geometric', or method='percentile'")
+        raise ValueError(
+            f"method='t' has no standard error of a {statistic}; use statistic='mean' or "
+            "'geometric', or method='percentile'"
+        )

@@ -13,7 +13,15 @@ import xarray as xr
 
 from perfarray.conventions import FORMAT, METRIC, UNKNOWN
 from perfarray.numerics.types import Floats, Integers, same_text
-from perfarray.tables.columns import EXACT, Descriptor, Metric, Table, are_distinct, level_order, objects
+from perfarray.tables.columns import (
+    EXACT,
+    Descriptor,
+    Metric,
+    Table,
+    are_distinct,
+    level_order,
+    objects,
+)
 from perfarray.timings.apply import Labels, kept_labels, labels_of_dim
 from perfarray.timings.options import options
 
@@ -46,15 +54,25 @@ def build(table: Table) -> xr.Dataset:
         When two rows fall on one cell, or the array would be too large.
     """
     names = [*table.labels, *sorted(table.levels, key=level_order)]
-    codes = [table.labels[name].codes if name in table.labels else table.levels[name] for name in names]
-    shape = tuple(len(table.labels[name].labels) if name in table.labels else int(table.levels[name].max(initial=-1)) + 1 for name in names)
+    codes = [
+        table.labels[name].codes if name in table.labels else table.levels[name] for name in names
+    ]
+    shape = tuple(
+        len(table.labels[name].labels)
+        if name in table.labels
+        else int(table.levels[name].max(initial=-1)) + 1
+        for name in names
+    )
     cells = int(np.prod([float(size) for size in shape]))
     needed = partial(_needed, table, cells, dict(zip(names, shape, strict=True)))
     limits = options()
     if cells > limits.max_cells:
         raise ValueError(f"{needed()}; set_options(max_cells=...) allows more")
     if cells > SMALL and cells > limits.max_padding * len(table):
-        raise ValueError(f"{needed()}, and almost all would be empty; set_options(max_padding=...) allows more for each measurement")
+        raise ValueError(
+            f"{needed()}, and almost all would be empty; set_options(max_padding=...) allows "
+            "more for each measurement"
+        )
     try:
         return _laid_out(table, names, codes, shape, cells)
     except MemoryError:
@@ -64,14 +82,22 @@ def build(table: Table) -> xr.Dataset:
 def _needed(table: Table, cells: int, sizes: Mapping[str, int]) -> str:
     """Write how large the array would be."""
     shape_text = ", ".join(f"{name}: {size}" for name, size in sizes.items())
-    return f"{len(table)} measurements would need an array of {cells} cells ({shape_text}); read fewer files at a time, or name fewer dims"
+    return (
+        f"{len(table)} measurements would need an array of {cells} cells ({shape_text}); read "
+        "fewer files at a time, or name fewer dims"
+    )
 
 
-def _laid_out(table: Table, names: list[str], codes: list[Integers], shape: tuple[int, ...], cells: int) -> xr.Dataset:
+def _laid_out(
+    table: Table, names: list[str], codes: list[Integers], shape: tuple[int, ...], cells: int
+) -> xr.Dataset:
     """Place what a table has in an array."""
     flat = np.ravel_multi_index(codes, shape) if len(table) else np.empty(0, dtype=np.intp)
     _check_single(flat, names, table, shape)
-    variables = {name: _metric_variable(metric, table.shared, names, flat, shape) for name, metric in table.metrics.items()}
+    variables = {
+        name: _metric_variable(metric, table.shared, names, flat, shape)
+        for name, metric in table.metrics.items()
+    }
     coords: dict[Hashable, xr.Variable] = {}
     # Indexes that are handed over take half the time of those that xarray makes and compares.
     indexes: dict[Hashable, Any] = {}
@@ -79,7 +105,12 @@ def _laid_out(table: Table, names: list[str], codes: list[Integers], shape: tupl
         if name not in table.labels and 0 < size <= FEW:
             of_dim = kept_labels(name, tuple(range(size)))
         else:
-            of_dim = labels_of_dim(name, _label_array(table.labels[name].labels) if name in table.labels else np.arange(size))
+            of_dim = labels_of_dim(
+                name,
+                _label_array(table.labels[name].labels)
+                if name in table.labels
+                else np.arange(size),
+            )
         coords |= of_dim.variables
         indexes |= of_dim.indexes
     for name, mark in table.marks.items():
@@ -89,8 +120,12 @@ def _laid_out(table: Table, names: list[str], codes: list[Integers], shape: tupl
     for name, (dims, values) in table.columns.items():
         coords[name] = _column_variable(dims, values, names, codes, shape)
     for name, descriptor in table.descriptors.items():
-        labels_by_dim = {dim: table.labels[dim].labels for dim in descriptor.dims if dim in table.labels}
-        coords[name] = _descriptor_variable(completed(descriptor, table), labels_by_dim, dict(zip(names, shape, strict=True)))
+        labels_by_dim = {
+            dim: table.labels[dim].labels for dim in descriptor.dims if dim in table.labels
+        }
+        coords[name] = _descriptor_variable(
+            completed(descriptor, table), labels_by_dim, dict(zip(names, shape, strict=True))
+        )
     return Labels(coords, indexes).dataset(variables, _attrs(table))
 
 
@@ -101,12 +136,20 @@ def _attrs(table: Table) -> dict[Hashable, Any]:
     return attrs | table.counts | table.attrs
 
 
-def _variable(dims: Sequence[str], values: npt.NDArray[Any], attrs: Mapping[str, str] | None = None) -> xr.Variable:
+def _variable(
+    dims: Sequence[str], values: npt.NDArray[Any], attrs: Mapping[str, str] | None = None
+) -> xr.Variable:
     """Return a variable without xarray's inspection of every text in an object array."""
     return xr.Variable(tuple(dims), values, attrs, fastpath=True)
 
 
-def _metric_variable(metric: Metric, shared: tuple[str, ...], names: Sequence[str], flat: Integers, shape: tuple[int, ...]) -> xr.Variable:
+def _metric_variable(
+    metric: Metric,
+    shared: tuple[str, ...],
+    names: Sequence[str],
+    flat: Integers,
+    shape: tuple[int, ...],
+) -> xr.Variable:
     """Place a metric's values, NaN elsewhere."""
     values = _blank(int(np.prod(shape)))
     values[flat] = metric.values
@@ -135,26 +178,37 @@ def _check_single(flat: Integers, names: list[str], table: Table, shape: tuple[i
     repeats = np.flatnonzero(np.diff(flat[order]) == 0)
     index = np.unravel_index(flat[order][repeats[0]], shape)
     cell = ", ".join(
-        f"{name}={table.labels[name].labels[int(i)] if name in table.labels else int(i)}" for name, i in zip(names, index, strict=True)
+        f"{name}={table.labels[name].labels[int(i)] if name in table.labels else int(i)}"
+        for name, i in zip(names, index, strict=True)
     )
     raise ValueError(
-        f"{len(repeats)} rows repeat a cell that already has a value, the first at {cell}; name the column that tells them apart as a "
+        f"{len(repeats)} rows repeat a cell that already has a value, the first at {cell}; "
+        "name the column that tells them apart as a "
         "dim or a level (binary, session, execution, iteration)"
     )
 
 
 def _label_array(labels: list[Any]) -> npt.NDArray[Any]:
     """Return labels as an array: numbers stay numbers, all else is object dtype (text survives every join and file)."""
-    if labels and all(isinstance(label, int | float | np.number) and not isinstance(label, bool) for label in labels):
+    if labels and all(
+        isinstance(label, int | float | np.number) and not isinstance(label, bool)
+        for label in labels
+    ):
         return np.array(labels)
     texts = [label if isinstance(label, str) else str(label) for label in labels]
     if "\0" in "".join(texts):  # files would end the label there
-        raise ValueError(f"label {next(text for text in texts if chr(0) in text)[:80]!r} holds the character NUL")
+        raise ValueError(
+            f"label {next(text for text in texts if chr(0) in text)[:80]!r} holds the character NUL"
+        )
     return objects(texts)
 
 
 def _column_variable(
-    dims: tuple[str, ...], values: npt.NDArray[Any], names: list[str], codes: list[Integers], shape: tuple[int, ...]
+    dims: tuple[str, ...],
+    values: npt.NDArray[Any],
+    names: list[str],
+    codes: list[Integers],
+    shape: tuple[int, ...],
 ) -> xr.Variable:
     """Place a column known per row on the dims it depends on."""
     if not dims:
@@ -179,10 +233,18 @@ def completed(descriptor: Descriptor, table: Table) -> Descriptor:
     return replace(descriptor, values={**dict.fromkeys(keys), **descriptor.values})
 
 
-def _descriptor_variable(descriptor: Descriptor, labels: Mapping[str, list[Any]], sizes: Mapping[str, int]) -> xr.Variable:
-    """Place a descriptor on as few dims as it depends on; unknown values are `unknown`, or NaN among numbers."""
+def _descriptor_variable(
+    descriptor: Descriptor, labels: Mapping[str, list[Any]], sizes: Mapping[str, int]
+) -> xr.Variable:
+    """Place a descriptor on as few dims as it depends on.
+
+    Unknown values are `unknown`, or NaN among numbers.
+    """
     stated = [value for value in descriptor.values.values() if value is not None]
-    numeric = all(isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < EXACT for value in stated)
+    numeric = all(
+        isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < EXACT
+        for value in stated
+    )
     dims = list(descriptor.dims)
     by_key = dict(descriptor.values)
     for dim in reversed([dim for dim in descriptor.dims if dim not in descriptor.keep]):
@@ -190,12 +252,21 @@ def _descriptor_variable(descriptor: Descriptor, labels: Mapping[str, list[Any]]
         if reduced is not None:
             by_key, dims = reduced, [name for name in dims if name != dim]
     # Only known values are placed, since most combinations of labels may be empty.
-    position_maps = [{label: positions for positions, label in enumerate(labels.get(dim, range(sizes[dim])))} for dim in dims]
-    entries = [(key, value) for key, value in by_key.items() if value is not None and all(map(contains, position_maps, key))]
+    position_maps = [
+        {label: positions for positions, label in enumerate(labels.get(dim, range(sizes[dim])))}
+        for dim in dims
+    ]
+    entries = [
+        (key, value)
+        for key, value in by_key.items()
+        if value is not None and all(map(contains, position_maps, key))
+    ]
     shape, values = [len(positions) for positions in position_maps], [value for _, value in entries]
     at = np.zeros(len(entries), dtype=np.intp)
     for axis, positions in enumerate(position_maps):
-        at = at * len(positions) + np.array([positions[key[axis]] for key, _ in entries], dtype=np.intp)
+        at = at * len(positions) + np.array(
+            [positions[key[axis]] for key, _ in entries], dtype=np.intp
+        )
     cells = math.prod(shape)
     array: npt.NDArray[Any] = np.full(cells, np.nan) if numeric else same_text(UNKNOWN, cells)
     array[at] = values if numeric else objects([str(value) for value in values])
@@ -204,7 +275,9 @@ def _descriptor_variable(descriptor: Descriptor, labels: Mapping[str, list[Any]]
     return _variable(dims, array.reshape(shape))
 
 
-def _without(values_by_key: Mapping[tuple[Any, ...], Any], position: int) -> dict[tuple[Any, ...], Any] | None:
+def _without(
+    values_by_key: Mapping[tuple[Any, ...], Any], position: int
+) -> dict[tuple[Any, ...], Any] | None:
     """Remove one dim from the keys; return None if the values depend on it."""
     reduced: dict[tuple[Any, ...], Any] = {}
     for key, value in values_by_key.items():

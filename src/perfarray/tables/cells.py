@@ -12,7 +12,8 @@ from perfarray.tables.columns import joint_codes
 # Share of cells that must have as many runs as the others of their combination
 EQUAL_CELLS = 0.9
 
-# Variance of runs among cells, as a share of that of labels thrown at random: it is the share of runs that a design lost
+# Variance of runs among cells, as a share of that of labels thrown at random: it is the share of
+# runs that a design lost
 MAX_DISPERSION = 0.25
 
 
@@ -42,7 +43,9 @@ class ColumnCells(NamedTuple):
     def are_crossed(self) -> bool:
         """Whether the labels that are not rare, two at least, occur in 9 of 10 combinations each."""
         usual, combinations = self._usual_labels(), np.bincount(self.labels)
-        return bool(usual.sum() > 1 and (combinations[usual] >= EQUAL_CELLS * self.n_combinations).all())
+        return bool(
+            usual.sum() > 1 and (combinations[usual] >= EQUAL_CELLS * self.n_combinations).all()
+        )
 
     @property
     def mostly_recur(self) -> bool:
@@ -65,7 +68,10 @@ class ColumnCells(NamedTuple):
 
     @property
     def are_equally_cut(self) -> bool:
-        """Whether combinations of several cells have equal ones; where each has a single run, only if labels are crossed."""
+        """Whether combinations of several cells have equal ones.
+
+        Where each has a single run, only if labels are crossed.
+        """
         cut = self.cut()
         return cut.are_equal and (not cut.have_one_run or self.are_crossed)
 
@@ -88,7 +94,9 @@ class ColumnCells(NamedTuple):
         """Return the dispersion of runs where the labels that are not rare occur in all combinations."""
         usual = self._usual_labels()
         selected = usual[self.labels]
-        return _dispersion(self.combinations[selected], self.runs[selected], n_cells=int(usual.sum()))
+        return _dispersion(
+            self.combinations[selected], self.runs[selected], n_cells=int(usual.sum())
+        )
 
     def _usual_labels(self) -> Mask:
         """Return which labels are not rare."""
@@ -96,20 +104,32 @@ class ColumnCells(NamedTuple):
         return np.asarray(rows >= rows.mean() / 2)
 
     def _usual_runs(self) -> Integers:
-        """Return the median number of runs of each cell's combination; one that is not cut has that of all cells."""
+        """Return the median number of runs of each cell's combination.
+
+        One that is not cut has that of all cells.
+        """
         medians, sizes = _medians(self.runs, self.combinations), np.bincount(self.combinations)
         if (sizes > 1).any():
             medians[sizes == 1] = np.sort(self.runs)[(len(self.runs) - 1) // 2]
         return np.asarray(medians[self.combinations])
 
 
-def cut_into_cells(codes: Integers, others: Sequence[Integers], units: Integers | None = None) -> ColumnCells:
-    """Return the cells that codes cut the combinations of other columns into; their runs are rows, or `units`."""
-    combinations = pd.factorize(joint_codes(others)[0])[0] if others else np.zeros(len(codes), dtype=np.intp)
+def cut_into_cells(
+    codes: Integers, others: Sequence[Integers], units: Integers | None = None
+) -> ColumnCells:
+    """Return the cells that codes cut the combinations of other columns into.
+
+    Their runs are rows, or `units`.
+    """
+    combinations = (
+        pd.factorize(joint_codes(others)[0])[0] if others else np.zeros(len(codes), dtype=np.intp)
+    )
     width = int(codes.max(initial=-1)) + 1
     cell_of_row = combinations.astype(np.int64) * width + codes
     if units is not None:
-        cell_of_row = pd.DataFrame({"cell": cell_of_row, "unit": units}).drop_duplicates()["cell"].to_numpy()
+        cell_of_row = (
+            pd.DataFrame({"cell": cell_of_row, "unit": units}).drop_duplicates()["cell"].to_numpy()
+        )
     cells, runs = np.unique(cell_of_row, return_counts=True)
     return ColumnCells(cells // width, cells % width, runs)
 
@@ -124,7 +144,8 @@ def _medians(values: Integers, groups: Integers) -> Integers:
 def _dispersion(groups: Integers, runs: Integers, *, n_cells: int | None = None) -> float:
     """Return the variance of runs among the cells of a group, as a share of that of equally probable labels thrown on its runs.
 
-    With `n_cells`, a group has so many; those that are not among `runs` have none. Infinite where no group has two.
+    With `n_cells`, a group has so many; those that are not among `runs` have none. Infinite where
+    no group has two.
     """
     totals, sizes = np.bincount(groups, weights=runs), np.bincount(groups)
     cells = np.maximum(sizes if n_cells is None else n_cells, 1)

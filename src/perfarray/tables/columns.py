@@ -38,7 +38,10 @@ class Descriptor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metric:
-    """A measured quantity: a value for each row (NaN: none), its unit and direction; None where nothing says which is good."""
+    """A measured quantity: a value for each row (NaN: none), its unit and direction.
+
+    None where nothing says which is good.
+    """
 
     values: Floats
     units: str = SECONDS
@@ -66,9 +69,11 @@ class Table:
     descriptors : dict of Descriptor
         What is known per label.
     level_names : dict of str
-        What the file calls the one place it has along a level: the places of several files are numbered by it.
+        What the file calls the one place it has along a level: the places of several files are
+        numbered by it.
     parts : dict of sequence
-        What the labels of a dim are made of, one for one, as the format has it: labels of several files are made alike from it.
+        What the labels of a dim are made of, one for one, as the format has it: labels of several
+        files are made alike from it.
     format : str
         The reader that made it.
     counts : dict of int
@@ -102,8 +107,12 @@ class Table:
 
     def place(self, row: int) -> str:
         """Write where a row belongs, for a message."""
-        labels = [f"{dim}={column.labels[column.codes[row]]}" for dim, column in self.labels.items()]
-        return ", ".join(labels + [f"{level}={positions[row]}" for level, positions in self.levels.items()])
+        labels = [
+            f"{dim}={column.labels[column.codes[row]]}" for dim, column in self.labels.items()
+        ]
+        return ", ".join(
+            labels + [f"{level}={positions[row]}" for level, positions in self.levels.items()]
+        )
 
 
 def column_of(values: Iterable[Any]) -> Column:
@@ -144,7 +153,14 @@ def number_within(parents: Sequence[Integers], labels: npt.ArrayLike) -> Integer
         codes, distinct = pd.factorize(keys, sort=True, use_na_sentinel=False)
         codes, width = codes.astype(np.intp, copy=False), len(distinct)
     if count * width > most:
-        return pd.Series(codes).groupby(parent, sort=False).rank(method="dense").to_numpy().astype(np.intp) - 1
+        return (
+            pd.Series(codes)
+            .groupby(parent, sort=False)
+            .rank(method="dense")
+            .to_numpy()
+            .astype(np.intp)
+            - 1
+        )
     cells = parent * width
     cells += codes  # in place: memory for another array takes as long as the sum
     occurs = np.zeros(count * width, dtype=bool)

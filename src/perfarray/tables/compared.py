@@ -1,7 +1,7 @@
 """Which columns of a table are dims, where nobody named them: texts, then numbers that cut their combinations into equal cells.
 
-One decision for every way in: pandas, Arrow, CSV, Parquet. Columns that are no dims stay beside the values. Nothing is pooled without
-a word.
+One decision for every way in: pandas, Arrow, CSV, Parquet. Columns that are no dims stay beside the
+values. Nothing is pooled without a word.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,13 +19,21 @@ from perfarray.tables.number_texts import parse_numbers
 from perfarray.tables.roles import are_whole, depends_only_on
 from perfarray.timings.dates import dates_of
 from perfarray.timings.notes import Note
-from perfarray.timings.quantities import is_benchmark, is_counter, is_measured, is_remark, is_setting
+from perfarray.timings.quantities import (
+    is_benchmark,
+    is_counter,
+    is_measured,
+    is_remark,
+    is_setting,
+)
 from perfarray.timings.validation import listed
 
-# Share of rows in which a label may be blank: a broken row among many does not make remarks of labels
+# Share of rows in which a label may be blank: a broken row among many does not make remarks of
+# labels
 MAX_BLANK = 0.01
 
-# Labels from which 0, 1, 2 look like a numbering of repetitions rather than a setting with two values
+# Labels from which 0, 1, 2 look like a numbering of repetitions rather than a setting with two
+# values
 MIN_NUMBERING = 3
 
 # Distinct decimals that may be the labels of a setting, as .5, .7 and .9 are
@@ -33,11 +41,15 @@ MAX_DECIMAL_LABELS = 20
 
 
 class UnnamedRepetitionsError(ValueError):
-    """A column looks like a numbering of repetitions, and nobody named it; `proposed_dims` makes it one."""
+    """A column looks like a numbering of repetitions, and nobody named it.
+
+    `proposed_dims` makes it one.
+    """
 
     def __init__(self, name: str, level: str) -> None:
         super().__init__(
-            f"column {name!r} looks like a numbering of repetitions. Say so with {level}={name!r} ({_option(level, name)}), or make it a "
+            f"column {name!r} looks like a numbering of repetitions. Say so with "
+            f"{level}={name!r} ({_option(level, name)}), or make it a "
             f"dim with {name}={name!r} ({_option(name, name)})"
         )
         self.proposed_dims = {level: name}
@@ -53,9 +65,14 @@ class ColumnRoles(NamedTuple):
 
 
 def column_roles(
-    columns: Mapping[str, pd.Series], labels: Mapping[str, Column], repetitions: Mapping[str, pd.Series], level: str
+    columns: Mapping[str, pd.Series],
+    labels: Mapping[str, Column],
+    repetitions: Mapping[str, pd.Series],
+    level: str,
 ) -> ColumnRoles:
-    """Decide which columns become dims; the others describe dims or repetitions, or vary beside the values.
+    """Decide which columns become dims.
+
+    The others describe dims or repetitions, or vary beside the values.
 
     Parameters
     ----------
@@ -71,13 +88,15 @@ def column_roles(
     Raises
     ------
     ValueError
-        For a column that looks like a numbering of repetitions, and for one whose role cannot be decided while runs
-        of unlike settings would be pooled without it. The message gives both ways to name it.
+        For a column that looks like a numbering of repetitions, and for one whose role cannot be
+        decided while runs of unlike settings would be pooled without it. The message gives both
+        ways to name it.
     """
     decision = _Decision(columns, labels, repetitions, level)
     texts = [name for name in columns if not _is_quantity(columns[name]) or name in HISTORY]
     free_texts = _free_texts(decision, texts)
-    # The finest column comes first, so that what it determines (a commit its date) becomes its coordinate and not a further dim.
+    # The finest column comes first, so that what it determines (a commit its date) becomes its
+    # coordinate and not a further dim.
     for name in sorted(texts, key=lambda name: (-decision.n_labels(name), name not in HISTORY)):
         if decision.describes(name, quantity=False):
             continue
@@ -88,11 +107,17 @@ def column_roles(
             decision.becomes_dim(name)
     numbers = [name for name in columns if name not in texts]
     numberings = {name for name in numbers if is_counter(name) or decision.is_numbering(name)}
-    for name in sorted(numbers, key=lambda name: (name in numberings, not is_setting(name), -decision.n_labels(name))):
+    for name in sorted(
+        numbers,
+        key=lambda name: (name in numberings, not is_setting(name), -decision.n_labels(name)),
+    ):
         _decide_number(decision, name)
     in_order = [name for name in columns if name in decision.dims]
     return ColumnRoles(
-        in_order, [name for name in columns if name in decision.varying], decision.doubtful, [*filter(decision.is_numbering, in_order)]
+        in_order,
+        [name for name in columns if name in decision.varying],
+        decision.doubtful,
+        [*filter(decision.is_numbering, in_order)],
     )
 
 
@@ -100,11 +125,19 @@ class _Decision:
     """The roles decided so far, and what later decisions look at: codes of columns, dims and repetitions."""
 
     def __init__(
-        self, columns: Mapping[str, pd.Series], labels: Mapping[str, Column], repetitions: Mapping[str, pd.Series], level: str
+        self,
+        columns: Mapping[str, pd.Series],
+        labels: Mapping[str, Column],
+        repetitions: Mapping[str, pd.Series],
+        level: str,
     ) -> None:
         self.columns, self.level = columns, level
-        self.codes = {name: pd.factorize(series, use_na_sentinel=False)[0] for name, series in columns.items()}
-        self.nest = [pd.factorize(series, use_na_sentinel=False)[0] for series in repetitions.values()]
+        self.codes = {
+            name: pd.factorize(series, use_na_sentinel=False)[0] for name, series in columns.items()
+        }
+        self.nest = [
+            pd.factorize(series, use_na_sentinel=False)[0] for series in repetitions.values()
+        ]
         self.named = [column.codes for column in labels.values()]
         self.dims: dict[str, Integers] = {}
         self.varying: list[str] = []
@@ -138,8 +171,9 @@ class _Decision:
     def cells(self, name: str, others: Sequence[Integers], *, units: bool = True) -> ColumnCells:
         """Return the cells that a column cuts the combinations of other columns into.
 
-        Runs are units of the outermost named level. They are rows where no level is named, and where labels are thrown on the rows of
-        units: nearly all units would have each of these labels.
+        Runs are units of the outermost named level. They are rows where no level is named, and
+        where labels are thrown on the rows of units: nearly all units would have each of these
+        labels.
         """
         cells = cut_into_cells(self.codes[name], others)
         if not (self.nest and units):
@@ -154,31 +188,47 @@ class _Decision:
         series = self.columns[name]
         if 2 * self.n_labels(name) > len(series):
             return False
-        return not _is_quantity(series) or (pd.api.types.is_numeric_dtype(series) and not is_measured(name) and _are_whole(series))
+        return not _is_quantity(series) or (
+            pd.api.types.is_numeric_dtype(series) and not is_measured(name) and _are_whole(series)
+        )
 
     def is_numbering(self, name: str) -> bool:
         """Return whether the labels of a column are consecutive whole numbers from 0 or 1."""
         series = self.columns[name]
-        if name in HISTORY or is_setting(name) or not pd.api.types.is_numeric_dtype(series) or pd.api.types.is_bool_dtype(series):
+        if (
+            name in HISTORY
+            or is_setting(name)
+            or not pd.api.types.is_numeric_dtype(series)
+            or pd.api.types.is_bool_dtype(series)
+        ):
             return False
         numbers = np.unique(series.dropna().to_numpy(dtype=float))
-        return len(numbers) >= MIN_NUMBERING and numbers[0] in (0, 1) and bool((np.diff(numbers) == 1).all())
+        return (
+            len(numbers) >= MIN_NUMBERING
+            and numbers[0] in (0, 1)
+            and bool((np.diff(numbers) == 1).all())
+        )
 
 
 def _free_texts(decision: _Decision, texts: Sequence[str]) -> set[str]:
     """Return the texts that are remarks: blank in some rows, or in unequal numbers of runs within one combination of the others.
 
-    The combinations are those of the named dims, with and without the other columns that cut these equally. Lost runs make no remark
-    of a label. Where no label holds half of the rows, as the usual remark would, unequal cells may be an unbalanced experiment: that
-    is asked. The names of benchmarks are no remarks.
+    The combinations are those of the named dims, with and without the other columns that cut these
+    equally. Lost runs make no remark of a label. Where no label holds half of the rows, as the
+    usual remark would, unequal cells may be an unbalanced experiment: that is asked. The names of
+    benchmarks are no remarks.
     """
     candidates = [name for name in texts if name not in HISTORY and not is_benchmark(name)]
     free = {name for name in candidates if decision.columns[name].isna().mean() > MAX_BLANK}
-    # Labels that are thrown on runs would cut the cells of a design at random, and make remarks of its labels.
+    # Labels that are thrown on runs would cut the cells of a design at random, and make remarks of
+    # its labels.
     grouping = [name for name in decision.columns if name not in free and decision.may_group(name)]
     designed = [name for name in grouping if decision.cells(name, decision.named).are_designed]
     for name in candidates:
-        others = [*decision.named, *(decision.codes[other] for other in designed or grouping if other != name)]
+        others = [
+            *decision.named,
+            *(decision.codes[other] for other in designed or grouping if other != name),
+        ]
         # The only labels of a table are no remark.
         if name in free or not others or decision.describes(name, quantity=False):
             continue
@@ -187,9 +237,13 @@ def _free_texts(decision: _Decision, texts: Sequence[str]) -> set[str]:
             free.add(name)
             continue
         # Cells of a single run show no design, unless each label has its combination.
-        if cells.are_equally_cut or (not is_remark(name) and (name in designed or cells.are_ragged or cells.are_local)):
+        if cells.are_equally_cut or (
+            not is_remark(name) and (name in designed or cells.are_ragged or cells.are_local)
+        ):
             continue
-        if not is_remark(name) and 2 * np.bincount(decision.codes[name]).max() < len(decision.codes[name]):
+        if not is_remark(name) and 2 * np.bincount(decision.codes[name]).max() < len(
+            decision.codes[name]
+        ):
             raise ValueError(_text_message(name))
         free.add(name)
     return free
@@ -198,8 +252,10 @@ def _free_texts(decision: _Decision, texts: Sequence[str]) -> set[str]:
 def _text_message(name: str) -> str:
     """Return the message on a text that may be a label or a remark."""
     return (
-        f"column {name!r} cuts the table into unequal numbers of runs, and unlike runs must not be pooled. Make it a dim with "
-        f"{name}={name!r} ({_option(name, name)}); if it holds remarks, drop it or call it 'comment'"
+        f"column {name!r} cuts the table into unequal numbers of runs, and unlike runs must "
+        "not be pooled. Make it a dim with "
+        f"{name}={name!r} ({_option(name, name)}); if it holds remarks, drop it or call it "
+        "'comment'"
     )
 
 
@@ -216,8 +272,12 @@ def _decide_number(decision: _Decision, name: str) -> None:
     cells = decision.cells(name, [*decision.named, *decision.dims.values()])
     single_combination = cells.n_combinations == 1
     designed = cells.are_designed or decision.cells(name, decision.named).are_designed
-    if integral and (is_counter(name) or (decision.is_numbering(name) and (designed or single_combination))):
-        repetitions = decision.cells(name, [*decision.named, *decision.dims.values(), *decision.nest], units=False)
+    if integral and (
+        is_counter(name) or (decision.is_numbering(name) and (designed or single_combination))
+    ):
+        repetitions = decision.cells(
+            name, [*decision.named, *decision.dims.values(), *decision.nest], units=False
+        )
         if repetitions.have_one_run:
             raise UnnamedRepetitionsError(name, decision.level)
     if integral and not measured and (setting or designed):
@@ -232,8 +292,10 @@ def _decide_number(decision: _Decision, name: str) -> None:
 def _undecided_message(name: str) -> str:
     """Return the message on a number that may be a setting or a measured one."""
     return (
-        f"column {name!r} may be a setting or a measured number, and unlike runs must not be pooled. Make it a dim with {name}={name!r} "
-        f"({_option(name, name)}), or a measured variable with value={{..., {name!r}: {name!r}}} ({_option(f'{name} [1]', name)})"
+        f"column {name!r} may be a setting or a measured number, and unlike runs must not be "
+        f"pooled. Make it a dim with {name}={name!r} "
+        f"({_option(name, name)}), or a measured variable with value={{..., {name!r}: "
+        f"{name!r}}} ({_option(f'{name} [1]', name)})"
     )
 
 
@@ -251,21 +313,33 @@ def roles_note(roles: ColumnRoles, level: str, n_copies: int = 0) -> Note | None
     sentences = []
     if roles.numberings:
         sentences.append(
-            f"column {listed(roles.numberings)} is a dim, which is compared and never averaged; if it numbers repetitions, rename it "
+            f"column {listed(roles.numberings)} is a dim, which is compared and never "
+            "averaged; if it numbers repetitions, rename it "
             f"{level!r}, or give to_timings(..., {level}={roles.numberings[0]!r})"
         )
     if dims:
         sentences.append(
-            f"{_columns(dims)} {'is a dim' if len(dims) == 1 else 'are dims'}, although nobody named {'it' if len(dims) == 1 else 'them'}"
+            f"{_columns(dims)} {'is a dim' if len(dims) == 1 else 'are dims'}, although nobody "
+            f"named {'it' if len(dims) == 1 else 'them'}"
         )
     if roles.varying:
-        stays = "varies among runs and stays" if len(roles.varying) == 1 else "vary among runs and stay"
-        sentences.append(f"{_columns(roles.varying)} {stays} beside the values: these runs are averaged")
+        stays = (
+            "varies among runs and stays" if len(roles.varying) == 1 else "vary among runs and stay"
+        )
+        sentences.append(
+            f"{_columns(roles.varying)} {stays} beside the values: these runs are averaged"
+        )
     if dims or roles.varying:
         example = (roles.doubtful or roles.varying or dims)[0]
-        sentences.append(f"dims={{{example!r}: {example!r}}} makes a column a dim ({_option(example, example)})")
+        sentences.append(
+            f"dims={{{example!r}: {example!r}}} makes a column a dim ({_option(example, example)})"
+        )
     if n_copies:
-        are = "row is an exact copy of another and was" if n_copies == 1 else "rows are exact copies of others and were"
+        are = (
+            "row is an exact copy of another and was"
+            if n_copies == 1
+            else "rows are exact copies of others and were"
+        )
         sentences.append(f"{n_copies} {are} left out")
     return Note(
         "unclaimed_column",
@@ -280,16 +354,23 @@ def _columns(names: Sequence[str]) -> str:
     return f"column{'' if len(names) == 1 else 's'} {listed(names)}"
 
 
-def describes(series: pd.Series, labels: Mapping[str, Column], repetitions: Mapping[str, pd.Series]) -> bool:
+def describes(
+    series: pd.Series, labels: Mapping[str, Column], repetitions: Mapping[str, pd.Series]
+) -> bool:
     """Return whether dims, or the repetitions of a level, determine a column."""
     return _Decision({"": series}, labels, repetitions, "").describes("", quantity=True)
 
 
-def copied_rows(frame: pd.DataFrame, labels: Mapping[str, Column], repetitions: Mapping[str, pd.Series], level: str) -> Mask | None:
+def copied_rows(
+    frame: pd.DataFrame,
+    labels: Mapping[str, Column],
+    repetitions: Mapping[str, pd.Series],
+    level: str,
+) -> Mask | None:
     """Return which rows copy another one, value and all, where the others have one row for each named repetition.
 
-    Otherwise, and where no repetition is named, equal rows are runs that took equally long. `level` is the one that is not
-    named; where all are, rows that repeat a cell are refused later.
+    Otherwise, and where no repetition is named, equal rows are runs that took equally long. `level`
+    is the one that is not named; where all are, rows that repeat a cell are refused later.
     """
     if not repetitions or level in repetitions:
         return None
@@ -304,7 +385,9 @@ def copied_rows(frame: pd.DataFrame, labels: Mapping[str, Column], repetitions: 
 
 def _is_amount(series: pd.Series) -> bool:
     """Return whether texts are amounts: numbers with a unit, a percent sign or a comma."""
-    if pd.api.types.is_bool_dtype(series) or not all(isinstance(label, str) for label in series.dropna().unique()):
+    if pd.api.types.is_bool_dtype(series) or not all(
+        isinstance(label, str) for label in series.dropna().unique()
+    ):
         return False
     labels = pd.Series(series.dropna().unique(), dtype=object)
     try:

@@ -9,11 +9,27 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from perfarray.conventions import CENSORED, CENSORED_AT, HIGHER, MARKS, SCORES, SECONDS, THROUGHPUT, TIME, seconds_factor
+from perfarray.conventions import (
+    CENSORED,
+    CENSORED_AT,
+    HIGHER,
+    MARKS,
+    SCORES,
+    SECONDS,
+    THROUGHPUT,
+    TIME,
+    seconds_factor,
+)
 from perfarray.tables.build import build
 from perfarray.tables.columns import Metric, Table, column_of, in_seconds
 from perfarray.tables.long_table import table_of
-from perfarray.tables.measured import check_values, in_one_unit, proposed_arguments, scaled, value_columns
+from perfarray.tables.measured import (
+    check_values,
+    in_one_unit,
+    proposed_arguments,
+    scaled,
+    value_columns,
+)
 from perfarray.tables.roles import check_unit, stated_direction
 from perfarray.timings.notes import keep_notes
 from perfarray.timings.resolve import Data, check_names
@@ -45,48 +61,58 @@ def to_timings(
     Parameters
     ----------
     table : pandas.DataFrame or Arrow table
-        One row per measurement. An Arrow table is any object with the Arrow PyCapsule interface (pyarrow, Polars, DuckDB).
+        One row per measurement. An Arrow table is any object with the Arrow PyCapsule interface
+        (pyarrow, Polars, DuckDB).
     value : str or mapping, optional
-        The column with the measurements; or a mapping of metric names to columns. Default: the columns that a CSV file is read by
-        (`time`, `time_ms`, `cpu_time`, `energy`, `throughput`, ...), their units from their names or from a column `unit`.
+        The column with the measurements; or a mapping of metric names to columns. Default: the
+        columns that a CSV file is read by (`time`, `time_ms`, `cpu_time`, `energy`, `throughput`,
+        ...), their units from their names or from a column `unit`.
     units : str or mapping
-        Their unit, or one per metric. Times (ns, us, ms, s, min, h) are converted to seconds. What is called `score`, `score_rate`,
-        `score_speed` or `ratio` has no unit where this is `"s"`; a mapping such as `{"score": "s"}` says otherwise.
+        Their unit, or one per metric. Times (ns, us, ms, s, min, h) are converted to seconds. What
+        is called `score`, `score_rate`, `score_speed` or `ratio` has no unit where this is `"s"`; a
+        mapping such as `{"score": "s"}` says otherwise.
     better : {"lower", "higher"} or mapping, optional
-        Which direction is good, or one per metric; default: higher for rates such as `ops/s` and for scores, lower for all else.
+        Which direction is good, or one per metric; default: higher for rates such as `ops/s` and
+        for scores, lower for all else.
     level : str
         The level that rows are numbered along when no column tells repetitions apart.
     shared : str or sequence of str, optional
-        Levels whose labels are the same unit for every benchmark (build 3 of one is build 3 of the other); default:
-        `frame.attrs["shared_levels"]`. Their labels keep their place, with NaN where one is missing.
+        Levels whose labels are the same unit for every benchmark (build 3 of one is build 3 of the
+        other); default: `frame.attrs["shared_levels"]`. Their labels keep their place, with NaN
+        where one is missing.
     **dims : str
-        Dim names and the columns that hold their labels, as in `benchmark="program"`. Columns already named like a usual dim
-        (benchmark, machine, version, compiler, flags, tuning, jvm_args, file, binary, session, execution, iteration) are taken as such.
+        Dim names and the columns that hold their labels, as in `benchmark="program"`. Columns
+        already named like a usual dim (benchmark, machine, version, compiler, flags, tuning,
+        jvm_args, file, binary, session, execution, iteration) are taken as such.
 
     Returns
     -------
     Dataset
-        One variable per metric; a column that is called after its unit (`ms`, `time_ns`) becomes `time`, in seconds. Repetition
-        labels are renumbered from 0 within their parent; ragged runs are padded with NaN. Columns named `warmup`, `censored`,
-        `failed` or `copied` become boolean coordinates. `censored_at`, the limit at which a run was stopped (in the unit of the first
-        metric), is converted as that is. An exit code other than 0 marks a failed run. Durations (timedelta) have their own unit.
-        Infinite values count as not measured.
+        One variable per metric; a column that is called after its unit (`ms`, `time_ns`) becomes
+        `time`, in seconds. Repetition labels are renumbered from 0 within their parent; ragged runs
+        are padded with NaN. Columns named `warmup`, `censored`, `failed` or `copied` become boolean
+        coordinates. `censored_at`, the limit at which a run was stopped (in the unit of the first
+        metric), is converted as that is. An exit code other than 0 marks a failed run. Durations
+        (timedelta) have their own unit. Infinite values count as not measured.
 
     Raises
     ------
     ValueError
-        Missing columns; values that are not numbers, or below 0; rows that repeat a cell while every repetition is named; a column that
-        looks like a numbering of repetitions, or whose role cannot be decided.
+        Missing columns; values that are not numbers, or below 0; rows that repeat a cell while
+        every repetition is named; a column that looks like a numbering of repetitions, or whose
+        role cannot be decided.
     TypeError
         Anything but a table.
 
     Notes
     -----
-    Columns that nobody named: a text is a dim, crossed or nested, unless it is blank in some rows or cuts combinations of the others into
-    unequal numbers of runs. A whole number is a dim where it cuts the combinations of the texts into cells of as many runs, but for lost
-    ones; a measured quantity (`max_rss_kb`, `page_faults`, `energy [J]`) is not. A column that is a function of dims or repetitions is a
-    coordinate along these; the others stay beside the values. The note `unclaimed_column` lists both kinds, and a keyword, as in
-    `threads="threads"`, makes any column a dim.
+    Columns that nobody named: a text is a dim, crossed or nested, unless it is blank in some rows
+    or cuts combinations of the others into unequal numbers of runs. A whole number is a dim where
+    it cuts the combinations of the texts into cells of as many runs, but for lost ones; a measured
+    quantity (`max_rss_kb`, `page_faults`, `energy [J]`) is not. A column that is a function of dims
+    or repetitions is a coordinate along these; the others stay beside the values. The note
+    `unclaimed_column` lists both kinds, and a keyword, as in `threads="threads"`, makes any column
+    a dim.
 
     Examples
     --------
@@ -102,12 +128,20 @@ def to_timings(
     flat = frame.reset_index() if any(name is not None for name in frame.index.names) else frame
     flat = flat.set_axis([_column_name(name) for name in flat.columns], axis=1)
     if not flat.columns.is_unique:
-        raise ValueError(f"the table has a column twice: {listed(flat.columns[flat.columns.duplicated()].unique())}; rename or remove one")
+        raise ValueError(
+            "the table has a column twice: "
+            f"{listed(flat.columns[flat.columns.duplicated()].unique())}; rename or remove one"
+        )
     if value is None:
         flat, value, units = _recognised(flat, units, dims)
     elif units == SECONDS:
-        units = {name: "1" if name in SCORES else SECONDS for name in ([value] if isinstance(value, str) else value)}
-    columns = table_of(flat, value=value, units=units, better=better, level=level, shared=shared, dims=dims)
+        units = {
+            name: "1" if name in SCORES else SECONDS
+            for name in ([value] if isinstance(value, str) else value)
+        }
+    columns = table_of(
+        flat, value=value, units=units, better=better, level=level, shared=shared, dims=dims
+    )
     check_values(columns)
     return keep_notes(build(columns), *columns.notes)
 
@@ -123,11 +157,15 @@ def _pandas(table: Any) -> pd.DataFrame:
     if isinstance(table, pd.DataFrame):
         return table
     if not hasattr(table, "__arrow_c_stream__"):
-        raise TypeError(f"expected a pandas DataFrame, got {type(table).__name__}; an Arrow table will do, too")
+        raise TypeError(
+            f"expected a pandas DataFrame, got {type(table).__name__}; an Arrow table will do, too"
+        )
     try:
         import pyarrow
     except ImportError:
-        raise ImportError("a table that is not of pandas is read by pyarrow: pip install 'perfarray[tables]'") from None
+        raise ImportError(
+            "a table that is not of pandas is read by pyarrow: pip install 'perfarray[tables]'"
+        ) from None
     return cast(pd.DataFrame, pyarrow.table(table).to_pandas())
 
 
@@ -138,11 +176,17 @@ def _recognised(
     stated = {"units": units} if isinstance(units, str) and units != SECONDS else {}
     try:
         frame, stated, factors = in_one_unit(frame, stated)
-        columns = value_columns((name for name in frame.columns if name not in dims.values()), stated)
+        columns = value_columns(
+            (name for name in frame.columns if name not in dims.values()), stated
+        )
     except ValueError as error:
-        raise ValueError(f"the table {error}; try to_timings({proposed_arguments(frame)})") from None
+        raise ValueError(
+            f"the table {error}; try to_timings({proposed_arguments(frame)})"
+        ) from None
     frame = scaled(frame, next(iter(columns.values()))[0], factors)
-    by_metric = {metric: unit for metric, (_, unit) in columns.items()} | (dict(units) if isinstance(units, Mapping) else {})
+    by_metric = {metric: unit for metric, (_, unit) in columns.items()} | (
+        dict(units) if isinstance(units, Mapping) else {}
+    )
     return frame, {metric: column for metric, (column, _) in columns.items()}, by_metric
 
 
@@ -159,7 +203,8 @@ def from_samples(
     Parameters
     ----------
     samples : mapping
-        Label to a list of measurements, or to nested lists with one depth per level. Lists may differ in length.
+        Label to a list of measurements, or to nested lists with one depth per level. Lists may
+        differ in length.
     dim : str
         The dim the labels lie along.
     level : str or sequence of str
@@ -172,13 +217,14 @@ def from_samples(
     Returns
     -------
     Dataset
-        A variable with dims `dim` and the levels: `time` in seconds where `units` is a unit of time or 1, `throughput` where it is a rate
-        such as `ops/s`, `value` where it is anything else.
+        A variable with dims `dim` and the levels: `time` in seconds where `units` is a unit of time
+        or 1, `throughput` where it is a rate such as `ops/s`, `value` where it is anything else.
 
     Raises
     ------
     ValueError
-        When the lists are not as deep as there are levels, or hold what is not a number, an infinite one, or a time that is not above 0.
+        When the lists are not as deep as there are levels, or hold what is not a number, an
+        infinite one, or a time that is not above 0.
 
     Examples
     --------
@@ -188,10 +234,19 @@ def from_samples(
            [0.01 ,   nan]])
     """
     levels = check_names(level, "level")
-    name = TIME if units in ("1", "") or seconds_factor(units) is not None else THROUGHPUT if direction_of(units) == HIGHER else "value"
+    name = (
+        TIME
+        if units in ("1", "") or seconds_factor(units) is not None
+        else THROUGHPUT
+        if direction_of(units) == HIGHER
+        else "value"
+    )
     check_unit(name, units)
     if not isinstance(samples, Mapping) or not samples:
-        raise ValueError(f"samples must map labels to lists of measurements, as in {{'old': [1.2, 1.3], 'new': [1.1]}}; got {samples!r}")
+        raise ValueError(
+            f"samples must map labels to lists of measurements, as in {{'old': [1.2, 1.3], "
+            f"'new': [1.1]}}; got {samples!r}"
+        )
     leaf = np.dtype([("place", np.intp, (len(levels),)), ("number", float)])
     arrays = []
     for label, nested in samples.items():
@@ -200,9 +255,19 @@ def from_samples(
             raise ValueError(f"samples[{label!r}] is empty; give at least one measurement")
     leaves, column = np.concatenate(arrays), column_of(samples)
     table = Table(
-        labels={dim: replace(column, codes=np.repeat(column.codes, [len(array) for array in arrays]))},
+        labels={
+            dim: replace(column, codes=np.repeat(column.codes, [len(array) for array in arrays]))
+        },
         levels={name: leaves["place"][:, depth] for depth, name in enumerate(levels)},
-        metrics={name: in_seconds(Metric(values=leaves["number"].copy(), units=units, better=stated_direction(better, units, name)))},
+        metrics={
+            name: in_seconds(
+                Metric(
+                    values=leaves["number"].copy(),
+                    units=units,
+                    better=stated_direction(better, units, name),
+                )
+            )
+        },
         metric=name,
     )
     check_values(table)
@@ -212,17 +277,24 @@ def from_samples(
 def _leaves(nested: Any, depth: int, path: str) -> Any:
     """Yield the positions and numbers of nested lists of a given depth."""
     if isinstance(nested, str) or not hasattr(nested, "__len__"):
-        raise ValueError(f"{path} is {nested!r}, where a list was expected: one depth of lists per level")
+        raise ValueError(
+            f"{path} is {nested!r}, where a list was expected: one depth of lists per level"
+        )
     for index, item in enumerate(nested):
         if depth > 1:
-            yield from (((index, *path_below), number) for path_below, number in _leaves(item, depth - 1, f"{path}[{index}]"))
+            yield from (
+                ((index, *path_below), number)
+                for path_below, number in _leaves(item, depth - 1, f"{path}[{index}]")
+            )
         else:
             try:
                 if isinstance(item, timedelta | np.timedelta64):
                     raise TypeError
                 yield (index,), float(item)
             except (TypeError, ValueError):
-                raise ValueError(f"{path}[{index}] is {item!r}, where a number was expected") from None
+                raise ValueError(
+                    f"{path}[{index}] is {item!r}, where a number was expected"
+                ) from None
 
 
 def to_frame(times: Data) -> pd.DataFrame:
@@ -236,8 +308,9 @@ def to_frame(times: Data) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        In the units of the data. Rows without any measured value are not written, but for stopped runs with a limit (`censored_at`);
-        `frame.attrs` holds how many of them carried a mark (`n_failed`, ...).
+        In the units of the data. Rows without any measured value are not written, but for stopped
+        runs with a limit (`censored_at`); `frame.attrs` holds how many of them carried a mark
+        (`n_failed`, ...).
 
     Examples
     --------
@@ -248,16 +321,28 @@ def to_frame(times: Data) -> pd.DataFrame:
     1     old          1   2.0
     2     new          0   3.0
     """
-    dataset = times.to_dataset(name=times.name or "time") if isinstance(times, xr.DataArray) else times
+    dataset = (
+        times.to_dataset(name=times.name or "time") if isinstance(times, xr.DataArray) else times
+    )
     if not dataset.dims:
         raise ValueError("a table needs a row for every label of a dim, and there are no dims")
     frame = dataset.to_dataframe(dim_order=list(times.dims)).reset_index()
-    metrics = [name for name, variable in dataset.data_vars.variables.items() if variable.dims and name != CENSORED_AT]
+    metrics = [
+        name
+        for name, variable in dataset.data_vars.variables.items()
+        if variable.dims and name != CENSORED_AT
+    ]
     empty = frame[metrics].isna().all(axis=1)
     if CENSORED in frame and CENSORED_AT in frame:
         empty &= ~(frame[CENSORED].fillna(False).astype(bool) & frame[CENSORED_AT].notna())
-    lost = {f"n_{mark}": int((empty & frame[mark].fillna(False).astype(bool)).sum()) for mark in MARKS if mark in frame}
+    lost = {
+        f"n_{mark}": int((empty & frame[mark].fillna(False).astype(bool)).sum())
+        for mark in MARKS
+        if mark in frame
+    }
     frame = frame[~empty].reset_index(drop=True) if empty.any() else frame
     frame.attrs = {name: number for name, number in lost.items() if number}
     first = list(times.dims)
-    return frame[[*first, *(name for name in frame if name not in first and name not in metrics), *metrics]]
+    return frame[
+        [*first, *(name for name in frame if name not in first and name not in metrics), *metrics]
+    ]

@@ -16,7 +16,9 @@ from perfarray.tables.columns import Column, Metric, Table, column_of, constant_
 def finished(tables: Sequence[Table]) -> list[Table]:
     """Bring each metric to one unit where tables differ, and name the main one."""
     tables = _same_units(tables)
-    mains = {table.metric if table.metric in table.metrics else _main(table.metrics) for table in tables}
+    mains = {
+        table.metric if table.metric in table.metrics else _main(table.metrics) for table in tables
+    }
     main = mains.pop() if len(mains) == 1 else _main(mains)
     return [table if table.metric == main else replace(table, metric=main) for table in tables]
 
@@ -28,23 +30,39 @@ def _main(metrics: Iterable[str]) -> str:
 
 
 def _same_units(tables: Sequence[Table]) -> list[Table]:
-    """Convert rates to rates per second where tables differ; metrics of one name and different kinds are renamed by their unit."""
+    """Convert rates to rates per second where tables differ.
+
+    Metrics of one name and different kinds are renamed by their unit.
+    """
     units: dict[str, set[str]] = {}
     for table in tables:
         for name, metric in table.metrics.items():
             units.setdefault(name, set()).add(metric.units)
-    differing = {name for name, several in units.items() if len(several) > 1 or {f"{name}_{TIME}", f"{name}_{THROUGHPUT}"} & units.keys()}
+    differing = {
+        name
+        for name, several in units.items()
+        if len(several) > 1 or {f"{name}_{TIME}", f"{name}_{THROUGHPUT}"} & units.keys()
+    }
     if not differing:
         return list(tables)
-    split = {name for name in differing if len(units[name]) == 1 or len({per_second(unit)[0] for unit in units[name]}) > 1}
-    converted = [dict(_converted(name, metric, differing, split) for name, metric in table.metrics.items()) for table in tables]
+    split = {
+        name
+        for name in differing
+        if len(units[name]) == 1 or len({per_second(unit)[0] for unit in units[name]}) > 1
+    }
+    converted = [
+        dict(_converted(name, metric, differing, split) for name, metric in table.metrics.items())
+        for table in tables
+    ]
     return [
         replace(table, metrics=metrics, columns=_limits_converted(table, differing))
         for table, metrics in zip(tables, converted, strict=True)
     ]
 
 
-def _limits_converted(table: Table, differing: Collection[str]) -> dict[str, tuple[tuple[str, ...], npt.NDArray[Any]]]:
+def _limits_converted(
+    table: Table, differing: Collection[str]
+) -> dict[str, tuple[tuple[str, ...], npt.NDArray[Any]]]:
     """Return the columns of a table with the limits of stopped runs converted as its main metric is."""
     main = table.metric if table.metric in table.metrics else _main(table.metrics)
     if CENSORED_AT not in table.columns or main not in differing:
@@ -53,13 +71,17 @@ def _limits_converted(table: Table, differing: Collection[str]) -> dict[str, tup
     return table.columns | {CENSORED_AT: (dims, limits * per_second(table.metrics[main].units)[1])}
 
 
-def _converted(name: str, metric: Metric, differing: Collection[str], split: Collection[str]) -> tuple[str, Metric]:
+def _converted(
+    name: str, metric: Metric, differing: Collection[str], split: Collection[str]
+) -> tuple[str, Metric]:
     """Return a metric in the common unit, and its common name."""
     if name not in differing:
         return name, metric
     unit, factor = per_second(metric.units)
     kind = _kind(unit)
-    return f"{name}_{kind}" if name in split and kind != name else name, replace(metric, values=metric.values * factor, units=unit)
+    return f"{name}_{kind}" if name in split and kind != name else name, replace(
+        metric, values=metric.values * factor, units=unit
+    )
 
 
 def _kind(unit: str) -> str:
@@ -70,7 +92,9 @@ def _kind(unit: str) -> str:
 
 
 def per_second(unit: str) -> tuple[str, float]:
-    """Return a rate per second for a rate such as `ops/ms`, and the factor; other units are returned as they are.
+    """Return a rate per second for a rate such as `ops/ms`, and the factor.
+
+    Other units are returned as they are.
 
     Examples
     --------
@@ -92,7 +116,11 @@ def rename_labels(table: Table, dim: str, labels: Mapping[Any, Any]) -> Table:
         if dim in descriptor.dims:
             at = descriptor.dims.index(dim)
             descriptor = replace(
-                descriptor, values={(*key[:at], labels[key[at]], *key[at + 1 :]): value for key, value in descriptor.values.items()}
+                descriptor,
+                values={
+                    (*key[:at], labels[key[at]], *key[at + 1 :]): value
+                    for key, value in descriptor.values.items()
+                },
             )
         descriptors[name] = descriptor
     renamed = Column(codes=column.codes, labels=[labels[label] for label in column.labels])
@@ -106,10 +134,19 @@ def promoted(table: Table, dims: Collection[str]) -> Table:
         if descriptor is None or not set(descriptor.dims) <= table.labels.keys():
             continue
         columns = [table.labels[dim] for dim in descriptor.dims]
-        cells = np.stack([column.codes for column in columns], axis=1) if columns else np.zeros((len(table), 1), dtype=np.intp)
+        cells = (
+            np.stack([column.codes for column in columns], axis=1)
+            if columns
+            else np.zeros((len(table), 1), dtype=np.intp)
+        )
         distinct, inverse = np.unique(cells, axis=0, return_inverse=True)
-        keys = (tuple(column.labels[code] for column, code in zip(columns, codes, strict=False)) for codes in distinct)
-        values = column_of(UNKNOWN if (value := descriptor.values.get(key)) is None else value for key in keys)
+        keys = (
+            tuple(column.labels[code] for column, code in zip(columns, codes, strict=False))
+            for codes in distinct
+        )
+        values = column_of(
+            UNKNOWN if (value := descriptor.values.get(key)) is None else value for key in keys
+        )
         label = Column(codes=values.codes[inverse.reshape(-1)], labels=values.labels)
         remaining = {key: value for key, value in table.descriptors.items() if key != name}
         table = replace(table, labels=table.labels | {name: label}, descriptors=remaining)
@@ -121,20 +158,33 @@ def without_clashes(table: Table, reserved: Collection[str]) -> Table:
     clashing = set(reserved) & (table.descriptors.keys() | table.columns.keys())
     if not clashing:
         return table
-    descriptors = {f"{name}_recorded" if name in clashing else name: value for name, value in table.descriptors.items()}
-    columns = {f"{name}_recorded" if name in clashing else name: value for name, value in table.columns.items()}
+    descriptors = {
+        f"{name}_recorded" if name in clashing else name: value
+        for name, value in table.descriptors.items()
+    }
+    columns = {
+        f"{name}_recorded" if name in clashing else name: value
+        for name, value in table.columns.items()
+    }
     return replace(table, descriptors=descriptors, columns=columns)
 
 
 def collide(tables: Sequence[Table], locations: Sequence[Hashable]) -> bool:
     """Return whether two tables with the same location have a measurement on the same cell."""
     dims = sorted({name for table in tables for name in table.labels})
-    varying = [name for name in dims if any(name in table.labels and len(table.labels[name].labels) != 1 for table in tables)]
+    varying = [
+        name
+        for name in dims
+        if any(name in table.labels and len(table.labels[name].labels) != 1 for table in tables)
+    ]
     fixed = [name for name in dims if name not in varying]
-    # Only tables that agree on the dims with one label each can collide; their cells alone are compared.
+    # Only tables that agree on the dims with one label each can collide; their cells alone are
+    # compared.
     meeting: dict[tuple[Any, ...], list[Table]] = {}
     for table, location in zip(tables, locations, strict=True):
-        labels = tuple(table.labels[name].labels[0] if name in table.labels else UNKNOWN for name in fixed)
+        labels = tuple(
+            table.labels[name].labels[0] if name in table.labels else UNKNOWN for name in fixed
+        )
         meeting.setdefault((location, labels), []).append(table)
     return any(_overlap(group, varying) for group in meeting.values() if len(group) > 1)
 
@@ -158,4 +208,7 @@ def _cells(table: Table, dims: Sequence[str]) -> set[tuple[Any, ...]]:
     if len(varying) <= 1:
         return set(product(*(column.labels for column in columns)))
     codes = np.unique(np.stack([column.codes for column in columns], axis=1), axis=0).tolist()
-    return {tuple(column.labels[code] for column, code in zip(columns, row, strict=True)) for row in codes}
+    return {
+        tuple(column.labels[code] for column, code in zip(columns, row, strict=True))
+        for row in codes
+    }

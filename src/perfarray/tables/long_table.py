@@ -6,7 +6,18 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from perfarray.conventions import BENCHMARK, CENSORED_AT, COMPARED, DESCRIPTORS, EXECUTION, ITERATION, LEVELS, LOOPS, MARKS, seconds_factor
+from perfarray.conventions import (
+    BENCHMARK,
+    CENSORED_AT,
+    COMPARED,
+    DESCRIPTORS,
+    EXECUTION,
+    ITERATION,
+    LEVELS,
+    LOOPS,
+    MARKS,
+    seconds_factor,
+)
 from perfarray.tables.columns import Column, Table, in_seconds, level_order
 from perfarray.tables.compared import ColumnRoles, column_roles, copied_rows, describes, roles_note
 from perfarray.tables.measured import value_column
@@ -40,15 +51,22 @@ def table_of(
     dims: Mapping[str, str] | None = None,
     n_copies: int = 0,
 ) -> Table:
-    """Return the columns of a long table by their roles; `n_copies` rows that copied others have been left out of it."""
+    """Return the columns of a long table by their roles.
+
+    `n_copies` rows that copied others have been left out of it.
+    """
     if isinstance(value, str):
         name = _metric_name(value, units, frame)
         units = {name: units.get(value, "1")} if isinstance(units, Mapping) else units
-        better = {name: better[value]} if isinstance(better, Mapping) and value in better else better
+        better = (
+            {name: better[value]} if isinstance(better, Mapping) and value in better else better
+        )
         value = {name: value}
     frame = without_blanks(frame, value.values())
     claimed = {*value.values(), *(dims or {}).values()}
-    named = {name: name for name in (*COMPARED, *LEVELS) if name in frame.columns and name not in claimed} | dict(dims or {})
+    named = {
+        name: name for name in (*COMPARED, *LEVELS) if name in frame.columns and name not in claimed
+    } | dict(dims or {})
     _check_columns(frame, [*value.values(), *named.values()])
     if "file" in named and "file" not in (dims or {}) and _determines_files(frame, named, level):
         del named["file"]
@@ -61,17 +79,35 @@ def table_of(
         measured[name], note = metric_column(frame[column], name, units, better)
         value_notes.append(note)
     marks = {mark: mark_column(frame[mark]) for mark in MARKS if mark in frame.columns}
-    beside = {str(name): frame[name] for name in frame.columns if name not in {*value.values(), *named.values(), *MARKS}}
+    beside = {
+        str(name): frame[name]
+        for name in frame.columns
+        if name not in {*value.values(), *named.values(), *MARKS}
+    }
     if CENSORED_AT in beside:
         factor = seconds_factor(next(iter(measured.values())).units)
-        beside[CENSORED_AT] = limit_column(beside[CENSORED_AT]) * (1.0 if factor is None else factor)
+        beside[CENSORED_AT] = limit_column(beside[CENSORED_AT]) * (
+            1.0 if factor is None else factor
+        )
     arranged = _arranged({name: frame[column] for name, column in named.items()}, beside, level)
     copies = copied_rows(frame, arranged.labels, arranged.repetitions, arranged.numbered)
     if copies is not None:
         rest, n_copies = frame[~copies].reset_index(drop=True), int(copies.sum())
-        return table_of(rest, value=value, units=units, better=better, level=level, shared=shared, dims=dims, n_copies=n_copies)
+        return table_of(
+            rest,
+            value=value,
+            units=units,
+            better=better,
+            level=level,
+            shared=shared,
+            dims=dims,
+            n_copies=n_copies,
+        )
     levels = numbered_levels(arranged.labels, arranged.repetitions, level, len(frame), common)
-    columns = {name: placed_column(series, arranged.labels, levels) for name, series in arranged.beside.items()}
+    columns = {
+        name: placed_column(series, arranged.labels, levels)
+        for name, series in arranged.beside.items()
+    }
     for name in levels.keys() & arranged.names.keys():
         if names := level_labels(arranged.names[name], name, arranged.labels, levels):
             columns[label_name(name)] = names
@@ -81,7 +117,10 @@ def table_of(
         *value_notes,
         failure_note,
         *_other_units(value, units),
-        *(check_unit(name, units.get(name, "1") if isinstance(units, Mapping) else units) for name in value),
+        *(
+            check_unit(name, units.get(name, "1") if isinstance(units, Mapping) else units)
+            for name in value
+        ),
     ]
     return Table(
         labels=arranged.labels,
@@ -97,7 +136,9 @@ def table_of(
 
 def _determines_files(frame: pd.DataFrame, named: Mapping[str, str], level: str) -> bool:
     """Return whether the labels of other dims say which of several files a row is from: a dim of files would only multiply the cells."""
-    others = [column for name, column in named.items() if name not in (BENCHMARK, "file", *LEVELS, level)]
+    others = [
+        column for name, column in named.items() if name not in (BENCHMARK, "file", *LEVELS, level)
+    ]
     files = pd.factorize(frame["file"], use_na_sentinel=False)[0]
     codes = [pd.factorize(frame[column], use_na_sentinel=False)[0] for column in others]
     return files.max(initial=0) > 0 and bool(others) and depends_only_on(files, codes)
@@ -114,21 +155,51 @@ class Arranged(NamedTuple):
     numbered: str  # the level that rows are numbered along
 
 
-def _arranged(named: Mapping[str, pd.Series], beside: Mapping[str, pd.Series], level: str) -> Arranged:
+def _arranged(
+    named: Mapping[str, pd.Series], beside: Mapping[str, pd.Series], level: str
+) -> Arranged:
     """Return columns by their roles: those that were named, and those that were not."""
     nest = {name: column for name, column in named.items() if name in LEVELS or name == level}
     repetitions = dict(sorted(nest.items(), key=lambda item: level_order(item[0])))
     # A table that perfarray wrote has the names of units beside their numbers.
-    names = {name: label_column(beside.get(label_name(name), column)) for name, column in repetitions.items() if name != ITERATION}
+    names = {
+        name: label_column(beside.get(label_name(name), column))
+        for name, column in repetitions.items()
+        if name != ITERATION
+    }
     beside = {name: column for name, column in beside.items() if name not in map(label_name, names)}
     numbered = next((name for name in (level, ITERATION) if name not in repetitions), level)
-    descriptors = {name: column for name, column in named.items() if name in DESCRIPTORS and name not in nest}
-    labels = {name: label_column(column) for name, column in named.items() if name not in (*nest, *descriptors)}
-    roles = column_roles({name: beside[name] for name in beside if name not in (CENSORED_AT, LOOPS)}, labels, repetitions, numbered)
+    descriptors = {
+        name: column for name, column in named.items() if name in DESCRIPTORS and name not in nest
+    }
+    labels = {
+        name: label_column(column)
+        for name, column in named.items()
+        if name not in (*nest, *descriptors)
+    }
+    roles = column_roles(
+        {name: beside[name] for name in beside if name not in (CENSORED_AT, LOOPS)},
+        labels,
+        repetitions,
+        numbered,
+    )
     labels |= {name: label_column(beside[name]) for name in roles.dims}
-    described = {name: column for name, column in descriptors.items() if describes(column, labels, repetitions)}
-    labels |= {name: label_column(column) for name, column in descriptors.items() if name not in described}
-    return Arranged(labels, repetitions, names, {name: beside[name] for name in beside if name not in labels} | described, roles, numbered)
+    described = {
+        name: column
+        for name, column in descriptors.items()
+        if describes(column, labels, repetitions)
+    }
+    labels |= {
+        name: label_column(column) for name, column in descriptors.items() if name not in described
+    }
+    return Arranged(
+        labels,
+        repetitions,
+        names,
+        {name: beside[name] for name in beside if name not in labels} | described,
+        roles,
+        numbered,
+    )
 
 
 def _metric_name(column: str, units: str | Mapping[str, str], frame: pd.DataFrame) -> str:
@@ -137,7 +208,11 @@ def _metric_name(column: str, units: str | Mapping[str, str], frame: pd.DataFram
     by_unit = variable is not None and variable[2] and seconds_factor(variable[1]) is not None
     unit = units.get(column, "1") if isinstance(units, Mapping) else units
     is_time = isinstance(unit, str) and seconds_factor(unit) is not None
-    return variable[0] if variable and by_unit and is_time and variable[0] not in frame.columns else column
+    return (
+        variable[0]
+        if variable and by_unit and is_time and variable[0] not in frame.columns
+        else column
+    )
 
 
 def _other_units(metrics: Mapping[str, str], units: str | Mapping[str, str]) -> list[Note]:
@@ -147,11 +222,23 @@ def _other_units(metrics: Mapping[str, str], units: str | Mapping[str, str]) -> 
         stated = units.get(name, "1") if isinstance(units, Mapping) else units
         ending = re.search(r"(?:^|[_\s(\[])(ns|us|µs|ms|s|sec|min)[)\]]?$", str(column))
         factor = seconds_factor(ending.group(1)) if ending else None
-        if ending and factor is not None and isinstance(stated, str) and seconds_factor(stated) not in (None, factor):
+        if (
+            ending
+            and factor is not None
+            and isinstance(stated, str)
+            and seconds_factor(stated) not in (None, factor)
+        ):
             sentence = (
-                f"column {column!r} is taken to be in {stated!r}, as units= says; if its name is right, give units={ending.group(1)!r}"
+                f"column {column!r} is taken to be in {stated!r}, as units= says; if its name "
+                f"is right, give units={ending.group(1)!r}"
             )
-            notes.append(Note("other_unit", sentence, {"column": column, "units": stated, "named": ending.group(1)}))
+            notes.append(
+                Note(
+                    "other_unit",
+                    sentence,
+                    {"column": column, "units": stated, "named": ending.group(1)},
+                )
+            )
     return notes
 
 
@@ -159,4 +246,6 @@ def _check_columns(frame: pd.DataFrame, columns: Sequence[str]) -> None:
     """Raise unless all columns are there; the message lists those that are."""
     missing = [name for name in columns if name not in frame.columns]
     if missing:
-        raise ValueError(f"column {listed(missing)} not found; the table has columns {listed(frame.columns, 30)}")
+        raise ValueError(
+            f"column {listed(missing)} not found; the table has columns {listed(frame.columns, 30)}"
+        )

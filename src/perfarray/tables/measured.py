@@ -31,7 +31,9 @@ TIME_AND_UNIT = re.compile(r"(time|cpu_time)(?:_|\s*\[|\s*\(|\s+)(\w+)[\])]?")
 # The brackets around a unit behind the name of a column
 BRACKETS = {"]": "[", ")": "("}
 
-LIKE_VALUES = re.compile(r"time|duration|elapsed|latency|runtime|seconds|(?:^|[_\s(\[])(?:ns|us|ms|s|sec)[)\]]?$", re.I)
+LIKE_VALUES = re.compile(
+    r"time|duration|elapsed|latency|runtime|seconds|(?:^|[_\s(\[])(?:ns|us|ms|s|sec)[)\]]?$", re.I
+)
 LIKE_BENCHMARKS = re.compile(r"bench|program|test|workload|kernel|query|name", re.I)
 # Usual names of columns, for proposals in messages only
 UNIT_AT_END = re.compile(r"(?:^|[_\s(\[])([a-zµμ]+)[)\]]?$", re.I)
@@ -41,7 +43,10 @@ UNITS_OF_ROWS = ("unit", "units", "time_unit")
 
 
 def value_column(name: str) -> tuple[str, str, bool] | None:
-    """Return the variable that a column holds, its unit, and whether the name states the unit; None for other columns."""
+    """Return the variable that a column holds, its unit, and whether the name states the unit.
+
+    None for other columns.
+    """
     lower = name.strip().lower()
     if lower in VALUES:
         return lower.removesuffix("_j"), VALUES[lower], lower.endswith("_j")
@@ -51,13 +56,18 @@ def value_column(name: str) -> tuple[str, str, bool] | None:
     if match and seconds_factor(match[2]) is not None:
         return match[1], match[2], True
     stem, unit = name_and_unit(name)
-    if unit and stem.lower() in (TIME, "cpu_time") and seconds_factor(unit) is not None:  # as in `time [ns/op]`
+    if (
+        unit and stem.lower() in (TIME, "cpu_time") and seconds_factor(unit) is not None
+    ):  # as in `time [ns/op]`
         return stem.lower(), unit, True
     return (stem.lower(), unit, True) if unit and stem.lower() in QUANTITIES else None
 
 
 def name_and_unit(name: str) -> tuple[str, str]:
-    """Return the name of a column and the unit in brackets behind it, as in `rate [MB/s]`; "" where there is none."""
+    """Return the name of a column and the unit in brackets behind it, as in `rate [MB/s]`.
+
+    "" where there is none.
+    """
     bracket = BRACKETS.get(name.strip()[-1:])
     stem, opening, unit = name.strip()[:-1].rpartition(bracket) if bracket else ("", "", "")
     return (stem.strip(), unit.strip()) if opening and stem.strip() and unit.strip() else (name, "")
@@ -72,8 +82,9 @@ def is_time_of_no_unit(name: str) -> bool:
 def value_columns(columns: Iterable[str], stated: Mapping[str, str]) -> dict[str, tuple[str, str]]:
     """Return the column and the unit of each variable, the main one first.
 
-    `stated` may name `units` of the values, `metric`, the column that holds them, and `measured`, further columns of values with a unit in
-    brackets; they must agree with the names of the columns.
+    `stated` may name `units` of the values, `metric`, the column that holds them, and `measured`,
+    further columns of values with a unit in brackets; they must agree with the names of the
+    columns.
     """
     names = list(columns)
     measured: dict[str, tuple[str, str]] = {}
@@ -84,7 +95,9 @@ def value_columns(columns: Iterable[str], stated: Mapping[str, str]) -> dict[str
             continue
         metric, unit, by_name = variable
         if metric in measured:
-            raise ValueError(f"has two columns of {metric}, {measured[metric][0]!r} and {name!r}; keep one")
+            raise ValueError(
+                f"has two columns of {metric}, {measured[metric][0]!r} and {name!r}; keep one"
+            )
         measured[metric] = (name, unit)
         units_by_name[metric] = by_name
     for name in filter(None, stated.get(MEASURED, "").split("; ")):
@@ -93,39 +106,67 @@ def value_columns(columns: Iterable[str], stated: Mapping[str, str]) -> dict[str
     main = stated.get("metric")
     if main is not None and main not in measured:
         if main not in names:
-            raise ValueError(f"says its values are in column {main!r}; its columns are {listed(names, 30)}")
+            raise ValueError(
+                f"says its values are in column {main!r}; its columns are {listed(names, 30)}"
+            )
         column, (main, unit) = main, name_and_unit(main)
         measured = {main: (column, unit or "1"), **measured}
         units_by_name[main] = bool(unit)
     if not measured:
-        raise ValueError(f"has no column of values: expected one of {listed([*VALUES, *UNITS_AS_NAMES], 30)}; it has {listed(names, 30)}")
+        raise ValueError(
+            "has no column of values: expected one of "
+            f"{listed([*VALUES, *UNITS_AS_NAMES], 30)}; it has {listed(names, 30)}"
+        )
     if "units" in stated:
-        metric = main or next((name for name in (TIME, THROUGHPUT) if name in measured), next(iter(measured)))
+        metric = main or next(
+            (name for name in (TIME, THROUGHPUT) if name in measured), next(iter(measured))
+        )
         column, unit = measured[metric]
         if units_by_name[metric] and seconds_factor(unit) != seconds_factor(stated["units"]):
-            raise ValueError(f"says its units are {stated['units']!r}, and its column of values is {column!r}; one of them is wrong")
+            raise ValueError(
+                f"says its units are {stated['units']!r}, and its column of values is "
+                f"{column!r}; one of them is wrong"
+            )
         measured[metric] = (column, stated["units"])
     first = main or next((name for name in (TIME, THROUGHPUT) if name in measured), None)
     return {first: measured[first], **measured} if first else measured
 
 
 def proposed_arguments(frame: pd.DataFrame) -> str:
-    """Return arguments of `to_timings` for a table of other names: its values and its benchmarks; other labels are dims anyway."""
-    numbers = [str(name) for name in frame.columns if pd.api.types.is_numeric_dtype(frame[name]) and frame[name].dtype != bool]
+    """Return arguments of `to_timings` for a table of other names: its values and its benchmarks.
+
+    Other labels are dims anyway.
+    """
+    numbers = [
+        str(name)
+        for name in frame.columns
+        if pd.api.types.is_numeric_dtype(frame[name]) and frame[name].dtype != bool
+    ]
     if not numbers:
         return "value='...', the column of numbers"
     value = next((name for name in reversed(numbers) if LIKE_VALUES.search(name)), numbers[-1])
     units = UNIT_AT_END.search(value)
     texts = [str(name) for name in frame.columns if str(name) not in numbers]
-    benchmark = None if "benchmark" in frame else next((name for name in texts if LIKE_BENCHMARKS.search(name)), None)
-    words = {"value": value, "units": units[1] if units and seconds_factor(units[1]) is not None else None, "benchmark": benchmark}
+    benchmark = (
+        None
+        if "benchmark" in frame
+        else next((name for name in texts if LIKE_BENCHMARKS.search(name)), None)
+    )
+    words = {
+        "value": value,
+        "units": units[1] if units and seconds_factor(units[1]) is not None else None,
+        "benchmark": benchmark,
+    }
     return ", ".join(f"{word}={text!r}" for word, text in words.items() if text is not None)
 
 
-def in_one_unit(frame: pd.DataFrame, stated: Mapping[str, str]) -> tuple[pd.DataFrame, dict[str, str], "pd.Series[float] | None"]:
+def in_one_unit(
+    frame: pd.DataFrame, stated: Mapping[str, str]
+) -> tuple[pd.DataFrame, dict[str, str], "pd.Series[float] | None"]:
     """Take the column of units off a table.
 
-    Returns the table without it, what is stated with the one unit it gives, and, where rows differ, the factor of each to seconds.
+    Returns the table without it, what is stated with the one unit it gives, and, where rows differ,
+    the factor of each to seconds.
     """
     column = next((name for name in frame.columns if str(name).lower() in UNITS_OF_ROWS), None)
     if column is None:
@@ -133,16 +174,25 @@ def in_one_unit(frame: pd.DataFrame, stated: Mapping[str, str]) -> tuple[pd.Data
     cells, frame = frame[column], frame.drop(columns=column)
     location = f"column {column!r}"
     if cells.isna().any():
-        raise ValueError(f"{location} is empty in row {int(cells.isna().to_numpy().argmax()) + 1} under the header; each row needs a unit")
+        raise ValueError(
+            f"{location} is empty in row {int(cells.isna().to_numpy().argmax()) + 1} under the "
+            "header; each row needs a unit"
+        )
     texts = cells.astype(str).str.strip()
     units = list(texts.unique())
     if len(units) == 1:
         if stated.get("units", units[0]) != units[0]:
-            raise ValueError(f"says its units are {stated['units']!r}, and {location} says {units[0]!r}; one of them is wrong")
+            raise ValueError(
+                f"says its units are {stated['units']!r}, and {location} says {units[0]!r}; "
+                "one of them is wrong"
+            )
         return frame, {**stated, "units": units[0]}, None
     factors = texts.map(dict(zip(units, map(seconds_factor, units), strict=True)))
     if "units" in stated or factors.isna().any():
-        raise ValueError(f"{location} has rows in {listed(units)}, which cannot be brought to one unit; of time are {KNOWN_TIMES}")
+        raise ValueError(
+            f"{location} has rows in {listed(units)}, which cannot be brought to one unit; of "
+            f"time are {KNOWN_TIMES}"
+        )
     return frame, {**stated, "units": SECONDS}, factors.astype(float)
 
 
@@ -150,7 +200,12 @@ def scaled(frame: pd.DataFrame, column: str, factors: "pd.Series[float] | None")
     """Bring the main values, and the limits of stopped runs, to the unit that rows share."""
     if factors is None:
         return frame
-    return frame.assign(**{name: frame[name] * factors for name in (column, *frame.columns.intersection([CENSORED_AT]))})
+    return frame.assign(
+        **{
+            name: frame[name] * factors
+            for name in (column, *frame.columns.intersection([CENSORED_AT]))
+        }
+    )
 
 
 def check_values(table: Table) -> None:
@@ -159,7 +214,11 @@ def check_values(table: Table) -> None:
     for name, metric in table.metrics.items():
         # Its unit tells what the main metric is, whatever it is called.
         main = name == table.metric and seconds_factor(metric.units) is not None
-        wrong = out_of_range(metric.values, None if main else name, metric.units) & (np.isinf(metric.values) | ~failed)
+        wrong = out_of_range(metric.values, None if main else name, metric.units) & (
+            np.isinf(metric.values) | ~failed
+        )
         if wrong.any():
             row = int(wrong.argmax())
-            raise ValueError(f"{name} of {table.place(row)} is {metric.values[row]}; expected a number from 0")
+            raise ValueError(
+                f"{name} of {table.place(row)} is {metric.values[row]}; expected a number from 0"
+            )

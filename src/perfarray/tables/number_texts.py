@@ -33,7 +33,8 @@ def parse_numbers(series: pd.Series) -> NumberTexts | None:
     Raises
     ------
     ValueError
-        Where texts are numbers that can be read in two ways, or whose units cannot be brought to one.
+        Where texts are numbers that can be read in two ways, or whose units cannot be brought to
+        one.
 
     Examples
     --------
@@ -44,7 +45,10 @@ def parse_numbers(series: pd.Series) -> NumberTexts | None:
     """
     if (durations := _durations(series)) is not None:
         return durations
-    texts = [value.strip() if isinstance(value, str) else "" if pd.isna(value) else str(value) for value in series]
+    texts = [
+        value.strip() if isinstance(value, str) else "" if pd.isna(value) else str(value)
+        for value in series
+    ]
     cells = [_number_and_unit(text) for text in texts if text]
     units = {unit for _, unit in cells}
     if not cells or not all(map(_is_unit, units)):
@@ -56,7 +60,10 @@ def parse_numbers(series: pd.Series) -> NumberTexts | None:
         factors = {unit: seconds_factor(unit) if unit else None for unit in units}
         if None in factors.values():
             written = listed(sorted(unit or "no unit" for unit in units))
-            raise ValueError(f"column {series.name!r} has cells in {written}, which cannot be brought to one unit; write all in one unit")
+            raise ValueError(
+                f"column {series.name!r} has cells in {written}, which cannot be brought to "
+                "one unit; write all in one unit"
+            )
         numbers = numbers * np.array([factors[unit] for _, unit in cells], dtype=float)
     values = np.full(len(texts), np.nan)
     values[[bool(text) for text in texts]] = numbers
@@ -64,11 +71,19 @@ def parse_numbers(series: pd.Series) -> NumberTexts | None:
 
 
 def _durations(series: pd.Series) -> NumberTexts | None:
-    """Return durations as pandas writes them (`0 days 00:00:01.5`) in seconds; None for other texts."""
+    """Return durations as pandas writes them (`0 days 00:00:01.5`) in seconds.
+
+    None for other texts.
+    """
     texts = series.dropna().map(str)
-    if not len(texts) or not texts.str.fullmatch(r"-?\d+ days?(?: \+?\d\d:\d\d:\d\d(?:\.\d+)?)?").all():
+    if (
+        not len(texts)
+        or not texts.str.fullmatch(r"-?\d+ days?(?: \+?\d\d:\d\d:\d\d(?:\.\d+)?)?").all()
+    ):
         return None
-    return NumberTexts(np.asarray(pd.to_timedelta(series).dt.total_seconds(), dtype=np.float64), SECONDS)
+    return NumberTexts(
+        np.asarray(pd.to_timedelta(series).dt.total_seconds(), dtype=np.float64), SECONDS
+    )
 
 
 def are_no_numbers(series: pd.Series) -> "pd.Series[bool]":
@@ -80,15 +95,25 @@ def are_no_numbers(series: pd.Series) -> "pd.Series[bool]":
     ([False, True, True, False], [False, True])
     """
     if pd.api.types.is_numeric_dtype(series):
-        return pd.Series(np.isinf(series.to_numpy(dtype=float, na_value=np.nan)), index=series.index)
-    texts = series.astype(object).map(lambda value: isinstance(value, str) and value.strip().lower() in NO_NUMBERS).astype(bool)
-    return texts | series.astype(object).isin([np.inf, -np.inf])  # Arrow does not compare texts with numbers
+        return pd.Series(
+            np.isinf(series.to_numpy(dtype=float, na_value=np.nan)), index=series.index
+        )
+    texts = (
+        series.astype(object)
+        .map(lambda value: isinstance(value, str) and value.strip().lower() in NO_NUMBERS)
+        .astype(bool)
+    )
+    return texts | series.astype(object).isin(
+        [np.inf, -np.inf]
+    )  # Arrow does not compare texts with numbers
 
 
 def _number_and_unit(text: str) -> tuple[str, str]:
     """Split a cell behind its last digit."""
     end = len(text)
-    while end and not (text[end - 1].isascii() and (text[end - 1].isdigit() or text[end - 1] == ".")):
+    while end and not (
+        text[end - 1].isascii() and (text[end - 1].isdigit() or text[end - 1] == ".")
+    ):
         end -= 1
     return text[:end].strip(), text[end:].strip()
 
@@ -100,13 +125,18 @@ def _is_unit(text: str) -> bool:
 
 def _in_one_notation(digits: Sequence[str], name: object) -> Floats | None:
     """Return numbers that are all written alike; None where they are not numbers."""
-    readings = [values for group, point in NOTATIONS if (values := _read_all(digits, group, point)) is not None]
+    readings = [
+        values
+        for group, point in NOTATIONS
+        if (values := _read_all(digits, group, point)) is not None
+    ]
     if not readings:
         return None
     if any((values != readings[0]).any() for values in readings[1:]):
         comma = next(text for text in digits if "," in text)
         raise ValueError(
-            f"column {name!r} holds {comma!r}, whose comma may separate thousands or decimals. Write its numbers with a decimal point and "
+            f"column {name!r} holds {comma!r}, whose comma may separate thousands or decimals. "
+            "Write its numbers with a decimal point and "
             "without separators"
         )
     return readings[0]
@@ -125,10 +155,16 @@ def _read(text: str, group: str, point: str) -> float | None:
     sign = mantissa[:1] if mantissa[:1] in ("+", "-") else ""
     whole, _, fraction = mantissa.removeprefix(sign).partition(point)
     groups = whole.split(group) if group else [whole]
-    if len(groups) > 1 and (groups[0].startswith("0") or not 1 <= len(groups[0]) <= 3 or any(len(part) != 3 for part in groups[1:])):
+    if len(groups) > 1 and (
+        groups[0].startswith("0")
+        or not 1 <= len(groups[0]) <= 3
+        or any(len(part) != 3 for part in groups[1:])
+    ):
         return None
     digits = "".join(groups)
     exponent_digits = exponent.lstrip("+-") if exponent_mark else "0"
-    if not (digits + fraction) or not all(part.isascii() and part.isdigit() for part in (digits + fraction, exponent_digits)):
+    if not (digits + fraction) or not all(
+        part.isascii() and part.isdigit() for part in (digits + fraction, exponent_digits)
+    ):
         return None
     return float(f"{sign}{digits or '0'}.{fraction or '0'}e{exponent if exponent_mark else '0'}")

@@ -26,10 +26,11 @@ LOCK = "lock"
 def replacing(*paths: Path, unchanged: bool = False) -> Iterator[Sequence[Path]]:
     """Yield temporary paths, whose content goes to those at `paths` when the block has ended without an error.
 
-    They lie in a folder beside the first path until they are complete and on the disk. Only regular files and folders are replaced, and
-    keep their mode. A link stays, and its target is replaced. A pipe or a device is written into. A file is replaced in one step. A folder
-    takes two: the old one is moved aside, and back if the second step fails. Before, the leftovers of killed programs are cleaned up: a
-    folder that one of them moved aside is moved back.
+    They lie in a folder beside the first path until they are complete and on the disk. Only regular
+    files and folders are replaced, and keep their mode. A link stays, and its target is replaced. A
+    pipe or a device is written into. A file is replaced in one step. A folder takes two: the old
+    one is moved aside, and back if the second step fails. Before, the leftovers of killed programs
+    are cleaned up: a folder that one of them moved aside is moved back.
 
     Parameters
     ----------
@@ -41,7 +42,8 @@ def replacing(*paths: Path, unchanged: bool = False) -> Iterator[Sequence[Path]]
     Raises
     ------
     OSError
-        No room, no permission, a file that would replace a folder, a folder that would replace a file, or a path that was changed.
+        No room, no permission, a file that would replace a folder, a folder that would replace a
+        file, or a path that was changed.
     """
     for path in paths:
         restore(path)
@@ -55,7 +57,10 @@ def replacing(*paths: Path, unchanged: bool = False) -> Iterator[Sequence[Path]]
                 _check_kind(written, path)
                 _flush(written)
             if unchanged and [_stamp(target) for target in targets] != stamps:
-                raise OSError(f"{paths[0]}: another program has written there meanwhile, and what it wrote is kept; try again")
+                raise OSError(
+                    f"{paths[0]}: another program has written there meanwhile, and what it "
+                    "wrote is kept; try again"
+                )
             for written, path, target in zip(fresh, paths, targets, strict=True):
                 if is_stream(path):
                     with written.open("rb") as content, path.open("wb") as stream:
@@ -70,19 +75,28 @@ def replacing(*paths: Path, unchanged: bool = False) -> Iterator[Sequence[Path]]
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text to a path, as `replacing` does; bytes of file names that are not UTF-8 become escapes, which JSON reads as well."""
+    """Write a text to a path, as `replacing` does.
+
+    Bytes of file names that are not UTF-8 become escapes, which JSON reads as well.
+    """
     with replacing(path) as (fresh,):
         fresh.write_text(text, encoding="utf-8", errors="backslashreplace")
 
 
 @contextmanager
 def workspace(*paths: Path) -> Iterator[Path]:
-    """Yield a hidden folder beside the first path that can be replaced; before, those of killed programs are removed."""
+    """Yield a hidden folder beside the first path that can be replaced.
+
+    Before, those of killed programs are removed.
+    """
     target = Path(os.path.realpath(paths[0]))
     for room in [room for room, signed in _abandoned(target) if signed]:
         _clear(room)
     # Nothing need be moved to a stream, and in its folder (/dev) few may write.
-    replaced = next((Path(os.path.realpath(path)) for path in paths if not is_stream(path)), Path(gettempdir()) / target.name)
+    replaced = next(
+        (Path(os.path.realpath(path)) for path in paths if not is_stream(path)),
+        Path(gettempdir()) / target.name,
+    )
     room = Path(mkdtemp(prefix=_prefix(target), dir=replaced.parent))
     try:
         with _locked(room, target):
@@ -98,19 +112,29 @@ def is_stream(path: Path) -> bool:
 
 
 def restore(path: Path) -> None:
-    """Move back a folder that a killed program had moved aside, with a note; raise where there are several."""
+    """Move back a folder that a killed program had moved aside, with a note.
+
+    Raise where there are several.
+    """
     target = Path(os.path.realpath(path))
     rooms = [] if target.exists() else [room for room, _ in _abandoned(target)]
     backups = [room / ASIDE for room in rooms if (room / ASIDE).exists()]
     if len(backups) > 1:
         raise OSError(
-            f"{path}: {len(backups)} writes were interrupted; what was there is in {listed(map(str, backups))}: move the one that is "
+            f"{path}: {len(backups)} writes were interrupted; what was there is in "
+            f"{listed(map(str, backups))}: move the one that is "
             "meant to its place"
         )
     if backups:
         os.rename(backups[0], target)
         _clear(backups[0].parent)
-        emit(Note("interrupted_write", f"{path}: an earlier write was interrupted; what was there before is back", {"file": str(path)}))
+        emit(
+            Note(
+                "interrupted_write",
+                f"{path}: an earlier write was interrupted; what was there before is back",
+                {"file": str(path)},
+            )
+        )
 
 
 def _prefix(target: Path) -> str:
@@ -130,13 +154,18 @@ def _abandoned(target: Path) -> Iterator[tuple[Path, bool]]:
             with open(room / LOCK, "r+", encoding="utf-8", errors="surrogateescape") as file:
                 if _lock(file):
                     yield room, file.read() == _signature(target)
-        except OSError:  # there is no lock, because its program was killed before or the system has none
+        except (
+            OSError
+        ):  # there is no lock, because its program was killed before or the system has none
             yield room, False
 
 
 @contextmanager
 def _locked(room: Path, target: Path) -> Iterator[None]:
-    """Hold the lock of a temporary folder; the file gets its name once it is locked, so that it never looks abandoned."""
+    """Hold the lock of a temporary folder.
+
+    The file gets its name once it is locked, so that it never looks abandoned.
+    """
     with open(room / f"{LOCK}.new", "x", encoding="utf-8", errors="surrogateescape") as file:
         if _lock(file):
             file.write(_signature(target))
@@ -146,7 +175,10 @@ def _locked(room: Path, target: Path) -> Iterator[None]:
 
 
 def _lock(file: IO[str]) -> bool:
-    """Lock a file until it is closed or its program ends; return False where another program holds it, or the system has no locks."""
+    """Lock a file until it is closed or its program ends.
+
+    Return False where another program holds it, or the system has no locks.
+    """
     try:
         from fcntl import LOCK_EX, LOCK_NB, flock
 
@@ -173,16 +205,24 @@ def _clear(room: Path) -> None:
 def _check_kind(written: Path, path: Path) -> None:
     """Raise where a file would replace a folder, or a folder anything else."""
     if written.is_file() and path.is_dir():
-        raise IsADirectoryError(errno.EISDIR, "a folder is there, which no file replaces; name a file inside it", str(path))
+        raise IsADirectoryError(
+            errno.EISDIR,
+            "a folder is there, which no file replaces; name a file inside it",
+            str(path),
+        )
     if written.is_dir() and path.exists() and not path.is_dir():
-        raise NotADirectoryError(errno.ENOTDIR, "a file is there, which no folder replaces; give another name", str(path))
+        raise NotADirectoryError(
+            errno.ENOTDIR, "a file is there, which no folder replaces; give another name", str(path)
+        )
 
 
 def _put(path: Path, target: Path, aside: Path) -> None:
     """Move a file or folder to its place, with the mode and the owner of what was there."""
     if target.exists():
         shutil.copymode(target, path)
-        with suppress(OSError, AttributeError):  # one may not give files away, or there are no owners
+        with suppress(
+            OSError, AttributeError
+        ):  # one may not give files away, or there are no owners
             os.chown(path, target.stat().st_uid, target.stat().st_gid)
     if not target.is_dir():
         os.replace(path, target)

@@ -15,7 +15,11 @@ def without_blanks(frame: pd.DataFrame, values: Collection[str]) -> pd.DataFrame
         For a column of lists, records or complex numbers.
     """
     labels = {name: _labels(column) for name, column in frame.items()}
-    columns = {name: _stripped(column, labels[name]) for name, column in frame.items() if name not in values}
+    columns = {
+        name: _stripped(column, labels[name])
+        for name, column in frame.items()
+        if name not in values
+    }
     changed = {name: column for name, column in columns.items() if column is not None}
     if not changed:
         return frame
@@ -32,7 +36,10 @@ def _labels(column: pd.Series) -> Iterable[object]:
             raise TypeError
         return column.unique() if column.dtype.kind == "O" else ()
     except (TypeError, NotImplementedError):  # pandas and Arrow compare no lists and no records
-        text = f"column {column.name!r} holds {column.iloc[0]!s:.40}, which is neither a number nor a label. Write it as text, or drop it"
+        text = (
+            f"column {column.name!r} holds {column.iloc[0]!s:.40}, which is neither a number "
+            "nor a label. Write it as text, or drop it"
+        )
         raise ValueError(text) from None
 
 
@@ -40,8 +47,16 @@ def _stripped(column: pd.Series, labels: Iterable[object]) -> pd.Series | None:
     """Return a column of texts without blanks at their ends, None for one that has none."""
     if column.dtype.kind != "O":
         return None
-    stripped = {label: label.strip() or None for label in labels if isinstance(label, str) and (not label or label != label.strip())}
-    texts = column.astype(object).map(lambda label: stripped.get(label, label)) if stripped else column
-    if len(texts) and pd.isna(texts.iloc[0]) and texts.isna().all():  # a CSV file does not say of which type an empty column is
+    stripped = {
+        label: label.strip() or None
+        for label in labels
+        if isinstance(label, str) and (not label or label != label.strip())
+    }
+    texts = (
+        column.astype(object).map(lambda label: stripped.get(label, label)) if stripped else column
+    )
+    if (
+        len(texts) and pd.isna(texts.iloc[0]) and texts.isna().all()
+    ):  # a CSV file does not say of which type an empty column is
         return pd.Series(np.nan, index=column.index, name=column.name)
     return texts if stripped else None

@@ -36,13 +36,22 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def check_across(across: str, array: xr.DataArray, nest: tuple[str, ...], compared: str | None = None) -> None:
-    """Raise where `across` is a level, the dim compared, or missing; only `benchmark` may be missing."""
+def check_across(
+    across: str, array: xr.DataArray, nest: tuple[str, ...], compared: str | None = None
+) -> None:
+    """Raise where `across` is a level, the dim compared, or missing.
+
+    Only `benchmark` may be missing.
+    """
     if across in nest:
-        raise ValueError(f"across={across!r} is a level of the nest {nest}; a suite averages over a dim that is not")
+        raise ValueError(
+            f"across={across!r} is a level of the nest {nest}; a suite averages over a dim "
+            "that is not"
+        )
     if across == compared:
         raise ValueError(
-            f"across={across!r} is the dim compared; a suite averages over another: give across=, or call what is compared otherwise: "
+            f"across={across!r} is the dim compared; a suite averages over another: give "
+            "across=, or call what is compared otherwise: "
             f"times.rename({across}='program')"
         )
     if across != BENCHMARK and across not in array.coords:
@@ -59,15 +68,32 @@ def apply_over_suite(
     coords: Mapping[str, Any] | None = None,
     attrs: Mapping[str, Hashable] | None = None,
 ) -> xr.Dataset:
-    """Apply a formula that takes all benchmarks together, its first core axis; the variables named by `whole` are one per suite."""
+    """Apply a formula that takes all benchmarks together, its first core axis.
+
+    The variables named by `whole` are one per suite.
+    """
     labels = next((array[across] for array in arrays if across in array.dims), None)
     size = 1 if labels is None else labels.size
     sides = []
     for array in arrays:
-        side = array if across in array.dims else array.drop_vars(across, errors="ignore").expand_dims({across: size})
+        side = (
+            array
+            if across in array.dims
+            else array.drop_vars(across, errors="ignore").expand_dims({across: size})
+        )
         sides.append(side.chunk({across: -1}) if is_chunked(side) else side)
-    variables = {name: output if name in whole else output._replace(dims=(across, *output.dims)) for name, output in outputs.items()}
-    result = apply(kernel, *sides, core=[[across, *dims] for dims in core], outputs=variables, coords=coords, attrs=attrs)
+    variables = {
+        name: output if name in whole else output._replace(dims=(across, *output.dims))
+        for name, output in outputs.items()
+    }
+    result = apply(
+        kernel,
+        *sides,
+        core=[[across, *dims] for dims in core],
+        outputs=variables,
+        coords=coords,
+        attrs=attrs,
+    )
     if labels is None:
         return result.isel({across: 0}, drop=True)
     along = {name: coord for name, coord in labels.coords.items() if coord.dims == (across,)}
@@ -88,7 +114,10 @@ def as_weights(weights: Weights, labels: xr.DataArray) -> xr.DataArray:
             listed([label for label in names if label not in weighted], 5),
         )
         if unknown and missing:  # weights of a whole suite may be given for a part of it
-            raise ValueError(f"weights are missing for {missing}, and given for what is no label of {across!r}: {unknown}")
+            raise ValueError(
+                f"weights are missing for {missing}, and given for what is no label of "
+                f"{across!r}: {unknown}"
+            )
         weights = [weights.get(label, np.nan) for label in names]
     if isinstance(weights, xr.DataArray):
         check_dim(weights, across, "dim of weights")
@@ -98,19 +127,37 @@ def as_weights(weights: Weights, labels: xr.DataArray) -> xr.DataArray:
     except (TypeError, ValueError):  # text, or lists of unequal length
         numbers = np.empty(())
     if numbers.ndim != 1:
-        raise ValueError(f"weights={weights!r}: give a mapping of labels of {across!r} to numbers, or a number for each")
+        raise ValueError(
+            f"weights={weights!r}: give a mapping of labels of {across!r} to numbers, or a "
+            "number for each"
+        )
     if len(numbers) != labels.size:
-        raise ValueError(f"weights has {len(numbers)} numbers for {labels.size} labels of {across!r}")
+        raise ValueError(
+            f"weights has {len(numbers)} numbers for {labels.size} labels of {across!r}"
+        )
     return xr.DataArray(numbers, dims=across, coords={across: labels})
 
 
 def check_weights(weights: xr.DataArray, across: str) -> xr.DataArray:
     """Return the weights; raise where one is missing or negative, or all are zero."""
     rows = weights.transpose(across, ...).values.astype(float)
-    bad = [label for label, row in zip(weights[across].values.tolist(), rows, strict=True) if not np.all(row >= 0)]
+    bad = [
+        label
+        for label, row in zip(weights[across].values.tolist(), rows, strict=True)
+        if not np.all(row >= 0)
+    ]
     if bad or not 0 < rows.sum() < np.inf:
-        fault = f"missing or negative for {listed(bad, 5)}" if bad else "infinite" if rows.any() else "all zero"
-        raise ValueError(f"weights are {fault}; give every label of {across!r} a number that is not negative, and one above zero")
+        fault = (
+            f"missing or negative for {listed(bad, 5)}"
+            if bad
+            else "infinite"
+            if rows.any()
+            else "all zero"
+        )
+        raise ValueError(
+            f"weights are {fault}; give every label of {across!r} a number that is not "
+            "negative, and one above zero"
+        )
     return weights.astype(float)
 
 
@@ -121,15 +168,18 @@ class TooFew(ValueError):
 def for_each_suite(function: Callable[P, R]) -> Callable[P, R]:
     """Decorate a function so that each suite has its own answer, along a dim `suite`, where the benchmarks are of several.
 
-    `by=` names another coordinate along the benchmarks, whose values have one answer each. Suites that raise `TooFew` are left out and
-    named.
+    `by=` names another coordinate along the benchmarks, whose values have one answer each. Suites
+    that raise `TooFew` are left out and named.
     """
     parameters = inspect.signature(function).parameters
     one_system, first = "baseline" not in parameters, next(iter(parameters))
 
     @functools.wraps(function)
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
-        by, across = kwargs.pop("by", None), str(kwargs.get("across", kwargs.get("features", BENCHMARK)))
+        by, across = (
+            kwargs.pop("by", None),
+            str(kwargs.get("across", kwargs.get("features", BENCHMARK))),
+        )
         times = cast(Data, args[0] if args else kwargs.get(first))
         several = _suites_apart(times, across, args[1:], kwargs) if by is None else None
         if by is None and several is None:
@@ -137,7 +187,9 @@ def for_each_suite(function: Callable[P, R]) -> Callable[P, R]:
         by = SUITE if by is None else str(by)
         labels = suites_of(times, by, across)
         keywords, unmatched = one_key(function, kwargs), None
-        if isinstance(keywords.get("weights"), Sequence | np.ndarray):  # in the order of all benchmarks
+        if isinstance(
+            keywords.get("weights"), Sequence | np.ndarray
+        ):  # in the order of all benchmarks
             keywords["weights"] = as_weights(keywords["weights"], times[across])
         arguments: tuple[Any, ...] = args
         if one_system:
@@ -145,10 +197,20 @@ def for_each_suite(function: Callable[P, R]) -> Callable[P, R]:
             arguments = tuple(bare if argument is times else argument for argument in args)
             keywords = {key: bare if value is times else value for key, value in keywords.items()}
         else:
-            unmatched = _baseline_only_note(times, args[1] if len(args) > 1 else kwargs.get("baseline"), across)
+            unmatched = _baseline_only_note(
+                times, args[1] if len(args) > 1 else kwargs.get("baseline"), across
+            )
         results, notes = _results_by_suite(function, arguments, keywords, labels, by, across)
         answer = _concat_suites(results, by, times)
-        return cast(R, with_notes(_described(answer, times, across) if one_system else answer, *notes, unmatched, several))
+        return cast(
+            R,
+            with_notes(
+                _described(answer, times, across) if one_system else answer,
+                *notes,
+                unmatched,
+                several,
+            ),
+        )
 
     return cast(Callable[P, R], wrapper)
 
@@ -157,20 +219,32 @@ def _baseline_only_note(times: Data, baseline: object, across: str) -> Note | No
     """Return the note on benchmarks that only other timings have, which are in no suite of the data."""
     if not isinstance(baseline, xr.DataArray | xr.Dataset) or across not in baseline.dims:
         return None
-    names = [str(label) for label in baseline[across].values[~np.isin(baseline[across].values, times[across].values)]]
+    names = [
+        str(label)
+        for label in baseline[across].values[
+            ~np.isin(baseline[across].values, times[across].values)
+        ]
+    ]
     text = f"{len(names)} labels are in the baseline only and are left out: {listed(names)}"
     return Note(UNMATCHED, text, {"labels": names}) if names else None
 
 
-def _suites_apart(times: Data, across: str, baseline: tuple[object, ...], kwargs: Mapping[str, Any]) -> Note | None:
+def _suites_apart(
+    times: Data, across: str, baseline: tuple[object, ...], kwargs: Mapping[str, Any]
+) -> Note | None:
     """Return the note on several suites, each of which has its own answer.
 
-    Labels compared that may be of different suites, as two machines are, stay together: the comparison refuses these.
+    Labels compared that may be of different suites, as two machines are, stay together: the
+    comparison refuses these.
     """
     dims = [str(name) for name in _dims(times, SUITE) if name != across]
     reference, dim = baseline[0] if baseline else kwargs.get("baseline"), kwargs.get("dim")
     if dims and not isinstance(reference, xr.DataArray | xr.Dataset):
-        named = [dim] if dim is not None else [name for name in dims if reference in times.indexes.get(name, ())]
+        named = (
+            [dim]
+            if dim is not None
+            else [name for name in dims if reference in times.indexes.get(name, ())]
+        )
         if set(named) & set(dims):
             return None
     return several_suites_note(times, across)
@@ -180,12 +254,18 @@ def _without_descriptors(times: Data, by: str) -> Data:
     """Return timings without the coordinates that formulas do not read: these would be selected for each suite."""
     levels = {dim for dim in times.dims if dim in LEVELS}
     needed = {*times.dims, *MARKS, CENSORED_AT, SUITE, by, *map(label_name, map(str, levels))}
-    return times.drop_vars([name for name in times.coords if name not in needed and name not in times.xindexes])
+    return times.drop_vars(
+        [name for name in times.coords if name not in needed and name not in times.xindexes]
+    )
 
 
 def _described(answer: Any, times: Data, across: str) -> Any:
     """Return an answer with the coordinates of the timings along its dims."""
-    names = [name for name in times.coords if name not in answer.coords and {*times.coords[name].dims} <= {*answer.dims} - {across}]
+    names = [
+        name
+        for name in times.coords
+        if name not in answer.coords and {*times.coords[name].dims} <= {*answer.dims} - {across}
+    ]
     coords = times.coords.to_dataset()[names].drop_vars([*times.dims], errors="ignore")
     chosen = {}
     for dim in coords.dims:
@@ -195,8 +275,14 @@ def _described(answer: Any, times: Data, across: str) -> Any:
 
 
 def _concat_suites(results: Mapping[str, Any], by: str, times: Data) -> Any:
-    """Concatenate the results of suites; labels that not all suites have keep the order and the coordinates of the data."""
-    suites, order = [result.drop_vars(by, errors="ignore") for result in results.values()], dict[Any, pd.Index]()
+    """Concatenate the results of suites.
+
+    Labels that not all suites have keep the order and the coordinates of the data.
+    """
+    suites, order = (
+        [result.drop_vars(by, errors="ignore") for result in results.values()],
+        dict[Any, pd.Index](),
+    )
     for dim in times.indexes:
         indexes = [result.indexes[dim] for result in suites if dim in result.indexes]
         union = set().union(*indexes)
@@ -204,11 +290,18 @@ def _concat_suites(results: Mapping[str, Any], by: str, times: Data) -> Any:
             order[dim] = times.indexes[dim][times.indexes[dim].isin(list(union))]
     if not order:
         return concat_results(suites, by, list(results))
-    present, dims = {name for result in suites for name in result.coords} - {by}, {dim for result in suites for dim in result.dims}
+    present, dims = (
+        {name for result in suites for name in result.coords} - {by},
+        {dim for result in suites for dim in result.dims},
+    )
     described = {name: {*_dims(times, name)} for name in present}
     names = [name for name, along in described.items() if along & order.keys() and along <= dims]
     # Joined without these coordinates, which would be reindexed one by one.
-    joined = concat_results([result.drop_vars({*names} - order.keys(), errors="ignore") for result in suites], by, list(results))
+    joined = concat_results(
+        [result.drop_vars({*names} - order.keys(), errors="ignore") for result in suites],
+        by,
+        list(results),
+    )
     ordered = times.coords.to_dataset()[names].sel(order).variables
     return joined.reindex(order).assign_coords({name: ordered[name] for name in names})
 
@@ -222,14 +315,18 @@ def _dims(times: Data, name: Hashable) -> tuple[Hashable, ...]:
 def suite_row_for_each(function: Callable[P, xr.Dataset]) -> Callable[P, xr.Dataset]:
     """Decorate a function so that each suite has a row, along a dim `suite`, where the benchmarks are of several.
 
-    `by=` names another coordinate along the benchmarks. These keep their rows, and the coordinate under a name of two parts such as
-    `benchmark_suite`.
+    `by=` names another coordinate along the benchmarks. These keep their rows, and the coordinate
+    under a name of two parts such as `benchmark_suite`.
     """
 
     @functools.wraps(function)
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> xr.Dataset:
         coordinate, across = kwargs.pop("by", None), str(kwargs.get("across", BENCHMARK))
-        several = None if coordinate is not None else _suites_apart(cast(Data, args[0]), across, args[1:], kwargs)
+        several = (
+            None
+            if coordinate is not None
+            else _suites_apart(cast(Data, args[0]), across, args[1:], kwargs)
+        )
         if coordinate is None and several is None:
             return function(*args, **kwargs)
         by, keywords = SUITE if coordinate is None else str(coordinate), one_key(function, kwargs)
@@ -239,18 +336,31 @@ def suite_row_for_each(function: Callable[P, xr.Dataset]) -> Callable[P, xr.Data
         present = answer[across].values
         labels = {
             name: members
-            for name, members in ((name, members[np.isin(members, present)]) for name, members in labels.items())
+            for name, members in (
+                (name, members[np.isin(members, present)]) for name, members in labels.items()
+            )
             if len(members)
         }
         # What is known of machines and settings is said of the rows of benchmarks.
-        bare = tuple(_without_descriptors(side, by) if isinstance(side, xr.DataArray | xr.Dataset) else side for side in args)
+        bare = tuple(
+            _without_descriptors(side, by) if isinstance(side, xr.DataArray | xr.Dataset) else side
+            for side in args
+        )
         results, suite_notes = _results_by_suite(function, bare, keywords, labels, by, across)
         names = [name for name in answer.data_vars if str(name).startswith(OF_SUITE)]
-        rows = _concat_suites({name: result[names] for name, result in results.items()}, by, cast(Data, args[0]))
-        result = answer.drop_vars(names).rename({by: f"{across}_{by}"} if by in answer.coords else {}).assign(rows.data_vars)
+        rows = _concat_suites(
+            {name: result[names] for name, result in results.items()}, by, cast(Data, args[0])
+        )
+        result = (
+            answer.drop_vars(names)
+            .rename({by: f"{across}_{by}"} if by in answer.coords else {})
+            .assign(rows.data_vars)
+        )
         for attr in set(result.attrs) & {SUITES, "n_incomplete_units", NOTES}:
             del result.attrs[attr]
-        notes = [note for note in all_notes if note.code not in SUITE_NOTES] + [note for note in suite_notes if note.code in SUITE_NOTES]
+        notes = [note for note in all_notes if note.code not in SUITE_NOTES] + [
+            note for note in suite_notes if note.code in SUITE_NOTES
+        ]
         return with_notes(result, *notes, several)
 
     return cast(Callable[P, xr.Dataset], wrapper)
@@ -274,7 +384,9 @@ def _results_by_suite(
     for label, names in labels.items():
         with collecting_notes() as notes:
             positional = [select_suite(argument, by, across, label, names) for argument in args]
-            keywords = {key: select_suite(value, by, across, label, names) for key, value in kwargs.items()}
+            keywords = {
+                key: select_suite(value, by, across, label, names) for key, value in kwargs.items()
+            }
             try:
                 _check_sides([*positional, *keywords.values()], across)
                 results[label] = function(*positional, **keywords)
@@ -285,7 +397,10 @@ def _results_by_suite(
             by_code.setdefault(note.code, {}).setdefault(label, note)
     gathered = [joined_notes(by_label, by) for by_label in by_code.values()]
     if errors:
-        text = f"{len(errors)} of {len(labels)} along {by!r} have too little data ({listed(errors)}); in the last, {reason}"
+        text = (
+            f"{len(errors)} of {len(labels)} along {by!r} have too little data "
+            f"({listed(errors)}); in the last, {reason}"
+        )
         if not results:
             raise TooFew(text)
         gathered.append(Note("suites_without_answer", text, {by: errors}))
@@ -294,33 +409,63 @@ def _results_by_suite(
 
 def _check_sides(arguments: Sequence[object], across: str) -> None:
     """Raise `TooFew` where other timings have no benchmark of a suite."""
-    sides = [argument for argument in arguments if isinstance(argument, xr.DataArray | xr.Dataset) and across in argument.dims]
+    sides = [
+        argument
+        for argument in arguments
+        if isinstance(argument, xr.DataArray | xr.Dataset) and across in argument.dims
+    ]
     if not all(side.sizes[across] for side in sides):
         raise TooFew(f"no label of {across!r} is on both sides")
 
 
 def joined_notes(by_label: Mapping[str, Note], by: str) -> Note:
     """Return the notes of one code of several suites as one, which names the suites."""
-    first = replace(next(iter(by_label.values())), aside=all(note.aside for note in by_label.values()))
+    first = replace(
+        next(iter(by_label.values())), aside=all(note.aside for note in by_label.values())
+    )
     if len(by_label) == 1:
         label = next(iter(by_label))
-        return replace(first, message=f"{label}: {first.message}", values={**first.values, by: label})
+        return replace(
+            first, message=f"{label}: {first.message}", values={**first.values, by: label}
+        )
     counts = [(note.values.get("cells"), note.values.get("of")) for note in by_label.values()]
-    texts = {note.message.replace(f"{cells} of {of}", "{}", 1) for note, (cells, of) in zip(by_label.values(), counts, strict=True)}
+    texts = {
+        note.message.replace(f"{cells} of {of}", "{}", 1)
+        for note, (cells, of) in zip(by_label.values(), counts, strict=True)
+    }
     if len(texts) == 1 and all(isinstance(cells, int) for cells, _ in counts):
-        cells, of = (sum(numbers) for numbers in zip(*cast(list[tuple[int, int]], counts), strict=True))
-        message, aside = texts.pop().replace("{}", f"{cells} of {of}", 1), all(note.aside for note in by_label.values())
-        return replace(first, message=message, values={**first.values, "cells": cells, "of": of}, aside=aside)
+        cells, of = (
+            sum(numbers) for numbers in zip(*cast(list[tuple[int, int]], counts), strict=True)
+        )
+        message, aside = (
+            texts.pop().replace("{}", f"{cells} of {of}", 1),
+            all(note.aside for note in by_label.values()),
+        )
+        return replace(
+            first, message=message, values={**first.values, "cells": cells, "of": of}, aside=aside
+        )
     message = "; ".join(f"{label}: {note.message}" for label, note in [*by_label.items()][:SHOWN])
     message += f"; and {number_of(len(by_label) - SHOWN, by)} more" if len(by_label) > SHOWN else ""
-    return replace(first, message=message, values={by: [*by_label], "of": {label: dict(note.values) for label, note in by_label.items()}})
+    return replace(
+        first,
+        message=message,
+        values={
+            by: [*by_label],
+            "of": {label: dict(note.values) for label, note in by_label.items()},
+        },
+    )
 
 
 def suites_of(times: Data, by: str, across: str) -> dict[str, Any]:
     """Return the labels (or positions) of the benchmarks of each suite, by its name."""
     labels, benchmarks = suite_labels(times, by, across), times[across].values
-    rows = [{name for label in row if label is not None for name in _names_in(label, by)} for row in labels.reshape(len(benchmarks), -1)]
-    names = dict.fromkeys(name for label in labels.ravel() if label is not None for name in _names_in(label, by))
+    rows = [
+        {name for label in row if label is not None for name in _names_in(label, by)}
+        for row in labels.reshape(len(benchmarks), -1)
+    ]
+    names = dict.fromkeys(
+        name for label in labels.ravel() if label is not None for name in _names_in(label, by)
+    )
     measured = measured_along(times, across)
     members = {name: np.array([name in row for row in rows]) for name in names}
     answered = {name: benchmarks[row] for name, row in members.items() if (row & measured).any()}
@@ -335,15 +480,23 @@ def _names_in(label: str, by: str) -> list[str]:
 def suite_labels(times: Data, by: str, across: str) -> npt.NDArray[Any]:
     """Return the suite of every cell of the coordinate `by`, benchmarks first.
 
-    Where a benchmark has one suite, all its cells have it. Cells that were not measured are None where a benchmark has several suites;
-    lazy cells count as measured where a suite is stated.
+    Where a benchmark has one suite, all its cells have it. Cells that were not measured are None
+    where a benchmark has several suites; lazy cells count as measured where a suite is stated.
     """
     check_dim(times, across, "across")
     if by == across or across not in getattr(times.coords.get(by), "dims", ()):
-        along = [str(name) for name, coordinate in times.coords.items() if coordinate.dims == (across,) and name != across]
-        raise ValueError(f"by={by!r} is not a coordinate along {across!r}; these are: {listed(along) or 'none'}")
+        along = [
+            str(name)
+            for name, coordinate in times.coords.items()
+            if coordinate.dims == (across,) and name != across
+        ]
+        raise ValueError(
+            f"by={by!r} is not a coordinate along {across!r}; these are: {listed(along) or 'none'}"
+        )
     coordinate = times.coords[by].variable.transpose(across, ...)
-    labels = np.array([str(label) for label in coordinate.values.ravel()], dtype=object).reshape(len(coordinate), -1)
+    labels = np.array([str(label) for label in coordinate.values.ravel()], dtype=object).reshape(
+        len(coordinate), -1
+    )
     if coordinate.ndim == 1:
         return labels.reshape(coordinate.shape)
     measured = _measured(times, coordinate.dims).reshape(labels.shape)
@@ -361,7 +514,14 @@ def _measured(times: Data, dims: tuple[Hashable, ...]) -> npt.NDArray[np.bool_]:
     for array in arrays:
         if array.dtype.kind == "f" and set(dims) <= set(array.dims):
             lazy = is_chunked(array)
-            cells |= True if lazy else array.variable.notnull().any([dim for dim in array.dims if dim not in dims]).transpose(*dims).values
+            cells |= (
+                True
+                if lazy
+                else array.variable.notnull()
+                .any([dim for dim in array.dims if dim not in dims])
+                .transpose(*dims)
+                .values
+            )
     return cells
 
 
@@ -379,25 +539,44 @@ def several_suites_note(times: Data, across: str) -> Note | None:
     if len(suites) < 2:
         return None
     shared = sum(len({*row} - {None}) > 1 for row in labels.reshape(len(labels), -1).tolist())
-    who = f"{shared} labels of {across!r} are benchmarks of several suites" if shared else f"the benchmarks are of {len(suites)} suites"
+    who = (
+        f"{shared} labels of {across!r} are benchmarks of several suites"
+        if shared
+        else f"the benchmarks are of {len(suites)} suites"
+    )
     text = f"{who}: each suite has its own answer, as by={SUITE!r} gives it ({listed(suites)}); "
     text += f"times.where(times[{SUITE!r}] == {next(iter(suites))!r}) selects one"
     return Note("suites_apart", text, {"suites": [*suites]}, aside=True)
 
 
 def _suite_of_each(array: xr.DataArray, across: str) -> npt.NDArray[Any] | None:
-    """Return the suite of each benchmark; None where suites are not stated, or a label is a benchmark of several."""
+    """Return the suite of each benchmark.
+
+    None where suites are not stated, or a label is a benchmark of several.
+    """
     if across not in _dims(array, SUITE):
         return None
-    rows = [set(row) - {None} for row in suite_labels(array, SUITE, across).reshape(array.sizes[across], -1).tolist()]
-    return None if any(len(row) > 1 for row in rows) else np.array([next(iter(row), UNKNOWN) for row in rows], dtype=object)
+    rows = [
+        set(row) - {None}
+        for row in suite_labels(array, SUITE, across).reshape(array.sizes[across], -1).tolist()
+    ]
+    return (
+        None
+        if any(len(row) > 1 for row in rows)
+        else np.array([next(iter(row), UNKNOWN) for row in rows], dtype=object)
+    )
 
 
 def names_one_suite(array: xr.DataArray, across: str) -> bool:
     """Return whether all benchmarks are of one suite, which has a name."""
     suites = _suite_of_each(array, across)
     suites = None if suites is None else suites[_measured(array, (across,))]
-    return suites is not None and len(suites) > 0 and suites[0] != UNKNOWN and bool((suites == suites[0]).all())
+    return (
+        suites is not None
+        and len(suites) > 0
+        and suites[0] != UNKNOWN
+        and bool((suites == suites[0]).all())
+    )
 
 
 def select_suite(argument: Any, by: str, across: str, name: str, benchmarks: Any) -> Any:
@@ -405,35 +584,65 @@ def select_suite(argument: Any, by: str, across: str, name: str, benchmarks: Any
     if not isinstance(argument, xr.DataArray | xr.Dataset):
         # Numbers by label, `...` being all others
         by_label = isinstance(argument, Mapping | pd.Series)
-        return {label: value for label, value in argument.items() if label is ... or label in benchmarks} if by_label else argument
+        return (
+            {
+                label: value
+                for label, value in argument.items()
+                if label is ... or label in benchmarks
+            }
+            if by_label
+            else argument
+        )
     if across not in argument.dims:
         return argument
     times = argument.isel({across: np.isin(argument[across].values, benchmarks)})
     if len(_dims(times, by)) < 2:
         return times
     labels = suite_labels(times, by, across)
-    members = np.array([label is not None and name in _names_in(label, by) for label in labels.ravel().tolist()])
-    cells = xr.Variable(times.coords[by].variable.transpose(across, ...).dims, members.reshape(labels.shape))
+    members = np.array(
+        [label is not None and name in _names_in(label, by) for label in labels.ravel().tolist()]
+    )
+    cells = xr.Variable(
+        times.coords[by].variable.transpose(across, ...).dims, members.reshape(labels.shape)
+    )
     labelled = [dim for dim in cells.dims if dim in times.indexes]
-    positions = {dim: np.flatnonzero(cells.any([other for other in cells.dims if other != dim]).values) for dim in labelled}
+    positions = {
+        dim: np.flatnonzero(cells.any([other for other in cells.dims if other != dim]).values)
+        for dim in labelled
+    }
     times, cells = times.isel(positions), cells.isel(positions)
 
     def masked(variable: xr.Variable, fill: Any) -> xr.Variable:
         inside = cells.set_dims(dict(variable.sizes)).transpose(*variable.dims).values
-        values = np.where(inside, variable.values, fill) if not is_chunked(variable) else variable.where(inside, fill).data
+        values = (
+            np.where(inside, variable.values, fill)
+            if not is_chunked(variable)
+            else variable.where(inside, fill).data
+        )
         return xr.Variable(variable.dims, values, variable.attrs)
 
     marks = {mark: as_mark(times.coords[mark]).variable for mark in MARKS if mark in times.coords}
-    coords = {mark: masked(variable, False) for mark, variable in marks.items() if {*cells.dims} <= {*variable.dims}}
+    coords = {
+        mark: masked(variable, False)
+        for mark, variable in marks.items()
+        if {*cells.dims} <= {*variable.dims}
+    }
     coords[by] = xr.Variable(across, np.full(times.sizes[across], name, dtype=object))
     if isinstance(times, xr.DataArray):
         return times.copy(data=masked(times.variable, np.nan).data).assign_coords(coords)
-    arrays = {key: masked(array.variable, np.nan) for key, array in times.data_vars.items() if {*cells.dims} <= {*array.dims}}
+    arrays = {
+        key: masked(array.variable, np.nan)
+        for key, array in times.data_vars.items()
+        if {*cells.dims} <= {*array.dims}
+    }
     return times.assign(arrays).assign_coords(coords)
 
 
 def suites_remedy(by: bool) -> str:
-    """Write how to get an answer for each suite; `by` says whether the method has an argument `by=`."""
+    """Write how to get an answer for each suite.
+
+    `by` says whether the method has an argument `by=`.
+    """
     return 'times.groupby("suite")' + (' or by="suite"' if by else "") + " gives each its own"
 
 
@@ -442,12 +651,18 @@ def suites_hint(array: xr.DataArray, across: str, *, by: bool = True) -> str:
     labels = _suite_of_each(array, across)
     if labels is None:
         return ""
-    measured = slice(None) if is_chunked(array) else array.notnull().any([dim for dim in array.dims if dim != across]).values
+    measured = (
+        slice(None)
+        if is_chunked(array)
+        else array.notnull().any([dim for dim in array.dims if dim != across]).values
+    )
     number = len(set(labels[measured].tolist()))
     return f"; the benchmarks are of {number} suites: {suites_remedy(by)}" if number > 1 else ""
 
 
-def name_suites(result: Any, array: xr.DataArray, counted: xr.DataArray, across: str, *, by: bool = False) -> Note | None:
+def name_suites(
+    result: Any, array: xr.DataArray, counted: xr.DataArray, across: str, *, by: bool = False
+) -> Note | None:
     """Set the attr `suites` of a result whose mean is taken over several suites, and return the note on these."""
     note = several_suites(array, counted, across, by=by)
     if note:
@@ -455,22 +670,30 @@ def name_suites(result: Any, array: xr.DataArray, counted: xr.DataArray, across:
     return note
 
 
-def several_suites(array: xr.DataArray, counted: xr.DataArray | xr.Variable, across: str, *, by: bool = False) -> Note | None:
+def several_suites(
+    array: xr.DataArray, counted: xr.DataArray | xr.Variable, across: str, *, by: bool = False
+) -> Note | None:
     """Return a note where one mean is taken over several suites.
 
-    `counted` says which benchmarks count; where it is lazy, all do. `by` says whether the method has an argument `by=`.
+    `counted` says which benchmarks count; where it is lazy, all do. `by` says whether the method
+    has an argument `by=`.
     """
     labels = _suite_of_each(array, across)
     if labels is None:
         return None
     mask = np.ones((1, len(labels)), dtype=bool)
     if not is_chunked(counted):
-        mask = np.moveaxis(counted.values, counted.get_axis_num(across), -1).reshape(-1, len(labels))
+        mask = np.moveaxis(counted.values, counted.get_axis_num(across), -1).reshape(
+            -1, len(labels)
+        )
     names = list(dict.fromkeys(labels))
     has = np.array([mask[:, labels == name].any(axis=1) for name in names])
     several = has.sum(axis=0) > 1
     mixed = [name for name, measured in zip(names, has, strict=True) if (measured & several).any()]
     if not mixed:
         return None
-    text = f"one mean is taken over the benchmarks of {len(mixed)} suites ({listed(mixed)}); {suites_remedy(by)}"
+    text = (
+        f"one mean is taken over the benchmarks of {len(mixed)} suites ({listed(mixed)}); "
+        f"{suites_remedy(by)}"
+    )
     return Note("several_suites", text, {"suites": mixed})

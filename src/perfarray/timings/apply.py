@@ -19,21 +19,25 @@ from perfarray.timings.progress import progress_bar
 
 LEVEL = "level"
 
-# Object dtype that xarray knows to hold text, so that lazy arrays are written without being computed first to find out
+# Object dtype that xarray knows to hold text, so that lazy arrays are written without being
+# computed first to find out
 TEXT = np.dtype(object, metadata={"element_type": str})
 
 
-# Bytes of input that a formula is given at once; its intermediate results may need ten times as many
+# Bytes of input that a formula is given at once; its intermediate results may need ten times as
+# many
 BLOCK = 1 << 21
 
 # Cells from which on the memory of an answer is checked beforehand, and what makes it smaller
 MANY = 1 << 16
 ENOUGH = (
-    "ask for fewer replicates (n_resamples=), of fewer cells at once (times.isel), or lazily and in chunks (times.chunk), and write the "
+    "ask for fewer replicates (n_resamples=), of fewer cells at once (times.isel), or lazily "
+    "and in chunks (times.chunk), and write the "
     "answer to Zarr"
 )
 
-# What makes a Dataset as apply_ufunc does, and a DataArray as a Dataset does: private names of xarray, see docs/design.md
+# What makes a Dataset as apply_ufunc does, and a DataArray as a Dataset does: private names of
+# xarray, see docs/design.md
 CONSTRUCT = getattr(xr.Dataset, "_construct_direct", None)
 FASTPATH = "fastpath" in signature(xr.DataArray).parameters
 
@@ -51,24 +55,35 @@ class Output(NamedTuple):
 
 
 class Labels(NamedTuple):
-    """The coordinates of an answer and their indexes; xarray would rebuild these from plain variables."""
+    """The coordinates of an answer and their indexes.
+
+    Xarray would rebuild these from plain variables.
+    """
 
     variables: dict[Hashable, xr.Variable]
     indexes: dict[Hashable, Any]
 
-    def dataset(self, variables: Mapping[Any, xr.Variable], attrs: Mapping[Any, Any] | None = None) -> xr.Dataset:
+    def dataset(
+        self, variables: Mapping[Any, xr.Variable], attrs: Mapping[Any, Any] | None = None
+    ) -> xr.Dataset:
         """Return a Dataset of variables whose sizes agree, without the checks of `xr.Dataset`, which take 0.2 ms."""
-        if CONSTRUCT is None or not variables.keys().isdisjoint(self.variables):  # the public constructor names what is in conflict
+        if CONSTRUCT is None or not variables.keys().isdisjoint(
+            self.variables
+        ):  # the public constructor names what is in conflict
             return xr.Dataset(variables, xr.Coordinates(self.variables, self.indexes), attrs)
         coords = {name: variable.copy(deep=False) for name, variable in self.variables.items()}
-        dataset: xr.Dataset = CONSTRUCT({**variables, **coords}, {*coords}, attrs=dict(attrs or {}), indexes=dict(self.indexes))
+        dataset: xr.Dataset = CONSTRUCT(
+            {**variables, **coords}, {*coords}, attrs=dict(attrs or {}), indexes=dict(self.indexes)
+        )
         return dataset
 
     def array(self, variable: xr.Variable, name: Hashable | None = None) -> xr.DataArray:
         """Return an array of a variable with all dims of the labels, without the checks of `xr.DataArray`, which take 0.15 ms."""
         if not FASTPATH:
             return xr.DataArray(variable, xr.Coordinates(self.variables, self.indexes), name=name)
-        return xr.DataArray(variable, dict(self.variables), name=name, indexes=dict(self.indexes), fastpath=True)
+        return xr.DataArray(
+            variable, dict(self.variables), name=name, indexes=dict(self.indexes), fastpath=True
+        )
 
 
 def outputs(units: str = "1", dims: tuple[str, ...] = (), /, **named: str) -> dict[str, Output]:
@@ -89,17 +104,20 @@ def apply(
     Parameters
     ----------
     kernel : callable
-        Takes one NumPy array per input, core axes last in the order of `core`, and returns one array per output in their order.
+        Takes one NumPy array per input, core axes last in the order of `core`, and returns one
+        array per output in their order.
     *arrays : DataArray
         Inputs; dims that are not core broadcast and must carry the same labels.
     core : sequence of sequence of str
-        The core dims of each input. The same dim may have other lengths in other inputs: repetitions are never aligned.
+        The core dims of each input. The same dim may have other lengths in other inputs:
+        repetitions are never aligned.
     outputs : mapping of str to Output
         What the kernel returns, in its order.
     coords : mapping, optional
         Labels of the dims that outputs have beyond those that broadcast.
     attrs : mapping, optional
-        Attrs of the result. Those of the inputs are dropped: `units: "s"` must not survive onto a variance.
+        Attrs of the result. Those of the inputs are dropped: `units: "s"` must not survive onto a
+        variance.
 
     Returns
     -------
@@ -110,7 +128,9 @@ def apply(
     ValueError
         When a core dim is split over chunks.
     """
-    variables, labels = apply_to_variables(kernel, *arrays, core=core, outputs=outputs, coords=coords)
+    variables, labels = apply_to_variables(
+        kernel, *arrays, core=core, outputs=outputs, coords=coords
+    )
     return labels.dataset(variables, attrs)
 
 
@@ -127,9 +147,13 @@ def apply_to_variables(
     if len(arrays) > 1 and not _same_labels(arrays, used):
         arrays = xr.align(*arrays, join="exact", copy=False, exclude=used)
     sizes = {name: len(values) for name, values in coords.items()}
-    variables = compute_variables(kernel, *(array.variable for array in arrays), core=core, outputs=outputs, sizes=sizes)
+    variables = compute_variables(
+        kernel, *(array.variable for array in arrays), core=core, outputs=outputs, sizes=sizes
+    )
     returned = {dim for output in outputs.values() for dim in output.dims}
-    return variables, _labels_of(arrays, used, {name: values for name, values in coords.items() if name in returned})
+    return variables, _labels_of(
+        arrays, used, {name: values for name, values in coords.items() if name in returned}
+    )
 
 
 def compute_variables(
@@ -139,7 +163,10 @@ def compute_variables(
     outputs: Mapping[str, Output],
     sizes: Mapping[str, int] | None = None,
 ) -> dict[Hashable, xr.Variable]:
-    """Apply a formula to arrays without labels; `sizes` are those of the dims that only outputs have."""
+    """Apply a formula to arrays without labels.
+
+    `sizes` are those of the dims that only outputs have.
+    """
     variables = (
         _lazy(kernel, arrays, core, outputs, sizes or {})
         if any(map(is_chunked, arrays))
@@ -148,7 +175,11 @@ def compute_variables(
     order = tuple(dict.fromkeys(dim for array in arrays for dim in array.dims))
     for position, (output, variable) in enumerate(zip(outputs.values(), variables, strict=True)):
         if output.units or output.long_name:
-            variable.attrs = {key: value for key, value in (("units", output.units), ("long_name", output.long_name)) if value}
+            variable.attrs = {
+                key: value
+                for key, value in (("units", output.units), ("long_name", output.long_name))
+                if value
+            }
         if output.dims:
             variables[position] = in_order(variable, order)
     return dict(zip(outputs, variables, strict=True))
@@ -162,20 +193,49 @@ def _in_memory(
     sizes: Mapping[str, int],
 ) -> list[xr.Variable]:
     """Call the formula on arrays in memory, as apply_ufunc does, which takes 0.1 ms for ten outputs."""
-    broadcast = list(dict.fromkeys(dim for array, dims in zip(arrays, core, strict=True) for dim in array.dims if dim not in dims))
-    lengths: dict[Hashable, int] = {dim: length for array in arrays for dim, length in array.sizes.items()}
+    broadcast = list(
+        dict.fromkeys(
+            dim
+            for array, dims in zip(arrays, core, strict=True)
+            for dim in array.dims
+            if dim not in dims
+        )
+    )
+    lengths: dict[Hashable, int] = {
+        dim: length for array in arrays for dim, length in array.sizes.items()
+    }
     cells = math.prod(lengths[dim] for dim in broadcast)
     if cells >= MANY:
         lengths.update(sizes)
-        _check_memory(8.0 * cells * sum(math.prod(lengths.get(dim, 1) for dim in output.dims) for output in outputs.values()))
+        _check_memory(
+            8.0
+            * cells
+            * sum(
+                math.prod(lengths.get(dim, 1) for dim in output.dims) for output in outputs.values()
+            )
+        )
     operands, n_bytes = [], 0
     for array, dims in zip(arrays, core, strict=True):
         order = (*(dim for dim in broadcast if dim in array.dims), *dims)
-        values = array.data if array.dims == order else array.data.transpose([array.dims.index(dim) for dim in order])
-        operands.append(values[(*(slice(None) if dim in array.dims else np.newaxis for dim in broadcast), ...)])
-        n_bytes += values.nbytes * (cells // math.prod(lengths[dim] for dim in broadcast if dim in array.dims) if cells else 1)
+        values = (
+            array.data
+            if array.dims == order
+            else array.data.transpose([array.dims.index(dim) for dim in order])
+        )
+        operands.append(
+            values[(*(slice(None) if dim in array.dims else np.newaxis for dim in broadcast), ...)]
+        )
+        n_bytes += values.nbytes * (
+            cells // math.prod(lengths[dim] for dim in broadcast if dim in array.dims)
+            if cells
+            else 1
+        )
     try:
-        results = kernel(*operands) if n_bytes <= BLOCK else by_blocks(kernel, operands, len(broadcast), -(-n_bytes // BLOCK))
+        results = (
+            kernel(*operands)
+            if n_bytes <= BLOCK
+            else by_blocks(kernel, operands, len(broadcast), -(-n_bytes // BLOCK))
+        )
     except MemoryError as error:
         raise MemoryError(f"{error or 'there is not enough memory'}: {ENOUGH}") from None
     return [
@@ -187,7 +247,10 @@ def _in_memory(
 def _check_memory(needed: float) -> None:
     """Raise where an answer exceeds the memory of the computer."""
     if needed > (memory := _memory()):
-        raise MemoryError(f"the answer needs at least {needed / 1e9:,.3g} GB, and this computer has {memory / 1e9:,.3g}: {ENOUGH}")
+        raise MemoryError(
+            f"the answer needs at least {needed / 1e9:,.3g} GB, and this computer has "
+            f"{memory / 1e9:,.3g}: {ENOUGH}"
+        )
 
 
 def _memory() -> float:
@@ -198,7 +261,9 @@ def _memory() -> float:
         return math.inf
 
 
-def by_blocks(kernel: Kernel, operands: Sequence[npt.NDArray[Any]], axes: int, blocks: int) -> list[npt.NDArray[Any]]:
+def by_blocks(
+    kernel: Kernel, operands: Sequence[npt.NDArray[Any]], axes: int, blocks: int
+) -> list[npt.NDArray[Any]]:
     """Call a formula block by block along the longest of the first axes, which bounds the memory of its intermediate results."""
     sizes = [max(array.shape[axis] for array in operands) for axis in range(axes)]
     blocks = min(blocks, max(sizes, default=1))
@@ -208,9 +273,19 @@ def by_blocks(kernel: Kernel, operands: Sequence[npt.NDArray[Any]], axes: int, b
     results: list[npt.NDArray[Any]] = []
     with progress_bar(blocks, "computing", "block", show=None) or nullcontext() as bar:
         for number in range(blocks):
-            block = (slice(None),) * axis + (slice(length * number // blocks, length * (number + 1) // blocks),)
-            returned = [np.asarray(array) for array in kernel(*(array[block] if array.shape[axis] > 1 else array for array in operands))]
-            results = results or [np.empty((*array.shape[:axis], length, *array.shape[axis + 1 :]), array.dtype) for array in returned]
+            block = (slice(None),) * axis + (
+                slice(length * number // blocks, length * (number + 1) // blocks),
+            )
+            returned = [
+                np.asarray(array)
+                for array in kernel(
+                    *(array[block] if array.shape[axis] > 1 else array for array in operands)
+                )
+            ]
+            results = results or [
+                np.empty((*array.shape[:axis], length, *array.shape[axis + 1 :]), array.dtype)
+                for array in returned
+            ]
             for result, array in zip(results, returned, strict=True):
                 result[block] = array
             del returned, array  # the next block needs the memory
@@ -226,12 +301,18 @@ def _lazy(
     outputs: Mapping[str, Output],
     sizes: Mapping[str, int],
 ) -> list[xr.Variable]:
-    """Let dask call the formula chunk by chunk when the result is computed; dims that broadcast may be chunked, core dims not."""
+    """Let dask call the formula chunk by chunk when the result is computed.
+
+    Dims that broadcast may be chunked, core dims not.
+    """
     for array, dims in zip(arrays, core, strict=True):
         for dim in dims:
             pieces = array.chunksizes.get(dim, ()) if is_chunked(array) else ()
             if len(pieces) > 1:
-                raise ValueError(f"dim {dim!r} is split over {len(pieces)} chunks; an answer needs it whole: use .chunk({{{dim!r}: -1}})")
+                raise ValueError(
+                    f"dim {dim!r} is split over {len(pieces)} chunks; an answer needs it "
+                    f"whole: use .chunk({{{dim!r}: -1}})"
+                )
     output_dims = {dim for output in outputs.values() for dim in output.dims}
     returned = xr.apply_ufunc(
         kernel if len(outputs) > 1 else lambda *values: kernel(*values)[0],
@@ -240,7 +321,9 @@ def _lazy(
         output_core_dims=[list(output.dims) for output in outputs.values()],
         exclude_dims={dim for dims in core for dim in dims} - output_dims,
         dask="parallelized",
-        output_dtypes=[TEXT if output.dtype is object else output.dtype for output in outputs.values()],
+        output_dtypes=[
+            TEXT if output.dtype is object else output.dtype for output in outputs.values()
+        ],
         dask_gufunc_kwargs={"output_sizes": dict(sizes)},
         keep_attrs=False,
     )
@@ -262,7 +345,11 @@ def _labels_of(arrays: Sequence[xr.DataArray], used: set[str], coords: Mapping[s
     variables: dict[Hashable, xr.Variable] = {}
     indexes: dict[Hashable, Any] = {}
     for array in reversed(arrays):
-        labels = {name: label for name, label in array.coords.variables.items() if not used.intersection(label.dims)}
+        labels = {
+            name: label
+            for name, label in array.coords.variables.items()
+            if not used.intersection(label.dims)
+        }
         variables |= labels
         indexes |= {name: index for name, index in array.xindexes.items() if name in labels}
     for name, values in coords.items():
@@ -274,18 +361,26 @@ def _labels_of(arrays: Sequence[xr.DataArray], used: set[str], coords: Mapping[s
 
 def is_chunked(array: xr.DataArray | xr.Variable) -> bool:
     """Return whether an array is lazy."""
-    return not isinstance(array.data, np.ndarray)  # ten times faster than `array.chunks is not None`
+    return not isinstance(
+        array.data, np.ndarray
+    )  # ten times faster than `array.chunks is not None`
 
 
 def labels_of_dim(name: str, values: npt.NDArray[Any]) -> Labels:
-    """Return the labels of a dim, and their index; text has object dtype, which every join and file keeps."""
+    """Return the labels of a dim, and their index.
+
+    Text has object dtype, which every join and file keeps.
+    """
     index = PandasIndex(pd.Index(values, dtype=values.dtype), name, coord_dtype=values.dtype)
     return Labels(index.create_variables(), {name: index})
 
 
 @lru_cache(maxsize=64)
 def kept_labels(name: str, values: tuple[Any, ...]) -> Labels:
-    """Return the same from a cache, since building an index is slow. Values are read-only, because many Datasets share them."""
+    """Return the same from a cache, since building an index is slow.
+
+    Values are read-only, because many Datasets share them.
+    """
     array = np.asarray(values)
     array = array.astype(object) if array.dtype.kind in "US" else array
     array.setflags(write=False)
@@ -296,11 +391,17 @@ def in_order(variable: xr.Variable, order: tuple[Hashable, ...]) -> xr.Variable:
     """Transpose the dims that broadcast to the order of the input; new dims stay at the end."""
     dims, axes = _dims_in_order(variable.dims, order)
     # Three times as fast as Variable.transpose, of which a comparison needs 80.
-    return variable if dims == variable.dims else xr.Variable(dims, variable.data.transpose(axes), variable.attrs, fastpath=True)
+    return (
+        variable
+        if dims == variable.dims
+        else xr.Variable(dims, variable.data.transpose(axes), variable.attrs, fastpath=True)
+    )
 
 
 @lru_cache(maxsize=256)
-def _dims_in_order(dims: tuple[Hashable, ...], order: tuple[Hashable, ...]) -> tuple[tuple[Hashable, ...], tuple[int, ...]]:
+def _dims_in_order(
+    dims: tuple[Hashable, ...], order: tuple[Hashable, ...]
+) -> tuple[tuple[Hashable, ...], tuple[int, ...]]:
     """Return dims in order, and where they are."""
     ordered = (*(dim for dim in order if dim in dims), *(dim for dim in dims if dim not in order))
     return ordered, tuple(map(dims.index, ordered))
@@ -308,7 +409,11 @@ def _dims_in_order(dims: tuple[Hashable, ...], order: tuple[Hashable, ...]) -> t
 
 def take(array: xr.DataArray, dim: str, positions: int | slice | Integers) -> xr.DataArray:
     """Return an array at positions of a dim, as `isel` with `drop=True` does, in a third of its time."""
-    labels, indexes, one = array.coords.variables, dict(array.xindexes), isinstance(positions, int | np.integer)
+    labels, indexes, one = (
+        array.coords.variables,
+        dict(array.xindexes),
+        isinstance(positions, int | np.integer),
+    )
     along = {name: indexes.pop(name) for name in [*indexes] if dim in labels[name].dims}
     if not along.keys() <= {dim}:
         return array.isel({dim: positions}, drop=True)
@@ -317,14 +422,27 @@ def take(array: xr.DataArray, dim: str, positions: int | slice | Integers) -> xr
         indexes[dim] = index = cast(xr.Index, along[dim].isel({dim: positions}))
         own = dict(index.create_variables({dim: labels[dim]}))
     kept = {name: label for name, label in labels.items() if not (one and label.dims == (dim,))}
-    taken = {name: own[name] if name in own else cut(label, dim, positions) for name, label in kept.items()}
+    taken = {
+        name: own[name] if name in own else cut(label, dim, positions)
+        for name, label in kept.items()
+    }
     return Labels(taken, indexes).array(cut(array.variable, dim, positions), array.name)
 
 
 def cut(variable: xr.Variable, dim: str, positions: int | slice | Integers) -> xr.Variable:
-    """Return a variable at positions of a dim, and variables without the dim as they are; a single position removes the dim."""
+    """Return a variable at positions of a dim, and variables without the dim as they are.
+
+    A single position removes the dim.
+    """
     if dim not in variable.dims:
         return variable
-    dims = tuple(name for name in variable.dims if name != dim) if isinstance(positions, int | np.integer) else variable.dims
-    key = (*(positions if name == dim else slice(None) for name in variable.dims), ...)  # with `...` a single value stays an array
+    dims = (
+        tuple(name for name in variable.dims if name != dim)
+        if isinstance(positions, int | np.integer)
+        else variable.dims
+    )
+    key = (
+        *(positions if name == dim else slice(None) for name in variable.dims),
+        ...,
+    )  # with `...` a single value stays an array
     return xr.Variable(dims, variable.data[key], variable.attrs, variable.encoding, fastpath=True)

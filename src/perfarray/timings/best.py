@@ -11,7 +11,8 @@ Statistic = TypeVar("Statistic")
 # The statistic that takes the least disturbed run, whichever direction is good
 BEST = "best"
 
-# The run that SPEC publishes: the median, and of an even number of runs the slower of the two in the middle
+# The run that SPEC publishes: the median, and of an even number of runs the slower of the two in
+# the middle
 SLOWER_MEDIAN = "slower_median"
 
 # Statistics of one benchmark's runs
@@ -22,7 +23,10 @@ SLOW_END = ("min", "quartile")
 
 
 def resolve_best(statistic: Statistic, better: str) -> Statistic | str:
-    """Return `best` as `min` or `max`, and the slower median as the low or the high one; any other statistic as it is."""
+    """Return `best` as `min` or `max`, and the slower median as the low or the high one.
+
+    Any other statistic as it is.
+    """
     if statistic == BEST:
         return "max" if better == HIGHER else "min"
     if statistic == SLOWER_MEDIAN:
@@ -37,5 +41,8 @@ def slow_end_note(statistics: Iterable[object], better: str) -> Note | None:
         return None
     names = " and ".join(repr(name) for name in slow)
     take = "takes" if len(slow) == 1 else "take"
-    text = f"higher is better here: {names} {take} the slowest runs, which were disturbed most; use 'best' for the least disturbed ones"
+    text = (
+        f"higher is better here: {names} {take} the slowest runs, which were disturbed most; "
+        "use 'best' for the least disturbed ones"
+    )
     return Note("slow_end", text, {"statistics": slow})

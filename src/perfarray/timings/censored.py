@@ -1,8 +1,9 @@
 """Runs that were stopped at a limit: they count as at least that limit, so that being stopped never makes a system look fast.
 
-The limit stands in place of the run, and the coordinate `censored` of a resolved array says where. Whatever rises as values rise (a
-mean, a rank, a quantile) is then a bound of what it would have been: E[min(X, limit)] is at most E[X], so that a test of the former is a
-test of the latter, one-sided, at its own level.
+The limit stands in place of the run, and the coordinate `censored` of a resolved array says where.
+Whatever rises as values rise (a mean, a rank, a quantile) is then a bound of what it would have
+been: E[min(X, limit)] is at most E[X], so that a test of the former is a test of the latter,
+one-sided, at its own level.
 """
 
 from collections.abc import Mapping
@@ -24,7 +25,8 @@ CHOICES = ("bound", "drop")
 def with_limits(array: xr.DataArray, mask: xr.DataArray) -> xr.DataArray:
     """Return the array with its limit in place of every stopped run, and a coordinate that marks these.
 
-    The limit is the coordinate `censored_at`, else the value that the run has; where neither is, the place is NaN and its mark stays.
+    The limit is the coordinate `censored_at`, else the value that the run has; where neither is,
+    the place is NaN and its mark stays.
     """
     limit = array.coords.get(CENSORED_AT)
     array = array.drop_vars(CENSORED_AT, errors="ignore")
@@ -35,7 +37,8 @@ def with_limits(array: xr.DataArray, mask: xr.DataArray) -> xr.DataArray:
 
 # The consequence for a ratio of means
 ONLY_WORSE = (
-    "the stopped side is never called better or equivalent, the limit towards what is not known is open, and where both sides were stopped "
+    "the stopped side is never called better or equivalent, the limit towards what is not "
+    "known is open, and where both sides were stopped "
     "nothing is concluded"
 )
 
@@ -49,7 +52,9 @@ class Bounds(NamedTuple):
     @property
     def words(self) -> xr.DataArray:
         """The kind of each estimate: `exact`, `at_least`, `at_most` or `unknown`."""
-        bound: xr.DataArray = xr.where(self.at_least, AT_LEAST, xr.where(self.at_most, AT_MOST, "exact"))
+        bound: xr.DataArray = xr.where(
+            self.at_least, AT_LEAST, xr.where(self.at_most, AT_MOST, "exact")
+        )
         return bound.where(~(self.at_least & self.at_most), "unknown").astype(object)
 
     def over(self, dim: str) -> "Bounds":
@@ -60,17 +65,22 @@ class Bounds(NamedTuple):
 def bounds_of(array: xr.DataArray, levels: tuple[str, ...], better: str) -> Bounds:
     """Return the bounds that stopped runs leave of the means of an array's cells.
 
-    A stopped time is at least its limit, a rate of a stopped run at most; of a run without a limit nothing is known.
+    A stopped time is at least its limit, a rate of a stopped run at most; of a run without a limit
+    nothing is known.
     """
     at_limit = array.coords[CENSORED].reset_coords(drop=True)
     missing = (at_limit & array.isnull()).reset_coords(drop=True)
-    at_limit, missing = (mask.any([dim for dim in levels if dim in mask.dims]) for mask in (at_limit, missing))
+    at_limit, missing = (
+        mask.any([dim for dim in levels if dim in mask.dims]) for mask in (at_limit, missing)
+    )
     return Bounds(at_limit, missing) if better == LOWER else Bounds(missing, at_limit)
 
 
 def no_bounds(array: xr.DataArray, levels: tuple[str, ...]) -> Bounds:
     """Return the bounds of an array without stopped runs."""
-    like = xr.zeros_like(array.isel(dict.fromkeys(levels, 0), drop=True).reset_coords(drop=True), dtype=bool)
+    like = xr.zeros_like(
+        array.isel(dict.fromkeys(levels, 0), drop=True).reset_coords(drop=True), dtype=bool
+    )
     return Bounds(like, like)
 
 
@@ -80,9 +90,16 @@ def ratio_bounds(new: Bounds, old: Bounds) -> Bounds:
 
 
 def bound_interval(
-    result: xr.Dataset, bounds: Bounds, *, lowest: float | xr.DataArray = -np.inf, null: float | None = None, alternative: str = "two-sided"
+    result: xr.Dataset,
+    bounds: Bounds,
+    *,
+    lowest: float | xr.DataArray = -np.inf,
+    null: float | None = None,
+    alternative: str = "two-sided",
 ) -> xr.Dataset:
-    """Open the limits of an interval towards unknown values; an estimate that is not a bound becomes NaN.
+    """Open the limits of an interval towards unknown values.
+
+    An estimate that is not a bound becomes NaN.
 
     Parameters
     ----------
@@ -107,20 +124,36 @@ def bound_interval(
         changed["lower"] = result["lower"].where(~below | result["lower"].isnull(), lowest)
         changed["upper"] = result["upper"].where(~above | result["upper"].isnull(), np.inf)
     if "kind" in result.data_vars:
-        below, above = (side & result["lower"].notnull() for side in (below, above))  # of too few units there is no set
-        changed["kind"] = xr.where(below & above, UNBOUNDED, xr.where(below, AT_MOST, xr.where(above, AT_LEAST, kind)))
+        below, above = (
+            side & result["lower"].notnull() for side in (below, above)
+        )  # of too few units there is no set
+        changed["kind"] = xr.where(
+            below & above, UNBOUNDED, xr.where(below, AT_MOST, xr.where(above, AT_LEAST, kind))
+        )
     if null is not None:
         two_sided = xr.where(result["estimate"] > null, below, above)
         wrong = {"less": above, "greater": below}.get(alternative, two_sided) | (below & above)
         changed["pvalue"] = result["pvalue"].where(~wrong | result["pvalue"].isnull(), 1.0)
-    order = {name: variable.transpose(*result[name].dims).astype(result[name].dtype) for name, variable in changed.items()}
-    return result.assign({name: variable.assign_attrs(result[name].attrs) for name, variable in order.items()})
+    order = {
+        name: variable.transpose(*result[name].dims).astype(result[name].dtype)
+        for name, variable in changed.items()
+    }
+    return result.assign(
+        {name: variable.assign_attrs(result[name].attrs) for name, variable in order.items()}
+    )
 
 
 def left_out_note(number: int) -> Note:
     """Return the note that stopped runs are left out, and whom that favours."""
-    runs, are = ("1 run that was", "is") if number == 1 else (f"{number or ''} runs that were".lstrip(), "are")
-    text = f"{runs} stopped at a limit (censored) {are} left out: the answer is of those that ended, which flatters"
+    runs, are = (
+        ("1 run that was", "is")
+        if number == 1
+        else (f"{number or ''} runs that were".lstrip(), "are")
+    )
+    text = (
+        f"{runs} stopped at a limit (censored) {are} left out: the answer is of those that "
+        "ended, which flatters"
+    )
     return Note("censored", text, {"runs": number})
 
 
@@ -132,14 +165,31 @@ def without_limit(array: xr.DataArray) -> int:
 
 
 def stopped_note(numbers: Mapping[str, int], unlimited: int, better: str, consequence: str) -> Note:
-    """Return the note on how many runs were stopped, what they count as, and the consequence; lazy marks are not counted.
+    """Return the note on how many runs were stopped, what they count as, and the consequence.
 
-    Of means that rest on runs whose limit is not known, some `unlimited` ones, nothing is known at all.
+    Lazy marks are not counted.
+
+    Of means that rest on runs whose limit is not known, some `unlimited` ones, nothing is known at
+    all.
     """
-    sides = [f"{number_of(number, 'run')}{'' if name == 'runs' else f' of the {name}'}" for name, number in numbers.items() if number]
+    sides = [
+        f"{number_of(number, 'run')}{'' if name == 'runs' else f' of the {name}'}"
+        for name, number in numbers.items()
+        if number
+    ]
     single = sum(numbers.values()) == 1
-    text = f"{' and '.join(sides) or 'runs'} {'was' if single else 'were'} stopped at a limit and count{'s' if single else ''} as "
+    text = (
+        f"{' and '.join(sides) or 'runs'} {'was' if single else 'were'} stopped at a limit and "
+        f"count{'s' if single else ''} as "
+    )
     text += f"{'at least' if better == LOWER else 'at most'} that: "
     if unlimited:
-        text += f"{unlimited} without a limit ({CENSORED_AT}, or the value of the run), so that nothing is known of their means; "
-    return Note("censored", text + consequence, {**numbers, "unlimited": unlimited} if unlimited else dict(numbers))
+        text += (
+            f"{unlimited} without a limit ({CENSORED_AT}, or the value of the run), so that "
+            "nothing is known of their means; "
+        )
+    return Note(
+        "censored",
+        text + consequence,
+        {**numbers, "unlimited": unlimited} if unlimited else dict(numbers),
+    )

@@ -14,26 +14,40 @@ STORED = ("chunks", "preferred_chunks", "shards")
 
 
 def chunk_lengths(array: xr.DataArray) -> dict[Hashable, int]:
-    """Return the length of the longest chunk along each dim of a lazy array; {} for an array in memory."""
-    return {dim: max(pieces) for dim, pieces in array.variable.chunksizes.items()} if is_chunked(array) else {}
+    """Return the length of the longest chunk along each dim of a lazy array.
+
+    {} for an array in memory.
+    """
+    return (
+        {dim: max(pieces) for dim, pieces in array.variable.chunksizes.items()}
+        if is_chunked(array)
+        else {}
+    )
 
 
-def evenly_chunked(array: xr.DataArray, lengths: Mapping[Hashable, int] | None = None) -> xr.DataArray:
+def evenly_chunked(
+    array: xr.DataArray, lengths: Mapping[Hashable, int] | None = None
+) -> xr.DataArray:
     """Return a lazy array whose chunks, and those of its lazy coordinates, have one length along each dim.
 
-    Selections leave chunks of many lengths, which Zarr cannot store; coordinates of a store may have other chunks than its values, which
-    xarray calls inconsistent. `lengths` replaces the lengths of some dims.
+    Selections leave chunks of many lengths, which Zarr cannot store; coordinates of a store may
+    have other chunks than its values, which xarray calls inconsistent. `lengths` replaces the
+    lengths of some dims.
     """
     if not is_chunked(array) or 0 in array.sizes.values():
         return array
     target = chunk_lengths(array) | dict(lengths or {})
-    lazy = [name for name, coordinate in array.coords.items() if coordinate.variable.chunks is not None]
+    lazy = [
+        name for name, coordinate in array.coords.items() if coordinate.variable.chunks is not None
+    ]
     coords = {name: _chunked(array.coords[name].variable, target) for name in lazy}
     return array.copy(data=_chunked(array.variable, target).data).assign_coords(coords)
 
 
 def read_again(array: xr.DataArray, after: xr.DataArray) -> xr.DataArray:
-    """Return a lazy array whose chunks are computed anew when `after`, in one chunk, is known; else all would wait for it in memory.
+    """Return a lazy array whose chunks are computed anew when `after`, in one chunk, is known.
+
+    Else all would wait for it in memory.
 
     `dask.graph_manipulation.bind` leaves the tasks of slices as they were (dask issue 12455).
     """
@@ -63,11 +77,15 @@ def storable(times: Data) -> Data:
     """Return timings that Zarr can store: chunks of one length along each dim, in all variables of a Dataset."""
     if isinstance(times, xr.DataArray):
         return cast(Data, evenly_chunked(times))
-    lazy = {name: variable for name, variable in times.variables.items() if variable.chunks is not None}
+    lazy = {
+        name: variable for name, variable in times.variables.items() if variable.chunks is not None
+    }
     if not lazy or 0 in times.sizes.values():
         return times
     # Descriptors come first, so that the lengths of the measurements hold where both have a dim.
-    pieces = [lazy[name].chunksizes for name in sorted(lazy, key=lambda name: name in times.data_vars)]
+    pieces = [
+        lazy[name].chunksizes for name in sorted(lazy, key=lambda name: name in times.data_vars)
+    ]
     lengths = {dim: max(length) for each in pieces for dim, length in each.items()}
     even = {name: _chunked(variable, lengths) for name, variable in lazy.items()}
     coords = {name: even.pop(name) for name in lazy if name in times.coords}
@@ -78,7 +96,13 @@ def _chunked(variable: xr.Variable, lengths: Mapping[Hashable, int]) -> xr.Varia
     """Return a variable in chunks of the given lengths, without the encoding of its former chunks, which Zarr would reject."""
     pieces = variable.chunksizes.items()
     # To ask dask for chunks that are there already takes a millisecond for each coordinate.
-    even = all({*first} <= {lengths[dim]} and last <= lengths[dim] for dim, (*first, last) in pieces)
-    chunked = variable.copy(deep=False) if even else variable.chunk({dim: lengths[dim] for dim in variable.dims})
+    even = all(
+        {*first} <= {lengths[dim]} and last <= lengths[dim] for dim, (*first, last) in pieces
+    )
+    chunked = (
+        variable.copy(deep=False)
+        if even
+        else variable.chunk({dim: lengths[dim] for dim in variable.dims})
+    )
     chunked.encoding = {key: value for key, value in variable.encoding.items() if key not in STORED}
     return chunked

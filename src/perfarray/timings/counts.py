@@ -3,20 +3,40 @@
 import numpy as np
 import xarray as xr
 
-from perfarray.conventions import CENSORED, CENSORED_AT, ITERATION, LEVELS, MARKS, SESSION, SEVERAL_SESSIONS, plural
+from perfarray.conventions import (
+    CENSORED,
+    CENSORED_AT,
+    ITERATION,
+    LEVELS,
+    MARKS,
+    SESSION,
+    SEVERAL_SESSIONS,
+    plural,
+)
 from perfarray.numerics.levels import count_repetitions
 from perfarray.timings.apply import LEVEL, Output, apply, is_chunked, outputs
 from perfarray.timings.chunks import storable
 from perfarray.timings.metrics import for_each_metric
 from perfarray.timings.notes import Note, check, with_notes
-from perfarray.timings.resolve import Data, as_mark, check_dim, check_levels, check_not_empty, resolve
+from perfarray.timings.resolve import (
+    Data,
+    as_mark,
+    check_dim,
+    check_levels,
+    check_not_empty,
+    resolve,
+)
 from perfarray.timings.units import more_units
 from perfarray.timings.validation import check_count
 
 
 @for_each_metric
 def counts(
-    times: Data, *, levels: str | tuple[str, ...] | None = None, censored: str = "drop", metric: str | list[str] | None = None
+    times: Data,
+    *,
+    levels: str | tuple[str, ...] | None = None,
+    censored: str = "drop",
+    metric: str | list[str] | None = None,
 ) -> xr.Dataset:
     """Count the repetitions at every level of the nest.
 
@@ -25,16 +45,19 @@ def counts(
     times : DataArray or Dataset
         Timings: any array with at least one repetition dim.
     levels, metric : str or sequence of str, optional
-        The nest, outermost first (default: the repetition dims present); the variable(s) of a Dataset (default: its `time`).
+        The nest, outermost first (default: the repetition dims present); the variable(s) of a
+        Dataset (default: its `time`).
     censored : {"drop", "bound"}
         Whether runs stopped at a limit are left out, or count as they do in a comparison.
 
     Returns
     -------
     Dataset
-        Along the new dim `level` (outermost first), for every cell: `minimum` and `maximum` repetitions inside one parent that has
-        data (NaN where the cell has none), `total` repetitions with data (at the lowest level: measured values), and `balanced`,
-        whether minimum and maximum are equal. Marked values (warm-up, ...) do not count; the attrs say how many were left out.
+        Along the new dim `level` (outermost first), for every cell: `minimum` and `maximum`
+        repetitions inside one parent that has data (NaN where the cell has none), `total`
+        repetitions with data (at the lowest level: measured values), and `balanced`, whether
+        minimum and maximum are equal. Marked values (warm-up, ...) do not count; the attrs say how
+        many were left out.
 
     Raises
     ------
@@ -55,7 +78,12 @@ def counts(
         lambda values: count_repetitions(values, len(data.levels)),
         data.array,
         core=[data.levels],
-        outputs=named | {"balanced": Output((LEVEL,), "", bool, "the same number of repetitions inside every parent")},
+        outputs=named
+        | {
+            "balanced": Output(
+                (LEVEL,), "", bool, "the same number of repetitions inside every parent"
+            )
+        },
         coords={LEVEL: list(data.levels)},
         attrs=data.describe() | {"result": "counts"},
     )
@@ -69,15 +97,19 @@ def unit_of_each_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     if result["total"].isel({LEVEL: 0}).max() != 1:
         return ()
     unit = str(result.attrs["unit"])
-    text = f"One {unit} of each shows no spread between {plural(unit)}: there is no interval and no verdict. {more_units(result.attrs)}"
+    text = (
+        f"One {unit} of each shows no spread between {plural(unit)}: there is no interval and "
+        f"no verdict. {more_units(result.attrs)}"
+    )
     return (Note("single_unit", text, {"unit": unit}, aside=True),)
 
 
 def merge_level(times: Data, level: str) -> Data:
     """Merge a level into the one below it: its repetitions become repetitions of that level.
 
-    Nothing is averaged or dropped: 3 sessions of 10 executions become 30 executions (Table IV of Kalibera and Jones 2012 pools the
-    repetitions; its text speaks of dropping them). Positions that are empty everywhere are removed, but for lazy arrays.
+    Nothing is averaged or dropped: 3 sessions of 10 executions become 30 executions (Table IV of
+    Kalibera and Jones 2012 pools the repetitions; its text speaks of dropping them). Positions that
+    are empty everywhere are removed, but for lazy arrays.
 
     Parameters
     ----------
@@ -105,18 +137,34 @@ def merge_level(times: Data, level: str) -> Data:
     """
     check_dim(times, level, "level")
     check_not_empty(times)
-    nest = check_levels(times, None if level in LEVELS else (level, *(name for name in LEVELS if name in times.dims)))
+    nest = check_levels(
+        times,
+        None if level in LEVELS else (level, *(name for name in LEVELS if name in times.dims)),
+    )
     lower = nest[nest.index(level) + 1 :]
     if not lower:
-        raise ValueError(f"{level!r} is the lowest level of the nest {nest}: there is none below to take its repetitions")
+        raise ValueError(
+            f"{level!r} is the lowest level of the nest {nest}: there is none below to take "
+            "its repetitions"
+        )
     below = lower[0]
     order = [dim for dim in times.dims if dim != level]
     bare = times.drop_vars([level, below], errors="ignore")
     if isinstance(bare, xr.Dataset):
-        narrow = [name for name, array in bare.data_vars.items() if level in array.dims and below not in array.dims and name != CENSORED_AT]
+        narrow = [
+            name
+            for name, array in bare.data_vars.items()
+            if level in array.dims and below not in array.dims and name != CENSORED_AT
+        ]
         first = xr.DataArray(np.arange(times.sizes[below]) == 0, dims=below)
-        bare = bare.assign({name: bare[name].where(first).assign_attrs(bare[name].attrs) for name in narrow})
-    merged = bare.stack({"_merged": (level, below)}, create_index=False).rename({"_merged": below}).transpose(*order)
+        bare = bare.assign(
+            {name: bare[name].where(first).assign_attrs(bare[name].attrs) for name in narrow}
+        )
+    merged = (
+        bare.stack({"_merged": (level, below)}, create_index=False)
+        .rename({"_merged": below})
+        .transpose(*order)
+    )
     merged = _without_empty_positions(merged, below)
     several = level == SESSION and times.sizes[level] > 1
     merged = merged.assign_coords({below: np.arange(merged.sizes[below])})
@@ -124,12 +172,18 @@ def merge_level(times: Data, level: str) -> Data:
 
 
 def _without_empty_positions(times: Data, dim: str) -> Data:
-    """Drop the positions along `dim` without a measurement or a mark; lazy data are returned unchanged."""
+    """Drop the positions along `dim` without a measurement or a mark.
+
+    Lazy data are returned unchanged.
+    """
     arrays = list(times.data_vars.values()) if isinstance(times, xr.Dataset) else [times]
     if any(is_chunked(array) for array in arrays):
         return times
     used = np.zeros(times.sizes[dim], dtype=bool)
-    for array in [*arrays, *(as_mark(times.coords[mark]) for mark in MARKS if mark in times.coords)]:
+    for array in [
+        *arrays,
+        *(as_mark(times.coords[mark]) for mark in MARKS if mark in times.coords),
+    ]:
         if dim in array.dims:
             measured = array if array.dtype == bool else array.notnull()
             used |= measured.any([name for name in array.dims if name != dim]).values
@@ -149,7 +203,8 @@ def drop_warmup(times: Data, n: int | None = None) -> Data:
     Returns
     -------
     DataArray or Dataset
-        The kind that was given, with all its metrics and without the coordinate `warmup`. Iterations are counted from 0 again.
+        The kind that was given, with all its metrics and without the coordinate `warmup`.
+        Iterations are counted from 0 again.
 
     Raises
     ------
@@ -169,10 +224,18 @@ def drop_warmup(times: Data, n: int | None = None) -> Data:
         if isinstance(times, xr.Dataset):
             bare = times.drop_vars("warmup")
             levels = set(cold.dims)
-            measured = {n: bare[n].where(~cold).assign_attrs(bare[n].attrs) for n in bare.data_vars if levels <= set(bare[n].dims)}
-            times = bare.assign({name: array.transpose(*bare[name].dims) for name, array in measured.items()})
+            measured = {
+                n: bare[n].where(~cold).assign_attrs(bare[n].attrs)
+                for n in bare.data_vars
+                if levels <= set(bare[n].dims)
+            }
+            times = bare.assign(
+                {name: array.transpose(*bare[name].dims) for name, array in measured.items()}
+            )
         else:
-            times = times.drop_vars("warmup").where(~cold).transpose(*times.dims).assign_attrs(attrs)
+            times = (
+                times.drop_vars("warmup").where(~cold).transpose(*times.dims).assign_attrs(attrs)
+            )
         for dim in [dim for dim in cold.dims if dim == ITERATION]:
             times = _without_empty_positions(times, str(dim))
     if n is not None:

@@ -1,6 +1,7 @@
 """The labels that a file gives to the units of a level, and what they show: units that are the same in every outer unit, or on both sides.
 
-Repetitions are numbered from 0 inside their parent. The file's own labels stand beside these numbers, in a coordinate.
+Repetitions are numbered from 0 inside their parent. The file's own labels stand beside these
+numbers, in a coordinate.
 """
 
 from collections.abc import Sequence
@@ -35,7 +36,9 @@ def label_name(level: str) -> str:
 
 
 def unit_labels(array: xr.DataArray | xr.Dataset, level: str) -> xr.DataArray | None:
-    """Return the labels that the file or the caller gives to the units of a level; None where units are only numbered.
+    """Return the labels that the file or the caller gives to the units of a level.
+
+    None where units are only numbered.
 
     Whole numbers along the dim are positions, which `perfarray` makes itself and a selection keeps.
     """
@@ -47,7 +50,10 @@ def unit_labels(array: xr.DataArray | xr.Dataset, level: str) -> xr.DataArray | 
 
 
 def by_label(array: xr.DataArray, level: str) -> xr.DataArray:
-    """Return timings with the labels of a level along its dim, so that one label has one position; as they are where there are none."""
+    """Return timings with the labels of a level along its dim, so that one label has one position.
+
+    As they are where there are none.
+    """
     labels = unit_labels(array, level)
     if labels is None or labels.name == level:
         return array
@@ -59,16 +65,22 @@ def by_label(array: xr.DataArray, level: str) -> xr.DataArray:
     codes, distinct = pd.factorize(values.ravel())
     by_parent = codes.reshape(-1, values.shape[-1])
     positions: Integers = np.full((len(by_parent), len(distinct)), -1)
-    for position in range(values.shape[-1])[::-1]:  # of a label that occurs twice the first counts: padding has one label
+    for position in range(values.shape[-1])[
+        ::-1
+    ]:  # of a label that occurs twice the first counts: padding has one label
         rows = np.flatnonzero(by_parent[:, position] >= 0)
         positions[rows, by_parent[rows, position]] = position
     indexer = xr.DataArray(positions.reshape(*values.shape[:-1], -1), dims=(*other_dims, level))
-    indexers = {dim: xr.DataArray(np.arange(array.sizes[dim]), dims=(dim,)) for dim in other_dims} | {level: indexer}
+    indexers = {
+        dim: xr.DataArray(np.arange(array.sizes[dim]), dims=(dim,)) for dim in other_dims
+    } | {level: indexer}
     placed = array.isel(indexers).where(indexer >= 0).assign_coords({level: distinct})
     return placed.transpose(*array.dims).assign_attrs(array.attrs)
 
 
-def paired_units(new: xr.DataArray, old: xr.DataArray, level: str) -> tuple[tuple[xr.DataArray, xr.DataArray], tuple[Note, ...]]:
+def paired_units(
+    new: xr.DataArray, old: xr.DataArray, level: str
+) -> tuple[tuple[xr.DataArray, xr.DataArray], tuple[Note, ...]]:
     """Return the units of a level that both systems have, in one order, and a note on the others.
 
     They are matched by the labels that the data give them, or by number where no side has labels.
@@ -76,11 +88,15 @@ def paired_units(new: xr.DataArray, old: xr.DataArray, level: str) -> tuple[tupl
     labelled = [unit_labels(side, level) is not None for side in (new, old)]
     if any(labelled) and not all(labelled):
         raise ValueError(
-            f"paired={level!r}: the {plural(level)} of one system have labels and those of the other are numbered, so that no pair is "
+            f"paired={level!r}: the {plural(level)} of one system have labels and those of the "
+            "other are numbered, so that no pair is "
             f"known; give both the coordinate {label_name(level)!r}"
         )
     new, old = (by_label(side, level) for side in (new, old))
-    labels = [side.coords[level].values.tolist() if level in side.coords else [*range(side.sizes[level])] for side in (new, old)]
+    labels = [
+        side.coords[level].values.tolist() if level in side.coords else [*range(side.sizes[level])]
+        for side in (new, old)
+    ]
     notes: tuple[Note, ...] = ()
     if labels[0] != labels[1]:
         in_old = set(labels[1])
@@ -88,7 +104,10 @@ def paired_units(new: xr.DataArray, old: xr.DataArray, level: str) -> tuple[tupl
         if not common:
             raise ValueError(f"paired={level!r}: the two systems have no {level} in common")
         alone = len(labels[0]) + len(labels[1]) - 2 * len(common)
-        new, old = (side.isel({level: [names.index(label) for label in common]}) for side, names in zip((new, old), labels, strict=True))
+        new, old = (
+            side.isel({level: [names.index(label) for label in common]})
+            for side, names in zip((new, old), labels, strict=True)
+        )
         if alone:
             text = f"paired={level!r}: {alone} units of one system have no partner and are left out"
             notes = (Note("no_partner", text, {"level": level, "units": alone}),)
@@ -98,22 +117,41 @@ def paired_units(new: xr.DataArray, old: xr.DataArray, level: str) -> tuple[tupl
 def crossed_notes(sides: Sequence[xr.DataArray], nest: Sequence[str]) -> tuple[Note, ...]:
     """Return a note on each inner level whose labels mean one unit in all outer units, which are then not independent.
 
-    Of two sides, whose ratio is the answer, it is an aside where both have the same units, whose effects cancel in the ratio.
+    Of two sides, whose ratio is the answer, it is an aside where both have the same units, whose
+    effects cancel in the ratio.
     """
     if any(map(is_chunked, sides)):
         return ()
     inner = [position for position in range(1, len(nest)) if nest[position] != ITERATION]
-    labelled = [position for position in inner if all(unit_labels(side, nest[position]) is not None for side in sides)]
+    labelled = [
+        position
+        for position in inner
+        if all(unit_labels(side, nest[position]) is not None for side in sides)
+    ]
     notes = []
     for position in labelled:
         means = [_means_by_label(by_label(side, nest[position]), nest, position) for side in sides]
         correlation, pvalue, varies = _crossing(means)
         if not pvalue <= CROSSED / len(labelled):
             continue
-        cancels = len(sides) == 2 and not _crossing(_differences(sides, nest, position))[1] <= VARIES
-        numbers = {"level": nest[position], "outer": nest[position - 1], "correlation": correlation, "pvalue": pvalue}
+        cancels = (
+            len(sides) == 2 and not _crossing(_differences(sides, nest, position))[1] <= VARIES
+        )
+        numbers = {
+            "level": nest[position],
+            "outer": nest[position - 1],
+            "correlation": correlation,
+            "pvalue": pvalue,
+        }
         text = _sentence(nest, position, correlation, varies=varies, cancels=cancels)
-        notes.append(Note("crossed_levels", text, numbers | {"outer_varies": int(varies), "cancels": int(cancels)}, aside=cancels))
+        notes.append(
+            Note(
+                "crossed_levels",
+                text,
+                numbers | {"outer_varies": int(varies), "cancels": int(cancels)},
+                aside=cancels,
+            )
+        )
     return tuple(notes)
 
 
@@ -122,21 +160,31 @@ def _crossing(means: Sequence[Floats]) -> tuple[float, float, bool]:
 
     The p-value is 1 where the effects of labels are too small to matter.
     """
-    (pvalue, ratio), (pvalue_outer, ratio_outer) = (_pooled([np.swapaxes(side, *axes) for side in means]) for axes in ((-2, -2), (-1, -2)))
+    (pvalue, ratio), (pvalue_outer, ratio_outer) = (
+        _pooled([np.swapaxes(side, *axes) for side in means]) for axes in ((-2, -2), (-1, -2))
+    )
     # The mean square of the outer units lacks what the labels add to the variance of the mean.
     with np.errstate(divide="ignore", invalid="ignore"):
         too_narrow = np.sqrt(1 + max(ratio - 1, 0) / np.float64(ratio_outer)) - 1
     n_outer = max((side.shape[-2] for side in means), default=1)
-    return (ratio - 1) / (ratio - 1 + n_outer), 1.0 if too_narrow <= MATTERS else pvalue, pvalue_outer <= VARIES
+    return (
+        (ratio - 1) / (ratio - 1 + n_outer),
+        1.0 if too_narrow <= MATTERS else pvalue,
+        pvalue_outer <= VARIES,
+    )
 
 
 def _pooled(means: Sequence[Floats]) -> tuple[float, float]:
     """Return one p-value of the effects of labels in all cells, and the mean F."""
     if not means:
         return 1.0, np.nan
-    pvalues, ratios = (np.concatenate(field, axis=None) for field in zip(*map(label_effect, means), strict=True))
+    pvalues, ratios = (
+        np.concatenate(field, axis=None) for field in zip(*map(label_effect, means), strict=True)
+    )
     # Without a residual F is infinite.
-    return combined_pvalue(pvalues), float(np.nanmean(np.minimum(ratios, FAR))) if not np.isnan(ratios).all() else np.nan
+    return combined_pvalue(pvalues), float(np.nanmean(np.minimum(ratios, FAR))) if not np.isnan(
+        ratios
+    ).all() else np.nan
 
 
 def _means_by_label(array: xr.DataArray, nest: Sequence[str], position: int) -> Floats:
@@ -154,27 +202,38 @@ def _differences(sides: Sequence[xr.DataArray], nest: Sequence[str], position: i
     pair = xr.broadcast(*paired_units(sides[0], sides[1], level)[0], exclude=nest)
     new, old = (_means_by_label(side, nest, position) for side in pair)
     n = min(new.shape[-2], old.shape[-2])
-    new, old = (side[..., :n, :] / mean_of_measured(side[..., :n, :])[..., None] for side in (new, old))
+    new, old = (
+        side[..., :n, :] / mean_of_measured(side[..., :n, :])[..., None] for side in (new, old)
+    )
     return [new - old]
 
 
-def _sentence(nest: Sequence[str], position: int, correlation: float, *, varies: bool, cancels: bool) -> str:
+def _sentence(
+    nest: Sequence[str], position: int, correlation: float, *, varies: bool, cancels: bool
+) -> str:
     """Write that a level is crossed with the one around it, and what gives right limits."""
     level, outer = nest[position], nest[position - 1]
     order = [level, *(name for name in nest if name != level)]
     text = (
-        f"{plural(level)} with the same label move together in all {plural(outer)} (mean correlation {correlation:.2g}): these levels are "
+        f"{plural(level)} with the same label move together in all {plural(outer)} (mean "
+        f"correlation {correlation:.2g}): these levels are "
         f"crossed, not nested. "
     )
     if cancels:
         return text + (
-            f"Both sides have the same {plural(level)}, whose effects cancel in the ratio. Limits are narrower with paired={level!r} and "
+            f"Both sides have the same {plural(level)}, whose effects cancel in the ratio. "
+            f"Limits are narrower with paired={level!r} and "
             f"levels={tuple(order)}"
         )
     text += f"Limits that take {plural(outer)} as independent are too narrow. "
     if varies:
         return text + (
-            f"{plural(outer)} vary as well, so that no order of the levels gives right limits for others. Measure each {outer} in "
-            f"{plural(level)} of its own; levels={tuple(order)} gives limits for these {plural(outer)} alone"
+            f"{plural(outer)} vary as well, so that no order of the levels gives right limits "
+            f"for others. Measure each {outer} in "
+            f"{plural(level)} of its own; levels={tuple(order)} gives limits for these "
+            f"{plural(outer)} alone"
         )
-    return text + f"Average over {plural(outer)} and let the {level} be the unit: levels={tuple(order)}"
+    return (
+        text
+        + f"Average over {plural(outer)} and let the {level} be the unit: levels={tuple(order)}"
+    )

@@ -18,8 +18,11 @@ THREE_NUMBERS = r"(\d{4}|\d{1,2})([./-])(\d{1,2})\2(\d{4}|\d{1,2})((?:T|\s|,\s*)
 # Which of the three numbers are the year, the month and the day
 READINGS = {"the year": (0, 1, 2), "the day": (2, 1, 0), "the month": (2, 0, 1)}
 
-# The words of dates, as in git's Sat Jan 20 00:00:00 2024 +0100 or Saturday, 20 January 2024 3:00 PM
-MONTHS = r"(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)(?:[a-z]*(?:ary|ch|il|e|y|ust|ber))?"
+# The words of dates, as in git's Sat Jan 20 00:00:00 2024 +0100 or Saturday, 20 January 2024 3:00
+# PM
+MONTHS = (
+    r"(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)(?:[a-z]*(?:ary|ch|il|e|y|ust|ber))?"
+)
 WEEKDAYS = r"(?:mon|tue|wed|thu|fri|sat|sun)(?:[a-z]*day)?"
 ZONES = r"[ecmp][sd]t|[cew]es?t|bst|jst|ist|utc|gmt|z"
 WORDS = re.compile(rf"\b(?:{MONTHS}|{WEEKDAYS}|{ZONES}|am|pm|t)\b", re.I)
@@ -35,7 +38,12 @@ NAMED_ZONE = re.compile(r"\[[^]]*\]$| [A-Z]{3,5}(?= \d{4}$|$)")
 COUNTED = r"\d+(?:\.\d+)?(?: [+-]\d{4})?"
 
 # What numbers count since 1970, by the number from which they do
-EPOCHS: Mapping[float, Literal["s", "ms", "us", "ns"]] = {1e8: "s", 1e11: "ms", 1e14: "us", 1e17: "ns"}
+EPOCHS: Mapping[float, Literal["s", "ms", "us", "ns"]] = {
+    1e8: "s",
+    1e11: "ms",
+    1e14: "us",
+    1e17: "ns",
+}
 
 
 def dates_of(values: Any) -> pd.Series:
@@ -44,8 +52,9 @@ def dates_of(values: Any) -> pd.Series:
     Parameters
     ----------
     values : array_like
-        Dates; numbers such as 20240120 or seconds, milliseconds, ... since 1970; texts in ISO 8601, as git, mail programs and people
-        write them. The order of day, month and year is the only one that is possible for all of them.
+        Dates; numbers such as 20240120 or seconds, milliseconds, ... since 1970; texts in ISO 8601,
+        as git, mail programs and people write them. The order of day, month and year is the only
+        one that is possible for all of them.
 
     Raises
     ------
@@ -57,7 +66,9 @@ def dates_of(values: Any) -> pd.Series:
         return series.dt.tz_localize("UTC")
     if series.dtype.kind in "iuf":
         return _from_numbers(series)
-    codes, distinct = pd.factorize(series.fillna("").astype(str))  # the runs of a commit share its date
+    codes, distinct = pd.factorize(
+        series.fillna("").astype(str)
+    )  # the runs of a commit share its date
     texts = pd.Series(distinct, dtype=object).str.strip()
     texts = texts.mask(texts.str.lower().isin(MISSING), "")
     if texts[texts != ""].str.fullmatch(COUNTED).all():
@@ -89,7 +100,11 @@ def _from_numbers(numbers: pd.Series) -> pd.Series:
     if whole and low >= 1e6 and high < 1e8:
         digits = numbers.map("{:08.0f}".format)
         days = _from_texts(digits.str.replace(r"(....)(..)(..)", r"\1-\2-\3", regex=True))
-        return days if days[present.index].notna().all() else _from_texts(digits.str.replace(r"(..)(..)(....)", r"\1-\2-\3", regex=True))
+        return (
+            days
+            if days[present.index].notna().all()
+            else _from_texts(digits.str.replace(r"(..)(..)(....)", r"\1-\2-\3", regex=True))
+        )
     units = [unit for start, unit in EPOCHS.items() if start <= low and high < 1000 * start]
     return pd.to_datetime(numbers, unit=units[0], utc=True) if units else nothing
 
@@ -100,8 +115,12 @@ def _from_texts(texts: pd.Series) -> pd.Series:
     has_three = numbers[0].notna()
     if has_three.any():
         texts = texts.mask(has_three, _years_first(numbers[has_three]))
-    is_worded = texts.str.fullmatch(WORDED) & ~texts.str.replace(WORDS, "", regex=True).str.contains(r"[^\W\d_]")
-    texts = texts.where(has_three | is_worded | texts.str.fullmatch(ISO), "").str.replace(NAMED_ZONE, "", regex=True)
+    is_worded = texts.str.fullmatch(WORDED) & ~texts.str.replace(
+        WORDS, "", regex=True
+    ).str.contains(r"[^\W\d_]")
+    texts = texts.where(has_three | is_worded | texts.str.fullmatch(ISO), "").str.replace(
+        NAMED_ZONE, "", regex=True
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # pandas warns of zones that it does not know
         return pd.to_datetime(texts, format="mixed", errors="coerce", utc=True)
@@ -115,21 +134,39 @@ def _years_first(numbers: pd.DataFrame) -> pd.Series:
         # Of 1.2.10 the last number is no year.
         is_short = (parts[year].str.len() == 2) & (numbers[1] != ".")
         century = np.where(parts[year] < "70", "20", "19")
-        dates = parts[year].mask(is_short, century + parts[year]) + "-" + parts[month] + "-" + parts[day]
+        dates = (
+            parts[year].mask(is_short, century + parts[year])
+            + "-"
+            + parts[month]
+            + "-"
+            + parts[day]
+        )
         if pd.to_datetime(dates, format="%Y-%m-%d", errors="coerce").notna().all():
             readings.setdefault(tuple(dates), (name, dates))
     if len(readings) > 1:
         first, separator, second, third = numbers.iloc[0, :4]
         text = f"{first}{separator}{second}{separator}{third}"
-        raise ValueError(f"the first number of {text!r} may be {' or '.join(name for name, _ in readings.values())}")
-    return next((dates + " " + time for _, dates in readings.values()), pd.Series("", index=numbers.index))
+        raise ValueError(
+            f"the first number of {text!r} may be "
+            f"{' or '.join(name for name, _ in readings.values())}"
+        )
+    return next(
+        (dates + " " + time for _, dates in readings.values()), pd.Series("", index=numbers.index)
+    )
 
 
 def earliest_dates(stamps: xr.DataArray, dim: str) -> pd.Series:
-    """Return the earliest date of every label of a dim, NaT where there is none; a single NaT where dates do not lie along the dim."""
+    """Return the earliest date of every label of a dim, NaT where there is none.
+
+    A single NaT where dates do not lie along the dim.
+    """
     if dim not in stamps.dims:
         return pd.Series([pd.NaT])
     dates = dates_of(stamps.transpose(dim, ...).values)
-    moments = dates.dt.tz_localize(None).to_numpy()  # without a zone they are numbers, of which old pandas finds the least, too
-    earliest: pd.Series[Any] = pd.DataFrame(moments.reshape(stamps.sizes[dim], -1)).min(axis=1).dt.tz_localize("UTC")
+    moments = dates.dt.tz_localize(
+        None
+    ).to_numpy()  # without a zone they are numbers, of which old pandas finds the least, too
+    earliest: pd.Series[Any] = (
+        pd.DataFrame(moments.reshape(stamps.sizes[dim], -1)).min(axis=1).dt.tz_localize("UTC")
+    )
     return earliest

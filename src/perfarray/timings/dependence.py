@@ -29,9 +29,13 @@ def dependence_note(sides: Sequence[Timings], paired: bool = False) -> Note | No
         return None
 
     def kernel(*values: Floats) -> tuple[Floats]:
-        return (dependence_pvalue(*(unit_means(side, len(nest)) for side in values), paired=paired),)
+        return (
+            dependence_pvalue(*(unit_means(side, len(nest)) for side in values), paired=paired),
+        )
 
-    variables, _ = apply_to_variables(kernel, *arrays, core=[nest] * len(arrays), outputs=ORDER_OUTPUTS)
+    variables, _ = apply_to_variables(
+        kernel, *arrays, core=[nest] * len(arrays), outputs=ORDER_OUTPUTS
+    )
     return _dependent(variables[PVALUE].values, nest[0], "look at the order")
 
 
@@ -41,11 +45,18 @@ def dependence_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     unit, method = str(result.attrs["levels"]).split()[0], result.attrs.get("method")
     if method == BATCH_MEANS:
         n = result["n"].values
-        text = f"{{cells}} have fewer than {LEAST} {plural(unit)}: method='{BATCH_MEANS}' gives no limits, since it would not cover"
+        text = (
+            f"{{cells}} have fewer than {LEAST} {plural(unit)}: method='{BATCH_MEANS}' gives "
+            "no limits, since it would not cover"
+        )
         return (count_note("few_units_for_batches", text, (n > 1) & (n < LEAST), least=LEAST),)
     means = "of means, " if result.attrs.get("statistic") == "median" else ""
     remedy = f"{means}method='{BATCH_MEANS}' allows for that, from {LEAST} {plural(unit)} on"
-    return (_dependent(result.variables[PVALUE].values, unit, remedy) if PVALUE in result.data_vars else None,)
+    return (
+        _dependent(result.variables[PVALUE].values, unit, remedy)
+        if PVALUE in result.data_vars
+        else None,
+    )
 
 
 def _dependent(pvalue: Any, unit: str, remedy: str) -> Note | None:
@@ -54,7 +65,8 @@ def _dependent(pvalue: Any, unit: str, remedy: str) -> Note | None:
     if not dependent.any():
         return None
     text = (
-        f"{{cells}} have {plural(unit)} that depend on those before them, or drift: nominal 95 % limits may cover only 50 to 85 %; "
+        f"{{cells}} have {plural(unit)} that depend on those before them, or drift: nominal 95 "
+        "% limits may cover only 50 to 85 %; "
         f"{remedy}; autocorrelation(dim={unit!r}) shows how far"
     )
     return count_note("dependent_units", text, dependent)

@@ -33,21 +33,35 @@ def for_each_metric(function: Callable[P, R]) -> Callable[P, R]:
                 options = {key: single_metric(value, name) for key, value in keywords.items()}
                 results.append(function(*chosen, **{**options, METRIC: name}))
         arrays = [choose_metric(cast(Data, args[0]), name) for name in names]
-        return cast(R, with_notes(concat_metrics(cast(list[xr.Dataset], results), names, arrays), *gathered))
+        return cast(
+            R, with_notes(concat_metrics(cast(list[xr.Dataset], results), names, arrays), *gathered)
+        )
 
     return wrapper
 
 
-def concat_metrics(results: Sequence[xr.Dataset], names: Sequence[str], arrays: Sequence[xr.DataArray]) -> xr.Dataset:
+def concat_metrics(
+    results: Sequence[xr.Dataset], names: Sequence[str], arrays: Sequence[xr.DataArray]
+) -> xr.Dataset:
     """Concatenate the results of several metrics along a dim `metric`, with their units and directions."""
     joined = concat_results(results, METRIC, names)
     for key, default in (("units", "1"), ("better", LOWER)):
-        joined = joined.assign_coords({key: (METRIC, np.array([array.attrs.get(key, default) for array in arrays], dtype=object))})
+        joined = joined.assign_coords(
+            {
+                key: (
+                    METRIC,
+                    np.array([array.attrs.get(key, default) for array in arrays], dtype=object),
+                )
+            }
+        )
     return joined
 
 
 def concat_results(results: Sequence[Told], dim: str, labels: Sequence[str]) -> Told:
-    """Concatenate results along a new dim; cells that a result lacks become NaN, False or `unknown`."""
+    """Concatenate results along a new dim.
+
+    Cells that a result lacks become NaN, False or `unknown`.
+    """
     blanks: Any = np.nan
     datasets: Any = results
     if isinstance(results[0], xr.Dataset):
@@ -58,7 +72,11 @@ def concat_results(results: Sequence[Told], dim: str, labels: Sequence[str]) -> 
     along = xr.IndexVariable(dim, np.array(labels, dtype=object))
     # All other coordinates describe the data, and are the same in every result.
     computed: Any = ["suite_score"] if "suite_score" in results[0].coords else "minimal"
-    how: dict[str, Any] = {"combine_attrs": "drop_conflicts", "coords": computed, "compat": "override"}
+    how: dict[str, Any] = {
+        "combine_attrs": "drop_conflicts",
+        "coords": computed,
+        "compat": "override",
+    }
     return cast(Told, xr.concat(datasets, along, join="outer", fill_value=blanks, **how))
 
 

@@ -16,10 +16,15 @@ from perfarray.timings.resolve import Timings
 from perfarray.timings.validation import listed
 from perfarray.timings.zeros import cell_names
 
-# The correlation of the unit means of different benchmarks (of pairs, their ratios), and its p-value.
+# The correlation of the unit means of different benchmarks (of pairs, their ratios), and its
+# p-value.
 MOVES = {
-    "suite_correlation": Output((), "1", long_name="mean correlation between benchmarks of their units"),
-    "suite_correlation_pvalue": Output((), "1", long_name="p-value of units of benchmarks that move together"),
+    "suite_correlation": Output(
+        (), "1", long_name="mean correlation between benchmarks of their units"
+    ),
+    "suite_correlation_pvalue": Output(
+        (), "1", long_name="p-value of units of benchmarks that move together"
+    ),
 }
 
 # The check of benchmarks that are assumed to be independent
@@ -34,7 +39,9 @@ def movement_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """
     correlation, pvalue = (result[name].values.ravel() for name in MOVES)
     if "suite_benchmarks" in result.data_vars:
-        benchmarks = xr.broadcast(result["suite_correlation"], result["suite_benchmarks"])[1].values.ravel()
+        benchmarks = xr.broadcast(result["suite_correlation"], result["suite_benchmarks"])[
+            1
+        ].values.ravel()
     else:
         benchmarks = np.full(pvalue.shape, float(result.attrs.get("n_benchmarks", np.inf)))
     with np.errstate(invalid="ignore"):
@@ -43,18 +50,31 @@ def movement_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     moving = significant_in_all(pvalue) & (too_narrow > MATTERS)
     if not moving.any():
         return ()
-    strongest, tested = int(np.nanargmin(np.where(moving, pvalue, np.nan))), int(np.count_nonzero(~np.isnan(pvalue)))
+    strongest, tested = (
+        int(np.nanargmin(np.where(moving, pvalue, np.nan))),
+        int(np.count_nonzero(~np.isnan(pvalue))),
+    )
     mean, least = float(correlation[strongest]), float(pvalue[strongest])
     unit, units = str(result.attrs["unit"]), plural(str(result.attrs["unit"]))
     where = ""
     if tested > 1:
-        cells = result["suite_correlation"].copy(data=moving.reshape(result["suite_correlation"].shape))
+        cells = result["suite_correlation"].copy(
+            data=moving.reshape(result["suite_correlation"].shape)
+        )
         where = f" in {int(moving.sum())} of {tested} cells ({listed(cell_names(cells), 2)})"
     text = (
-        f"benchmarks are taken for independent, but their {units} move together{where} (mean correlation {mean:.2g}, p {least:.2g}): the "
-        f"suite's limits are too narrow; if one {unit} serves all benchmarks, say shared={unit!r}; shared=() says that none does"
+        f"benchmarks are taken for independent, but their {units} move together{where} (mean "
+        f"correlation {mean:.2g}, p {least:.2g}): the "
+        f"suite's limits are too narrow; if one {unit} serves all benchmarks, say "
+        f"shared={unit!r}; shared=() says that none does"
     )
-    return (Note("move_together", text, {"correlation": mean, "pvalue": least, "suites": tested, "unit": unit}),)
+    return (
+        Note(
+            "move_together",
+            text,
+            {"correlation": mean, "pvalue": least, "suites": tested, "unit": unit},
+        ),
+    )
 
 
 def together_notes(sides: Sequence[Timings], across: str, paired: bool) -> tuple[Note | None, ...]:
@@ -69,4 +89,12 @@ def together_notes(sides: Sequence[Timings], across: str, paired: bool) -> tuple
         return *(movement(*means, paired=True) if paired else common_movement(*means)), measured
 
     variables = MOVES | {"suite_benchmarks": Output((), "1")}
-    return movement_notes(apply(kernel, *arrays, core=[[across, *nest]] * len(arrays), outputs=variables, attrs={"unit": nest[0]}))
+    return movement_notes(
+        apply(
+            kernel,
+            *arrays,
+            core=[[across, *nest]] * len(arrays),
+            outputs=variables,
+            attrs={"unit": nest[0]},
+        )
+    )

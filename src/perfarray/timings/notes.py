@@ -17,13 +17,15 @@ import xarray as xr
 
 from perfarray.numerics.types import Floats, Mask
 
-# Characters that move the cursor of a terminal or turn the direction of a text, and bytes of file names that are no text
+# Characters that move the cursor of a terminal or turn the direction of a text, and bytes of file
+# names that are no text
 CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 # Attr: the notes of a result, as JSON
 NOTES = "notes"
 
-# Code of the note on labels of the data that were renamed because a variable of the answer has their name
+# Code of the note on labels of the data that were renamed because a variable of the answer has
+# their name
 DATA_NAMES = "data_names"
 
 # Attr: the checks to run once a lazy result is computed
@@ -35,7 +37,8 @@ Check = Callable[[xr.Dataset], "tuple[Note | None, ...]"]
 _CHECKS: dict[str, Check] = {}
 _COLLECTOR: ContextVar["list[Note] | None"] = ContextVar("collector", default=None)
 
-# Which cells of the result that is checked were measured: a cell that nobody measured is not counted. None: all, or none of them.
+# Which cells of the result that is checked were measured: a cell that nobody measured is not
+# counted. None: all, or none of them.
 _MEASURED: ContextVar[Mask | None] = ContextVar("measured", default=None)
 
 
@@ -100,7 +103,9 @@ class PerfarrayWarning(UserWarning):
 
 
 def count_note(code: str, text: str, where: Any, noun: str = "cells", **values: Any) -> Note | None:
-    """Return a note on the cells where a mask is true, None if there are none; `{cells}` in the text becomes `2 of 9 cells`.
+    """Return a note on the cells where a mask is true, None if there are none.
+
+    `{cells}` in the text becomes `2 of 9 cells`.
 
     In a check, cells that nobody measured do not count.
     """
@@ -110,7 +115,11 @@ def count_note(code: str, text: str, where: Any, noun: str = "cells", **values: 
     number = int(np.count_nonzero(where))
     if not number:
         return None
-    return Note(code, text.replace("{cells}", f"{number} of {of} {noun}"), {noun: number, "of": of, **values})
+    return Note(
+        code,
+        text.replace("{cells}", f"{number} of {of} {noun}"),
+        {noun: number, "of": of, **values},
+    )
 
 
 def significant_in_all(pvalue: Floats) -> Mask:
@@ -119,7 +128,9 @@ def significant_in_all(pvalue: Floats) -> Mask:
 
 
 def emit(*notes: Note | None) -> tuple[Note, ...]:
-    """Emit notes as one warning at the line of the first caller outside this package; return them without repeats.
+    """Emit notes as one warning at the line of the first caller outside this package.
+
+    Return them without repeats.
 
     Inside `collecting` the notes go to the collecting caller instead.
     """
@@ -129,14 +140,19 @@ def emit(*notes: Note | None) -> tuple[Note, ...]:
         collector += unique
     elif warned := [note for note in unique if not note.aside]:
         depth, frame = 1, sys._getframe(0)
-        while frame.f_back is not None and str(frame.f_globals.get("__name__", "")).partition(".")[0] == "perfarray":
+        while (
+            frame.f_back is not None
+            and str(frame.f_globals.get("__name__", "")).partition(".")[0] == "perfarray"
+        ):
             frame, depth = frame.f_back, depth + 1
         warnings.warn(PerfarrayWarning(*warned), stacklevel=depth)
     return unique
 
 
 def with_notes(result: Told, *notes: Note | None, checks: tuple[str, ...] = ()) -> Told:
-    """Emit notes and keep them in the attr `notes`; run the `checks` on the result, or postpone them where it is lazy.
+    """Emit notes and keep them in the attr `notes`.
+
+    Run the `checks` on the result, or postpone them where it is lazy.
 
     Parameters
     ----------
@@ -169,8 +185,13 @@ def _checked(result: xr.Dataset, names: Iterable[str]) -> list[Note | None]:
 
 
 def _measured_cells(result: xr.Dataset) -> Mask | None:
-    """Return which cells rest on a unit, of both sides; None where that is not known, and where all or none of them do."""
-    if "n" not in result.data_vars or ("baseline" in result.attrs and "n_candidate" not in result.data_vars):
+    """Return which cells rest on a unit, of both sides.
+
+    None where that is not known, and where all or none of them do.
+    """
+    if "n" not in result.data_vars or (
+        "baseline" in result.attrs and "n_candidate" not in result.data_vars
+    ):
         return None
     measured: Mask = np.nan_to_num(result.variables["n"].values) > 0
     return None if measured.all() or not measured.any() else measured
@@ -199,7 +220,10 @@ def version() -> str:
 
 
 def check(name: str) -> Callable[[Check], Check]:
-    """Register a function that returns notes on a computed result; `with_notes` and `notes` call it by name."""
+    """Register a function that returns notes on a computed result.
+
+    `with_notes` and `notes` call it by name.
+    """
 
     def register(function: Check) -> Check:
         _CHECKS[name] = function
@@ -210,7 +234,10 @@ def check(name: str) -> Callable[[Check], Check]:
 
 def is_lazy(result: xr.Dataset) -> bool:
     """Return whether any variable of a result is still to be computed."""
-    return any(not isinstance(variable.data, np.ndarray) for variable in result.data_vars.variables.values())
+    return any(
+        not isinstance(variable.data, np.ndarray)
+        for variable in result.data_vars.variables.values()
+    )
 
 
 @contextmanager
@@ -231,12 +258,17 @@ def first_of_each_code(notes: list[Note]) -> list[Note]:
 
 def to_json(notes: tuple[Note, ...]) -> str:
     """Write notes for an attr."""
-    return json.dumps(list(map(note_as_dict, notes)), default=lambda value: value.item() if hasattr(value, "item") else str(value))
+    return json.dumps(
+        list(map(note_as_dict, notes)),
+        default=lambda value: value.item() if hasattr(value, "item") else str(value),
+    )
 
 
 def note_as_dict(note: Note) -> dict[str, Any]:
     """Return a note as JSON holds it."""
-    return {"code": note.code, "message": note.message, "values": dict(note.values)} | ({"aside": True} if note.aside else {})
+    return {"code": note.code, "message": note.message, "values": dict(note.values)} | (
+        {"aside": True} if note.aside else {}
+    )
 
 
 def notes(result: xr.Dataset | xr.DataArray | pd.DataFrame) -> tuple[Note, ...]:
@@ -245,8 +277,8 @@ def notes(result: xr.Dataset | xr.DataArray | pd.DataFrame) -> tuple[Note, ...]:
     Parameters
     ----------
     result : Dataset, DataArray or DataFrame
-        The result of a function of this package. Notes that count cells of a lazy result exist after computing it
-        (`result.compute().perf.notes()`).
+        The result of a function of this package. Notes that count cells of a lazy result exist
+        after computing it (`result.compute().perf.notes()`).
 
     Returns
     -------
@@ -264,12 +296,18 @@ def notes(result: xr.Dataset | xr.DataArray | pd.DataFrame) -> tuple[Note, ...]:
     ['single_unit']
     """
     rows = json.loads(str(result.attrs.get(NOTES, "[]")))
-    collected = [Note(row["code"], row["message"], row["values"], aside=bool(row.get("aside"))) for row in rows]
+    collected = [
+        Note(row["code"], row["message"], row["values"], aside=bool(row.get("aside")))
+        for row in rows
+    ]
     checks = tuple(str(result.attrs.get(UNCHECKED, "")).split())
     if checks and isinstance(result, xr.Dataset) and not is_lazy(result):
-        # A result from a file may come before the topic that made it: loading its function registers the checks.
+        # A result from a file may come before the topic that made it: loading its function
+        # registers the checks.
         import perfarray
 
         getattr(perfarray, str(result.attrs.get("result")), None)
-        collected += [note for note in _checked(result, checks) if note is not None and note not in collected]
+        collected += [
+            note for note in _checked(result, checks) if note is not None and note not in collected
+        ]
     return tuple(collected)

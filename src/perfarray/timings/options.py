@@ -39,13 +39,15 @@ class set_options:
     Parameters
     ----------
     engine : {"numpy", "numba"}, optional
-        `numba` (extra `fast`) fits mixtures by compiled code, and adds up what a bootstrap of means redraws of complete nests with more
-        than 16 repetitions at the lowest level, with the same numbers. Everything else stays with NumPy, and a result's attr `engine` says
-        which one was chosen for it. A lazy result keeps the engine it was built with.
+        `numba` (extra `fast`) fits mixtures by compiled code, and adds up what a bootstrap of means
+        redraws of complete nests with more than 16 repetitions at the lowest level, with the same
+        numbers. Everything else stays with NumPy, and a result's attr `engine` says which one was
+        chosen for it. A lazy result keeps the engine it was built with.
     max_file_bytes : int, optional
         Bytes a file may hold, packed or not; 1 GiB at first.
     max_unpack_ratio : int, optional
-        How many times its own size a packed file may unpack to (16 MiB are always allowed); 200 at first.
+        How many times its own size a packed file may unpack to (16 MiB are always allowed); 200 at
+        first.
     max_cells : int, optional
         Cells of one array; 2^31 at first.
     max_padding : int, optional
@@ -83,7 +85,9 @@ class set_options:
         if engine is not None:
             check_choice(engine, "engine", ENGINES)
         if engine == "numba" and find_spec("numba") is None:
-            raise ImportError("engine='numba' needs numba, which is not installed; install perfarray[fast]")
+            raise ImportError(
+                "engine='numba' needs numba, which is not installed; install perfarray[fast]"
+            )
         limits = {
             "max_file_bytes": max_file_bytes,
             "max_unpack_ratio": max_unpack_ratio,
@@ -91,7 +95,9 @@ class set_options:
             "max_padding": max_padding,
             "max_message": max_message,
         }
-        self._given: dict[str, Any] = {name: check_count(value, name) for name, value in limits.items() if value is not None}
+        self._given: dict[str, Any] = {
+            name: check_count(value, name) for name, value in limits.items() if value is not None
+        }
         if engine is not None:
             self._given["engine"] = engine
         if allow_outside is not None:
@@ -106,7 +112,12 @@ class set_options:
         self._tokens.append(_context.set(options()._replace(**self._given)))
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         _context.reset(self._tokens.pop())
 
 

@@ -12,14 +12,37 @@ import numpy.typing as npt
 import xarray as xr
 from xarray.indexes import PandasIndex
 
-from perfarray.conventions import BENCHMARK, CENSORED, COPIED, FORMAT, LEVELS, LOWER, N_FILES, SESSION, SEVERAL_SESSIONS
+from perfarray.conventions import (
+    BENCHMARK,
+    CENSORED,
+    COPIED,
+    FORMAT,
+    LEVELS,
+    LOWER,
+    N_FILES,
+    SESSION,
+    SEVERAL_SESSIONS,
+)
 from perfarray.timings.apply import Labels, is_chunked, take
 from perfarray.timings.censored import Bounds, ratio_bounds, stopped_note, without_limit
 from perfarray.timings.chunks import chunk_lengths, evenly_chunked
-from perfarray.timings.comparable import align_sides, check_label, check_sides, check_systems, never_together
+from perfarray.timings.comparable import (
+    align_sides,
+    check_label,
+    check_sides,
+    check_systems,
+    never_together,
+)
 from perfarray.timings.crossed import crossed_notes, label_name, paired_units, unit_labels
 from perfarray.timings.notes import Note
-from perfarray.timings.resolve import Data, Timings, decline_zeros, place_units, resolve, shared_levels
+from perfarray.timings.resolve import (
+    Data,
+    Timings,
+    decline_zeros,
+    place_units,
+    resolve,
+    shared_levels,
+)
 from perfarray.timings.units import one_process_note
 from perfarray.timings.validation import listed
 from perfarray.timings.validity import validity_notes
@@ -40,7 +63,8 @@ BASELINE, EVERY = "baseline", object()
 class Pair(NamedTuple):
     """Two systems with the same labels on every dim that is not a level.
 
-    `baselines` is the dim of the baselines where all labels of `dim` are compared with each other: each is then on both sides.
+    `baselines` is the dim of the baselines where all labels of `dim` are compared with each other:
+    each is then on both sides.
     """
 
     candidate: Timings
@@ -54,10 +78,16 @@ class Pair(NamedTuple):
     @property
     def itself(self) -> xr.DataArray:
         """Which candidates are their own baselines, where each label is on both sides."""
-        dims, sides = (str(self.dim), str(self.baselines)), (self.candidate.array, self.baseline.array)
+        dims, sides = (
+            (str(self.dim), str(self.baselines)),
+            (self.candidate.array, self.baseline.array),
+        )
         labels = Labels({}, {})
         for dim, side in zip(dims, sides, strict=True):
-            labels.variables[dim], labels.indexes[dim] = side.coords.variables[dim], side.xindexes[dim]
+            labels.variables[dim], labels.indexes[dim] = (
+                side.coords.variables[dim],
+                side.xindexes[dim],
+            )
         return labels.array(xr.Variable(dims, np.eye(sides[0].sizes[dims[0]], dtype=bool)))
 
     def against(self, position: int) -> "Pair":
@@ -65,7 +95,10 @@ class Pair(NamedTuple):
         array = self.candidate.array
         others = np.delete(np.arange(array.sizes[self.dim]), position)
         old = take(self.baseline.array, str(self.baselines), position)
-        sides = self.candidate._replace(array=take(array, str(self.dim), others)), self.baseline._replace(array=old)
+        sides = (
+            self.candidate._replace(array=take(array, str(self.dim), others)),
+            self.baseline._replace(array=old),
+        )
         return self._replace(candidate=sides[0], baseline=sides[1], baselines=None)
 
     @property
@@ -103,7 +136,10 @@ class Pair(NamedTuple):
         return ratio_bounds(self.candidate.bounds, self.baseline.bounds)
 
     def stopped_note(self, consequence: str) -> Note | None:
-        """Return the note on the stopped runs of either side and the consequence; None where none were stopped."""
+        """Return the note on the stopped runs of either side and the consequence.
+
+        None where none were stopped.
+        """
         if self.baselines or not self.bounded:
             return self.candidate.stopped_note(consequence)
         numbers = {"candidate": self.candidate.n_stopped, "baseline": self.baseline.n_stopped}
@@ -129,45 +165,75 @@ def resolve_pair(
 ) -> Pair:
     """Split `times` at the label `baseline`, or match it with another timings object, by label on dims that are not levels.
 
-    `paired` matches the units of the outermost level; `unit` is the level whose repetitions are the sample, if not that. `keep` names
-    coordinates of the baseline to keep besides its labels and the marks of stopped runs and of copies that count. The other arguments are
-    those of `resolve`.
+    `paired` matches the units of the outermost level; `unit` is the level whose repetitions are the
+    sample, if not that. `keep` names coordinates of the baseline to keep besides its labels and the
+    marks of stopped runs and of copies that count. The other arguments are those of `resolve`.
     """
     other = baseline if isinstance(baseline, xr.DataArray | xr.Dataset) else None
     as_nested = paired is not None or unit is not None
-    choose = partial(resolve, censored=censored, with_copies=with_copies, measured=measured, as_nested=as_nested or other is not None)
+    choose = partial(
+        resolve,
+        censored=censored,
+        with_copies=with_copies,
+        measured=measured,
+        as_nested=as_nested or other is not None,
+    )
     by_cell = other is not None and levels is None and not as_nested
-    candidate = choose(times, metric, levels, shared=None if by_cell else shared, positive=None if other is not None else positive)
+    candidate = choose(
+        times,
+        metric,
+        levels,
+        shared=None if by_cell else shared,
+        positive=None if other is not None else positive,
+    )
     if other is not None:
         name = _same_metric(other, metric, candidate)
         if by_cell:
             nested = _of_one_nest(candidate, choose(other, name, levels))
             sides = place_units(*nested)
             if shared is not None:
-                sides[0] = sides[0]._replace(shared=shared_levels(sides[0], shared, nested[0].levels))
+                sides[0] = sides[0]._replace(
+                    shared=shared_levels(sides[0], shared, nested[0].levels)
+                )
         else:
             sides = [candidate, choose(other, name, candidate.levels)]
         sides = sides if positive is None else [decline_zeros(side, positive) for side in sides]
         candidate, pair = sides[0], _pair_of_objects(sides[0], sides[1], dim)
     else:
-        pair = _each_with_each(candidate, str(dim)) if baseline is EVERY else _split(candidate, baseline, dim)
+        pair = (
+            _each_with_each(candidate, str(dim))
+            if baseline is EVERY
+            else _split(candidate, baseline, dim)
+        )
     marks = (*((CENSORED,) if pair.baseline.bounded else ()), *((COPIED,) if with_copies else ()))
     unit_names = map(label_name, pair.baseline.levels)
     array, kept = pair.baseline.array, {*pair.baseline.array.dims, *keep, *marks, *unit_names}
     if dropped := [name for name in array.coords if name not in kept]:
-        pair = pair._replace(baseline=pair.baseline._replace(array=array.reset_coords(dropped, drop=True)))
+        pair = pair._replace(
+            baseline=pair.baseline._replace(array=array.reset_coords(dropped, drop=True))
+        )
     paired_by: dict[str, Hashable] = {}
     if paired is not None:
         if paired != pair.candidate.levels[0]:
-            raise ValueError(f"paired={paired!r} is not known; choose one of {listed(pair.candidate.levels[:1])}")
+            raise ValueError(
+                f"paired={paired!r} is not known; choose one of {listed(pair.candidate.levels[:1])}"
+            )
         (new, old), partners = paired_units(pair.candidate.array, pair.baseline.array, paired)
         matched = pair.candidate._replace(array=new), pair.baseline._replace(array=old)
-        pair = pair._replace(candidate=matched[0], baseline=matched[1], notes=(*pair.notes, *partners))
-        paired_by = {"paired_by": "number" if unit_labels(pair.candidate.array, paired) is None else "label"}
+        pair = pair._replace(
+            candidate=matched[0], baseline=matched[1], notes=(*pair.notes, *partners)
+        )
+        paired_by = {
+            "paired_by": "number" if unit_labels(pair.candidate.array, paired) is None else "label"
+        }
     if is_chunked(pair.candidate.array) or is_chunked(pair.baseline.array):
         pair = _evenly_chunked(pair)
     one_process = one_process_note(candidate, unit, pair.dim)
-    notes = (*pair.notes, *((one_process,) if one_process else ()), *(_without_sessions(times, pair) if paired is None else ()))
+    notes = (
+        *pair.notes,
+        *((one_process,) if one_process else ()),
+        *(_without_sessions(times, pair) if paired is None else ()),
+    )
     return pair._replace(attrs=_describe(pair, baseline) | paired_by, notes=notes)
 
 
@@ -175,24 +241,40 @@ def _of_one_nest(*sides: Timings) -> list[Timings]:
     """Return both sides with the levels of either; a side that lacks one has one unit of it."""
     levels = tuple(level for level in LEVELS if any(level in side.levels for side in sides))
     missing = [[level for level in levels if level not in side.levels] for side in sides]
-    arrays = [side.array.drop_vars(names, errors="ignore").expand_dims(names) for side, names in zip(sides, missing, strict=True)]
-    return [side._replace(array=array.assign_attrs(side.array.attrs), levels=levels) for side, array in zip(sides, arrays, strict=True)]
+    arrays = [
+        side.array.drop_vars(names, errors="ignore").expand_dims(names)
+        for side, names in zip(sides, missing, strict=True)
+    ]
+    return [
+        side._replace(array=array.assign_attrs(side.array.attrs), levels=levels)
+        for side, array in zip(sides, arrays, strict=True)
+    ]
 
 
 def _without_sessions(times: Data, pair: Pair) -> tuple[Note, ...]:
     """Return a note where each side is one session, so that intervals lack the variation between sessions.
 
-    It concerns data read from files, and a selected session; arrays made in memory are left to their authors.
+    It concerns data read from files, and a selected session; arrays made in memory are left to
+    their authors.
     """
     array, levels = pair.candidate.array, pair.candidate.levels
     if any(note.code == "one_session" for note in pair.notes):
         return ()
-    sessions = SESSION in (*array.dims, *array.coords) or not {FORMAT, N_FILES}.isdisjoint(times.attrs)
-    if not sessions or SEVERAL_SESSIONS in times.attrs or SESSION in (*levels, pair.dim) or levels[0] not in LEVELS:
+    sessions = SESSION in (*array.dims, *array.coords) or not {FORMAT, N_FILES}.isdisjoint(
+        times.attrs
+    )
+    if (
+        not sessions
+        or SEVERAL_SESSIONS in times.attrs
+        or SESSION in (*levels, pair.dim)
+        or levels[0] not in LEVELS
+    ):
         return ()
     text = (
-        "no level is a session (one run of the whole harness): what differs between sessions is not in the interval, and two sessions of "
-        "one program may differ by more; measure several of both sides in turn, and name that level 'session'"
+        "no level is a session (one run of the whole harness): what differs between sessions "
+        "is not in the interval, and two sessions of "
+        "one program may differ by more; measure several of both sides in turn, and name that "
+        "level 'session'"
     )
     return (Note("one_session", text, {"unit": levels[0]}, aside=True),)
 
@@ -207,29 +289,46 @@ def _describe(pair: Pair, baseline: object) -> dict[str, Hashable]:
     attrs |= {"left_out": " ".join(uncounted)} if uncounted else {}
     attrs |= {"dim": pair.dim} if pair.dim is not None else {}
     named = "other timings" if isinstance(baseline, xr.DataArray | xr.Dataset) else str(baseline)
-    attrs |= {"better": pair.candidate.verdict_direction()} | ({} if pair.baselines else {"baseline": named})
+    attrs |= {"better": pair.candidate.verdict_direction()} | (
+        {} if pair.baselines else {"baseline": named}
+    )
     return attrs | ({"unmatched": ", ".join(pair.unmatched)} if pair.unmatched else {})
 
 
 def _split(candidate: Timings, baseline: object, dim: str | None) -> Pair:
     """Separate the baseline's label from the candidates along the dim compared."""
     array, nest = candidate.array, candidate.levels
-    dim, labels = find_dim(array, baseline, nest) if dim is None else _dim_with(array, dim, baseline, nest)
+    dim, labels = (
+        find_dim(array, baseline, nest) if dim is None else _dim_with(array, dim, baseline, nest)
+    )
     baseline = label_meant(baseline, labels)
     positions = [position for position, label in enumerate(labels) if label == baseline]
     if len(positions) > 1:
-        raise ValueError(f"label {baseline!r} occurs {len(positions)} times along {dim!r}; labels must be unique")
+        raise ValueError(
+            f"label {baseline!r} occurs {len(positions)} times along {dim!r}; labels must be unique"
+        )
     if len(labels) == 1:
         raise ValueError(f"nothing to compare with: {baseline!r} is the only label along {dim!r}")
     array, aligned = align_sides(array, nest, dim)
-    rest_positions = np.array([position for position in range(len(labels)) if position != positions[0]])
+    rest_positions = np.array(
+        [position for position in range(len(labels)) if position != positions[0]]
+    )
     # Where the rest is one block, it is not copied.
     block = array.dims[0] == dim and positions[0] in (0, len(labels) - 1)
     rest = slice(rest_positions[0], rest_positions[-1] + 1) if block else rest_positions
     old, new = take(array, dim, positions[0]), take(array, dim, rest)
-    notes = (*check_label(array, positions[0], rest_positions, nest, dim, aligned), *candidate.notes)
-    notes = (*notes, *never_together(new, old, nest), *validity_notes(new, array.isel({dim: positions[0]}), dim, str(baseline)))
-    reference = Timings(old, nest, {}, bounded=candidate.bounded, unit_of_most=candidate.unit_of_most)
+    notes = (
+        *check_label(array, positions[0], rest_positions, nest, dim, aligned),
+        *candidate.notes,
+    )
+    notes = (
+        *notes,
+        *never_together(new, old, nest),
+        *validity_notes(new, array.isel({dim: positions[0]}), dim, str(baseline)),
+    )
+    reference = Timings(
+        old, nest, {}, bounded=candidate.bounded, unit_of_most=candidate.unit_of_most
+    )
     return Pair(candidate._replace(array=new), reference, dim, (), notes)
 
 
@@ -240,10 +339,23 @@ def _each_with_each(candidate: Timings, dim: str) -> Pair:
         raise ValueError(f"nothing to compare: dim {dim!r} has the labels {listed(labels)}")
     array, aligned = align_sides(candidate.array, nest, dim)
     array = array if dim in array.coords else _relabelled(array, dim, dim, labels)
-    names = np.array([str(label) if isinstance(label, str) else label for label in labels], dtype=object)
+    names = np.array(
+        [str(label) if isinstance(label, str) else label for label in labels], dtype=object
+    )
     old = _relabelled(array, dim, BASELINE, names)
-    notes = (*check_systems(array, nest, dim, aligned), *candidate.notes, *validity_notes(array, array, dim))
-    return Pair(candidate._replace(array=array), Timings(old, nest, {}, bounded=candidate.bounded), dim, (), notes, baselines=BASELINE)
+    notes = (
+        *check_systems(array, nest, dim, aligned),
+        *candidate.notes,
+        *validity_notes(array, array, dim),
+    )
+    return Pair(
+        candidate._replace(array=array),
+        Timings(old, nest, {}, bounded=candidate.bounded),
+        dim,
+        (),
+        notes,
+        baselines=BASELINE,
+    )
 
 
 def _relabelled(array: xr.DataArray, dim: str, name: str, labels: Any) -> xr.DataArray:
@@ -251,12 +363,20 @@ def _relabelled(array: xr.DataArray, dim: str, name: str, labels: Any) -> xr.Dat
 
     def renamed(variable: xr.Variable) -> xr.Variable:
         dims = tuple(name if present == dim else present for present in variable.dims)
-        return xr.Variable(dims, variable.data, variable.attrs, fastpath=True) if dim in variable.dims else variable
+        return (
+            xr.Variable(dims, variable.data, variable.attrs, fastpath=True)
+            if dim in variable.dims
+            else variable
+        )
 
     new_index = PandasIndex(labels, name)
     coords = array.coords.variables
-    variables = {label: renamed(variable) for label, variable in coords.items() if label != dim} | new_index.create_variables()
-    indexes = {label: index for label, index in array.xindexes.items() if dim not in coords[label].dims} | {name: new_index}
+    variables = {
+        label: renamed(variable) for label, variable in coords.items() if label != dim
+    } | new_index.create_variables()
+    indexes = {
+        label: index for label, index in array.xindexes.items() if dim not in coords[label].dims
+    } | {name: new_index}
     return Labels(variables, indexes).array(renamed(array.variable), array.name)
 
 
@@ -265,19 +385,28 @@ def _labels_compared(array: xr.DataArray, dim: str, nest: Sequence[str]) -> list
     if dim not in array.dims:
         raise ValueError(f"dim {dim!r} not found; the array has dims {array.dims}")
     if dim in nest:
-        raise ValueError(f"dim {dim!r} is a level of the nest {nest}; a comparison is over a dim that is not a level")
+        raise ValueError(
+            f"dim {dim!r} is a level of the nest {nest}; a comparison is over a dim that is "
+            "not a level"
+        )
     return labels_along(array, dim)
 
 
-def _dim_with(array: xr.DataArray, dim: str, label: object, nest: Sequence[str]) -> tuple[str, list[Any]]:
+def _dim_with(
+    array: xr.DataArray, dim: str, label: object, nest: Sequence[str]
+) -> tuple[str, list[Any]]:
     """Return the named dim and its labels; raise where it is a level or lacks the label."""
     labels = _labels_compared(array, dim, nest)
     if label_meant(label, labels) is None:
-        raise ValueError(f"label {label!r} not found along {dim!r}; its labels are {listed(labels)}")
+        raise ValueError(
+            f"label {label!r} not found along {dim!r}; its labels are {listed(labels)}"
+        )
     return dim, labels
 
 
-def _same_metric(baseline: Data, metric: str | Sequence[str] | None, candidate: Timings) -> str | Sequence[str] | None:
+def _same_metric(
+    baseline: Data, metric: str | Sequence[str] | None, candidate: Timings
+) -> str | Sequence[str] | None:
     """Return the metric of the baseline: that of the candidate, where the baseline has it."""
     if isinstance(baseline, xr.DataArray):
         return None
@@ -289,17 +418,26 @@ def find_dim(array: xr.DataArray, label: object, levels: Sequence[str]) -> tuple
     """Return the only dim that is not a level and has the label, and its labels."""
     labels = {str(dim): labels_along(array, dim) for dim in array.dims if dim not in levels}
     holders = [dim for dim, along in labels.items() if label in along]
-    holders = holders or [dim for dim, along in labels.items() if label_meant(label, along) is not None]
+    holders = holders or [
+        dim for dim, along in labels.items() if label_meant(label, along) is not None
+    ]
     if len(holders) == 1:
         return holders[0], labels[holders[0]]
     if holders:
-        raise ValueError(f"label {label!r} is found along several dims ({listed(holders)}); say which with dim=")
+        raise ValueError(
+            f"label {label!r} is found along several dims ({listed(holders)}); say which with dim="
+        )
     described = "; ".join(f"{dim}: {listed(along)}" for dim, along in labels.items()) or "none"
-    raise ValueError(f"label {label!r} not found along any dim that is not a level; those dims and labels are {described}")
+    raise ValueError(
+        f"label {label!r} not found along any dim that is not a level; those dims and labels "
+        f"are {described}"
+    )
 
 
 def label_meant(label: object, labels: Sequence[Any]) -> Any:
-    """Return the label that is meant: itself, else the only one that is the same text or number; None where there is none.
+    """Return the label that is meant: itself, else the only one that is the same text or number.
+
+    None where there is none.
 
     Examples
     --------
@@ -310,7 +448,13 @@ def label_meant(label: object, labels: Sequence[Any]) -> Any:
         return label
     alike = [other for other in labels if str(other) == str(label)]
     if not alike and isinstance(label, str) and NUMBER.fullmatch(label):
-        alike = [other for other in labels if isinstance(other, int | float) and not isinstance(other, bool) and other == float(label)]
+        alike = [
+            other
+            for other in labels
+            if isinstance(other, int | float)
+            and not isinstance(other, bool)
+            and other == float(label)
+        ]
     return alike[0] if len(alike) == 1 else None
 
 
@@ -318,7 +462,11 @@ def labels_along(array: xr.DataArray, dim: Hashable) -> list[Any]:
     """Return the labels of a dim, or its positions."""
     labels = label_values(array, dim)
     # One NaN object for all, which Python then takes for equal.
-    return [math.nan if label != label else label for label in labels.tolist()] if labels.dtype.kind == "f" else list(labels.tolist())
+    return (
+        [math.nan if label != label else label for label in labels.tolist()]
+        if labels.dtype.kind == "f"
+        else list(labels.tolist())
+    )
 
 
 def label_values(array: xr.DataArray, dim: Hashable) -> npt.NDArray[Any]:
@@ -330,14 +478,26 @@ def label_values(array: xr.DataArray, dim: Hashable) -> npt.NDArray[Any]:
 def _pair_of_objects(candidate: Timings, baseline: Timings, dim: str | None) -> Pair:
     """Match two objects by label; labels of one side only are left out and named."""
     if candidate.units != baseline.units:
-        raise ValueError(f"units differ: the data are in {candidate.units!r}, the baseline in {baseline.units!r}; convert one of them")
+        raise ValueError(
+            f"units differ: the data are in {candidate.units!r}, the baseline in "
+            f"{baseline.units!r}; convert one of them"
+        )
     if candidate.better != baseline.better:
-        raise ValueError(f"better differs: {candidate.better!r} in the data, {baseline.better!r} in the baseline")
+        raise ValueError(
+            f"better differs: {candidate.better!r} in the data, {baseline.better!r} in the baseline"
+        )
     new, old = candidate.array, baseline.array
     for name in [name for name in old.dims if name in new.coords and name not in new.dims]:
         several, label = listed(labels_along(old, name)), new.coords[name].values
-        selection = f"of one of them ({label.item()!r})" if label.ndim == 0 else f"named by it along {listed(new.coords[name].dims)}"
-        raise ValueError(f"the baseline has the labels {several} along {name!r} and the data are {selection}; select one of the baseline's")
+        selection = (
+            f"of one of them ({label.item()!r})"
+            if label.ndim == 0
+            else f"named by it along {listed(new.coords[name].dims)}"
+        )
+        raise ValueError(
+            f"the baseline has the labels {several} along {name!r} and the data are "
+            f"{selection}; select one of the baseline's"
+        )
     new, old, aligned = _of_one_label_each(new, old, candidate.levels)
     unmatched: list[tuple[str, str]] = []
     for name in [name for name in new.dims if name in old.dims and name not in candidate.levels]:
@@ -346,7 +506,8 @@ def _pair_of_objects(candidate: Timings, baseline: Timings, dim: str | None) -> 
         common = [label for label in new_labels if label in old_set]
         if not common:
             raise ValueError(
-                f"the data and the baseline have no label in common along {name!r}: {listed(new_labels)} against {listed(old_labels)}"
+                f"the data and the baseline have no label in common along {name!r}: "
+                f"{listed(new_labels)} against {listed(old_labels)}"
             )
         missing = [(str(label), "no baseline") for label in new_labels if label not in old_set]
         missing += [(str(label), "baseline only") for label in old_labels if label not in present]
@@ -357,7 +518,11 @@ def _pair_of_objects(candidate: Timings, baseline: Timings, dim: str | None) -> 
             old = old.sel({name: new_labels})
     differing = check_sides(new, old, candidate.levels, dim, aligned)
     differing = (*differing, *never_together(new, old, candidate.levels))
-    notes = (*differing, *joined_notes(candidate.notes, baseline.notes), *validity_notes(new, old, dim))
+    notes = (
+        *differing,
+        *joined_notes(candidate.notes, baseline.notes),
+        *validity_notes(new, old, dim),
+    )
     if unmatched:
         names_with_side = listed(f"{label} ({side})" for label, side in unmatched)
         text = f"{len(unmatched)} labels are on one side only and are left out: {names_with_side}"
@@ -366,10 +531,19 @@ def _pair_of_objects(candidate: Timings, baseline: Timings, dim: str | None) -> 
     return Pair(candidate._replace(array=new), baseline._replace(array=old), dim, names, notes)
 
 
-def _of_one_label_each(new: xr.DataArray, old: xr.DataArray, levels: Sequence[str]) -> tuple[xr.DataArray, xr.DataArray, list[str]]:
+def _of_one_label_each(
+    new: xr.DataArray, old: xr.DataArray, levels: Sequence[str]
+) -> tuple[xr.DataArray, xr.DataArray, list[str]]:
     """Remove the dims of which each side has one label, another one, as two reports of two machines have; name them."""
-    names = [str(name) for name in new.dims if name in old.dims and name not in (*levels, BENCHMARK)]
-    names = [name for name in names if new.sizes[name] == old.sizes[name] == 1 and labels_along(new, name) != labels_along(old, name)]
+    names = [
+        str(name) for name in new.dims if name in old.dims and name not in (*levels, BENCHMARK)
+    ]
+    names = [
+        name
+        for name in names
+        if new.sizes[name] == old.sizes[name] == 1
+        and labels_along(new, name) != labels_along(old, name)
+    ]
     first = dict.fromkeys(names, 0)
     return new.isel(first), old.isel(first), names
 
@@ -377,24 +551,38 @@ def _of_one_label_each(new: xr.DataArray, old: xr.DataArray, levels: Sequence[st
 def _evenly_chunked(pair: Pair) -> Pair:
     """Return the pair in even chunks, of the same length on both sides along dims that are not levels."""
     new, old = evenly_chunked(pair.candidate.array), pair.baseline.array
-    lengths = {dim: length for dim, length in chunk_lengths(new).items() if dim in old.dims and dim not in pair.candidate.levels}
-    return pair._replace(candidate=pair.candidate._replace(array=new), baseline=pair.baseline._replace(array=evenly_chunked(old, lengths)))
+    lengths = {
+        dim: length
+        for dim, length in chunk_lengths(new).items()
+        if dim in old.dims and dim not in pair.candidate.levels
+    }
+    return pair._replace(
+        candidate=pair.candidate._replace(array=new),
+        baseline=pair.baseline._replace(array=evenly_chunked(old, lengths)),
+    )
 
 
 def without_zeros_of_both(pair: Pair, positive: Positive) -> Pair:
     """Return the pair without the cells of either side in which what a method needs is not above 0, with one note that names them."""
-    candidate, baseline = (decline_zeros(side._replace(notes=()), positive) for side in (pair.candidate, pair.baseline))
+    candidate, baseline = (
+        decline_zeros(side._replace(notes=()), positive) for side in (pair.candidate, pair.baseline)
+    )
     codes = [note.code for note in pair.notes]
-    notes = [note for note in joined_notes(candidate.notes, baseline.notes) if note.code not in codes]
+    notes = [
+        note for note in joined_notes(candidate.notes, baseline.notes) if note.code not in codes
+    ]
     return pair._replace(candidate=candidate, baseline=baseline, notes=(*pair.notes, *notes))
 
 
 def worst_case(pair: Pair) -> Pair:
     """Return the pair with the candidate's stopped runs at their worst and the baseline's at their best.
 
-    An advantage of the candidate is then certain. The best of a stopped run is its limit, or anything where the limit is not known.
+    An advantage of the candidate is then certain. The best of a stopped run is its limit, or
+    anything where the limit is not known.
     """
-    return pair._replace(candidate=with_worst_case(pair.candidate), baseline=with_unknown_at_best(pair.baseline))
+    return pair._replace(
+        candidate=with_worst_case(pair.candidate), baseline=with_unknown_at_best(pair.baseline)
+    )
 
 
 def with_worst_case(side: Timings) -> Timings:
@@ -408,7 +596,10 @@ def with_unknown_at_best(side: Timings) -> Timings:
 
 
 def statistic_bounds(side: Timings, limits: xr.DataArray, worst: xr.DataArray) -> Bounds:
-    """Return the bounds of a statistic, given at the limits of stopped runs and at their worst; where both agree it is exact."""
+    """Return the bounds of a statistic, given at the limits of stopped runs and at their worst.
+
+    Where both agree it is exact.
+    """
     hangs = ((limits != worst) & limits.notnull()).reset_coords(drop=True)
     nothing = hangs & side.bounds.at_least & side.bounds.at_most
     return Bounds(hangs, nothing) if side.better == LOWER else Bounds(nothing, hangs)
@@ -417,5 +608,7 @@ def statistic_bounds(side: Timings, limits: xr.DataArray, worst: xr.DataArray) -
 def _with_stopped(side: Timings, counted: Any, value: float) -> Timings:
     """Return timings with a value (for rates, its reciprocal) in place of the stopped runs that are not `counted`."""
     array = side.array
-    placed = array.where(~array.coords[CENSORED] | counted, value if side.better == LOWER else 1 / value)
+    placed = array.where(
+        ~array.coords[CENSORED] | counted, value if side.better == LOWER else 1 / value
+    )
     return side._replace(array=placed.transpose(*array.dims).assign_attrs(array.attrs))

@@ -3,9 +3,12 @@
 from collections.abc import Mapping
 from typing import Final
 
-# By format, a command that measures in several processes; or in one, which writes what it measured below the folder `new`
+# By format, a command that measures in several processes; or in one, which writes what it measured
+# below the folder `new`
 COMMANDS: Final[Mapping[str, str]] = {
-    "asv": "asv run HEAD^!; mkdir new/$i; cp .asv/results/*/$(git rev-parse --short=8 HEAD)-* new/$i",
+    "asv": (
+        "asv run HEAD^!; mkdir new/$i; cp .asv/results/*/$(git rev-parse --short=8 HEAD)-* new/$i"
+    ),
     "benchexec": "benchexec benchmark.xml -o new/$i/",
     "benchmarkdotnet": "dotnet run -c Release -- --filter '*' --launchCount 5 --exporters json",
     "caliper": 'CALI_CONFIG="spot(output=new/$i.cali)" ./program',

@@ -14,7 +14,8 @@ PATIENCE = 1.0
 def progress_bar(total: int, doing: str, unit: str, *, show: bool | None, **options: Any) -> Any:
     """Return a progress bar, None where none is shown.
 
-    `show` is True for a bar at once, False for none, and None for one that appears after `PATIENCE` seconds where a person looks on.
+    `show` is True for a bar at once, False for none, and None for one that appears after `PATIENCE`
+    seconds where a person looks on.
     """
     if show is False or (show is None and not _is_watched()):
         return None
@@ -31,7 +32,9 @@ def progress_bar(total: int, doing: str, unit: str, *, show: bool | None, **opti
 
 def cells_bar(cells: xr.DataArray, doing: str, *, show: bool | None, each: int = 1) -> Any:
     """Return a progress bar over cells, None where none is shown or the cells are lazy."""
-    return progress_bar(each * cells.size, doing, "cell", show=show if isinstance(cells.data, np.ndarray) else False)
+    return progress_bar(
+        each * cells.size, doing, "cell", show=show if isinstance(cells.data, np.ndarray) else False
+    )
 
 
 def _is_watched() -> bool:

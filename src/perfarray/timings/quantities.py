@@ -14,7 +14,8 @@ MEASURED = _words_in(
     "power watt watts percent pct utilization utilisation usage exit exitcode exitstatus "
     "returncode retcode rc temperature temp celsius cycles clocks ticks count instructions instr "
     "misses hits ipc cpi allocs allocations allocated bytes memory mem heap rchar wchar swaps "
-    "switches ctxt csw nvcsw nivcsw inblock oublock voluntary involuntary migrations stalls interrupts syscalls time duration "
+    "switches ctxt csw nvcsw nivcsw inblock oublock voluntary involuntary migrations stalls "
+    "interrupts syscalls time duration "
     "elapsed latency runtime walltime wall user sys system cputime uptime"
 )
 
@@ -24,7 +25,8 @@ UNITS = _words_in(
     "kb mb gb tb kib mib gib tib kbytes mbytes byte mj uj kj wh kwh mw kw hz khz mhz ghz"
 )
 
-# Units in brackets, as in `mem(KB)`; some of them are no units at the end of a name without brackets
+# Units in brackets, as in `mem(KB)`; some of them are no units at the end of a name without
+# brackets
 UNITS_IN_BRACKETS = UNITS | _words_in("b j w h c k min % bytes")
 
 # Words of names of settings
@@ -49,13 +51,20 @@ COUNTERS = _words_in(
 IDENTIFIERS = _words_in("id ids idx index pid tid")
 
 # Words of names of benchmarks
-BENCHMARKS = _words_in("benchmark bench program programme test workload kernel query application app suite")
+BENCHMARKS = _words_in(
+    "benchmark bench program programme test workload kernel query application app suite"
+)
 
 # Words of names of remarks
-REMARKS = _words_in("comment comments note notes remark remarks message msg log description info warning warnings error errors output")
+REMARKS = _words_in(
+    "comment comments note notes remark remarks message msg log description info warning "
+    "warnings error errors output"
+)
 
 # Words of names of moments; a `commit_time` is one, a `cpu_time` is none
-MOMENTS = _words_in("date datetime timestamp stamp when day epoch unix committed authored created started")
+MOMENTS = _words_in(
+    "date datetime timestamp stamp when day epoch unix committed authored created started"
+)
 OF_MOMENTS = _words_in("commit committer author start")
 
 WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-zµμ]+|\d+|%")
@@ -71,7 +80,11 @@ def is_measured(name: str) -> bool:
     """
     text = name.rstrip()
     bracket = max(text.rfind("["), text.rfind("("))
-    if text.endswith(("]", ")")) and bracket > 0 and text[bracket + 1 : -1].strip().lower() in UNITS_IN_BRACKETS:
+    if (
+        text.endswith(("]", ")"))
+        and bracket > 0
+        and text[bracket + 1 : -1].strip().lower() in UNITS_IN_BRACKETS
+    ):
         return True
     words = _words(name)
     return not MEASURED.isdisjoint(words) or (len(words) > 1 and words[-1] in UNITS)
@@ -133,7 +146,11 @@ def is_moment(name: str) -> bool:
     [True, True, True, True, False, False]
     """
     words = _words(name)
-    return not MOMENTS.isdisjoint(words) or words == ["time"] or ("time" in words and not OF_MOMENTS.isdisjoint(words))
+    return (
+        not MOMENTS.isdisjoint(words)
+        or words == ["time"]
+        or ("time" in words and not OF_MOMENTS.isdisjoint(words))
+    )
 
 
 def _words(name: str) -> list[str]:

@@ -1,7 +1,8 @@
 """The unit of each cell: the outermost level that this cell repeats, never below an execution.
 
-A cell that does not repeat the outermost level has the units that it repeats placed along that axis, one each, so that every formula takes
-the units of a cell from one axis. Cells that repeat outer levels keep these: repeated sessions are never counted as runs.
+A cell that does not repeat the outermost level has the units that it repeats placed along that
+axis, one each, so that every formula takes the units of a cell from one axis. Cells that repeat
+outer levels keep these: repeated sessions are never counted as runs.
 """
 
 from collections.abc import Sequence
@@ -34,11 +35,14 @@ def number_of_unit_levels(nest: Sequence[str]) -> int:
     return max(len(nest) - (ITERATION in nest), 1)
 
 
-def units_of_cells(arrays: Sequence[xr.DataArray], nest: tuple[str, ...], *, stopped: bool = False) -> UnitsOfCells:
+def units_of_cells(
+    arrays: Sequence[xr.DataArray], nest: tuple[str, ...], *, stopped: bool = False
+) -> UnitsOfCells:
     """Place the units of each cell along the outermost level that any cell repeats, and drop the levels around it.
 
-    The note counts the cells that lack an outer level. Of lazy arrays the levels of one unit are dropped, and cells are placed when they
-    are computed. If `stopped`, runs without a value that are marked as stopped are runs.
+    The note counts the cells that lack an outer level. Of lazy arrays the levels of one unit are
+    dropped, and cells are placed when they are computed. If `stopped`, runs without a value that
+    are marked as stopped are runs.
     """
     n_units = number_of_unit_levels(nest)
     single = [all(array.sizes[level] == 1 for array in arrays) for level in nest[: n_units - 1]]
@@ -51,7 +55,10 @@ def units_of_cells(arrays: Sequence[xr.DataArray], nest: tuple[str, ...], *, sto
         note = _note(nest[0], levels[:1]) if outermost else None
         placed = [_placed_lazily(array, levels, n_units - outermost, stopped) for array in arrays]
         return UnitsOfCells(placed, levels, levels[0], note)
-    measured = [measured_units(_runs(array, stopped).transpose(..., *nest).values, len(nest), n_units) for array in arrays]
+    measured = [
+        measured_units(_runs(array, stopped).transpose(..., *nest).values, len(nest), n_units)
+        for array in arrays
+    ]
     depths = [repeated_level(cells) for cells in measured]
     of_measured = np.concatenate([depth[depth >= 0] for depth in depths])
     if not of_measured.any():
@@ -65,19 +72,34 @@ def units_of_cells(arrays: Sequence[xr.DataArray], nest: tuple[str, ...], *, sto
     # A cell of one run has no limits, and a note of its own.
     several = np.concatenate([cells.reshape(len(cells), -1).sum(axis=1) > 1 for cells in measured])
     inner = np.concatenate(depths)[several & (np.concatenate(depths) > 0)]
-    of = len(inner) if outermost else len(of_measured)  # where no cell has several outer units, every cell was measured in one
+    of = (
+        len(inner) if outermost else len(of_measured)
+    )  # where no cell has several outer units, every cell was measured in one
     names, counts = np.unique(inner, return_counts=True)
-    note = _note(nest[0], [nest[level] for level in names[np.argsort(-counts)]], len(inner), of) if len(inner) else None
+    note = (
+        _note(nest[0], [nest[level] for level in names[np.argsort(-counts)]], len(inner), of)
+        if len(inner)
+        else None
+    )
     return UnitsOfCells(placed, nest[outermost:], unit, note)
 
 
 def _runs(array: xr.DataArray, stopped: bool) -> xr.DataArray:
     """Return where an array has a run."""
-    return array.notnull() | array.coords[CENSORED] if stopped and CENSORED in array.coords else array.notnull()
+    return (
+        array.notnull() | array.coords[CENSORED]
+        if stopped and CENSORED in array.coords
+        else array.notnull()
+    )
 
 
-def _placed(array: xr.DataArray, nest: Sequence[str], measured: Mask, depth: Integers, outermost: int) -> xr.DataArray:
-    """Place the units of each cell, and what is said of them, along the level `outermost`; drop the levels around that."""
+def _placed(
+    array: xr.DataArray, nest: Sequence[str], measured: Mask, depth: Integers, outermost: int
+) -> xr.DataArray:
+    """Place the units of each cell, and what is said of them, along the level `outermost`.
+
+    Drop the levels around that.
+    """
     units = nest[: measured.ndim - 1]
     dims = [dim for dim in array.dims if dim not in nest]
 
@@ -87,7 +109,10 @@ def _placed(array: xr.DataArray, nest: Sequence[str], measured: Mask, depth: Int
         values: npt.NDArray[Any] = variable.set_dims(sizes).transpose(*sizes).values
         cells = values.reshape(len(measured), *values.shape[len(dims) :])
         moved = placed_units(cells, measured, depth, outermost, fill)
-        return xr.Variable((*dims, *units[outermost:], *inner), moved.reshape(*values.shape[: len(dims)], *moved.shape[1:]))
+        return xr.Variable(
+            (*dims, *units[outermost:], *inner),
+            moved.reshape(*values.shape[: len(dims)], *moved.shape[1:]),
+        )
 
     coords = {}
     for name, coordinate in array.coords.items():
@@ -96,25 +121,39 @@ def _placed(array: xr.DataArray, nest: Sequence[str], measured: Mask, depth: Int
             coords[name] = coordinate.variable
         elif not (is_level and coordinate.dtype.kind in "iu"):  # the numbers of units are positions
             kind, is_date = coordinate.dtype.kind, coordinate.dtype.kind in "mM"
-            labels = coordinate.variable if is_date or kind in "bf" else coordinate.variable.astype(object)
+            labels = (
+                coordinate.variable
+                if is_date or kind in "bf"
+                else coordinate.variable.astype(object)
+            )
             fill = coordinate.dtype.type("NaT") if is_date else kind != "b" and np.nan
-            coords[label_name(str(name)) if is_level else name] = placed(labels.to_base_variable(), fill)
+            coords[label_name(str(name)) if is_level else name] = placed(
+                labels.to_base_variable(), fill
+            )
     order = [dim for dim in array.dims if dim not in nest[:outermost]]
     placed_array = xr.DataArray(placed(array.variable, np.nan), coords, name=array.name)
     return placed_array.transpose(*order).assign_attrs(array.attrs)
 
 
-def _placed_lazily(array: xr.DataArray, nest: Sequence[str], n_units: int, stopped: bool) -> xr.DataArray:
+def _placed_lazily(
+    array: xr.DataArray, nest: Sequence[str], n_units: int, stopped: bool
+) -> xr.DataArray:
     """Place the units of each cell along the outermost level when the values are computed."""
     if n_units == 1:
         return array
     length = max(array.sizes[level] for level in nest[:n_units])
-    marks = [array.coords[CENSORED].reset_coords(drop=True)] if stopped and CENSORED in array.coords else []
+    marks = (
+        [array.coords[CENSORED].reset_coords(drop=True)]
+        if stopped and CENSORED in array.coords
+        else []
+    )
     marks = [mark.broadcast_like(array).chunk(array.chunksizes) for mark in marks]
 
     def placed(values: Floats, *marks: Mask) -> list[npt.NDArray[Any]]:
         shape = values.shape[: values.ndim - len(nest)]
-        measured = measured_units(reduce(np.logical_or, marks, ~np.isnan(values)), len(nest), n_units)
+        measured = measured_units(
+            reduce(np.logical_or, marks, ~np.isnan(values)), len(nest), n_units
+        )
         depth = repeated_level(measured)
         moved = []
         for side in (values, *marks):
@@ -123,20 +162,39 @@ def _placed_lazily(array: xr.DataArray, nest: Sequence[str], n_units: int, stopp
             moved.append(placed_units(cells, measured, depth, 0, fill, length))
         return [side.reshape(*shape, *side.shape[1:]) for side in moved]
 
-    names = {f"_{level}": level for level in nest}  # a formula may not change the length of a dim that it gets
-    sizes = {name: np.arange(length if level == nest[0] else array.sizes[level]) for name, level in names.items()}
-    variables = {"placed": Output(tuple(names))} | ({"mark": Output(tuple(names), "", bool)} if marks else {})
-    lazy = apply(placed, array, *marks, core=[nest] * (1 + len(marks)), outputs=variables, coords=sizes)
+    names = {
+        f"_{level}": level for level in nest
+    }  # a formula may not change the length of a dim that it gets
+    sizes = {
+        name: np.arange(length if level == nest[0] else array.sizes[level])
+        for name, level in names.items()
+    }
+    variables = {"placed": Output(tuple(names))} | (
+        {"mark": Output(tuple(names), "", bool)} if marks else {}
+    )
+    lazy = apply(
+        placed, array, *marks, core=[nest] * (1 + len(marks)), outputs=variables, coords=sizes
+    )
     lazy = lazy.drop_vars(list(names)).rename(names).transpose(*array.dims)
     placed_array = lazy["placed"].rename(array.name).assign_attrs(array.attrs)
     return placed_array.assign_coords({CENSORED: lazy["mark"].variable}) if marks else placed_array
 
 
 def _note(outer: str, units: Sequence[str], cells: int = 0, of: int = 0) -> Note:
-    """Return the note on cells that were measured in one unit of an outer level; an aside where all were. Lazy cells are not counted."""
+    """Return the note on cells that were measured in one unit of an outer level.
+
+    An aside where all were. Lazy cells are not counted.
+    """
     which = f"{cells} of {of} cells were" if of else "every cell was"
     text = (
-        f"{which} measured in one {outer}: the units are {' or '.join(map(plural, units))} there, and what {plural(outer)} vary by is not "
-        f"in the answer. Measure several {plural(outer)}, or name what they vary by (compare has between=)"
+        f"{which} measured in one {outer}: the units are {' or '.join(map(plural, units))} "
+        f"there, and what {plural(outer)} vary by is not "
+        f"in the answer. Measure several {plural(outer)}, or name what they vary by (compare "
+        "has between=)"
     )
-    return Note("one_session", text, {"cells": cells, "of": of, "level": outer, "unit": units[0]}, aside=cells == of)
+    return Note(
+        "one_session",
+        text,
+        {"cells": cells, "of": of, "level": outer, "unit": units[0]},
+        aside=cells == of,
+    )

@@ -23,7 +23,10 @@ Resample = str | tuple[str, ...] | None
 
 
 class Resampling(NamedTuple):
-    """A bootstrap: which levels are drawn with replacement, how often, from which key; or all values of a cell, flat."""
+    """A bootstrap: which levels are drawn with replacement, how often, from which key.
+
+    Or all values of a cell, flat.
+    """
 
     levels: tuple[str, ...]
     draws: Draws
@@ -32,42 +35,76 @@ class Resampling(NamedTuple):
     @property
     def attrs(self) -> dict[str, Hashable]:
         """The attrs of a result made from replicates."""
-        resampled = [level for level, is_drawn in zip(self.levels, self.draws.resampled, strict=False) if is_drawn]
+        resampled = [
+            level
+            for level, is_drawn in zip(self.levels, self.draws.resampled, strict=False)
+            if is_drawn
+        ]
         attrs: dict[str, Hashable] = {"resample": "flat" if self.flat else " ".join(resampled)}
         if self.flat:
             attrs["unit"] = self.levels[-1]
-        return attrs | {"n_resamples": self.draws.n_resamples, "engine": self.draws.engine} | describe_key(self.draws.key)
+        return (
+            attrs
+            | {"n_resamples": self.draws.n_resamples, "engine": self.draws.engine}
+            | describe_key(self.draws.key)
+        )
 
 
-def check_resampling(data: Timings, resample: Resample | Sequence[str], n_resamples: int, rng: Rng, *, joint: bool = False) -> Resampling:
-    """Check the levels to draw; shared or paired units must be drawn, and a flat draw has no units."""
+def check_resampling(
+    data: Timings,
+    resample: Resample | Sequence[str],
+    n_resamples: int,
+    rng: Rng,
+    *,
+    joint: bool = False,
+) -> Resampling:
+    """Check the levels to draw.
+
+    Shared or paired units must be drawn, and a flat draw has no units.
+    """
     levels = data.levels
     resampled: tuple[bool, ...]
     number = check_count(n_resamples, "n_resamples", 2)
     if isinstance(resample, str) and resample == "flat":
         if joint:
-            raise ValueError("resample='flat' ignores the nest, so units cannot be shared or paired; name the levels to draw")
+            raise ValueError(
+                "resample='flat' ignores the nest, so units cannot be shared or paired; name "
+                "the levels to draw"
+            )
         resampled, flat = (True,), True
     else:
-        names = levels[:1] if resample is None else levels if resample == "all" else check_names(resample, "resample")
+        names = (
+            levels[:1]
+            if resample is None
+            else levels
+            if resample == "all"
+            else check_names(resample, "resample")
+        )
         unknown = [name for name in names if name not in levels]
         if unknown:
             raise ValueError(
-                f"resample={listed(unknown)}: not among the levels {levels}; name those to draw, or give 'all', 'flat' or None"
+                f"resample={listed(unknown)}: not among the levels {levels}; name those to "
+                "draw, or give 'all', 'flat' or None"
             )
         resampled, flat = tuple(level in names for level in levels), False
     if joint and not resampled[0]:
-        raise ValueError(f"resample={resample!r} leaves out {levels[0]!r}, whose units are shared or paired; name it too")
+        raise ValueError(
+            f"resample={resample!r} leaves out {levels[0]!r}, whose units are shared or "
+            "paired; name it too"
+        )
     # Sums of redrawn repetitions can be compiled.
     nested = len(resampled) > 1 and resampled[-1] and data.array.sizes[levels[-1]] in COMPILED
-    return Resampling(levels, Draws(resampled, number, key_of(rng), engine() if nested else "numpy"), flat)
+    return Resampling(
+        levels, Draws(resampled, number, key_of(rng), engine() if nested else "numpy"), flat
+    )
 
 
 def check_no_resampling(method: str, resample: object) -> None:
     """Raise where `resample` is given for a method that draws nothing."""
     if resample is not None and method not in BOOTSTRAP_METHODS:
         raise ValueError(
-            f"resample={resample!r} was given with method={method!r}, which draws nothing; choose one of {listed(BOOTSTRAP_METHODS)}"
+            f"resample={resample!r} was given with method={method!r}, which draws nothing; "
+            f"choose one of {listed(BOOTSTRAP_METHODS)}"
         )
 
 
@@ -75,13 +112,22 @@ def check_no_resampling(method: str, resample: object) -> None:
 def resampling_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Return notes on too few units for the method, and too few replicates for the confidence level."""
     attrs = result.attrs
-    method, unit = str(attrs["method"]), "values" if attrs.get("resample") == "flat" else f"units ({attrs.get('unit', EXECUTION)})"
-    level = float(result["interval_level"].max()) if "interval_level" in result.data_vars else float(attrs["confidence_level"])
+    method, unit = (
+        str(attrs["method"]),
+        "values" if attrs.get("resample") == "flat" else f"units ({attrs.get('unit', EXECUTION)})",
+    )
+    level = (
+        float(result["interval_level"].max())
+        if "interval_level" in result.data_vars
+        else float(attrs["confidence_level"])
+    )
     mean = attrs.get("statistic", "mean") == "mean"
     more = {"remedy": "studentized"} if mean else {}
     if not mean and attrs.get("result") in ("ratio_interval", "compare", "pairwise"):
         more = {"remedy": "order_statistics", "covered": "82 to 93, of several runs each"}
-    return few_units(result.variables["n"], method, unit, **more), few_replicates(int(attrs["n_resamples"]), method, level)
+    return few_units(result.variables["n"], method, unit, **more), few_replicates(
+        int(attrs["n_resamples"]), method, level
+    )
 
 
 def few_replicates(number: int, method: str, level: float) -> Note | None:
@@ -91,18 +137,38 @@ def few_replicates(number: int, method: str, level: float) -> Note | None:
     if number >= needed:
         return None
     limits = f"limits at {100 * level:.4g} %"
-    text = f"n_resamples={number} is too few for {limits}: they are the extreme replicates; {needed} or more are needed"
+    text = (
+        f"n_resamples={number} is too few for {limits}: they are the extreme replicates; "
+        f"{needed} or more are needed"
+    )
     return Note("few_replicates", text, {"n_resamples": number, "needed": needed})
 
 
-def few_units(n: xr.Variable, method: str, units: str, *, remedy: str = "", covered: str = "66 to 85") -> Note | None:
-    """Return a note on the cells with too few units for a method; `remedy` names a method that needs fewer."""
+def few_units(
+    n: xr.Variable, method: str, units: str, *, remedy: str = "", covered: str = "66 to 85"
+) -> Note | None:
+    """Return a note on the cells with too few units for a method.
+
+    `remedy` names a method that needs fewer.
+    """
     if is_chunked(n):
         return None
-    number = n.values  # arithmetic of labelled arrays costs a hundred times as much where they are small
+    number = (
+        n.values
+    )  # arithmetic of labelled arrays costs a hundred times as much where they are small
     if method == "studentized":
         return count_note(
-            "few_units", f"{{cells}} rest on two {units}: method='studentized' needs three, their limits are NaN", number == 2
+            "few_units",
+            f"{{cells}} rest on two {units}: method='studentized' needs three, their limits "
+            "are NaN",
+            number == 2,
         )
-    text = f"{{cells}} rest on fewer than {FEW} {units}: {method} limits are too narrow (nominal 95 % limits of 5 units cover {covered} %)"
-    return count_note("few_units", text + (f"; method={remedy!r} is not" if remedy else ""), (number > 1) & (number < FEW))
+    text = (
+        f"{{cells}} rest on fewer than {FEW} {units}: {method} limits are too narrow (nominal "
+        f"95 % limits of 5 units cover {covered} %)"
+    )
+    return count_note(
+        "few_units",
+        text + (f"; method={remedy!r} is not" if remedy else ""),
+        (number > 1) & (number < FEW),
+    )

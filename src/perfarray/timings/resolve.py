@@ -26,7 +26,16 @@ from perfarray.conventions import (
     plural,
 )
 from perfarray.timings.apply import is_chunked
-from perfarray.timings.censored import CHOICES, Bounds, bounds_of, left_out_note, no_bounds, stopped_note, with_limits, without_limit
+from perfarray.timings.censored import (
+    CHOICES,
+    Bounds,
+    bounds_of,
+    left_out_note,
+    no_bounds,
+    stopped_note,
+    with_limits,
+    without_limit,
+)
 from perfarray.timings.chunks import evenly_chunked
 from perfarray.timings.crossed import by_label, crossed_notes, unit_labels
 from perfarray.timings.notes import Note
@@ -41,7 +50,8 @@ Data = xr.DataArray | xr.Dataset
 class Timings(NamedTuple):
     """One metric, ready to compute with: its marked values are NaN, and its nest is known.
 
-    Where copies of other results count, the coordinate `copied` says which cells hold nothing else; it has no level.
+    Where copies of other results count, the coordinate `copied` says which cells hold nothing else;
+    it has no level.
     """
 
     array: xr.DataArray
@@ -56,7 +66,10 @@ class Timings(NamedTuple):
 
     @property
     def unit(self) -> str:
-        """The level whose units are independent; where cells repeat different levels, that of most."""
+        """The level whose units are independent.
+
+        Where cells repeat different levels, that of most.
+        """
         return self.unit_of_most or self.levels[0]
 
     @property
@@ -76,7 +89,13 @@ class Timings(NamedTuple):
 
     def stopped_note(self, consequence: str) -> Note | None:
         """Return the note on stopped runs and the consequence; None where none were stopped."""
-        return stopped_note({"runs": self.n_stopped}, without_limit(self.array), self.better, consequence) if self.bounded else None
+        return (
+            stopped_note(
+                {"runs": self.n_stopped}, without_limit(self.array), self.better, consequence
+            )
+            if self.bounded
+            else None
+        )
 
     @property
     def crossed(self) -> tuple[Note, ...]:
@@ -99,21 +118,40 @@ class Timings(NamedTuple):
         return str(self.array.attrs.get(BETTER, LOWER))
 
     def verdict_direction(self) -> str:
-        """Return which direction is good, for a verdict; raise for a number of a table that does not say it."""
+        """Return which direction is good, for a verdict.
+
+        Raise for a number of a table that does not say it.
+        """
         name = self.array.name
-        if BETTER not in self.array.attrs and "units" in self.array.attrs and name and direction_by_name(self.units, str(name)) is None:
+        if (
+            BETTER not in self.array.attrs
+            and "units" in self.array.attrs
+            and name
+            and direction_by_name(self.units, str(name)) is None
+        ):
             raise ValueError(
-                f"{name!r} does not say whether more or less of it is good, so there is no verdict. Say so with better='higher' or "
+                f"{name!r} does not say whether more or less of it is good, so there is no "
+                "verdict. Say so with better='higher' or "
                 f"better='lower' when it is read, or set attrs['better'] of the variable"
             )
         return self.better
 
     def describe(self) -> dict[str, Hashable]:
         """Return the attrs of every result: the metric, the levels, the sampling unit, the numbers of values left out."""
-        attrs: dict[str, Hashable] = {"metric": str(self.array.name or TIME), "levels": " ".join(self.levels), "unit": self.unit}
+        attrs: dict[str, Hashable] = {
+            "metric": str(self.array.name or TIME),
+            "levels": " ".join(self.levels),
+            "unit": self.unit,
+        }
         attrs |= {f"n_{mark}": number for mark, number in self.left_out.items()}
         attrs |= {FORMAT: self.array.attrs[FORMAT]} if FORMAT in self.array.attrs else {}
-        attrs |= {CENSORED: "bound"} if self.bounded else {CENSORED: "drop"} if CENSORED in self.left_out else {}
+        attrs |= (
+            {CENSORED: "bound"}
+            if self.bounded
+            else {CENSORED: "drop"}
+            if CENSORED in self.left_out
+            else {}
+        )
         return attrs | ({"left_out": " ".join(self.uncounted)} if self.uncounted else {})
 
 
@@ -122,26 +160,36 @@ def metrics_of(times: xr.Dataset) -> list[str]:
     return [
         str(name)
         for name, variable in times.data_vars.items()
-        if variable.dtype.kind in "iuf" and name != CENSORED_AT and any(dim in LEVELS for dim in variable.dims)
+        if variable.dtype.kind in "iuf"
+        and name != CENSORED_AT
+        and any(dim in LEVELS for dim in variable.dims)
     ]
 
 
-def choose_metric(times: Data, metric: str | Sequence[str] | None, levels: Sequence[str] | str | None = None) -> xr.DataArray:
+def choose_metric(
+    times: Data, metric: str | Sequence[str] | None, levels: Sequence[str] | str | None = None
+) -> xr.DataArray:
     """Return the array a method works on: `metric=`, else `attrs["metric"]`, else `time`, else the only candidate."""
     if isinstance(times, xr.DataArray):
         if metric is not None:
             raise ValueError(
-                f"metric={metric!r} was given for a DataArray; a DataArray is one metric: give the Dataset, or leave metric= out"
+                f"metric={metric!r} was given for a DataArray; a DataArray is one metric: give "
+                "the Dataset, or leave metric= out"
             )
         return times
     if not isinstance(times, xr.Dataset):
         raise TypeError(
-            f"expected a DataArray or a Dataset of timings, got {type(times).__name__}; a pandas table becomes one with .perf.to_timings()"
+            f"expected a DataArray or a Dataset of timings, got {type(times).__name__}; a "
+            "pandas table becomes one with .perf.to_timings()"
         )
     candidates = metrics_of(times)
     if not candidates and levels is not None:
         named = check_names(levels, "levels")
-        candidates = [str(name) for name, variable in times.data_vars.items() if set(named) & set(variable.dims)]
+        candidates = [
+            str(name)
+            for name, variable in times.data_vars.items()
+            if set(named) & set(variable.dims)
+        ]
     if metric is None:
         default = times.attrs.get(METRIC)
         if default in times.data_vars:
@@ -151,14 +199,22 @@ def choose_metric(times: Data, metric: str | Sequence[str] | None, levels: Seque
         elif len(candidates) == 1:
             metric = candidates[0]
         else:
-            names = listed(candidates) if candidates else "none; a variable needs one of the dims " + listed(LEVELS)
-            raise ValueError(f"which variable holds the measurements? Say so with metric=; candidates: {names}")
+            names = (
+                listed(candidates)
+                if candidates
+                else "none; a variable needs one of the dims " + listed(LEVELS)
+            )
+            raise ValueError(
+                f"which variable holds the measurements? Say so with metric=; candidates: {names}"
+            )
     elif not isinstance(metric, str):
         raise ValueError(f"metric={metric!r}: give one name here")
     elif metric not in times.data_vars:
         raise ValueError(f"metric {metric!r} not found; the Dataset has {listed(times.data_vars)}")
     array = times[metric]
-    of_dataset = {name: times.attrs[name] for name in ("shared_levels", FORMAT) if name in times.attrs}
+    of_dataset = {
+        name: times.attrs[name] for name in ("shared_levels", FORMAT) if name in times.attrs
+    }
     array = array.assign_attrs(of_dataset | array.attrs) if of_dataset else array
     return _with_limit(times, array)
 
@@ -167,15 +223,27 @@ def check_not_empty(times: Data) -> None:
     """Raise where a dim has no labels, as after a selection that leaves out everything."""
     empty = [str(dim) for dim, size in times.sizes.items() if not size]
     if empty:
-        raise ValueError(f"there are no timings: {listed(empty, 5)} has no labels; was everything left out by a selection?")
+        raise ValueError(
+            f"there are no timings: {listed(empty, 5)} has no labels; was everything left out "
+            "by a selection?"
+        )
 
 
 def _with_limit(times: xr.Dataset, array: xr.DataArray) -> xr.DataArray:
-    """Return a metric with the limits at which runs were stopped; only the main metric has these."""
-    main = next((name for name in (times.attrs.get(METRIC), TIME) if name in times.data_vars), array.name)
+    """Return a metric with the limits at which runs were stopped.
+
+    Only the main metric has these.
+    """
+    main = next(
+        (name for name in (times.attrs.get(METRIC), TIME) if name in times.data_vars), array.name
+    )
     if array.name != main:
         return array.drop_vars(CENSORED_AT, errors="ignore")
-    return array.assign_coords({CENSORED_AT: times[CENSORED_AT].variable}) if CENSORED_AT in times.data_vars else array
+    return (
+        array.assign_coords({CENSORED_AT: times[CENSORED_AT].variable})
+        if CENSORED_AT in times.data_vars
+        else array
+    )
 
 
 def _hidden_cells(times: xr.Dataset, array: xr.DataArray) -> tuple[Note, ...]:
@@ -188,10 +256,15 @@ def _hidden_cells(times: xr.Dataset, array: xr.DataArray) -> tuple[Note, ...]:
     if not empty.any():
         return ()
     for name in other_metrics:
-        hidden = empty & times[name].notnull().any([dim for dim in times[name].dims if dim in LEVELS])
+        hidden = empty & times[name].notnull().any(
+            [dim for dim in times[name].dims if dim in LEVELS]
+        )
         if hidden.any():
             cells = cell_names(hidden)
-            text = f"{len(cells)} cells have no {array.name!r} but have {name!r} (choose it with metric=): {listed(cells, 5)}"
+            text = (
+                f"{len(cells)} cells have no {array.name!r} but have {name!r} (choose it with "
+                f"metric=): {listed(cells, 5)}"
+            )
             return (Note("other_metric", text, {"cells": len(cells), "metric": name}),)
     return ()
 
@@ -220,18 +293,24 @@ def resolve(
     censored : {"drop", "bound"}
         Whether stopped runs are left out, or count as their limits.
     with_copies : bool
-        Whether copies of another result count in cells that hold nothing else: they are no measurements, but the score of these cells.
+        Whether copies of another result count in cells that hold nothing else: they are no
+        measurements, but the score of these cells.
     measured : bool
-        Whether values are measurements, which have a range, or parameters of a model, which may be any number.
+        Whether values are measurements, which have a range, or parameters of a model, which may be
+        any number.
     any_size : bool
         Whether the method scales values, so that their squares may overflow.
     as_nested : bool
-        Whether the outermost level is the unit of all cells, as for components of variance. Default: the outermost that a cell repeats.
+        Whether the outermost level is the unit of all cells, as for components of variance.
+        Default: the outermost that a cell repeats.
     """
     check_choice(censored, CENSORED, CHOICES)
     array = choose_metric(times, metric, levels)
     if array.dtype.kind not in "iuf":
-        raise ValueError(f"{array.name or 'the array'} holds {array.dtype} values, not numbers; timings are numbers")
+        raise ValueError(
+            f"{array.name or 'the array'} holds {array.dtype} values, not numbers; timings are "
+            "numbers"
+        )
     if array.dtype != np.float64:
         array = array.astype(float)
     nest = check_levels(array, levels)
@@ -242,23 +321,40 @@ def resolve(
     above = LEVELS[: LEVELS.index(nest[0])] if levels is None else ()
     outer = [name for name in above if name in array.coords and array.coords[name].ndim == 0]
     selected = _selected_unit_note(outer[0], nest[0]) if outer else None
-    marks = [mark for mark in (CENSORED, *(mark for mark in MARKS if mark != CENSORED)) if mark in array.coords]
-    timings = _without_marks(array, nest, marks, censored, with_copies) if marks else Timings(array, nest, {})
+    marks = [
+        mark
+        for mark in (CENSORED, *(mark for mark in MARKS if mark != CENSORED))
+        if mark in array.coords
+    ]
+    timings = (
+        _without_marks(array, nest, marks, censored, with_copies)
+        if marks
+        else Timings(array, nest, {})
+    )
     if [level for level in LEVELS if level in nest] != [level for level in nest if level in LEVELS]:
         # One number is one unit in all of the levels that now lie inside it.
         timings = timings._replace(array=reduce(by_label, nest, timings.array))
     notes = (*hidden, *check_direction(array), *timings.notes)
     values = measurable(timings.array, any_size=any_size) if measured else timings.array
     notes = (*notes, *zeros_note(values, of_times=True)) if measured else notes
-    timings = timings._replace(array=values, notes=notes, selected=selected, shared=shared_levels(timings, None))
+    timings = timings._replace(
+        array=values, notes=notes, selected=selected, shared=shared_levels(timings, None)
+    )
     if levels is None and not as_nested:
         (timings,) = place_units(timings)
-    timings = timings if shared is None else timings._replace(shared=shared_levels(timings, shared, nest))
+    timings = (
+        timings if shared is None else timings._replace(shared=shared_levels(timings, shared, nest))
+    )
     return timings if positive is None else decline_zeros(timings, positive)
 
 
-def _cells_of_copies(array: xr.DataArray, marked: xr.DataArray, nest: Sequence[str]) -> xr.DataArray:
-    """Return which cells hold copies of other results and no measurement; gaps of ragged cells are neither."""
+def _cells_of_copies(
+    array: xr.DataArray, marked: xr.DataArray, nest: Sequence[str]
+) -> xr.DataArray:
+    """Return which cells hold copies of other results and no measurement.
+
+    Gaps of ragged cells are neither.
+    """
     measured, copied = array.notnull() & ~marked, array.notnull() & marked
     return copied.any(nest) & ~measured.any(nest)
 
@@ -267,16 +363,29 @@ def _copies_note(cells: xr.DataArray) -> Note | None:
     """Return a note on the cells that hold only copies of other results, and are left out."""
     if not cells.any():
         return None
-    names = cell_names(cells.isel({dim: 0 for dim, size in cells.sizes.items() if size == 1 < cells.size}))
+    names = cell_names(
+        cells.isel({dim: 0 for dim, size in cells.sizes.items() if size == 1 < cells.size})
+    )
     text = (
-        f"{len(names)} cells are copies of other results (a peak that reuses its base, or a report published twice), and are left out: "
+        f"{len(names)} cells are copies of other results (a peak that reuses its base, or a "
+        "report published twice), and are left out: "
         f'{listed(names, 5)}; times.drop_vars("copied") counts them as measured'
     )
     return Note("copied", text, {"cells": len(names)})
 
 
-def _without_marks(array: xr.DataArray, levels: tuple[str, ...], marks: Sequence[str], censored: str, with_copies: bool) -> Timings:
-    """Set marked values to NaN; with `censored="bound"` the limits of stopped runs replace these, unless another mark leaves them out."""
+def _without_marks(
+    array: xr.DataArray,
+    levels: tuple[str, ...],
+    marks: Sequence[str],
+    censored: str,
+    with_copies: bool,
+) -> Timings:
+    """Set marked values to NaN.
+
+    With `censored="bound"` the limits of stopped runs replace these, unless another mark leaves
+    them out.
+    """
     unmarked, copies = array, None
     left_out: dict[str, int] = {}
     uncounted: list[str] = []
@@ -309,42 +418,73 @@ def _without_marks(array: xr.DataArray, levels: tuple[str, ...], marks: Sequence
         array = array.assign_coords({COPIED: copies.variable})
     elif copies is not None and not is_chunked(copies):
         note = _copies_note(copies)
-    notes = (*limit_notes, _all_marked_note(unmarked, array, levels, [mark for mark in left_out if mark != COPIED]), note)
-    return Timings(array, levels, left_out, tuple(filter(None, notes)), uncounted=tuple(uncounted), bounded=at_limit is not None)
+    notes = (
+        *limit_notes,
+        _all_marked_note(unmarked, array, levels, [mark for mark in left_out if mark != COPIED]),
+        note,
+    )
+    return Timings(
+        array,
+        levels,
+        left_out,
+        tuple(filter(None, notes)),
+        uncounted=tuple(uncounted),
+        bounded=at_limit is not None,
+    )
 
 
-def _all_marked_note(unmarked: xr.DataArray, array: xr.DataArray, nest: Sequence[str], marks: Sequence[str]) -> Note | None:
-    """Return a note on the cells of which every run is left out by a mark; cells without runs are not measured, and not named."""
+def _all_marked_note(
+    unmarked: xr.DataArray, array: xr.DataArray, nest: Sequence[str], marks: Sequence[str]
+) -> Note | None:
+    """Return a note on the cells of which every run is left out by a mark.
+
+    Cells without runs are not measured, and not named.
+    """
     if not marks or is_chunked(array):
         return None
     marked = reduce(or_, (as_mark(unmarked.coords[mark]).reset_coords(drop=True) for mark in marks))
     measured = array.notnull().reset_coords(drop=True).any(nest)
-    lost = (marked | xr.zeros_like(unmarked, dtype=bool).reset_coords(drop=True)).any(nest) & ~measured
+    lost = (marked | xr.zeros_like(unmarked, dtype=bool).reset_coords(drop=True)).any(
+        nest
+    ) & ~measured
     if not lost.any():
         return None
     lost = lost.transpose(*measured.dims)
     names = cell_names(lost)
-    if BENCHMARK in lost.dims and lost.ndim > 1:  # where every benchmark is lost, as of a machine, that is named
+    if (
+        BENCHMARK in lost.dims and lost.ndim > 1
+    ):  # where every benchmark is lost, as of a machine, that is named
         whole = lost.any(BENCHMARK) & ~measured.any(BENCHMARK)
         names = cell_names(whole) + cell_names(lost & ~whole)
     cells, of = int(lost.sum()), int((lost | measured).sum())
-    text = f"{cells} of {of} cells have no answer, since all their runs are marked as {' or '.join(marks)}: {listed(names, 5)}"
+    text = (
+        f"{cells} of {of} cells have no answer, since all their runs are marked as "
+        f"{' or '.join(marks)}: {listed(names, 5)}"
+    )
     return Note("all_marked", text, {"cells": cells, "of": of, "names": names})
 
 
 def _number(marked: xr.DataArray, array: xr.DataArray) -> int:
     """Return the number of positions of the array that a mark covers."""
-    return int(marked.sum()) * int(np.prod([n for dim, n in array.sizes.items() if dim not in marked.dims]))
+    return int(marked.sum()) * int(
+        np.prod([n for dim, n in array.sizes.items() if dim not in marked.dims])
+    )
 
 
 def _selected_unit_note(level: str, unit: str) -> Note:
     """Return the note that one unit of an outer level was selected, so that the repetitions inside it count as independent."""
-    text = f"one {level} was selected, so its {plural(unit)} are taken as independent units; select with a list to keep the level"
+    text = (
+        f"one {level} was selected, so its {plural(unit)} are taken as independent units; "
+        "select with a list to keep the level"
+    )
     return Note("selected_unit", text, {"level": level, "unit": unit})
 
 
 def as_mark(coordinate: xr.DataArray) -> xr.DataArray:
-    """Return a boolean coordinate as bool; joins turn it into objects or floats, where NaN means False."""
+    """Return a boolean coordinate as bool.
+
+    Joins turn it into objects or floats, where NaN means False.
+    """
     if coordinate.dtype == bool:
         return coordinate
     texts = (
@@ -353,14 +493,19 @@ def as_mark(coordinate: xr.DataArray) -> xr.DataArray:
         else []
     )
     if texts:
-        raise ValueError(f"the mark {coordinate.name!r} holds the text {texts[0]!r}; marks are True and False")
+        raise ValueError(
+            f"the mark {coordinate.name!r} holds the text {texts[0]!r}; marks are True and False"
+        )
     return coordinate.notnull() & coordinate.fillna(False).astype(bool)
 
 
-def shared_levels(times: Timings, shared: str | Sequence[str] | None, nest: Sequence[str] = ()) -> tuple[str, ...]:
+def shared_levels(
+    times: Timings, shared: str | Sequence[str] | None, nest: Sequence[str] = ()
+) -> tuple[str, ...]:
     """Return the levels whose units are the same for every benchmark: `shared=`, else the attr `shared_levels`, else none.
 
-    Where units of cells were placed, names are those of the `nest` before: what cells have as units stands for the outermost level.
+    Where units of cells were placed, names are those of the `nest` before: what cells have as units
+    stands for the outermost level.
     """
     if shared is None:
         named = str(times.array.attrs.get("shared_levels", "")).split()
@@ -376,7 +521,8 @@ def shared_levels(times: Timings, shared: str | Sequence[str] | None, nest: Sequ
         return tuple(level for level in times.levels if level in (times.levels[0], *names))
     if times.levels[0] not in names:
         raise ValueError(
-            f"shared={listed(names)} leaves out the outermost level {times.levels[0]!r}: units inside it cannot be the same for every "
+            f"shared={listed(names)} leaves out the outermost level {times.levels[0]!r}: units "
+            "inside it cannot be the same for every "
             f"benchmark unless it is; name it too, or choose levels= that start at {names[0]!r}"
         )
     return names
@@ -386,7 +532,10 @@ def place_units(*sides: Timings) -> list[Timings]:
     """Return timings, one system or both, with the units of each cell along the outermost level that any cell of them repeats."""
     nest, stopped = sides[0].levels, any(side.bounded for side in sides)
     units = units_of_cells([side.array for side in sides], nest, stopped=stopped)
-    notes, unit = (units.note,) if units.note else (), "" if units.unit == units.levels[0] else units.unit
+    notes, unit = (
+        (units.note,) if units.note else (),
+        "" if units.unit == units.levels[0] else units.unit,
+    )
 
     def shared(side: Timings) -> tuple[str, ...]:
         # Runs of one session that all benchmarks share may move together as sessions do.
@@ -394,7 +543,13 @@ def place_units(*sides: Timings) -> list[Timings]:
         return tuple(level for level in units.levels if level in (*side.shared, *instead))
 
     return [
-        side._replace(array=array, levels=units.levels, notes=(*side.notes, *notes), unit_of_most=unit, shared=shared(side))
+        side._replace(
+            array=array,
+            levels=units.levels,
+            notes=(*side.notes, *notes),
+            unit_of_most=unit,
+            shared=shared(side),
+        )
         for side, array in zip(sides, units.arrays, strict=True)
     ]
 
@@ -410,13 +565,16 @@ def decline_zeros(times: Timings, positive: Positive, along: tuple[str, ...] = (
     return times._replace(array=array, notes=(*times.notes, *zeros, *notes))
 
 
-def check_levels(array: xr.DataArray | xr.Dataset, levels: str | Sequence[str] | None) -> tuple[str, ...]:
+def check_levels(
+    array: xr.DataArray | xr.Dataset, levels: str | Sequence[str] | None
+) -> tuple[str, ...]:
     """Return the nest, outermost first: the levels requested, or those present in the usual order."""
     if levels is None:
         present = tuple(level for level in LEVELS if level in array.dims)
         if not present:
             raise ValueError(
-                f"no repetition level: the array has dims {tuple(array.dims)}, and none of them is one of {LEVELS}; "
+                f"no repetition level: the array has dims {tuple(array.dims)}, and none of "
+                f"them is one of {LEVELS}; "
                 "name the dims whose values are repetitions with levels="
             )
         return present
@@ -424,11 +582,20 @@ def check_levels(array: xr.DataArray | xr.Dataset, levels: str | Sequence[str] |
     for level in names:
         check_dim(array, level, "level")
     usual: list[str] = [level for level in LEVELS if level in names]
-    # Levels that are crossed may lie inside each other: sessions and binaries, and those whose units have labels.
-    crossed = [level for level in usual if level != ITERATION and (level in (BINARY, SESSION) or unit_labels(array, level) is not None)]
+    # Levels that are crossed may lie inside each other: sessions and binaries, and those whose
+    # units have labels.
+    crossed = [
+        level
+        for level in usual
+        if level != ITERATION
+        and (level in (BINARY, SESSION) or unit_labels(array, level) is not None)
+    ]
     ranks = [0 if level in crossed else usual.index(level) for level in names if level in LEVELS]
     if ranks != sorted(ranks):
-        raise ValueError(f"levels={names} turns the nest inside out: levels go from the outside in, {tuple(usual)}")
+        raise ValueError(
+            f"levels={names} turns the nest inside out: levels go from the outside in, "
+            f"{tuple(usual)}"
+        )
     return names
 
 

@@ -43,7 +43,8 @@ CONCURRENCY: Final = (COPIES, "threads")
 MEASURED: Final = (*CLOCKS, "memory_gb", "ram")
 TOLERANCE: Final = 0.02
 
-# Words in the names of what is recorded of a run and is no setting: it differs whenever something is measured again
+# Words in the names of what is recorded of a run and is no setting: it differs whenever something
+# is measured again
 RECORDS: Final = frozenset({
     "attempt", "author", "boot", "branch", "build", "category", "command", "comment", "commit",
     "confidence", "created", "date", "datetime", "day", "description", "details", "duration",
@@ -57,14 +58,30 @@ RECORDS: Final = frozenset({
 })  # fmt: skip
 # Words that make a setting of such a name, as `warmup_time` is
 SETTINGS: Final = frozenset({"dirty", "measurement", "type", "warmup"})
-# Words in names of settings that are known to change what is measured; others are named without a warning
+# Words in names of settings that are known to change what is measured; others are named without a
+# warning
 EFFECTIVE: Final = frozenset({
     "affinity", "aslr", "build", "bytes", "compiler", "configuration", "copies", "debug", "debugger", "dirty", "elements", "forks",
     "gc", "gomaxprocs", "goos", "governor", "jdk", "jmh", "jre", "jvm", "kernel", "measurement", "os", "python", "runtime", "scaling",
     "threads", "turbo", "version", "vm", "warmup",
 })  # fmt: skip
-NO_SETTINGS: Final = frozenset({*LEVELS, *MARKS, *HISTORY, BENCHMARK, ESTIMATED, LOOPS, SUITE, VALID, VERSION, "file", "baseline"})
-# Dims whose labels are programs that are compared with each other: what describes them is what is compared
+NO_SETTINGS: Final = frozenset(
+    {
+        *LEVELS,
+        *MARKS,
+        *HISTORY,
+        BENCHMARK,
+        ESTIMATED,
+        LOOPS,
+        SUITE,
+        VALID,
+        VERSION,
+        "file",
+        "baseline",
+    }
+)
+# Dims whose labels are programs that are compared with each other: what describes them is what is
+# compared
 PROGRAMS: Final = (BENCHMARK, "program")
 
 MAX_NAMED = 6  # settings that a note names; the others are counted
@@ -99,14 +116,24 @@ def settings_along(array: xr.DataArray, dim: str | None) -> list[str]:
 
     Lazy coordinates are passed over: looking at them would compute them.
     """
-    names = [str(name) for name, values in array.coords.items() if name not in (dim, *array.dims) and not is_chunked(values)]
+    names = [
+        str(name)
+        for name, values in array.coords.items()
+        if name not in (dim, *array.dims) and not is_chunked(values)
+    ]
     names = [name for name in names if is_condition(name)]
-    names = [name for name in names if name in OF_MACHINES or not _is_record(name, array.coords[name].variable)]
+    names = [
+        name
+        for name in names
+        if name in OF_MACHINES or not _is_record(name, array.coords[name].variable)
+    ]
     if dim in OF_MACHINES or dim in PROGRAMS:
         return [name for name in names if name in CONCURRENCY]
     topic = str(dim).partition("_")[0]
     names = [name for name in names if name.partition("_")[0] != topic]
-    return sorted(names, key=lambda name: OF_MACHINES.index(name) if name in OF_MACHINES else len(OF_MACHINES))
+    return sorted(
+        names, key=lambda name: OF_MACHINES.index(name) if name in OF_MACHINES else len(OF_MACHINES)
+    )
 
 
 def _is_record(name: str, variable: xr.Variable) -> bool:
@@ -119,7 +146,13 @@ def _is_record(name: str, variable: xr.Variable) -> bool:
     return EFFECTIVE.isdisjoint(words_in(name)) and bool((variable % 1 > 0).any())
 
 
-def differences(new: xr.DataArray, old: xr.DataArray, levels: Sequence[str], dim: str | None, names: Sequence[str]) -> list[Difference]:
+def differences(
+    new: xr.DataArray,
+    old: xr.DataArray,
+    levels: Sequence[str],
+    dim: str | None,
+    names: Sequence[str],
+) -> list[Difference]:
     """Return in which of some coordinates both sides differ, in cells that are measured on both."""
     differing = []
     for name in names:
@@ -134,62 +167,101 @@ def differences(new: xr.DataArray, old: xr.DataArray, levels: Sequence[str], dim
     return differing
 
 
-def notes_on(differing: Sequence[Difference], new: xr.DataArray, old: xr.DataArray) -> tuple[Note, ...]:
+def notes_on(
+    differing: Sequence[Difference], new: xr.DataArray, old: xr.DataArray
+) -> tuple[Note, ...]:
     """Return the note on different machines, and that on other settings."""
     if not differing:
         return ()
     of_machines = [difference for difference in differing if difference.name in OF_MACHINES]
     names = {difference.name for difference in of_machines if _describes_machine(difference)}
     sides = [
-        {name for name in settings_along(side, None) if name in OF_MACHINES and _stated(side.coords[name].variable).values.any()}
+        {
+            name
+            for name in settings_along(side, None)
+            if name in OF_MACHINES and _stated(side.coords[name].variable).values.any()
+        }
         for side in (new, old)
     ]
     alike = sides[0] & sides[1] - names
-    if names <= {*CLOCKS} and not alike.isdisjoint((*MODELS, *HOSTS)):  # one machine, at another clock
+    if names <= {*CLOCKS} and not alike.isdisjoint(
+        (*MODELS, *HOSTS)
+    ):  # one machine, at another clock
         names = set()
     machines = [difference for difference in of_machines if difference.name in names]
     settings = [difference for difference in differing if difference not in machines]
     notes = []
     if machines:
         only_names = names <= {*HOSTS} and not alike.isdisjoint((*MODELS, *COUNTS))
-        same = "The recorded hardware is the same, and only the names of the hosts differ. " if only_names else ""
+        same = (
+            "The recorded hardware is the same, and only the names of the hosts differ. "
+            if only_names
+            else ""
+        )
         text = (
-            f"The sides were measured on different machines (candidate against baseline): {_listed(machines)}. {same}"
-            "The ratio is that of machines and programs together. Measure both sides on one machine."
+            "The sides were measured on different machines (candidate against baseline): "
+            f"{_listed(machines)}. {same}"
+            "The ratio is that of machines and programs together. Measure both sides on one "
+            "machine."
         )
         notes.append(Note(DIFFERENT_MACHINES, text, _values(machines)))
     if settings:
         text = (
-            f"The sides differ in settings (candidate against baseline): {_listed(settings)}. The ratio is that of settings and programs "
+            f"The sides differ in settings (candidate against baseline): {_listed(settings)}. "
+            "The ratio is that of settings and programs "
             "together."
         )
-        if any(difference.name == COPIES for difference in settings) and new.attrs.get("better") != HIGHER:
-            text += " A time does not count copies, a rate does (metric='ratio', where the files have it)."
-        effective = any(not EFFECTIVE.isdisjoint(words_in(difference.name)) for difference in settings)
+        if (
+            any(difference.name == COPIES for difference in settings)
+            and new.attrs.get("better") != HIGHER
+        ):
+            text += (
+                " A time does not count copies, a rate does (metric='ratio', where the files "
+                "have it)."
+            )
+        effective = any(
+            not EFFECTIVE.isdisjoint(words_in(difference.name)) for difference in settings
+        )
         notes.append(Note(SETTINGS_DIFFER, text, _values(settings), aside=not effective))
     return tuple(notes)
 
 
-def differing_cells(name: str, new: xr.DataArray, old: xr.DataArray, levels: Sequence[str]) -> xr.DataArray | None:
-    """Return the cells measured on both sides in which a coordinate differs; None where there are none."""
+def differing_cells(
+    name: str, new: xr.DataArray, old: xr.DataArray, levels: Sequence[str]
+) -> xr.DataArray | None:
+    """Return the cells measured on both sides in which a coordinate differs.
+
+    None where there are none.
+    """
     if name not in new.coords or name not in old.coords:
         return None
-    candidate, baseline = (_without_levels(side.coords[name].variable, levels) for side in (new, old))
+    candidate, baseline = (
+        _without_levels(side.coords[name].variable, levels) for side in (new, old)
+    )
     differs = _unequal(name, candidate, baseline) & _stated(candidate) & _stated(baseline)
     if not differs.values.any():
         return None
     for side in (new, old):
         if not is_chunked(side):
-            differs = differs & side.variable.notnull().any([level for level in levels if level in side.dims])
+            differs = differs & side.variable.notnull().any(
+                [level for level in levels if level in side.dims]
+            )
     if not differs.values.any():
         return None
-    return xr.DataArray(differs, {dim: new.indexes[dim] for dim in differs.dims if dim in new.indexes})
+    return xr.DataArray(
+        differs, {dim: new.indexes[dim] for dim in differs.dims if dim in new.indexes}
+    )
 
 
-def values_of(name: str, new: xr.DataArray, old: xr.DataArray, cells: xr.DataArray, levels: Sequence[str]) -> tuple[list[Any], list[Any]]:
+def values_of(
+    name: str, new: xr.DataArray, old: xr.DataArray, cells: xr.DataArray, levels: Sequence[str]
+) -> tuple[list[Any], list[Any]]:
     """Return the distinct values of a coordinate in the cells, for both sides."""
     variables = (_without_levels(side.coords[name].variable, levels) for side in (new, old))
-    sides = (variable.set_dims(dict(cells.sizes)).transpose(*cells.dims).values[cells.values] for variable in variables)
+    sides = (
+        variable.set_dims(dict(cells.sizes)).transpose(*cells.dims).values[cells.values]
+        for variable in variables
+    )
     first, second = (list(dict.fromkeys(side.tolist())) for side in sides)
     return first, second
 
@@ -201,11 +273,17 @@ def _without_levels(variable: xr.Variable, levels: Sequence[str]) -> xr.Variable
     if not inner:
         return variable
     outer = [dim for dim in variable.dims if dim not in levels]
-    rows = variable.transpose(*outer, *inner).values.reshape([variable.sizes[dim] for dim in outer] + [-1])
+    rows = variable.transpose(*outer, *inner).values.reshape(
+        [variable.sizes[dim] for dim in outer] + [-1]
+    )
     distinct = np.empty(rows.shape[:-1], dtype=object)
     for cell in np.ndindex(distinct.shape):
-        values = [value for value in pd.unique(rows[cell]).tolist() if value == value and value != UNKNOWN]
-        distinct[cell] = values[0] if len(values) == 1 else ", ".join(sorted(map(str, values))) or UNKNOWN
+        values = [
+            value for value in pd.unique(rows[cell]).tolist() if value == value and value != UNKNOWN
+        ]
+        distinct[cell] = (
+            values[0] if len(values) == 1 else ", ".join(sorted(map(str, values))) or UNKNOWN
+        )
     return xr.Variable(outer, distinct)
 
 
@@ -214,8 +292,14 @@ def _unequal(name: str, candidate: xr.Variable, baseline: xr.Variable) -> xr.Var
     unequal: xr.Variable = candidate != baseline
     if name not in MEASURED:
         return unequal
-    sides = (pd.to_numeric(side.values.ravel(), errors="coerce").reshape(side.shape) for side in (candidate, baseline))
-    numbers, baseline_numbers = (xr.Variable(side.dims, values) for side, values in zip((candidate, baseline), sides, strict=True))
+    sides = (
+        pd.to_numeric(side.values.ravel(), errors="coerce").reshape(side.shape)
+        for side in (candidate, baseline)
+    )
+    numbers, baseline_numbers = (
+        xr.Variable(side.dims, values)
+        for side, values in zip((candidate, baseline), sides, strict=True)
+    )
     return unequal & ~(abs(numbers - baseline_numbers) <= TOLERANCE * abs(baseline_numbers))
 
 
@@ -233,7 +317,10 @@ def _describes_machine(difference: Difference) -> bool:
 def _text(values: Sequence[Any]) -> str:
     """Write the values of a setting on a side."""
     texts = [f"{value:g}" if isinstance(value, float) else str(value) for value in values]
-    texts = [text if len(text) <= MAX_LENGTH else f"{text[:MAX_LENGTH]}..." for text in dict.fromkeys(texts)]
+    texts = [
+        text if len(text) <= MAX_LENGTH else f"{text[:MAX_LENGTH]}..."
+        for text in dict.fromkeys(texts)
+    ]
     more = f" and {len(texts) - MAX_VALUES} more" if len(texts) > MAX_VALUES else ""
     return f"{', '.join(texts[:MAX_VALUES])}{more}"
 

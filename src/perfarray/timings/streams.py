@@ -35,7 +35,8 @@ def key_of(rng: Rng) -> tuple[int, int]:
     is_seed = isinstance(rng, int | np.integer) and not isinstance(rng, bool) and rng >= 0
     if isinstance(rng, str) or not (rng is None or isinstance(rng, np.random.Generator) or is_seed):
         raise ValueError(
-            f"rng={rng!r}: give a whole number that is not negative, a numpy.random.Generator, the {RNG_KEY!r} of a result, or None"
+            f"rng={rng!r}: give a whole number that is not negative, a numpy.random.Generator, "
+            f"the {RNG_KEY!r} of a result, or None"
         )
     first, second = np.random.default_rng(rng).integers(0, 2**64, 2, dtype=np.uint64).tolist()
     return first, second
@@ -53,11 +54,16 @@ def one_key(function: Callable[..., Any], keywords: Mapping[str, Any]) -> dict[s
     return {**keywords, "rng": describe_key(key_of(keywords.get("rng")))[RNG_KEY]}
 
 
-def cell_keys(arrays: Sequence[xr.DataArray], levels: Sequence[str], excluded: str | Sequence[str] | None = None) -> xr.DataArray:
+def cell_keys(
+    arrays: Sequence[xr.DataArray],
+    levels: Sequence[str],
+    excluded: str | Sequence[str] | None = None,
+) -> xr.DataArray:
     """Return a key for every cell of some arrays, over their dims without `levels` and `excluded`, chunked like them.
 
-    It is made of the labels of the cell (positions along dims without labels), whatever other labels there are, in whatever order of
-    labels or dims. What is compared may be selected: a scalar coordinate `benchmark` counts as the label it is.
+    It is made of the labels of the cell (positions along dims without labels), whatever other
+    labels there are, in whatever order of labels or dims. What is compared may be selected: a
+    scalar coordinate `benchmark` counts as the label it is.
     """
     left_out = {*levels, *((excluded,) if isinstance(excluded, str) else excluded or ())}
     dims = sorted({str(dim) for array in arrays for dim in array.dims} - left_out)
@@ -65,17 +71,25 @@ def cell_keys(arrays: Sequence[xr.DataArray], levels: Sequence[str], excluded: s
     coords: dict[Hashable, xr.Variable] = {}
     indexes: dict[Hashable, Any] = {}
     for name in {*COMPARED} - left_out - {*dims}:
-        scalars = [array.coords[name] for array in arrays if name in array.coords and not array.coords[name].ndim]
+        scalars = [
+            array.coords[name]
+            for array in arrays
+            if name in array.coords and not array.coords[name].ndim
+        ]
         keys = keys + _hashed(name, scalars[0].values[None]) if scalars else keys
     for dim in dims:
         along = [array for array in arrays if dim in array.dims]
         labelled_array = next((array for array in along if dim in array.coords), along[0])
         labelled = labelled_array.coords.variables.get(dim)
-        keys = keys[..., None] + _hashed(dim, np.arange(labelled_array.sizes[dim]) if labelled is None else labelled.values)
+        keys = keys[..., None] + _hashed(
+            dim, np.arange(labelled_array.sizes[dim]) if labelled is None else labelled.values
+        )
         if labelled is not None:
             labels = labelled_array.xindexes.get_all_coords(dim, errors="ignore") or {dim: labelled}
             coords |= labels
-            indexes |= {name: index for name, index in labelled_array.xindexes.items() if name in labels}
+            indexes |= {
+                name: index for name, index in labelled_array.xindexes.items() if name in labels
+            }
     variable = xr.Variable(dims, keys[0])
     if any(is_chunked(array) for array in arrays):
         variable = variable.chunk({dim: _chunks(arrays, dim) for dim in dims})
@@ -84,7 +98,14 @@ def cell_keys(arrays: Sequence[xr.DataArray], levels: Sequence[str], excluded: s
 
 def _chunks(arrays: Sequence[xr.DataArray], dim: str) -> Any:
     """Return the chunks of the lazy array with this dim; -1 where none has it."""
-    return next((array.variable.chunksizes[dim] for array in arrays if is_chunked(array) and dim in array.dims), -1)
+    return next(
+        (
+            array.variable.chunksizes[dim]
+            for array in arrays
+            if is_chunked(array) and dim in array.dims
+        ),
+        -1,
+    )
 
 
 def _hashed(dim: str, labels: Any) -> Keys:
@@ -112,9 +133,17 @@ def label_hashes(labels: npt.NDArray[Any]) -> Keys:
     """Return a 64-bit hash of every label, the same in every process."""
     if labels.dtype.kind in "mM":
         labels = labels.astype(f"{labels.dtype.kind}8[ns]").view(np.int64)
-    if labels.dtype.kind in "iu" or (labels.dtype.kind == "O" and all(type(item) is int and abs(item) < 1 << 63 for item in labels)):
+    if labels.dtype.kind in "iu" or (
+        labels.dtype.kind == "O"
+        and all(type(item) is int and abs(item) < 1 << 63 for item in labels)
+    ):
         return pd.util.hash_array(labels.astype(np.int64))
-    return np.concatenate([_text_hashes(labels[start : start + BLOCK].tolist()) for start in range(0, max(len(labels), 1), BLOCK)])
+    return np.concatenate(
+        [
+            _text_hashes(labels[start : start + BLOCK].tolist())
+            for start in range(0, max(len(labels), 1), BLOCK)
+        ]
+    )
 
 
 def _text_hashes(items: Sequence[Any]) -> Keys:

@@ -16,7 +16,9 @@ from perfarray.timings.zeros import cell_names
 
 
 def unit_depth(data: Timings, unit: str | None) -> int:
-    """Return the position in the nest of the level whose repetitions are independent; default: the outermost.
+    """Return the position in the nest of the level whose repetitions are independent.
+
+    default: the outermost.
 
     Levels below it are averaged, levels above it are pooled (`numerics.levels.one_value_per_unit`).
     """
@@ -24,9 +26,12 @@ def unit_depth(data: Timings, unit: str | None) -> int:
 
 
 def value_depth(data: Timings, value: str | None) -> int:
-    """Return the position in the nest of the level whose repetitions are runs; default: `execution`, else the lowest level.
+    """Return the position in the nest of the level whose repetitions are runs.
 
-    Levels below it are averaged; all values count, each outermost unit with equal weight (`numerics.levels.values_by_unit`).
+    default: `execution`, else the lowest level.
+
+    Levels below it are averaged; all values count, each outermost unit with equal weight
+    (`numerics.levels.values_by_unit`).
     """
     if value is not None:
         return _depth(data, value, "value")
@@ -39,7 +44,10 @@ def describe_unit(data: Timings, depth: int) -> dict[str, Hashable]:
 
 
 def describe_value(data: Timings, depth: int) -> dict[str, Hashable]:
-    """Return the attrs of a result with a level of runs; the sampling unit stays the outermost level."""
+    """Return the attrs of a result with a level of runs.
+
+    The sampling unit stays the outermost level.
+    """
     return data.describe() | {"value": data.levels[depth]}
 
 
@@ -55,44 +63,72 @@ def pool_above_unit(data: Timings, unit: str | None) -> Timings:
     if not depth:
         return data
     outer, levels = data.levels[: depth + 1], data.levels[depth:]
-    array = data.array.drop_vars(outer, errors="ignore").stack({"_pooled": outer}, create_index=False).rename({"_pooled": levels[0]})
-    shared = tuple(level for level in data.shared if level in levels) if set(outer) <= set(data.shared) else ()
+    array = (
+        data.array.drop_vars(outer, errors="ignore")
+        .stack({"_pooled": outer}, create_index=False)
+        .rename({"_pooled": levels[0]})
+    )
+    shared = (
+        tuple(level for level in data.shared if level in levels)
+        if set(outer) <= set(data.shared)
+        else ()
+    )
     return data._replace(array=array.assign_attrs(data.array.attrs), levels=levels, shared=shared)
 
 
 def more_units(attrs: Mapping[Any, Any], *, unit: bool = False, one_side: bool = False) -> str:
     """Write what to do where cells of a result rest on one unit, without a full stop at the end.
 
-    `unit` says whether the method has an argument `unit=`, `one_side` whether the other side has several units already. Iterations of one
-    execution are not proposed as units: where executions vary, most of such verdicts on equal programs are false.
+    `unit` says whether the method has an argument `unit=`, `one_side` whether the other side has
+    several units already. Iterations of one execution are not proposed as units: where executions
+    vary, most of such verdicts on equal programs are false.
     """
     nest = str(attrs["levels"]).split()
     outer = str(attrs.get("unit", nest[0]))
     inner = tuple(nest[nest.index(outer) + 1 :])
     is_process = (one_side or outer in (EXECUTION, ITERATION)) and FORMAT in attrs
-    ways = [several_processes(str(attrs[FORMAT])) if is_process else f"Measure several {plural(outer)}"]
+    ways = [
+        several_processes(str(attrs[FORMAT])) if is_process else f"Measure several {plural(outer)}"
+    ]
     if one_side:
         return f"{ways[0]}. Both sides need them: measure the other in the same way"
     # `between=` is for formulas of means of two independent sides.
-    if attrs.get("result") == "compare" and attrs["method"] == "fieller" and not {"paired", "between"} & set(attrs):
+    if (
+        attrs.get("result") == "compare"
+        and attrs["method"] == "fieller"
+        and not {"paired", "between"} & set(attrs)
+    ):
         ways.append("Or name earlier runs of these benchmarks: between=EARLIER")
     if inner and inner[0] != ITERATION:
-        arguments = [f'merge_level("{outer}")', f"levels={inner!r}", *([f'unit="{inner[0]}"'] if unit else [])]
-        insides = f"{', '.join(arguments[:-1])} or {arguments[-1]} take the repetitions inside it as independent"
+        arguments = [
+            f'merge_level("{outer}")',
+            f"levels={inner!r}",
+            *([f'unit="{inner[0]}"'] if unit else []),
+        ]
+        insides = (
+            f"{', '.join(arguments[:-1])} or {arguments[-1]} take the repetitions inside it as "
+            "independent"
+        )
         ways.append(f"{insides}: what {plural(outer)} vary by is then not in the answer")
     return ". ".join(ways)
 
 
-def single_unit_note(result: xr.Dataset, consequence: str, where: Mask | None = None) -> Note | None:
+def single_unit_note(
+    result: xr.Dataset, consequence: str, where: Mask | None = None
+) -> Note | None:
     """Return the note on cells that rest on one unit, the consequence and the remedy."""
     single = result.variables["n"].values == 1 if where is None else where
     if not single.any():
         return None
-    text = f"{{cells}} rest on one {result.attrs['unit']}: {consequence}. {more_units(result.attrs, unit=True)}"
+    text = (
+        f"{{cells}} rest on one {result.attrs['unit']}: {consequence}. "
+        f"{more_units(result.attrs, unit=True)}"
+    )
     return cells_note("single_unit", text, result["n"], single)
 
 
-# Code of the note on iterations that are taken as independent although the data tell their executions
+# Code of the note on iterations that are taken as independent although the data tell their
+# executions
 ONE_PROCESS = "one_process"
 
 
@@ -104,8 +140,10 @@ def one_process_note(data: Timings, unit: str | None, compared: str | None) -> N
     if EXECUTION not in array.dims or compared == EXECUTION:
         return None
     text = (
-        "Iterations are taken as independent, and those of one execution are not. What executions vary by is in no interval: "
-        f"equal programs then get verdicts in most cases. {several_processes(str(array.attrs.get(FORMAT)))}"
+        "Iterations are taken as independent, and those of one execution are not. What "
+        "executions vary by is in no interval: "
+        "equal programs then get verdicts in most cases. "
+        f"{several_processes(str(array.attrs.get(FORMAT)))}"
     )
     return Note(ONE_PROCESS, text, {"executions": array.sizes[EXECUTION]})
 
@@ -122,27 +160,43 @@ NOT_MEASURED = "{cells} have no measured value; their answers are NaN"
 def units_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Return notes on cells with one unit, without values, and without spread."""
     n, lower, upper = (result.variables[name].values for name in ("n", "lower", "upper"))
-    single_unit, no_value, no_spread = (n == 1) & np.isnan(lower), n == 0, (lower == upper) & (n > 1)
+    single_unit, no_value, no_spread = (
+        (n == 1) & np.isnan(lower),
+        n == 0,
+        (lower == upper) & (n > 1),
+    )
     if not (single_unit | no_value | no_spread).any():
         return ()
     alone = without_other_side(result) if "n_candidate" in result and not no_value.all() else None
     unit = str(result.attrs["unit"])
-    one_side = "n_candidate" in result and bool((single_unit & (result["n_candidate"] != result["n_baseline"]).values).any())
+    one_side = "n_candidate" in result and bool(
+        (single_unit & (result["n_candidate"] != result["n_baseline"]).values).any()
+    )
     remedy = more_units(result.attrs, one_side=one_side)
-    single = f"{{cells}} rest on one {unit}: their limits are NaN, since one shows no spread. {remedy}"
+    single = (
+        f"{{cells}} rest on one {unit}: their limits are NaN, since one shows no spread. {remedy}"
+    )
     if "between" in result.attrs:
         single = (
-            f"{{cells}} rest on one {unit} on a side, and between= does not say how the {plural(unit)} of one {result.attrs['between']} "
-            f"vary. Their limits are NaN. Measure two or more, or give between= timings or components with several {plural(unit)} in each "
+            f"{{cells}} rest on one {unit} on a side, and between= does not say how the "
+            f"{plural(unit)} of one {result.attrs['between']} "
+            "vary. Their limits are NaN. Measure two or more, or give between= timings or "
+            f"components with several {plural(unit)} in each "
             f"{result.attrs['between']}."
         )
-    constant = "{cells} show no spread at all: their limits are the estimate, as sure as the values are exact"
+    constant = (
+        "{cells} show no spread at all: their limits are the estimate, as sure as the values "
+        "are exact"
+    )
     cases = (
         ("single_unit", single, single_unit),
         ("no_value", NOT_MEASURED, no_value),
         ("no_spread", constant, no_spread),
     )
-    return (*(cells_note(code, text, result["n"], where) for code, text, where in cases if where.any()), alone)
+    return (
+        *(cells_note(code, text, result["n"], where) for code, text, where in cases if where.any()),
+        alone,
+    )
 
 
 def without_other_side(result: xr.Dataset) -> Note | None:
@@ -155,9 +209,16 @@ def without_other_side(result: xr.Dataset) -> Note | None:
     number = int((candidate & ~baseline).sum() + of_baseline.sum())
     if not number:
         return None
-    of, names = number + int((candidate & baseline).sum()), cell_names(candidate != baseline) if number < NAMED else []
+    of, names = (
+        number + int((candidate & baseline).sum()),
+        cell_names(candidate != baseline) if number < NAMED else [],
+    )
     which = f"{number} of {of} cells{f' ({listed(names)})' if names else ''}"
-    return Note("no_value", f"{which} have no measured value on one side, and no answer", {"cells": number, "of": of, "names": names})
+    return Note(
+        "no_value",
+        f"{which} have no measured value on one side, and no answer",
+        {"cells": number, "of": of, "names": names},
+    )
 
 
 @check(MEASURED)
@@ -168,7 +229,19 @@ def not_measured(result: xr.Dataset) -> tuple[Note | None, ...]:
 
 
 def cells_note(code: str, text: str, like: xr.DataArray, where: Mask) -> Note | None:
-    """Return a note on some cells; `{cells}` in the text becomes their number, and up to three names."""
+    """Return a note on some cells.
+
+    `{cells}` in the text becomes their number, and up to three names.
+    """
     number = np.count_nonzero(where)
-    names = cell_names(like.copy(data=where)) if where.ndim and 0 < number < min(where.size, NAMED) else []
-    return count_note(code, text.replace("{cells}", f"{{cells}} ({listed(names)})") if names else text, where, names=names)
+    names = (
+        cell_names(like.copy(data=where))
+        if where.ndim and 0 < number < min(where.size, NAMED)
+        else []
+    )
+    return count_note(
+        code,
+        text.replace("{cells}", f"{{cells}} ({listed(names)})") if names else text,
+        where,
+        names=names,
+    )

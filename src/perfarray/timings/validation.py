@@ -27,7 +27,10 @@ def check_choice(value: object, name: str, choices: Sequence[object]) -> None:
 
 
 def accepts(function: Callable[..., Any], *args: object, **kwargs: object) -> bool:
-    """Return whether a function has parameters for these arguments; one written in C may state none, and counts as accepting them."""
+    """Return whether a function has parameters for these arguments.
+
+    One written in C may state none, and counts as accepting them.
+    """
     try:
         inspect.signature(function).bind(*args, **kwargs)
     except TypeError:
@@ -41,7 +44,9 @@ def check_share(value: float, name: str, example: str) -> float:
     """Return a float strictly between 0 and 1."""
     number = check_number(value, name)
     if not 0.0 < number < 1.0:
-        raise ValueError(f"{name}={value!r} is out of range; give a number between 0 and 1, such as {example}")
+        raise ValueError(
+            f"{name}={value!r} is out of range; give a number between 0 and 1, such as {example}"
+        )
     return number
 
 
@@ -50,15 +55,24 @@ check_confidence_level = partial(check_share, name="confidence_level", example="
 
 def check_equivalence_risk(value: Any) -> None:
     """Raise unless the risk of a one-sided test is None or lies between 0 and 0.5."""
-    if value is not None and not 0 < (value if isinstance(value, float) else check_number(value, "equivalence_risk")) < 0.5:
-        raise ValueError(f"equivalence_risk={value!r} is not between 0 and 0.5: it is that of a one-sided test")
+    if (
+        value is not None
+        and not 0
+        < (value if isinstance(value, float) else check_number(value, "equivalence_risk"))
+        < 0.5
+    ):
+        raise ValueError(
+            f"equivalence_risk={value!r} is not between 0 and 0.5: it is that of a one-sided test"
+        )
 
 
 def check_threshold(value: float) -> float:
     """Return a relative threshold: 0.02 means 2 %."""
     number = check_number(value, "threshold")
     if not 0.0 <= number < 1.0:
-        raise ValueError(f"threshold={value!r} is out of range; give a fraction from 0 up to 1 (0.02 for 2 %)")
+        raise ValueError(
+            f"threshold={value!r} is out of range; give a fraction from 0 up to 1 (0.02 for 2 %)"
+        )
     return number
 
 

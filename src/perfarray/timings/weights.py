@@ -22,7 +22,10 @@ NEAR = 0.75
 
 
 class Weighing(NamedTuple):
-    """The dim of the suite, the share of each benchmark, and the benchmarks with weight 0; no shares where all weigh the same."""
+    """The dim of the suite, the share of each benchmark, and the benchmarks with weight 0.
+
+    No shares where all weigh the same.
+    """
 
     across: str
     shares: dict[Hashable, float]
@@ -31,9 +34,19 @@ class Weighing(NamedTuple):
 
     def select(self, data: Any) -> Any:
         """Return timings without the benchmarks of weight 0; other arguments unchanged."""
-        if not self.without or not isinstance(data, xr.DataArray | xr.Dataset) or self.across not in data.dims:
+        if (
+            not self.without
+            or not isinstance(data, xr.DataArray | xr.Dataset)
+            or self.across not in data.dims
+        ):
             return data
-        return data.isel({self.across: [label not in self.without for label in data[self.across].values.tolist()]})
+        return data.isel(
+            {
+                self.across: [
+                    label not in self.without for label in data[self.across].values.tolist()
+                ]
+            }
+        )
 
     def shares_of(self, labels: Any) -> Floats | None:
         """Return the shares of benchmarks in the order of the labels, None where all are equal (a plain mean).
@@ -42,12 +55,18 @@ class Weighing(NamedTuple):
         """
         shares = [self.shares[label] for label in labels.tolist() if label in self.shares]
         equal = len(set(shares)) < 2
-        return None if equal else np.array([self.shares.get(label, 1.0) for label in labels.tolist()])
+        return (
+            None if equal else np.array([self.shares.get(label, 1.0) for label in labels.tolist()])
+        )
 
     @property
     def attrs(self) -> dict[str, Hashable]:
         """The attrs of a weighted result."""
-        return {WEIGHTS: json.dumps({str(label): share for label, share in self.shares.items()})} if self.shares else {}
+        return (
+            {WEIGHTS: json.dumps({str(label): share for label, share in self.shares.items()})}
+            if self.shares
+            else {}
+        )
 
     def name(self, mean: str) -> str:
         """Return the name of a mean."""
@@ -55,14 +74,19 @@ class Weighing(NamedTuple):
 
 
 def weigh(times: Data, across: str, weights: Weights | None) -> Weighing:
-    """Return the weights of the benchmarks; raise for missing, negative, infinite or all-zero weights."""
+    """Return the weights of the benchmarks.
+
+    Raise for missing, negative, infinite or all-zero weights.
+    """
     if weights is None:
         return Weighing(across, {})
     check_dim(times, across, "across")
     labels = times[across].reset_coords(drop=True)
     array = as_weights(weights, labels).reset_coords(drop=True)
     if array.dims != (across,):
-        raise ValueError(f"weights lie along {array.dims}; a score takes one number for each label of {across!r}")
+        raise ValueError(
+            f"weights lie along {array.dims}; a score takes one number for each label of {across!r}"
+        )
     if across not in array.coords:
         array = as_weights(array.values.tolist(), labels)
     numbers = check_weights(array.reindex({across: labels}), across).values
@@ -73,7 +97,9 @@ def weigh(times: Data, across: str, weights: Weights | None) -> Weighing:
 
 
 def _misspelt(weights: Weights, labels: list[Any], across: str) -> tuple[Note, ...]:
-    """Return a note on weights of unknown labels that resemble a label; weights of a whole suite may be given for a part.
+    """Return a note on weights of unknown labels that resemble a label.
+
+    Weights of a whole suite may be given for a part.
 
     Names that differ in their digits alone are of several benchmarks.
     """
@@ -84,7 +110,9 @@ def _misspelt(weights: Weights, labels: list[Any], across: str) -> tuple[Note, .
     names = list(weights.keys()) if isinstance(weights, Mapping | pd.Series) else []
     pairs = []
     for label in (str(name) for name in names if name not in labels):
-        near = get_close_matches(label, [str(name_of_label) for name_of_label in labels], n=1, cutoff=NEAR)
+        near = get_close_matches(
+            label, [str(name_of_label) for name_of_label in labels], n=1, cutoff=NEAR
+        )
         pairs += [
             f"{label!r} (there is {name_of_label!r})"
             for name_of_label in near

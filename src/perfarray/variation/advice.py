@@ -9,9 +9,14 @@ from perfarray.numerics.types import Floats
 from perfarray.timings.validation import listed
 
 NO_PLAN = "no plan: the pilot has one unit, or no variation at any level"
-NO_GOAL = "no plan: {level} is the only level, and nothing lies inside it. Give half_width= or budget="
+NO_GOAL = (
+    "no plan: {level} is the only level, and nothing lies inside it. Give half_width= or budget="
+)
 # Where equation 14 has no finite count.
-NO_OUTER = "the pilot shows no variation between {level}s beyond that inside them: the more in each the better; give budget= or half_width="
+NO_OUTER = (
+    "the pilot shows no variation between {level}s beyond that inside them: the more in each "
+    "the better; give budget= or half_width="
+)
 FEW = 5  # counts below this are small, says section 6.1
 CHEAP = 0.1  # a share of the price that is small enough to advise spending it again
 MANY = 10  # units, of which a pilot with fewer knows the variation poorly
@@ -23,36 +28,65 @@ UNSEEN = "whether more would help, a pilot with one cannot say: measure two or m
 
 @lru_cache(maxsize=1024)
 def advice_on_nest(
-    counts: tuple[float, ...], unseen: tuple[bool, ...], merged: tuple[bool, ...], share: float, n: float, levels: tuple[str, ...]
+    counts: tuple[float, ...],
+    unseen: tuple[bool, ...],
+    merged: tuple[bool, ...],
+    share: float,
+    n: float,
+    levels: tuple[str, ...],
 ) -> str:
     """Return the remarks on the plan of one nest, whose lowest level takes this share of the price, from a pilot of n units.
 
-    The first three are of the levels below the outermost; `unseen` says where the pilot has one repetition inside each parent.
+    The first three are of the levels below the outermost; `unseen` says where the pilot has one
+    repetition inside each parent.
     """
     once, few = [], []
-    for parent, level, count, single, without in zip(levels, levels[1:], counts, unseen, merged, strict=False):
+    for parent, level, count, single, without in zip(
+        levels, levels[1:], counts, unseen, merged, strict=False
+    ):
         if without:
             reason = UNSEEN if single else "the pilot shows no variation of its own between them"
             once.append(f"one {level} in each {parent}: {reason}")
         elif count < FEW:
-            few.append(f"a count of {count:.0f} per {parent} at the level {level} is little to see unusual behaviour by")
+            few.append(
+                f"a count of {count:.0f} per {parent} at the level {level} is little to see "
+                "unusual behaviour by"
+            )
     return _written([*once, *few], share, n, levels[-1])
 
 
-def advice_on_suite(counts: Floats, already: Floats, share: float, n: float, levels: tuple[str, ...], names: Sequence[str]) -> str:
-    """Return the remarks on the counts (systems, benchmarks, L) of a suite; benchmarks with the same remark are named together."""
+def advice_on_suite(
+    counts: Floats,
+    already: Floats,
+    share: float,
+    n: float,
+    levels: tuple[str, ...],
+    names: Sequence[str],
+) -> str:
+    """Return the remarks on the counts (systems, benchmarks, L) of a suite.
+
+    Benchmarks with the same remark are named together.
+    """
     once, few, labels = [], [], np.array(names)
     for level in range(1, len(levels)):
         level_counts, unseen = counts[:, :, level], already[:, :, level] <= 1
-        single, small = labels[((level_counts == 1) & ~unseen).any(axis=0)], labels[((level_counts > 1) & (level_counts < FEW)).any(axis=0)]
+        single, small = (
+            labels[((level_counts == 1) & ~unseen).any(axis=0)],
+            labels[((level_counts > 1) & (level_counts < FEW)).any(axis=0)],
+        )
         alone = labels[((level_counts == 1) & unseen).any(axis=0)]
         if len(single):
-            once.append(f"one {levels[level]} in each {levels[level - 1]} is best for {listed(single, 3)}")
+            once.append(
+                f"one {levels[level]} in each {levels[level - 1]} is best for {listed(single, 3)}"
+            )
         if len(alone):
-            once.append(f"one {levels[level]} in each {levels[level - 1]} for {listed(alone, 3)}: {UNSEEN}")
+            once.append(
+                f"one {levels[level]} in each {levels[level - 1]} for {listed(alone, 3)}: {UNSEEN}"
+            )
         if len(small):
             few.append(
-                f"counts below {FEW} per {levels[level - 1]} at the level {levels[level]} ({listed(small, 3)}) are little to see unusual "
+                f"counts below {FEW} per {levels[level - 1]} at the level {levels[level]} "
+                f"({listed(small, 3)}) are little to see unusual "
                 "behaviour by"
             )
     return _written([*once, *few], share, n, levels[-1])
@@ -61,7 +95,13 @@ def advice_on_suite(counts: Floats, already: Floats, share: float, n: float, lev
 def _written(remarks: list[str], share: float, n: float, lowest: str) -> str:
     """Write the remarks on counts, then those on a cheap lowest level and on a small pilot."""
     if share <= CHEAP:
-        remarks.append(f"more at the level {lowest} cost little: twice as many add {100 * share:.1g} % to the price")
+        remarks.append(
+            f"more at the level {lowest} cost little: twice as many add {100 * share:.1g} % to "
+            "the price"
+        )
     if n < MANY:
-        remarks.append(f"the pilot's {n:.0f} units know the variation between them poorly: plan again when there are more")
+        remarks.append(
+            f"the pilot's {n:.0f} units know the variation between them poorly: plan again "
+            "when there are more"
+        )
     return "; ".join(remarks)

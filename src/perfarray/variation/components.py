@@ -24,16 +24,27 @@ from perfarray.variation.numerics.reml import Fit, nested_reml
 
 # What the attr `interval_method` of a result says.
 INTERVALS = {
-    "anova": "chi-square and modified large sample; ragged cells: of unweighted means, with effective degrees of freedom",
+    "anova": (
+        "chi-square and modified large sample; ragged cells: of unweighted means, with "
+        "effective degrees of freedom"
+    ),
     "reml": "profile likelihood",
     "ml": "profile likelihood",
 }
 
 LIMITS = ("normal", "jackknife")
-JACKKNIFE = "as of normal values, with the degrees of freedom that the jackknife of the outermost units shows"
-LOOKED_AT = 64  # cells of a block (2 MB) in which normal effects are doubted: to look costs more than the analysis
-UNEVEN, SELDOM = 3.0, 0.1  # the unevenness that a note speaks of, and the share of cells that may show it by chance
-# How often, at most, a call with normal effects names units that carry a level; and in how many cells they are named.
+JACKKNIFE = (
+    "as of normal values, with the degrees of freedom that the jackknife of the outermost "
+    "units shows"
+)
+# cells of a block (2 MB) in which normal effects are doubted: to look costs more than the analysis
+LOOKED_AT = 64
+UNEVEN, SELDOM = (
+    3.0,
+    0.1,
+)  # the unevenness that a note speaks of, and the share of cells that may show it by chance
+# How often, at most, a call with normal effects names units that carry a level; and in how many
+# cells they are named.
 CHANCE, EXAMPLES = 0.001, 3
 
 
@@ -53,39 +64,47 @@ def variance_components(
     Parameters
     ----------
     times : DataArray or Dataset
-        Timings with one or more repetition dims; ragged ones padded with NaN. All other dims broadcast.
+        Timings with one or more repetition dims; ragged ones padded with NaN. All other dims
+        broadcast.
     levels, metric : str or sequence of str, optional
-        The nest, outermost first (default: the repetition dims present); the variable(s) of a Dataset (default: its `time`).
+        The nest, outermost first (default: the repetition dims present); the variable(s) of a
+        Dataset (default: its `time`).
     method : {"anova", "reml", "ml"}
-        Nested analysis of variance: unbiased, expected sums of squares on ragged data. Restricted maximum likelihood: the same on
-        balanced data where no component is negative, more precise on ragged data, never negative. Maximum likelihood: for comparison
-        with other software; its outermost component is too small.
+        Nested analysis of variance: unbiased, expected sums of squares on ragged data. Restricted
+        maximum likelihood: the same on balanced data where no component is negative, more precise
+        on ragged data, never negative. Maximum likelihood: for comparison with other software; its
+        outermost component is too small.
     negative : {"keep", "zero", "merge"}
-        A negative component of an analysis of variance is reported, set to zero, or its level is merged into the level below and
-        everything is estimated again, the lowest such level first. The outermost level is never merged.
+        A negative component of an analysis of variance is reported, set to zero, or its level is
+        merged into the level below and everything is estimated again, the lowest such level first.
+        The outermost level is never merged.
     limits : {"normal", "jackknife"}
-        Intervals of an analysis of variance for normal effects, or with the degrees of freedom that leaving out one outermost unit at a
-        time shows, never shorter than for normal effects.
+        Intervals of an analysis of variance for normal effects, or with the degrees of freedom that
+        leaving out one outermost unit at a time shows, never shorter than for normal effects.
     confidence_level : float
         Of the intervals of the components, between 0 and 1.
 
     Returns
     -------
     Dataset
-        Along the new dim `level`, outermost first: `variance` (component :math:`T_i^2`, squared units), its interval `lower` and `upper`
-        and its `variance_standard_error`; `level_variance` (:math:`S_i^2`, the variance of that level's means, which contains what lies
-        below), `share` (of the sum of the components, a negative one counting as zero), `coefficient_of_variation` =
-        :math:`\sqrt{\max(T_i^2, 0)}` / mean, `level_coefficient_of_variation` = :math:`S_i` / mean, `repetitions` (average number in one
-        parent), `merged`; `carried_by`, `carried_share`, `carried_pvalue` (labels of one or two outermost units without which the level's
-        mean square is less than half, else "", their share of its sum of squares, and its p-value for normal effects). By analysis of
-        variance `unevenness`: the variance of the log of the level's mean square over that for normal values. Without the dim: `mean`,
-        its `standard_error` and `df`; `total_coefficient_of_variation` of a single measurement; by likelihood `criterion`, -2 log
+        Along the new dim `level`, outermost first: `variance` (component :math:`T_i^2`, squared
+        units), its interval `lower` and `upper` and its `variance_standard_error`; `level_variance`
+        (:math:`S_i^2`, the variance of that level's means, which contains what lies below), `share`
+        (of the sum of the components, a negative one counting as zero), `coefficient_of_variation`
+        = :math:`\sqrt{\max(T_i^2, 0)}` / mean, `level_coefficient_of_variation` = :math:`S_i` /
+        mean, `repetitions` (average number in one parent), `merged`; `carried_by`, `carried_share`,
+        `carried_pvalue` (labels of one or two outermost units without which the level's mean square
+        is less than half, else "", their share of its sum of squares, and its p-value for normal
+        effects). By analysis of variance `unevenness`: the variance of the log of the level's mean
+        square over that for normal values. Without the dim: `mean`, its `standard_error` and `df`;
+        `total_coefficient_of_variation` of a single measurement; by likelihood `criterion`, -2 log
         likelihood at the maximum.
 
     Raises
     ------
     ValueError
-        Unknown levels, methods or dims; a confidence level outside 0 to 1; values that are not numbers; a level split over chunks.
+        Unknown levels, methods or dims; a confidence level outside 0 to 1; values that are not
+        numbers; a level split over chunks.
 
     See Also
     --------
@@ -94,23 +113,28 @@ def variance_components(
 
     Notes
     -----
-    A level with a single repetition everywhere has NaN: its contribution is contained in the level above. Intervals are never below zero;
-    a component near zero may have [0, upper], or [0, 0]. Do not make intervals from `variance_standard_error`: they are far too short.
+    A level with a single repetition everywhere has NaN: its contribution is contained in the level
+    above. Intervals are never below zero; a component near zero may have [0, upper], or [0, 0]. Do
+    not make intervals from `variance_standard_error`: they are far too short.
 
-    Timings are seldom normal. Of a nominal 95 %, normal limits may cover 30 to 80 %; `limits="jackknife"` covers more, except for a level
-    that one or two outermost units carry, which a warning names. See "How to choose between analysis of variance and REML, and read the
+    Timings are seldom normal. Of a nominal 95 %, normal limits may cover 30 to 80 %;
+    `limits="jackknife"` covers more, except for a level that one or two outermost units carry,
+    which a warning names. See "How to choose between analysis of variance and REML, and read the
     intervals" in the documentation for measured coverage.
 
-    By analysis of variance the mean is the unweighted mean of the outermost units, unbiased if the number of repetitions does not depend
-    on their speed. By likelihood it is the generalised least squares mean with Satterthwaite's df; where the outermost component is zero,
-    standard error and df are those of the unweighted mean.
+    By analysis of variance the mean is the unweighted mean of the outermost units, unbiased if the
+    number of repetitions does not depend on their speed. By likelihood it is the generalised least
+    squares mean with Satterthwaite's df; where the outermost component is zero, standard error and
+    df are those of the unweighted mean.
 
     References
     ----------
-    T. Kalibera, R. Jones, "Quantifying performance changes with effect size confidence intervals", 2012, section 6.1, tables III and IV.
-    S. R. Searle, G. Casella, C. E. McCulloch, "Variance Components", 1992, chapters 5 (ragged nests) and 6 (likelihood).
-    R. K. Burdick, F. A. Graybill, "Confidence Intervals on Variance Components", 1992, section 3.3, chapters 4 and 5 (ragged nests).
-    J. D. Thomas, R. A. Hultquist, "Interval estimation for the unbalanced case of the one-way random effects model", 1978.
+    T. Kalibera, R. Jones, "Quantifying performance changes with effect size confidence intervals",
+    2012, section 6.1, tables III and IV. S. R. Searle, G. Casella, C. E. McCulloch, "Variance
+    Components", 1992, chapters 5 (ragged nests) and 6 (likelihood). R. K. Burdick, F. A. Graybill,
+    "Confidence Intervals on Variance Components", 1992, section 3.3, chapters 4 and 5 (ragged
+    nests). J. D. Thomas, R. A. Hultquist, "Interval estimation for the unbalanced case of the
+    one-way random effects model", 1978.
 
     Examples
     --------
@@ -130,19 +154,34 @@ def variance_components(
     check_choice(negative, "negative", ("keep", "zero", "merge"))
     check_choice(limits, "limits", LIMITS)
     if limits != "normal" and method != "anova":
-        raise ValueError(f"limits={limits!r} are those of method='anova'; method={method!r} has the limits of its likelihood")
+        raise ValueError(
+            f"limits={limits!r} are those of method='anova'; method={method!r} has the limits "
+            "of its likelihood"
+        )
     confidence = check_confidence_level(confidence_level)
     data = resolve(times, metric, levels, as_nested=True)
-    units = np.append([str(label) for label in labels_along(data.array, data.levels[0])], "").astype(object)
+    units = np.append(
+        [str(label) for label in labels_along(data.array, data.levels[0])], ""
+    ).astype(object)
     result = apply(
-        lambda values: _split(values, len(data.levels), units, method, negative, limits, confidence),
+        lambda values: _split(
+            values, len(data.levels), units, method, negative, limits, confidence
+        ),
         data.array,
         core=[data.levels],
         outputs=_outputs(data.units, method),
         coords={LEVEL: list(data.levels)},
         attrs=data.describe()
-        | {"result": "variance_components", "method": method, "negative": negative, "limits": limits}
-        | {"confidence_level": confidence, "interval_method": JACKKNIFE if limits == "jackknife" else INTERVALS[method]},
+        | {
+            "result": "variance_components",
+            "method": method,
+            "negative": negative,
+            "limits": limits,
+        }
+        | {
+            "confidence_level": confidence,
+            "interval_method": JACKKNIFE if limits == "jackknife" else INTERVALS[method],
+        },
     )
     return with_notes(result, *data.notes, *data.crossed, checks=("components",))
 
@@ -171,21 +210,46 @@ def _outputs(units: str, method: str) -> dict[str, Output]:
         | outputs("1", (LEVEL,), **relative)
         | {"merged": Output((LEVEL,), "", bool, "merged into the level below")}
         | outputs(units, mean="", standard_error="")
-        | outputs(total_coefficient_of_variation="relative standard deviation of a single measurement", df="")
-        | {"carried_by": Output((LEVEL,), "", object, "one or two units without which the level's mean square is less than half")}
+        | outputs(
+            total_coefficient_of_variation="relative standard deviation of a single measurement",
+            df="",
+        )
+        | {
+            "carried_by": Output(
+                (LEVEL,),
+                "",
+                object,
+                "one or two units without which the level's mean square is less than half",
+            )
+        }
         | outputs("1", (LEVEL,), **carried)
         | (
-            outputs("1", (LEVEL,), unevenness="variance of the log mean square, over that of normal values")
+            outputs(
+                "1",
+                (LEVEL,),
+                unevenness="variance of the log mean square, over that of normal values",
+            )
             if method == "anova"
-            else outputs(criterion="-2 log likelihood" + (", restricted" if method == "reml" else ""))
+            else outputs(
+                criterion="-2 log likelihood" + (", restricted" if method == "reml" else "")
+            )
         )
     )
 
 
 def _split(
-    values: Floats, levels: int, units: Texts, method: str, negative: str, limits: str, confidence_level: float
+    values: Floats,
+    levels: int,
+    units: Texts,
+    method: str,
+    negative: str,
+    limits: str,
+    confidence_level: float,
 ) -> tuple[np.ndarray, ...]:
-    """Return the variables of `_outputs`; those that describe the data are of the analysis of variance, whatever the method."""
+    """Return the variables of `_outputs`.
+
+    Those that describe the data are of the analysis of variance, whatever the method.
+    """
     components = nested_anova(values, levels, negative if method == "anova" else "keep")
     estimate: Components | Fit = components
     interval: ComponentLimits | Fit
@@ -196,17 +260,24 @@ def _split(
             error = np.where(components.variance == 0, np.nan, error)
         if limits == "jackknife":
             wider = jackknife_limits(values, components, confidence_level)
-            interval = interval._replace(lower=np.fmin(wider.lower, interval.lower), upper=np.fmax(wider.upper, interval.upper))
+            interval = interval._replace(
+                lower=np.fmin(wider.lower, interval.lower),
+                upper=np.fmax(wider.upper, interval.upper),
+            )
         last = unevenness(values, components, LOOKED_AT if limits == "normal" else None)
     else:
-        estimate = interval = fit = nested_reml(values, levels, components, method == "reml", confidence_level)
+        estimate = interval = fit = nested_reml(
+            values, levels, components, method == "reml", confidence_level
+        )
         error, last = fit.variance_standard_error, fit.criterion
     variance, mean = estimate.variance, estimate.mean
     positive = np.maximum(variance, 0.0)
     total = np.where(np.isnan(variance).all(axis=-1), np.nan, np.nansum(positive, axis=-1))
     with np.errstate(divide="ignore", invalid="ignore"):
         share, total_relative = positive / total[..., None], np.sqrt(total) / mean
-        relative, level_relative = (np.sqrt(squares) / mean[..., None] for squares in (positive, components.level_variance))
+        relative, level_relative = (
+            np.sqrt(squares) / mean[..., None] for squares in (positive, components.level_variance)
+        )
     carried = carriers(values, components)
     first, second = units[carried.first], units[carried.second]
     carried_by = first + np.where(second == "", "", " and ").astype(object) + second
@@ -220,20 +291,45 @@ def _split(
 @check("components")
 def component_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Count the cells that hold nothing, or one outermost unit, and those where the likelihood's maximum or its limits were not found."""
-    counts, squares, variance = (result.variables[name].values for name in ("repetitions", "level_variance", "variance"))
+    counts, squares, variance = (
+        result.variables[name].values for name in ("repetitions", "level_variance", "variance")
+    )
     single, empty = counts[..., 0] == 1, np.isnan(counts[..., -1])
     outermost = str(result.attrs["levels"]).split()[0]
-    alone = f"{{cells}} rest on one {outermost}: its component and the standard error are NaN. {more_units(result.attrs)}"
-    cases = count_note("single_unit", alone, single), count_note("no_value", NOT_MEASURED, empty), _carriers_note(result, outermost)
+    alone = (
+        f"{{cells}} rest on one {outermost}: its component and the standard error are NaN. "
+        f"{more_units(result.attrs)}"
+    )
+    cases = (
+        count_note("single_unit", alone, single),
+        count_note("no_value", NOT_MEASURED, empty),
+        _carriers_note(result, outermost),
+    )
     if result.attrs["method"] == "anova":
-        two = f"{{cells}} rest on two {plural(outermost)}: leaving out one leaves no variance, and limits are those of normal effects"
+        two = (
+            f"{{cells}} rest on two {plural(outermost)}: leaving out one leaves no variance, "
+            "and limits are those of normal effects"
+        )
         jackknifed = result.attrs["interval_method"] == JACKKNIFE
-        return *cases, _uneven(result), count_note("two_units", two, counts[..., 0] == 2) if jackknifed else None
+        return (
+            *cases,
+            _uneven(result),
+            count_note("two_units", two, counts[..., 0] == 2) if jackknifed else None,
+        )
     lost = np.isnan(variance) & ~np.isnan(squares)
-    open_ended = (np.isnan(result.variables["lower"].values) | np.isnan(result.variables["upper"].values)) & ~np.isnan(variance)
-    nothing = "{cells}: no maximum of the likelihood was found; their components are NaN (method='anova' has an answer)"
+    open_ended = (
+        np.isnan(result.variables["lower"].values) | np.isnan(result.variables["upper"].values)
+    ) & ~np.isnan(variance)
+    nothing = (
+        "{cells}: no maximum of the likelihood was found; their components are NaN "
+        "(method='anova' has an answer)"
+    )
     unlimited = "{cells}: some limits of the profile likelihood were not found and are NaN"
-    return *cases, count_note("no_maximum", nothing, lost.any(axis=-1)), count_note("no_limits", unlimited, open_ended.any(axis=-1))
+    return (
+        *cases,
+        count_note("no_maximum", nothing, lost.any(axis=-1)),
+        count_note("no_limits", unlimited, open_ended.any(axis=-1)),
+    )
 
 
 def _carriers_note(result: xr.Dataset, unit: str) -> Note | None:
@@ -249,28 +345,46 @@ def _carriers_note(result: xr.Dataset, unit: str) -> Note | None:
         cell = result.isel(dict(zip(cells.dims, index, strict=True)))
         row = cell.isel({LEVEL: int(np.nanargmin(cell["carried_pvalue"].values))})
         label = row["carried_by"].item()
-        text = f"{plural(unit) if ' and ' in label else unit} {label} with {100 * row['carried_share'].item():.0f} % of the squares of "
+        text = (
+            f"{plural(unit) if ' and ' in label else unit} {label} with "
+            f"{100 * row['carried_share'].item():.0f} % of the squares of "
+        )
         examples.append((f"{name}: " if name else "") + text + row[LEVEL].item())
     listing = "; ".join(examples) + ("; ..." if len(names) > EXAMPLES else "")
     text = (
-        f"{{cells}} have a level that one or two {plural(unit)} carry, more than chance makes ({listing}): estimate and limits "
+        f"{{cells}} have a level that one or two {plural(unit)} carry, more than chance makes "
+        f"({listing}): estimate and limits "
         f"say little of the others; look at these {plural(unit)}, or leave them out"
     )
-    return count_note("carried", text, cells.values, units=sorted({str(label) for label in result["carried_by"].values[where.values]}))
+    return count_note(
+        "carried",
+        text,
+        cells.values,
+        units=sorted({str(label) for label in result["carried_by"].values[where.values]}),
+    )
 
 
 def _uneven(result: xr.Dataset) -> Note | None:
     """Say where limits rest on normal effects and the data are far from that, if more cells show it than chance would make.
 
-    Nearly all timings are, and few who ask for components ask for their limits: it is said with the result, without a warning.
+    Nearly all timings are, and few who ask for components ask for their limits: it is said with the
+    result, without a warning.
     """
     values = result.variables["unevenness"].values
-    is_uneven, looked = np.asarray((values >= UNEVEN).any(axis=-1)), np.asarray((~np.isnan(values)).any(axis=-1))
+    is_uneven, looked = (
+        np.asarray((values >= UNEVEN).any(axis=-1)),
+        np.asarray((~np.isnan(values)).any(axis=-1)),
+    )
     n_looked = int(looked.sum())
-    if result.attrs["interval_method"] == JACKKNIFE or is_uneven.sum() <= SELDOM * n_looked + 2 * np.sqrt(SELDOM * (1 - SELDOM) * n_looked):
+    if result.attrs[
+        "interval_method"
+    ] == JACKKNIFE or is_uneven.sum() <= SELDOM * n_looked + 2 * np.sqrt(
+        SELDOM * (1 - SELDOM) * n_looked
+    ):
         return None
     text = (
-        "{cells} vary so unevenly that their mean squares tell less than a third of what normal values would: nominal 95 % limits of "
+        "{cells} vary so unevenly that their mean squares tell less than a third of what "
+        "normal values would: nominal 95 % limits of "
         "components may cover only 30 to 80 %; limits='jackknife' allows for it"
     )
     note = count_note("uneven", text, is_uneven[looked])

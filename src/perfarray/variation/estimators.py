@@ -17,7 +17,11 @@ from perfarray.timings.pairs import statistic_bounds, with_unknown_at_best, with
 from perfarray.timings.resolve import Data, Timings, check_names, resolve
 from perfarray.timings.units import MEASURED, describe_value, value_depth
 from perfarray.timings.validation import check_choice, check_count, check_number, listed
-from perfarray.variation.numerics.estimators import estimate_of_runs, size_from_which, stability_of_estimators
+from perfarray.variation.numerics.estimators import (
+    estimate_of_runs,
+    size_from_which,
+    stability_of_estimators,
+)
 
 PAPERS = ("mean", "median", "quartile", "min")
 STATISTICS = (*PAPERS, BEST)
@@ -41,19 +45,23 @@ def run_estimate(
     times : DataArray or Dataset
         Timings; dims that are not levels broadcast.
     statistic : {"mean", "median", "quartile", "min", "best"}
-        The average, the median, the lower quartile as the paper defines it, the minimum; `best` is the minimum of times and the maximum
-        of rates, the run disturbed least. The paper's advice is the minimum of 3 to 5 runs on a lightly loaded machine;
-        `estimator_stability` says whether that holds for yours.
+        The average, the median, the lower quartile as the paper defines it, the minimum; `best` is
+        the minimum of times and the maximum of rates, the run disturbed least. The paper's advice
+        is the minimum of 3 to 5 runs on a lightly loaded machine; `estimator_stability` says
+        whether that holds for yours.
     value : str, optional
-        The level whose repetitions are runs; lower levels are averaged first. Default: `execution`, else the lowest level.
+        The level whose repetitions are runs; lower levels are averaged first. Default: `execution`,
+        else the lowest level.
     levels, metric : str or sequence of str, optional
-        The nest, outermost first (default: the repetition dims present); the variable(s) of a Dataset (default: its `time`).
+        The nest, outermost first (default: the repetition dims present); the variable(s) of a
+        Dataset (default: its `time`).
 
     Returns
     -------
     Dataset
-        `estimate` (units of the data) and `n`, the number of runs. Each outermost unit has equal weight. Where runs were stopped at a
-        limit, `bound` says whether it is `exact` (a median or a minimum may be), `at_least`, `at_most` or `unknown`.
+        `estimate` (units of the data) and `n`, the number of runs. Each outermost unit has equal
+        weight. Where runs were stopped at a limit, `bound` says whether it is `exact` (a median or
+        a minimum may be), `at_least`, `at_most` or `unknown`.
 
     Raises
     ------
@@ -62,7 +70,8 @@ def run_estimate(
 
     References
     ----------
-    M. Haveraaen, H. Hundvebakke, "Some statistical performance estimation techniques for dynamic machines", 2001, section 3.
+    M. Haveraaen, H. Hundvebakke, "Some statistical performance estimation techniques for dynamic
+    machines", 2001, section 3.
 
     Examples
     --------
@@ -75,11 +84,18 @@ def run_estimate(
     data = resolve(times, metric, levels, censored="bound")
     result = _estimated(data, statistic, value)
     if data.bounded:
-        result, worst = (_estimated(side, statistic, value) for side in (with_unknown_at_best(data), with_worst_case(data)))
+        result, worst = (
+            _estimated(side, statistic, value)
+            for side in (with_unknown_at_best(data), with_worst_case(data))
+        )
         bounds = statistic_bounds(data, result["estimate"], worst["estimate"])
         result = bound_interval(result, bounds).assign(bound=bounds.words)
-    limit_note = data.stopped_note("an estimate that hangs on what they would have taken is a bound, or NaN where it is none")
-    return with_notes(result, *data.notes, slow_end_note([statistic], data.better), limit_note, checks=(MEASURED,))
+    limit_note = data.stopped_note(
+        "an estimate that hangs on what they would have taken is a bound, or NaN where it is none"
+    )
+    return with_notes(
+        result, *data.notes, slow_end_note([statistic], data.better), limit_note, checks=(MEASURED,)
+    )
 
 
 def _estimated(data: Timings, statistic: str, value: str | None) -> xr.Dataset:
@@ -115,7 +131,8 @@ def estimator_stability(
 ) -> xr.Dataset:
     """Show how much an estimate of the run time varies between groups of few runs: the paper's tables 1 and 2 for your data.
 
-    For every group size k, all groups of k consecutive runs are taken, rotating round the end, and each gives one estimate.
+    For every group size k, all groups of k consecutive runs are taken, rotating round the end, and
+    each gives one estimate.
 
     Parameters
     ----------
@@ -128,38 +145,46 @@ def estimator_stability(
     difference : float
         A relative difference of two programs that should be told apart, 0.01 for 1 %.
     deviations : float
-        How many standard deviations two estimates must lie apart to be called distinct; the paper's rule is two, or three.
+        How many standard deviations two estimates must lie apart to be called distinct; the paper's
+        rule is two, or three.
     load : str or DataArray, optional
-        A coordinate of the data, or an array along some of its dims: the load of the machine at each run.
+        A coordinate of the data, or an array along some of its dims: the load of the machine at
+        each run.
     load_bins : sequence of float, optional
-        With `load`, edges of classes: the answer then has a dim `load`, and each class keeps its runs in order.
+        With `load`, edges of classes: the answer then has a dim `load`, and each class keeps its
+        runs in order.
     value, levels, metric
         As for `run_estimate`.
 
     Returns
     -------
     Dataset
-        Along `group_size` and `statistic`: `estimate`, the mean over the groups (units of the data); `relative_standard_deviation`, the
-        paper's; `adjusted_standard_deviation`, relative too, that of estimates from as many runs if groups did not overlap: the former
-        divided by sqrt((n - k) / (n - 1)), NaN for groups of more than half of the n runs. `required_group_size` along `statistic`: the
-        smallest size from which on `deviations` times the adjusted one stays within `difference`; NaN where none of the sizes does.
-        `n`: runs. Groups need at least as many runs as they have.
+        Along `group_size` and `statistic`: `estimate`, the mean over the groups (units of the
+        data); `relative_standard_deviation`, the paper's; `adjusted_standard_deviation`, relative
+        too, that of estimates from as many runs if groups did not overlap: the former divided by
+        sqrt((n - k) / (n - 1)), NaN for groups of more than half of the n runs.
+        `required_group_size` along `statistic`: the smallest size from which on `deviations` times
+        the adjusted one stays within `difference`; NaN where none of the sizes does. `n`: runs.
+        Groups need at least as many runs as they have.
 
     Raises
     ------
     ValueError
-        Unknown levels, statistics or value; group sizes that are not whole numbers; a load without classes.
+        Unknown levels, statistics or value; group sizes that are not whole numbers; a load without
+        classes.
 
     Notes
     -----
-    The groups overlap: where k comes near n the paper's deviation goes to 0, whatever the runs are. Adjusted, the variance of a mean of
-    independent runs is unbiased; other estimators' deviations are at most 5 % too large up to a quarter of n. A note tells where groups
-    hold more than a quarter of the runs: the table then rests on few separate groups. The minimum is not for comparing means: a rare
-    fast run decides it (Touati, Worms and Briais 2010, appendix A).
+    The groups overlap: where k comes near n the paper's deviation goes to 0, whatever the runs are.
+    Adjusted, the variance of a mean of independent runs is unbiased; other estimators' deviations
+    are at most 5 % too large up to a quarter of n. A note tells where groups hold more than a
+    quarter of the runs: the table then rests on few separate groups. The minimum is not for
+    comparing means: a rare fast run decides it (Touati, Worms and Briais 2010, appendix A).
 
     References
     ----------
-    M. Haveraaen, H. Hundvebakke, "Some statistical performance estimation techniques for dynamic machines", 2001, tables 1 and 2.
+    M. Haveraaen, H. Hundvebakke, "Some statistical performance estimation techniques for dynamic
+    machines", 2001, tables 1 and 2.
 
     Examples
     --------
@@ -172,9 +197,14 @@ def estimator_stability(
     [0.465, 0.264]
     """
     sizes, names = check_groups(group_sizes, statistics)
-    relative_difference, multiple = check_number(difference, "difference"), check_number(deviations, "deviations")
+    relative_difference, multiple = (
+        check_number(difference, "difference"),
+        check_number(deviations, "deviations"),
+    )
     if relative_difference <= 0 or multiple <= 0:
-        raise ValueError(f"difference={difference!r} and deviations={deviations!r} must be positive")
+        raise ValueError(
+            f"difference={difference!r} and deviations={deviations!r} must be positive"
+        )
     data = resolve(times, metric, levels)
     depth = value_depth(data, value)
     if load is not None:
@@ -183,9 +213,13 @@ def estimator_stability(
     def kernel(values: Floats) -> tuple[Floats, ...]:
         by_unit = values_by_unit(values, len(data.levels), depth)
         runs = by_unit.reshape(*by_unit.shape[:-2], -1)
-        *stability, adjusted = stability_of_estimators(runs, sizes, [resolve_best(name, data.better) for name in names])
+        *stability, adjusted = stability_of_estimators(
+            runs, sizes, [resolve_best(name, data.better) for name in names]
+        )
         deviations = np.moveaxis(adjusted, -2, -1)
-        required = size_from_which(multiple * deviations <= relative_difference, ~np.isnan(deviations), sizes)
+        required = size_from_which(
+            multiple * deviations <= relative_difference, ~np.isnan(deviations), sizes
+        )
         return *stability, adjusted, required, (~np.isnan(runs)).sum(axis=-1).astype(float)
 
     along = ("group_size", "statistic")
@@ -194,18 +228,38 @@ def estimator_stability(
         data.array,
         core=[data.levels],
         outputs=outputs(data.units, along, estimate="mean over the groups")
-        | outputs("1", along, relative_standard_deviation="relative standard deviation over the groups")
-        | outputs("1", along, adjusted_standard_deviation="relative standard deviation, adjusted for the groups' overlap")
-        | outputs("1", along[1:], required_group_size=f"runs that separate programs {relative_difference:.3g} apart")
+        | outputs(
+            "1", along, relative_standard_deviation="relative standard deviation over the groups"
+        )
+        | outputs(
+            "1",
+            along,
+            adjusted_standard_deviation="relative standard deviation, adjusted for the groups' overlap",
+        )
+        | outputs(
+            "1",
+            along[1:],
+            required_group_size=f"runs that separate programs {relative_difference:.3g} apart",
+        )
         | outputs(n="runs"),
         coords={"group_size": sizes, "statistic": list(names)},
-        attrs=describe_value(data, depth) | {"result": "estimator_stability", "difference": relative_difference, "deviations": multiple},
+        attrs=describe_value(data, depth)
+        | {
+            "result": "estimator_stability",
+            "difference": relative_difference,
+            "deviations": multiple,
+        },
     )
     return with_notes(result, *data.notes, slow_end_note(names, data.better), checks=("few_runs",))
 
 
-def check_groups(group_sizes: Sequence[int], statistics: str | Sequence[str]) -> tuple[list[int], tuple[str, ...]]:
-    """Return the sizes of groups, ascending, and the names of estimators; raise where either is not known."""
+def check_groups(
+    group_sizes: Sequence[int], statistics: str | Sequence[str]
+) -> tuple[list[int], tuple[str, ...]]:
+    """Return the sizes of groups, ascending, and the names of estimators.
+
+    Raise where either is not known.
+    """
     sizes = sorted({check_count(size, "group_sizes") for size in group_sizes})
     names = check_names(statistics, "statistics")
     for name in names:
@@ -217,18 +271,29 @@ def by_load(data: Timings, load: xr.DataArray | str, bins: Sequence[float] | Non
     """Return the runs of each class of load along a new dim, the others as not measured."""
     array = data.array
     if isinstance(load, str) and load not in array.coords:
-        raise ValueError(f"load={load!r} is not a coordinate of the data; they have {listed(array.coords)}")
+        raise ValueError(
+            f"load={load!r} is not a coordinate of the data; they have {listed(array.coords)}"
+        )
     at_run: xr.DataArray = array.coords[load] if isinstance(load, str) else load
     edges = [check_number(edge, "load_bins") for edge in bins] if bins is not None else []
     if len(edges) < 2 or sorted(set(edges)) != edges:
-        raise ValueError(f"load_bins={bins!r}: give the edges of the classes of load, ascending, such as (0, 80, 90, 125)")
+        raise ValueError(
+            f"load_bins={bins!r}: give the edges of the classes of load, ascending, such as "
+            "(0, 80, 90, 125)"
+        )
     foreign = [dim for dim in at_run.dims if dim not in array.dims]
     if foreign:
-        raise ValueError(f"load lies along {listed(foreign)}, which the data do not have: {tuple(array.dims)}")
+        raise ValueError(
+            f"load lies along {listed(foreign)}, which the data do not have: {tuple(array.dims)}"
+        )
     bare = array.reset_coords([name for name in array.coords if name == LOAD], drop=True)
     amount = at_run.reset_coords(drop=True)
-    classes = [bare.where((amount >= low) & (amount < high)) for low, high in itertools.pairwise(edges)]
-    labels = np.array([f"[{low:g}, {high:g})" for low, high in itertools.pairwise(edges)], dtype=object)
+    classes = [
+        bare.where((amount >= low) & (amount < high)) for low, high in itertools.pairwise(edges)
+    ]
+    labels = np.array(
+        [f"[{low:g}, {high:g})" for low, high in itertools.pairwise(edges)], dtype=object
+    )
     return xr.concat(classes, dim=xr.IndexVariable(LOAD, labels)).assign_attrs(array.attrs)
 
 
@@ -238,9 +303,12 @@ def few_runs_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     n, sizes = result["n"].values, result["group_size"].values
     most = int(sizes[-1])
     overlapping = ((n[..., None] < 4 * sizes) & (n[..., None] >= sizes) & (sizes > 1)).any(axis=-1)
-    lacking = f"{{cells}} have fewer runs than the largest group ({most}): larger groups are NaN there"
+    lacking = (
+        f"{{cells}} have fewer runs than the largest group ({most}): larger groups are NaN there"
+    )
     near = (
-        f"{{cells}} have groups of more than a quarter of their runs (fewest: {n.min():.0f}): these overlap so much that their deviations "
+        f"{{cells}} have groups of more than a quarter of their runs (fewest: {n.min():.0f}): "
+        "these overlap so much that their deviations "
         "are uncertain, and above a half the adjusted ones are NaN; measure more runs"
     )
     return (

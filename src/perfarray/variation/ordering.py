@@ -17,9 +17,14 @@ from perfarray.timings.resolve import Data, resolve
 from perfarray.timings.units import describe_value, value_depth
 from perfarray.timings.validation import check_share
 from perfarray.variation.estimators import ODD_SIZES, PAPERS, by_load, check_groups
-from perfarray.variation.numerics.estimators import estimate_of_runs, share_of_right_orders, size_from_which
+from perfarray.variation.numerics.estimators import (
+    estimate_of_runs,
+    share_of_right_orders,
+    size_from_which,
+)
 
-ESTABLISHED = 0.05  # the p-value of equal means above which all runs do not say which program is the faster one
+# the p-value of equal means above which all runs do not say which program is the faster one
+ESTABLISHED = 0.05
 
 
 @for_each_metric
@@ -39,15 +44,16 @@ def ordering_stability(
 ) -> xr.Dataset:
     """Show how often an estimate from few runs puts two programs in the order that all runs put them in.
 
-    For every group size k, each group of k consecutive runs of the candidate, rotating round the end, is compared with each such group of
-    the baseline.
+    For every group size k, each group of k consecutive runs of the candidate, rotating round the
+    end, is compared with each such group of the baseline.
 
     Parameters
     ----------
     times : DataArray or Dataset
         Timings; the order along the levels is the order in which they were taken.
     baseline, dim : label, DataArray or Dataset; str, optional
-        A label of `dim` (default: the one dim that holds it), or other timings, matched by label, but for repetitions.
+        A label of `dim` (default: the one dim that holds it), or other timings, matched by label,
+        but for repetitions.
     group_sizes : sequence of int
         Runs in a group.
     statistics : str or sequence of {"mean", "median", "quartile", "min", "best"}
@@ -55,32 +61,38 @@ def ordering_stability(
     share : float
         How often groups have to be right to be large enough.
     load, load_bins : optional
-        Classes of load, as for `estimator_stability`: the answer then has a dim `load`. An array must have the labels of `times`.
+        Classes of load, as for `estimator_stability`: the answer then has a dim `load`. An array
+        must have the labels of `times`.
     value, levels, metric
         As for `run_estimate`.
 
     Returns
     -------
     Dataset
-        Along `group_size` and `statistic`: `right`, the share of pairs of groups whose estimates stand in the order of the estimates from
-        all runs, ties half; NaN for groups of more than half of the runs of either program. Along `statistic`: `required`, the smallest
-        size from which on `right` is at least `share` (NaN where none of the sizes is large enough), and `ratio`, candidate / baseline
-        from all runs. `pvalue` of equal means, from the outermost units (Welch's); `n`: runs on the smaller side.
+        Along `group_size` and `statistic`: `right`, the share of pairs of groups whose estimates
+        stand in the order of the estimates from all runs, ties half; NaN for groups of more than
+        half of the runs of either program. Along `statistic`: `required`, the smallest size from
+        which on `right` is at least `share` (NaN where none of the sizes is large enough), and
+        `ratio`, candidate / baseline from all runs. `pvalue` of equal means, from the outermost
+        units (Welch's); `n`: runs on the smaller side.
 
     Raises
     ------
     ValueError
-        Unknown dims, levels, labels, statistics or value; group sizes that are not whole numbers; a load without classes.
+        Unknown dims, levels, labels, statistics or value; group sizes that are not whole numbers; a
+        load without classes.
 
     Notes
     -----
-    The same runs make the groups and the order: for two programs that do not differ the share is above one half, the more the larger the
-    groups are. Notes name the cells whose means do not differ at 5 %, where there may be no order to be right about, and those where
-    groups hold more than a quarter of the runs, so that a share rests on few separate groups.
+    The same runs make the groups and the order: for two programs that do not differ the share is
+    above one half, the more the larger the groups are. Notes name the cells whose means do not
+    differ at 5 %, where there may be no order to be right about, and those where groups hold more
+    than a quarter of the runs, so that a share rests on few separate groups.
 
     References
     ----------
-    M. Haveraaen, H. Hundvebakke, "Some statistical performance estimation techniques for dynamic machines", 2001, section 3.
+    M. Haveraaen, H. Hundvebakke, "Some statistical performance estimation techniques for dynamic
+    machines", 2001, section 3.
 
     Examples
     --------
@@ -101,16 +113,28 @@ def ordering_stability(
         if isinstance(baseline, xr.DataArray | xr.Dataset):
             baseline = by_load(resolve(baseline, None, levels), load, load_bins)
     pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels)
-    nest, depth, better = pair.candidate.levels, value_depth(pair.candidate, value), pair.candidate.better
+    nest, depth, better = (
+        pair.candidate.levels,
+        value_depth(pair.candidate, value),
+        pair.candidate.better,
+    )
     statistic_names = [resolve_best(name, better) for name in names]
 
     def kernel(new: Floats, old: Floats) -> tuple[Floats, ...]:
         batch = np.broadcast_shapes(*(side.shape[: side.ndim - len(nest)] for side in (new, old)))
-        sides = [np.broadcast_to(side, (*batch, *side.shape[side.ndim - len(nest) :])) for side in (new, old)]
+        sides = [
+            np.broadcast_to(side, (*batch, *side.shape[side.ndim - len(nest) :]))
+            for side in (new, old)
+        ]
         by_unit = [values_by_unit(side, len(nest), depth) for side in sides]
         runs = [side.reshape(*batch, -1) for side in by_unit]
-        new_estimates, old_estimates = (np.stack([estimate_of_runs(side, name) for name in statistic_names], axis=-1) for side in by_unit)
-        right = share_of_right_orders(runs[0], runs[1], sizes, statistic_names, new_estimates - old_estimates)
+        new_estimates, old_estimates = (
+            np.stack([estimate_of_runs(side, name) for name in statistic_names], axis=-1)
+            for side in by_unit
+        )
+        right = share_of_right_orders(
+            runs[0], runs[1], sizes, statistic_names, new_estimates - old_estimates
+        )
         at_size = right.swapaxes(-1, -2)
         required = size_from_which(at_size >= share, ~np.isnan(at_size), sizes)
         number = np.minimum(*((~np.isnan(side)).sum(axis=-1) for side in runs)).astype(float)
@@ -118,7 +142,13 @@ def ordering_stability(
             new_means, old_means = (unit_means(side, len(nest)) for side in sides)
             ratio = ratio_of(new_means, old_means, False)
             statistic, df = ratio_statistic(ratio, 1.0, "fieller"), ratio_df(ratio, "satterthwaite")
-            return right, required, new_estimates / old_estimates, 2 * t_probability(-np.abs(statistic), df), number
+            return (
+                right,
+                required,
+                new_estimates / old_estimates,
+                2 * t_probability(-np.abs(statistic), df),
+                number,
+            )
 
     along = ("group_size", "statistic")
     result = apply(
@@ -127,10 +157,20 @@ def ordering_stability(
         pair.baseline.array,
         core=[nest, nest],
         outputs=outputs("1", along, right="share of pairs of groups in the order of all runs")
-        | outputs("1", along[1:], required=f"runs in a group from which on {100 * share:.4g} % are right", ratio="candidate / baseline")
+        | outputs(
+            "1",
+            along[1:],
+            required=f"runs in a group from which on {100 * share:.4g} % are right",
+            ratio="candidate / baseline",
+        )
         | outputs(pvalue="p-value of equal means", n="runs on the smaller side"),
         coords={"group_size": sizes, "statistic": list(names)},
-        attrs={**describe_value(pair.candidate, depth), **pair.attrs, "result": "ordering_stability", "share": float(share)},
+        attrs={
+            **describe_value(pair.candidate, depth),
+            **pair.attrs,
+            "result": "ordering_stability",
+            "share": float(share),
+        },
     )
     return with_notes(result, *pair.notes, slow_end_note(names, better), checks=("orders",))
 
@@ -145,16 +185,24 @@ def orders_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     few = (n > 0) & (n < 2 * smallest)
     overlapping = (n < 4 * most) & ~few & (n > 0) & (most > 1)
     text = (
-        "{cells} have means that do not differ at 5 %: all runs do not establish the order of these, and shares say how far groups repeat "
+        "{cells} have means that do not differ at 5 %: all runs do not establish the order of "
+        "these, and shares say how far groups repeat "
         "the accidents of these runs; measure more"
     )
     near = (
-        f"{{cells}} have groups of more than a quarter of their runs (fewest: {n.min():.0f}): shares rest on few separate groups, and "
+        f"{{cells}} have groups of more than a quarter of their runs (fewest: {n.min():.0f}): "
+        "shares rest on few separate groups, and "
         "above a half there are none"
     )
     return (
-        count_note("equal", "{cells} have equal estimates of both programs: there is no order to be right about", equal),
+        count_note(
+            "equal",
+            "{cells} have equal estimates of both programs: there is no order to be right about",
+            equal,
+        ),
         count_note("no_order", text, unsure),
-        count_note("few_runs", f"{{cells}} have fewer than two groups of {smallest} runs: no share", few),
+        count_note(
+            "few_runs", f"{{cells}} have fewer than two groups of {smallest} runs: no share", few
+        ),
         count_note("overlapping_groups", near, overlapping, n=float(n.min())),
     )

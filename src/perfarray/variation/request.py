@@ -9,35 +9,75 @@ from perfarray.conventions import ITERATION, LOOPS, SCORES, SECONDS, TIME, price
 from perfarray.timings.notes import Note
 from perfarray.timings.pairs import resolve_pair
 from perfarray.timings.resolve import Data, Timings, choose_metric, resolve
-from perfarray.timings.validation import check_choice, check_confidence_level, check_count, check_number, check_share, listed
+from perfarray.timings.validation import (
+    check_choice,
+    check_confidence_level,
+    check_count,
+    check_number,
+    check_share,
+    listed,
+)
 from perfarray.timings.zeros import Positive
 from perfarray.variation.costs import price_note, prices
 from perfarray.variation.numerics.allocation import Goal
 
 BUDGET_FACTOR = "budget_factor"
-FACTORS = tuple(2.0 ** (step / 2) for step in range(-6, 7))  # multiples of a plan's cost at which a result says what half-width they give
+FACTORS = tuple(
+    2.0 ** (step / 2) for step in range(-6, 7)
+)  # multiples of a plan's cost at which a result says what half-width they give
 
 
-def check_goal(budget: Any, half_width: Any, assurance: Any, min_units: Any, confidence_level: Any, negative: str) -> Goal:
-    """Return what is asked for; raise where a choice is unknown or out of range, or both of budget and half-width came."""
+def check_goal(
+    budget: Any,
+    half_width: Any,
+    assurance: Any,
+    min_units: Any,
+    confidence_level: Any,
+    negative: str,
+) -> Goal:
+    """Return what is asked for.
+
+    Raise where a choice is unknown or out of range, or both of budget and half-width came.
+    """
     check_choice(negative, "negative", ("merge", "zero"))
     if budget is not None and half_width is not None:
-        raise ValueError("both of budget= and half_width= came; give one: what may be spent, or the relative half-width to reach")
+        raise ValueError(
+            "both of budget= and half_width= came; give one: what may be spent, or the "
+            "relative half-width to reach"
+        )
     if budget is not None and check_number(budget, "budget") <= 0:
         raise ValueError(f"budget={budget!r}: give what may be spent, above zero")
     if half_width is not None and not 0 < check_number(half_width, "half_width") < 1:
-        raise ValueError(f"half_width={half_width!r} is out of range; give a relative half-width between 0 and 1, such as 0.01 for 1 %")
+        raise ValueError(
+            f"half_width={half_width!r} is out of range; give a relative half-width between 0 "
+            "and 1, such as 0.01 for 1 %"
+        )
     if assurance is not None:
         check_share(assurance, "assurance", example="0.9")
-    budget, half_width = (None if number is None else float(number) for number in (budget, half_width))
-    return Goal(budget, half_width, check_count(min_units, "min_units", 2), check_confidence_level(confidence_level), assurance)
+    budget, half_width = (
+        None if number is None else float(number) for number in (budget, half_width)
+    )
+    return Goal(
+        budget,
+        half_width,
+        check_count(min_units, "min_units", 2),
+        check_confidence_level(confidence_level),
+        assurance,
+    )
 
 
 def describe_goal(goal: Goal, cost_units: str, negative: str) -> dict[str, Hashable]:
     """Return what the attrs of a plan say of the goal."""
-    attrs: dict[str, Hashable] = {"confidence_level": goal.confidence_level, "cost_units": cost_units}
+    attrs: dict[str, Hashable] = {
+        "confidence_level": goal.confidence_level,
+        "cost_units": cost_units,
+    }
     attrs |= {"min_units": goal.min_units, "negative": negative}
-    optional = {"assurance": goal.assurance, "budget": goal.budget, "half_width_wanted": goal.half_width}
+    optional = {
+        "assurance": goal.assurance,
+        "budget": goal.budget,
+        "half_width_wanted": goal.half_width,
+    }
     return attrs | {name: value for name, value in optional.items() if value is not None}
 
 
@@ -53,25 +93,49 @@ class Systems(NamedTuple):
     chosen: dict[str, object]
     absent: tuple[tuple[str, ...], ...] = ((), ())
 
-    def prices(self, costs: Any, baseline_costs: Any, cost_units: str) -> tuple[list[xr.DataArray], Note | None]:
+    def prices(
+        self, costs: Any, baseline_costs: Any, cost_units: str
+    ) -> tuple[list[xr.DataArray], Note | None]:
         """Return the prices of every system, and a note on those that `costs` does not name."""
         of_baseline = costs  # those of the candidate, where the baseline has none of its own
         if baseline_costs is not None:
             if len(self.sides) == 1:
-                raise ValueError(f"baseline_costs={baseline_costs!r} are the prices of a baseline; name the baseline too")
+                raise ValueError(
+                    f"baseline_costs={baseline_costs!r} are the prices of a baseline; name the "
+                    "baseline too"
+                )
             if not isinstance(baseline_costs, Mapping):
                 raise ValueError(
-                    f"baseline_costs={baseline_costs!r}: give a mapping of levels to prices, as in {{'execution': 19, 'binary': 5343}}"
+                    f"baseline_costs={baseline_costs!r}: give a mapping of levels to prices, "
+                    f"as in {{'execution': 19, 'binary': 5343}}"
                 )
             lacking = [name for name in baseline_costs if name in self.absent[-1]]
             if lacking:
-                raise ValueError(f"baseline_costs= names {listed(lacking)}, which the baseline does not have: it costs nothing there")
-            of_baseline = {**costs, **baseline_costs} if isinstance(costs, Mapping) else baseline_costs if costs is None else costs
+                raise ValueError(
+                    f"baseline_costs= names {listed(lacking)}, which the baseline does not "
+                    "have: it costs nothing there"
+                )
+            of_baseline = (
+                {**costs, **baseline_costs}
+                if isinstance(costs, Mapping)
+                else baseline_costs
+                if costs is None
+                else costs
+            )
         priced = [
-            prices({**(named or {}), **dict.fromkeys(gone, 0.0)} if gone else named, side, cost_units, chosen)
-            for side, gone, chosen, named in zip(self.sides, self.absent, (None, self.chosen), (costs, of_baseline), strict=False)
+            prices(
+                {**(named or {}), **dict.fromkeys(gone, 0.0)} if gone else named,
+                side,
+                cost_units,
+                chosen,
+            )
+            for side, gone, chosen, named in zip(
+                self.sides, self.absent, (None, self.chosen), (costs, of_baseline), strict=False
+            )
         ]
-        return [by_level for by_level, _ in priced], price_note([stated for _, stated in priced], cost_units)
+        return [by_level for by_level, _ in priced], price_note(
+            [stated for _, stated in priced], cost_units
+        )
 
 
 def systems(
@@ -84,45 +148,79 @@ def systems(
     paired: str | None = None,
     positive: Positive | None = None,
 ) -> Systems:
-    """Resolve the timings, and those of a baseline beside them; `positive` says what must be above 0."""
+    """Resolve the timings, and those of a baseline beside them.
+
+    `positive` says what must be above 0.
+    """
     times, baseline = (_timed(side, metric, levels) for side in (times, baseline))
     if baseline is None:
         if paired is not None:
-            raise ValueError(f"paired={paired!r} matches the units of two systems; name the baseline too")
+            raise ValueError(
+                f"paired={paired!r} matches the units of two systems; name the baseline too"
+            )
         timings = resolve(times, metric, levels, positive=positive, as_nested=True)
         return Systems((timings,), timings.describe(), (*timings.notes, *timings.crossed), {})
     if levels is None and isinstance(baseline, xr.DataArray | xr.Dataset):
         nests = [resolve(side, metric, None, as_nested=True).levels for side in (times, baseline)]
         if nests[0] != nests[1]:
             raise ValueError(
-                f"the timings have the levels {nests[0]}, the baseline {nests[1]}; plan from the components of both, "
+                f"the timings have the levels {nests[0]}, the baseline {nests[1]}; plan from "
+                "the components of both, "
                 "times.perf.variance_components() and baseline.perf.variance_components()"
             )
     stated = (LOOPS, price_of(ITERATION), *(price_of(str(name)) for name in times.dims))
-    pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels, paired=paired, positive=positive, keep=stated)
+    pair = resolve_pair(
+        times,
+        baseline,
+        dim=dim,
+        metric=metric,
+        levels=levels,
+        paired=paired,
+        positive=positive,
+        keep=stated,
+    )
     by_label = pair.dim is not None and not isinstance(baseline, xr.DataArray | xr.Dataset)
     return Systems(
-        (pair.candidate, pair.baseline), dict(pair.attrs), (*pair.notes, *pair.crossed), {str(pair.dim): baseline} if by_label else {}
+        (pair.candidate, pair.baseline),
+        dict(pair.attrs),
+        (*pair.notes, *pair.crossed),
+        {str(pair.dim): baseline} if by_label else {},
     )
 
 
-def check_affordable(least: xr.DataArray, budget: float, min_units: int, outermost: str, cost_units: str) -> None:
-    """Raise where the budget does not buy the fewest units; the message names the budget that does."""
+def check_affordable(
+    least: xr.DataArray, budget: float, min_units: int, outermost: str, cost_units: str
+) -> None:
+    """Raise where the budget does not buy the fewest units.
+
+    The message names the budget that does.
+    """
     if not (least.values > budget).any():
         return
     dearest = least.isel(least.argmax(...)) if least.ndim else least
     labels = ", ".join(f"{dim}={dearest[dim].item()}" for dim in least.dims if dim in least.coords)
     raise ValueError(
-        f"budget={budget:g} {cost_units} does not buy {min_units} repetitions of {outermost!r} with one of everything in "
-        f"each{f' ({labels})' if labels else ''}; the least budget is {float(dearest):.6g} {cost_units}, or lower min_units= (at least 2)"
+        f"budget={budget:g} {cost_units} does not buy {min_units} repetitions of {outermost!r} "
+        "with one of everything in "
+        f"each{f' ({labels})' if labels else ''}; the least budget is {float(dearest):.6g} "
+        f"{cost_units}, or lower min_units= (at least 2)"
     )
 
 
-def _timed(times: Any, metric: str | Sequence[str] | None, levels: str | Sequence[str] | None) -> Any:
+def _timed(
+    times: Any, metric: str | Sequence[str] | None, levels: str | Sequence[str] | None
+) -> Any:
     """Return a Dataset that is asked about scores with the times beside them as what taking a value takes, unless it says so itself."""
     name = price_of(ITERATION)
-    if not isinstance(times, xr.Dataset) or TIME not in times or name in times.coords or times[TIME].attrs.get("units") != SECONDS:
+    if (
+        not isinstance(times, xr.Dataset)
+        or TIME not in times
+        or name in times.coords
+        or times[TIME].attrs.get("units") != SECONDS
+    ):
         return times
     scores = choose_metric(times, metric, levels)
-    computed = scores.name in SCORES and scores.dims == times[TIME].dims  # a score is computed from the time of the same run
+    computed = (
+        scores.name in SCORES and scores.dims == times[TIME].dims
+    )  # a score is computed from the time of the same run
     return times.assign_coords({name: times[TIME].variable}) if computed else times

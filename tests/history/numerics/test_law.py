@@ -11,7 +11,8 @@ from perfarray.history.numerics.search import strongest
 
 @pytest.mark.parametrize("n", [9, 27, 60])
 def test_random_orders_reach_a_level_as_often_as_it_says(n):
-    """Within three standard errors of 300; short series, of which few values are possible, less often."""
+    """Within three standard errors of 300; short series, of which few values are possible, less
+    often."""
     rng = np.random.default_rng(n)
     pvalues = chance(strongest(rng.normal(size=(300, n)), np.ones((300, n)), 2).statistic, n)
     assert np.mean(pvalues <= 0.1) < 0.1 + 3 * np.sqrt(0.09 / 300)
@@ -27,7 +28,8 @@ def test_a_larger_statistic_is_rarer():
 
 
 def test_the_shortest_series_that_shows_anything():
-    """Two halves of eight values are apart in 2 of 70 orders: that is the least p-value there is."""
+    """Two halves of eight values are apart in 2 of 70 orders: that is the least p-value there
+    is."""
     assert (fewest(0.05), fewest(1e-20)) == (8, 0)
     assert 2 / comb(fewest(1e-6), fewest(1e-6) // 2) <= 1e-6
     apart = np.repeat([[0.0, 1.0]], 4, axis=-1) + np.arange(8) / 100

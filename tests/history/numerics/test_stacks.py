@@ -14,8 +14,11 @@ from strategies import examples
 
 
 def histories(rng, series, size, units):
-    """Return units of series of which some have gaps, ties, steps, dependent noise, another spread, or values that are not positive."""
-    values = 0.01 * rng.normal(size=(series, size, units)) + 0.01 * rng.normal(size=(series, size, 1))
+    """Return units of series of which some have gaps, ties, steps, dependent noise, another spread,
+    or values that are not positive."""
+    values = 0.01 * rng.normal(size=(series, size, units)) + 0.01 * rng.normal(
+        size=(series, size, 1)
+    )
     kind = rng.integers(0, 6, series)
     values[kind == 1, size // 2 :] += 0.05
     values[kind == 2, size // 3 : 2 * size // 3] *= 6.0
@@ -29,18 +32,37 @@ def histories(rng, series, size, units):
 
 @pytest.mark.parametrize("rate", [0.0, 0.005])
 @settings(max_examples=examples(25))
-@given(seed=st.integers(0, 2**32 - 1), size=st.sampled_from([1, 3, 8, 20, 45]), units=st.sampled_from([1, 3, 9]))
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    size=st.sampled_from([1, 3, 8, 20, 45]),
+    units=st.sampled_from([1, 3, 9]),
+)
 def test_a_stack_gives_what_each_series_gives(rate, seed, size, units):
-    """Bit by bit, whatever is missing or tied: p-values, changes and slopes do not depend on the other series of the call."""
+    """Bit by bit, whatever is missing or tied: p-values, changes and slopes do not depend on the
+    other series of the call."""
     rng = np.random.default_rng(seed)
     times, marks = histories(rng, 6, size, units), rng.random((2, 6, size)) < 0.05
     hosts, levels = rng.integers(0, 2, (6, size)), rng.choice([0.0, 0.05, 0.6], 6)
     search = Search(1, 2, 0.01, 0.95, "lower", np.arange(size), rate)
-    slopes = {"levels": 1, "positions": np.arange(size) ** 1.5, "confidence_level": 0.9, "band": (0.999, 1.001), "better": "lower"}
-    together = (*chances(times, search=search), *describe(times, levels, hosts, *marks, search=search), *log_slopes(times, **slopes))
+    slopes = {
+        "levels": 1,
+        "positions": np.arange(size) ** 1.5,
+        "confidence_level": 0.9,
+        "band": (0.999, 1.001),
+        "better": "lower",
+    }
+    together = (
+        *chances(times, search=search),
+        *describe(times, levels, hosts, *marks, search=search),
+        *log_slopes(times, **slopes),
+    )
     for row in range(6):
         of_row = times[row], levels[row], hosts[row], *marks[:, row]
-        alone = (*chances(times[row], search=search), *describe(*of_row, search=search), *log_slopes(times[row], **slopes))
+        alone = (
+            *chances(times[row], search=search),
+            *describe(*of_row, search=search),
+            *log_slopes(times[row], **slopes),
+        )
         for one, among in zip(alone, together, strict=True):
             np.testing.assert_array_equal(one, among[row])
 
@@ -50,7 +72,14 @@ def test_a_stack_holds_whole_series():
     assert [len(block) for block in blocks(np.arange(3), STACK + 1)] == [1, 1, 1]
     assert [len(block) for block in blocks(np.arange(3), STACK // 2)] == [2, 1]
     times = np.exp(0.01 * np.random.default_rng(0).normal(size=(1, STACK // 16, 1)))
-    slope, *_ = log_slopes(times, levels=1, positions=np.arange(STACK // 16.0), confidence_level=0.9, band=(1, 1), better="lower")
+    slope, *_ = log_slopes(
+        times,
+        levels=1,
+        positions=np.arange(STACK // 16.0),
+        confidence_level=0.9,
+        band=(1, 1),
+        better="lower",
+    )
     assert slope == pytest.approx(1, abs=1e-5)
 
 
@@ -65,7 +94,15 @@ def test_ranks_of_ties(seed, distinct):
 
 def test_two_changes_at_one_commit_are_one():
     """A step at 10 that was taken for two, at 8 and 12, both likeliest at 10, is one step."""
-    commits = commits_of(np.exp(np.where(np.arange(30) < 10, 0.0, 1.0) + 0.01 * np.sin(np.arange(30)))[None, :, None])
-    fit, steps, _ = fit_steps(commits, np.where(np.isin(np.arange(30), (8, 12)), 0.01, np.nan)[None], 2)
-    assert (steps.position.tolist(), steps.first.tolist(), steps.last.tolist()) == ([10], [10], [10])
+    commits = commits_of(
+        np.exp(np.where(np.arange(30) < 10, 0.0, 1.0) + 0.01 * np.sin(np.arange(30)))[None, :, None]
+    )
+    fit, steps, _ = fit_steps(
+        commits, np.where(np.isin(np.arange(30), (8, 12)), 0.01, np.nan)[None], 2
+    )
+    assert (steps.position.tolist(), steps.first.tolist(), steps.last.tolist()) == (
+        [10],
+        [10],
+        [10],
+    )
     np.testing.assert_allclose(fit.levels, [0.0, 1.0], atol=0.01)

@@ -1,4 +1,5 @@
-"""Clusters of samples: their numbers, silhouettes as scikit-learn computes them, and the dendrogram as SciPy draws it."""
+"""Clusters of samples: their numbers, silhouettes as scikit-learn computes them, and the dendrogram
+as SciPy draws it."""
 
 import numpy as np
 import pytest
@@ -18,7 +19,8 @@ def test_clusters_are_numbered_as_they_appear():
 
 @pytest.mark.parametrize("number", [2, 4])
 def test_silhouettes_are_those_of_scikit_learn(number, monkeypatch):
-    """Of groups that overlap, one of which is a single sample; of all samples in one there is none."""
+    """Of groups that overlap, one of which is a single sample; of all samples in one there is
+    none."""
     metrics = pytest.importorskip("sklearn.metrics")
     scores = np.random.default_rng(number).normal(size=(12, 3))
     labels = np.append(np.arange(11) % number, number)
@@ -29,21 +31,31 @@ def test_silhouettes_are_those_of_scikit_learn(number, monkeypatch):
 
 
 def test_the_largest_silhouette_chooses_the_number():
-    """Four groups are found as four; machines that are all alike, and two machines, are one cluster without a silhouette."""
+    """Four groups are found as four; machines that are all alike, and two machines, are one cluster
+    without a silhouette."""
     rng = np.random.default_rng(1)
-    groups = np.repeat([[0.0, 0.0], [9.0, 0.0], [0.0, 9.0], [9.0, 9.0]], 5, axis=0) + rng.normal(0, 0.3, (20, 2))
+    groups = np.repeat([[0.0, 0.0], [9.0, 0.0], [0.0, 9.0], [9.0, 9.0]], 5, axis=0) + rng.normal(
+        0, 0.3, (20, 2)
+    )
     found = clusters_of(groups, "ward", None, 10)
     assert (found.number, found.labels.tolist()) == (4, np.repeat([1, 2, 3, 4], 5).tolist())
-    assert found.silhouette == max(clusters_of(groups, "ward", number, 10).silhouette for number in range(2, 11))
+    assert found.silhouette == max(
+        clusters_of(groups, "ward", number, 10).silhouette for number in range(2, 11)
+    )
     assert clusters_of(groups, "ward", None, 3).number == 3
     for alike in (np.ones((5, 2)), groups[:2]):
         found = clusters_of(alike, "ward", None, 10)
-        assert (found.number, np.isnan(found.silhouette), set(found.labels.tolist())) == (1, True, {1})
+        assert (found.number, np.isnan(found.silhouette), set(found.labels.tolist())) == (
+            1,
+            True,
+            {1},
+        )
 
 
 @pytest.mark.parametrize("method", ["ward", "centroid"])
 def test_the_dendrogram_is_that_of_scipy(method):
-    """Positions are SciPy's order of leaves; joining neighbours step by step gives its sizes and distances, where these fall, too."""
+    """Positions are SciPy's order of leaves; joining neighbours step by step gives its sizes and
+    distances, where these fall, too."""
     scores = np.random.default_rng(3).normal(size=(15, 2))
     tree = linkage(pdist(scores), method)
     found = clusters_of(scores, method, 3, 10)

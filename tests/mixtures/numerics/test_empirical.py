@@ -10,7 +10,15 @@ from numpy.testing import assert_allclose, assert_array_equal
 from statsmodels.stats.proportion import proportion_confint
 
 from perfarray.mixtures.numerics import empirical
-from perfarray.mixtures.numerics.empirical import Drawing, difference, least, less, resampled, score_limits, unit_differences
+from perfarray.mixtures.numerics.empirical import (
+    Drawing,
+    difference,
+    least,
+    less,
+    resampled,
+    score_limits,
+    unit_differences,
+)
 from perfarray.numerics.levels import unit_weights
 from strategies import examples
 
@@ -18,7 +26,9 @@ NONE = Drawing(0, (1, 2), False, 0.95)
 REDRAWN = Drawing(200, (1, 2), False, 0.95)
 CELL = np.array(0)
 
-ragged = st.lists(st.lists(st.integers(0, 5).map(float), min_size=1, max_size=3), min_size=1, max_size=3)
+ragged = st.lists(
+    st.lists(st.integers(0, 5).map(float), min_size=1, max_size=3), min_size=1, max_size=3
+)
 quick = settings(max_examples=examples(30), deadline=None)
 
 
@@ -45,10 +55,13 @@ def value(systems, metric, **keywords):
 @quick
 @given(ragged, ragged, st.integers(-2, 2).map(float))
 def test_pairs_are_those_that_counting_finds(new, old, shift):
-    """Differences and probabilities are the weighted sums over all pairs, ties and unequal units included."""
+    """Differences and probabilities are the weighted sums over all pairs, ties and unequal units
+    included."""
     systems = [padded(new), padded(old)]
     pairs = list(combinations(systems))
-    assert_allclose(value(systems, difference), sum(w * abs(x - y) for (x, y), w in pairs), atol=1e-12)
+    assert_allclose(
+        value(systems, difference), sum(w * abs(x - y) for (x, y), w in pairs), atol=1e-12
+    )
     strict = sum(w * (x < y + shift) for (x, y), w in pairs)
     tied = sum(w * (x == y + shift) for (x, y), w in pairs)
     assert_allclose(value(systems, less(shift, 0.0)), strict, atol=1e-12)
@@ -76,7 +89,10 @@ def test_least_is_what_counting_combinations_finds(units):
 def test_own_difference_leaves_out_pairs_inside_a_unit(units):
     """Two runs of one system come from different units."""
     runs = padded(units)
-    apart = [np.mean([abs(x - y) for x in one for y in other]) for one, other in itertools.permutations(units, 2)]
+    apart = [
+        np.mean([abs(x - y) for x in one for y in other])
+        for one, other in itertools.permutations(units, 2)
+    ]
     assert_allclose(unit_differences(runs), np.mean(apart), atol=1e-12)
 
 
@@ -102,31 +118,49 @@ def test_oracle_sets(golden, case):
 
 
 def test_weights_of_replicates_are_redrawn_units():
-    """The replicates of a difference of one unit from a constant are those of drawing units with replacement."""
+    """The replicates of a difference of one unit from a constant are those of drawing units with
+    replacement."""
     runs, constant = np.array([[0.0], [4.0]]), np.zeros((30, 1))
     found = resampled([runs, constant], CELL, difference, REDRAWN._replace(n_resamples=4000))
     assert_allclose((found.lower, found.estimate, found.upper), (0.0, 2.0, 4.0), atol=1e-12)
 
 
 def test_certain_probabilities_keep_an_interval():
-    """Where every run of five is faster than every run of five, the limit is that of 5 of 5, and not 1."""
-    found = resampled([np.arange(5.0)[:, None], 10 + np.arange(5.0)[:, None]], CELL, less(0.0, 0.0), REDRAWN, score=True)
-    assert_allclose((found.lower, found.estimate, found.upper), (5 / (5 + 1.959964**2), 1.0, 1.0), rtol=1e-6)
+    """Where every run of five is faster than every run of five, the limit is that of 5 of 5, and
+    not 1."""
+    found = resampled(
+        [np.arange(5.0)[:, None], 10 + np.arange(5.0)[:, None]],
+        CELL,
+        less(0.0, 0.0),
+        REDRAWN,
+        score=True,
+    )
+    assert_allclose(
+        (found.lower, found.estimate, found.upper), (5 / (5 + 1.959964**2), 1.0, 1.0), rtol=1e-6
+    )
 
 
 @pytest.mark.parametrize(("replicates", "paired", "runs", "units"), [
     ([0.499, 0.501] * 20, False, 1, 20), ([0.0, 1.0] * 20, False, 1, 10), ([0.0, 1.0] * 20, True, 1, 5), ([0.5] * 40, False, 2, 5),
 ])  # fmt: skip
 def test_score_limits_are_wilsons_of_one_to_two_times_the_units(replicates, paired, runs, units):
-    """Of ten units at most twenty are believed, and at least ten; five if units are paired, or totals are of two runs."""
-    limits = score_limits(np.array([0.5, *replicates]), np.array(10.0), REDRAWN._replace(paired=paired), runs)
-    assert_allclose((limits.lower, limits.upper), proportion_confint(units / 2, units, method="wilson"), rtol=1e-9)
+    """Of ten units at most twenty are believed, and at least ten; five if units are paired, or
+    totals are of two runs."""
+    limits = score_limits(
+        np.array([0.5, *replicates]), np.array(10.0), REDRAWN._replace(paired=paired), runs
+    )
+    assert_allclose(
+        (limits.lower, limits.upper),
+        proportion_confint(units / 2, units, method="wilson"),
+        rtol=1e-9,
+    )
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("gap", [0.0, 2.0, 4.0])
 def test_probability_limits_cover(gap):
-    """A nominal 95 % covers at least 90 % of normal samples of six units a side, near one as well as at one half."""
+    """A nominal 95 % covers at least 90 % of normal samples of six units a side, near one as well
+    as at one half."""
     from scipy.special import ndtr
 
     rng = np.random.default_rng(5)
@@ -148,7 +182,8 @@ def test_paired_units_are_redrawn_together():
 
 
 def test_cells_do_not_depend_on_their_neighbours():
-    """A cell's answer is that of the cell alone; cells without runs, or with one unit, say so by NaN."""
+    """A cell's answer is that of the cell alone; cells without runs, or with one unit, say so by
+    NaN."""
     rng = np.random.default_rng(1)
     systems = [rng.normal(size=(3, 8, 2)), rng.normal(size=(3, 8, 2))]
     systems[0][1] = np.nan
@@ -165,7 +200,9 @@ def test_cells_do_not_depend_on_their_neighbours():
 def test_a_system_without_runs_is_left_out():
     """The others compete without it."""
     systems = [np.array([[1.0], [2.0]]), np.full((2, 1), np.nan), np.array([[3.0], [4.0]])]
-    assert_array_equal(resampled(systems, CELL, least(False), NONE, each=True).estimate, [1.0, np.nan, 0.0])
+    assert_array_equal(
+        resampled(systems, CELL, least(False), NONE, each=True).estimate, [1.0, np.nan, 0.0]
+    )
 
 
 @pytest.mark.parametrize("paired", [False, True])

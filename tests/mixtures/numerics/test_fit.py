@@ -24,7 +24,9 @@ def mclust(golden):
 
 def fit_mixtures(values, weights, numbers, models, **options):
     """Fit mixtures."""
-    return mixture.fit_mixtures(values, weights, FitRequest(numbers=numbers, models=models, **options))
+    return mixture.fit_mixtures(
+        values, weights, FitRequest(numbers=numbers, models=models, **options)
+    )
 
 
 def fit(sample, number, model, **options):
@@ -39,7 +41,8 @@ def two_modes(n=200, seed=1):
 
 
 def test_every_mclust_fit_is_reproduced(mclust):
-    """At mclust's tolerance the log-likelihood, the BIC, the number of steps and the parameters are its own; where it fails, so does EM."""
+    """At mclust's tolerance the log-likelihood, the BIC, the number of steps and the parameters are
+    its own; where it fails, so does EM."""
     compared = 0
     for case in mclust:
         for theirs in case["output"]["default_fits"][:: 1 if case["output"]["n"] < 300 else 4]:
@@ -54,7 +57,9 @@ def test_every_mclust_fit_is_reproduced(mclust):
             # Components of the same mean have no order: as triples they are compared.
             sd = np.broadcast_to(theirs["sd"], len(theirs["mean"]))
             wanted = sorted(zip(np.round(theirs["mean"], 9), theirs["pro"], sd, strict=True))
-            found = sorted(zip(np.round(ours.means[0], 9), ours.weights[0], ours.deviations[0], strict=True))
+            found = sorted(
+                zip(np.round(ours.means[0], 9), ours.weights[0], ours.deviations[0], strict=True)
+            )
             assert np.allclose(found, wanted, rtol=1e-7, atol=1e-12)
             compared += 1
     assert compared > 180
@@ -62,7 +67,8 @@ def test_every_mclust_fit_is_reproduced(mclust):
 
 @pytest.mark.slow
 def test_to_the_maximum_no_fit_is_below_mclust(mclust):
-    """Accelerated EM ends nowhere below plain EM that mclust ran to 1e-13; of more than three components where many examples are drawn."""
+    """Accelerated EM ends nowhere below plain EM that mclust ran to 1e-13; of more than three
+    components where many examples are drawn."""
     most = 5 if MANY else 3
     for case in mclust:
         if case["output"]["n"] > 100:
@@ -74,13 +80,16 @@ def test_to_the_maximum_no_fit_is_below_mclust(mclust):
 
 
 def test_selected_fits_to_the_maximum_are_mclusts(mclust):
-    """With BIC choosing, number, model, likelihood and parameters are those of mclust run to convergence."""
+    """With BIC choosing, number, model, likelihood and parameters are those of mclust run to
+    convergence."""
     for case in mclust:
         if case["output"]["n"] > 300:
             continue
         theirs = case["output"]["converged"]
         number = theirs["G"]
-        ours = fit_mixtures(np.array(case["input"]["x"], float)[None], None, range(1, number + 2), BOTH)
+        ours = fit_mixtures(
+            np.array(case["input"]["x"], float)[None], None, range(1, number + 2), BOTH
+        )
         assert ours.n_components[0] == number
         assert ours.equal[0] == (theirs["model"] == "E")
         assert ours.converged[0]
@@ -89,7 +98,11 @@ def test_selected_fits_to_the_maximum_are_mclusts(mclust):
         for part, name in ((ours.weights, "pro"), (ours.deviations, "sd")):
             wanted = np.broadcast_to(theirs[name], number)[order]
             assert np.allclose(part[0, :number], wanted, rtol=2e-4)
-        assert np.allclose(ours.means[0, :number], np.array(theirs["mean"])[order], atol=1e-4 * np.std(case["input"]["x"]))
+        assert np.allclose(
+            ours.means[0, :number],
+            np.array(theirs["mean"])[order],
+            atol=1e-4 * np.std(case["input"]["x"]),
+        )
 
 
 def test_the_maximum_is_one():
@@ -100,7 +113,9 @@ def test_the_maximum_is_one():
 
     def loglik(theta):
         weights, means, deviations = np.array([theta[0], 1 - theta[0]]), theta[1:3], theta[3:5]
-        bells = np.exp(-0.5 * ((sample[:, None] - means) / deviations) ** 2) / (deviations * np.sqrt(2 * np.pi))
+        bells = np.exp(-0.5 * ((sample[:, None] - means) / deviations) ** 2) / (
+            deviations * np.sqrt(2 * np.pi)
+        )
         return np.log(bells @ weights).sum()
 
     assert loglik(theta) == pytest.approx(ours.loglik[0], abs=1e-9)
@@ -121,7 +136,8 @@ def test_one_component_is_mean_and_deviation():
 
 
 def test_whole_weights_are_repeats():
-    """A value of weight 2 counts as two values: the likelihood of what was found is that of the repeated sample."""
+    """A value of weight 2 counts as two values: the likelihood of what was found is that of the
+    repeated sample."""
     sample = two_modes(60)
     weights = np.where(np.arange(60) % 3 == 0, 2.0, 1.0)
     one = fit_mixtures(sample[None], weights[None], [2], ["unequal"])
@@ -143,29 +159,39 @@ def test_a_batch_is_its_samples():
 
 
 def test_units_do_not_matter():
-    """Times a thousand gives means times a thousand, the same number of components and a likelihood shifted by n log 1000."""
+    """Times a thousand gives means times a thousand, the same number of components and a likelihood
+    shifted by n log 1000."""
     sample = two_modes()[None]
-    one, other = (fit_mixtures(factor * sample, None, range(1, 5), BOTH) for factor in (1.0, 1000.0))
+    one, other = (
+        fit_mixtures(factor * sample, None, range(1, 5), BOTH) for factor in (1.0, 1000.0)
+    )
     assert np.allclose(1000 * one.means, other.means, equal_nan=True)
     assert one.n_components == other.n_components
     assert other.loglik[0] == pytest.approx(one.loglik[0] - 200 * np.log(1000))
 
 
 def test_numba_runs_the_same_steps():
-    """The compiled engine gives the same fits, with weights and without, at a tolerance and at the maximum."""
+    """The compiled engine gives the same fits, with weights and without, at a tolerance and at the
+    maximum."""
     pytest.importorskip("numba")
     rows = np.stack([two_modes(90, seed) for seed in range(4)])
     weights = np.random.default_rng(1).uniform(0.5, 1.5, rows.shape)
     weights *= 90 / weights.sum(axis=-1, keepdims=True)
     for own in (None, weights):
         for tolerance in (1e-5, None):
-            one, other = (fit_mixtures(rows, own, range(1, 5), BOTH, tolerance=tolerance, engine=name) for name in ("numpy", "numba"))
+            one, other = (
+                fit_mixtures(rows, own, range(1, 5), BOTH, tolerance=tolerance, engine=name)
+                for name in ("numpy", "numba")
+            )
             assert np.allclose(one.loglik, other.loglik, rtol=1e-10)
             assert (one.equal == other.equal).all()
             assert np.allclose(one.means, other.means, rtol=1e-7, equal_nan=True)
             assert np.allclose(one.deviations, other.deviations, rtol=1e-6, equal_nan=True)
     many = two_modes(1300, 1)[None]
-    one, other = (fit_mixtures(many, None, [3], BOTH, tolerance=1e-5, engine=name, grouped=True) for name in ("numpy", "numba"))
+    one, other = (
+        fit_mixtures(many, None, [3], BOTH, tolerance=1e-5, engine=name, grouped=True)
+        for name in ("numpy", "numba")
+    )
     assert np.allclose(one.loglik, other.loglik, rtol=1e-12)
 
 
@@ -186,7 +212,8 @@ def test_threads_change_no_fit(monkeypatch):
 
 @pytest.mark.parametrize("engine", ["numpy", "numba"])
 def test_far_values_do_not_underflow(engine):
-    """A value a thousand deviations away from all others has a density, and a component of its own does not compete."""
+    """A value a thousand deviations away from all others has a density, and a component of its own
+    does not compete."""
     if engine == "numba":
         pytest.importorskip("numba")
     sample = np.append(np.random.default_rng(1).normal(0.0, 1e-4, 300), 1.0)[None]
@@ -207,7 +234,8 @@ def test_far_values_do_not_underflow(engine):
     forced=st.booleans(),
 )
 def test_nothing_breaks_it(engine, values, number, forced):
-    """Ties, constants, spikes and tiny samples give a mixture without NaN, whatever is asked for."""
+    """Ties, constants, spikes and tiny samples give a mixture without NaN, whatever is asked
+    for."""
     if engine == "numba":
         pytest.importorskip("numba")
     numbers = [number] if forced else range(1, number + 1)
@@ -229,14 +257,16 @@ def test_a_cell_without_values_is_nan():
 
 
 def test_classes_are_between_quantiles():
-    """Of ten values three classes begin at the type-7 quantiles 1/3 and 2/3; where a quantile is tied, each has a value of its own."""
+    """Of ten values three classes begin at the type-7 quantiles 1/3 and 2/3; where a quantile is
+    tied, each has a value of its own."""
     assert quantile_classes(np.arange(10.0)[None], np.array([10]), 3).tolist() == [[0, 3, 6, 10]]
     starts = quantile_classes(np.array([[1.0, 1.0, 1.0, 1.0, 2.0, 3.0]]), np.array([6]), 3)
     assert (np.diff(starts) > 0).all()
 
 
 def test_units_count_alike():
-    """A unit with two runs and one with a single run have half the weight each; even units need no weights."""
+    """A unit with two runs and one with a single run have half the weight each; even units need no
+    weights."""
     ragged = np.array([[[1.0, 2.0], [3.0, np.nan]]])
     sample, weights = weighted_samples(ragged)
     assert weights[0].tolist() == [0.75, 0.75, 1.5, 0.0]
@@ -245,7 +275,8 @@ def test_units_count_alike():
 
 
 def test_only_fits_that_may_win_go_on(monkeypatch):
-    """Bringing every fit to its maximum, and not only those near the best BIC, chooses the same fits."""
+    """Bringing every fit to its maximum, and not only those near the best BIC, chooses the same
+    fits."""
     rows = np.stack([two_modes(60, seed) for seed in range(6)])
     some = fit_mixtures(rows, None, range(1, 5), BOTH)
     monkeypatch.setattr(mixture, "MARGIN", np.inf)
@@ -255,7 +286,8 @@ def test_only_fits_that_may_win_go_on(monkeypatch):
 
 
 def test_how_many_fits_go_on_together_does_not_matter(monkeypatch):
-    """One fit at a time, all at once or some that are replaced when they end: the same steps, the same maxima."""
+    """One fit at a time, all at once or some that are replaced when they end: the same steps, the
+    same maxima."""
     rows = np.stack([two_modes(60, seed) for seed in range(3)])
     for tolerance in (1e-5, None):
         found = []
@@ -269,7 +301,8 @@ def test_how_many_fits_go_on_together_does_not_matter(monkeypatch):
 
 
 def test_the_compiled_exponential_has_all_digits():
-    """Where sums may be taken in any order, as in a step of EM, the exponential keeps its own: it is right to 4e-16 from -690 to 0."""
+    """Where sums may be taken in any order, as in a step of EM, the exponential keeps its own: it
+    is right to 4e-16 from -690 to 0."""
     numba = pytest.importorskip("numba")
     from perfarray.mixtures.numerics.compiled import _exp
 

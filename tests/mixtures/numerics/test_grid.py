@@ -8,10 +8,18 @@ from perfarray.mixtures.numerics.grid import spread_ties, steps_of
 
 
 @pytest.mark.parametrize(
-    ("step", "kept"), [(0.5, np.float64), (1 / 3, np.float64), (0.002, np.float64), (1 / 3, np.float32), (0.1, np.float32)]
+    ("step", "kept"),
+    [
+        (0.5, np.float64),
+        (1 / 3, np.float64),
+        (0.002, np.float64),
+        (1 / 3, np.float32),
+        (0.1, np.float32),
+    ],
 )
 def test_the_step_is_found(step, kept):
-    """Rounded samples have the step they were rounded to, wherever they lie, whatever their unit; without rounding there is none."""
+    """Rounded samples have the step they were rounded to, wherever they lie, whatever their unit;
+    without rounding there is none."""
     values = np.random.default_rng(1).standard_normal((20, 60))
     for unit in (1e-9, 1.0, 1e6):
         rounded = unit * (37.0 + step * np.round(values / step))
@@ -33,9 +41,13 @@ def test_modes_far_apart_hide_no_step(kept):
 
 
 def test_no_step_of_continuous_values_by_chance():
-    """Of a thousand samples of four values, and of six in two modes far apart, hardly any have a step; of float32 some."""
+    """Of a thousand samples of four values, and of six in two modes far apart, hardly any have a
+    step; of float32 some."""
     rng = np.random.default_rng(1)
-    for values in (rng.normal(1, 0.02, (1000, 4)), rng.normal(1, 1e-3, (1000, 6)) + np.arange(6) % 2):
+    for values in (
+        rng.normal(1, 0.02, (1000, 4)),
+        rng.normal(1, 1e-3, (1000, 6)) + np.arange(6) % 2,
+    ):
         for kept, most in ((np.float64, 5), (np.float32, 25)):
             assert (~np.isnan(steps_of(values.astype(kept).astype(float)))).sum() <= most
 
@@ -47,7 +59,8 @@ def test_means_of_rounded_values_have_a_finer_step():
 
 
 def test_numbers_have_a_step_of_their_own():
-    """Where values differ in the last digits of their type, these are the step, also in two narrow modes far apart."""
+    """Where values differ in the last digits of their type, these are the step, also in two narrow
+    modes far apart."""
     noise = np.random.default_rng(1).standard_normal((1, 60))
     for kept in (np.float32, np.float64):
         digit = np.spacing(kept(1.5))
@@ -58,7 +71,13 @@ def test_numbers_have_a_step_of_their_own():
 
 def test_no_step():
     """Up to three different values show none; three of two values are rounded."""
-    rows = [[1.0, np.nan, np.nan], [1.0, 1.5, np.nan], [1.0, 1.5, 2.5], [np.nan] * 3, [1.0, 1.5, 1.5]]
+    rows = [
+        [1.0, np.nan, np.nan],
+        [1.0, 1.5, np.nan],
+        [1.0, 1.5, 2.5],
+        [np.nan] * 3,
+        [1.0, 1.5, 1.5],
+    ]
     assert_allclose(steps_of(np.array(rows)), [np.nan] * 4 + [0.5])
 
 

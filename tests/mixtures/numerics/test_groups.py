@@ -16,7 +16,9 @@ def samples(n, kind):
     own = rng.choice(5, (2, n), p=[0.5, 0.3, 0.15, 0.04, 0.01])
     values = {
         "skewed": rng.lognormal(0, 0.4, (2, n)),
-        "narrow": rng.normal(np.array([1, 1.1, 1.5, 3, 3.2])[own], np.array([0.02, 0.05, 0.001, 0.1, 0.0005])[own]),
+        "narrow": rng.normal(
+            np.array([1, 1.1, 1.5, 3, 3.2])[own], np.array([0.02, 0.05, 0.001, 0.1, 0.0005])[own]
+        ),
     }
     return values[kind]
 
@@ -28,27 +30,38 @@ def request(**options):
 
 @pytest.mark.parametrize("kind", ["skewed", "narrow"])
 def test_groups_change_nothing_that_matters(kind):
-    """Number and model are those of all values; the log-likelihood is lower by less than BIC tells apart, the distance the same to 1e-4."""
+    """Number and model are those of all values; the log-likelihood is lower by less than BIC tells
+    apart, the distance the same to 1e-4."""
     values = samples(4000, kind)
     whole, found = (fit_mixtures(values, None, request(grouped=some)) for some in (False, True))
     assert_array_equal(found.n_components, whole.n_components)
     assert_array_equal(found.equal, whole.equal)
     assert_allclose(found.bic, whole.bic, rtol=0, atol=1.0)
-    distances = [ks_distance(values, None, Scaled(Mixture(*fit[:3]), np.zeros(len(values), int))) for fit in (whole, found)]
+    distances = [
+        ks_distance(values, None, Scaled(Mixture(*fit[:3]), np.zeros(len(values), int)))
+        for fit in (whole, found)
+    ]
     assert_allclose(distances[1], distances[0], rtol=0, atol=1e-4)
     assert (found.loglik != whole.loglik).all()
 
 
 def test_one_component_and_ties_are_exact():
     """Groups lose nothing where one component claims them, or where their values are equal."""
-    for values, numbers in ((samples(4000, "skewed"), [1]), (np.round(samples(4000, "skewed"), 1), [3])):
-        fits = [fit_mixtures(values, None, FitRequest(numbers=numbers, tolerance=1e-5, grouped=some)) for some in (False, True)]
+    for values, numbers in (
+        (samples(4000, "skewed"), [1]),
+        (np.round(samples(4000, "skewed"), 1), [3]),
+    ):
+        fits = [
+            fit_mixtures(values, None, FitRequest(numbers=numbers, tolerance=1e-5, grouped=some))
+            for some in (False, True)
+        ]
         assert_allclose(fits[1].loglik, fits[0].loglik, rtol=1e-12)
         assert_allclose(fits[1].means, fits[0].means, rtol=1e-10)
 
 
 def test_moments_are_kept():
-    """Groups have the sum of the weights, the mean and the variance of their values, whatever these weigh; few values have none."""
+    """Groups have the sum of the weights, the mean and the variance of their values, whatever these
+    weigh; few values have none."""
     rng = np.random.default_rng(1)
     values = np.sort(rng.standard_normal((3, 2000)), axis=-1)
     n = np.array([2000, 1900, 1800])

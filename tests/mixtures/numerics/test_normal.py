@@ -5,7 +5,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from perfarray.mixtures.numerics.normal import Mixture, classes, density, distribution, modes, quantiles
+from perfarray.mixtures.numerics.normal import (
+    Mixture,
+    classes,
+    density,
+    distribution,
+    modes,
+    quantiles,
+)
 from perfarray.mixtures.numerics.scale import Scaled, draw
 from perfarray.numerics.random import Streams
 from strategies import examples
@@ -43,7 +50,11 @@ def test_what_mclust_says(golden):
             at = np.array(theirs["cdf"]["at"])
             assert np.allclose(distribution(own, at), theirs["cdf"]["value"], rtol=1e-9)
             assert np.allclose(density(own, at), theirs["cdf"]["density"], rtol=1e-9)
-            assert np.allclose(quantiles(own, np.array(theirs["quantiles"]["prob"])), theirs["quantiles"]["value"], rtol=1e-8)
+            assert np.allclose(
+                quantiles(own, np.array(theirs["quantiles"]["prob"])),
+                theirs["quantiles"]["value"],
+                rtol=1e-8,
+            )
             found = modes(own)
             assert (~np.isnan(found)).sum() == theirs["modes"]["n"]
             assert np.allclose(found[~np.isnan(found)], theirs["modes"]["at"], rtol=1e-6)
@@ -68,7 +79,9 @@ def test_modes_are_those_of_a_fine_grid(own):
     """Every local maximum that a fine grid shows is found, and no other."""
     grid = np.arange(-10.5, 10.5, 1e-3)
     values = density(own, grid)
-    peaks = grid[1:-1][(values[1:-1] > values[:-2]) & (values[1:-1] > values[2:]) & (values[1:-1] > 1e-9)]
+    peaks = grid[1:-1][
+        (values[1:-1] > values[:-2]) & (values[1:-1] > values[2:]) & (values[1:-1] > 1e-9)
+    ]
     found = modes(own)
     found = found[~np.isnan(found)]
     assert 1 <= len(found) <= len(own.weights)
@@ -79,8 +92,12 @@ def test_modes_are_those_of_a_fine_grid(own):
 
 
 def test_two_equal_components_have_two_modes_from_two_deviations_apart():
-    """The textbook bound: equal halves of one variance have two modes exactly when the means are more than 2 deviations apart."""
-    count = [(~np.isnan(modes(mixture([0.5, 0.5], [0, gap], [1, 1])))).sum() for gap in (1.9, 1.999, 2.01, 2.5)]
+    """The textbook bound: equal halves of one variance have two modes exactly when the means are
+    more than 2 deviations apart."""
+    count = [
+        (~np.isnan(modes(mixture([0.5, 0.5], [0, gap], [1, 1])))).sum()
+        for gap in (1.9, 1.999, 2.01, 2.5)
+    ]
     assert count == [1, 1, 2, 2]
 
 
@@ -101,18 +118,33 @@ def test_a_point_has_all_its_probability_in_one_place():
 
 
 def test_quantiles_are_reached_whatever_the_components():
-    """Of hundreds of mixtures of nine components, narrow and wide, every quantile has its probability below it."""
+    """Of hundreds of mixtures of nine components, narrow and wide, every quantile has its
+    probability below it."""
     rng = np.random.default_rng(1)
     size = (300, 1, 9)
-    own = mixture(rng.dirichlet(np.ones(9), size[:2]), rng.normal(10, 1, size), rng.uniform(5e-4, 0.3, size))
+    own = mixture(
+        rng.dirichlet(np.ones(9), size[:2]), rng.normal(10, 1, size), rng.uniform(5e-4, 0.3, size)
+    )
     probability = np.linspace(0, 1, 21)
-    assert np.allclose(distribution(own, quantiles(own, probability)), probability, rtol=0, atol=1e-11)
+    assert np.allclose(
+        distribution(own, quantiles(own, probability)), probability, rtol=0, atol=1e-11
+    )
 
 
 def test_draws_have_the_distribution():
     """Drawn values pass Kolmogorov and Smirnov; a cell's values do not depend on its neighbours."""
     own = mixture([[0.3, 0.7], [1.0, 0.0]], [[0, 5], [1, 0]], [[1, 0.5], [2, 1]])
     found = draw(Scaled(own, np.zeros(2, bool)), 2000, np.array([4, 9]), Streams((1, 2)))
-    assert stats.kstest(found[0], lambda x: distribution(Mixture(*(part[0] for part in own)), x)).pvalue > 0.01
-    alone = draw(Scaled(Mixture(*(part[1:] for part in own)), np.zeros(1, bool)), 2000, np.array([9]), Streams((1, 2)))
+    assert (
+        stats.kstest(
+            found[0], lambda x: distribution(Mixture(*(part[0] for part in own)), x)
+        ).pvalue
+        > 0.01
+    )
+    alone = draw(
+        Scaled(Mixture(*(part[1:] for part in own)), np.zeros(1, bool)),
+        2000,
+        np.array([9]),
+        Streams((1, 2)),
+    )
     assert (alone[0] == found[1]).all()

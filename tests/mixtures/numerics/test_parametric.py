@@ -8,7 +8,13 @@ from scipy.integrate import quad
 from perfarray.mixtures.numerics import integrals
 from perfarray.mixtures.numerics.empirical import Drawing
 from perfarray.mixtures.numerics.normal import Mixture, density, distribution
-from perfarray.mixtures.numerics.parametric import difference, fitted, less, resampled, resampled_modes
+from perfarray.mixtures.numerics.parametric import (
+    difference,
+    fitted,
+    less,
+    resampled,
+    resampled_modes,
+)
 from perfarray.mixtures.numerics.scale import Scaled, number_of_modes
 
 DRAWING = Drawing(19, (1, 2), False, 0.9)
@@ -20,7 +26,10 @@ def mixture(weights, means, deviations) -> Mixture:
 
 def least(mixtures, **options):
     """Return the probability of each of several normal mixtures to be the least."""
-    return integrals.best([Scaled(one, np.zeros(one.weights.shape[:-1], int)) for one in mixtures], options.get("ties", False))
+    return integrals.best(
+        [Scaled(one, np.zeros(one.weights.shape[:-1], int)) for one in mixtures],
+        options.get("ties", False),
+    )
 
 
 def of_oracle(printed) -> Mixture:
@@ -37,7 +46,11 @@ def test_oracle_pairs(golden, case):
     pair = golden("varcore_metrics")["pairs"][case]
     x, y = (of_oracle(pair["input"][f"mixture_{name}"]) for name in "xy")
     assert_allclose(difference(x, y), pair["output"]["I1_param"], rtol=1e-10)
-    assert_allclose([less(x, y, shift) for shift in pair["input"]["shifts"]], pair["output"]["I2_param"], rtol=1e-10)
+    assert_allclose(
+        [less(x, y, shift) for shift in pair["input"]["shifts"]],
+        pair["output"]["I2_param"],
+        rtol=1e-10,
+    )
 
 
 @pytest.mark.parametrize("case", range(4))
@@ -57,7 +70,8 @@ def test_narrow_components_are_not_missed():
 
 
 def test_pairs_agree_with_integrals():
-    """The closed forms are the integrals they stand for, and the least of two is the first's probability."""
+    """The closed forms are the integrals they stand for, and the least of two is the first's
+    probability."""
     x, y = mixture([0.3, 0.7], [1.0, 2.0], [0.2, 0.4]), mixture([0.6, 0.4], [1.4, 2.2], [0.3, 0.1])
 
     def one_below(t):
@@ -65,7 +79,9 @@ def test_pairs_agree_with_integrals():
         return float(f + g - 2 * f * g)
 
     assert_allclose(difference(x, y), quad(one_below, -2, 6, limit=200)[0], rtol=1e-9)
-    below = quad(lambda t: float(density(x, t) * (1 - distribution(y, t - 0.3))), -2, 6, limit=200)[0]
+    below = quad(lambda t: float(density(x, t) * (1 - distribution(y, t - 0.3))), -2, 6, limit=200)[
+        0
+    ]
     assert_allclose(less(x, y, 0.3), below, rtol=1e-9)
     assert_allclose(least([x, y]), [less(x, y), less(y, x)], atol=1e-13)
 
@@ -73,7 +89,11 @@ def test_pairs_agree_with_integrals():
 def test_points():
     """Constant samples are points: they tie, or differ by what they differ."""
     assert difference(point(1.0), point(3.0)) == 2.0
-    assert [float(less(point(1.0), point(other), ties=0.5)) for other in (0.0, 1.0, 2.0)] == [0.0, 0.5, 1.0]
+    assert [float(less(point(1.0), point(other), ties=0.5)) for other in (0.0, 1.0, 2.0)] == [
+        0.0,
+        0.5,
+        1.0,
+    ]
     three = [point(1.0)] * 3
     assert_array_equal(least(three), [0.0, 0.0, 0.0])
     assert_allclose(least(three, ties=True), [1 / 3] * 3)
@@ -88,20 +108,26 @@ def test_absent_components_and_mixtures():
     assert difference(hidden, other) == difference(full, other)
     none = mixture([np.nan], [np.nan], [np.nan])
     assert np.isnan(less(none, other))
-    assert_allclose(least([full, none, other]), [less(full, other), np.nan, less(other, full)], atol=1e-13)
+    assert_allclose(
+        least([full, none, other]), [less(full, other), np.nan, less(other, full)], atol=1e-13
+    )
 
 
 def test_blocks_do_not_change_the_answer(monkeypatch):
     """Cells are integrated in blocks."""
     rng = np.random.default_rng(1)
-    many = [Mixture(rng.dirichlet([1, 1], 7), rng.normal(size=(7, 2)), rng.uniform(0.1, 1, (7, 2))) for _ in range(3)]
+    many = [
+        Mixture(rng.dirichlet([1, 1], 7), rng.normal(size=(7, 2)), rng.uniform(0.1, 1, (7, 2)))
+        for _ in range(3)
+    ]
     whole = least(many)
     monkeypatch.setattr(integrals, "BLOCK", 1)
     assert_array_equal(least(many), whole)
 
 
 def test_limits_come_from_refitted_samples():
-    """Limits surround the estimate of separated samples, are the same again, and differ from cell to cell only by chance."""
+    """Limits surround the estimate of separated samples, are the same again, and differ from cell
+    to cell only by chance."""
     rng = np.random.default_rng(2)
     systems = [fitted(rng.normal(mean, 0.1, (2, 12, 1))) for mean in (1.0, 1.1)]
     cells = np.arange(2)
@@ -113,7 +139,8 @@ def test_limits_come_from_refitted_samples():
 
 @pytest.mark.slow
 def test_runs_of_one_unit_stay_together():
-    """With several runs in a unit, units are redrawn: limits are wider than those of as many independent runs."""
+    """With several runs in a unit, units are redrawn: limits are wider than those of as many
+    independent runs."""
     rng = np.random.default_rng(4)
     nested = rng.normal(0, 1, (1, 10, 1)) + rng.normal(0, 0.1, (1, 10, 3))
     other = rng.normal(0.2, 1, (1, 10, 1))
@@ -124,10 +151,16 @@ def test_runs_of_one_unit_stay_together():
 
 
 def test_modes_and_their_stability():
-    """Two far groups are two modes in most refitted samples, and in none one; a constant is one; no runs are NaN."""
+    """Two far groups are two modes in most refitted samples, and in none one; a constant is one; no
+    runs are NaN."""
     rng = np.random.default_rng(3)
-    runs = np.concatenate([rng.normal(1, 0.01, (1, 20, 1)), rng.normal(2, 0.01, (1, 20, 1))], axis=1)
+    runs = np.concatenate(
+        [rng.normal(1, 0.01, (1, 20, 1)), rng.normal(2, 0.01, (1, 20, 1))], axis=1
+    )
     limits, stable = resampled_modes(fitted(runs), np.arange(1), DRAWING)
     assert (limits.estimate[0], limits.lower[0]) == (2.0, 2.0)
     assert 0.7 < stable[0] < 1.0
-    assert_array_equal(number_of_modes(fitted(np.stack([np.ones((5, 1)), np.full((5, 1), np.nan)])).scaled), [1.0, np.nan])
+    assert_array_equal(
+        number_of_modes(fitted(np.stack([np.ones((5, 1)), np.full((5, 1), np.nan)])).scaled),
+        [1.0, np.nan],
+    )

@@ -1,4 +1,5 @@
-"""Limits of single runs by placements: the same metrics as counting, the variance of DeLong, and coverage."""
+"""Limits of single runs by placements: the same metrics as counting, the variance of DeLong, and
+coverage."""
 
 from functools import partial
 
@@ -20,7 +21,8 @@ cells = st.integers(0, 2**32 - 1)
 
 
 def ragged(seed: int, number: int = 2) -> list[np.ndarray]:
-    """Return runs (cell, unit, run) of systems with ties, gaps, empty units, and cells without runs."""
+    """Return runs (cell, unit, run) of systems with ties, gaps, empty units, and cells without
+    runs."""
     rng = np.random.default_rng(seed)
     runs = [rng.integers(0, 6, (5, rng.integers(1, 5), 3)).astype(float) for _ in range(number)]
     for values in runs:
@@ -39,7 +41,10 @@ def test_probabilities_are_those_of_weighted_pairs(seed, shift, ties):
     """Cells at once give what single cells give, with ties, gaps and unequal units."""
     runs = ragged(seed)
     limits, tied = placements.two_systems(runs, (5,), shares(shift, ties), NONE, score=True)
-    strict, loose, expected = (resampled(runs, np.arange(5), less(shift, share), NONE).estimate for share in (0.0, 1.0, ties))
+    strict, loose, expected = (
+        resampled(runs, np.arange(5), less(shift, share), NONE).estimate
+        for share in (0.0, 1.0, ties)
+    )
     assert_allclose(limits.estimate, expected, atol=1e-12)
     assert_allclose(tied, loose - strict, atol=1e-12)
 
@@ -50,7 +55,9 @@ def test_differences_are_those_of_weighted_pairs(seed):
     """So do differences, whatever is added to all runs."""
     runs = [1e6 + values for values in ragged(seed)]
     limits, _ = placements.two_systems(runs, (5,), placements.difference_shares, NONE, score=False)
-    assert_allclose(limits.estimate, resampled(runs, np.arange(5), difference, NONE).estimate, atol=1e-9)
+    assert_allclose(
+        limits.estimate, resampled(runs, np.arange(5), difference, NONE).estimate, atol=1e-9
+    )
 
 
 @quick
@@ -61,13 +68,22 @@ def test_the_least_of_several_is_what_single_cells_give(seed, ties, number):
     runs = list(np.stack([np.resize(values, (5, 3, 2)) for values in ragged(seed, number)]))
     runs[1][rng.integers(5)] = np.nan
     limits, tied = placements.several_systems(runs, (5,), ties, NONE)
-    assert_allclose(limits.estimate, resampled(runs, np.arange(5), least(ties), NONE, each=True).estimate, atol=1e-12)
+    assert_allclose(
+        limits.estimate,
+        resampled(runs, np.arange(5), least(ties), NONE, each=True).estimate,
+        atol=1e-12,
+    )
     strict = resampled(runs, np.arange(5), least(False), NONE, each=True).estimate
-    assert_allclose(tied, np.where(np.isnan(strict).all(axis=-1), np.nan, 1 - np.nansum(strict, axis=-1)), atol=1e-12)
+    assert_allclose(
+        tied,
+        np.where(np.isnan(strict).all(axis=-1), np.nan, 1 - np.nansum(strict, axis=-1)),
+        atol=1e-12,
+    )
 
 
 def test_variance_is_that_of_delong():
-    """The variance of placements is that of SciPy's Brunner-Munzel test, of which it is the square of estimate - 1/2 over the statistic."""
+    """The variance of placements is that of SciPy's Brunner-Munzel test, of which it is the square
+    of estimate - 1/2 over the statistic."""
     rng = np.random.default_rng(3)
     new, old = rng.normal(0, 1, 40), rng.normal(0.4, 2, 30)
     answer = shares()(new[None], old[None], [np.full((1, 40), 1 / 40), np.full((1, 30), 1 / 30)])
@@ -79,14 +95,32 @@ def test_variance_is_that_of_delong():
 @pytest.mark.parametrize("paired", [False, True])
 @pytest.mark.parametrize("ties", [False, True])
 def test_variances_are_those_of_redrawn_units(paired, ties):
-    """Limits have the widths of limits with as many units redrawn, within the noise of 4,000 replicates."""
+    """Limits have the widths of limits with as many units redrawn, within the noise of 4,000
+    replicates."""
     rng = np.random.default_rng(1)
     runs = [rng.normal(mean, 1, (2, 60, 1)) for mean in (9.3, 10.0, 10.2)]
     drawing = Drawing(4000, (1, 2), paired, 0.95)
     pairs = [
-        (placements.two_systems(runs[:2], (2,), shares(), drawing, score=True)[0], less(0.0, 0.0), {"score": 1}, runs[:2]),
-        (placements.two_systems(runs[:2], (2,), placements.difference_shares, drawing, score=False)[0], difference, {}, runs[:2]),
-        (placements.several_systems(runs, (2,), ties, drawing)[0], least(ties), {"score": 1, "each": True}, runs),
+        (
+            placements.two_systems(runs[:2], (2,), shares(), drawing, score=True)[0],
+            less(0.0, 0.0),
+            {"score": 1},
+            runs[:2],
+        ),
+        (
+            placements.two_systems(
+                runs[:2], (2,), placements.difference_shares, drawing, score=False
+            )[0],
+            difference,
+            {},
+            runs[:2],
+        ),
+        (
+            placements.several_systems(runs, (2,), ties, drawing)[0],
+            least(ties),
+            {"score": 1, "each": True},
+            runs,
+        ),
     ]
     for limits, metric, options, systems in pairs:
         redrawn = resampled(systems, np.arange(2), metric, drawing, **options)
@@ -94,10 +128,13 @@ def test_variances_are_those_of_redrawn_units(paired, ties):
 
 
 def test_limits_of_separate_runs_are_welchs():
-    """Where all runs of one side are faster, the mean difference is that of the means, with Welch's limits."""
+    """Where all runs of one side are faster, the mean difference is that of the means, with Welch's
+    limits."""
     rng = np.random.default_rng(2)
     new, old = rng.normal(1, 0.1, 6), rng.normal(3, 0.3, 9)
-    limits, _ = placements.two_systems([new[:, None], old[:, None]], (), placements.difference_shares, NONE, score=False)
+    limits, _ = placements.two_systems(
+        [new[:, None], old[:, None]], (), placements.difference_shares, NONE, score=False
+    )
     expected = stats.ttest_ind(old, new, equal_var=False).confidence_interval()
     assert_allclose((limits.lower, limits.upper), (expected.low, expected.high), rtol=1e-9)
 
@@ -139,7 +176,9 @@ def test_no_cells_and_no_runs():
     one, many = np.ones((1, 1, 3)), np.arange(4.0).reshape(1, 4, 1)
     for limits in (
         placements.two_systems([one, many], (1,), shares(), NONE, score=True)[0],
-        placements.two_systems([one, many], (1,), placements.difference_shares, NONE, score=False)[0],
+        placements.two_systems([one, many], (1,), placements.difference_shares, NONE, score=False)[
+            0
+        ],
     ):
         assert np.isfinite(limits.estimate).all()
         assert np.isnan([limits.lower, limits.upper]).all()
@@ -152,6 +191,8 @@ def test_limits_cover(number):
     rng = np.random.default_rng(5)
     systems = [rng.normal(mean, 1, (3000, number, 1)) for mean in (-1, 0)]
     truths = stats.norm.cdf(1 / np.sqrt(2)), stats.foldnorm.mean(1 / np.sqrt(2), scale=np.sqrt(2))
-    for share, score, truth in zip((shares(), placements.difference_shares), (True, False), truths, strict=True):
+    for share, score, truth in zip(
+        (shares(), placements.difference_shares), (True, False), truths, strict=True
+    ):
         limits, _ = placements.two_systems(systems, (3000,), share, NONE, score=score)
         assert ((limits.lower <= truth) & (truth <= limits.upper)).mean() >= 0.90

@@ -4,7 +4,9 @@ from threading import Thread, get_ident
 
 import pytest
 
-in_threads = pytest.importorskip("perfarray.mixtures.numerics.compiled", reason="numba is not installed").in_threads
+in_threads = pytest.importorskip(
+    "perfarray.mixtures.numerics.compiled", reason="numba is not installed"
+).in_threads
 
 
 @pytest.mark.parametrize("threads", [1, 2, 7])

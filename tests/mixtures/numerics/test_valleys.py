@@ -18,8 +18,12 @@ def by_definition(sample):
             together, expected = inside + far, width / (width + abs(beyond[far - 1] - edge))
             share = inside / together
             terms = [(share, expected), (1 - share, 1 - expected)]
-            distance = sum(p * np.log(p / q) for p, q in terms if p > 0) if expected > share else 0.0
-            depths.append(np.sqrt(2 * together * distance) - np.sqrt(2 * np.log(np.e * n / together)))
+            distance = (
+                sum(p * np.log(p / q) for p, q in terms if p > 0) if expected > share else 0.0
+            )
+            depths.append(
+                np.sqrt(2 * together * distance) - np.sqrt(2 * np.log(np.e * n / together))
+            )
         return max(depths, default=-np.inf)
 
     for low in range(n - 1):
@@ -36,7 +40,11 @@ def test_every_valley_is_looked_at(n):
     """In small samples all lengths are: depth and place are those of the definition."""
     samples = np.sort(np.random.default_rng(n).standard_normal((50, n)), axis=-1)
     depth, middle = deepest_valley(samples, n)
-    assert_allclose(np.stack([depth, middle], axis=-1), [by_definition(sample) for sample in samples], rtol=1e-12)
+    assert_allclose(
+        np.stack([depth, middle], axis=-1),
+        [by_definition(sample) for sample in samples],
+        rtol=1e-12,
+    )
 
 
 def test_depth_has_no_unit_and_no_side():
@@ -49,14 +57,17 @@ def test_depth_has_no_unit_and_no_side():
 
 @pytest.mark.parametrize(("n", "samples"), [(8, 800), (30, 240)])
 def test_one_mode_is_rejected_at_most_as_often_as_asked(n, samples):
-    """Of samples of one flat mode a share of a has p up to a, within three standard errors; of a normal or a skewed one no more."""
+    """Of samples of one flat mode a share of a has p up to a, within three standard errors; of a
+    normal or a skewed one no more."""
     rng, count = np.random.default_rng(n), experiments(samples)
     for flat, runs in (
         (True, rng.random((count, n, 1))),
         (False, rng.standard_normal((count, n, 1))),
         (False, rng.lognormal(0, 0.5, (count, n, 1))),
     ):
-        n_supported, pvalue = supported_modes(runs, np.full(count, 2.0), np.arange(count), SupportTest(39, 0.05, (1, 2)))
+        n_supported, pvalue = supported_modes(
+            runs, np.full(count, 2.0), np.arange(count), SupportTest(39, 0.05, (1, 2))
+        )
         for level in (0.05, 0.2):
             error = (pvalue <= level).mean() - level
             assert error < 3 * np.sqrt(level * (1 - level) / count)
@@ -68,6 +79,13 @@ def test_many_runs_are_looked_at_by_some_of_their_order_statistics(monkeypatch):
     """Two modes of 20,000 runs are two, drawn in blocks, and one is one."""
     monkeypatch.setattr("perfarray.mixtures.numerics.valleys.VALUES", 1 << 16)
     rng = np.random.default_rng(1)
-    runs = np.stack([rng.standard_normal((20_000, 1)), rng.standard_normal((20_000, 1)) + 5 * (np.arange(20_000) % 2)[:, None]])
-    n_supported, _ = supported_modes(runs, np.full(2, 2.0), np.arange(2), SupportTest(19, 0.05, (1, 2)))
+    runs = np.stack(
+        [
+            rng.standard_normal((20_000, 1)),
+            rng.standard_normal((20_000, 1)) + 5 * (np.arange(20_000) % 2)[:, None],
+        ]
+    )
+    n_supported, _ = supported_modes(
+        runs, np.full(2, 2.0), np.arange(2), SupportTest(19, 0.05, (1, 2))
+    )
     assert n_supported.tolist() == [1, 2]

@@ -1,4 +1,5 @@
-"""A model's pictures: bars in order, coefficients, measured against predicted, partial dependence."""
+"""A model's pictures: bars in order, coefficients, measured against predicted, partial
+dependence."""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -17,34 +18,54 @@ def model():
     rng = np.random.default_rng(1)
     cores = rng.integers(1, 30, 120).astype(float)
     variation = np.exp(0.1 * cores + 0.1 * rng.standard_normal(120))
-    descriptors = {"cpu_mhz": rng.uniform(2000, 4000, 120), "cores": cores, "os": pd.Categorical(["aix", "linux"] * 60)}
-    return pd.DataFrame({"relative_variation": variation, **descriptors}).perf.explain_variation(model="ols", rng=1)
+    descriptors = {
+        "cpu_mhz": rng.uniform(2000, 4000, 120),
+        "cores": cores,
+        "os": pd.Categorical(["aix", "linux"] * 60),
+    }
+    return pd.DataFrame({"relative_variation": variation, **descriptors}).perf.explain_variation(
+        model="ols", rng=1
+    )
 
 
 def test_bars_are_sorted(model):
-    """The most influential on top, with limits; grey may be chance; the title has what all explain together."""
+    """The most influential on top, with limits; grey may be chance; the title has what all explain
+    together."""
     ax = model.plot()
     assert rows(ax) == model.influence.index.tolist()
     widths = {bar.get_y() + bar.get_height() / 2: bar.get_width() for bar in ax.patches}
     result = model.to_dataset()
     np.testing.assert_allclose([widths[y] for y in sorted(widths)], 100 * result["explained"])
     limits = [segment[:, 0] for segment in ax.collections[0].get_segments()]
-    np.testing.assert_allclose(limits, 100 * np.stack([result["explained_lower"], result["explained_upper"]], axis=1))
-    blue = {rows(ax)[round(bar.get_y() + bar.get_height() / 2)] for bar in ax.patches if to_hex(bar.get_facecolor()) == "#0072b2"}
+    np.testing.assert_allclose(
+        limits, 100 * np.stack([result["explained_lower"], result["explained_upper"]], axis=1)
+    )
+    blue = {
+        rows(ax)[round(bar.get_y() + bar.get_height() / 2)]
+        for bar in ax.patches
+        if to_hex(bar.get_facecolor()) == "#0072b2"
+    }
     assert blue == set(result["predictor"].values[result["lower"].values > 0]) == {"cores"}
     assert legend(ax) == ["more than chance", "may be chance"]
     assert 0.99 < model.correlation < result["correlation_upper"] < 0.999
     limits = f"[{float(result['correlation_lower']):.3f}, {float(result['correlation_upper']):.3f}]"
-    correlation = f"Correlation {model.correlation:.3f} {limits} on {result.sizes['row']} rows not fitted"
-    total = ", ".join(f"{100 * float(result[f'total_explained_{end}']):.0f}" for end in ("lower", "upper"))
+    correlation = (
+        f"Correlation {model.correlation:.3f} {limits} on {result.sizes['row']} rows not fitted"
+    )
+    total = ", ".join(
+        f"{100 * float(result[f'total_explained_{end}']):.0f}" for end in ("lower", "upper")
+    )
     together = f"all together {100 * float(result['total_explained']):.0f} % [{total}]"
     assert title(ax) == f"What explains log relative_variation? {correlation}, {together}"
 
 
 def test_nothing_is_surely_more_than_chance_without_a_prediction():
-    """Where the interval of the explained share contains 0, every bar is grey and the title says so, inside the figure."""
+    """Where the interval of the explained share contains 0, every bar is grey and the title says
+    so, inside the figure."""
     rng = np.random.default_rng(8)
-    table = pd.DataFrame({"relative_variation": np.exp(rng.standard_normal(40)), "cores": rng.uniform(1, 9, 40)})
+    table = pd.DataFrame(
+        {"relative_variation": np.exp(rng.standard_normal(40)), "cores": rng.uniform(1, 9, 40)}
+    )
     result = table.perf.explain_variation(model="ols", rng=1).to_dataset()
     assert result.attrs["better_than_mean"] == 0
     ax = result.assign(lower=("predictor", [0.1])).perf.plot()
@@ -55,13 +76,18 @@ def test_nothing_is_surely_more_than_chance_without_a_prediction():
 
 
 def test_coefficients(model):
-    """A point at each but the intercept, a line between its limits; several responses have a colour each; of many the extremes."""
+    """A point at each but the intercept, a line between its limits; several responses have a colour
+    each; of many the extremes."""
     result = model.to_dataset()
     ax = model.plot(kind="coefficients")
     np.testing.assert_allclose(ax.collections[1].get_offsets()[:, 0], result["coefficient"][1:])
     limits = np.stack([result["coefficient_lower"], result["coefficient_upper"]], axis=1)[1:]
-    np.testing.assert_allclose([segment[:, 0] for segment in ax.collections[0].get_segments()], limits)
-    many = result.isel(term=[0] + [1] * 80).assign_coords(term=["Intercept", *(f"t{number}" for number in range(80))])
+    np.testing.assert_allclose(
+        [segment[:, 0] for segment in ax.collections[0].get_segments()], limits
+    )
+    many = result.isel(term=[0] + [1] * 80).assign_coords(
+        term=["Intercept", *(f"t{number}" for number in range(80))]
+    )
     many["coefficient"].values[1:] = np.arange(80.0)
     ax = explained(many, kind="coefficients")
     assert rows(ax) == [f"t{number}" for number in (*range(25), *range(55, 80))]
@@ -71,8 +97,12 @@ def test_coefficients(model):
 def test_coefficients_of_several_responses():
     """Beside each other in a row, none on the frame; the model has no influence."""
     sizes, variances = {"execution": 4, "iteration": 3}, {"execution": 0.1, "iteration": 0.1}
-    times = perfarray.simulate(sizes=sizes, variances=variances, mean=10.0, dims={"machine": 20}, rng=1)["time"]
-    model = times.assign_coords(cores=("machine", np.arange(20.0))).perf.explain_variation(response="levels", model="gamma", rng=1)
+    times = perfarray.simulate(
+        sizes=sizes, variances=variances, mean=10.0, dims={"machine": 20}, rng=1
+    )["time"]
+    model = times.assign_coords(cores=("machine", np.arange(20.0))).perf.explain_variation(
+        response="levels", model="gamma", rng=1
+    )
     ax = model.plot()
     assert ax.get_ylim() == (0.5, -0.5)
     assert all(-0.4 < y < 0.4 for y, _ in segments(ax, axis=1))
@@ -84,7 +114,9 @@ def test_coefficients_of_several_responses():
 def test_measured_against_predicted(model):
     """A point for each test row, and the correlation in the title."""
     ax = model.plot(kind="predicted")
-    np.testing.assert_allclose(ax.collections[0].get_offsets()[:, 1], model.to_dataset()["measured"])
+    np.testing.assert_allclose(
+        ax.collections[0].get_offsets()[:, 1], model.to_dataset()["measured"]
+    )
     assert f"Correlation {model.correlation:.3f}" in title(ax)
 
 
@@ -98,12 +130,21 @@ def test_dependence(model):
 
 
 def test_dependence_on_the_strongest(model):
-    """The three strongest stand side by side on one scale; on Axes that are given the strongest alone."""
+    """The three strongest stand side by side on one scale; on Axes that are given the strongest
+    alone."""
     first = model.plot(kind="dependence")
     panels = first.figure.axes
-    names = [name for panel in panels for name in (panel.get_xlabel(), panel.get_ylabel()) if not name.startswith("predicted")]
+    names = [
+        name
+        for panel in panels
+        for name in (panel.get_xlabel(), panel.get_ylabel())
+        if not name.startswith("predicted")
+    ]
     assert names == model.influence.index.tolist()
-    scales = {panel.get_ylim() if "predicted" in panel.get_ylabel() else panel.get_xlim() for panel in panels}
+    scales = {
+        panel.get_ylim() if "predicted" in panel.get_ylabel() else panel.get_xlim()
+        for panel in panels
+    }
     assert len(scales) == 1
     _, (left, right) = plt.subplots(1, 2)
     assert model.plot(kind="dependence", ax=right) is right
@@ -113,8 +154,17 @@ def test_dependence_on_the_strongest(model):
 def test_numbers_that_double_have_a_logarithmic_axis():
     """From one machine to the next cores double; a predictor of few values has a tick at each."""
     cores = 2.0 ** (np.arange(60) % 7)
-    table = pd.DataFrame({"machine": range(60), "cores": cores, "chips": 1 + np.arange(60) % 3, "performance": cores**0.5})
-    model = table.perf.explain_variation(formula="np.log(performance) ~ np.log(cores) + chips", model="ols", rng=1)
+    table = pd.DataFrame(
+        {
+            "machine": range(60),
+            "cores": cores,
+            "chips": 1 + np.arange(60) % 3,
+            "performance": cores**0.5,
+        }
+    )
+    model = table.perf.explain_variation(
+        formula="np.log(performance) ~ np.log(cores) + chips", model="ols", rng=1
+    )
     assert model.plot(kind="dependence", predictor="cores").get_xscale() == "log"
     chips = model.plot(kind="dependence", predictor="chips")
     assert (chips.get_xscale(), chips.get_xticks().tolist()) == ("linear", [1, 2, 3])
@@ -125,17 +175,22 @@ def test_standardised_coefficients_stand_beside_those_in_units(model):
     result = model.to_dataset()
     ax = model.plot(kind="standardized")
     assert rows(ax) == model.influence.index.tolist()
-    np.testing.assert_allclose(ax.collections[1].get_offsets()[:, 0], result["standardized_coefficient"])
+    np.testing.assert_allclose(
+        ax.collections[1].get_offsets()[:, 0], result["standardized_coefficient"]
+    )
     beside = [text.get_text() for text in ax.texts if text.get_gid() == "beside"]
     assert beside == [f"{value:.3g}" for value in result["unit_coefficient"].values]
 
 
 def test_residuals_against_fitted_values():
-    """The rows of the machines that move the fit most have colours and their Cook's distance; all other rows are grey."""
+    """The rows of the machines that move the fit most have colours and their Cook's distance; all
+    other rows are grey."""
     rng = np.random.default_rng(2)
     machines = np.repeat([f"m{number}" for number in range(20)], 3)
     table = pd.DataFrame({"machine": machines, "cores": np.repeat(rng.uniform(1, 9, 20), 3)})
-    table["performance"] = np.exp(0.2 * table["cores"] + 0.1 * rng.standard_normal(60) + 2.0 * (machines == "m5"))
+    table["performance"] = np.exp(
+        0.2 * table["cores"] + 0.1 * rng.standard_normal(60) + 2.0 * (machines == "m5")
+    )
     model = table.perf.explain_variation(response="performance", model="ols", rng=1)
     result = model.to_dataset()
     ax = model.plot(kind="diagnostics")
@@ -144,13 +199,19 @@ def test_residuals_against_fitted_values():
     of_machine = result["fitted_row"].values == "m5"
     np.testing.assert_allclose(strongest[:, 1], result["residual"].values[of_machine])
     assert legend(ax)[0] == f"m5 ({result['cook_distance'].values[of_machine][0]:.2g})"
-    with pytest.raises(ValueError, match="kind='diagnostics' needs 'residual', which this result does not have"):
+    with pytest.raises(
+        ValueError, match="kind='diagnostics' needs 'residual', which this result does not have"
+    ):
         table.perf.explain_variation(response="performance", rng=1).plot(kind="diagnostics")
 
 
 def test_messages(model):
     with pytest.raises(
-        ValueError, match="kind='bars' is not known; choose one of 'influence', 'predicted', 'dependence', 'coefficients', "
+        ValueError,
+        match=(
+            "kind='bars' is not known; choose one of 'influence', 'predicted', 'dependence', "
+            "'coefficients', "
+        ),
     ):
         model.plot(kind="bars")
     with pytest.raises(ValueError, match="'speed' has no partial dependence; there is one of"):

@@ -16,7 +16,9 @@ from shared_material import ARCHIVES, needs_archives
 
 def ratios(values, better="higher", **coords):
     """Return the ratios of machines, or of their configurations, by benchmarks."""
-    return xr.DataArray(np.array(values, float), coords, tuple(coords), "ratio", {"better": better}).perf.machine_ratios()
+    return xr.DataArray(
+        np.array(values, float), coords, tuple(coords), "ratio", {"better": better}
+    ).perf.machine_ratios()
 
 
 def meshes(ax):
@@ -29,7 +31,8 @@ SIX = {"machine": ["slow", "fast", "middle"], "benchmark": ["alike", "apart"]}
 
 @pytest.mark.parametrize("better", ["higher", "lower"])
 def test_the_best_machine_and_the_widest_benchmark_come_first(better):
-    """Rows by mean ratio, columns by spread; numbers in the cells, means beside; blue is better in both directions."""
+    """Rows by mean ratio, columns by spread; numbers in the cells, means beside; blue is better in
+    both directions."""
     ax = ratios([[1, 1], [1.2, 4], [1.1, 2]], better, **SIX).perf.plot()
     best_first = ["fast", "middle", "slow"]
     assert rows(ax) == (best_first if better == "higher" else best_first[::-1])
@@ -48,7 +51,9 @@ def test_the_best_machine_and_the_widest_benchmark_come_first(better):
 def test_holes_are_grey():
     """And in the legend; a configuration that nobody measured has no row."""
     values = [[[1, 1], [np.nan, np.nan]], [[2, np.nan], [3, 3]], [[1.5, 2], [np.nan, np.nan]]]
-    ax = ratios(values, machine=list("xyz"), compiler=["gcc", "icc"], benchmark=["a", "b"]).perf.plot()
+    ax = ratios(
+        values, machine=list("xyz"), compiler=["gcc", "icc"], benchmark=["a", "b"]
+    ).perf.plot()
     assert rows(ax) == ["y, icc", "y, gcc", "z, gcc", "x, gcc"]
     (mesh,) = meshes(ax)
     assert mesh.get_array().mask.sum() == 1
@@ -57,7 +62,8 @@ def test_holes_are_grey():
 
 
 def test_many_machines_stand_close_and_too_many_show_the_extremes():
-    """All rows fit on one sheet; where names would touch, every second one is written; of more than `max_rows` both ends are drawn."""
+    """All rows fit on one sheet; where names would touch, every second one is written; of more than
+    `max_rows` both ends are drawn."""
     values = np.random.default_rng(1).lognormal(0, 0.5, (200, 3))
     result = ratios(values, machine=[f"m{number}" for number in range(200)], benchmark=list("abc"))
     ax = result.perf.plot()
@@ -74,24 +80,36 @@ def test_many_machines_stand_close_and_too_many_show_the_extremes():
 def test_of_several_suites_the_largest_is_drawn():
     """The title names it and counts the others; `row=` draws all."""
     labels = {"machine": list("wxyz"), "benchmark": list("abc")}
-    table = xr.DataArray([[1.0, 2, np.nan], [2, 3, 4], [3, 3, 5], [1, 5, np.nan]], labels, ("machine", "benchmark"))
-    result = table.assign_coords(suite=("benchmark", ["int", "int", "fp"])).perf.machine_ratios(by="suite")
+    table = xr.DataArray(
+        [[1.0, 2, np.nan], [2, 3, 4], [3, 3, 5], [1, 5, np.nan]], labels, ("machine", "benchmark")
+    )
+    result = table.assign_coords(suite=("benchmark", ["int", "int", "fp"])).perf.machine_ratios(
+        by="suite"
+    )
     ax = result.perf.plot()
-    assert title(ax) == "Machine relative to the median machine, int, one of 2 suites (select another)"
+    assert (
+        title(ax) == "Machine relative to the median machine, int, one of 2 suites (select another)"
+    )
     assert texts(ax, "column") == ["a", "b"]
     panels = result.perf.plot(row="suite").figure.axes
-    assert [(title(panel), texts(panel, "column")) for panel in panels] == [("int", ["a", "b"]), ("fp", ["c"])]
+    assert [(title(panel), texts(panel, "column")) for panel in panels] == [
+        ("int", ["a", "b"]),
+        ("fp", ["c"]),
+    ]
     plt.close("all")
 
 
 @needs_archives
 @pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
 def test_an_archive_of_163_results_is_one_sheet():
-    """Every result has a named row in letters of six points and more, and no name covers another."""
+    """Every result has a named row in letters of six points and more, and no name covers
+    another."""
     ax = perfarray.read(ARCHIVES / "spec_txt").perf.plot.heat_map(by="suite")
     assert (len(rows(ax)), "" in rows(ax)) == (163, False)
     ax.figure.draw_without_rendering()
     labels = ax.get_yticklabels()
     assert min(label.get_fontsize() for label in labels) >= 6
     boxes = [label.get_window_extent() for label in labels]
-    assert all(abs(above.y0 - below.y0) >= 6 / 72 * ax.figure.dpi for above, below in pairwise(boxes))
+    assert all(
+        abs(above.y0 - below.y0) >= 6 / 72 * ax.figure.dpi for above, below in pairwise(boxes)
+    )

@@ -15,8 +15,13 @@ from picture_parts import texts, title
 
 def components(values, **options):
     """Return the principal components of machines by benchmarks."""
-    labels = {"machine": [f"m{i}" for i in range(len(values))], "benchmark": list("abcdefghij"[: values.shape[1]])}
-    return xr.DataArray(values, dims=("machine", "benchmark"), coords=labels).perf.principal_components(**options)
+    labels = {
+        "machine": [f"m{i}" for i in range(len(values))],
+        "benchmark": list("abcdefghij"[: values.shape[1]]),
+    }
+    return xr.DataArray(
+        values, dims=("machine", "benchmark"), coords=labels
+    ).perf.principal_components(**options)
 
 
 @pytest.fixture
@@ -26,7 +31,8 @@ def result():
 
 
 def test_points_are_scores_and_arrows_standard_deviations(result):
-    """Arrows are loadings times the spread of the component, one scale for both axes; all have names; the third may be drawn."""
+    """Arrows are loadings times the spread of the component, one scale for both axes; all have
+    names; the third may be drawn."""
     ax = result.perf.plot()
     two = result.isel(principal_component=[0, 1])
     arrows, points = ax.collections
@@ -34,15 +40,23 @@ def test_points_are_scores_and_arrows_standard_deviations(result):
     spread = np.std(two["score"].values, axis=0, ddof=1)
     scale = np.stack([arrows.U, arrows.V], axis=1) / (spread * two["loading"].values)
     np.testing.assert_allclose(scale, scale[0, 0])
-    assert np.hypot(arrows.U, arrows.V).max() == pytest.approx(0.85 * np.hypot(*points.get_offsets().T).max())
+    assert np.hypot(arrows.U, arrows.V).max() == pytest.approx(
+        0.85 * np.hypot(*points.get_offsets().T).max()
+    )
     assert set(texts(ax)) == {*two["machine"].values, *two["benchmark"].values}
-    assert ax.get_xlabel() == f"principal component 1 ({100 * two['explained_variance_ratio'].values[0]:.3g} % of the variance)"
+    assert ax.get_xlabel() == (
+        f"principal component 1 ({100 * two['explained_variance_ratio'].values[0]:.3g} % "
+        "of the variance)"
+    )
     ax = result.perf.plot(components=(1, 3))
-    np.testing.assert_allclose(ax.collections[1].get_offsets(), result["score"].isel(principal_component=[0, 2]))
+    np.testing.assert_allclose(
+        ax.collections[1].get_offsets(), result["score"].isel(principal_component=[0, 2])
+    )
 
 
 def test_angles_between_arrows_are_correlations():
-    """Where two components are all there is, the cosine between two arrows is the correlation of their benchmarks."""
+    """Where two components are all there is, the cosine between two arrows is the correlation of
+    their benchmarks."""
     values = np.random.default_rng(2).normal(5, 1, (9, 2)) @ [[1, 2, 0.3, 0.1], [0.2, 0.1, 1, 9]]
     result = components(values, scale=True)
     arrows = result.perf.plot().collections[0]
@@ -59,13 +73,22 @@ def test_both_axes_have_one_scale(result):
     short = result.copy(deep=True)
     short["score"][:, 1] *= 0.1
     reach = np.abs(short["score"].values[:, :2]).max(axis=0)
-    assert f"drawn {reach[0] / reach[1] / 2:.2g} times as long)" in principal_components(short).get_ylabel()
+    assert (
+        f"drawn {reach[0] / reach[1] / 2:.2g} times as long)"
+        in principal_components(short).get_ylabel()
+    )
 
 
 def test_titles_say_what_is_drawn(result):
-    """Features that are not scaled; of several analyses the one with most samples, without the samples it lacks."""
-    assert title(result.perf.plot()) == "machine and benchmark: biplot, each benchmark in its own size"
-    assert title(principal_components(result.assign(divisor=result["divisor"] * 2))) == "machine and benchmark: biplot"
+    """Features that are not scaled; of several analyses the one with most samples, without the
+    samples it lacks."""
+    assert (
+        title(result.perf.plot()) == "machine and benchmark: biplot, each benchmark in its own size"
+    )
+    assert (
+        title(principal_components(result.assign(divisor=result["divisor"] * 2)))
+        == "machine and benchmark: biplot"
+    )
     both = result.expand_dims(tuning=["base", "peak"]).assign_attrs(result.attrs)
     lacking = (both["tuning"] == "base") & (both["machine"] == "m0")
     ax = principal_components(both.assign(score=both["score"].where(~lacking)))
@@ -76,7 +99,11 @@ def test_a_selected_suite_is_drawn_without_the_benchmarks_of_others():
     """The analysis of one of two suites has its own arrows, and the title names it."""
     table = xr.DataArray(
         np.random.default_rng(1).lognormal(1, 0.3, (6, 5)),
-        {"machine": list("uvwxyz"), "benchmark": list("abcde"), "suite": ("benchmark", ["int", "int", "int", "fp", "fp"])},
+        {
+            "machine": list("uvwxyz"),
+            "benchmark": list("abcde"),
+            "suite": ("benchmark", ["int", "int", "int", "fp", "fp"]),
+        },
         ("machine", "benchmark"),
     )
     ax = table.perf.principal_components().sel(suite="fp").perf.plot()
@@ -85,7 +112,8 @@ def test_a_selected_suite_is_drawn_without_the_benchmarks_of_others():
 
 
 def test_rounding_is_no_component():
-    """Two machines differ in one direction: nothing stands off the horizontal axis, and the vertical one says so."""
+    """Two machines differ in one direction: nothing stands off the horizontal axis, and the
+    vertical one says so."""
     ax = components(np.random.default_rng(1).lognormal(1, 0.3, (2, 4))).perf.plot()
     arrows, points = ax.collections
     assert not arrows.V.any()
@@ -95,29 +123,41 @@ def test_rounding_is_no_component():
 
 def test_names_without_room_are_counted():
     """Of many points in one place some keep no name, and the picture says how many."""
-    ax = components(np.vstack([np.random.default_rng(1).normal(0, 1e-6, (90, 3)) + 5, [[1, 2, 9]]])).perf.plot()
+    ax = components(
+        np.vstack([np.random.default_rng(1).normal(0, 1e-6, (90, 3)) + 5, [[1, 2, 9]]])
+    ).perf.plot()
     (note,) = [text for text in texts(ax) if text.startswith("no room for")]
     assert len(ax.texts) - 1 + int(note.split()[3]) == 94
 
 
-@pytest.mark.parametrize(("left_out", "note"), [(["a"], "no room for 1 name: a"), (["a", "b"], "no room for 2 names: a, b")])
+@pytest.mark.parametrize(
+    ("left_out", "note"),
+    [(["a"], "no room for 1 name: a"), (["a", "b"], "no room for 2 names: a, b")],
+)
 def test_few_names_without_room_are_written(monkeypatch, left_out, note):
     """Up to three are named, of more the number is told."""
-    monkeypatch.setattr("perfarray.plots.machines.principal_components.write_names", lambda *_: left_out)
+    monkeypatch.setattr(
+        "perfarray.plots.machines.principal_components.write_names", lambda *_: left_out
+    )
     assert note in texts(components(np.random.default_rng(1).lognormal(1, 0.3, (5, 4))).perf.plot())
 
 
 @pytest.mark.parametrize("number", [5, 34])
 def test_names_stay_inside_and_apart(number):
-    """Every name lies inside the axes, and no two overlap; long names keep the number that tells them apart."""
+    """Every name lies inside the axes, and no two overlap; long names keep the number that tells
+    them apart."""
     rng = np.random.default_rng(3)
     values = rng.lognormal(1, 0.3, (number, 1)) * rng.lognormal(0, 0.1, (number, 10))
-    machines = [f"Intel_Xeon_Processor_E5-{2600 + i}_v4_Scalable_Family_Core" for i in range(number)]
+    machines = [
+        f"Intel_Xeon_Processor_E5-{2600 + i}_v4_Scalable_Family_Core" for i in range(number)
+    ]
     labels = {"machine": machines, "benchmark": [f"{500 + i}.program_r" for i in range(10)]}
     ax = np.log(xr.DataArray(values, dims=("machine", "benchmark"), coords=labels)).perf.biplot()
     ax.figure.draw_without_rendering()
     names = [text for text in ax.texts if not text.get_text().startswith("no room")]
-    boxes = np.array([Text.get_window_extent(text).extents for text in names])  # without the lines that lead to them
+    boxes = np.array(
+        [Text.get_window_extent(text).extents for text in names]
+    )  # without the lines that lead to them
     frame = ax.get_window_extent().extents
     assert (boxes[:, :2] >= frame[:2] - 1).all()
     assert (boxes[:, 2:] <= frame[2:] + 1).all()
@@ -129,7 +169,8 @@ def test_names_stay_inside_and_apart(number):
 
 
 def test_names_leave_room_for_the_note():
-    """A name beside a point at the lower border stands above the line on which the note is written."""
+    """A name beside a point at the lower border stands above the line on which the note is
+    written."""
     ax = plt.subplots()[1]
     ax.set(xlim=(-1, 1), ylim=(-1, 1))
     assert write_names(ax, [Mark("low", 0.5, -0.99, "black", is_arrow=False)]) == []
@@ -141,7 +182,9 @@ def test_names_leave_room_for_the_note():
 def test_scree_shows_the_shares(result):
     """The sum of the bars ends at 100 %."""
     ax = result.perf.plot(kind="scree")
-    np.testing.assert_allclose(np.cumsum([bar.get_height() for bar in ax.patches]), ax.lines[0].get_ydata())
+    np.testing.assert_allclose(
+        np.cumsum([bar.get_height() for bar in ax.patches]), ax.lines[0].get_ydata()
+    )
     assert ax.lines[0].get_ydata()[-1] == pytest.approx(100)
 
 
@@ -150,7 +193,10 @@ def test_scree_shows_the_shares(result):
     [
         ({"kind": "pie"}, "kind='pie' is not known"),
         ({"components": (1, 9)}, r"components=\(1, 9\): give two of"),
-        ({"regions": True}, "the result has no regions: give principal_components, or biplot, n_resamples="),
+        (
+            {"regions": True},
+            "the result has no regions: give principal_components, or biplot, n_resamples=",
+        ),
     ],
 )
 def test_bad_input(result, keywords, message):

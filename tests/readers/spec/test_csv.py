@@ -1,15 +1,29 @@
-"""SPEC results in CSV: base and peak, runs not made, tables that repeat others, and what describes the machine."""
+"""SPEC results in CSV: base and peak, runs not made, tables that repeat others, and what describes
+the machine."""
 
 import numpy as np
 import pytest
 
 import perfarray
 from perfarray.readers.opening import FileError
-from readers.files_of_our_own import NAN, SPEC_HARDWARE, check, reader, readings, refusals, spec_pair, spec_result, write
+from readers.files_of_our_own import (
+    NAN,
+    SPEC_HARDWARE,
+    check,
+    reader,
+    readings,
+    refusals,
+    spec_pair,
+    spec_result,
+    write,
+)
 from shared_material import ARCHIVES, needs_archives
 
 RATE = [
-    *(spec_pair("400.alpha", 24, base, peak, k) for k, (base, peak) in enumerate([(10.5, 9.5), (11.5, 9.6), (12.5, 9.7)], 1)),
+    *(
+        spec_pair("400.alpha", 24, base, peak, k)
+        for k, (base, peak) in enumerate([(10.5, 9.5), (11.5, 9.6), (12.5, 9.7)], 1)
+    ),
     *(spec_pair("401.beta", 24, time, time, k) for k, time in enumerate([20.25, 21.25, 22.25], 1)),
 ]
 """Two benchmarks; the peak runs of the second are its base runs."""
@@ -19,7 +33,8 @@ read = reader("result.csv")
 
 
 FLAGS = (
-    '\n"Base Optimization Flags"\n400.alpha," -O3"," -ipo"\n401.beta," -O3"\n\n"Peak Optimization Flags"\n400.alpha," -O2"\n401.beta\n'
+    '\n"Base Optimization Flags"\n400.alpha," -O3"," -ipo"\n401.beta," -O3"\n\n"Peak '
+    'Optimization Flags"\n400.alpha," -O2"\n401.beta\n'
     '\n"Base Other Flags"\n400.alpha," No flags used"\n401.beta," -L/x"\n'
 )
 HARDWARE = {
@@ -31,7 +46,8 @@ HARDWARE = {
 HARDWARE_2017 = (
     '"Hardware Model:",\n\nHARDWARE\n\n"CPU Name","Model 8"\n"  Max MHz.",3400\n"  Nominal",2200\n'
     'Enabled," cores, 2 chips,  threads/core"\n'
-    '"Cache L1"," "\n"  L2","1 MB I+D"\n"  L3",None\n"  Other"," "\nMemory,"4 TB (128 x 32 GB)"\nStorage,"1 TB"\nOther,None\n'
+    '"Cache L1"," "\n"  L2","1 MB I+D"\n"  L3",None\n"  Other"," "\nMemory,"4 TB (128 x 32 '
+    'GB)"\nStorage,"1 TB"\nOther,None\n'
     "\nSOFTWARE\n\n"
     'OS,"Some Linux"\n,6.8.0\nParallel,No\nFirmware," "\nOther," "\n'
 )
@@ -44,7 +60,10 @@ def runs(*benchmarks):
 
 
 test_what_is_read = readings(read, [
-    ("base and peak lie along tuning, iterations of the suite are executions; selected runs repeat rows of the full table",
+    ((
+            "base and peak lie along tuning, iterations of the suite are executions; selected runs "
+            "repeat rows of the full table"
+        ),
      spec_result(RATE, selected=[RATE[1], RATE[4]]),
      {"time.dims": ("benchmark", "machine", "tuning", "execution"), "time": runs(*EQUAL), "copies": 24, "metric": "ratio",
       "time.attrs": {"units": "s", "better": "lower"}, "ratio.attrs": {"units": "1", "better": "higher"}, "format": "spec_csv",
@@ -72,9 +91,15 @@ test_what_is_read = readings(read, [
       for reference, expected in ((1000.01, 1000.0), (1000.5, 1000.5))),
     ("a file may state that it is valid although its runs are estimated", spec_result(RATE, est="Est. ", valid=1),
      {"valid": [1], "estimated": [1], "time": runs(*EQUAL)}),
-    ("texts of hardware and software become numbers, those of several rows are joined, and missing fields are unknown",
+    ((
+            "texts of hardware and software become numbers, those of several rows are joined, and "
+            "missing fields are unknown"
+        ),
      spec_result(RATE), {name: [value] for name, value in HARDWARE.items()} | {f"{name}.dims": ("machine",) for name in HARDWARE}),
-    ("of 2017, fields of the third level are indented, blanks say nothing, and a machine without a name is unknown",
+    ((
+            "of 2017, fields of the third level are indented, blanks say nothing, and a machine "
+            "without a name is unknown"
+        ),
      spec_result(RATE, after=HARDWARE_2017),
      {"cpu_max_mhz": 3400.0, "cpu_mhz": 2200.0, "chips": 2, "l2_kb": 1024.0, "l3_kb": 0.0, "memory_gb": 4096.0, "cores": NAN,
       "threads_per_core": NAN, "machine": "unknown", "l1_cache": "unknown", "firmware": "unknown", "os": "Some Linux 6.8.0",
@@ -83,14 +108,20 @@ test_what_is_read = readings(read, [
 
 
 def test_the_published_ratio_is_the_main_metric(tmp_path):
-    """The ratio, higher is better, is the main metric; the time is if no run has a ratio, or one file of the archive has none."""
+    """The ratio, higher is better, is the main metric; the time is if no run has a ratio, or one
+    file of the archive has none."""
     found = read(tmp_path, spec_result(RATE)).sel(tuning="base").perf.mean_interval()
     assert (found.attrs["metric"], found["estimate"].attrs["units"]) == ("ratio", "1")
-    np.testing.assert_allclose(found["estimate"].sel(benchmark="400.alpha"), 24e3 * np.mean(1 / np.array([10.5, 11.5, 12.5])))
+    np.testing.assert_allclose(
+        found["estimate"].sel(benchmark="400.alpha"),
+        24e3 * np.mean(1 / np.array([10.5, 11.5, 12.5])),
+    )
     without = spec_result(["400.alpha,24,10.5,,0,S,,,,,", "400.alpha,24,11.5,,0,S,,,,,"])
     alone = read(tmp_path, without, "without.csv")
     assert (alone.attrs["metric"], alone.perf.mean_interval()["estimate"].item()) == ("time", 11.0)
-    both = perfarray.read_archive({"a": tmp_path / "result.csv", "b": tmp_path / "without.csv"}, dim="version")
+    both = perfarray.read_archive(
+        {"a": tmp_path / "result.csv", "b": tmp_path / "without.csv"}, dim="version"
+    )
     assert both.attrs["metric"] == "time"
 
 
@@ -102,14 +133,17 @@ def test_the_published_ratio_is_the_main_metric(tmp_path):
     ("# Threads", "Ratio", "SPEComp_base2012", "SPEComp_base2012", "threads"),
 ])  # fmt: skip
 def test_kinds_of_results(tmp_path, kind, ratio, score, suite, setting):
-    """Speed and rate, 2006 and 2017: the reference time is stated, or ratio x time / copies; other suites keep their name."""
+    """Speed and rate, 2006 and 2017: the reference time is stated, or ratio x time / copies; other
+    suites keep their name."""
     copies = {"copies": 8}.get(setting, 1)
     first = {"Ref Time": 1000, "# Threads": 8, "# Copies": 8}[kind]
     row = f"400.alpha,{first},10.5,{1000 * copies / 10.5:.6f},0,S,,,,,"
     times = read(tmp_path, spec_result([row], kind=kind, ratio=ratio, score=score))
     assert times["ref_time"].dims == times["suite"].dims == ("benchmark",)
     check(times, ref_time=[1000.0], suite=[suite])
-    assert {name: times[name].item() for name in ("copies", "threads") if name in times.coords} == ({setting: 8} if setting else {})
+    assert {name: times[name].item() for name in ("copies", "threads") if name in times.coords} == (
+        {setting: 8} if setting else {}
+    )
 
 
 WHOLE = spec_result(RATE, selected=[RATE[1]])
@@ -131,22 +165,39 @@ test_what_is_wrong_is_said = refusals(read, "result.csv", [
 
 def test_cut_off_below_the_tables(tmp_path):
     for place, missing in (('"Hardware Vendor', "HARDWARE and SOFTWARE"), ("SOFTWARE", "SOFTWARE")):
-        with pytest.warns(UserWarning, match=rf"is cut off at line \d+, before {missing}; what they say is unknown"):
+        with pytest.warns(
+            UserWarning,
+            match=rf"is cut off at line \d+, before {missing}; what they say is unknown",
+        ):
             assert read(tmp_path, WHOLE[: WHOLE.index(place)])["time"].count() == 12
-    with pytest.raises(FileError, match="cut off before its table: no line 'Full Results Table' in 1 lines"):
+    with pytest.raises(
+        FileError, match="cut off before its table: no line 'Full Results Table' in 1 lines"
+    ):
         read(tmp_path, WHOLE[:9], format="spec_csv")
 
 
 def test_suites_of_one_machine_are_joined(tmp_path):
-    """Files lie along machine and benchmark; what differs between the suites of a machine lies along both."""
-    rows, after = [spec_pair("410.gamma", 24, 30.5, None)], SPEC_HARDWARE.replace("Version 14", "Version 15")
+    """Files lie along machine and benchmark; what differs between the suites of a machine lies
+    along both."""
+    rows, after = (
+        [spec_pair("410.gamma", 24, 30.5, None)],
+        SPEC_HARDWARE.replace("Version 14", "Version 15"),
+    )
     fp = spec_result(rows, score="SPECfp_rate_base2006", after=after)
-    found = perfarray.read_archive([write(tmp_path / "a.csv", spec_result(RATE)), write(tmp_path / "b.csv", fp)])
+    found = perfarray.read_archive(
+        [write(tmp_path / "a.csv", spec_result(RATE)), write(tmp_path / "b.csv", fp)]
+    )
     assert set(found.dims) == {"benchmark", "machine", "tuning", "execution"}
     check(found, suite=["int2006_rate", "int2006_rate", "fp2006_rate"])
     assert found["time"].count() == 13
-    assert (found["cpu"].dims, set(found["compiler"].dims)) == (("machine",), {"benchmark", "machine"})
-    assert found["compiler"].sel(benchmark="410.gamma").item() == "C/C++: Version 15 of Compiler for Linux"
+    assert (found["cpu"].dims, set(found["compiler"].dims)) == (
+        ("machine",),
+        {"benchmark", "machine"},
+    )
+    assert (
+        found["compiler"].sel(benchmark="410.gamma").item()
+        == "C/C++: Version 15 of Compiler for Linux"
+    )
 
 
 @needs_archives
@@ -161,11 +212,20 @@ def test_suites_of_one_machine_are_joined(tmp_path):
     ("AdityaCodeSphere123_SPEC-CPU2017/gcc__CPU2017.003.intrate.refrate.head.csv", 9, 0),
 ])  # fmt: skip
 def test_genuine_results(name, times, copied):
-    """Every run is read once, copied peak runs are marked, and the median of the ratios is the published one."""
+    """Every run is read once, copied peak runs are marked, and the median of the ratios is the
+    published one."""
     found = perfarray.read(ARCHIVES / "spec_csv" / name)
     assert (int(found["time"].count()), int(found["copied"].sum())) == (times, copied)
-    assert (found["time"] * found["ratio"] / found["ref_time"] / found.coords.get("copies", 1)).max().item() == pytest.approx(1, abs=1e-3)
-    published = {"cint2006-example.csv": 38.121805, "cint2006-rates-example.csv": 416.443094, "cfp2017-rates-example.csv": 315.95593}
+    assert (
+        found["time"] * found["ratio"] / found["ref_time"] / found.coords.get("copies", 1)
+    ).max().item() == pytest.approx(1, abs=1e-3)
+    published = {
+        "cint2006-example.csv": 38.121805,
+        "cint2006-rates-example.csv": 416.443094,
+        "cfp2017-rates-example.csv": 315.95593,
+    }
     if name.rpartition("/")[2] in published:
         medians = found["ratio"].sel(tuning="base").median("execution")
-        assert float(np.exp(np.log(medians).mean())) == pytest.approx(published[name.rpartition("/")[2]], abs=1e-5)
+        assert float(np.exp(np.log(medians).mean())) == pytest.approx(
+            published[name.rpartition("/")[2]], abs=1e-5
+        )

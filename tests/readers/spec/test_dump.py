@@ -7,9 +7,15 @@ from perfarray.readers.opening import FileError
 from readers.files_of_our_own import NAN, check, readings, refusals, write
 from shared_material import ARCHIVES, needs_archives
 
-HEAD = 'Benchmark,"Hardware Vendor",System,Result,Baseline,"Cores","Processor MHz","1st Level Cache",Memory,"HW Avail"'
+HEAD = (
+    'Benchmark,"Hardware Vendor",System,Result,Baseline,"Cores","Processor MHz","1st Level '
+    'Cache",Memory,"HW Avail"'
+)
 ROWS = [
-    'CINT2006,Maker,"Box 1 (CPU, 2 GHz)",35.8,32.8,12,2000,"32 KB I + 32 KB D on chip per core","96 GB (6 x 16 GB, ECC)",May-2012',
+    (
+        'CINT2006,Maker,"Box 1 (CPU, 2 GHz)",35.8,32.8,12,2000,"32 KB I + 32 KB D on chip per '
+        'core","96 GB (6 x 16 GB, ECC)",May-2012'
+    ),
     'CFP2006,Maker,"Box 1 (CPU, 2 GHz)",0,30.5,12,0,None,"96 GB",03/01/12',
     'CFP2006,Maker,"Box 1 (CPU, 2 GHz)",0,0,8,2500,,"96 GB",--',
 ]
@@ -23,31 +29,53 @@ BOX = "Maker | Box 1 (CPU, 2 GHz) | "
 
 
 def test_several_results_of_one_system(tmp_path):
-    """A second result of one suite, vendor and system gets `#2`, with one warning; suites of one system are machines of their own.
+    """A second result of one suite, vendor and system gets `
 
-    A score of 0 is NaN and counted, and so is a clock of 0; a column of numbers becomes numbers, any other is text, empty is unknown.
+    A score of 0 is NaN and counted, and so is a clock of 0; a column of numbers becomes numbers,
+    any other is text, empty is unknown.
     """
-    with pytest.warns(UserWarning, match="1 systems have several results; all are kept, the second as 'Maker .*CFP2006#2'") as caught:
+    with pytest.warns(
+        UserWarning,
+        match="1 systems have several results; all are kept, the second as 'Maker .*CFP2006#2'",
+    ) as caught:
         found = read(tmp_path, *ROWS)
     assert len(caught) == 1
-    check(found, machine=[f"{BOX}CINT2006", f"{BOX}CFP2006", f"{BOX}CFP2006#2"], suite=["CINT2006", "CFP2006", "CFP2006"])
+    check(
+        found,
+        machine=[f"{BOX}CINT2006", f"{BOX}CFP2006", f"{BOX}CFP2006#2"],
+        suite=["CINT2006", "CFP2006", "CFP2006"],
+    )
     check(found.sel(tuning=["peak", "base"]), score=[[35.8, 32.8], [NAN, 30.5], [NAN, NAN]])
     assert found.attrs["n_not_measured"] == 3
-    check(found, cpu_mhz=[2000, NAN, 2500], l1_cache=["32 KB I + 32 KB D on chip per core", "None", "unknown"])
-    check(found, memory=["96 GB (6 x 16 GB, ECC)", "96 GB", "96 GB"], hardware_available=["May-2012", "03/01/12", "unknown"])
+    check(
+        found,
+        cpu_mhz=[2000, NAN, 2500],
+        l1_cache=["32 KB I + 32 KB D on chip per core", "None", "unknown"],
+    )
+    check(
+        found,
+        memory=["96 GB (6 x 16 GB, ECC)", "96 GB", "96 GB"],
+        hardware_available=["May-2012", "03/01/12", "unknown"],
+    )
     assert found["cores"].dtype.kind == "i"
     assert all(found[name].dims == ("machine",) for name in ("cores", "memory", "suite"))
 
 
 HEADS = [
-    "Benchmark,Hardware Vendor\t,System,# Cores,# Chips ,Processor ,3rd Level Cache,Result,Baseline",
+    (
+        "Benchmark,Hardware Vendor\t,System,# Cores,# Chips ,Processor ,3rd Level "
+        "Cache,Result,Baseline"
+    ),
     'Benchmark,"HardwareVendor     ",System,#Cores,#Chips,Processor,3rdLevelCache,Result,Baseline',
     "Benchmark,Hardware.Vendor,System,X..Cores,X..Chips,Processor,X3rd.Level.Cache,Result,Baseline",
 ]
 """Names of columns with trailing blanks, without blanks, and as R writes them."""
 
 TWICE = "Processor,Benchmark,HardwareVendor,System,Processor,400Peak,400Base,Result,Baseline,Price"
-RATES = ",Hardware Vendor\t,System,Peak Speed Result,Base Speed Result,Peak Rate Result,Base Rate Result,Published"
+RATES = (
+    ",Hardware Vendor\t,System,Peak Speed Result,Base Speed Result,Peak Rate Result,Base Rate "
+    "Result,Published"
+)
 
 test_what_is_read = readings(lambda folder, lines: read(folder, *lines[1:], head=lines[0]).sel(tuning=["peak", "base"]), [
     ("Result is peak, Baseline is base; there is no repetition; scores are better high", [HEAD, ROWS[0]],
@@ -77,7 +105,10 @@ test_broken_dumps = refusals(lambda folder, rows: read(folder, *rows), "dump.csv
 
 def test_a_table_that_is_no_dump(tmp_path):
     """With the format given, the error names the missing columns."""
-    with pytest.raises(FileError, match=r"has no columns of results \('Result', .* of a 'System': its columns are 'Kind', 'v4.0'"):
+    with pytest.raises(
+        FileError,
+        match=r"has no columns of results \('Result', .* of a 'System': its columns are 'Kind', 'v4.0'",
+    ):
         read(tmp_path, "Bench,10", head="Kind,v4.0", format="spec_dump")
 
 
@@ -92,8 +123,14 @@ def test_genuine_dumps(name, rows, missing):
     found = perfarray.read(ARCHIVES / "spec_dump" / name)
     assert dict(found.sizes) == {"machine": rows, "tuning": 2}
     assert found.indexes["machine"].is_unique
-    assert all((variable > 0).sum() + variable.isnull().sum() == variable.size for variable in found.values())
-    assert missing is None or {name: int(variable.isnull().sum()) for name, variable in found.items()} == missing
+    assert all(
+        (variable > 0).sum() + variable.isnull().sum() == variable.size
+        for variable in found.values()
+    )
+    assert (
+        missing is None
+        or {name: int(variable.isnull().sum()) for name, variable in found.items()} == missing
+    )
     if name.startswith("blue"):
         assert int(found["score_rate"].sel(tuning="peak").isnull().sum()) >= 3_315
 

@@ -1,19 +1,38 @@
-"""SPEC text reports of whole results: they become the table of the result's CSV, whatever stands around their tables."""
+"""SPEC text reports of whole results: they become the table of the result's CSV, whatever stands
+around their tables."""
 
 import numpy as np
 import pytest
 import xarray as xr
 
 import perfarray
-from readers.files_of_our_own import NAN, check, reader, readings, refusals, spec_pair, spec_result, write
+from readers.files_of_our_own import (
+    NAN,
+    check,
+    reader,
+    readings,
+    refusals,
+    spec_pair,
+    spec_result,
+    write,
+)
 
 read = reader("report.txt")
 
-TIMES = {"503.alpha_r": ((400.0, 380.0), (402.0, 381.0), (401.0, 379.0)), "521.beta_r": ((250.0, 250.0), (252.0, 252.0), (251.0, 251.0))}
+TIMES = {
+    "503.alpha_r": ((400.0, 380.0), (402.0, 381.0), (401.0, 379.0)),
+    "521.beta_r": ((250.0, 250.0), (252.0, 252.0), (251.0, 251.0)),
+}
 """Seconds of base and peak; the peak runs of the second benchmark are its base runs."""
 
 NAMES = "Maker Ltd\n    Rack 5 (2.25 GHz, Model 9)"
-BANNER = "#" * 130 + "\n#   INVALID RUN -- INVALID RUN\n" + "# 'reportable' flag not set during run\n" * 120 + "#" * 130 + "\n"
+BANNER = (
+    "#" * 130
+    + "\n#   INVALID RUN -- INVALID RUN\n"
+    + "# 'reportable' flag not set during run\n" * 120
+    + "#" * 130
+    + "\n"
+)
 FLAGS = """
                      Base Optimization Flags
                      -----------------------
@@ -78,7 +97,14 @@ Compiler,"C/C++: Version 3 of Some"
 """
 
 
-def report(names=NAMES, title="SPEC CPU(R)2017 Floating Point Rate Result", banner="", est="", after=BLOCKS, fields=True):
+def report(
+    names=NAMES,
+    title="SPEC CPU(R)2017 Floating Point Rate Result",
+    banner="",
+    est="",
+    after=BLOCKS,
+    fields=True,
+):
     """Return the text report of the result."""
     stated = (
         "\n    CPU2017 License: 77                  Test date:             May-2025\n"
@@ -86,18 +112,34 @@ def report(names=NAMES, title="SPEC CPU(R)2017 Floating Point Rate Result", bann
         "    Tested by:    Some Lab               Software availability: Feb-2025\n"
     )
     rows = [
-        f"{name}  8  {base}  {8000 / base:.6f}  {'*' if number == 2 else 'S'}  8  {peak}  {8000 / peak:.6f}  S\n"
+        (
+            f"{name}  8  {base}  {8000 / base:.6f}  {'*' if number == 2 else 'S'}  8  {peak}  "
+            f"{8000 / peak:.6f}  S\n"
+        )
         for name, runs in TIMES.items()
         for number, (base, peak) in enumerate(runs)
     ]
-    head = "             Base     Base        Base        Peak\nBenchmarks   Copies  Run Time     Rate    Copies  Run Time     Rate\n"
-    score = f" {est}SPECrate(R)2017_fp_base      82.2\n {est}SPECrate(R)2017_fp_peak               84.7\n"
-    return f"{banner}          {title}\n    {names}\n{stated if fields else ''}\n{head}{''.join(rows)}{'=' * 60}\n{score}{after}"
+    head = (
+        "             Base     Base        Base        Peak\nBenchmarks   Copies  Run Time     "
+        "Rate    Copies  Run Time     Rate\n"
+    )
+    score = (
+        f" {est}SPECrate(R)2017_fp_base      82.2\n {est}SPECrate(R)2017_fp_peak               "
+        "84.7\n"
+    )
+    return (
+        f"{banner}          {title}\n    "
+        f"{names}\n{stated if fields else ''}\n{head}{''.join(rows)}{'=' * 60}\n{score}{after}"
+    )
 
 
 def csv_result(est="", valid=1, after=CSV_BLOCKS):
     """Return the CSV of the same result."""
-    rows = [spec_pair(name, 8, base, peak, k) for name, runs in TIMES.items() for k, (base, peak) in enumerate(runs, 1)]
+    rows = [
+        spec_pair(name, 8, base, peak, k)
+        for name, runs in TIMES.items()
+        for k, (base, peak) in enumerate(runs, 1)
+    ]
     return spec_result(rows, score="SPECrate2017_fp_base", est=est, valid=valid, after=after)
 
 
@@ -111,11 +153,21 @@ def csv_result(est="", valid=1, after=CSV_BLOCKS):
     ({"est": "Est. "}, "Est. ", 1),
 ], ids=["plain", "flags", "flags_below", "three_lines", "invalid", "both", "estimated"])  # fmt: skip
 def test_text_and_csv_of_one_result_are_one_dataset(tmp_path, text, est, valid):
-    """Labels, coordinates, marks and numbers are those of the CSV, with a long banner and with sections of flags and notes."""
-    of_text, of_csv = read(tmp_path, report(**text)), read(tmp_path, csv_result(est, valid), "result.csv")
+    """Labels, coordinates, marks and numbers are those of the CSV, with a long banner and with
+    sections of flags and notes."""
+    of_text, of_csv = (
+        read(tmp_path, report(**text)),
+        read(tmp_path, csv_result(est, valid), "result.csv"),
+    )
     xr.testing.assert_allclose(of_text, of_csv.transpose(*of_text.dims), rtol=1e-6)
     assert set(of_text.coords) == set(of_csv.coords)
-    check(of_text, machine=["Rack 5"], valid=[valid], estimated=[int(bool(est))], suite=["fp2017_rate"] * 2)
+    check(
+        of_text,
+        machine=["Rack 5"],
+        valid=[valid],
+        estimated=[int(bool(est))],
+        suite=["fp2017_rate"] * 2,
+    )
 
 
 test_heads = readings(read, [
@@ -146,10 +198,16 @@ test_two_results = refusals(read, "report.txt", [
 
 
 def test_fragments_do_not_say_whether_they_are_valid(tmp_path):
-    """A table below a line of the compiler may be an estimate; only the head of a report says that it is valid."""
-    fragment = "Built with GCC 13.2.0 from Some Linux with -O3\n" + report(banner="").partition("Feb-2025\n")[2]
+    """A table below a line of the compiler may be an estimate; only the head of a report says that
+    it is valid."""
+    fragment = (
+        "Built with GCC 13.2.0 from Some Linux with -O3\n"
+        + report(banner="").partition("Feb-2025\n")[2]
+    )
     check(read(tmp_path, fragment), valid=[NAN], estimated=[0])
-    check(read(tmp_path, fragment.replace(" SPECrate", " Est. SPECrate")), valid=[NAN], estimated=[1])
+    check(
+        read(tmp_path, fragment.replace(" SPECrate", " Est. SPECrate")), valid=[NAN], estimated=[1]
+    )
     check(read(tmp_path, BANNER + fragment), valid=[0], estimated=[0])
     assert int(read(tmp_path, fragment)["copied"].sum()) == 3
 
@@ -158,22 +216,34 @@ def test_fragments_do_not_say_whether_they_are_valid(tmp_path):
 def test_machines_of_one_model_are_told_apart_by_their_cpus(tmp_path, text, suffix):
     """In an archive the CPU becomes part of the label where results of one model state several."""
     files = {"a": text, "b": text.replace("Model 9", "Model 8")}
-    times = perfarray.read_archive([write(tmp_path / f"{name}.{suffix}", content) for name, content in files.items()])
+    times = perfarray.read_archive(
+        [write(tmp_path / f"{name}.{suffix}", content) for name, content in files.items()]
+    )
     check(times, machine=["Rack 5 (Model 9)", "Rack 5 (Model 8)"])
 
 
 def test_reports_of_one_machine_may_differ_in_validity(tmp_path):
     """Validity is of the run: it lies along more than the machine where its reports differ."""
-    row = "Benchmarks   Copies  Run Time     Rate\n500.alpha_r  1  100  10.0  S\n=====\n SPECrate(R)2017_int_base    10.0\n"
-    paths = [write(tmp_path / "Box_O2_001.txt", row), write(tmp_path / "Box_O3_001.txt", row.replace(" SPEC", " Est. SPEC"))]
+    row = (
+        "Benchmarks   Copies  Run Time     Rate\n500.alpha_r  1  100  10.0  S\n=====\n "
+        "SPECrate(R)2017_int_base    10.0\n"
+    )
+    paths = [
+        write(tmp_path / "Box_O2_001.txt", row),
+        write(tmp_path / "Box_O3_001.txt", row.replace(" SPEC", " Est. SPEC")),
+    ]
     times = perfarray.read_archive(paths)
     assert times["estimated"].sel(flags=["O2", "O3"]).values.ravel().tolist() == [0, 1]
 
 
 def test_reports_of_both_kinds_are_joined(tmp_path):
     """Fragments, whose names hold machine and session, and whole results lie in one archive."""
-    fragment = "Built with GCC 13.2.0 from Some Linux with -O3\n" + report().partition("Feb-2025\n")[2]
+    fragment = (
+        "Built with GCC 13.2.0 from Some Linux with -O3\n" + report().partition("Feb-2025\n")[2]
+    )
     paths = [write(tmp_path / "Box_O3_001.txt", fragment), write(tmp_path / "rack.txt", report())]
     times = perfarray.read_archive(paths)
     check(times, machine=["Box", "Rack 5"])
-    np.testing.assert_array_equal(times["time"].count([dim for dim in times["time"].dims if dim != "machine"]), [12, 12])
+    np.testing.assert_array_equal(
+        times["time"].count([dim for dim in times["time"].dims if dim != "machine"]), [12, 12]
+    )

@@ -1,4 +1,5 @@
-"""Tables and figures of Irving et al. from an archive: each call that the page lists runs, and gives what the paper prints."""
+"""Tables and figures of Irving et al. from an archive: each call that the page lists runs, and
+gives what the paper prints."""
 
 import re
 from pathlib import Path
@@ -33,13 +34,22 @@ def archive(tmp_path_factory):
 
 def says_something(head, answer):
     """Return whether one of the panels of a picture has data, or a table has rows."""
-    return any(panel.has_data() for panel in answer.figure.axes) if head.startswith("Figure") else len(answer) > 0
+    return (
+        any(panel.has_data() for panel in answer.figure.axes)
+        if head.startswith("Figure")
+        else len(answer) > 0
+    )
 
 
 def test_the_page_lists_all_from_figure_9_and_table_9_on():
     """Figure 17 does not exist; tables 15 and 16 are configurations."""
     numbers = {
-        kind: {int(number) for head in CALLS if head.startswith(kind) for number in re.findall(r"\d+", head)}
+        kind: {
+            int(number)
+            for head in CALLS
+            if head.startswith(kind)
+            for number in re.findall(r"\d+", head)
+        }
         for kind in ("Figure", "Table")
     }
     assert numbers == {"Figure": set(range(9, 17)), "Table": {*range(9, 15), 17, 18}}
@@ -55,7 +65,8 @@ def test_each_call_gives_a_table_or_a_picture(archive, head):
 
 
 def test_tables_have_the_rows_and_columns_of_the_paper(archive):
-    """Ten predictors with their shares at most; a row for each machine and a column for each benchmark."""
+    """Ten predictors with their shares at most; a row for each machine and a column for each
+    benchmark."""
     tables = {number: eval(CALLS[f"Table {number}"], archive) for number in (9, 10, 11, 12, 17, 18)}
     names = archive["suite"]["benchmark"].values.tolist()
     for number in (9, 10, 11, 12):
@@ -70,19 +81,25 @@ def test_tables_have_the_rows_and_columns_of_the_paper(archive):
 def test_figures_have_the_marks_of_the_paper(archive):
     """Quartiles cut the density; every score of every suite is in a histogram."""
     assert "quartiles" in legend(eval(CALLS["Figure 9"], archive))
-    for head, name in (("Figure 11 (a)", "Scores of the suite"), ("Figure 11 (b)", "How much scores vary")):
+    for head, name in (
+        ("Figure 11 (a)", "Scores of the suite"),
+        ("Figure 11 (b)", "How much scores vary"),
+    ):
         panels = eval(CALLS[head], archive).figure.axes
         assert name in panels[0].figure.get_suptitle() + title(panels[0])
 
 
-# Files that are not ours ------------------------------------------------------------------------------------------------------------
+# Files that are not ours
+# ------------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
 def reports():
     """The first report of each machine, and of one compiler and one set of flags."""
     times = perfarray.read_archive(ARCHIVES / "spec_txt").isel(session=0, drop=True)
-    suite = times.isel(benchmark=times["suite"].values == "int2017_rate1").sel(compiler="GCC 12.2.0", flags="O3")
+    suite = times.isel(benchmark=times["suite"].values == "int2017_rate1").sel(
+        compiler="GCC 12.2.0", flags="O3"
+    )
     return {"perfarray": perfarray, "times": times, "suite": suite, "machine": "AMD_EPYC_7742"}
 
 
@@ -95,10 +112,14 @@ def test_each_call_runs_on_text_reports(reports, head):
 
 @needs_archives
 def test_flags_of_text_reports_are_not_the_environment(reports):
-    """Tables 10 and 12 have them, tables 9 and 11 do not; compilers are of the environment, as in the paper."""
+    """Tables 10 and 12 have them, tables 9 and 11 do not; compilers are of the environment, as in
+    the paper."""
     times = reports["times"]
     suite = times.isel(benchmark=times["suite"].values == "int2017_rate1")
-    tables = {number: eval(CALLS[f"Table {number}"].replace(".head(10)", ""), {"suite": suite}) for number in (9, 10)}
+    tables = {
+        number: eval(CALLS[f"Table {number}"].replace(".head(10)", ""), {"suite": suite})
+        for number in (9, 10)
+    }
     flags = {"flag -flto", "flag -ljemalloc", "flag -march=native"}
     assert flags <= set(tables[10].index)
     assert not any("flag" in name for name in tables[9].index)
@@ -111,8 +132,15 @@ def test_each_call_runs_on_csv_results(head):
     """Two machines of one suite: all but a model, which needs six, and says so."""
     times = perfarray.read_archive(ARCHIVES / "spec_csv").sel(tuning="base")
     folder = ARCHIVES / "spec_csv" / "EstebanMonge_speccpu2006"
-    suite = perfarray.read_archive([folder / "cint2006-rates-example.csv", folder / "CINT2006.001.ref.csv"]).sel(tuning="base")
-    names = {"perfarray": perfarray, "times": times, "suite": suite, "machine": suite["machine"].values[0]}
+    suite = perfarray.read_archive(
+        [folder / "cint2006-rates-example.csv", folder / "CINT2006.001.ref.csv"]
+    ).sel(tuning="base")
+    names = {
+        "perfarray": perfarray,
+        "times": times,
+        "suite": suite,
+        "machine": suite["machine"].values[0],
+    }
     if "explain_variation" in CALLS[head]:
         with pytest.raises(ValueError, match="a model needs 6 or more"):
             eval(CALLS[head], names)

@@ -1,4 +1,5 @@
-"""SPEC runs, one per file: rows without a head, sums and scores among the rows, fields left empty."""
+"""SPEC runs, one per file: rows without a head, sums and scores among the rows, fields left
+empty."""
 
 import pytest
 

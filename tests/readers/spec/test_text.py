@@ -8,7 +8,17 @@ import pytest
 import perfarray
 from perfarray.readers.opening import Source
 from perfarray.readers.recognising import formats, read_table, recognise
-from readers.files_of_our_own import NAN, SPEC_SYSTEM, check, reader, readings, refusals, spec_report, spec_rows, write
+from readers.files_of_our_own import (
+    NAN,
+    SPEC_SYSTEM,
+    check,
+    reader,
+    readings,
+    refusals,
+    spec_report,
+    spec_rows,
+    write,
+)
 from shared_material import ARCHIVES, needs_archives
 
 TWO = [*spec_rows(), *spec_rows("502.beta_r", ("97.4", "98.1", "97.4"))]
@@ -20,7 +30,9 @@ read = reader(NAME)
 
 def archive(tmp_path, files):
     """Return the archive of some reports, told apart by what they say themselves."""
-    return perfarray.read_archive([write(tmp_path / name, text) for name, text in files.items()], format="spec_text")
+    return perfarray.read_archive(
+        [write(tmp_path / name, text) for name, text in files.items()], format="spec_text"
+    )
 
 
 def seconds(*benchmarks):
@@ -28,16 +40,43 @@ def seconds(*benchmarks):
     return [[[[[times]]]] for times in benchmarks]
 
 
-TIES = {"500.a_r": ("10.1", "10.1", "10.1"), "502.b_r": ("20.1", "20.2", "20.1"), "503.c_r": ("1.1", "1.2"), "505.d_r": ("7.0",)}
-PEAK = ["500.alpha_r  1  100  10.0  S  1  90.5  11.0  *", "500.alpha_r  1  101  9.9  *  1  91.5  10.9  S"]
+TIES = {
+    "500.a_r": ("10.1", "10.1", "10.1"),
+    "502.b_r": ("20.1", "20.2", "20.1"),
+    "503.c_r": ("1.1", "1.2"),
+    "505.d_r": ("7.0",),
+}
+PEAK = [
+    "500.alpha_r  1  100  10.0  S  1  90.5  11.0  *",
+    "500.alpha_r  1  101  9.9  *  1  91.5  10.9  S",
+]
 FAILED = ["500.alpha_r  1  100  10.0  *", "500.alpha_r  1  --  --  RE", "548.gamma_r  NR"]
-KNOWN = {"cpu": "Vendor Model 7", "cpu_mhz": 3100.5, "cores": 8, "chips": 1, "threads_per_core": 2, "memory_gb": 64.0, "l3_kb": NAN}
-UNKNOWN = {"cpu": "unknown", **dict.fromkeys(("cores", "chips", "threads_per_core", "memory_gb", "cpu_mhz"), NAN)}
-MULTIPLE = "\nSystem Info:\nCPU Name: Multiple\nEnabled: -1 cores, number of chips enabled chips, (?) threads/core\nMemory: \n"
-UNNAMED = "\nSystem Info:\nMemory: 1x Not Specified Not Specified 16 GB\nCPU Name: X CPU @ 2.50GHz\n"
+KNOWN = {
+    "cpu": "Vendor Model 7",
+    "cpu_mhz": 3100.5,
+    "cores": 8,
+    "chips": 1,
+    "threads_per_core": 2,
+    "memory_gb": 64.0,
+    "l3_kb": NAN,
+}
+UNKNOWN = {
+    "cpu": "unknown",
+    **dict.fromkeys(("cores", "chips", "threads_per_core", "memory_gb", "cpu_mhz"), NAN),
+}
+MULTIPLE = (
+    "\nSystem Info:\nCPU Name: Multiple\nEnabled: -1 cores, number of chips enabled chips, (?) "
+    "threads/core\nMemory: \n"
+)
+UNNAMED = (
+    "\nSystem Info:\nMemory: 1x Not Specified Not Specified 16 GB\nCPU Name: X CPU @ 2.50GHz\n"
+)
 
 test_what_is_read = readings(read, [
-    ("rows are executions of one session; the ratio is a variable of its own; attributes hold no data for joining alone", spec_report(*TWO),
+    ((
+            "rows are executions of one session; the ratio is a variable of its own; attributes "
+            "hold no data for joining alone"
+        ), spec_report(*TWO),
      {"time.dims": ("benchmark", "machine", "compiler", "flags", "session", "execution"), "tuning": "base",
       "time": seconds([136, 137, 137], [97.4, 98.1, 97.4]), "ratio": seconds([11.71, 11.62, 11.62], [16.34, 16.23, 16.34]),
       "time.attrs": {"units": "s", "better": "lower"}, "ratio.attrs": {"units": "1", "better": "higher"}, "metric": "ratio",
@@ -48,7 +87,10 @@ test_what_is_read = readings(read, [
     ("benchmarks whose runs are equal, or some of them, are counted",
      spec_report(*(row for name, own in TIES.items() for row in spec_rows(name, own))),
      {"n_tied": 1, "n_partly_tied": 1, "time": seconds([10.1] * 3, [20.1, 20.2, 20.1], [1.1, 1.2, NAN], [7.0, NAN, NAN])}),
-    ("System Info gives typed coordinates along machine; the clock is the median of the counters, without their `all`",
+    ((
+            "System Info gives typed coordinates along machine; the clock is the median of the "
+            "counters, without their `all`"
+        ),
      spec_report(*TWO, after=SPEC_SYSTEM),
      {name: [value] for name, value in KNOWN.items()} | {f"{name}.dims": ("machine",) for name in KNOWN}),
     ("`Multiple`, -1 cores and modules without a name are unknown", spec_report(*TWO, after=MULTIPLE), UNKNOWN),
@@ -71,7 +113,11 @@ test_what_is_read = readings(read, [
 ])  # fmt: skip
 def test_machine_and_flags_are_in_the_name(tmp_path, name, machine, flags):
     """The name splits at `_O3`; names of another shape leave the flags to the first line."""
-    times = read(tmp_path, spec_report(*TWO, built="Built with GCC 13.2.0 from Some Linux with -O3 -flto"), name)
+    times = read(
+        tmp_path,
+        spec_report(*TWO, built="Built with GCC 13.2.0 from Some Linux with -O3 -flto"),
+        name,
+    )
     check(times, machine=[machine], flags=[flags], compiler=["GCC 13.2.0"])
 
 
@@ -95,8 +141,14 @@ def test_the_first_lines_name_compiler_and_system(tmp_path, built, compiler, sys
     ("SPECompG_base2012", 1, "SPECompG_base2012"),
 ])  # fmt: skip
 def test_the_suite_is_a_coordinate_along_benchmark(tmp_path, score, copies, suite):
-    """One copy is a suite of its own; a suite that is not known keeps its name; copies are a coordinate where they are not one."""
-    times = read(tmp_path, spec_report(*spec_rows(copies=copies), *spec_rows("502.beta_r", copies=copies), score=score))
+    """One copy is a suite of its own; a suite that is not known keeps its name; copies are a
+    coordinate where they are not one."""
+    times = read(
+        tmp_path,
+        spec_report(
+            *spec_rows(copies=copies), *spec_rows("502.beta_r", copies=copies), score=score
+        ),
+    )
     assert times["suite"].dims == ("benchmark",)
     check(times, suite=[suite] * 2)
     assert ("copies" in times.coords) == (copies > 1)
@@ -131,12 +183,20 @@ def test_cut_off_below_the_score(tmp_path):
     assert read(tmp_path, WHOLE[: WHOLE.index("System Info")]).attrs["n_without_system_info"] == 1
 
 
-OTHER = [*spec_rows(times=("138", "139", "140")), *spec_rows("502.beta_r", ("99.1", "99.2", "99.3"))]
+OTHER = [
+    *spec_rows(times=("138", "139", "140")),
+    *spec_rows("502.beta_r", ("99.1", "99.2", "99.3")),
+]
 
 
 def test_the_number_in_the_name_is_the_session(tmp_path):
-    """Sessions are numbered from 0 inside their machine, compiler, flags and suite, whatever their number in the name."""
-    files = {"A_O3_001.txt": spec_report(*TWO), "A_O3_003.txt": spec_report(*OTHER), "B_O3_002.txt": spec_report(*OTHER[:3])}
+    """Sessions are numbered from 0 inside their machine, compiler, flags and suite, whatever their
+    number in the name."""
+    files = {
+        "A_O3_001.txt": spec_report(*TWO),
+        "A_O3_003.txt": spec_report(*OTHER),
+        "B_O3_002.txt": spec_report(*OTHER[:3]),
+    }
     times = archive(tmp_path, files)["time"]
     assert times.sizes["session"] == 2
     found = times.sel(benchmark="500.alpha_r", compiler="GCC 13.2.0", flags="O3")
@@ -147,8 +207,19 @@ def test_the_number_in_the_name_is_the_session(tmp_path):
 
 def test_suites_machines_and_compilers_are_joined(tmp_path):
     """Benchmarks of several suites, each with its name; nothing lies along `file`."""
-    fp = spec_report(*spec_rows("503.gamma_r"), score="SPECrate(R)2017_fp_base", built="Built with GCC 14.1.0 from Some Linux with -O3")
-    found = archive(tmp_path, {"A_O3_001.txt": spec_report(*TWO), "f/A_O3_001.txt": fp, "B_O3-flto_001.txt": spec_report(*TWO[:5])})
+    fp = spec_report(
+        *spec_rows("503.gamma_r"),
+        score="SPECrate(R)2017_fp_base",
+        built="Built with GCC 14.1.0 from Some Linux with -O3",
+    )
+    found = archive(
+        tmp_path,
+        {
+            "A_O3_001.txt": spec_report(*TWO),
+            "f/A_O3_001.txt": fp,
+            "B_O3-flto_001.txt": spec_report(*TWO[:5]),
+        },
+    )
     assert "file" not in found.dims
     check(found, suite=["int2017_rate1", "int2017_rate1", "fp2017_rate1"])
     assert found["time"].count() == 6 + 3 + 5
@@ -156,21 +227,35 @@ def test_suites_machines_and_compilers_are_joined(tmp_path):
 
 
 def test_a_run_published_twice_is_marked(tmp_path):
-    """The second of two reports with the same runs is `copied`, with one warning; few equal rows may be chance."""
+    """The second of two reports with the same runs is `copied`, with one warning; few equal rows
+    may be chance."""
     rows = {"A": TWO, "B": TWO, "C": TWO[:3], "D": TWO[:5], "E": TWO[:5]}
-    with pytest.warns(UserWarning, match=r"published twice under two names are marked `copied`: 'B \(int2017_rate1, O3\) = A") as caught:
-        found = archive(tmp_path, {f"{name}_O3_001.txt": spec_report(*own) for name, own in rows.items()})
+    with pytest.warns(
+        UserWarning,
+        match=r"published twice under two names are marked `copied`: 'B \(int2017_rate1, O3\) = A",
+    ) as caught:
+        found = archive(
+            tmp_path, {f"{name}_O3_001.txt": spec_report(*own) for name, own in rows.items()}
+        )
     assert len(caught) == 1
     assert [int(found["copied"].sel(machine=machine).sum()) for machine in rows] == [0, 6, 0, 0, 0]
     assert found["time"].count() == 25
 
 
 def test_reports_of_one_machine_say_the_same_of_it(tmp_path):
-    """Reports complete each other; the clock is the median; contradictions are unknown, with one warning."""
-    files = {"A_O3_001.txt": spec_report(*TWO, after=SPEC_SYSTEM), "A_O3-flto_001.txt": spec_report(*OTHER)}
+    """Reports complete each other; the clock is the median; contradictions are unknown, with one
+    warning."""
+    files = {
+        "A_O3_001.txt": spec_report(*TWO, after=SPEC_SYSTEM),
+        "A_O3-flto_001.txt": spec_report(*OTHER),
+    }
     check(archive(tmp_path, files), cpu=["Vendor Model 7"], cores=[8])
-    other = SPEC_SYSTEM.replace("8 cores", "4 cores").replace("Model(TM)", "Kind").replace("0.5", "2.5")
-    with pytest.warns(UserWarning, match="differently is taken as unknown: cpu of 'A'; cores of 'A'$") as caught:
+    other = (
+        SPEC_SYSTEM.replace("8 cores", "4 cores").replace("Model(TM)", "Kind").replace("0.5", "2.5")
+    )
+    with pytest.warns(
+        UserWarning, match="differently is taken as unknown: cpu of 'A'; cores of 'A'$"
+    ) as caught:
         found = archive(tmp_path, files | {"A_O3-flto_001.txt": spec_report(*OTHER, after=other)})
     assert len(caught) == 1
     check(found, cpu=["unknown"], cores=[NAN], cpu_mhz=[3101.5], memory_gb=[64.0])
@@ -203,27 +288,50 @@ def test_every_genuine_report_reads():
         assert not source.notes
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        found = perfarray.read_archive(ARCHIVES / "spec_txt", format="spec_text", on_error="warn", progress=True)
+        found = perfarray.read_archive(
+            ARCHIVES / "spec_txt", format="spec_text", on_error="warn", progress=True
+        )
     assert [[note.code for note in one.message.notes] for one in caught] == [
         ["unknown_format", "contradicted_descriptors", "published_twice"]
     ]
     runs = [runs_of(path) for path in paths]
-    assert int(found["time"].count()) == sum(len(table) for table in tables) == sum(len(times) for one in runs for times in one.values())
-    assert found.attrs["n_without_system_info"] == sum("System Info:" not in path.read_text() for path in paths)
-    assert found.attrs["n_tied"] == sum(len(set(times)) == 1 < len(times) for one in runs for times in one.values())
-    assert set(found["suite"].values) == {"int2017_rate1", "fp2017_rate1", "int2026_rate1", "fp2026_rate1"}
+    assert (
+        int(found["time"].count())
+        == sum(len(table) for table in tables)
+        == sum(len(times) for one in runs for times in one.values())
+    )
+    assert found.attrs["n_without_system_info"] == sum(
+        "System Info:" not in path.read_text() for path in paths
+    )
+    assert found.attrs["n_tied"] == sum(
+        len(set(times)) == 1 < len(times) for one in runs for times in one.values()
+    )
+    assert set(found["suite"].values) == {
+        "int2017_rate1",
+        "fp2017_rate1",
+        "int2026_rate1",
+        "fp2026_rate1",
+    }
     assert set(found.dims) == {"benchmark", "machine", "compiler", "flags", "session", "execution"}
     assert found.sizes["session"] == found.sizes["execution"] == 3
     assert int(found["copied"].sum()) == 3 * (12 + 14)
     phone = found["time"].sel(machine="Huawei_Kirin_X90_E-Core").notnull()
     assert phone.sum("execution").max() == 1
 
-    # The second script of SCRIPTS.md as far as reading goes: flags chosen, sessions merged, suites apart, machines described by numbers.
+    # The second script of SCRIPTS.md as far as reading goes: flags chosen, sessions merged, suites
+    # apart, machines described by numbers.
     merged = found.sel(flags="O3").perf.merge_level("session")
     assert "session" not in merged.dims
     found = merged.groupby("suite")["int2017_rate1"]
     assert found.sizes["benchmark"] == 10
-    median = found["time"].median("execution").sel(machine="Intel_Core_i9-14900K_P-Core", compiler="GCC 12.2.0")
+    median = (
+        found["time"]
+        .median("execution")
+        .sel(machine="Intel_Core_i9-14900K_P-Core", compiler="GCC 12.2.0")
+    )
     assert median.notnull().all()
-    assert all(found[name].dims == ("machine",) and found[name].dtype.kind == "f" for name in ("cpu_mhz", "l3_kb", "memory_gb"))
+    assert all(
+        found[name].dims == ("machine",) and found[name].dtype.kind == "f"
+        for name in ("cpu_mhz", "l3_kb", "memory_gb")
+    )
     assert found["os"].dims == ("machine",)

@@ -12,14 +12,23 @@ R_NAMES = {"wilson": "ci_wilson_continuity", "exact": "ci_clopper_pearson", "wal
 
 @pytest.mark.parametrize("method", R_NAMES)
 def test_intervals_are_those_of_r(golden, method):
-    """prop.test, binom.test and the plain formula, for the paper's examples and its four benchmarks."""
+    """prop.test, binom.test and the plain formula, for the paper's examples and its four
+    benchmarks."""
     paper = golden("speedup_paper_examples")
     software = golden("speedup_software_example")
-    cases = [paper["example3"]["ci90"], paper["example3"]["ci50"], paper["example4"]["recomputed"], *software["proportion"].values()]
+    cases = [
+        paper["example3"]["ci90"],
+        paper["example3"]["ci50"],
+        paper["example4"]["recomputed"],
+        *software["proportion"].values(),
+    ]
     for case in cases:
         _, *limits = proportion_limits(case["a"], case["b"], case["level"], method)
         assert limits == pytest.approx(case[R_NAMES[method]], abs=1e-12)
-        assert benchmarks_needed(case["proportion"], case["precision"], case["level"]) == case["n_benchmarks"]
+        assert (
+            benchmarks_needed(case["proportion"], case["precision"], case["level"])
+            == case["n_benchmarks"]
+        )
 
 
 def test_exact_limits_make_the_count_just_unlikely():
@@ -39,6 +48,7 @@ def test_none_all_and_nothing(method):
 
 
 def test_half_of_the_benchmarks():
-    """There is no correction of Wilson's limits at a share of 1/2: it takes the count no farther than there."""
+    """There is no correction of Wilson's limits at a share of 1/2: it takes the count no farther
+    than there."""
     _, *limits = proportion_limits(4, 8, 0.95, "wilson")
     assert limits == pytest.approx(proportion_confint(4, 8, 0.05, method="wilson"), rel=1e-12)

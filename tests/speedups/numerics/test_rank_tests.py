@@ -8,7 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from perfarray.speedups.numerics.rank_tests import EXACT_PRODUCT, kolmogorov_smirnov, mann_whitney, rank_sum_cdf
+from perfarray.speedups.numerics.rank_tests import (
+    EXACT_PRODUCT,
+    kolmogorov_smirnov,
+    mann_whitney,
+    rank_sum_cdf,
+)
 
 SERIES_OF_R = 6e-6
 """R's limit law stops its series early: for sqrt(nm/(n+m)) D just below 1 it is off by up to this much."""
@@ -29,7 +34,8 @@ def tied(x, y):
 
 @pytest.mark.parametrize("alternative", ["greater", "less", "two-sided"])
 def test_mann_whitney_is_wilcox_test(grid, alternative):
-    """U and p are those of R: exact for small samples without ties, else normal with both corrections."""
+    """U and p are those of R: exact for small samples without ties, else normal with both
+    corrections."""
     for case in grid:
         expected = case["output"]["mann_whitney"][alternative.replace("-", ".")]
         found = mann_whitney(*samples(case), alternative)
@@ -51,10 +57,16 @@ def test_kolmogorov_smirnov_is_ks_test(grid):
         found = kolmogorov_smirnov(x, y)
         assert found.statistic == pytest.approx(expected["D"], abs=1e-14)
         if tied(x, y) or len(x) * len(y) >= EXACT_PRODUCT:
-            assert found.pvalue == pytest.approx(limit_law(expected["D"], len(x), len(y)), abs=1e-12), case["name"]
-            assert found.pvalue == pytest.approx(expected["p_asymptotic"], abs=SERIES_OF_R), case["name"]
+            assert found.pvalue == pytest.approx(
+                limit_law(expected["D"], len(x), len(y)), abs=1e-12
+            ), case["name"]
+            assert found.pvalue == pytest.approx(expected["p_asymptotic"], abs=SERIES_OF_R), case[
+                "name"
+            ]
         else:
-            assert found.pvalue == pytest.approx(expected["p_exact_ignoring_ties"], abs=1e-12), case["name"]
+            assert found.pvalue == pytest.approx(expected["p_exact_ignoring_ties"], abs=1e-12), (
+                case["name"]
+            )
 
 
 @pytest.mark.parametrize(("n", "exact"), [(99, True), (100, False)])
@@ -68,7 +80,8 @@ def test_where_kolmogorov_smirnov_is_exact(n, exact):
 
 
 def test_by_enumeration():
-    """Every way to split seven different values into three and four, tested one by one, gives the p-values."""
+    """Every way to split seven different values into three and four, tested one by one, gives the
+    p-values."""
     pool = np.arange(7.0)
     splits = [(np.array(one), np.setdiff1d(pool, one)) for one in combinations(pool, 3)]
     found = [(mann_whitney(x, y), kolmogorov_smirnov(x, y)) for x, y in splits]
@@ -105,7 +118,9 @@ def test_cells_are_tested_one_by_one():
     for i, j in np.ndindex(4, 3):
         one, two = x[i, 0][~np.isnan(x[i, 0])], y[j][~np.isnan(y[j])]
         if not one.size:
-            assert np.isnan([ranks.pvalue[i, j], ranks.prob_greater[i, j], distance.pvalue[i, j]]).all()
+            assert np.isnan(
+                [ranks.pvalue[i, j], ranks.prob_greater[i, j], distance.pvalue[i, j]]
+            ).all()
             continue
         assert ranks.pvalue[i, j] == mann_whitney(one, two).pvalue
         assert distance.pvalue[i, j] == kolmogorov_smirnov(one, two).pvalue
@@ -126,13 +141,21 @@ def test_against_scipy_where_it_agrees_with_r(x, y):
     found = mann_whitney(x, y)
     method = "asymptotic" if tied(np.array(x), np.array(y)) else "exact"
     if len({*x, *y}) > 1:
-        assert found.pvalue == pytest.approx(stats.mannwhitneyu(x, y, alternative="greater", method=method).pvalue, rel=1e-10)
-    assert kolmogorov_smirnov(x, y).statistic == pytest.approx(stats.ks_2samp(x, y, method="asymp").statistic, abs=1e-12)
+        assert found.pvalue == pytest.approx(
+            stats.mannwhitneyu(x, y, alternative="greater", method=method).pvalue, rel=1e-10
+        )
+    assert kolmogorov_smirnov(x, y).statistic == pytest.approx(
+        stats.ks_2samp(x, y, method="asymp").statistic, abs=1e-12
+    )
 
 
 @given(VALUES, VALUES)
 def test_sides_swapped(x, y):
     """x greater than y is y less than x; distances have no side."""
     if len({*x, *y}) > 1:
-        assert mann_whitney(x, y).pvalue == pytest.approx(float(mann_whitney(y, x, "less").pvalue), rel=1e-12)
-    assert kolmogorov_smirnov(x, y).pvalue == pytest.approx(float(kolmogorov_smirnov(y, x).pvalue), abs=1e-12)
+        assert mann_whitney(x, y).pvalue == pytest.approx(
+            float(mann_whitney(y, x, "less").pvalue), rel=1e-12
+        )
+    assert kolmogorov_smirnov(x, y).pvalue == pytest.approx(
+        float(kolmogorov_smirnov(y, x).pvalue), abs=1e-12
+    )

@@ -1,4 +1,5 @@
-"""The protocols on arrays: R's p-values, verdicts and searches of every case, and the parts by other means."""
+"""The protocols on arrays: R's p-values, verdicts and searches of every case, and the parts by
+other means."""
 
 import itertools
 
@@ -40,7 +41,9 @@ def padded(samples):
 
 
 def sides(benchmarks):
-    return padded([one["input"]["x_initial"] for one in benchmarks]), padded([one["input"]["y_optimised"] for one in benchmarks])
+    return padded([one["input"]["x_initial"] for one in benchmarks]), padded(
+        [one["input"]["y_optimised"] for one in benchmarks]
+    )
 
 
 def test_p_values_are_those_of_r(benchmarks):
@@ -55,11 +58,19 @@ def test_p_values_are_those_of_r(benchmarks):
         (mean.welch, ("welch_greater", "p")),
         (medians.mann_whitney, ("mann_whitney_greater", "p_default")),
     ):
-        assert found == pytest.approx([output[keys[0]][keys[1]] for output in outputs], rel=1e-8), keys
-    assert mean.equal_variances == pytest.approx([output["f_test"]["p_two_sided"] for output in outputs], rel=1e-8, abs=1e-15)
-    assert medians.prob_greater == pytest.approx([output["prob_x_gt_y"] for output in outputs], rel=1e-12)
+        assert found == pytest.approx([output[keys[0]][keys[1]] for output in outputs], rel=1e-8), (
+            keys
+        )
+    assert mean.equal_variances == pytest.approx(
+        [output["f_test"]["p_two_sided"] for output in outputs], rel=1e-8, abs=1e-15
+    )
+    assert medians.prob_greater == pytest.approx(
+        [output["prob_x_gt_y"] for output in outputs], rel=1e-12
+    )
     limit = [output["ks_centred_on_medians"]["p_R_le_4.1_default"] for output in outputs]
-    assert medians.same_shape == pytest.approx(limit, abs=6e-6)  # R cuts the series of its limit law short
+    assert medians.same_shape == pytest.approx(
+        limit, abs=6e-6
+    )  # R cuts the series of its limit law short
 
 
 @pytest.mark.parametrize("statistic", ["mean", "median"])
@@ -70,36 +81,55 @@ def test_verdicts_at_a_level(benchmarks, statistic):
     for place in range(3):
         cases = [one["output"]["at_fixed_level"][place] for one in benchmarks]
         found = VERDICTS[statistic](steps, np.array([1 - case["conf_level"] for case in cases]))
-        assert found.tolist() == [{None: CANNOT_CONCLUDE, False: NO, True: YES}[case[key]] for case in cases]
+        assert found.tolist() == [
+            {None: CANNOT_CONCLUDE, False: NO, True: YES}[case[key]] for case in cases
+        ]
 
 
 @pytest.mark.parametrize("statistic", ["mean", "median"])
 def test_search(benchmarks, statistic):
-    """The level found by bisection and rounding is the tool's, exactly; so is the last word at it."""
+    """The level found by bisection and rounding is the tool's, exactly; so is the last word at
+    it."""
     steps = STEPS[statistic](*sides(benchmarks))
     searches = [one["output"][f"search_{statistic}"] for one in benchmarks]
     found = conclude(lambda risk: VERDICTS[statistic](steps, risk), np.full(len(searches), np.nan))
     assert (found.verdict == YES).tolist() == [search["is_significant"] for search in searches]
     expected = [np.nan if search["alpha"] is None else search["alpha"] for search in searches]
     assert found.risk == pytest.approx(expected, abs=1e-12, nan_ok=True)
-    assert found.not_found.tolist() == [search["why"].startswith(("cannot conclude", "not significant at risk 0.5")) for search in searches]
+    assert found.not_found.tolist() == [
+        search["why"].startswith(("cannot conclude", "not significant at risk 0.5"))
+        for search in searches
+    ]
 
 
 @pytest.mark.parametrize("statistic", ["mean", "median"])
 def test_an_exhaustive_search_misses_no_risk(statistic):
-    """Of pairs of all sizes, every one that succeeds at some risk of a fine scan is found, at no larger risk; the tool misses some."""
+    """Of pairs of all sizes, every one that succeeds at some risk of a fine scan is found, at no
+    larger risk; the tool misses some."""
     rng = np.random.default_rng(12)
     scan, missed = np.arange(0.01, 0.5001, 0.0025), 0
     for n in (4, 10, 20, 31):
-        x, y = 1 + 0.05 * rng.lognormal(0, 0.3, (300, n)), rng.choice([0.97, 0.99, 1.0], (300, 1)) + 0.05 * rng.lognormal(0, 0.3, (300, n))
+        x, y = (
+            1 + 0.05 * rng.lognormal(0, 0.3, (300, n)),
+            rng.choice([0.97, 0.99, 1.0], (300, 1)) + 0.05 * rng.lognormal(0, 0.3, (300, n)),
+        )
         steps = STEPS[statistic](x, y)
-        turns = (steps.student, steps.welch, steps.equal_variances) if statistic == "mean" else (steps.mann_whitney,)
+        turns = (
+            (steps.student, steps.welch, steps.equal_variances)
+            if statistic == "mean"
+            else (steps.mann_whitney,)
+        )
         every = VERDICTS[statistic](type(steps)(*(part[:, None] for part in steps)), scan) == YES
         least = np.where(every.any(axis=1), scan[every.argmax(axis=1)], np.nan)
-        found, tool = (conclude(lambda risk, s=steps: VERDICTS[statistic](s, risk), np.full(300, np.nan), how) for how in (turns, None))
+        found, tool = (
+            conclude(lambda risk, s=steps: VERDICTS[statistic](s, risk), np.full(300, np.nan), how)
+            for how in (turns, None)
+        )
         seen = ~np.isnan(least)
         assert (found.verdict[seen] == YES).all()
-        assert (found.risk[seen] < least[seen] + 0.01).all()  # rounded up to a whole percent, where that succeeds
+        assert (
+            found.risk[seen] < least[seen] + 0.01
+        ).all()  # rounded up to a whole percent, where that succeeds
         here = found.verdict == YES
         assert (VERDICTS[statistic](steps, found.risk)[here] == YES).all()
         assert np.isnan(found.risk[~here]).all()
@@ -109,7 +139,8 @@ def test_an_exhaustive_search_misses_no_risk(statistic):
 
 
 def test_what_an_exhaustive_search_reports():
-    """By hand, n = 10: p = .07 of normal samples to p = .20 gives .07; .0712 up to .0765 has no whole percent; none, and none at all."""
+    """By hand, n = 10: p = .07 of normal samples to p = .20 gives .07; .0712 up to .0765 has no
+    whole percent; none, and none at all."""
     shape = np.ones(4)
     p, normal = np.array([0.07, 0.0712, 0.30, 0.30]), np.array([0.2, 0.0765, 0.2, 0.005])
     steps = MeanSteps(10 * shape, 10 * shape, normal, shape, shape, p, p)
@@ -124,7 +155,11 @@ def test_welch_takes_over_where_the_f_test_rejects():
     """Student's p is .3, Welch's .05, the variances differ at .08: the smallest risk is .08."""
     one = np.ones(1)
     steps = MeanSteps(10 * one, 10 * one, one, one, 0.08 * one, 0.3 * one, 0.05 * one)
-    found = conclude(lambda risk: mean_verdict(steps, risk), np.full(1, np.nan), (steps.student, steps.welch, steps.equal_variances))
+    found = conclude(
+        lambda risk: mean_verdict(steps, risk),
+        np.full(1, np.nan),
+        (steps.student, steps.welch, steps.equal_variances),
+    )
     assert found.risk[0] == 0.08
 
 
@@ -141,25 +176,41 @@ def test_t_and_f_tests_against_scipy():
     rng = np.random.default_rng(3)
     x, y = rng.normal(1.1, 1, (5, 9)), rng.normal(1, 2, (5, 14))
     found = mean_steps(x, y)
-    assert found.student == pytest.approx(stats.ttest_ind(x, y, axis=1, alternative="greater").pvalue)
-    assert found.welch == pytest.approx(stats.ttest_ind(x, y, axis=1, alternative="greater", equal_var=False).pvalue)
+    assert found.student == pytest.approx(
+        stats.ttest_ind(x, y, axis=1, alternative="greater").pvalue
+    )
+    assert found.welch == pytest.approx(
+        stats.ttest_ind(x, y, axis=1, alternative="greater", equal_var=False).pvalue
+    )
     ratio = x.var(axis=1, ddof=1) / y.var(axis=1, ddof=1)
-    assert found.equal_variances == pytest.approx(2 * np.minimum(stats.f.cdf(ratio, 8, 13), stats.f.sf(ratio, 8, 13)))
+    assert found.equal_variances == pytest.approx(
+        2 * np.minimum(stats.f.cdf(ratio, 8, 13), stats.f.sf(ratio, 8, 13))
+    )
 
 
 def test_ties_do_not_depend_on_the_unit_of_time():
-    """Whole ticks, and the same in ms, s and thirds, in double and single precision: one p-value for each pair of samples."""
+    """Whole ticks, and the same in ms, s and thirds, in double and single precision: one p-value
+    for each pair of samples."""
     rng = np.random.default_rng(1)
     for n, m in ((9, 9), (10, 15)):
-        ticks = rng.integers(100, 112, (40, n)).astype(float), rng.integers(98, 110, (40, m)).astype(float)
+        ticks = (
+            rng.integers(100, 112, (40, n)).astype(float),
+            rng.integers(98, 110, (40, m)).astype(float),
+        )
         ticks[0][:5, -1] = np.nan
         for exact in (False, True):
             expected = median_steps(*ticks, exact_ties=exact).same_shape
-            assert (expected == median_steps(*ticks, exact_ties=exact, as_tool=True).same_shape).all()  # whole numbers are not rounded
+            assert (
+                expected == median_steps(*ticks, exact_ties=exact, as_tool=True).same_shape
+            ).all()  # whole numbers are not rounded
             for unit, single in itertools.product((1e-3, 1e-9, 1 / 3), (False, True)):
                 scaled = [side * unit for side in ticks]
-                scaled = [side.astype(np.float32).astype(float) for side in scaled] if single else scaled
-                np.testing.assert_array_equal(median_steps(*scaled, exact_ties=exact).same_shape, expected)
+                scaled = (
+                    [side.astype(np.float32).astype(float) for side in scaled] if single else scaled
+                )
+                np.testing.assert_array_equal(
+                    median_steps(*scaled, exact_ties=exact).same_shape, expected
+                )
 
 
 def test_close_values_are_no_ties():
@@ -168,7 +219,9 @@ def test_close_values_are_no_ties():
     x, y = rng.permutation(40)[:16].astype(float), rng.permutation(40)[:18].astype(float)
     expected = median_steps(x, y, exact_ties=True).same_shape
     for a, b in ((0.3, 1e-10), (2.0**52 - 100, 1.0)):
-        np.testing.assert_array_equal(median_steps(a + b * x, a + b * y, exact_ties=True).same_shape, expected)
+        np.testing.assert_array_equal(
+            median_steps(a + b * x, a + b * y, exact_ties=True).same_shape, expected
+        )
 
 
 def test_median_of_ragged_rows():

@@ -1,4 +1,5 @@
-"""Exact exchanges counted by halves of the benchmarks: the counts of those that are listed one by one."""
+"""Exact exchanges counted by halves of the benchmarks: the counts of those that are listed one by
+one."""
 
 import numpy as np
 import pytest
@@ -14,7 +15,12 @@ def suite(seed, benchmarks, runs=(3, 3), step=0.0):
     values = np.round(values / step) * step if step else values
     for side, n in zip(values, runs, strict=True):
         side[:, n:] = np.nan
-    return xr.DataArray(values, dims=("version", "benchmark", "execution"), coords={"version": ["old", "new"]}, name="time")
+    return xr.DataArray(
+        values,
+        dims=("version", "benchmark", "execution"),
+        coords={"version": ["old", "new"]},
+        name="time",
+    )
 
 
 @pytest.mark.parametrize("alternative", ["two-sided", "less", "greater"])
@@ -38,10 +44,14 @@ def test_counts_are_those_of_listed_exchanges(monkeypatch, options, step, altern
     times = suite(1, 3, runs, step)
     if "weights" in options:
         options = {"weights": xr.DataArray(options["weights"], dims="benchmark")}
-    listed = times.perf.randomization_test("old", method="exact", alternative=alternative, **options)
+    listed = times.perf.randomization_test(
+        "old", method="exact", alternative=alternative, **options
+    )
     for module in (exchanges, randomization):
         monkeypatch.setattr(module, "MOST", 5)
-    counted = times.perf.randomization_test("old", method="exact", alternative=alternative, **options)
+    counted = times.perf.randomization_test(
+        "old", method="exact", alternative=alternative, **options
+    )
     xr.testing.assert_identical(counted, listed)
 
 
@@ -50,14 +60,24 @@ def test_six_benchmarks_of_three_runs_have_an_exact_answer():
     exact = times.perf.randomization_test("old", method="exact")
     assert exact["n_exchanges"].item() == 20**6
     drawn = times.perf.randomization_test("old", n_resamples=200_000, rng=1)
-    assert exact["pvalue"].item() == pytest.approx(drawn["pvalue"].item(), abs=0.008)  # 3.5 standard errors
+    assert exact["pvalue"].item() == pytest.approx(
+        drawn["pvalue"].item(), abs=0.008
+    )  # 3.5 standard errors
 
 
 @pytest.mark.parametrize(
     ("benchmarks", "options", "facts"),
     [
-        (12, {}, r"4,096,000,000,000,000 exchanges, 64,000,000 of half of the benchmarks, and at most 4,000,000.*monte_carlo"),
-        (6, {"distribution": True}, r"64,000,000 exchanges and keep 1,000,000 at most.*monte_carlo"),
+        (
+            12,
+            {},
+            r"4,096,000,000,000,000 exchanges, 64,000,000 of half of the benchmarks, and at most 4,000,000.*monte_carlo",
+        ),
+        (
+            6,
+            {"distribution": True},
+            r"64,000,000 exchanges and keep 1,000,000 at most.*monte_carlo",
+        ),
     ],
     ids=["too many", "kept"],
 )

@@ -8,7 +8,14 @@ import pytest
 from perfarray.numerics.bootstrap import Draws
 from perfarray.numerics.random import EXCHANGES, Streams
 from perfarray.numerics.suite import Sides, match_sides, run_statistic, suite_mean
-from perfarray.suites.numerics.randomization import TABLE, Tally, exchange_units, pvalue, randomization, smallest_pvalue
+from perfarray.suites.numerics.randomization import (
+    TABLE,
+    Tally,
+    exchange_units,
+    pvalue,
+    randomization,
+    smallest_pvalue,
+)
 from perfarray.suites.numerics.redrawn_scores import Score
 
 STATISTICS = {
@@ -43,7 +50,9 @@ def test_counts_are_r_s(golden):
                 expected["count_ge"], expected["count_le"], expected["n_permutations"],
             )  # fmt: skip
             assert found.statistic == pytest.approx(expected["observed_ratio"], rel=1e-12)
-            assert pvalue(found, "two-sided", False) == pytest.approx(min(1, expected["p_H1c_twice_smaller"]))
+            assert pvalue(found, "two-sided", False) == pytest.approx(
+                min(1, expected["p_H1c_twice_smaller"])
+            )
 
 
 @pytest.mark.parametrize("mean", ["geometric", "harmonic"])
@@ -59,12 +68,15 @@ def test_pairs_are_swapped_within(shared, statistic, mean):
         swapped = np.broadcast_to(np.reshape(swaps, (1, 3) if shared else (2, 3)), (2, 3))
         ratios.append(ratio(np.where(swapped, old, new), np.where(swapped, new, old), how))
     observed = ratio(new, old, how)
-    at_least, at_most = (sum(sign * r >= sign * observed - 1e-10 for r in ratios) for sign in (1, -1))
+    at_least, at_most = (
+        sum(sign * r >= sign * observed - 1e-10 for r in ratios) for sign in (1, -1)
+    )
     assert found == Tally(pytest.approx(observed), at_least, at_most, len(ratios), len(ratios))
 
 
 def test_shared_units_are_exchanged_for_all_benchmarks():
-    """With 3 and 2 shared units there are 10 exchanges, whatever the number of benchmarks; an incomplete unit is no unit."""
+    """With 3 and 2 shared units there are 10 exchanges, whatever the number of benchmarks; an
+    incomplete unit is no unit."""
     rng = np.random.default_rng(2)
     new, old = rng.uniform(1, 2, (4, 4)), rng.uniform(1, 2, (4, 2))
     new[1, 3] = np.nan
@@ -84,7 +96,8 @@ def test_unequal_numbers_of_runs():
 @pytest.mark.parametrize("paired", [False, True])
 @pytest.mark.parametrize("mean", ["geometric", "arithmetic"])
 def test_random_exchanges_follow_the_law_of_all(mean, paired, shared, runs):
-    """Tabulated (3 runs) or permuted (9 runs, too many to tabulate): the mean of the log ratio is 0, its variance that of exchanges."""
+    """Tabulated (3 runs) or permuted (9 runs, too many to tabulate): the mean of the log ratio is
+    0, its variance that of exchanges."""
     rng = np.random.default_rng(runs)
     new, old = rng.uniform(1, 1.2, (2, 2, runs))
     how = Score(mean, "mean", shared, paired)
@@ -93,7 +106,9 @@ def test_random_exchanges_follow_the_law_of_all(mean, paired, shared, runs):
         every = counted(new, old, how)
         for part, whole in ((found.at_least, every.at_least), (found.at_most, every.at_most)):
             share = whole / every.number
-            assert part / found.number == pytest.approx(share, abs=4 * np.sqrt(share * (1 - share) / 20_000) + 1e-12)
+            assert part / found.number == pytest.approx(
+                share, abs=4 * np.sqrt(share * (1 - share) / 20_000) + 1e-12
+            )
     else:
         outcomes = 2**9 if paired else 48_620
         assert (outcomes > TABLE) == (not paired)
@@ -104,7 +119,11 @@ def test_random_exchanges_follow_the_law_of_all(mean, paired, shared, runs):
                 swapped = np.broadcast_to(rng.random((1 if shared else 2, 9)) < 0.5, (2, 9))
                 sides = np.where(swapped, old, new), np.where(swapped, new, old)
             else:
-                order = np.array([rng.permutation(18)] * 2) if shared else np.array([rng.permutation(18) for _ in range(2)])
+                order = (
+                    np.array([rng.permutation(18)] * 2)
+                    if shared
+                    else np.array([rng.permutation(18) for _ in range(2)])
+                )
                 mixed = np.take_along_axis(pool, order, axis=1)
                 sides = mixed[:, :9], mixed[:, 9:]
             logs.append(ratio(*sides, how))
@@ -114,11 +133,19 @@ def test_random_exchanges_follow_the_law_of_all(mean, paired, shared, runs):
 
 @pytest.mark.parametrize("runs", [3, 4, 5, 6])
 def test_every_benchmark_has_picks_of_its_own(runs):
-    """The log ratio of many exchanges has mean 0 and the variance of independent exchanges within 20 benchmarks."""
+    """The log ratio of many exchanges has mean 0 and the variance of independent exchanges within
+    20 benchmarks."""
     new, old = np.random.default_rng(runs).lognormal(0, 0.1, (2, 20, runs))
     how = Score("geometric", "geometric")
-    sides, draws = match_sides(new[None], old[None], shared=False, paired=False), Draws((True,), 20_000, (1, 2))
-    logs = np.log(randomization(sides, np.array([0]), how._replace(alternative="less"), draws, True, length=20_000)[-1][0])
+    sides, draws = (
+        match_sides(new[None], old[None], shared=False, paired=False),
+        Draws((True,), 20_000, (1, 2)),
+    )
+    logs = np.log(
+        randomization(
+            sides, np.array([0]), how._replace(alternative="less"), draws, True, length=20_000
+        )[-1][0]
+    )
     pooled = np.log(np.concatenate([new, old], axis=1))
     variance = (pooled.var(axis=1, ddof=1) * 2 / runs).sum() / 20**2
     assert logs.mean() == pytest.approx(0, abs=4 * np.sqrt(variance / 20_000))
@@ -139,13 +166,17 @@ def test_p_values():
 def test_too_many_exchanges():
     """The message says how many there would be."""
     side = np.ones((5, 5))
-    with pytest.raises(ValueError, match=r"would enumerate 1,016,255,020,032 exchanges, .* use method='monte_carlo'"):
+    with pytest.raises(
+        ValueError,
+        match=r"would enumerate 1,016,255,020,032 exchanges, .* use method='monte_carlo'",
+    ):
         counted(side, side, Score("geometric", "mean"))
 
 
 @pytest.mark.slow
 def test_error_rate():
-    """Two equal systems, 13 benchmarks of 5 runs: p <= 0.05 in 5 % of 1,000 experiments, within 3 standard errors."""
+    """Two equal systems, 13 benchmarks of 5 runs: p <= 0.05 in 5 % of 1,000 experiments, within 3
+    standard errors."""
     new, old = np.random.default_rng(3).lognormal(0, 0.05, (2, 1000, 13, 5))
     sides = match_sides(new, old, shared=False, paired=False)
     how = Score("geometric", "geometric")
@@ -157,11 +188,15 @@ def test_error_rate():
 @pytest.mark.parametrize("statistic", ["geometric", "median"])
 @pytest.mark.parametrize("paired", [False, True])
 def test_suites_exchanged_together_have_the_ratios_of_suites_alone(runs, statistic, paired):
-    """Tabulated or drawn anew, with gaps and without data, in any order: to the last bit what one suite at a time gives."""
+    """Tabulated or drawn anew, with gaps and without data, in any order: to the last bit what one
+    suite at a time gives."""
     new, old = np.random.default_rng(9).lognormal(0, 0.05, (2, 5, 3, runs))
     new[1, 0, 0] = old[3, 2, 1] = old[0, 1, 2] = new[2, 1, 0] = new[2, 0] = new[4] = np.nan
     sides = match_sides(new, old, shared=False, paired=paired)
-    how, draws = Score("harmonic", statistic, paired=paired, weights=np.array([1.0, 2.0, 0.5])), Draws((True,), 40, (1, 2))
+    how, draws = (
+        Score("harmonic", statistic, paired=paired, weights=np.array([1.0, 2.0, 0.5])),
+        Draws((True,), 40, (1, 2)),
+    )
 
     def ratios(which):
         some = Sides(*(part[which] for part in sides))
@@ -179,7 +214,8 @@ def test_suites_exchanged_together_have_the_ratios_of_suites_alone(runs, statist
 @pytest.mark.parametrize("tied", [0, 30])
 @pytest.mark.parametrize("statistic", ["geometric", "mean", "median"])
 def test_units_drawn_anew_are_those_of_the_smallest_words(statistic, tied, monkeypatch):
-    """Beyond the table, the candidate has the units whose random words are smallest, whatever is computed of them.
+    """Beyond the table, the candidate has the units whose random words are smallest, whatever is
+    computed of them.
 
     That holds, too, where the upper halves of the words that decide are equal.
     """
@@ -187,8 +223,13 @@ def test_units_drawn_anew_are_those_of_the_smallest_words(statistic, tied, monke
     sides, how = match_sides(new, old, shared=False, paired=False), Score("arithmetic", statistic)
     every = Streams.words
     monkeypatch.setattr(Streams, "words", lambda *which: every(*which) >> np.uint64(tied))
-    found = randomization(sides, np.array([7]), how, Draws((True,), 6, (1, 2)), True, length=6)[-1][0]
+    found = randomization(sides, np.array([7]), how, Draws((True,), 6, (1, 2)), True, length=6)[-1][
+        0
+    ]
     order = Streams((1, 2)).words([7], EXCHANGES, 6 * 48).reshape(6, 2, 24).argsort(axis=-1)
     pool = np.broadcast_to(np.concatenate([new, old], axis=-1), (6, 2, 24))
-    scores = [run_statistic(np.take_along_axis(pool, side, axis=-1), statistic).sum(axis=-1) for side in (order[..., :12], order[..., 12:])]
+    scores = [
+        run_statistic(np.take_along_axis(pool, side, axis=-1), statistic).sum(axis=-1)
+        for side in (order[..., :12], order[..., 12:])
+    ]
     np.testing.assert_allclose(found, scores[0] / scores[1], rtol=1e-13)

@@ -1,4 +1,5 @@
-"""`perfarray convert --append`: machines are added to a store, all or none, and what was there is kept as it was."""
+"""`perfarray convert --append`: machines are added to a store, all or none, and what was there is
+kept as it was."""
 
 import os
 import shutil
@@ -23,7 +24,8 @@ zarr = pytest.importorskip("zarr")
 pytest.importorskip("dask.array")
 
 pytestmark = pytest.mark.skipif(
-    np.lib.NumpyVersion(np.__version__) < appending.NUMPY, reason="NumPy before 2.3 cannot join texts of any length (2026-11-22)"
+    np.lib.NumpyVersion(np.__version__) < appending.NUMPY,
+    reason="NumPy before 2.3 cannot join texts of any length (2026-11-22)",
 )
 
 
@@ -45,8 +47,12 @@ def made(machines, executions=3, benchmarks=("fft", "sort"), **coords):
     )
     marks = xr.zeros_like(times["time"], dtype=bool)
     marks[{"execution": 0}] = True
-    times = times.assign_coords(warmup=marks.variable, **coords).assign_attrs(n_files=len(machines), format="custom")
-    return times.assign_coords({name: own.astype(object) for name, own in times.coords.items() if own.dtype.kind == "U"})
+    times = times.assign_coords(warmup=marks.variable, **coords).assign_attrs(
+        n_files=len(machines), format="custom"
+    )
+    return times.assign_coords(
+        {name: own.astype(object) for name, own in times.coords.items() if own.dtype.kind == "U"}
+    )
 
 
 def stored(times, tmp_path):
@@ -56,12 +62,21 @@ def stored(times, tmp_path):
 
 def files(store):
     """Return what is in a folder, file by file: what it is on the disk, and its content."""
-    return {path.relative_to(store): (path.stat().st_ino, path.read_bytes()) for path in sorted(store.rglob("*")) if path.is_file()}
+    return {
+        path.relative_to(store): (path.stat().st_ino, path.read_bytes())
+        for path in sorted(store.rglob("*"))
+        if path.is_file()
+    }
 
 
 FURTHER = [
     {"executions": 2, "compiler": "gcc", "cores": ("machine", [8.0]), "turbo": ("machine", [True])},
-    {"executions": 5, "benchmarks": ("walk", "sort"), "os": "bsd", "suite": ("benchmark", np.array(["other", "basic"], dtype=object))},
+    {
+        "executions": 5,
+        "benchmarks": ("walk", "sort"),
+        "os": "bsd",
+        "suite": ("benchmark", np.array(["other", "basic"], dtype=object)),
+    },
     {
         "cpu_mhz": ("machine", np.array(["2.4 GHz"], dtype=object)),
         "loops": ("benchmark", [4, 8]),
@@ -75,8 +90,19 @@ FURTHER = [
 def test_it_is_what_join_makes_of_all(tmp_path, order):
     """Whatever one side lacks or says otherwise, and whoever comes first."""
     suite = {"suite": ("benchmark", np.array(["signal", "basic"], dtype=object))}
-    parts = [made("ab", os="linux", cpu_mhz=("machine", [2.0, np.nan]), **suite, loops=(("machine", "benchmark"), [[1, 2], [3, 4]]))]
-    parts += [made(machine, **suite | FURTHER[number]) for machine, number in zip("cde", order, strict=True)]
+    parts = [
+        made(
+            "ab",
+            os="linux",
+            cpu_mhz=("machine", [2.0, np.nan]),
+            **suite,
+            loops=(("machine", "benchmark"), [[1, 2], [3, 4]]),
+        )
+    ]
+    parts += [
+        made(machine, **suite | FURTHER[number])
+        for machine, number in zip("cde", order, strict=True)
+    ]
     store = stored(parts[0], tmp_path)
     for part in parts[1:]:
         appending.append(part, store)
@@ -90,12 +116,19 @@ def test_it_is_what_join_makes_of_all(tmp_path, order):
 
 
 def same_values(found, expected):
-    """Compare numbers, marks and texts, where nothing is known too; what join holds as a float or text may be more narrowly typed."""
+    """Compare numbers, marks and texts, where nothing is known too; what join holds as a float or
+    text may be more narrowly typed."""
     expected = expected.reindex_like(found).transpose(*found.dims)
     if {found.dtype.kind, expected.dtype.kind} <= {*"iufb"}:
         np.testing.assert_array_equal(found.values.astype(float), expected.values.astype(float))
         return
-    texts = [[UNKNOWN if text in ("nan", "NaT") else text for text in map(str, one.values.ravel().tolist())] for one in (found, expected)]
+    texts = [
+        [
+            UNKNOWN if text in ("nan", "NaT") else text
+            for text in map(str, one.values.ravel().tolist())
+        ]
+        for one in (found, expected)
+    ]
     assert texts[0] == texts[1]
 
 
@@ -116,12 +149,15 @@ def test_chunks_that_stay_are_not_written_again(tmp_path):
     kept = [path for path in chunks if before[path] == after[path]]
     assert len(kept) == len(chunks) - 2
     assert before[max(kept)][1] == after[max(kept)][1]
-    assert zarr.open_group(store)["time"].nchunks_initialized == zarr.open_group(store)["time"].nchunks
+    assert (
+        zarr.open_group(store)["time"].nchunks_initialized == zarr.open_group(store)["time"].nchunks
+    )
 
 
 @pytest.mark.usefixtures("small")
 def test_chunks_grow_with_the_store(tmp_path):
-    """A store that began with one machine has chunks of several later: not as many files as machines."""
+    """A store that began with one machine has chunks of several later: not as many files as
+    machines."""
     store = stored(made("a"), tmp_path)
     for machine in "bcdefghi":
         appending.append(made(machine), store)
@@ -136,28 +172,55 @@ def test_chunks_grow_with_the_store(tmp_path):
 @pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("older", [False, True])
 def test_descriptors_keep_the_chunks_of_the_timings(tmp_path, monkeypatch, older):
-    """Whatever is added, in stores of earlier versions too, whose descriptors had chunks of their own; the timings stay where they are."""
-    times, more = (made(names, cores=("machine", np.arange(float(len(names))))) for names in ("abcdefghij", "klm"))
+    """Whatever is added, in stores of earlier versions too, whose descriptors had chunks of their
+    own; the timings stay where they are."""
+    times, more = (
+        made(names, cores=("machine", np.arange(float(len(names)))))
+        for names in ("abcdefghij", "klm")
+    )
     with monkeypatch.context() as patched:
         if older:
-            patched.setattr(stores, "common_chunk_sizes", lambda _: {"machine": 4, "benchmark": 2, "execution": 3})
+            patched.setattr(
+                stores,
+                "common_chunk_sizes",
+                lambda _: {"machine": 4, "benchmark": 2, "execution": 3},
+            )
             own = stores.zarr_encoding
-            patched.setattr(stores, "zarr_encoding", lambda *given: own(*given) | {"cores": {"chunks": (7,)}})
+            patched.setattr(
+                stores, "zarr_encoding", lambda *given: own(*given) | {"cores": {"chunks": (7,)}}
+            )
         store = stored(times, tmp_path)
     length = 4 if older else 3
     before = files(store)
-    found = appending.append(more.assign_coords(os=("machine", np.array(["bsd", "linux", "bsd"], dtype=object))), store)
+    found = appending.append(
+        more.assign_coords(os=("machine", np.array(["bsd", "linux", "bsd"], dtype=object))), store
+    )
     after = files(store)
     assert found.chunksizes["machine"] == (*[length] * (13 // length), 1)
-    assert sum(before[path] == after.get(path) for path in before if path.parts[:2] == ("time", "c")) == 10 // length
+    assert (
+        sum(before[path] == after.get(path) for path in before if path.parts[:2] == ("time", "c"))
+        == 10 // length
+    )
     assert found["cores"].values.tolist() == [*range(10), *range(3)]
 
 
 REFUSED = {
-    "machines": (made("cbd"), r"2 machines are in the store already, and not added again: 'c', 'b'"),
-    "units": (made("x").assign(time=made("x")["time"].assign_attrs(units="ms")), r"'units' of 'time' is 's' in the store, and 'ms' in"),
-    "dims": (made("x").expand_dims(version=["new"]), r"no dim 'version' in what has the dims 'machine', 'benchmark', 'execution'"),
-    "labels": (made("x").assign_coords(benchmark=[1, 2]), r"labels of 'benchmark' are numbers on one side and texts on the other"),
+    "machines": (
+        made("cbd"),
+        r"2 machines are in the store already, and not added again: 'c', 'b'",
+    ),
+    "units": (
+        made("x").assign(time=made("x")["time"].assign_attrs(units="ms")),
+        r"'units' of 'time' is 's' in the store, and 'ms' in",
+    ),
+    "dims": (
+        made("x").expand_dims(version=["new"]),
+        r"no dim 'version' in what has the dims 'machine', 'benchmark', 'execution'",
+    ),
+    "labels": (
+        made("x").assign_coords(benchmark=[1, 2]),
+        r"labels of 'benchmark' are numbers on one side and texts on the other",
+    ),
 }
 
 
@@ -209,20 +272,29 @@ def test_whatever_interrupts_leaves_the_store_alone(tmp_path, monkeypatch, step)
     ],
 )
 def test_a_store_that_lost_chunks_is_refused(tmp_path, reports, lost, message):
-    """A lost chunk, a lost array, lost labels: nothing is added, because they would be read as blanks; the store stays as it is."""
+    """A lost chunk, a lost array, lost labels: nothing is added, because they would be read as
+    blanks; the store stays as it is."""
     store = stored(made("ab"), tmp_path)
     for place in [store / lost] if lost else list(store.glob("*/c")):
         place.unlink() if place.is_file() else shutil.rmtree(place)
     before = files(store)
-    with pytest.raises(ValueError, match=rf"a\.zarr: {message} cannot be found\. Nothing was added"):
+    with pytest.raises(
+        ValueError, match=rf"a\.zarr: {message} cannot be found\. Nothing was added"
+    ):
         appending.append(made("c"), store)
-    assert f"{message} cannot be found" in run("convert", reports, store, "--append", "--layout", "{machine}/first.csv", code=2).stderr
+    assert (
+        f"{message} cannot be found"
+        in run(
+            "convert", reports, store, "--append", "--layout", "{machine}/first.csv", code=2
+        ).stderr
+    )
     assert files(store) == before
 
 
 @pytest.fixture
 def interrupted(tmp_path, monkeypatch):
-    """Return the place of a store that was killed between the two steps in which another takes its place."""
+    """Return the place of a store that was killed between the two steps in which another takes its
+    place."""
 
     def killed(_, target, aside):
         os.rename(target, aside)
@@ -239,7 +311,10 @@ def interrupted(tmp_path, monkeypatch):
 
 
 def test_a_kill_between_the_two_steps_is_mended(interrupted, tmp_path):
-    with pytest.warns(perfarray.PerfarrayWarning, match=r"a\.zarr: .* was interrupted; what was there before is back") as told:
+    with pytest.warns(
+        perfarray.PerfarrayWarning,
+        match=r"a\.zarr: .* was interrupted; what was there before is back",
+    ) as told:
         assert "".join(appending.append(made("d"), interrupted)["machine"].values) == "abcd"
     assert [note.code for note in told[0].message.notes] == ["interrupted_write"]
     assert os.listdir(tmp_path) == ["a.zarr"]
@@ -247,10 +322,21 @@ def test_a_kill_between_the_two_steps_is_mended(interrupted, tmp_path):
 
 @pytest.mark.parametrize("option", ["--append", None, "--overwrite"])
 def test_the_command_after_a_kill(interrupted, tmp_path, reports, option):
-    result = run("convert", reports / "xeon", interrupted, *filter(None, [option]), "--layout", "{machine}/first.csv")
+    result = run(
+        "convert",
+        reports / "xeon",
+        interrupted,
+        *filter(None, [option]),
+        "--layout",
+        "{machine}/first.csv",
+    )
     assert "was interrupted; what was there before is back" in result.stderr
     assert result.exit_code == (0 if option else 2), result.output
-    machines = {"--append": ["a", "b", "c", "xeon"], None: ["a", "b", "c"], "--overwrite": ["xeon"]}[option]
+    machines = {
+        "--append": ["a", "b", "c", "xeon"],
+        None: ["a", "b", "c"],
+        "--overwrite": ["xeon"],
+    }[option]
     assert opened(interrupted)["machine"].values.tolist() == machines
     assert sorted(os.listdir(tmp_path)) == ["a.zarr", "reports"]
 
@@ -260,7 +346,10 @@ def test_several_kills_are_left_to_the_user(interrupted):
     (again,) = interrupted.parent.glob(".a.zarr.*")
     shutil.copytree(again, again.with_name(f"{again.name[:-2]}22"))
     shutil.copytree(again, again.with_name(".a.zarr.zarr.12345678"))  # of another store
-    with pytest.raises(OSError, match=r"2 writes were interrupted; .*aside', .*aside': move the one that is meant to"):
+    with pytest.raises(
+        OSError,
+        match=r"2 writes were interrupted; .*aside', .*aside': move the one that is meant to",
+    ):
         appending.append(made("d"), interrupted)
 
 
@@ -284,14 +373,18 @@ def test_without_links_files_are_copied(tmp_path, monkeypatch):
     store = stored(made("a"), tmp_path)
     monkeypatch.setattr(appending, "os", SimpleNamespace(link=Mock(side_effect=OSError)))
     appending.append(made("b"), store)
-    np.testing.assert_array_equal(opened(store)["time"], xr.concat([made("a"), made("b")], "machine")["time"])
+    np.testing.assert_array_equal(
+        opened(store)["time"], xr.concat([made("a"), made("b")], "machine")["time"]
+    )
 
 
 @pytest.fixture
 def reports(tmp_path):
     """Return a folder with the results of two machines, each in a folder of its own."""
     for machine in ("xeon", "epyc"):
-        reported(machine).to_csv(write(tmp_path / "reports" / machine / "first.csv", ""), index=False)
+        reported(machine).to_csv(
+            write(tmp_path / "reports" / machine / "first.csv", ""), index=False
+        )
     return tmp_path / "reports"
 
 
@@ -301,11 +394,18 @@ def reported(machine):
 
 
 def test_the_command(reports, tmp_path):
-    """The first call begins the store, others add to it; what is there already is an error, and the store is as it was."""
+    """The first call begins the store, others add to it; what is there already is an error, and the
+    store is as it was."""
     store = tmp_path / "a.zarr"
-    said = [run("convert", reports / name, store, "--append", "--layout", "{machine}/first.csv") for name in ("xeon", "epyc", "xeon")]
+    said = [
+        run("convert", reports / name, store, "--append", "--layout", "{machine}/first.csv")
+        for name in ("xeon", "epyc", "xeon")
+    ]
     assert [one.exit_code for one in said] == [0, 0, 2], [one.output for one in said]
-    assert said[1].stdout == f"{store}: Zarr, 1 machine added, now 2 benchmark x 2 machine x 3 execution\n"
+    assert (
+        said[1].stdout
+        == f"{store}: Zarr, 1 machine added, now 2 benchmark x 2 machine x 3 execution\n"
+    )
     assert "1 machine is in the store already, and not added again: 'xeon'" in said[2].stderr
     found = opened(store)
     assert found["machine"].values.tolist() == ["xeon", "epyc"]
@@ -331,14 +431,19 @@ def test_wrong_calls(reports, tmp_path, name, options, message):
 
 
 def test_commits_are_added_where_their_machines_are(tmp_path):
-    """A history grows at its end; a commit that is there is refused, and a store of a history is asked again."""
+    """A history grows at its end; a commit that is there is refused, and a store of a history is
+    asked again."""
     for number in range(12):
-        path = write(tmp_path / ("later" if number == 11 else "results") / f"c{number:02d}" / "xeon.csv", "")
+        path = write(
+            tmp_path / ("later" if number == 11 else "results") / f"c{number:02d}" / "xeon.csv", ""
+        )
         frame = reported("xeon")
         frame["time"] = frame["time"] * (2.0 if number > 5 else 1.0) + 0.001 * number % 0.003
         frame.to_csv(path, index=False)
     store, layout = tmp_path / "a.zarr", ("--append", "--layout", "{commit}/{machine}.csv")
-    said = [run("convert", tmp_path / name, store, *layout) for name in ("results", "later", "later")]
+    said = [
+        run("convert", tmp_path / name, store, *layout) for name in ("results", "later", "later")
+    ]
     assert [one.exit_code for one in said] == [0, 0, 2], [one.output for one in said]
     assert said[1].stdout.startswith(f"{store}: Zarr, 1 commit added, now ")
     assert "1 commit is in the store already, and not added again: 'c11'" in said[2].stderr
@@ -349,10 +454,20 @@ def test_commits_are_added_where_their_machines_are(tmp_path):
 
 
 def test_a_file_for_each_machine_adds_no_files(tmp_path):
-    """A store that is begun and continued with the file of a machine each has them along the machines, not as a dim."""
+    """A store that is begun and continued with the file of a machine each has them along the
+    machines, not as a dim."""
     for machine in "abc":
-        write(tmp_path / f"{machine}.csv", f"benchmark,machine,execution,time_ms\nfft,{machine},0,{ord(machine)}\nfft,{machine},1,1")
-        run("convert", tmp_path / f"{machine}.csv", tmp_path / "all.zarr", *(["--append"] if machine > "a" else []), code=0)
+        write(
+            tmp_path / f"{machine}.csv",
+            f"benchmark,machine,execution,time_ms\nfft,{machine},0,{ord(machine)}\nfft,{machine},1,1",
+        )
+        run(
+            "convert",
+            tmp_path / f"{machine}.csv",
+            tmp_path / "all.zarr",
+            *(["--append"] if machine > "a" else []),
+            code=0,
+        )
     times = opened(tmp_path / "all.zarr")
     assert times.sizes == {"benchmark": 1, "machine": 3, "execution": 2}
     assert times["file"].dims == ("machine",)
@@ -361,11 +476,21 @@ def test_a_file_for_each_machine_adds_no_files(tmp_path):
 
 
 def test_files_of_one_machine_stay_a_dim(tmp_path):
-    """Two files of a machine are told apart by their dim, to which those of another machine are added."""
+    """Two files of a machine are told apart by their dim, to which those of another machine are
+    added."""
     for machine in "ab":
         for part in range(2):
-            write(tmp_path / machine / f"{part}.csv", f"benchmark,machine,execution,time_ms\nfft,{machine},0,{part + 1}")
-        run("convert", tmp_path / machine, tmp_path / "all.zarr", *(["--append"] if machine > "a" else []), code=0)
+            write(
+                tmp_path / machine / f"{part}.csv",
+                f"benchmark,machine,execution,time_ms\nfft,{machine},0,{part + 1}",
+            )
+        run(
+            "convert",
+            tmp_path / machine,
+            tmp_path / "all.zarr",
+            *(["--append"] if machine > "a" else []),
+            code=0,
+        )
     times = opened(tmp_path / "all.zarr")
     assert times.sizes == {"benchmark": 1, "machine": 2, "file": 2, "execution": 1}
     assert times["time"].squeeze().values.tolist() == [[0.001, 0.002], [0.001, 0.002]]

@@ -1,4 +1,5 @@
-"""Units that carry a level: against plain deletion and enumeration of all pairs, false alarms, spikes, rounded values, labels."""
+"""Units that carry a level: against plain deletion and enumeration of all pairs, false alarms,
+spikes, rounded values, labels."""
 
 from itertools import combinations
 
@@ -15,7 +16,9 @@ from perfarray.variation.numerics.carriers import carriers
 def normal(count, *sizes, seed=1):
     """Return cells with normal effects of variance 1 at each of three levels."""
     rng = np.random.default_rng(seed)
-    return sum(rng.standard_normal((count, *sizes[:level], *(1,) * (3 - level))) for level in (1, 2, 3))
+    return sum(
+        rng.standard_normal((count, *sizes[:level], *(1,) * (3 - level))) for level in (1, 2, 3)
+    )
 
 
 def judged(values):
@@ -23,10 +26,14 @@ def judged(values):
 
 
 def by_deletion(means):
-    """Return what one unit and two units take most of a sum of squares around the mean, and their places."""
+    """Return what one unit and two units take most of a sum of squares around the mean, and their
+    places."""
     total, best = np.var(means) * len(means), []
     for number in (1, 2):
-        left = {out: np.var(np.delete(means, out)) * (len(means) - number) for out in combinations(range(len(means)), number)}
+        left = {
+            out: np.var(np.delete(means, out)) * (len(means) - number)
+            for out in combinations(range(len(means)), number)
+        }
         out = min(left, key=left.get)
         best.append((set(out), 1 - left[out] / total))
     return best
@@ -34,7 +41,8 @@ def by_deletion(means):
 
 @pytest.mark.parametrize("number", [1, 2])
 def test_outermost_units_are_those_whose_deletion_takes_most(number):
-    """Every pair is tried; p-values are those of Grubbs' statistics with Bonferroni's bound, twice for two looks."""
+    """Every pair is tried; p-values are those of Grubbs' statistics with Bonferroni's bound, twice
+    for two looks."""
     n = 9
     for seed in range(20):
         values = np.random.default_rng(seed).standard_normal((1, n))
@@ -48,7 +56,9 @@ def test_outermost_units_are_those_whose_deletion_takes_most(number):
         assert places == units
         assert found.share.item() == pytest.approx(share, rel=1e-9)
         bound = 2 * (n if number == 1 else n * (n - 1) / 2) * law.sf(share)
-        assert found.pvalue.item() == pytest.approx(bound, rel=0.05)  # but for what rounding to the closest distance adds
+        assert found.pvalue.item() == pytest.approx(
+            bound, rel=0.05
+        )  # but for what rounding to the closest distance adds
     assert len(places) == number
 
 
@@ -60,12 +70,15 @@ def test_units_inside_which_a_level_varies():
     found = judged(values)
     assert (found.first[0, 2], found.second[0, 2]) == (2, -1)
     assert found.share[0, 2] == pytest.approx(within[2] / within.sum())
-    assert found.pvalue[0, 2] == pytest.approx(2 * 6 * stats.beta(8, 40).sf(found.share[0, 2]), rel=0.05, abs=1e-14)
+    assert found.pvalue[0, 2] == pytest.approx(
+        2 * 6 * stats.beta(8, 40).sf(found.share[0, 2]), rel=0.05, abs=1e-14
+    )
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.4])
 def test_normal_effects_are_seldom_named(missing):
-    """At most in one of a thousand cells of three levels, balanced or ragged: 0.01 to 0.1 % in 20,000 cells of each of nine designs."""
+    """At most in one of a thousand cells of three levels, balanced or ragged: 0.01 to 0.1 % in
+    20,000 cells of each of nine designs."""
     values = normal(4000, 6, 5, 4)
     values[np.random.default_rng(2).random(values.shape) < missing] = np.nan
     found = judged(values)
@@ -74,7 +87,10 @@ def test_normal_effects_are_seldom_named(missing):
     assert (np.isnan(found.pvalue) | (found.pvalue <= 1)).all()
 
 
-@pytest.mark.parametrize(("units", "size", "level", "least"), [(10, 20, 0, 0.95), (30, 10, 0, 0.95), (5, 20, 1, 0.95), (10, 20, 2, 0.95)])
+@pytest.mark.parametrize(
+    ("units", "size", "level", "least"),
+    [(10, 20, 0, 0.95), (30, 10, 0, 0.95), (5, 20, 1, 0.95), (10, 20, 2, 0.95)],
+)
 def test_spikes_are_named(units, size, level, least):
     """A unit, an execution or an iteration so many standard deviations away."""
     values = normal(200, units, 5, 5)
@@ -85,7 +101,8 @@ def test_spikes_are_named(units, size, level, least):
 
 
 def test_a_step_of_a_clock_is_no_spike():
-    """One value of ten that differs from the others by the resolution says nothing; one that differs by many steps does."""
+    """One value of ten that differs from the others by the resolution says nothing; one that
+    differs by many steps does."""
     values = np.full((2, 10), 10.0)
     values[:, 4] = 11, 500
     values[1, 0] = 11
@@ -111,7 +128,9 @@ def test_a_warning_names_the_units(method, chunks):
     values[1, 7, 2, 3] += 50
     values[1, 2, 1, 1] -= 60
     coords = {"benchmark": ["fft", "sort"], "binary": [f"b{place}" for place in range(10)]}
-    times = xr.DataArray(values, dims=("benchmark", "binary", "execution", "iteration"), coords=coords, name="time")
+    times = xr.DataArray(
+        values, dims=("benchmark", "binary", "execution", "iteration"), coords=coords, name="time"
+    )
     told = r"1 of 2 cells have a level that one or two binaries carry.*\(sort: binaries b2 and b7 with 9\d % of the squares of iteration\)"
     if chunks is None:
         with pytest.warns(perfarray.PerfarrayWarning, match=told):

@@ -1,4 +1,5 @@
-"""Limits of components by analysis of variance: by hand, where they must vanish, simulated coverage, degenerate cells."""
+"""Limits of components by analysis of variance: by hand, where they must vanish, simulated
+coverage, degenerate cells."""
 
 import itertools
 
@@ -37,7 +38,8 @@ def draw(rng, shape, variances, cells):
 
 
 def test_chi_square_by_hand():
-    """Variance 2.5 of 1..5: 4 x 2.5 / 11.1433 and 4 x 2.5 / 0.484419 (any table of chi-square with 4 df)."""
+    """Variance 2.5 of 1..5: 4 x 2.5 / 11.1433 and 4 x 2.5 / 0.484419 (any table of chi-square with
+    4 df)."""
     found = limits(np.array([1.0, 2, 3, 4, 5]), 1)
     assert_allclose([found.lower[0], found.upper[0]], [10 / 11.14329, 10 / 0.4844186], rtol=1e-6)
     assert_allclose(found.standard_error, [2.5 * np.sqrt(2 / 4)])
@@ -53,7 +55,8 @@ def test_lowest_level_is_chi_square_for_any_imbalance():
 
 
 def test_formula_by_hand():
-    """Ting and others' limits, written out with F quantiles of infinite df: x = 4 on 5 df, y = 1 on 20 df."""
+    """Ting and others' limits, written out with F quantiles of infinite df: x = 4 on 5 df, y = 1 on
+    20 df."""
     g1, g2 = (1 - 1 / stats.f.isf(0.025, df, 1e12) for df in (5, 20))
     h1, h2 = (1 / stats.f.ppf(0.025, df, 1e12) - 1 for df in (5, 20))
     high, low = stats.f.isf(0.025, 5, 20), stats.f.ppf(0.025, 5, 20)
@@ -67,7 +70,8 @@ def test_formula_by_hand():
 
 @pytest.mark.parametrize(("df_x", "df_y"), [(2, 6), (5, 20), (29, 30)])
 def test_limits_vanish_where_the_f_test_says_so(df_x, df_y):
-    """Lower limit zero up to the upper F quantile and positive above; upper limit zero up to the lower quantile; exact at y = 0."""
+    """Lower limit zero up to the upper F quantile and positive above; upper limit zero up to the
+    lower quantile; exact at y = 0."""
     high, low = stats.f.isf(0.025, df_x, df_y), stats.f.ppf(0.025, df_x, df_y)
     x = np.array([high * 0.999, high * 1.001, low * 0.999, low * 1.001])
     found = difference_limits(x, np.ones(4), float(df_x), float(df_y))
@@ -86,7 +90,8 @@ def test_limits_of_a_merged_nest_are_those_of_the_pooled_one():
 
 
 def test_cells_of_different_shape_in_one_call():
-    """Complete, padded, ragged, merged, constant and empty cells give what they give alone; padding with NaN is no imbalance."""
+    """Complete, padded, ragged, merged, constant and empty cells give what they give alone; padding
+    with NaN is no imbalance."""
     rng = np.random.default_rng(0)
     cells = draw(rng, (5, 4, 3), (1.0, 0.1, 1.0), 12)
     cells[1, 4:] = cells[2, :, :, 2] = cells[5] = np.nan
@@ -119,14 +124,20 @@ def test_wider_level_contains_narrower(confidence_level, missing):
     rng = np.random.default_rng(2)
     values = draw(rng, (6, 4, 3), (1.0, 1.0, 1.0), 50)
     values[rng.random(values.shape) < missing] = np.nan
-    inner, outer = limits(values, 3, "keep", confidence_level - 0.01), limits(values, 3, "keep", confidence_level)
+    inner, outer = (
+        limits(values, 3, "keep", confidence_level - 0.01),
+        limits(values, 3, "keep", confidence_level),
+    )
     assert ((outer.lower <= inner.lower) & (outer.upper >= inner.upper)).all()
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("shape", [(3, 5), (5, 5), (10, 5), (30, 5), (3, 3, 3), (5, 4, 3), (10, 3, 2), (30, 2, 2)])
+@pytest.mark.parametrize(
+    "shape", [(3, 5), (5, 5), (10, 5), (30, 5), (3, 3, 3), (5, 4, 3), (10, 3, 2), (30, 2, 2)]
+)
 def test_coverage_on_balanced_nests(shape):
-    """Nominal 95 % from 3 to 30 units, whichever level dominates: within 1.5 % in 4,000 experiments (1 % is 3 standard errors)."""
+    """Nominal 95 % from 3 to 30 units, whichever level dominates: within 1.5 % in 4,000 experiments
+    (1 % is 3 standard errors)."""
     rng = np.random.default_rng(3)
     for ratio in (0.3, 1.0, 3.0):
         truth = ratio ** np.arange(len(shape), 0, -1.0)
@@ -136,7 +147,8 @@ def test_coverage_on_balanced_nests(shape):
 
 
 def nest(*units):
-    """Return which places of (n_L, ..., n_1) are measured, given the number of values of each unit, or of each group in each unit."""
+    """Return which places of (n_L, ..., n_1) are measured, given the number of values of each unit,
+    or of each group in each unit."""
     if isinstance(units[0], int):
         return np.arange(max(units)) < np.array(units)[:, None]
     numbers = np.array(list(itertools.zip_longest(*units, fillvalue=0))).T
@@ -146,21 +158,31 @@ def nest(*units):
 RAGGED = {
     "two levels, mild": nest(4, 5, 5, 4, 3, 5),
     "two levels, one unit measured once": nest(1, *[20] * 9),
-    "two levels, twenty units of 1 to 60": nest(1, 1, 1, 1, 1, 2, 2, 2, 3, 3, 4, 5, 6, 8, 10, 15, 20, 30, 50, 60),
+    "two levels, twenty units of 1 to 60": nest(
+        1, 1, 1, 1, 1, 2, 2, 2, 3, 3, 4, 5, 6, 8, 10, 15, 20, 30, 50, 60
+    ),
     "three levels, a quarter missing": np.random.default_rng(2).random((5, 4, 5)) > 0.25,
     "three levels, unlike units": nest([10], [1, 1], [3, 3, 3], [1] * 8, [20, 20], [2, 1]),
-    "three levels, ten unlike units": nest([10], [1, 1], [3] * 3, [1] * 8, [20, 20], [2, 1], [5], [30, 1, 1, 1], [2] * 4, [1]),
+    "three levels, ten unlike units": nest(
+        [10], [1, 1], [3] * 3, [1] * 8, [20, 20], [2, 1], [5], [30, 1, 1, 1], [2] * 4, [1]
+    ),
 }
 
 
 @pytest.mark.parametrize("name", RAGGED)
 def test_moments_of_ragged_mean_squares(name):
-    """Expectation and variance of every mean square, against traces of matrices of all values: E y'By = tr BV, Var = 2 tr BVBV."""
+    """Expectation and variance of every mean square, against traces of matrices of all values: E
+    y'By = tr BV, Var = 2 tr BVBV."""
     measured = RAGGED[name]
     levels, places = measured.ndim, np.argwhere(measured)
     found = square_moments(np.where(measured, 1.0, np.nan)[None])
-    same = [(places[:, None, :depth] == places[None, :, :depth]).all(axis=-1).astype(float) for depth in range(levels, -1, -1)]
-    mean = np.eye(len(places))  # rows that take the unweighted mean of a value's group, level after level
+    same = [
+        (places[:, None, :depth] == places[None, :, :depth]).all(axis=-1).astype(float)
+        for depth in range(levels, -1, -1)
+    ]
+    mean = np.eye(
+        len(places)
+    )  # rows that take the unweighted mean of a value's group, level after level
     for level in range(levels):
         groups = np.unique(places[:, : levels - level - 1], axis=0, return_inverse=True)[1].ravel()
         items = np.unique(places[:, : levels - level], axis=0, return_index=True)[1]
@@ -174,8 +196,18 @@ def test_moments_of_ragged_mean_squares(name):
             wider[groups == group] = rows.mean(axis=0)
         mean = wider
         products = [form @ part / df for part in same[:levels]]
-        assert_allclose(found.expectation[0, level], [np.trace(part) for part in products], rtol=1e-9, atol=1e-12)
-        assert_allclose(found.spread[0, level], [[np.trace(a @ b) for b in products] for a in products], rtol=1e-9, atol=1e-12)
+        assert_allclose(
+            found.expectation[0, level],
+            [np.trace(part) for part in products],
+            rtol=1e-9,
+            atol=1e-12,
+        )
+        assert_allclose(
+            found.spread[0, level],
+            [[np.trace(a @ b) for b in products] for a in products],
+            rtol=1e-9,
+            atol=1e-12,
+        )
 
 
 def test_degrees_of_freedom_of_balanced_squares_are_those_of_the_table():
@@ -187,10 +219,13 @@ def test_degrees_of_freedom_of_balanced_squares_are_those_of_the_table():
 
 
 def test_degrees_of_freedom_where_one_unit_dominates():
-    """A unit measured once among well measured ones, without variation between units: 1 degree of freedom, not 9."""
+    """A unit measured once among well measured ones, without variation between units: 1 degree of
+    freedom, not 9."""
     moments = square_moments(np.where(nest(1, *[100_000] * 3), 1.0, np.nan)[None])
     for between, df in ((0.0, 1), (1e6, 3)):
-        assert_allclose(effective_df(moments, np.array([[1.0, between]]), np.array([[0.0, 1.0]])), df, rtol=1e-3)
+        assert_allclose(
+            effective_df(moments, np.array([[1.0, between]]), np.array([[0.0, 1.0]])), df, rtol=1e-3
+        )
 
 
 def test_a_ragged_cell_that_is_nearly_complete_has_nearly_its_limits():
@@ -206,12 +241,17 @@ def test_a_ragged_cell_that_is_nearly_complete_has_nearly_its_limits():
 
 
 def test_ragged_cells_that_do_not_vary_or_are_infinite():
-    """No spread at all: zero to zero. None inside executions: the limits of their means. An infinite value: NaN, there alone."""
+    """No spread at all: zero to zero. None inside executions: the limits of their means. An
+    infinite value: NaN, there alone."""
     measured = nest(2, 5, 3, 1)
     constant = limits(np.where(measured, 7.0, np.nan), 2)
     assert constant.lower.tolist() == constant.upper.tolist() == [0, 0]
     means = np.array([1.0, 2.0, 4.0, 8.0])
-    assert_allclose(limits(np.where(measured, means[:, None], np.nan), 2).upper[0], limits(means, 1).upper[0], rtol=1e-6)
+    assert_allclose(
+        limits(np.where(measured, means[:, None], np.nan), 2).upper[0],
+        limits(means, 1).upper[0],
+        rtol=1e-6,
+    )
     values = np.where(measured, np.random.default_rng(5).normal(10, 1, (2, 4, 5)), np.nan)
     alone = limits(values[1], 2)
     values[0, 0, 0] = np.inf
@@ -223,14 +263,17 @@ def test_ragged_cells_that_do_not_vary_or_are_infinite():
 @pytest.mark.slow
 @pytest.mark.parametrize("name", RAGGED)
 def test_coverage_on_ragged_nests(name):
-    """Nominal 95 %: 93.3 to 98 % of components above zero, 96.5 to 99 % of those that are zero, within three Monte Carlo errors."""
+    """Nominal 95 %: 93.3 to 98 % of components above zero, 96.5 to 99 % of those that are zero,
+    within three Monte Carlo errors."""
     measured, rng = RAGGED[name], np.random.default_rng(7)
     levels = measured.ndim
     count = experiments(16_000 if levels == 2 else 4000)
     error = 3 * np.sqrt(0.05 * 0.95 / count)
     for truth in [(0.0,), (0.1,), (1.0,)] if levels == 2 else [(0.0, 0.0), (0.1, 1.0), (1.0, 0.1)]:
         components = np.array([*truth, 1.0])
-        found = limits(np.where(measured, draw(rng, measured.shape, components, count), np.nan), levels)
+        found = limits(
+            np.where(measured, draw(rng, measured.shape, components, count), np.nan), levels
+        )
         covered = ((found.lower <= components) & (components <= found.upper)).mean(axis=0)[:-1]
         least, most = np.where(components[:-1] > 0, [[0.933], [0.98]], [[0.965], [0.99]])
         least, most = least - np.minimum(error, 0.008), most + np.minimum(error, 0.005)

@@ -1,4 +1,5 @@
-"""Limits that rest on how much mean squares vary: against plain deletion, and against the normal ones."""
+"""Limits that rest on how much mean squares vary: against plain deletion, and against the normal
+ones."""
 
 import numpy as np
 import pytest
@@ -11,13 +12,24 @@ from perfarray.numerics.nested_anova import nested_anova
 from perfarray.timings.notes import collecting_notes
 from perfarray.variation.numerics import jackknife
 from perfarray.variation.numerics.component_intervals import anova_limits
-from perfarray.variation.numerics.jackknife import evenness, jackknife_limits, left_out, log_variance, unevenness
+from perfarray.variation.numerics.jackknife import (
+    evenness,
+    jackknife_limits,
+    left_out,
+    log_variance,
+    unevenness,
+)
 
 
 def nested(seed=1, units=8, ragged=False, kind="normal"):
-    """Return three cells of units x 5 x 4, all levels with the same variance; the last cell has gaps."""
+    """Return three cells of units x 5 x 4, all levels with the same variance; the last cell has
+    gaps."""
     rng = np.random.default_rng(seed)
-    draw = rng.standard_normal if kind == "normal" else lambda shape: (np.exp(rng.standard_normal(shape)) - np.exp(0.5)) / 2.16
+    draw = (
+        rng.standard_normal
+        if kind == "normal"
+        else lambda shape: (np.exp(rng.standard_normal(shape)) - np.exp(0.5)) / 2.16
+    )
     values = 50 + draw((3, units, 1, 1)) + draw((3, units, 5, 1)) + draw((3, units, 5, 4))
     if ragged:
         values[2, 3, 2:] = np.nan
@@ -45,11 +57,15 @@ def test_with_the_nominal_df_the_limits_are_the_normal_ones(monkeypatch, ragged)
     """One way to make limits, whatever their degrees of freedom."""
     values = nested(ragged=ragged)
     found = nested_anova(values, 3)
-    monkeypatch.setattr(jackknife, "log_variance", lambda cells: np.zeros((len(cells), cells.ndim - 1)))
+    monkeypatch.setattr(
+        jackknife, "log_variance", lambda cells: np.zeros((len(cells), cells.ndim - 1))
+    )
     with np.errstate(divide="ignore", invalid="ignore"):
         same = jackknife_limits(values, found, 0.9)
     expected = anova_limits(values, found, 0.9)
-    np.testing.assert_allclose([same.lower, same.upper], [expected.lower, expected.upper], rtol=1e-9)
+    np.testing.assert_allclose(
+        [same.lower, same.upper], [expected.lower, expected.upper], rtol=1e-9
+    )
 
 
 def test_degrees_of_freedom_are_those_of_the_variance_of_a_log():
@@ -59,12 +75,16 @@ def test_degrees_of_freedom_are_those_of_the_variance_of_a_log():
 
 
 def test_coverage_of_lognormal_components():
-    """Of 95 %, normal limits cover half or less of lognormal components (sigma 1), these 74 to 88 (30 units of 5 x 4: 700 cells each)."""
+    """Of 95 %, normal limits cover half or less of lognormal components (sigma 1), these 74 to 88
+    (30 units of 5 x 4: 700 cells each)."""
     values = np.concatenate([nested(seed, units=30, kind="lognormal") for seed in range(230)])
     found = nested_anova(values, 3)
     true = np.var((np.exp(np.random.default_rng(0).standard_normal(10**6)) - np.exp(0.5)) / 2.16)
     covers = {}
-    for name, limits in (("normal", anova_limits(values, found, 0.95)), ("jackknife", jackknife_limits(values, found, 0.95))):
+    for name, limits in (
+        ("normal", anova_limits(values, found, 0.95)),
+        ("jackknife", jackknife_limits(values, found, 0.95)),
+    ):
         covers[name] = ((limits.lower <= true) & (limits.upper >= true)).mean(axis=0)
     assert (covers["normal"] < 0.6).all()
     assert (covers["jackknife"] > 0.68).all()
@@ -72,7 +92,8 @@ def test_coverage_of_lognormal_components():
 
 
 def test_labelled_limits():
-    """Chosen by name, said in the attrs; of two units the normal ones; a likelihood has its own. A note leads there, without a warning."""
+    """Chosen by name, said in the attrs; of two units the normal ones; a likelihood has its own. A
+    note leads there, without a warning."""
     runs = {"fft": np.random.default_rng(1).lognormal(size=(12, 20))}
     uneven = perfarray.from_samples(runs, dim="benchmark", level=("execution", "iteration"))
     plain = uneven.perf.variance_components()
@@ -84,19 +105,31 @@ def test_labelled_limits():
     assert "jackknife" in wide.attrs["interval_method"]
     upper = (wide["upper"].sel(level="iteration") ** 0.5 / wide["mean"]).item()
     assert wide.perf.table()["between iterations"].item().endswith(f" to {100 * upper:.0f} %)")
-    two = perfarray.from_samples({"fft": [[1.0, 1.1, 1.3], [1.2, 1.0, 1.5]]}, dim="benchmark", level=("execution", "iteration"))
-    with pytest.warns(perfarray.PerfarrayWarning, match="limits are those of normal effects"):  # leaving out one leaves no variance
+    two = perfarray.from_samples(
+        {"fft": [[1.0, 1.1, 1.3], [1.2, 1.0, 1.5]]},
+        dim="benchmark",
+        level=("execution", "iteration"),
+    )
+    with pytest.warns(
+        perfarray.PerfarrayWarning, match="limits are those of normal effects"
+    ):  # leaving out one leaves no variance
         two.perf.variance_components(limits="jackknife")
     with pytest.raises(ValueError, match="limits='jackknife' are those of method='anova'"):
         uneven.perf.variance_components(method="reml", limits="jackknife")
 
 
 def test_what_varies_inside_one_unit_alone_is_known_least():
-    """One hiccup on a coarse clock: without its unit nothing varies, and the limits say that next to nothing is known."""
-    values = np.full((12, 3, 4), 10.0) + np.random.default_rng(1).normal(0, 0.5, (12, 1, 1)).round(1)
+    """One hiccup on a coarse clock: without its unit nothing varies, and the limits say that next
+    to nothing is known."""
+    values = np.full((12, 3, 4), 10.0) + np.random.default_rng(1).normal(0, 0.5, (12, 1, 1)).round(
+        1
+    )
     values[4, 1, 2] += 5
     times = xr.DataArray(values, dims=("binary", "execution", "iteration"), name="time")
-    with pytest.warns(perfarray.PerfarrayWarning, match=r"one or two binaries carry.*\(binary 4 with 100 % of the squares of iteration\)"):
+    with pytest.warns(
+        perfarray.PerfarrayWarning,
+        match=r"one or two binaries carry.*\(binary 4 with 100 % of the squares of iteration\)",
+    ):
         whole = times.perf.variance_components()
     with collecting_notes():
         found = times.perf.variance_components(limits="jackknife").sel(level="iteration")
@@ -107,7 +140,8 @@ def test_what_varies_inside_one_unit_alone_is_known_least():
 
 
 def test_evenness_is_the_share_of_the_degrees_of_freedom():
-    """Of unit means the df whose trigamma is the jackknife's variance of the log variance, never more than units - 1; of two units all."""
+    """Of unit means the df whose trigamma is the jackknife's variance of the log variance, never
+    more than units - 1; of two units all."""
     rng = np.random.default_rng(8)
     means = np.stack([np.exp(rng.normal(0, 1, 12)), rng.uniform(1, 2, 12)])
     means[0, 3] = np.nan
@@ -121,26 +155,34 @@ def test_evenness_is_the_share_of_the_degrees_of_freedom():
 
 
 def test_plans_from_skewed_pilots_ask_for_more():
-    """With what the pilot itself shows of its variance more is planned for nine of ten experiments; of even units as many as before."""
+    """With what the pilot itself shows of its variance more is planned for nine of ten experiments;
+    of even units as many as before."""
     skewed, even = [1.0, 1.01, 1.02, 1.03, 1.01, 1.02, 1.03, 1.2], np.linspace(1, 1.1, 8)
     times = perfarray.from_samples({"skewed": skewed, "even": list(even)}, dim="benchmark")
     ask = {"costs": {}, "half_width": 0.02, "assurance": 0.9}
-    plain, own = (times.perf.plan_repetitions(**ask, limits=limits) for limits in ("normal", "jackknife"))
+    plain, own = (
+        times.perf.plan_repetitions(**ask, limits=limits) for limits in ("normal", "jackknife")
+    )
     more = (own["repetitions"] / plain["repetitions"]).squeeze("level")
     assert more.sel(benchmark="skewed") > 1.5
     assert more.sel(benchmark="even") == 1
     assert (own["half_width_upper"] >= plain["half_width_upper"]).all()
     assert own.attrs["limits"] == "jackknife"
-    with pytest.raises(ValueError, match="limits='bootstrap' is not known; choose one of 'normal', 'jackknife'"):
+    with pytest.raises(
+        ValueError, match="limits='bootstrap' is not known; choose one of 'normal', 'jackknife'"
+    ):
         times.perf.plan_repetitions(**ask, limits="bootstrap")
 
 
 def test_a_ratio_is_as_even_as_what_its_error_comes_from():
-    """The skewed side has nearly all of the error: the plan is as careful as for it alone; with a steady skewed side it is not."""
+    """The skewed side has nearly all of the error: the plan is as careful as for it alone; with a
+    steady skewed side it is not."""
     rng = np.random.default_rng(9)
     steady = 1 + 1e-4 * rng.standard_normal(9)
     skewed = [1.0, 1.01, 1.02, 1.03, 1.01, 1.02, 1.03, 1.2, 1.01]
     ask = {"costs": {}, "half_width": 0.02, "assurance": 0.9, "limits": "jackknife"}
     alone = perfarray.from_samples({"new": skewed}, dim="version").perf.plan_repetitions(**ask)
-    pair = perfarray.from_samples({"old": list(steady), "new": skewed}).perf.plan_repetitions("old", **ask)
+    pair = perfarray.from_samples({"old": list(steady), "new": skewed}).perf.plan_repetitions(
+        "old", **ask
+    )
     assert pair["repetitions"].item() == pytest.approx(alone["repetitions"].item(), rel=0.05)

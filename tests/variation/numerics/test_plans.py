@@ -1,4 +1,5 @@
-"""Counts of a nest: equation 14 against hand, paper and oracle; whole plans against brute force; laws."""
+"""Counts of a nest: equation 14 against hand, paper and oracle; whole plans against brute force;
+laws."""
 
 import itertools
 import math
@@ -12,7 +13,15 @@ from perfarray.numerics.intervals import t_quantile
 from perfarray.numerics.nested_anova import nested_anova
 from perfarray.numerics.searching import first_reached
 from perfarray.variation.numerics import assurance as module
-from perfarray.variation.numerics.allocation import Goal, affordable, optimal_counts, pooled_rates, price, student_t, variance_of_mean
+from perfarray.variation.numerics.allocation import (
+    Goal,
+    affordable,
+    optimal_counts,
+    pooled_rates,
+    price,
+    student_t,
+    variance_of_mean,
+)
 from perfarray.variation.numerics.assurance import (
     assured_half_width,
     component_limits,
@@ -26,7 +35,10 @@ from perfarray.variation.numerics.plans import counts_by_budget
 from perfarray.variation.numerics.plans import plan_counts as plan_for
 from strategies import examples
 
-FFT = {"variance": np.array([16.3611, 44.4197777777778, 21.16]), "cost": np.array([5343.0, 19.0, 1.0])}
+FFT = {
+    "variance": np.array([16.3611, 44.4197777777778, 21.16]),
+    "cost": np.array([5343.0, 19.0, 1.0]),
+}
 """Table VII, squared percent of the mean: T of compilation, execution, measurement; section 8.5's costs in measurements."""
 
 
@@ -36,17 +48,23 @@ def plan_counts(variance, cost, **goal):
 
 @pytest.fixture(scope="module")
 def rows(golden):
-    """Return the rows of table VIII by benchmark: what is printed, components, prices, and the budgets of 3, 6 and 9 hours."""
+    """Return the rows of table VIII by benchmark: what is printed, components, prices, and the
+    budgets of 3, 6 and 9 hours."""
     table = {row["benchmark"]: row for row in golden("kj_table8")["rows"]}
     for row in table.values():
         given = row["inputs"]
-        row["variance"], row["cost"] = np.array(row["T_nominal_variance"])[::-1].copy(), np.array([given["c2"], given["c1"], 1.0])
+        row["variance"], row["cost"] = (
+            np.array(row["T_nominal_variance"])[::-1].copy(),
+            np.array([given["c2"], given["c1"], 1.0]),
+        )
         row["budgets"] = [hours * 3600 / given["seconds_per_measurement"] for hours in (3, 6, 9)]
     return table
 
 
 def half_width_of(repetitions, variance, confidence_level):
-    return student_t(repetitions[..., 0], (1 + confidence_level) / 2) * np.sqrt(variance_of_mean(repetitions, variance))
+    return student_t(repetitions[..., 0], (1 + confidence_level) / 2) * np.sqrt(
+        variance_of_mean(repetitions, variance)
+    )
 
 
 def default_half_width(variance, budget, cost):
@@ -56,13 +74,20 @@ def default_half_width(variance, budget, cost):
 
 class TestByHand:
     def test_equation_14(self):
-        """Components 1, 4, 9 and prices 100, 4, 1: n2 = sqrt(100/4 * 4/1) = 10, n1 = sqrt(4/1 * 9/4) = 3.
+        """Components 1, 4, 9 and prices 100, 4, 1: n2 = sqrt(100/4 * 4/1) = 10, n1 = sqrt(4/1 *
+        9/4) = 3.
 
-        A merged level joins its price to the level above: without the middle one n1 = sqrt(104 * 9 / 1).
+        A merged level joins its price to the level above: without the middle one n1 = sqrt(104 * 9
+        / 1).
         """
         prices = np.array([100.0, 4.0, 1.0])
-        np.testing.assert_allclose(optimal_counts(np.array([1.0, 4.0, 9.0]), prices), [np.nan, 10, 3])
-        np.testing.assert_allclose(optimal_counts(np.array([1.0, np.nan, 9.0]), prices), [np.nan, np.nan, math.sqrt(104 * 9)])
+        np.testing.assert_allclose(
+            optimal_counts(np.array([1.0, 4.0, 9.0]), prices), [np.nan, 10, 3]
+        )
+        np.testing.assert_allclose(
+            optimal_counts(np.array([1.0, np.nan, 9.0]), prices),
+            [np.nan, np.nan, math.sqrt(104 * 9)],
+        )
 
     def test_price_and_variance(self):
         """3 builds of 2 executions of 5 iterations: 3 x 100 + 6 x 4 + 30 x 1; 1/3 + 4/6 + 9/30."""
@@ -74,11 +99,15 @@ class TestByHand:
         plan = plan_counts(np.array([4.0]), np.array([3.0]), budget=100.0)
         assert plan.repetitions.tolist() == [33]
         assert plan.cost == 99
-        assert plan.half_width == pytest.approx(t_quantile(0.975, np.array(32.0)) * 2 / math.sqrt(33))
+        assert plan.half_width == pytest.approx(
+            t_quantile(0.975, np.array(32.0)) * 2 / math.sqrt(33)
+        )
 
     def test_pooling_along_a_chain(self):
         """Rates 4, 1, 9 with equal prices: the first two are pooled to 2.5."""
-        np.testing.assert_allclose(pooled_rates(np.array([4.0, 1.0, 9.0]), np.ones(3)), [2.5, 2.5, 9])
+        np.testing.assert_allclose(
+            pooled_rates(np.array([4.0, 1.0, 9.0]), np.ones(3)), [2.5, 2.5, 9]
+        )
 
     def test_a_free_level_is_used_to_the_full(self):
         """An execution that costs nothing to start holds one iteration."""
@@ -87,10 +116,14 @@ class TestByHand:
         assert plan.repetitions[1] > 5
 
     def test_no_variation_between_units_leaves_the_fewest_that_pay(self):
-        """With a zero outermost component and dear units, few units are made and t decides how few."""
+        """With a zero outermost component and dear units, few units are made and t decides how
+        few."""
         variance = np.array([0.0, 1.0])
         plan = plan_counts(variance, np.array([10000.0, 1.0]), budget=200_000.0)
-        widths = {n: half_width_of(np.array([n, 200_000 // n - 10000], float), variance, 0.95) for n in range(5, 20)}
+        widths = {
+            n: half_width_of(np.array([n, 200_000 // n - 10000], float), variance, 0.95)
+            for n in range(5, 20)
+        }
         assert plan.repetitions[0] == min(widths, key=widths.get)
 
 
@@ -104,7 +137,9 @@ class TestPaper:
         assert unrounded == pytest.approx(case["output"]["plan"]["unrounded"], rel=1e-12)
         assert math.ceil(unrounded) == case["output"]["plan"]["n"] == 19
         rounded = optimal_counts(np.array([0.4, 12.7]), np.array([10.0, 1.0]))[1]
-        assert rounded == pytest.approx(worked["with_paper_rounding"]["n1_from_rounded_T"], rel=1e-12)
+        assert rounded == pytest.approx(
+            worked["with_paper_rounding"]["n1_from_rounded_T"], rel=1e-12
+        )
         assert math.ceil(rounded) == 18
 
     def test_synthetic_oracle(self, golden):
@@ -126,15 +161,23 @@ class TestPaper:
         assert unrounded[:0:-1] == pytest.approx([text["n1_with_T"], text["n2_with_T"]], rel=1e-12)
         lower = np.ceil(unrounded[1:])
         counts = np.array([budget // price(np.array([1.0, *lower]), FFT["cost"]), *lower])
-        assert counts.tolist() == [text["paper"]["n_binaries"], text["paper"]["n2"], text["paper"]["n1"]]
+        assert counts.tolist() == [
+            text["paper"]["n_binaries"],
+            text["paper"]["n2"],
+            text["paper"]["n1"],
+        ]
         assert counts.prod() == text["paper"]["samples"]
         own = float(half_width_of(counts, FFT["variance"], 0.95))
         assert round(own, 1) == text["paper"]["our"]
         assert plan_counts(**FFT, budget=budget).half_width <= own
-        assert round(default_half_width(FFT["variance"], budget, FFT["cost"]), 1) == text["paper"]["default"]
+        assert (
+            round(default_half_width(FFT["variance"], budget, FFT["cost"]), 1)
+            == text["paper"]["default"]
+        )
 
     def test_table_8(self, rows):
-        """60 cells: 43 at face value, the rest within the rounding of Table VII; three-level rows follow equation 14 and 13."""
+        """60 cells: 43 at face value, the rest within the rounding of Table VII; three-level rows
+        follow equation 14 and 13."""
         face = {"our": 0, "default": 0}
         for row in rows.values():
             variance, cost = row["variance"], row["cost"]
@@ -147,13 +190,20 @@ class TestPaper:
                 assert own == pytest.approx(row["our_half_width"][place], rel=1e-10)
                 face["our"] += round(own + 1e-9, 1) == row["paper"]["our"][place]
                 face["default"] += round(default + 1e-9, 1) == row["paper"]["default"][place]
-                assert row["match_nominal"]["our"][place] or row["reachable_within_table_VII_rounding"]["our_each"][place]
+                assert (
+                    row["match_nominal"]["our"][place]
+                    or row["reachable_within_table_VII_rounding"]["our_each"][place]
+                )
             if row["inputs"]["levels"] == 3:
-                assert np.ceil(optimal_counts(variance, cost))[1:].tolist() == [row["n2"], row["n1"]]
+                assert np.ceil(optimal_counts(variance, cost))[1:].tolist() == [
+                    row["n2"],
+                    row["n1"],
+                ]
         assert face == {"our": 20, "default": 23}
 
     def test_http_and_tcp_as_printed_and_as_equation_13_asks(self, rows):
-        """Printed with the warm-up alone as the price of a binary; with build and warm-up the intervals are 2 to 3 times narrower."""
+        """Printed with the warm-up alone as the price of a binary; with build and warm-up the
+        intervals are 2 to 3 times narrower."""
         two_level = [row for row in rows.values() if row["inputs"]["levels"] == 2]
         assert len(two_level) == 4
         for row in two_level:
@@ -174,8 +224,13 @@ class TestPaper:
                 assert plan.repetitions[1] == 1
 
     def test_the_width_is_minimised_not_the_variance(self, rows):
-        """HTTP OPT, 3 h: equation 14 makes 6 builds (0.238 %); 7, with fewer iterations, give 0.210 %."""
-        plan = plan_counts(np.array([0.04, np.nan, 506.25]), rows["HTTP OPT"]["cost"], budget=rows["HTTP OPT"]["budgets"][0])
+        """HTTP OPT, 3 h: equation 14 makes 6 builds (0.238 %); 7, with fewer iterations, give 0.210
+        %."""
+        plan = plan_counts(
+            np.array([0.04, np.nan, 506.25]),
+            rows["HTTP OPT"]["cost"],
+            budget=rows["HTTP OPT"]["budgets"][0],
+        )
         assert plan.repetitions[0] == 7
         assert round(float(plan.half_width), 3) == 0.210
 
@@ -186,14 +241,27 @@ class TestPaper:
 
 
 def brute_force(variance, cost, *, budget=None, half_width=None, min_units=2, most=60):
-    """Try all whole plans of up to `most` repetitions a level; the lowest level takes what the limit leaves."""
-    upper = np.array([plan for plan in itertools.product(range(1, most), repeat=len(cost) - 1) if plan[0] >= min_units])
+    """Try all whole plans of up to `most` repetitions a level; the lowest level takes what the
+    limit leaves."""
+    upper = np.array(
+        [
+            plan
+            for plan in itertools.product(range(1, most), repeat=len(cost) - 1)
+            if plan[0] >= min_units
+        ]
+    )
     totals = np.cumprod(upper, axis=1)
-    spent, noise, last = (totals * cost[:-1]).sum(axis=1), (variance[:-1] / totals).sum(axis=1), totals[:, -1]
+    spent, noise, last = (
+        (totals * cost[:-1]).sum(axis=1),
+        (variance[:-1] / totals).sum(axis=1),
+        totals[:, -1],
+    )
     t = t_quantile(0.975, upper[:, 0] - 1.0)
     if budget is not None:
         m = np.floor((budget - spent) / (last * cost[-1]) + 1e-12)
-        return np.where(m >= 1, t * np.sqrt(noise + variance[-1] / (last * np.maximum(m, 1))), np.inf).min()
+        return np.where(
+            m >= 1, t * np.sqrt(noise + variance[-1] / (last * np.maximum(m, 1))), np.inf
+        ).min()
     left = (half_width / t) ** 2 - noise
     m = np.maximum(1, np.ceil(variance[-1] / (last * np.where(left > 0, left, 1)) - 1e-12))
     return np.where(left > 0, spent + last * m * cost[-1], np.inf).min()
@@ -205,10 +273,14 @@ class TestBruteForce:
         rng = np.random.default_rng(seed)
         problem = rng.exponential(size=2), np.array([rng.uniform(1, 30), 1.0])
         plan = plan_counts(*problem, budget=300.0, min_units=2)
-        assert plan.half_width == pytest.approx(brute_force(*problem, budget=300.0, most=200), rel=1e-9)
+        assert plan.half_width == pytest.approx(
+            brute_force(*problem, budget=300.0, most=200), rel=1e-9
+        )
         width = float(plan.half_width) * 1.05
         again = plan_counts(*problem, half_width=width, min_units=2)
-        assert again.cost == pytest.approx(brute_force(*problem, half_width=width, most=200), rel=1e-9)
+        assert again.cost == pytest.approx(
+            brute_force(*problem, half_width=width, most=200), rel=1e-9
+        )
 
     @pytest.mark.parametrize("seed", range(12))
     def test_three_levels(self, seed):
@@ -227,8 +299,14 @@ class TestBruteForce:
 def problems(draw):
     lower = draw(st.integers(0, 3))
     number = st.floats(1e-3, 1e3)
-    variance = [draw(number), *draw(st.lists(number | st.just(0.0) | st.just(np.nan), min_size=lower, max_size=lower))]
-    cost = [*draw(st.lists(st.just(0.0) | number, min_size=lower, max_size=lower)), draw(st.floats(0.1, 10))]
+    variance = [
+        draw(number),
+        *draw(st.lists(number | st.just(0.0) | st.just(np.nan), min_size=lower, max_size=lower)),
+    ]
+    cost = [
+        *draw(st.lists(st.just(0.0) | number, min_size=lower, max_size=lower)),
+        draw(st.floats(0.1, 10)),
+    ]
     return np.array(variance), np.array(cost)
 
 
@@ -236,9 +314,11 @@ class TestLaws:
     @given(problem=problems(), spare=st.floats(1, 1e4), more=st.floats(1, 3))
     @settings(max_examples=examples(150), deadline=None)
     def test_a_budget_is_never_exceeded_and_more_never_gives_less(self, problem, spare, more):
-        """The counts are whole, at least one, the outermost at least min_units; the width is that of one level at most.
+        """The counts are whole, at least one, the outermost at least min_units; the width is that
+        of one level at most.
 
-        With more money it is no wider, to within the 0.5 % that rounding three and more levels may cost; exactly for one and two.
+        With more money it is no wider, to within the 0.5 % that rounding three and more levels may
+        cost; exactly for one and two.
         """
         variance, cost = problem
         budget = float(price(np.array([5.0, *[1.0] * (len(cost) - 1)]), cost)) * spare
@@ -268,7 +348,10 @@ class TestLaws:
     def test_units_of_price_do_not_matter(self, problem):
         variance, cost = problem
         budget = cost.sum() * 200 + 1
-        a, b = plan_counts(variance, cost, budget=budget), plan_counts(variance, cost * 1024, budget=budget * 1024)
+        a, b = (
+            plan_counts(variance, cost, budget=budget),
+            plan_counts(variance, cost * 1024, budget=budget * 1024),
+        )
         np.testing.assert_array_equal(a.repetitions, b.repetitions)
 
     def test_cells_do_not_know_of_each_other(self):
@@ -283,13 +366,17 @@ class TestLaws:
 class TestDegenerate:
     def test_too_little_money_is_nan_and_says_what_is_least(self):
         """Five units of 11 cost 55."""
-        poor, rich = (plan_counts(np.ones(2), np.array([10.0, 1.0]), budget=budget) for budget in (54.0, 55.0))
+        poor, rich = (
+            plan_counts(np.ones(2), np.array([10.0, 1.0]), budget=budget) for budget in (54.0, 55.0)
+        )
         assert np.isnan(poor.half_width)
         assert poor.least_budget == 55
         assert rich.repetitions.tolist() == [5, 1]
 
     def test_no_outermost_component_or_no_variation_is_nan(self):
-        plan = plan_counts(np.array([[np.nan, 1.0], [0.0, 0.0], [1.0, 1.0]]), np.array([10.0, 1.0]), budget=500.0)
+        plan = plan_counts(
+            np.array([[np.nan, 1.0], [0.0, 0.0], [1.0, 1.0]]), np.array([10.0, 1.0]), budget=500.0
+        )
         assert np.isnan(plan.cost).tolist() == [True, True, False]
 
     def test_lower_counts_shrink_to_make_room_for_the_fewest_units(self):
@@ -305,17 +392,23 @@ def evidence(unit_variance, top, df=9.0, growth=1.0):
 
 class TestAssurance:
     def test_known_components(self):
-        """The quantile of a chi-square; without an assurance, Student's t at the variance itself."""
+        """The quantile of a chi-square; without an assurance, Student's t at the variance
+        itself."""
         known = evidence(2.0, 2.0, np.inf)
         found = future_variance(np.array(5.0), np.array(0.0), known, 0.5)
         assert found == pytest.approx(2 * 4.35146019 / 5, rel=1e-6)
-        assert assured_half_width(6, 0.0, known, Goal()) == pytest.approx(2.57058184 * math.sqrt(2 / 6))
+        assert assured_half_width(6, 0.0, known, Goal()) == pytest.approx(
+            2.57058184 * math.sqrt(2 / 6)
+        )
 
     def test_nothing_below_is_f(self):
-        """The ratio of two chi-squares: F of 10 and 4 degrees of freedom (to what 24 nodes know of its tail)."""
+        """The ratio of two chi-squares: F of 10 and 4 degrees of freedom (to what 24 nodes know of
+        its tail)."""
         pilot = evidence(3.0, 3.0, 4.0)
         for assurance, quantile in ((0.5, 1.11257336), (0.9, 3.9198756)):
-            assert future_variance(np.array(10.0), np.array(0.0), pilot, assurance) / 3 == pytest.approx(quantile, rel=0.02)
+            assert future_variance(
+                np.array(10.0), np.array(0.0), pilot, assurance
+            ) / 3 == pytest.approx(quantile, rel=0.02)
 
     @pytest.mark.parametrize("top", [-0.3, 0.1, 0.8])
     def test_by_drawing(self, top):
@@ -323,7 +416,9 @@ class TestAssurance:
         true = np.maximum(5 / rng.chisquare(5, 1_000_000) - (1 - top), 0) + 0.4
         drawn = true * rng.chisquare(11, 1_000_000) / 11
         for assurance in (0.5, 0.9):
-            found = future_variance(np.array(11.0), np.array(0.4), evidence(1.0, top, 5.0), assurance)
+            found = future_variance(
+                np.array(11.0), np.array(0.4), evidence(1.0, top, 5.0), assurance
+            )
             assert found == pytest.approx(np.quantile(drawn, assurance), rel=0.015)
             known = true_variances(np.array(0.4), evidence(1.0, top, 5.0))
             assert share_within(found, np.array(11.0), known) == pytest.approx(assurance, abs=1e-6)
@@ -335,23 +430,47 @@ class TestMore:
         have, mine, new = 6.0, 4.0, 1.0
 
         def half(k):
-            return float(t_quantile(0.975, np.array(have + k - 1))) * math.sqrt(have * mine + k * new) / (have + k)
+            return (
+                float(t_quantile(0.975, np.array(have + k - 1)))
+                * math.sqrt(have * mine + k * new)
+                / (have + k)
+            )
 
         expected = next(k for k in range(1000) if half(k) <= 0.5)
-        units, half_width = units_to_add(np.array(have), np.array(0.0), evidence(mine, new), None, Goal(half_width=0.5))
+        units, half_width = units_to_add(
+            np.array(have), np.array(0.0), evidence(mine, new), None, Goal(half_width=0.5)
+        )
         assert units == expected
         assert half_width == pytest.approx(half(expected))
-        assert units_to_add(np.array(50.0), np.array(0.0), evidence(1.0, 1.0), None, Goal(half_width=1.0))[0] == 0
+        assert (
+            units_to_add(
+                np.array(50.0), np.array(0.0), evidence(1.0, 1.0), None, Goal(half_width=1.0)
+            )[0]
+            == 0
+        )
 
     def test_those_at_hand_are_enough_though_one_more_would_not_be(self):
-        """The variance of the units at hand is known; a single new one shows too little of its own."""
+        """The variance of the units at hand is known; a single new one shows too little of its
+        own."""
         pilot, goal = evidence(1.0, 1.0, 1.0), Goal(half_width=1.0, assurance=0.999)
-        assert units_to_add(np.array(10.0), np.array(0.0), pilot, np.array(1.0), goal._replace(half_width=None))[1] > 1
-        assert units_to_add(np.array(10.0), np.array(0.0), pilot, None, goal, planned=1000.0)[0] == 0
+        assert (
+            units_to_add(
+                np.array(10.0), np.array(0.0), pilot, np.array(1.0), goal._replace(half_width=None)
+            )[1]
+            > 1
+        )
+        assert (
+            units_to_add(np.array(10.0), np.array(0.0), pilot, None, goal, planned=1000.0)[0] == 0
+        )
 
-    @given(least=st.integers(0, 50), beyond=st.integers(0, 10_000), guess=st.floats(0, 20_000) | st.just(np.nan))
+    @given(
+        least=st.integers(0, 50),
+        beyond=st.integers(0, 10_000),
+        guess=st.floats(0, 20_000) | st.just(np.nan),
+    )
     def test_a_search_that_begins_at_a_guess(self, least, beyond, guess):
-        """It ends where one that begins at the least ends; a cell is not asked about when its answer is known."""
+        """It ends where one that begins at the least ends; a cell is not asked about when its
+        answer is known."""
         asked, answer = [], np.array([least + beyond, least, np.nan])
 
         def holds(n):
@@ -366,4 +485,6 @@ class TestMore:
         """Both searches stop beyond what anybody measures."""
         low = np.array([5.0, np.nan])
         never = first_reached(lambda n: n < 0, low)
-        np.testing.assert_array_equal(first_reached_near(np.array(7.0), lambda n: n < 0, low), never)
+        np.testing.assert_array_equal(
+            first_reached_near(np.array(7.0), lambda n: n < 0, low), never
+        )

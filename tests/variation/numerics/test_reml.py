@@ -1,4 +1,5 @@
-"""REML and ML of nested repetitions: against dense matrices, published numbers, R, simulated truth; degenerate cells."""
+"""REML and ML of nested repetitions: against dense matrices, published numbers, R, simulated truth;
+degenerate cells."""
 
 import itertools
 
@@ -23,7 +24,12 @@ DYESTUFF = np.array([
 """Davies and Goldsmith 1972, the `Dyestuff` of lme4: yield of six batches."""
 
 
-def fit(values: np.ndarray, restricted: bool = True, levels: int | None = None, confidence_level: float | None = 0.95) -> Fit:
+def fit(
+    values: np.ndarray,
+    restricted: bool = True,
+    levels: int | None = None,
+    confidence_level: float | None = 0.95,
+) -> Fit:
     levels = levels or values.ndim
     return nested_reml(values, levels, nested_anova(values, levels), restricted, confidence_level)
 
@@ -38,10 +44,18 @@ def draw(rng, shape, variances, missing=0.0, cells=(), mean=10.0):
 
 
 def dense(values: np.ndarray):
-    """Return a function of the variances (lowest first): -2 log likelihoods, and trace(P V_i P V_j), from matrices of all values."""
-    rows = [(index, values[index]) for index in itertools.product(*map(range, values.shape)) if not np.isnan(values[index])]
+    """Return a function of the variances (lowest first): -2 log likelihoods, and trace(P V_i P
+    V_j), from matrices of all values."""
+    rows = [
+        (index, values[index])
+        for index in itertools.product(*map(range, values.shape))
+        if not np.isnan(values[index])
+    ]
     y = np.array([value for _, value in rows])
-    same = [np.array([[a[:depth] == b[:depth] for b, _ in rows] for a, _ in rows], dtype=float) for depth in range(values.ndim, 0, -1)]
+    same = [
+        np.array([[a[:depth] == b[:depth] for b, _ in rows] for a, _ in rows], dtype=float)
+        for depth in range(values.ndim, 0, -1)
+    ]
 
     def at(variances):
         covariance = sum(v * part for v, part in zip(variances, same, strict=True))
@@ -59,7 +73,8 @@ def dense(values: np.ndarray):
 
 @pytest.mark.parametrize("seed", range(8))
 def test_likelihood_and_derivatives_agree_with_dense_matrices(seed):
-    """Value, mean and its precision, gradient, observed and expected second derivatives, for one to four levels with gaps."""
+    """Value, mean and its precision, gradient, observed and expected second derivatives, for one to
+    four levels with gaps."""
     rng = np.random.default_rng(seed)
     shape = [(9,), (5, 4), (4, 3, 4), (3, 3, 2, 3)][seed % 4]
     values = draw(rng, shape, np.ones(len(shape)), 0.25)
@@ -75,7 +90,10 @@ def test_likelihood_and_derivatives_agree_with_dense_matrices(seed):
         assert_allclose(found.precision[0, 0] / data.scale[0] ** 2, precision, rtol=1e-10)
         if restricted:
             assert_allclose(found.expected[0] / data.scale[0] ** 4, traces, rtol=1e-9)
-        moved = [evaluate(data, (variances + step * unit)[None] / data.scale**2, restricted) for unit in np.eye(len(shape))]
+        moved = [
+            evaluate(data, (variances + step * unit)[None] / data.scale**2, restricted)
+            for unit in np.eye(len(shape))
+        ]
         slopes = [(other.value - found.value)[0] / step for other in moved]
         curves = [(other.gradient - found.gradient)[0] / step / data.scale**2 for other in moved]
         assert_allclose(found.gradient[0] / data.scale**2, slopes, rtol=1e-3, atol=1e-3)
@@ -85,18 +103,31 @@ def test_likelihood_and_derivatives_agree_with_dense_matrices(seed):
 def test_ragged_three_levels_agree_with_lme4():
     """lme4 1.1-31 (R 4.2.2, bobyqa to 1e-12) on a nest with 30 % missing and one unit of one group.
 
-    Components, criterion, mean, standard error. Its profile limits are those of standard deviations by ML, read off a spline: ours lie
-    where dense matrices put the cut, and within 1e-3 of them.
+    Components, criterion, mean, standard error. Its profile limits are those of standard deviations
+    by ML, read off a spline: ours lie where dense matrices put the cut, and within 1e-3 of them.
     """
     rng, shape = np.random.default_rng(20), (7, 5, 6)
-    values = 10 + rng.normal(0, 1, 7)[:, None, None] + rng.normal(0, 0.7, shape[:2])[..., None] + rng.normal(0, 1.4, shape)
+    values = (
+        10
+        + rng.normal(0, 1, 7)[:, None, None]
+        + rng.normal(0, 0.7, shape[:2])[..., None]
+        + rng.normal(0, 1.4, shape)
+    )
     values = np.round(np.where(rng.random(shape) < 0.3, np.nan, values), 3)
     values[2, 1:] = np.nan
     reml, ml = fit(values), fit(values, restricted=False)
     assert_allclose(reml.variance, [0.2806382584, 0.8961389222, 1.5691539580], rtol=1e-6)
-    assert_allclose([reml.criterion, reml.mean, reml.model_standard_error], [451.4928007781, 9.6435978543, 0.2924290033], rtol=1e-7)
+    assert_allclose(
+        [reml.criterion, reml.mean, reml.model_standard_error],
+        [451.4928007781, 9.6435978543, 0.2924290033],
+        rtol=1e-7,
+    )
     assert_allclose(ml.variance, [0.1976648315, 0.8925548851, 1.5698239320], rtol=1e-6)
-    assert_allclose([ml.criterion, ml.mean, ml.model_standard_error], [450.789190152, 9.637804893, 0.269851574], rtol=1e-7)
+    assert_allclose(
+        [ml.criterion, ml.mean, ml.model_standard_error],
+        [450.789190152, 9.637804893, 0.269851574],
+        rtol=1e-7,
+    )
     assert_allclose(ml.lower, [0, 0.3558685, 1.1953873], rtol=1e-3)
     assert_allclose(ml.upper, [1.4943038, 1.9999451, 2.1183749], rtol=1e-3)
 
@@ -113,7 +144,8 @@ def test_one_level_is_the_sample_variance():
 
 @pytest.mark.parametrize("shape", [(6, 5), (6, 4, 5), (5, 3, 3, 4)])
 def test_balanced_interior_fits_are_the_analysis_of_variance(shape):
-    """Components, mean, standard error, n - 1 df; and the standard errors of components are those of the mean squares."""
+    """Components, mean, standard error, n - 1 df; and the standard errors of components are those
+    of the mean squares."""
     values = draw(np.random.default_rng(1), shape, np.ones(len(shape)))
     anova, found = nested_anova(values, len(shape)), fit(values)
     assert (anova.variance > 0).all()
@@ -128,7 +160,8 @@ def test_balanced_interior_fits_are_the_analysis_of_variance(shape):
 
 
 def test_balanced_boundary_fits_pool_the_mean_squares():
-    """A level whose mean square is below the next one's is pooled with it, weighted by df: the closed form of REML."""
+    """A level whose mean square is below the next one's is pooled with it, weighted by df: the
+    closed form of REML."""
     rng = np.random.default_rng(2)
     pooled = 0
     for _ in range(40):
@@ -147,10 +180,15 @@ def test_balanced_boundary_fits_pool_the_mean_squares():
 
 
 def test_published_fit_and_profile_of_dyestuff():
-    """Bates, "lme4: Mixed-effects modeling with R", chapter 1: ML components, and confint() of the standard deviations."""
+    """Bates, "lme4: Mixed-effects modeling with R", chapter 1: ML components, and confint() of the
+    standard deviations."""
     found = fit(DYESTUFF, restricted=False)
     assert_allclose(found.variance, [1388.3333, 2451.2500], rtol=1e-6)
-    assert_allclose(np.sqrt([found.lower, found.upper]), [[12.197461, 38.229976], [84.063361, 67.657688]], rtol=1e-4)
+    assert_allclose(
+        np.sqrt([found.lower, found.upper]),
+        [[12.197461, 38.229976], [84.063361, 67.657688]],
+        rtol=1e-4,
+    )
     restricted = fit(DYESTUFF)
     assert_allclose(restricted.variance, [1764.05, 2451.25], rtol=1e-6)
     assert_allclose(restricted.criterion, 319.6543, atol=1e-4)
@@ -160,7 +198,9 @@ def oracle_cases(golden):
     """Yield name, values (levels outermost first) and what R found."""
     for case in golden("varcomp_nested")["cases"]:
         data = case["input"]
-        frame = pd.DataFrame({"time": data["y"], **{name: data[name] for name in data["factors_high_to_low"]}})
+        frame = pd.DataFrame(
+            {"time": data["y"], **{name: data[name] for name in data["factors_high_to_low"]}}
+        )
         names = {"binary": "A", "execution": "B"} if "B" in data else {"execution": "A"}
         times = frame.perf.to_timings(level="iteration", units="1", **names)["time"]
         yield case["name"], times.transpose(*names, "iteration").values, case["output"]
@@ -168,24 +208,34 @@ def oracle_cases(golden):
 
 @pytest.mark.parametrize("method", ["REML", "ML"])
 def test_lme4_of_r(golden, method):
-    """golden/varcomp_nested: criterion 1e-6, variances 1e-4 (zero: 1e-4 of the total), intercept and SE 1e-5, df 1e-3."""
+    """golden/varcomp_nested: criterion 1e-6, variances 1e-4 (zero: 1e-4 of the total), intercept
+    and SE 1e-5, df 1e-3."""
     for name, values, output in oracle_cases(golden):
         found, wanted = fit(values, method == "REML"), output[f"lme4_{method}"]
-        expected = np.array([wanted["variances"][key] for key in ("A", "A:B", "Residual") if key in wanted["variances"]])
+        expected = np.array(
+            [
+                wanted["variances"][key]
+                for key in ("A", "A:B", "Residual")
+                if key in wanted["variances"]
+            ]
+        )
         assert_allclose(found.criterion, wanted["criterion"], atol=1e-6, rtol=0, err_msg=name)
         zero = expected < 1e-6 * expected.sum()
         assert_allclose(found.variance[~zero], expected[~zero], rtol=1e-4, err_msg=name)
         assert (found.variance[zero] < 1e-4 * expected.sum()).all(), name
         assert_allclose(found.mean, wanted["intercept"], rtol=1e-5, err_msg=name)
         assert_allclose(found.model_standard_error, wanted["intercept_se"], rtol=1e-5, err_msg=name)
-        assert zero[0] or found.standard_error == pytest.approx(wanted["intercept_se"], rel=1e-5), name
+        assert zero[0] or found.standard_error == pytest.approx(wanted["intercept_se"], rel=1e-5), (
+            name
+        )
         if method == "REML" and not zero.any():
             assert_allclose(found.df, wanted["satterthwaite"]["df"], rtol=1e-3, err_msg=name)
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_other_starting_points_lead_to_the_same_maximum(seed):
-    """Starts spread over six orders of magnitude, and at the boundary, end where the default does."""
+    """Starts spread over six orders of magnitude, and at the boundary, end where the default
+    does."""
     rng = np.random.default_rng(seed)
     values = draw(rng, (7, 4, 3), (0.3, 0.2, 1.0), 0.3, cells=(20,))
     data = nested_statistics(values)
@@ -198,7 +248,8 @@ def test_other_starting_points_lead_to_the_same_maximum(seed):
 
 
 def test_limits_lie_where_the_profile_crosses_the_cut():
-    """Maximised over a grid of the other component, -2 log likelihood at a limit is 3.8415 above the minimum."""
+    """Maximised over a grid of the other component, -2 log likelihood at a limit is 3.8415 above
+    the minimum."""
     values = draw(np.random.default_rng(4), (6, 5), (2.0, 1.0), 0.2)
     found, at = fit(values), dense(values)
     bottom = at(found.variance[::-1])[1]
@@ -212,7 +263,10 @@ def test_limits_lie_where_the_profile_crosses_the_cut():
 def test_lower_limit_is_zero_where_zero_is_within_the_cut():
     """A wider confidence level never narrows an interval."""
     values = draw(np.random.default_rng(5), (4, 3, 3), (0.1, 0.1, 1.0), 0.2, cells=(30,))
-    narrow, wide = fit(values, levels=3, confidence_level=0.8), fit(values, levels=3, confidence_level=0.99)
+    narrow, wide = (
+        fit(values, levels=3, confidence_level=0.8),
+        fit(values, levels=3, confidence_level=0.99),
+    )
     assert (narrow.lower[narrow.variance == 0] == 0).all()
     assert (wide.lower[:, :2] == 0).any()
     assert (wide.lower[:, 2] > 0).all()
@@ -228,13 +282,16 @@ def test_levels_with_one_repetition_belong_to_the_level_above():
         found = fit(values.reshape(shape))
         others = [i for i in range(3) if i != column]
         assert np.isnan(found.variance[column])
-        assert_allclose([found.variance[others], found.upper[others]], [alone.variance, alone.upper])
+        assert_allclose(
+            [found.variance[others], found.upper[others]], [alone.variance, alone.upper]
+        )
     assert_allclose(found.mean, alone.mean)
     assert np.isnan(found.standard_error)  # one outermost unit
 
 
 def test_cells_do_not_touch_each_other():
-    """Ragged, complete, empty, constant, single-valued and still cells in one call give what they give alone."""
+    """Ragged, complete, empty, constant, single-valued and still cells in one call give what they
+    give alone."""
     rng = np.random.default_rng(7)
     cells = draw(rng, (4, 3, 3), (1.0, 1.0, 1.0), 0.2, cells=(9,))
     cells[1] = draw(rng, (4, 3, 3), (1.0, 1.0, 1.0))
@@ -255,7 +312,8 @@ def test_cells_do_not_touch_each_other():
 
 
 def test_iterations_that_repeat_exactly_leave_the_executions():
-    """A lowest level without any spread is zero with limits of zero; the levels above are fitted to its means."""
+    """A lowest level without any spread is zero with limits of zero; the levels above are fitted to
+    its means."""
     means = draw(np.random.default_rng(8), (5, 4), (1.0, 1.0), 0.1)
     found, alone = fit(np.repeat(means[..., None], 3, axis=-1)), fit(means)
     assert_allclose(found.variance, [*alone.variance, 0.0], rtol=1e-7)
@@ -272,7 +330,8 @@ def test_components_survive_a_large_mean(offset):
 
 
 def test_components_of_very_different_size():
-    """An outermost component 1e6 or 1e10 times the others leaves them alike; a tiny one is no trouble either."""
+    """An outermost component 1e6 or 1e10 times the others leaves them alike; a tiny one is no
+    trouble either."""
     rng = np.random.default_rng(10)
     noise, top = draw(rng, (6, 3, 3), (0.0, 1.0, 1.0), 0.1), rng.normal(size=(6, 1, 1))
     large, larger, tiny = (fit(noise + scale * top) for scale in (1e3, 1e5, 1e-3))
@@ -280,7 +339,9 @@ def test_components_of_very_different_size():
     assert_allclose(large.variance[1:], larger.variance[1:], rtol=1e-4)
     assert_allclose(larger.variance[0], 1e10 * top.var(ddof=1), rtol=1e-3)
     for scale, found in ((1e3, large), (1e-3, tiny)):
-        assert_allclose(found.criterion, dense(noise + scale * top)(found.variance[::-1])[1], rtol=1e-9)
+        assert_allclose(
+            found.criterion, dense(noise + scale * top)(found.variance[::-1])[1], rtol=1e-9
+        )
 
 
 def test_blocks_do_not_change_the_answer(monkeypatch):
@@ -294,16 +355,23 @@ def test_blocks_do_not_change_the_answer(monkeypatch):
 @pytest.mark.parametrize("units", [3, 5, 10, 30])
 @pytest.mark.parametrize(("inside", "truth"), [((4, 4), (1.0, 0.5, 2.0)), ((6,), (1.0, 1.0))])
 def test_coverage_on_ragged_nests(units, inside, truth):
-    """A quarter of the values missing: profile intervals of nominal 95 % cover 94 to 98.6 %, below 96 from five units on, t of the mean 95.
+    """A quarter of the values missing: profile intervals of nominal 95 % cover 94 to 98.6 %, below
+    96 from five units on, t of the mean 95.
 
     Each within three Monte Carlo errors.
     """
     count = experiments(4000)
     error = 3 * np.sqrt(0.05 * 0.95 / count)
-    found = fit(draw(np.random.default_rng(12), (units, *inside), truth, 0.25, cells=(count,)), levels=len(truth))
+    found = fit(
+        draw(np.random.default_rng(12), (units, *inside), truth, 0.25, cells=(count,)),
+        levels=len(truth),
+    )
     assert found.converged.all()
     covered = ((found.lower <= truth) & (truth <= found.upper)).mean(axis=0)
-    least, most = max(0.93, 0.94 - error), min(*((0.99, 0.986 + error) if units < 5 else (0.97, 0.96 + error)))
+    least, most = (
+        max(0.93, 0.94 - error),
+        min(*((0.99, 0.986 + error) if units < 5 else (0.97, 0.96 + error))),
+    )
     assert ((covered > least) & (covered < most)).all(), covered
     within = found.variance[:, -1]
     assert abs(within.mean() - truth[-1]) < 4 * within.std() / np.sqrt(len(within))

@@ -17,7 +17,9 @@ CACHED = 1 << 16  # effects that are drawn and added up at once
 
 def _lognormal(rng: np.random.Generator, shape: tuple[int, ...]) -> Floats:
     """Lognormal with sigma 1 and skewness 6.2."""
-    return np.asarray((rng.lognormal(0.0, 1.0, shape) - np.exp(0.5)) / np.sqrt(np.expm1(1.0) * np.exp(1.0)))
+    return np.asarray(
+        (rng.lognormal(0.0, 1.0, shape) - np.exp(0.5)) / np.sqrt(np.expm1(1.0) * np.exp(1.0))
+    )
 
 
 def _bimodal(rng: np.random.Generator, shape: tuple[int, ...]) -> Floats:
@@ -28,7 +30,9 @@ def _bimodal(rng: np.random.Generator, shape: tuple[int, ...]) -> Floats:
 
 # Effects with mean 0 and variance 1, by name.
 DISTRIBUTIONS: Final[Mapping[str, Draw]] = {
-    "normal": lambda rng, shape: rng.standard_normal(shape),  # half the time of rng.normal, which adds a mean to the same numbers
+    "normal": lambda rng, shape: rng.standard_normal(
+        shape
+    ),  # half the time of rng.normal, which adds a mean to the same numbers
     "lognormal": _lognormal,
     "exponential": lambda rng, shape: rng.exponential(size=shape) - 1.0,
     "bimodal": _bimodal,
@@ -50,10 +54,11 @@ def autocorrelated(effects: Floats, correlation: float) -> Floats:
 class Side:
     """One system of an experiment, whose mean is 1.
 
-    `spans` are the fewest and most repetitions of each level, outermost first; `scales` the standard deviations of the levels' effects and
-    `factor` the mean, each for every cell (or to be broadcast); `outer` the sizes of the cells' axes, and `common` the one along which
-    effects are shared, if any. By level, `shared` is the correlation along that axis, `autocorrelation` that of neighbours, `pairs` that
-    with the other system.
+    `spans` are the fewest and most repetitions of each level, outermost first; `scales` the
+    standard deviations of the levels' effects and `factor` the mean, each for every cell (or to be
+    broadcast); `outer` the sizes of the cells' axes, and `common` the one along which effects are
+    shared, if any. By level, `shared` is the correlation along that axis, `autocorrelation` that of
+    neighbours, `pairs` that with the other system.
     """
 
     spans: tuple[tuple[int, int], ...]
@@ -76,12 +81,18 @@ class Side:
 
     def joint_shape(self, level: int) -> tuple[int, ...]:
         """Return the shape of the shared part of one level's effects: one cell for all along the common axis."""
-        return tuple(1 if axis == self.common else size for axis, size in enumerate(self.shape(level)))
+        return tuple(
+            1 if axis == self.common else size for axis, size in enumerate(self.shape(level))
+        )
 
     def effect_shapes(self) -> list[tuple[int, ...]]:
         """Return the shapes of the effects of one experiment: those of each level, then the part that is shared."""
         levels = range(len(self.spans))
-        return [shape for i in levels for shape in (self.shape(i), *([self.joint_shape(i)] if self.shared[i] else []))]
+        return [
+            shape
+            for i in levels
+            for shape in (self.shape(i), *([self.joint_shape(i)] if self.shared[i] else []))
+        ]
 
     def common_shapes(self) -> list[tuple[int, ...]]:
         """Return the shapes of the effects that are correlated with those of the other system."""
@@ -89,14 +100,18 @@ class Side:
 
     def count_shapes(self) -> list[tuple[int, ...]]:
         """Return the shapes of the numbers of repetitions that are drawn."""
-        return [self.shape(level)[:-1] for level, (low, high) in enumerate(self.spans) if low < high]
+        return [
+            self.shape(level)[:-1] for level, (low, high) in enumerate(self.spans) if low < high
+        ]
 
 
-def draw_experiments(sides: Sequence[Side], draw: Draw, key: Key, first: int, count: int) -> list[Floats]:
+def draw_experiments(
+    sides: Sequence[Side], draw: Draw, key: Key, first: int, count: int
+) -> list[Floats]:
     """Draw experiments `first` to `first + count` of a stream.
 
-    `draw` gives independent effects with mean 0 and variance 1. The arrays (count, *outer, *sizes) are NaN where a parent has fewer
-    repetitions than others.
+    `draw` gives independent effects with mean 0 and variance 1. The arrays (count, *outer, *sizes)
+    are NaN where a parent has fewer repetitions than others.
     """
     streams = Streams(key)
     arrays = [np.empty((count, *side.shape(len(side.spans) - 1))) for side in sides]
@@ -107,17 +122,26 @@ def draw_experiments(sides: Sequence[Side], draw: Draw, key: Key, first: int, co
     at_once = max(1, CACHED // (n_effects + n_common))
     for start in range(0, count, at_once):
         stop = min(start + at_once, count)
-        effects, counts = np.empty((stop - start, n_effects + n_common)), np.empty((stop - start, n_counts))
-        # Each experiment has its own generator; its numbers are added up for as many experiments as a cache holds.
+        effects, counts = (
+            np.empty((stop - start, n_effects + n_common)),
+            np.empty((stop - start, n_counts)),
+        )
+        # Each experiment has its own generator; its numbers are added up for as many experiments as
+        # a cache holds.
         for row in range(stop - start):
             generator = streams.generator(first + start + row, EXPERIMENTS)
             effects[row] = draw(generator, effects.shape[1:])
             if n_counts:
                 counts[row] = generator.random(n_counts)
-        effects_in_order, counts_in_order = _arrays(effects, effect_shapes), _arrays(counts, count_shapes)
+        effects_in_order, counts_in_order = (
+            _arrays(effects, effect_shapes),
+            _arrays(counts, count_shapes),
+        )
         for side, values in zip(sides, arrays, strict=True):
             common = _arrays(effects[:, n_effects:], side.common_shapes())
-            values[start:stop] = _values(side, stop - start, effects_in_order, counts_in_order, common)
+            values[start:stop] = _values(
+                side, stop - start, effects_in_order, counts_in_order, common
+            )
     return arrays
 
 
@@ -129,19 +153,37 @@ def _arrays(numbers: Floats, shapes: Sequence[tuple[int, ...]]) -> Iterator[Floa
         start += prod(shape)
 
 
-def _values(side: Side, number: int, effects: Iterator[Floats], counts: Iterator[Floats], common: Iterator[Floats]) -> Floats:
-    """Add up the effects of all levels and those that both systems share; repetitions beyond the drawn number are NaN."""
+def _values(
+    side: Side,
+    number: int,
+    effects: Iterator[Floats],
+    counts: Iterator[Floats],
+    common: Iterator[Floats],
+) -> Floats:
+    """Add up the effects of all levels and those that both systems share.
+
+    Repetitions beyond the drawn number are NaN.
+    """
     depth = len(side.spans)
     total = np.ones((number, *side.shape(depth - 1)))
     for level, (low, high) in enumerate(side.spans):
         level_effects = next(effects)
         if side.shared[level]:
-            level_effects = np.sqrt(side.shared[level]) * next(effects) + np.sqrt(1 - side.shared[level]) * level_effects
+            level_effects = (
+                np.sqrt(side.shared[level]) * next(effects)
+                + np.sqrt(1 - side.shared[level]) * level_effects
+            )
         if side.pairs[level]:
-            level_effects = np.sqrt(side.pairs[level]) * next(common) + np.sqrt(1 - side.pairs[level]) * level_effects
+            level_effects = (
+                np.sqrt(side.pairs[level]) * next(common)
+                + np.sqrt(1 - side.pairs[level]) * level_effects
+            )
         level_effects = autocorrelated(level_effects, side.autocorrelation[level])
         below = (...,) + (None,) * (depth - 1 - level)
-        total += np.reshape(side.scales[level], np.shape(side.scales[level]) + (1,) * depth) * level_effects[below]
+        total += (
+            np.reshape(side.scales[level], np.shape(side.scales[level]) + (1,) * depth)
+            * level_effects[below]
+        )
         if low < high:
             repeated = np.floor(low + next(counts) * (high - low + 1))[..., None]
             total[np.broadcast_to((np.arange(high) >= repeated)[below], total.shape)] = np.nan

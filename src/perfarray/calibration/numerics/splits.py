@@ -11,7 +11,10 @@ from perfarray.numerics.types import Floats, Integers, Mask
 
 
 def number_of_splits(n: int) -> int:
-    """Return the number of splits of n units into unordered halves; of an odd number one half has one more."""
+    """Return the number of splits of n units into unordered halves.
+
+    Of an odd number one half has one more.
+    """
     return comb(n, n // 2) // (2 if n % 2 == 0 else 1) if n > 1 else 0
 
 
@@ -19,13 +22,17 @@ def halves(n: int, most: int, rng: np.random.Generator) -> tuple[Integers, Integ
     """Return the units, ascending, of both halves of distinct splits: all, in lexical order, or at most so many at random."""
     if number_of_splits(n) <= most:
         combinations_of_units = np.array(list(combinations(range(n), n // 2)))
-        first = combinations_of_units[: number_of_splits(n)]  # of an even number, those without unit 0 are the others' second halves
+        first = combinations_of_units[
+            : number_of_splits(n)
+        ]  # of an even number, those without unit 0 are the others' second halves
     else:
         first = np.empty((0, n // 2), dtype=np.int64)
         while len(first) < most:  # once, but for a few units
             orders = np.argsort(rng.random((most, n)), axis=1)
             if n % 2 == 0:
-                orders = np.where((orders[:, : n // 2] == 0).any(axis=1)[:, None], orders, orders[:, ::-1])
+                orders = np.where(
+                    (orders[:, : n // 2] == 0).any(axis=1)[:, None], orders, orders[:, ::-1]
+                )
             candidates = np.concatenate([first, np.sort(orders[:, : n // 2], axis=1)])
             first = candidates[np.sort(np.unique(candidates, axis=0, return_index=True)[1])][:most]
     is_second = np.ones((len(first), n), dtype=bool)
@@ -51,7 +58,10 @@ def pool(values: Floats) -> Pool:
 
 
 def pooled_t(first: Floats, second: Floats) -> Floats:
-    """Return the p-value of Student's t test of all values of two sides, two-sided; NaN where nothing varies."""
+    """Return the p-value of Student's t test of all values of two sides, two-sided.
+
+    NaN where nothing varies.
+    """
     x, y = pool(first), pool(second)
     df = x.n + y.n - 2.0
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -63,5 +73,8 @@ def errors_apart(first: Floats, second: Floats, level: float) -> tuple[Mask, Mas
     """Return whether the t intervals of all values of two sides do not overlap, and where both exist."""
     x, y = pool(first), pool(second)
     with np.errstate(divide="ignore", invalid="ignore"):
-        reach = sum(stdtrit(side.n - 1.0, (1 + level) / 2) * np.sqrt(side.squares / (side.n - 1.0) / side.n) for side in (x, y))
+        reach = sum(
+            stdtrit(side.n - 1.0, (1 + level) / 2) * np.sqrt(side.squares / (side.n - 1.0) / side.n)
+            for side in (x, y)
+        )
     return np.asarray(np.abs(x.mean - y.mean) > reach), np.asarray(~np.isnan(reach))

@@ -1,7 +1,7 @@
 """Whether the benchmarks of a suite moved by one factor: their log ratios agree within their noise, and their mean is not 0.
 
-The last axis is that of the benchmarks; NaN is "no ratio". A machine, a setting or a build that differs moves all benchmarks; a change of
-the program seldom does.
+The last axis is that of the benchmarks; NaN is "no ratio". A machine, a setting or a build that
+differs moves all benchmarks; a change of the program seldom does.
 """
 
 from typing import NamedTuple
@@ -14,7 +14,9 @@ MIN_BENCHMARKS = 5
 LEVEL = 0.01  # of the test that the common factor is 1
 HETEROGENEITY = 0.05  # level of the test that the log ratios vary by more than their noise
 OUTLIER = 0.005  # one-sided level from which a benchmark did not move with the others
-ALIKE = 0.2  # share of the common shift by which benchmarks may differ from it and still have moved with the others
+# share of the common shift by which benchmarks may differ from it and still have moved with the
+# others
+ALIKE = 0.2
 MANY = 1e9  # degrees of freedom that are as good as all
 MOVED, SAME_SIGN, STAYED = 0.8, 0.9, 0.1  # shares of the benchmarks: at least, at least, at most
 
@@ -32,10 +34,14 @@ class CommonShift(NamedTuple):
 def common_shift(log_ratios: Floats, errors: Floats, df: Floats) -> CommonShift:
     """Return the mean log ratio of the benchmarks that agree with the median, and whether most of all do.
 
-    Some may have moved by more: they are left out. Few may have stayed: a suite of which a part changed has no common shift. Measured
-    frequencies are in `docs/scripts/common_shift.py`.
+    Some may have moved by more: they are left out. Few may have stayed: a suite of which a part
+    changed has no common shift. Measured frequencies are in `docs/scripts/common_shift.py`.
     """
-    from scipy.special import fdtri, stdtr, stdtrit  # scipy.stats takes longer to load than a comparison
+    from scipy.special import (
+        fdtri,
+        stdtr,
+        stdtrit,
+    )  # scipy.stats takes longer to load than a comparison
 
     df = np.minimum(df, MANY)
     measured = np.isfinite(log_ratios) & np.isfinite(errors)
@@ -48,15 +54,21 @@ def common_shift(log_ratios: Floats, errors: Floats, df: Floats) -> CommonShift:
         with_others: Mask = np.abs(distance) <= limit
         moved = with_others.sum(axis=-1)
         shift = np.where(with_others, ratios, 0.0).sum(axis=-1) / moved
-        variance = np.where(with_others, (ratios - shift[..., None]) ** 2, 0.0).sum(axis=-1) / (moved - 1)
+        variance = np.where(with_others, (ratios - shift[..., None]) ** 2, 0.0).sum(axis=-1) / (
+            moved - 1
+        )
         noise_variance = np.where(with_others, noise**2, 0.0).sum(axis=-1) / moved
         error = np.sqrt(np.maximum(variance, noise_variance) / moved)
         freedom = np.where(with_others, df, 0.0).sum(axis=-1)
-        spread = fdtri(np.maximum(moved - 1, 1), np.minimum(freedom, MANY), 1 - HETEROGENEITY) * (noise_variance + (ALIKE * shift) ** 2)
+        spread = fdtri(np.maximum(moved - 1, 1), np.minimum(freedom, MANY), 1 - HETEROGENEITY) * (
+            noise_variance + (ALIKE * shift) ** 2
+        )
         significant = 2 * stdtr(moved - 1, -np.abs(shift) / error) <= LEVEL
     same_sign = (np.sign(ratios) == np.sign(shift)[..., None]).sum(axis=-1)
     stayed = (~with_others & measured & (np.abs(ratios) < np.abs(center)[..., None])).sum(axis=-1)
-    most = (moved >= MOVED * number) & (same_sign >= SAME_SIGN * number) & (stayed <= STAYED * number)
+    most = (
+        (moved >= MOVED * number) & (same_sign >= SAME_SIGN * number) & (stayed <= STAYED * number)
+    )
     common = (number >= MIN_BENCHMARKS) & most & significant & (variance <= spread)
     return CommonShift(shift, error, moved - 1.0, moved, np.asarray(common))
 
@@ -65,5 +77,10 @@ def _median(ratios: Floats, number: Integers) -> Floats:
     """Return the medians of the measured ratios, NaN where there is none."""
     ordered = np.sort(ratios, axis=-1)  # NaN comes last
     places = (np.maximum(number - 1, 0) // 2, number // 2)
-    middle = [np.take_along_axis(ordered, np.minimum(place, ratios.shape[-1] - 1)[..., None], axis=-1)[..., 0] for place in places]
+    middle = [
+        np.take_along_axis(ordered, np.minimum(place, ratios.shape[-1] - 1)[..., None], axis=-1)[
+            ..., 0
+        ]
+        for place in places
+    ]
     return np.asarray((middle[0] + middle[1]) / 2)

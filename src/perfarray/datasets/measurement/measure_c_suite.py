@@ -2,10 +2,11 @@
 
     python measure_c_suite.py ../c_suite.csv.gz
 
-One *binary* is one build: the object files linked in a random order, run in an environment of random size (both are
-known to move timings without any change to the program). All five benchmarks are linked into each binary, so a build
-is shared by the benchmarks. One *execution* is one process that runs one benchmark; its first three iterations are
-marked as warm-up. Executions of everything are interleaved in random order, so that drift is spread over all of them.
+One *binary* is one build: the object files linked in a random order, run in an environment of
+random size (both are known to move timings without any change to the program). All five benchmarks
+are linked into each binary, so a build is shared by the benchmarks. One *execution* is one process
+that runs one benchmark; its first three iterations are marked as warm-up. Executions of everything
+are interleaved in random order, so that drift is spread over all of them.
 """
 
 import argparse
@@ -36,7 +37,9 @@ def build(folder, optimisation, number, chance):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("output")
     parser.add_argument("--binaries", type=int, default=15)
     parser.add_argument("--executions", type=int, default=10)
@@ -58,10 +61,14 @@ def main():
             for (optimisation, number), benchmark in order:
                 binary, environment = builds[optimisation, number]
                 command = [binary, benchmark, str(WARMUP + arguments.iterations)]
-                printed = subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout
+                printed = subprocess.run(
+                    command, env=environment, check=True, capture_output=True, text=True
+                ).stdout
                 for iteration, seconds in enumerate(printed.split()):
                     warmup = str(iteration < WARMUP).lower()
-                    rows.append((benchmark, optimisation, number, execution, iteration, warmup, seconds))
+                    rows.append(
+                        (benchmark, optimisation, number, execution, iteration, warmup, seconds)
+                    )
 
     rows.sort(key=lambda row: row[:5])
     with gzip.GzipFile(arguments.output, "wb", mtime=0) as raw:

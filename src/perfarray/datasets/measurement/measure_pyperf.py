@@ -1,4 +1,6 @@
-"""Six small Python benchmarks for pyperf. How the shipped files were made, all on one machine with one interpreter:
+"""Six small Python benchmarks for pyperf.
+
+How the shipped files were made, all on one machine with one interpreter:
 
     python measure_pyperf.py --inherit-environ PYTHONMALLOC -o pymalloc.json       (PYTHONMALLOC=pymalloc, the default)
     python measure_pyperf.py --inherit-environ PYTHONMALLOC -o malloc.json         (PYTHONMALLOC=malloc)
@@ -6,8 +8,8 @@
     python measure_pyperf.py -o second.json                                         in a second session much later)
     python measure_pyperf.py clean pymalloc.json malloc.json first.json second.json
 
-pyperf's own defaults: 20 worker processes (executions) of 3 values (iterations) after one warm-up. `clean` removes what
-says whose machine it was (host, paths, kernel, processor) and nothing else.
+pyperf's own defaults: 20 worker processes (executions) of 3 values (iterations) after one warm-up.
+`clean` removes what says whose machine it was (host, paths, kernel, processor) and nothing else.
 """
 
 import json
@@ -34,10 +36,16 @@ PRIVATE = {
 def clean(path):
     """Drop private metadata from one pyperf file, at all three of its levels."""
     content = json.loads(Path(path).read_text())
-    holders = [content, *content["benchmarks"], *(run for bench in content["benchmarks"] for run in bench["runs"])]
+    holders = [
+        content,
+        *content["benchmarks"],
+        *(run for bench in content["benchmarks"] for run in bench["runs"]),
+    ]
     for holder in holders:
         if "metadata" in holder:
-            holder["metadata"] = {key: value for key, value in holder["metadata"].items() if key not in PRIVATE}
+            holder["metadata"] = {
+                key: value for key, value in holder["metadata"].items() if key not in PRIVATE
+            }
     Path(path).write_text(json.dumps(content, separators=(",", ":")) + "\n")
 
 
@@ -63,7 +71,9 @@ def fibonacci(n=16):
 
 
 def json_dumps():
-    return json.dumps({"rows": [{"name": f"row {i}", "value": i * 0.1, "tags": ["a", "b"]} for i in range(100)]})
+    return json.dumps(
+        {"rows": [{"name": f"row {i}", "value": i * 0.1, "tags": ["a", "b"]} for i in range(100)]}
+    )
 
 
 def sort_strings():
@@ -82,5 +92,12 @@ if __name__ == "__main__":
         import pyperf
 
         runner = pyperf.Runner()
-        for function in (create_objects, dict_insert, fibonacci, json_dumps, sort_strings, split_join):
+        for function in (
+            create_objects,
+            dict_insert,
+            fibonacci,
+            json_dumps,
+            sort_strings,
+            split_join,
+        ):
             runner.bench_func(function.__name__, function)

@@ -8,13 +8,19 @@ from perfarray.numerics.dependence import measured_first
 from perfarray.numerics.segments import change_points
 from perfarray.numerics.types import Floats, Integers, Texts
 
-KINDS = FLAT, WARMUP, SLOWDOWN, UNSTEADY, SHORT = "flat", "warmup", "slowdown", "no_steady_state", "unknown"
+KINDS = FLAT, WARMUP, SLOWDOWN, UNSTEADY, SHORT = (
+    "flat",
+    "warmup",
+    "slowdown",
+    "no_steady_state",
+    "unknown",
+)
 
 ABSENT = ""  # the kind of a series that was not measured
 LEAST = 10  # repetitions that a series needs
 
-# Outliers: the most repetitions around one that they are judged by (at most a fifth of the series), their distance in ranges of these, and
-# how many in a row may be outliers.
+# Outliers: the most repetitions around one that they are judged by (at most a fifth of the series),
+# their distance in ranges of these, and how many in a row may be outliers.
 WINDOW, FAR, MOST = 200, 3.0, 2
 
 
@@ -27,23 +33,37 @@ class SteadyRules(NamedTuple):
     higher: bool
 
 
-def steady(values: Floats, rules: SteadyRules) -> tuple[Texts, Floats, Floats, Floats, Floats, Floats]:
+def steady(
+    values: Floats, rules: SteadyRules
+) -> tuple[Texts, Floats, Floats, Floats, Floats, Floats]:
     """Classify series (..., n), with NaN where nothing was measured.
 
-    Returns by series the kind, the first steady position (NaN where there is none), the mean from there on, and the number of segments; and
-    by value the number and the mean of its segment.
+    Returns by series the kind, the first steady position (NaN where there is none), the mean from
+    there on, and the number of segments; and by value the number and the mean of its segment.
     """
     shape, n = values.shape[:-1], values.shape[-1]
     rows = values.reshape(-1, n)
-    kind, start, mean = np.full(len(rows), SHORT, dtype=object), np.full(len(rows), np.nan), np.full(len(rows), np.nan)
-    number, segment, levels = np.zeros(len(rows)), np.full(rows.shape, np.nan), np.full(rows.shape, np.nan)
+    kind, start, mean = (
+        np.full(len(rows), SHORT, dtype=object),
+        np.full(len(rows), np.nan),
+        np.full(len(rows), np.nan),
+    )
+    number, segment, levels = (
+        np.zeros(len(rows)),
+        np.full(rows.shape, np.nan),
+        np.full(rows.shape, np.nan),
+    )
     order = np.argsort(np.isnan(rows), axis=-1, kind="stable")
-    for row, (series, size) in enumerate(zip(*measured_first(rows), strict=True)):  # each series has its own changes
+    for row, (series, size) in enumerate(
+        zip(*measured_first(rows), strict=True)
+    ):  # each series has its own changes
         if size < LEAST:
             kind[row] = SHORT if size else ABSENT
             continue
         trimmed = without_outliers(series[:size])
-        starts = change_points(trimmed, rules.penalty * np.log(size), _noise(trimmed, rules.tolerance))
+        starts = change_points(
+            trimmed, rules.penalty * np.log(size), _noise(trimmed, rules.tolerance)
+        )
         means = np.add.reduceat(trimmed, starts) / np.diff([*starts, size])
         kind[row], first = classify(starts, means, size, rules)
         start[row] = order[row, first] if first < size else np.nan
@@ -51,14 +71,22 @@ def steady(values: Floats, rules: SteadyRules) -> tuple[Texts, Floats, Floats, F
         number[row], positions = len(starts), order[row, :size]
         segment[row, positions] = np.repeat(np.arange(len(starts)), np.diff([*starts, size]))
         levels[row, positions] = means[segment[row, positions].astype(int)]
-    by_series = kind.reshape(shape), start.reshape(shape), mean.reshape(shape), number.reshape(shape)
+    by_series = (
+        kind.reshape(shape),
+        start.reshape(shape),
+        mean.reshape(shape),
+        number.reshape(shape),
+    )
     return *by_series, segment.reshape(values.shape), levels.reshape(values.shape)
 
 
 def classify(starts: Integers, means: Floats, size: int, rules: SteadyRules) -> tuple[str, int]:
-    """Return the kind of a series of segments, and its first steady repetition; `size` where there is none.
+    """Return the kind of a series of segments, and its first steady repetition.
 
-    Steady are the segments at the end whose means differ from the last one's by no more than the tolerance.
+    `size` where there is none.
+
+    Steady are the segments at the end whose means differ from the last one's by no more than the
+    tolerance.
     """
     last = means[-1]
     worse = (last - means if rules.higher else means - last) / max(abs(last), np.finfo(float).tiny)

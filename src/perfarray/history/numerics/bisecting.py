@@ -35,10 +35,12 @@ def next_commits(
 ) -> tuple[npt.NDArray[Any], ...]:
     """Return for every series the commit to measure next, the runs of it, the culprit, its probability, and the posterior of all commits.
 
-    The first four inputs lie along the commits of the history (..., n): the first of new segments, the value measured, the mean of the
-    segment (NaN where nothing was measured), and the units behind the value. `noise` and `within` (...) are the relative standard deviation
-    of the value of a commit, and the part of it that lies between the units of one commit. `positions` are those of the commits among all
-    commits, `labels`; `number` is the position of the change in the history (default: the last one).
+    The first four inputs lie along the commits of the history (..., n): the first of new segments,
+    the value measured, the mean of the segment (NaN where nothing was measured), and the units
+    behind the value. `noise` and `within` (...) are the relative standard deviation of the value of
+    a commit, and the part of it that lies between the units of one commit. `positions` are those of
+    the commits among all commits, `labels`; `number` is the position of the change in the history
+    (default: the last one).
     """
     shape = noise.shape
     posterior = np.full((*shape, len(labels)), np.nan)
@@ -46,7 +48,9 @@ def next_commits(
     following, culprit = (np.full(shape, blank(labels), dtype=labels.dtype) for _ in range(2))
     for cell in np.ndindex(shape):  # each has a change of its own
         starts = np.flatnonzero(change[cell])
-        candidates = np.flatnonzero(starts == number) if number is not None else np.arange(len(starts))
+        candidates = (
+            np.flatnonzero(starts == number) if number is not None else np.arange(len(starts))
+        )
         if not candidates.size:
             continue
         at = int(candidates[-1])
@@ -55,16 +59,25 @@ def next_commits(
         between = (float(noise[cell]) ** 2 - run_noise**2) ** 0.5
         run_noise *= float(np.mean(1 / units[cell][measured])) ** -0.5
         ends = [measured[0], *starts.tolist(), measured[-1] + 1]
-        inside = measured[(measured > (ends[at] + ends[at + 1]) / 2 - 1) & (measured < (ends[at + 1] + ends[at + 2]) / 2)]
+        inside = measured[
+            (measured > (ends[at] + ends[at + 1]) / 2 - 1)
+            & (measured < (ends[at + 1] + ends[at + 2]) / 2)
+        ]
         previous = measured[np.searchsorted(measured, starts[at]) - 1]
         old, new = np.log(level[cell][[previous, starts[at]]])
-        # The change lies between a value and the one before; all these places are equally likely beforehand.
-        values, spread = np.log(value[cell][inside]), _spread(between, run_noise, units[cell][inside])
+        # The change lies between a value and the one before; all these places are equally likely
+        # beforehand.
+        values, spread = (
+            np.log(value[cell][inside]),
+            _spread(between, run_noise, units[cell][inside]),
+        )
         losses_old, losses_new = (huber_loss(np.abs(values - mean) / spread) for mean in (old, new))
         chances = softmax(np.cumsum(losses_new - losses_old)[:-1])
         shares = np.zeros(len(labels))
         for chance, (low, high) in zip(chances, pairwise(positions[inside].tolist()), strict=True):
-            shares[low + 1 : high + 1] += chance  # commits that were not measured are as likely as the next one that was
+            shares[low + 1 : high + 1] += (
+                chance  # commits that were not measured are as likely as the next one that was
+            )
         posterior[cell] = shares / shares.sum()
         best = int(np.argmax(posterior[cell]))
         culprit[cell], certainty[cell] = labels[best], posterior[cell][best]

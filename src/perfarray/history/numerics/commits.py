@@ -13,13 +13,15 @@ from perfarray.numerics.types import Floats, Integers, Mask
 # The median of the square of a standard normal value.
 MEDIAN_SQUARE = 0.4549
 
-# The smallest lag-1 correlation that counts, times the root of the number of values: 5 % of independent series exceed it.
+# The smallest lag-1 correlation that counts, times the root of the number of values: 5 % of
+# independent series exceed it.
 SURE = 2.3
 
 # The largest correlation that is removed.
 MOST = 0.99
 
-# What correlations of residuals about a step fall short of, times the number of values: a constant, and a multiple of the correlation.
+# What correlations of residuals about a step fall short of, times the number of values: a constant,
+# and a multiple of the correlation.
 BIAS, SHRINKAGE = 2.0, 8.0
 
 # Shorter series show no dependence.
@@ -28,17 +30,20 @@ SHORTEST = 8
 # The number of values in a stack of series: its arrays stay in the cache.
 STACK = 1 << 15
 
-# P-values are multiplied by this where the spread changes, since the spreads are estimated (docs/how-to/change_points.md).
+# P-values are multiplied by this where the spread changes, since the spreads are estimated
+# (docs/how-to/change_points.md).
 DOUBT = 1.4
 
 
 class Commits(NamedTuple):
     """A stack of series of as many commits measured, along these commits (series, n).
 
-    `values` are logs where `logs` (series,), and `clean` are the values without the dependence of neighbours. Of `errors` only the ratios
-    count; they include `spreads`, which are 1 where the spread does not change. `within` (series,) is the variance of one unit about the
-    mean of its commit, NaN where no commit has two; `correlation` (series,) is that of neighbours, 0 where it may be chance. `slopes` are
-    those of the segments of the commits, for one position: 0 where a segment does not drift.
+    `values` are logs where `logs` (series,), and `clean` are the values without the dependence of
+    neighbours. Of `errors` only the ratios count; they include `spreads`, which are 1 where the
+    spread does not change. `within` (series,) is the variance of one unit about the mean of its
+    commit, NaN where no commit has two; `correlation` (series,) is that of neighbours, 0 where it
+    may be chance. `slopes` are those of the segments of the commits, for one position: 0 where a
+    segment does not drift.
     """
 
     positions: Integers
@@ -64,7 +69,9 @@ class Commits(NamedTuple):
 
 
 def stacks(units: Floats) -> Iterator[tuple[Integers, Commits]]:
-    """Stack those series of units (series, commits, units) that have as many commits measured; return their numbers with each stack.
+    """Stack those series of units (series, commits, units) that have as many commits measured.
+
+    Return their numbers with each stack.
 
     Series without any commit are left out.
     """
@@ -90,22 +97,40 @@ def commits_of(units: Floats) -> Commits:
     units[logs] = np.log(units[logs])
     counts = (~np.isnan(units)).sum(axis=-1).astype(float)
     values = mean_of_measured(units)
-    squares, df = np.nansum(((units - values[..., None]) ** 2).reshape(len(units), -1), axis=-1), np.sum(counts - 1, axis=-1)
+    squares, df = (
+        np.nansum(((units - values[..., None]) ** 2).reshape(len(units), -1), axis=-1),
+        np.sum(counts - 1, axis=-1),
+    )
     within = np.divide(squares, df, out=np.full(len(units), np.nan), where=df > 0)
     errors = _errors(values, counts, within)
     spreads = relative_spreads(values, errors)
     errors = errors * spreads
     long = values.shape[-1] >= SHORTEST
-    rho = _dependence((values - np.median(values, axis=-1, keepdims=True)) / errors) if long else np.zeros(len(units))
+    rho = (
+        _dependence((values - np.median(values, axis=-1, keepdims=True)) / errors)
+        if long
+        else np.zeros(len(units))
+    )
     clean, slopes = whitened(values, rho), np.zeros(values.shape)
-    return Commits(positions, values, clean, logs, errors, counts=counts, within=within, correlation=rho, spreads=spreads, slopes=slopes)
+    return Commits(
+        positions,
+        values,
+        clean,
+        logs,
+        errors,
+        counts=counts,
+        within=within,
+        correlation=rho,
+        spreads=spreads,
+        slopes=slopes,
+    )
 
 
 def _errors(values: Floats, counts: Floats, within: Floats) -> Floats:
     """Return standard errors of commits with unequal numbers of units, from the variances within and between commits.
 
-    The variance between commits is the one that gives the squared differences between neighbours, of which few are steps, their
-    expected median.
+    The variance between commits is the one that gives the squared differences between neighbours,
+    of which few are steps, their expected median.
     """
     errors = np.ones(values.shape)
     rows = np.flatnonzero((within > 0) & (counts != counts[:, :1]).any(axis=-1))
@@ -113,7 +138,10 @@ def _errors(values: Floats, counts: Floats, within: Floats) -> Floats:
         return errors
     error_variances = within[rows, None] / counts[rows]
     squares, sums = np.diff(values[rows]) ** 2, error_variances[:, 1:] + error_variances[:, :-1]
-    low, high = np.zeros((len(rows), 1)), np.median(squares, axis=-1, keepdims=True) / (2 * MEDIAN_SQUARE)
+    low, high = (
+        np.zeros((len(rows), 1)),
+        np.median(squares, axis=-1, keepdims=True) / (2 * MEDIAN_SQUARE),
+    )
     for _ in range(40):
         between = (low + high) / 2
         larger = np.median(squares / (2 * between + sums), axis=-1, keepdims=True) > MEDIAN_SQUARE
@@ -125,15 +153,18 @@ def _errors(values: Floats, counts: Floats, within: Floats) -> Floats:
 def _dependence(values: Floats) -> Floats:
     """Return the lag-1 correlations of series, or those about the largest step where these are smaller: a step is no dependence.
 
-    About one step both the differences and the products of neighbours are taken. The latter are more precise, which counts in short
-    series; further steps make them larger, and the former then decide.
+    About one step both the differences and the products of neighbours are taken. The latter are
+    more precise, which counts in short series; further steps make them larger, and the former then
+    decide.
     """
     strongest = correlation(values)
     rows = np.flatnonzero(strongest)
     if rows.size:
         dependent, n = values[rows], values.shape[-1]
         _, splits = best_step(score_sums(dependent, np.ones(dependent.shape)), 2)
-        for series, split in zip(dependent, splits.tolist(), strict=True):  # medians of several lengths
+        for series, split in zip(
+            dependent, splits.tolist(), strict=True
+        ):  # medians of several lengths
             series[:split] -= np.median(series[:split])
             series[split:] -= np.median(series[split:])
         most = CLIP * 1.4826 * np.median(np.abs(dependent), axis=-1, keepdims=True)
@@ -144,19 +175,22 @@ def _dependence(values: Floats) -> Floats:
         squares = np.maximum((clipped**2).sum(axis=-1), 1e-300)
         products = (clipped[:, 1:] * clipped[:, :-1]).sum(axis=-1) / squares
         products += (BIAS + SHRINKAGE * products) / n
-        strongest[rows] = np.clip(products, 0.0, np.minimum(strongest[rows], correlation(dependent)))
+        strongest[rows] = np.clip(
+            products, 0.0, np.minimum(strongest[rows], correlation(dependent))
+        )
     return strongest
 
 
 def correlation(values: Floats) -> Floats:
     """Return the lag-1 correlations of the noise of series (series, n) that may have steps and a slope; 0 where they may be chance.
 
-    Squared differences at lag 2 are 1 + rho times those at lag 1; clipped means of both hardly depend on steps and outliers.
+    Squared differences at lag 2 are 1 + rho times those at lag 1; clipped means of both hardly
+    depend on steps and outliers.
 
     References
     ----------
-    S. Chakar, E. Lebarbier, C. Lévy-Leduc, S. Robin, "A robust approach for estimating change-points in the mean of an AR(1) process",
-    Bernoulli 23, 2017.
+    S. Chakar, E. Lebarbier, C. Lévy-Leduc, S. Robin, "A robust approach for estimating
+    change-points in the mean of an AR(1) process", Bernoulli 23, 2017.
     """
     near, far = squared_differences(values)
     estimate = np.divide(far, near, out=np.zeros(len(values)), where=near > 0) - 1.0
@@ -168,12 +202,17 @@ def squared_differences(values: Floats) -> tuple[Floats, Floats]:
     slope = np.median(values[:, 2:] - values[:, :-2], axis=-1, keepdims=True) / 2
     near, far = (np.abs(values[:, lag:] - values[:, :-lag] - lag * slope) for lag in (1, 2))
     most = CLIP * 1.4826 * np.median(far, axis=-1, keepdims=True)
-    means_near, means_far = (np.mean(np.minimum(sizes, most) ** 2, axis=-1) for sizes in (near, far))
+    means_near, means_far = (
+        np.mean(np.minimum(sizes, most) ** 2, axis=-1) for sizes in (near, far)
+    )
     return means_near, means_far
 
 
 def whitened(values: Floats, rho: Floats) -> Floats:
-    """Remove the dependence of neighbours; levels stay where they were, and the noise becomes that of long-run means."""
+    """Remove the dependence of neighbours.
+
+    Levels stay where they were, and the noise becomes that of long-run means.
+    """
     rows = np.flatnonzero(rho)
     if not rows.size:
         return values

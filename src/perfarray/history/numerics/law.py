@@ -6,7 +6,8 @@ import numpy as np
 
 from perfarray.numerics.types import Floats
 
-# What is added to the statistics of bumps: about half of the false alarms are then steps, the others bumps.
+# What is added to the statistics of bumps: about half of the false alarms are then steps, the
+# others bumps.
 BUMPS = 1.7
 
 # Probabilities with which a series without a change reaches the limits below.
@@ -15,7 +16,8 @@ CHANCES = (
     0.0125, 0.009, 0.006, 0.004, 0.0025, 0.0015, 0.0008, 0.0004, 0.0002, 0.0001,
 )  # fmt: skip
 
-# One row for each length of a series: the length, then the limits, which are infinite where no order of so few values reaches them.
+# One row for each length of a series: the length, then the limits, which are infinite where no
+# order of so few values reaches them.
 _ROWS = """
      8 1.719 1.992 2.254 2.254 2.337 2.394 2.394 2.394   inf   inf   inf   inf   inf   inf   inf   inf   inf   inf   inf   inf
      9 1.710 1.942 2.202 2.297 2.314 2.421 2.517 2.517   inf   inf   inf   inf   inf   inf   inf   inf   inf   inf   inf   inf
@@ -42,7 +44,8 @@ _ROWS = """
 _NUMBERS = np.array([row.split() for row in _ROWS.strip().splitlines()], dtype=float)
 LENGTHS, TABLE = _NUMBERS[:, 0].astype(int), _NUMBERS[:, 1:]
 
-# Shorter series have few possible statistics: the limits are those of the next longer length, not interpolated.
+# Shorter series have few possible statistics: the limits are those of the next longer length, not
+# interpolated.
 DISCRETE = 20
 
 # The limits above are rounded up by at most this much.
@@ -52,7 +55,8 @@ ROUNDED = 6e-4
 def chance(statistics: Floats, n: int) -> Floats:
     """Return the probability that the largest statistic of a series of n values without a change is at least as large as each of these.
 
-    A normal tail, which is longer, follows the last limit; series longer than the table have the limits of its last row.
+    A normal tail, which is longer, follows the last limit; series longer than the table have the
+    limits of its last row.
     """
     if n < LENGTHS[0]:
         return np.ones_like(statistics)
@@ -62,13 +66,28 @@ def chance(statistics: Floats, n: int) -> Floats:
         return np.append(1.0, CHANCES)[np.searchsorted(limits - ROUNDED, statistics, side="right")]
     if n < LENGTHS[row]:
         share = np.log(n / LENGTHS[row - 1]) / np.log(LENGTHS[row] / LENGTHS[row - 1])
-        limits = np.where(np.isinf(TABLE[row - 1]), limits, TABLE[row - 1] + share * (limits - TABLE[row - 1]))
-    chances = np.where(statistics < limits[0], 1.0, np.exp(np.interp(statistics, limits, np.log(CHANCES))))
-    return np.where(statistics < limits[-1], chances, CHANCES[-1] * np.exp((limits[-1] ** 2 - statistics**2) / 2))
+        limits = np.where(
+            np.isinf(TABLE[row - 1]), limits, TABLE[row - 1] + share * (limits - TABLE[row - 1])
+        )
+    chances = np.where(
+        statistics < limits[0], 1.0, np.exp(np.interp(statistics, limits, np.log(CHANCES)))
+    )
+    return np.where(
+        statistics < limits[-1],
+        chances,
+        CHANCES[-1] * np.exp((limits[-1] ** 2 - statistics**2) / 2),
+    )
 
 
 def fewest(level: float) -> int:
-    """Return the length of the shortest series that can show a change at a level; 0 where 60 values are too few."""
+    """Return the length of the shortest series that can show a change at a level.
+
+    0 where 60 values are too few.
+    """
     # The largest statistic separates two halves completely; 2 of all orders of the values do.
-    lengths = [n for n in range(LENGTHS[0], 61) if max(chance(np.array([1e3]), n)[0], 2 / comb(n, n // 2)) <= level]
+    lengths = [
+        n
+        for n in range(LENGTHS[0], 61)
+        if max(chance(np.array([1e3]), n)[0], 2 / comb(n, n // 2)) <= level
+    ]
     return lengths[0] if lengths else 0

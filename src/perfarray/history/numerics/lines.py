@@ -11,14 +11,17 @@ from perfarray.history.numerics.slopes import SHORT, outlying
 from perfarray.history.numerics.spreads import CLIP
 from perfarray.numerics.types import Floats, Integers
 
-# The cost of a level and of a slope, in logs of the number of values, and of the position of a step. With these, slopes in independent
-# noise are cut in at most 22 % of series (docs/scripts/history_study.py); a larger cost of steps cuts fewer slopes, and loses more steps.
+# The cost of a level and of a slope, in logs of the number of values, and of the position of a
+# step. With these, slopes in independent noise are cut in at most 22 % of series
+# (docs/scripts/history_study.py); a larger cost of steps cuts fewer slopes, and loses more steps.
 LEVEL, SLOPE, STEP = 1.0, 1.0, 3.0
 
-# What a slope beside steps must explain, in the same logs: without a slope one segment in 500 or fewer has one by chance.
+# What a slope beside steps must explain, in the same logs: without a slope one segment in 500 or
+# fewer has one by chance.
 CLEAR = 4.0
 
-# The smallest variance of noise, as a share of that of the series: sums of values without noise have rounding errors.
+# The smallest variance of noise, as a share of that of the series: sums of values without noise
+# have rounding errors.
 EXACT = 1e-12
 
 # Rounds of moving ends and choosing among them; most series need two.
@@ -42,7 +45,10 @@ class Sums(NamedTuple):
     yy: Floats
 
     def costs(self, first: Integers, last: Integers) -> tuple[Floats, Floats]:
-        """Return the costs of segments, each as a level or as a line, whichever costs less; and the slopes, 0 of a level."""
+        """Return the costs of segments, each as a level or as a line, whichever costs less.
+
+        And the slopes, 0 of a level.
+        """
         weight, x, y, _, xy, yy = (sums[last] - sums[first] for sums in self)
         across, product = self.across(first, last), xy - x * y / weight
         squares, penalty = np.maximum(yy - y**2 / weight, 0.0), np.log(len(self.weight) - 1)
@@ -59,36 +65,53 @@ class Sums(NamedTuple):
 
 
 def straighten(commits: Commits, pvalues: Floats, least: int) -> tuple[Commits, Floats]:
-    """Keep those changes without which levels and lines describe a series worse; return the slopes with the commits.
+    """Keep those changes without which levels and lines describe a series worse.
 
-    The cost of a segment is its sum of squares over the variance of long means, and a penalty for each parameter (BIC). Among all sets of
-    the changes found, the one with the least cost is kept; then ends move to where they cost least. Series of positive values are
-    described on the scale, of values or of logs, on which this costs less, and stay on that of logs where none of their segments drifts.
+    Return the slopes with the commits.
+
+    The cost of a segment is its sum of squares over the variance of long means, and a penalty for
+    each parameter (BIC). Among all sets of the changes found, the one with the least cost is kept;
+    then ends move to where they cost least. Series of positive values are described on the scale,
+    of values or of logs, on which this costs less, and stay on that of logs where none of their
+    segments drifts.
 
     `pvalues` (series, n) are NaN but where a segment begins; a segment has at least `least` values.
 
     References
     ----------
-    B. Jackson and others, "An algorithm for optimal partitioning of data on an interval", IEEE Signal Processing Letters 12, 2005.
+    B. Jackson and others, "An algorithm for optimal partitioning of data on an interval", IEEE
+    Signal Processing Letters 12, 2005.
     """
     rows = np.flatnonzero((~np.isnan(pvalues)).any(axis=-1))
     if not rows.size:
         return commits, pvalues
-    commits, kept = commits._replace(**{name: getattr(commits, name).copy() for name in CHANGED}), pvalues.copy()
+    commits, kept = (
+        commits._replace(**{name: getattr(commits, name).copy() for name in CHANGED}),
+        pvalues.copy(),
+    )
     kept[rows] = np.nan
     scaled = commits.values[rows] / commits.errors[rows]
     around, _ = outlying(scaled)
     noise, _ = squared_differences(scaled)
-    most = CLIP * np.median(np.abs(np.diff(scaled)), axis=-1, keepdims=True)  # which exceeds the slope, too
+    most = CLIP * np.median(
+        np.abs(np.diff(scaled)), axis=-1, keepdims=True
+    )  # which exceeds the slope, too
     most[most == 0] = np.inf
-    levels, clipped = around * commits.errors[rows], (around + np.clip(scaled - around, -most, most)) * commits.errors[rows]
+    levels, clipped = (
+        around * commits.errors[rows],
+        (around + np.clip(scaled - around, -most, most)) * commits.errors[rows],
+    )
     rho = commits.correlation[rows]
     variances = noise * (1 + rho) / (2 * (1 - rho) ** 2)
-    for row, near, values, variance in zip(rows.tolist(), levels, clipped, variances, strict=True):  # few series change
+    for row, near, values, variance in zip(
+        rows.tolist(), levels, clipped, variances, strict=True
+    ):  # few series change
         starts, x = np.flatnonzero(~np.isnan(pvalues[row])), commits.positions[row].astype(float)
         errors = commits.errors[row] * np.sqrt(max(variance, EXACT * np.var(values)))
         cost, ends, slopes = _partition(x, values, errors, starts, least)
-        if commits.logs[row] and (slopes.any() or len(slopes) > 2):  # one step of a level is one on either scale
+        if commits.logs[row] and (
+            slopes.any() or len(slopes) > 2
+        ):  # one step of a level is one on either scale
             values, errors = np.exp(values), errors * np.exp(near)
             raw_cost, raw_ends, raw_slopes = _partition(x, values, errors, starts, least)
             if raw_cost < cost and raw_slopes.any():
@@ -116,18 +139,29 @@ def _leave_logs(commits: Commits, row: int, levels: Floats) -> None:
     commits.within[row] *= np.mean(levels) ** 2
 
 
-def _partition(x: Floats, values: Floats, errors: Floats, starts: Integers, least: int) -> tuple[float, Integers, Floats]:
+def _partition(
+    x: Floats, values: Floats, errors: Floats, starts: Integers, least: int
+) -> tuple[float, Integers, Floats]:
     """Return the cost of the best partition of a series, the ends of its segments with 0 and n, and their slopes."""
     n, weight = len(x), errors**-2
     place, y = x - np.average(x, weights=weight), values - np.average(values, weights=weight)
-    products = (weight, weight * place, weight * y, weight * place**2, weight * place * y, weight * y**2)
+    products = (
+        weight,
+        weight * place,
+        weight * y,
+        weight * place**2,
+        weight * place * y,
+        weight * y**2,
+    )
     sums = Sums(*(np.concatenate([[0.0], np.cumsum(terms)]) for terms in products))
     ends = _best_ends(sums, np.array([0, *starts, n]))
     for _ in range(ROUNDS):
         moved = ends.copy()
         for index in range(1, len(ends) - 1):  # each depends on the one before
             between = np.arange(moved[index - 1] + least, ends[index + 1] - least + 1)
-            costs = sums.costs(moved[index - 1], between)[0] + sums.costs(between, ends[index + 1])[0]
+            costs = (
+                sums.costs(moved[index - 1], between)[0] + sums.costs(between, ends[index + 1])[0]
+            )
             moved[index] = between[np.argmin(costs)]
         if (moved == ends).all():
             break
@@ -154,4 +188,6 @@ def _best_ends(sums: Sums, candidates: Integers) -> Integers:
 def _swings(values: Floats, ends: Integers) -> bool:
     """Return whether the levels of many segments have no order: no step and no bump among them is larger than chance makes it."""
     levels = np.add.reduceat(values, ends[:-1])[None] / np.diff(ends)
-    return bool(chance(strongest(levels, np.ones(levels.shape), 2).statistic, levels.size)[0] > ORDERED)
+    return bool(
+        chance(strongest(levels, np.ones(levels.shape), 2).statistic, levels.size)[0] > ORDERED
+    )

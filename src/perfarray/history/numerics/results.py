@@ -32,7 +32,10 @@ CHANCE = 0.01
 
 
 class Search(NamedTuple):
-    """How series are searched and judged; with a `rate` of false alarms per commit they are watched commit by commit."""
+    """How series are searched and judged.
+
+    With a `rate` of false alarms per commit they are watched commit by commit.
+    """
 
     levels: int
     least: int
@@ -44,7 +47,10 @@ class Search(NamedTuple):
 
 
 def chances(values: Floats, *, search: Search) -> tuple[Floats]:
-    """Return the p-value of "nothing changed" of every series (..., n, n_L, ..., n_1); NaN for those too short to show anything."""
+    """Return the p-value of "nothing changed" of every series (..., n, n_L, ..., n_1).
+
+    NaN for those too short to show anything.
+    """
     units = unit_means(values, search.levels)
     pvalues = np.full(math.prod(units.shape[:-2]), np.nan)
     for rows, commits in stacks(units.reshape(-1, *units.shape[-2:])):
@@ -61,7 +67,10 @@ def describe(
     units = unit_means(values, search.levels)
     shape, size = units.shape[:-2], units.shape[-2]
     units, levels = units.reshape(-1, *units.shape[-2:]), np.broadcast_to(level, shape).ravel()
-    by_commit: list[npt.NDArray[Any]] = [np.broadcast_to(array, (*shape, size)).reshape(-1, size) for array in (hosts, at_least, at_most)]
+    by_commit: list[npt.NDArray[Any]] = [
+        np.broadcast_to(array, (*shape, size)).reshape(-1, size)
+        for array in (hosts, at_least, at_most)
+    ]
     result = _blanks((len(units), size), search.labels)
     for rows, commits in stacks(units):
         pvalues, alarms = _changes(commits, levels[rows], search)
@@ -71,7 +80,9 @@ def describe(
         result["alarm"][cells], result["probability"][cells] = alarms, probability
         _add_levels(result, rows, commits, fit, search.confidence_level)
         if len(steps.series):
-            _add_steps(result, rows, commits, fit, steps, [array[rows] for array in by_commit], search)
+            _add_steps(
+                result, rows, commits, fit, steps, [array[rows] for array in by_commit], search
+            )
         _add_segments(result, rows, commits, fit, (by_commit[1] | by_commit[2])[rows], search)
     result["segment"] = np.cumsum(result["change"], axis=-1)
     return tuple(array.reshape((*shape, *array.shape[1:])) for array in result.values())
@@ -84,11 +95,24 @@ def _blanks(shape: tuple[int, int], labels: npt.NDArray[Any]) -> Variables:
         | dict.fromkeys(("estimate", "lower", "upper", "pvalue"), np.nan)
         | {"verdict": "", "cause": "", "earliest": blank(labels), "latest": blank(labels)}
         | dict.fromkeys(
-            ("probability", "value", "value_lower", "value_upper", "segment_mean", "n_units", "relative_noise", "n_segment"), np.nan
+            (
+                "probability",
+                "value",
+                "value_lower",
+                "value_upper",
+                "segment_mean",
+                "n_units",
+                "relative_noise",
+                "n_segment",
+            ),
+            np.nan,
         )
         | {"first": 0, "last": 0}
     )
-    result = {name: same_text("", shape) if isinstance(value, str) else np.full(shape, value) for name, value in along.items()}
+    result = {
+        name: same_text("", shape) if isinstance(value, str) else np.full(shape, value)
+        for name, value in along.items()
+    }
     by_series = {"n": 0.0, "noise": np.nan, "within": np.nan, "correlation": 0.0}
     result |= {name: np.full(shape[0], value) for name, value in by_series.items()}
     return result | {"alarm": np.full(shape, False), "drifting": np.full(shape[0], False)}
@@ -102,82 +126,145 @@ def _changes(commits: Commits, levels: Floats, search: Search) -> tuple[Floats, 
         return np.minimum(commits.doubt[:, None] * pvalues, 1.0), seen
     pvalues = np.full(seen.shape, np.nan)
     for row in range(len(pvalues)):  # an alarm decides where the watch goes on
-        for start, seen_at, pvalue in watch(commits.clean[row], commits.errors[row], search.least, search.rate):
+        for start, seen_at, pvalue in watch(
+            commits.clean[row], commits.errors[row], search.least, search.rate
+        ):
             pvalues[row, start], seen[row, seen_at] = pvalue, True
     return pvalues, seen
 
 
-def _add_levels(result: Variables, rows: Integers, commits: Commits, fit: Fit, confidence_level: float) -> None:
+def _add_levels(
+    result: Variables, rows: Integers, commits: Commits, fit: Fit, confidence_level: float
+) -> None:
     """Add the variables of all commits and of the series."""
     values, n = commits.values, commits.values.shape[-1]
     scale = np.where(commits.logs, 1.0, np.abs(np.mean(values, axis=-1)))
     scale[scale == 0] = np.nan
     within = np.sqrt(commits.within * np.mean(1 / commits.counts, axis=-1))
-    reach = (stdtrit(np.maximum(fit.df, 1), (1 + confidence_level) / 2) * fit.noise)[:, None] * commits.relative_errors
+    reach = (stdtrit(np.maximum(fit.df, 1), (1 + confidence_level) / 2) * fit.noise)[
+        :, None
+    ] * commits.relative_errors
     cells = rows[:, None], commits.positions
-    for name, array in (("value", values), ("value_lower", values - reach), ("value_upper", values + reach), ("segment_mean", fit.fitted)):
+    for name, array in (
+        ("value", values),
+        ("value_lower", values - reach),
+        ("value_upper", values + reach),
+        ("segment_mean", fit.fitted),
+    ):
         result[name][cells] = np.exp(array, where=commits.logs[:, None], out=array.copy())
     result["n_units"][cells], result["relative_noise"][cells] = commits.counts, commits.spreads
-    result["n"][rows], result["noise"][rows], result["within"][rows] = n, fit.noise / scale, within / scale
+    result["n"][rows], result["noise"][rows], result["within"][rows] = (
+        n,
+        fit.noise / scale,
+        within / scale,
+    )
     result["correlation"][rows] = commits.correlation
 
 
 def _add_steps(
-    result: Variables, rows: Integers, commits: Commits, fit: Fit, steps: Steps, by_commit: list[npt.NDArray[Any]], search: Search
+    result: Variables,
+    rows: Integers,
+    commits: Commits,
+    fit: Fit,
+    steps: Steps,
+    by_commit: list[npt.NDArray[Any]],
+    search: Search,
 ) -> None:
-    """Add the variables of steps; `by_commit` are the hosts of the series (series, size), and where runs were stopped."""
+    """Add the variables of steps.
+
+    `by_commit` are the hosts of the series (series, size), and where runs were stopped.
+    """
     hosts, at_least, at_most = by_commit
     measured, series = commits.positions, steps.series
     at = measured[series, steps.position]
     cells = rows[series], at
     result["change"][cells], result["pvalue"][cells] = True, steps.pvalue
-    # The commit that made a change may be one that was not measured, after the last one measured before.
-    result["first"][cells] = first = np.where(steps.first > 0, measured[series, steps.first - 1] + 1, 0)
+    # The commit that made a change may be one that was not measured, after the last one measured
+    # before.
+    result["first"][cells] = first = np.where(
+        steps.first > 0, measured[series, steps.first - 1] + 1, 0
+    )
     result["last"][cells] = last = measured[series, steps.last]
     result["earliest"][cells], result["latest"][cells] = search.labels[first], search.labels[last]
     between = (measured[series, steps.position - 1] + at) / 2
     band = 1 - search.threshold, 1 + search.threshold
-    estimate, lower, upper, tests = step_ratios(fit, steps, between, commits.logs, band, search.confidence_level)
+    estimate, lower, upper, tests = step_ratios(
+        fit, steps, between, commits.logs, band, search.confidence_level
+    )
     # Runs that were stopped leave the ratio unknown in some directions.
     starts = result["change"][rows]
     starts[:, 0] = True
-    more, less = (np.logical_or.reduceat(mask.ravel(), np.flatnonzero(starts)) for mask in (at_least, at_most))
-    unknown = Known(more[steps.segments] | less[steps.segments - 1], less[steps.segments] | more[steps.segments - 1])
+    more, less = (
+        np.logical_or.reduceat(mask.ravel(), np.flatnonzero(starts)) for mask in (at_least, at_most)
+    )
+    unknown = Known(
+        more[steps.segments] | less[steps.segments - 1],
+        less[steps.segments] | more[steps.segments - 1],
+    )
     tests, alpha = tests.bounded_by(unknown), 1 - search.confidence_level
     result["estimate"][cells] = estimate
-    result["lower"][cells], result["upper"][cells] = np.where(unknown.at_most, 0.0, lower), np.where(unknown.at_least, np.inf, upper)
-    result["verdict"][cells] = decide(tests, tests.two_sided <= alpha, tests.inside <= alpha / 2, search.better)
+    result["lower"][cells], result["upper"][cells] = (
+        np.where(unknown.at_most, 0.0, lower),
+        np.where(unknown.at_least, np.inf, upper),
+    )
+    result["verdict"][cells] = decide(
+        tests, tests.two_sided <= alpha, tests.inside <= alpha / 2, search.better
+    )
     for row in np.unique(series).tolist():  # few
         which = series == row
         position = steps.position[which]
-        by_host = hosts_changed(hosts[row, measured[row]], position, steps.first[which], steps.last[which])
+        by_host = hosts_changed(
+            hosts[row, measured[row]], position, steps.first[which], steps.last[which]
+        )
         result["cause"][rows[row], at[which]] = np.where(by_host, "host", "code")
 
 
-def _add_segments(result: Variables, rows: Integers, commits: Commits, fit: Fit, stopped: Mask, search: Search) -> None:
+def _add_segments(
+    result: Variables, rows: Integers, commits: Commits, fit: Fit, stopped: Mask, search: Search
+) -> None:
     """Add the lengths of segments and, at the last commit of each that drifts, the drift: the ratio of the last level to the first."""
     n = commits.values.shape[-1]
     is_first = np.take_along_axis(result["change"][rows], commits.positions, axis=-1)
     is_first[:, 0] = True
     firsts = np.flatnonzero(is_first)
     lengths = np.diff(firsts, append=is_first.size)
-    result["n_segment"][rows[:, None], commits.positions] = np.repeat(lengths, lengths).reshape(is_first.shape)
+    result["n_segment"][rows[:, None], commits.positions] = np.repeat(lengths, lengths).reshape(
+        is_first.shape
+    )
     for number in np.flatnonzero(fit.slopes).tolist():  # few segments drift
         row, start = divmod(int(firsts[number]), n)
         inside = slice(start, start + int(lengths[number]))
         positions = commits.positions[row, inside]
-        y, errors, x = commits.values[row, inside], commits.errors[row, inside], positions - fit.centres[number]
+        y, errors, x = (
+            commits.values[row, inside],
+            commits.errors[row, inside],
+            positions - fit.centres[number],
+        )
         mixture = robust_slopes(y[None], x[None], errors[None], is_first[row : row + 1, inside])
-        if np.isnan(mixture.df[0]) or np.isnan(mixture.centre).any():  # values without noise lie on the line
+        if (
+            np.isnan(mixture.df[0]) or np.isnan(mixture.centre).any()
+        ):  # values without noise lie on the line
             exact = np.full((1, 1), fit.slopes[number])
-            mixture = Mixture(np.ones((1, 1)), exact, 1e-9 * np.abs(exact), np.full(1, float(SHORT)))
+            mixture = Mixture(
+                np.ones((1, 1)), exact, 1e-9 * np.abs(exact), np.full(1, float(SHORT))
+            )
         level = None if commits.logs[row] else float(fit.levels[number])
-        bounds = _slopes_of_ratios(np.array([[1 - search.threshold], [1 + search.threshold]]), level, x)
-        lower, upper, pvalue, verdict = judge(mixture, search.confidence_level, bounds, search.better)
+        bounds = _slopes_of_ratios(
+            np.array([[1 - search.threshold], [1 + search.threshold]]), level, x
+        )
+        lower, upper, pvalue, verdict = judge(
+            mixture, search.confidence_level, bounds, search.better
+        )
         slopes = np.concatenate([(mixture.weight * mixture.centre).sum(axis=-1), lower, upper])
         cell = rows[row], positions[-1]
-        result["estimate"][cell], result["lower"][cell], result["upper"][cell] = _ratios_of_slopes(slopes, level, x)
-        result["pvalue"][cell], result["verdict"][cell], result["cause"][cell] = pvalue[0], verdict[0], DRIFT
+        result["estimate"][cell], result["lower"][cell], result["upper"][cell] = _ratios_of_slopes(
+            slopes, level, x
+        )
+        result["pvalue"][cell], result["verdict"][cell], result["cause"][cell] = (
+            pvalue[0],
+            verdict[0],
+            DRIFT,
+        )
         result["earliest"][cell], result["latest"][cell] = search.labels[positions[[0, -1]]]
         if stopped[row, positions].any():
             result["lower"][cell] = result["upper"][cell] = result["pvalue"][cell] = np.nan
@@ -195,7 +282,10 @@ def _ratios_of_slopes(slopes: Floats, level: float | None, x: Floats) -> Floats:
 
 
 def _slopes_of_ratios(ratios: Floats, level: float | None, x: Floats) -> Floats:
-    """Return the slopes of lines with these ratios of the last value to the first; 0 where a level that is not positive has none."""
+    """Return the slopes of lines with these ratios of the last value to the first.
+
+    0 where a level that is not positive has none.
+    """
     if level is None:
         return np.asarray(np.log(ratios) / (x[-1] - x[0]))
     return np.asarray(max(level, 0.0) * (ratios - 1) / (x[-1] - ratios * x[0]))
@@ -210,7 +300,8 @@ def blank(labels: npt.NDArray[Any]) -> Any:
 def hosts_changed(hosts: Integers, starts: Integers, first: Integers, last: Integers) -> Mask:
     """Return which changes coincide with another host: it measured most of the segment, and came within the set of commits.
 
-    `hosts` (n,) is the host of every commit; segments begin at `starts`, and `first` and `last` are the ends of the sets.
+    `hosts` (n,) is the host of every commit; segments begin at `starts`, and `first` and `last` are
+    the ends of the sets.
     """
     ends = [0, *starts, len(hosts)]
     usual = [np.bincount(hosts[low:high], minlength=1).argmax() for low, high in pairwise(ends)]
@@ -222,11 +313,16 @@ def hosts_changed(hosts: Integers, starts: Integers, first: Integers, last: Inte
 def common_changes(changes: Mask, first: Integers, last: Integers) -> tuple[Mask, Integers]:
     """Return which changes of many series are common, and their number at each commit.
 
-    Changes are common where so many sets of commits share one commit that chance hardly explains it.
+    Changes are common where so many sets of commits share one commit that chance hardly explains
+    it.
 
-    `changes` (..., series, n) are the starts of segments; there, `first` and `last` are the ends of the set of commits.
+    `changes` (..., series, n) are the starts of segments; there, `first` and `last` are the ends of
+    the set of commits.
     """
-    common, numbers = np.zeros(changes.shape, dtype=bool), np.zeros((*changes.shape[:-2], changes.shape[-1]), dtype=int)
+    common, numbers = (
+        np.zeros(changes.shape, dtype=bool),
+        np.zeros((*changes.shape[:-2], changes.shape[-1]), dtype=int),
+    )
     n = changes.shape[-1]
     for cell in np.ndindex(changes.shape[:-2]):  # machines
         rows, columns = np.nonzero(changes[cell])

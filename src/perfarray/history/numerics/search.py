@@ -13,7 +13,8 @@ from perfarray.numerics.types import Floats, Integers
 # The lengths of bumps that are tried grow by this factor: no bump is far from one of them.
 GROWTH = 1.15
 
-# A step that was found together with others may have a p-value of so many times the level when it is tested alone.
+# A step that was found together with others may have a p-value of so many times the level when it
+# is tested alone.
 ALONE = 2.0
 
 
@@ -36,32 +37,39 @@ class Sums(NamedTuple):
         total = self.weights[:, -1:]
         share = (self.weights[:, last] - self.weights[:, first]) / total
         inside = self.scores[:, last] - self.scores[:, first] - share * self.scores[:, -1:]
-        return np.asarray(np.abs(inside) / np.sqrt(np.maximum(total * share * (1.0 - share), 1e-300)))
+        return np.asarray(
+            np.abs(inside) / np.sqrt(np.maximum(total * share * (1.0 - share), 1e-300))
+        )
 
 
 def find_changes(values: Floats, errors: Floats, least: int, levels: Floats) -> Floats:
     """Return at the first position of every segment but the first the p-value of the stretch in which it was found; elsewhere NaN.
 
-    Each stretch is tested against one step and against a bump (a step and a step back). A stretch that is not one segment is split, and
-    its parts are tested. Each step is then moved to the best position between its neighbours and tested there; steps that do not hold
-    are dropped, the weakest first.
+    Each stretch is tested against one step and against a bump (a step and a step back). A stretch
+    that is not one segment is split, and its parts are tested. Each step is then moved to the best
+    position between its neighbours and tested there; steps that do not hold are dropped, the
+    weakest first.
 
-    `values` (series, n) are complete; of `errors` only the ratios count; a segment has at least `least` values; `levels` (series,) are the
-    chance of any step in a series without one.
+    `values` (series, n) are complete; of `errors` only the ratios count; a segment has at least
+    `least` values; `levels` (series,) are the chance of any step in a series without one.
 
     Notes
     -----
-    The statistics use normal scores of ranks (van der Waerden). Under the null hypothesis all orders are equally likely, so that one law
-    holds for every noise, as long as the noise of one value does not depend on the one before. Asymptotically they are never less
-    efficient than means.
+    The statistics use normal scores of ranks (van der Waerden). Under the null hypothesis all
+    orders are equally likely, so that one law holds for every noise, as long as the noise of one
+    value does not depend on the one before. Asymptotically they are never less efficient than
+    means.
 
     References
     ----------
-    A. B. Olshen, E. S. Venkatraman, R. Lucito, M. Wigler, "Circular binary segmentation", Biostatistics 5, 2004; L. Dümbgen, V. Spokoiny,
-    "Multiscale testing of qualitative hypotheses", Annals of Statistics 29, 2001 (the penalty of short bumps).
+    A. B. Olshen, E. S. Venkatraman, R. Lucito, M. Wigler, "Circular binary segmentation",
+    Biostatistics 5, 2004; L. Dümbgen, V. Spokoiny, "Multiscale testing of qualitative hypotheses",
+    Annals of Statistics 29, 2001 (the penalty of short bumps).
     """
     pvalues = np.full(values.shape, np.nan)
-    stretches = np.array([(row, 0, values.shape[-1]) for row in np.flatnonzero(levels > 0)], dtype=np.intp).reshape(-1, 3)
+    stretches = np.array(
+        [(row, 0, values.shape[-1]) for row in np.flatnonzero(levels > 0)], dtype=np.intp
+    ).reshape(-1, 3)
     while len(stretches):
         lengths = stretches[:, 2] - stretches[:, 1]
         pieces: list[tuple[int, int, int]] = []
@@ -73,17 +81,23 @@ def find_changes(values: Floats, errors: Floats, least: int, levels: Floats) -> 
             chances = chance(peaks.statistic, n)
             for index in np.flatnonzero(chances <= levels[rows]).tolist():  # few
                 row, start = int(rows[index]), int(starts[index])
-                ends = sorted({start, *(start + int(split[index]) for split in peaks[1:]), start + n})
+                ends = sorted(
+                    {start, *(start + int(split[index]) for split in peaks[1:]), start + n}
+                )
                 pvalues[row, ends[1:-1]] = chances[index]
                 pieces += [(row, low, high) for low, high in pairwise(ends)]
         stretches = np.array(pieces, dtype=np.intp).reshape(-1, 3)
     for series in np.flatnonzero(~np.isnan(pvalues).all(axis=-1)):  # few
-        pvalues[series] = _settled(pvalues[series], values[series], errors[series], least, float(levels[series]))
+        pvalues[series] = _settled(
+            pvalues[series], values[series], errors[series], least, float(levels[series])
+        )
     return pvalues
 
 
 def strongest(values: Floats, errors: Floats, least: int) -> Peaks:
-    """Return the largest statistics of a step or a bump in stretches (stretches, n); those of bumps have a penalty for their length.
+    """Return the largest statistics of a step or a bump in stretches (stretches, n).
+
+    Those of bumps have a penalty for their length.
 
     A stretch has at least 2 * `least` values.
     """
@@ -95,7 +109,9 @@ def strongest(values: Floats, errors: Floats, least: int) -> Peaks:
         stop = n - least + 1
         contrasts = sums.contrasts(slice(least, stop - length), slice(least + length, stop))
         best = np.argmax(contrasts, axis=-1)
-        penalised = contrasts[np.arange(len(best)), best] - np.sqrt(2.0 * np.log(np.e * n / length)) + BUMPS
+        penalised = (
+            contrasts[np.arange(len(best)), best] - np.sqrt(2.0 * np.log(np.e * n / length)) + BUMPS
+        )
         larger = penalised > statistic
         statistic[larger] = penalised[larger]
         first[larger] = best[larger] + least
@@ -118,7 +134,8 @@ def score_sums(values: Floats, errors: Floats) -> Sums:
     uneven = np.flatnonzero(roots.min(axis=-1) < 1.0)
     if not uneven.size:
         return Sums(running_sums(normal_scores(values)), np.arange(values.shape[-1] + 1.0)[None])
-    # Scores are of distances from the weighted median; with equal weights the ranks do not depend on the centre.
+    # Scores are of distances from the weighted median; with equal weights the ranks do not depend
+    # on the centre.
     centres = np.zeros((len(values), 1))
     order = np.argsort(values[uneven], axis=-1)
     weights = np.cumsum(np.take_along_axis(roots[uneven], order, axis=-1) ** 2, axis=-1)
@@ -139,8 +156,9 @@ def normal_scores(values: Floats) -> Floats:
     """Return the normal quantiles of the ranks of values (stretches, n), with mean 0 and variance 1; ties have the mean of their scores."""
     sums = _ascending_scores(values.shape[-1])
     first, last = rank_ranges(values)
-    # Ties make the variance less than 1. Scaled back to 1, one outlier among ties would exceed what any order of distinct values
-    # gives, and the null law, which is of distinct values, would not hold.
+    # Ties make the variance less than 1. Scaled back to 1, one outlier among ties would exceed what
+    # any order of distinct values gives, and the null law, which is of distinct values, would not
+    # hold.
     return np.asarray((sums[last] - sums[first]) / (last - first))
 
 
@@ -155,7 +173,10 @@ def rank_ranges(values: Floats) -> tuple[Integers, Integers]:
         first, last = first.copy(), last.copy()
         first[:, 1:] *= differ
         last[:, :-1] = np.where(differ, last[:, :-1], values.shape[-1])
-        first, last = np.maximum.accumulate(first, axis=-1), np.minimum.accumulate(last[:, ::-1], axis=-1)[:, ::-1]
+        first, last = (
+            np.maximum.accumulate(first, axis=-1),
+            np.minimum.accumulate(last[:, ::-1], axis=-1)[:, ::-1],
+        )
     ranges = np.empty((2, *values.shape), dtype=np.intp)
     for ranks, ascending in zip(ranges, (first, last), strict=True):
         np.put_along_axis(ranks, order, ascending, axis=-1)
@@ -170,7 +191,10 @@ def _ascending_scores(n: int) -> Floats:
 
 
 def _settled(pvalues: Floats, values: Floats, errors: Floats, least: int, level: float) -> Floats:
-    """Move each change of one series to the best position between its neighbours; drop those that are not significant there."""
+    """Move each change of one series to the best position between its neighbours.
+
+    Drop those that are not significant there.
+    """
     changes = {int(start): pvalues[start] for start in np.flatnonzero(~np.isnan(pvalues))}
     settled = np.full(len(values), np.nan)
     while changes:
@@ -179,7 +203,9 @@ def _settled(pvalues: Floats, values: Floats, errors: Floats, least: int, level:
         local: dict[int, float] = {}
         low = 0
         for start, high in pairwise(ends[1:]):  # few
-            statistic, split = best_step(score_sums(values[None, low:high], errors[None, low:high]), least)
+            statistic, split = best_step(
+                score_sums(values[None, low:high], errors[None, low:high]), least
+            )
             moved = low + int(split[0])
             moves[moved], local[moved] = changes[start], float(chance(statistic, high - low)[0])
             low = moved

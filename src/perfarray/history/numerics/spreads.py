@@ -11,36 +11,46 @@ from perfarray.numerics.types import Floats, Integers
 # Fewer differences show no change of spread.
 SHORTEST = 20
 
-# The smallest number of differences in a segment; in short series an eighth of them, but at least FEWEST.
+# The smallest number of differences in a segment; in short series an eighth of them, but at least
+# FEWEST.
 SEGMENT, FEWEST = 8, 4
 
-# Differences are clipped at so many standard deviations of their segment: a step or an outlier is no change of spread.
+# Differences are clipped at so many standard deviations of their segment: a step or an outlier is
+# no change of spread.
 CLIP = 2.5
 
 # The smallest spread of a segment, as a share of that of the whole series: equal values have none.
 LEAST = 0.05
 
-# The information of one difference relative to an independent value: neighbouring differences share a commit.
+# The information of one difference relative to an independent value: neighbouring differences share
+# a commit.
 SHARE = 2 / 3
 
-# By the number of differences, the largest contrast that 5 % of stable normal series exceed (8 to 10 % of series with long tails).
+# By the number of differences, the largest contrast that 5 % of stable normal series exceed (8 to
+# 10 % of series with long tails).
 LIMITS = {20: 2.90, 30: 3.10, 60: 3.28, 100: 3.42, 200: 3.60, 500: 3.79, 1000: 3.90, 2000: 3.98}
 
 
 def relative_spreads(values: Floats, errors: Floats) -> Floats:
-    """Return the spread of every value in its standard errors, where it changes along a series; else 1.
+    """Return the spread of every value in its standard errors, where it changes along a series.
 
-    The sizes of the differences between neighbours become half-normal scores of ranks. The series is split where the contrast of the
-    scores is larger than in stable noise, and its parts are tested again. Since the position of a split is not known, variances are
-    averaged over the likely positions.
+    Else 1.
 
-    `values` (series, n) are complete; of `errors` only the ratios count. The mean of the squared spreads of a series is 1.
+    The sizes of the differences between neighbours become half-normal scores of ranks. The series
+    is split where the contrast of the scores is larger than in stable noise, and its parts are
+    tested again. Since the position of a split is not known, variances are averaged over the likely
+    positions.
+
+    `values` (series, n) are complete; of `errors` only the ratios count. The mean of the squared
+    spreads of a series is 1.
     """
     spreads = np.ones(values.shape)
     if values.shape[-1] <= SHORTEST:
         return spreads
     sizes = np.abs(np.diff(values)) / np.sqrt(errors[:, 1:] ** 2 + errors[:, :-1] ** 2)
-    splits = _splits(sizes) * (np.median(sizes, axis=-1) > 0)  # where most values are equal, the few others would look like a spread
+    splits = _splits(sizes) * (
+        np.median(sizes, axis=-1) > 0
+    )  # where most values are equal, the few others would look like a spread
     for row in np.flatnonzero(splits):  # few
         spreads[row] = _by_segments(sizes[row], int(splits[row]))
     return spreads
@@ -58,9 +68,13 @@ def _by_segments(sizes: Floats, split: int) -> Floats:
     splits.sort()
     scales = [max(_scale(sizes[low:high]), floor) for low, high in pairwise(splits)]
     variances = np.repeat(np.square(scales), np.diff(splits))
-    for (low, high), (old, new) in zip(zip(splits, splits[2:], strict=False), pairwise(scales), strict=True):  # few
+    for (low, high), (old, new) in zip(
+        zip(splits, splits[2:], strict=False), pairwise(scales), strict=True
+    ):  # few
         mixed = old**2 + _chances_after(sizes[low:high], old, new) * (new**2 - old**2)
-        variances[low:high] = np.maximum(variances[low:high], mixed)  # a spread that is too small turns noise into changes
+        variances[low:high] = np.maximum(
+            variances[low:high], mixed
+        )  # a spread that is too small turns noise into changes
     variances = np.maximum(np.append(variances, variances[-1]), np.append(variances[0], variances))
     return np.asarray(np.sqrt(variances / np.mean(variances)))
 
@@ -77,7 +91,9 @@ def _splits(sizes: Floats) -> Integers:
     candidates = np.arange(least, n - least + 1)
     squares = np.mean(scores**2, axis=-1, keepdims=True)
     with np.errstate(invalid="ignore"):  # equal sizes
-        contrasts = np.abs(np.cumsum(scores, axis=-1)[:, candidates - 1]) / np.sqrt(candidates * (n - candidates) / n * squares)
+        contrasts = np.abs(np.cumsum(scores, axis=-1)[:, candidates - 1]) / np.sqrt(
+            candidates * (n - candidates) / n * squares
+        )
     contrasts[np.ptp(sizes, axis=-1) == 0] = 0.0
     best = np.argmax(contrasts, axis=-1)
     limit = np.interp(np.log(n), np.log(list(LIMITS)), list(LIMITS.values()))

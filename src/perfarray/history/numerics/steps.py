@@ -9,7 +9,8 @@ from perfarray.history.numerics.commits import Commits, whitened
 from perfarray.numerics.types import Floats, Integers, Mask
 from perfarray.numerics.verdicts import Tests
 
-# Values farther than so many standard deviations from their level count less: outlying commits hardly move it.
+# Values farther than so many standard deviations from their level count less: outlying commits
+# hardly move it.
 BEND = 2.0
 
 # The probability of the set of commits that may have made a change.
@@ -19,9 +20,10 @@ SET = 0.95
 class Fit(NamedTuple):
     """The means of segments with their squared standard errors, one series of a stack after the other (segments,).
 
-    By series: the scale of residuals, the noise, and the degrees of freedom; `sharpness` turns Huber's loss into a log likelihood: at
-    most 1, and less for long tails. `fitted` (series, n) is the mean of the segment of every value, or its line. Where a segment drifts,
-    `levels` are those of its line at `centres`, and `slopes` are not 0.
+    By series: the scale of residuals, the noise, and the degrees of freedom; `sharpness` turns
+    Huber's loss into a log likelihood: at most 1, and less for long tails. `fitted` (series, n) is
+    the mean of the segment of every value, or its line. Where a segment drifts, `levels` are those
+    of its line at `centres`, and `slopes` are not 0.
     """
 
     levels: Floats
@@ -38,7 +40,9 @@ class Fit(NamedTuple):
     def at(self, segments: Integers | int, positions: Floats) -> tuple[Floats, Floats]:
         """Return the levels of segments at positions, to which lines are extended, with their squared standard errors."""
         away = positions - self.centres[segments]
-        return self.levels[segments] + self.slopes[segments] * away, self.variances[segments] + self.slope_variances[segments] * away**2
+        return self.levels[segments] + self.slopes[segments] * away, self.variances[
+            segments
+        ] + self.slope_variances[segments] * away**2
 
 
 class Steps(NamedTuple):
@@ -53,7 +57,9 @@ class Steps(NamedTuple):
     @property
     def segments(self) -> Integers:
         """The numbers, among all segments of the stack, of those that the steps begin."""
-        return np.arange(len(self.series)) + self.series + 1  # every series has one segment more than steps
+        return (
+            np.arange(len(self.series)) + self.series + 1
+        )  # every series has one segment more than steps
 
 
 def fit_steps(commits: Commits, pvalues: Floats, least: int) -> tuple[Fit, Steps, Floats]:
@@ -69,21 +75,33 @@ def fit_steps(commits: Commits, pvalues: Floats, least: int) -> tuple[Fit, Steps
     low = np.where(np.diff(series, prepend=-1) == 0, np.roll(starts, 1), 0) + least
     high = np.where(np.diff(series, append=-1) == 0, np.roll(starts, -1), n) - least + 1
     probability = np.zeros(changes.shape)
-    for number, (row, segment, inside) in enumerate(zip(series.tolist(), steps.segments.tolist(), map(slice, low, high), strict=True)):
+    for number, (row, segment, inside) in enumerate(
+        zip(series.tolist(), steps.segments.tolist(), map(slice, low, high), strict=True)
+    ):
         chances = _chances(commits, fit, row, segment, inside)
         probability[row, inside] += chances
         order = np.argsort(-chances, kind="stable")
         likely = inside.start + order[: int(np.searchsorted(np.cumsum(chances[order]), SET)) + 1]
         if commits.slopes[row].any():  # lines end where they fit best
             likely = np.append(starts[number], likely)
-        steps.position[number], steps.first[number], steps.last[number] = likely[0], likely.min(), likely.max()
+        steps.position[number], steps.first[number], steps.last[number] = (
+            likely[0],
+            likely.min(),
+            likely.max(),
+        )
     # Neighbours whose likeliest position is the same are one step.
-    distinct = len(series) - 1 - np.unique((series * n + steps.position)[::-1], return_index=True)[1]
+    distinct = (
+        len(series) - 1 - np.unique((series * n + steps.position)[::-1], return_index=True)[1]
+    )
     fields: list[Any] = [field[distinct] for field in steps]
     steps = Steps(*fields)
     moved = np.zeros(changes.shape, dtype=bool)
     moved[steps.series, steps.position] = True
-    return _fit(commits, moved) if (moved != changes).any() else fit, steps, np.minimum(probability, 1.0)
+    return (
+        _fit(commits, moved) if (moved != changes).any() else fit,
+        steps,
+        np.minimum(probability, 1.0),
+    )
 
 
 def _chances(commits: Commits, fit: Fit, row: int, segment: int, inside: slice) -> Floats:
@@ -101,20 +119,33 @@ def step_ratios(
     fit: Fit, steps: Steps, positions: Floats, logs: Mask, band: tuple[float, float], level: float
 ) -> tuple[Floats, Floats, Floats, Tests]:
     """Return by step the ratio of the levels at its position with limits, and its one-sided tests against the band."""
-    (old_levels, old), (new_levels, new) = (fit.at(segments, positions) for segments in (steps.segments - 1, steps.segments))
+    (old_levels, old), (new_levels, new) = (
+        fit.at(segments, positions) for segments in (steps.segments - 1, steps.segments)
+    )
     df, logs = np.maximum(fit.df, 1)[steps.series], logs[steps.series]
     reach = stdtrit(df, (1 + level) / 2)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         ratio = np.where(old_levels > 0, new_levels / old_levels, np.nan)
         distances = np.where(logs, new_levels - old_levels, ratio)
-        errors = np.where(logs, np.sqrt(old + new), np.sqrt(new + ratio**2 * old) / np.abs(old_levels))
+        errors = np.where(
+            logs, np.sqrt(old + new), np.sqrt(new + ratio**2 * old) / np.abs(old_levels)
+        )
         limits = (distances, distances - reach * errors, distances + reach * errors)
         estimate, lower, upper = (np.where(logs, np.exp(limit), limit) for limit in limits)
         gaps = [
-            np.where(logs, (distances - np.log(bound)) / errors, (new_levels - bound * old_levels) / np.sqrt(new + bound**2 * old))
+            np.where(
+                logs,
+                (distances - np.log(bound)) / errors,
+                (new_levels - bound * old_levels) / np.sqrt(new + bound**2 * old),
+            )
             for bound in band
         ]
-    return estimate, lower, upper, Tests(*(stdtr(df, side * gap) for gap in gaps for side in (1, -1)))
+    return (
+        estimate,
+        lower,
+        upper,
+        Tests(*(stdtr(df, side * gap) for gap in gaps for side in (1, -1))),
+    )
 
 
 def _fit(commits: Commits, changes: Mask) -> Fit:
@@ -141,7 +172,9 @@ def _fit(commits: Commits, changes: Mask) -> Fit:
             scale = np.where(scale == 0, fallback, scale)
         bend = BEND * scale[:, None]
         shares = weights * bend / np.maximum(np.abs(distances) / errors, bend)
-        levels = np.add.reduceat((shares * values).ravel(), firsts) / np.add.reduceat(shares.ravel(), firsts)
+        levels = np.add.reduceat((shares * values).ravel(), firsts) / np.add.reduceat(
+            shares.ravel(), firsts
+        )
     squares = np.sum(np.clip(residuals / scale[:, None], -BEND, BEND) ** 2, axis=-1)
     inside = np.maximum(np.mean(np.abs(residuals) < bend, axis=-1), 0.5)
     variance = squares / spare * (scale / inside) ** 2
@@ -164,7 +197,10 @@ def _fit(commits: Commits, changes: Mask) -> Fit:
 
 
 def _medians(values: Floats, firsts: Integers, numbers: Integers) -> Floats:
-    """Return the medians of segments, which begin at `firsts` of the values of all series; `numbers` are those of each series."""
+    """Return the medians of segments, which begin at `firsts` of the values of all series.
+
+    `numbers` are those of each series.
+    """
     if (numbers == 1).all():
         return np.asarray(np.median(values, axis=-1))
     medians = np.repeat(np.median(values, axis=-1), numbers)

@@ -1,4 +1,7 @@
-"""The slope of a series beside its steps, where the dependence of neighbours is unknown. The last axis is the order."""
+"""The slope of a series beside its steps, where the dependence of neighbours is unknown.
+
+The last axis is the order.
+"""
 
 from typing import Any
 
@@ -7,44 +10,68 @@ import numpy.typing as npt
 
 from perfarray.history.numerics.commits import stacks
 from perfarray.history.numerics.search import running_sums
-from perfarray.history.numerics.slopes import CORRELATIONS, NORMAL, SHORT, judge, line, outlying, robust_slopes
+from perfarray.history.numerics.slopes import (
+    CORRELATIONS,
+    NORMAL,
+    SHORT,
+    judge,
+    line,
+    outlying,
+    robust_slopes,
+)
 from perfarray.numerics.levels import unit_means
 from perfarray.numerics.types import Floats, Integers, Mask, same_text
 from perfarray.numerics.verdicts import FASTER, INCONCLUSIVE, SLOWER
 
-# A step that is left out is in doubt from this share of its penalty on: limits then hold the slopes with and without it.
+# A step that is left out is in doubt from this share of its penalty on: limits then hold the slopes
+# with and without it.
 NEARLY = 0.15
 
 
-# What a slope, one step and two steps count as in AIC. A step has a level and, between those, a position, which counts half: with these, at
-# most 8 % of series with one or two steps seem to have a slope (docs/scripts/trend.py).
+# What a slope, one step and two steps count as in AIC. A step has a level and, between those, a
+# position, which counts half: with these, at most 8 % of series with one or two steps seem to have
+# a slope (docs/scripts/trend.py).
 PARAMETERS = np.array([[1.0], [1.5], [3.0]])
 
 
 def log_slopes(
-    values: Floats, *segments: Floats, levels: int, positions: Floats, confidence_level: float, band: tuple[float, float], better: str
+    values: Floats,
+    *segments: Floats,
+    levels: int,
+    positions: Floats,
+    confidence_level: float,
+    band: tuple[float, float],
+    better: str,
 ) -> tuple[npt.NDArray[Any], ...]:
     """Return the slopes of the logs of series, as factors, with limits and verdicts.
 
-    Every segment has a mean of its own, and all have one slope. For each possible correlation of neighbours, the slope and its error are
-    those of generalized least squares. They are averaged by the restricted likelihood of each correlation: a mixture of Student's t.
+    Every segment has a mean of its own, and all have one slope. For each possible correlation of
+    neighbours, the slope and its error are those of generalized least squares. They are averaged by
+    the restricted likelihood of each correlation: a mixture of Student's t.
 
-    `values` (..., n, n_L, ..., n_1) are positive timings, and `segments` (..., n) the numbers of the segments; without them, steps are
-    searched for. `positions` (n,) are those of the commits; slopes between the factors of `band` do not matter.
+    `values` (..., n, n_L, ..., n_1) are positive timings, and `segments` (..., n) the numbers of
+    the segments; without them, steps are searched for. `positions` (n,) are those of the commits;
+    slopes between the factors of `band` do not matter.
 
-    Returns slope, limits, p-value and verdict, the slope over the whole series, commits measured, correlation of neighbours, whether steps
-    alone may explain what looks like a slope (all of shape (...)), and segments (..., n). Limits hold the slopes with and without a step
-    that is in doubt, and no slope where steps alone suffice.
+    Returns slope, limits, p-value and verdict, the slope over the whole series, commits measured,
+    correlation of neighbours, whether steps alone may explain what looks like a slope (all of shape
+    (...)), and segments (..., n). Limits hold the slopes with and without a step that is in doubt,
+    and no slope where steps alone suffice.
 
     References
     ----------
-    A. Zellner, G. Tiao, "Bayesian analysis of the regression model with autocorrelated errors", JASA 59, 1964.
+    A. Zellner, G. Tiao, "Bayesian analysis of the regression model with autocorrelated errors",
+    JASA 59, 1964.
     """
     units = unit_means(values, levels)
     shape, size = units.shape[:-2], units.shape[-2]
     units = np.where(units > 0, units, np.nan).reshape(-1, *units.shape[-2:])
     slope, lower, upper, pvalue, total, correlation = np.full((6, len(units)), np.nan)
-    n, labels, verdict = np.zeros(len(units)), np.full((len(units), size), np.nan), same_text(INCONCLUSIVE, len(units))
+    n, labels, verdict = (
+        np.zeros(len(units)),
+        np.full((len(units), size), np.nan),
+        same_text(INCONCLUSIVE, len(units)),
+    )
     stepped = np.zeros(len(units), dtype=bool)
     for rows, commits in stacks(units):
         cells = rows[:, None], commits.positions
@@ -57,18 +84,35 @@ def log_slopes(
             stepped[rows] = _steps_suffice(y, x, spread, starts)
         n[rows], labels[cells] = y.shape[-1], np.cumsum(starts, axis=-1) - 1
         mixture = robust_slopes(y, x, spread, starts)
-        mean, correlation[rows] = ((mixture.weight * values).sum(axis=-1) for values in (mixture.centre, CORRELATIONS))
-        lower[rows], upper[rows], pvalue[rows], verdict[rows] = judge(mixture, confidence_level, np.log(band), better)
+        mean, correlation[rows] = (
+            (mixture.weight * values).sum(axis=-1) for values in (mixture.centre, CORRELATIONS)
+        )
+        lower[rows], upper[rows], pvalue[rows], verdict[rows] = judge(
+            mixture, confidence_level, np.log(band), better
+        )
         slope[rows], total[rows] = mean, mean * np.ptp(x, axis=-1)
         doubtful = np.flatnonzero((more != starts).any(axis=-1))
         if doubtful.size:
-            mixture, rows = robust_slopes(y[doubtful], x[doubtful], spread[doubtful], more[doubtful]), rows[doubtful]
-            low, high, larger, verdict_with_step = judge(mixture, confidence_level, np.log(band), better)
-            lower[rows], upper[rows], pvalue[rows] = np.fmin(lower[rows], low), np.fmax(upper[rows], high), np.fmax(pvalue[rows], larger)
+            mixture, rows = (
+                robust_slopes(y[doubtful], x[doubtful], spread[doubtful], more[doubtful]),
+                rows[doubtful],
+            )
+            low, high, larger, verdict_with_step = judge(
+                mixture, confidence_level, np.log(band), better
+            )
+            lower[rows], upper[rows], pvalue[rows] = (
+                np.fmin(lower[rows], low),
+                np.fmax(upper[rows], high),
+                np.fmax(pvalue[rows], larger),
+            )
             verdict[rows[(verdict[rows] != verdict_with_step) & ~np.isnan(larger)]] = INCONCLUSIVE
     # Where steps alone say as much as the slope, it may be none.
     claimed = stepped & ((lower > 0) | (upper < 0))
-    lower[claimed], upper[claimed], pvalue[claimed] = np.minimum(lower[claimed], 0), np.maximum(upper[claimed], 0), 1.0
+    lower[claimed], upper[claimed], pvalue[claimed] = (
+        np.minimum(lower[claimed], 0),
+        np.maximum(upper[claimed], 0),
+        1.0,
+    )
     verdict[claimed & np.isin(verdict, (FASTER, SLOWER))] = INCONCLUSIVE
     with np.errstate(over="ignore"):
         slope, lower, upper, total = (np.exp(array) for array in (slope, lower, upper, total))
@@ -77,7 +121,10 @@ def log_slopes(
 
 
 def _steps(y: Floats, x: Floats, spread: Floats) -> tuple[Mask, Mask]:
-    """Return where segments begin: steps are added while they exceed a penalty; and the same with one more that nearly does."""
+    """Return where segments begin: steps are added while they exceed a penalty.
+
+    And the same with one more that nearly does.
+    """
     n = y.shape[-1]
     starts = np.zeros(y.shape, dtype=bool)
     starts[:, 0] = True
@@ -106,8 +153,15 @@ def _steps_suffice(y: Floats, x: Floats, spread: Floats, starts: Mask) -> Mask:
     if n <= SHORT:
         return np.zeros(len(y), dtype=bool)
     around, excess = outlying(y / spread)
-    values, level, rows = np.where(excess > 1, around * spread, y), np.zeros_like(x), np.arange(len(y))
-    more, squares = starts.copy(), [np.sum((line(values, x, spread, starts)[0] / spread) ** 2, axis=-1)]
+    values, level, rows = (
+        np.where(excess > 1, around * spread, y),
+        np.zeros_like(x),
+        np.arange(len(y)),
+    )
+    more, squares = (
+        starts.copy(),
+        [np.sum((line(values, x, spread, starts)[0] / spread) ** 2, axis=-1)],
+    )
     for _ in PARAMETERS[1:]:
         more[rows, _best_start(values, level, spread, more, rows)[0]] = True
         _settle(values, level, spread, more, rows, np.zeros(len(y)))
@@ -116,8 +170,13 @@ def _steps_suffice(y: Floats, x: Floats, spread: Floats, starts: Mask) -> Mask:
     return np.asarray(costs[1:].min(axis=0) <= costs[0])
 
 
-def _settle(y: Floats, x: Floats, spread: Floats, starts: Mask, rows: Integers, penalty: Floats) -> None:
-    """Move each start of some rows to where it explains most beside the others; drop those that do not exceed the penalty there."""
+def _settle(
+    y: Floats, x: Floats, spread: Floats, starts: Mask, rows: Integers, penalty: Floats
+) -> None:
+    """Move each start of some rows to where it explains most beside the others.
+
+    Drop those that do not exceed the penalty there.
+    """
     moving = {int(row): np.flatnonzero(starts[row])[1:] for row in rows}
     for number in range(max(map(len, moving.values()), default=0)):  # each depends on those before
         some = np.array([row for row in moving if number < len(moving[row])])
@@ -126,7 +185,9 @@ def _settle(y: Floats, x: Floats, spread: Floats, starts: Mask, rows: Integers, 
         starts[some, best] |= gains > penalty[some]
 
 
-def _best_start(y: Floats, x: Floats, spread: Floats, starts: Mask, rows: Integers) -> tuple[Integers, Floats]:
+def _best_start(
+    y: Floats, x: Floats, spread: Floats, starts: Mask, rows: Integers
+) -> tuple[Integers, Floats]:
     """Return where one more segment of some rows explains most, and the decrease of the sum of squares."""
     gains = _gains(y[rows], x[rows], spread[rows], starts[rows])
     best = np.argmax(gains, axis=-1)
@@ -134,7 +195,10 @@ def _best_start(y: Floats, x: Floats, spread: Floats, starts: Mask, rows: Intege
 
 
 def _gains(y: Floats, x: Floats, spread: Floats, starts: Mask) -> Floats:
-    """Return the decrease of the sum of squares if one more segment begins at each position; slope and means are fitted again."""
+    """Return the decrease of the sum of squares if one more segment begins at each position.
+
+    Slope and means are fitted again.
+    """
     weight, firsts, n = spread**-2, np.flatnonzero(starts), y.shape[-1]
     lengths = np.diff(firsts, append=y.size)
     residuals, free = line(y, x, spread, starts)
@@ -143,20 +207,34 @@ def _gains(y: Floats, x: Floats, spread: Floats, starts: Mask) -> Floats:
         """Sum the values of the same segment from each position on."""
         sums = np.zeros((len(values), n + 1))
         sums[:, :-1] = np.cumsum(values[:, ::-1], axis=-1)[:, ::-1]
-        return np.asarray(sums[:, :-1] - np.repeat(sums[firsts // n, firsts % n + lengths], lengths).reshape(values.shape))
+        return np.asarray(
+            sums[:, :-1]
+            - np.repeat(sums[firsts // n, firsts % n + lengths], lengths).reshape(values.shape)
+        )
 
-    weight_after, weight_of_segment = after(weight), np.repeat(np.add.reduceat(weight.ravel(), firsts), lengths).reshape(y.shape)
+    weight_after, weight_of_segment = (
+        after(weight),
+        np.repeat(np.add.reduceat(weight.ravel(), firsts), lengths).reshape(y.shape),
+    )
     across = after(weight * free)
-    squares = np.maximum((weight * free**2).sum(axis=-1, keepdims=True), 1e-300)  # 0 where levels have no slope
+    squares = np.maximum(
+        (weight * free**2).sum(axis=-1, keepdims=True), 1e-300
+    )  # 0 where levels have no slope
     with np.errstate(divide="ignore", invalid="ignore"):
-        size = weight_after * (weight_of_segment - weight_after) / weight_of_segment - across**2 / squares
-        return np.asarray(np.where(size > 1e-9 * weight_of_segment, after(weight * residuals) ** 2 / size, 0.0))
+        size = (
+            weight_after * (weight_of_segment - weight_after) / weight_of_segment
+            - across**2 / squares
+        )
+        return np.asarray(
+            np.where(size > 1e-9 * weight_of_segment, after(weight * residuals) ** 2 / size, 0.0)
+        )
 
 
 def _long_run(values: Floats) -> Floats:
     """Return the standard deviation of means of many neighbours, times the root of their number.
 
-    It is the largest that the distances between neighbouring batches show; their medians do not depend on steps or on the slope.
+    It is the largest that the distances between neighbouring batches show; their medians do not
+    depend on steps or on the slope.
     """
     sums, size = running_sums(values - values[:, :1]), 1
     deviations: list[Floats] = []

@@ -12,7 +12,8 @@ KNOWN = 8
 # The largest number of last commits that are compared with those before.
 WINDOW = 100
 
-# False alarms per commit of each limit, by simulation (docs/scripts/history_law.py); beyond the last limit they fall as a normal tail.
+# False alarms per commit of each limit, by simulation (docs/scripts/history_law.py); beyond the
+# last limit they fall as a normal tail.
 LIMITS = np.array([2.6, 2.8, 3.0, 3.2, 3.4, 3.6, 3.8, 4.0, 4.2, 4.4])
 RATES = np.array([0.015, 0.0096, 0.0059, 0.0035, 0.002, 0.0011, 0.00051, 0.00025, 0.0001, 3.9e-05])
 
@@ -20,31 +21,41 @@ RATES = np.array([0.015, 0.0096, 0.0059, 0.0035, 0.002, 0.0011, 0.00051, 0.00025
 def watch(values: Floats, errors: Floats, least: int, rate: float) -> list[tuple[int, int, float]]:
     """Return the changes that are seen when every commit is judged by those before it.
 
-    The rank of each commit among those since the last change becomes a normal score. Without a change these scores are independent,
-    whatever the noise, so that one limit holds for all series. The statistic is the largest sum of the last scores over the root of
-    their number. After an alarm the watch starts again at the change.
+    The rank of each commit among those since the last change becomes a normal score. Without a
+    change these scores are independent, whatever the noise, so that one limit holds for all series.
+    The statistic is the largest sum of the last scores over the root of their number. After an
+    alarm the watch starts again at the change.
 
-    `values` (n,) are complete; of `errors` only the ratios count; a change has at least `least` commits; `rate` is that of false alarms per
-    commit.
+    `values` (n,) are complete; of `errors` only the ratios count; a change has at least `least`
+    commits; `rate` is that of false alarms per commit.
 
-    Returns where the series changed, where this was seen, and the chance of such a change in a stable series of this length.
+    Returns where the series changed, where this was seen, and the chance of such a change in a
+    stable series of this length.
 
     References
     ----------
-    D. R. McDonald, "A cusum procedure based on sequential ranks", Naval Research Logistics 37, 1990; T. L. Lai, "Sequential changepoint
-    detection in quality control and dynamical systems", JRSS B 57, 1995 (windows).
+    D. R. McDonald, "A cusum procedure based on sequential ranks", Naval Research Logistics 37,
+    1990; T. L. Lai, "Sequential changepoint detection in quality control and dynamical systems",
+    JRSS B 57, 1995 (windows).
     """
     alarms: list[tuple[int, int, float]] = []
     n_known = max(KNOWN, least)
     first, limit = 0, float(np.interp(-np.log(rate), -np.log(RATES), LIMITS))
     while len(values) - first > n_known:
-        statistics, lengths = largest_sums(sequential_scores(values[first:], errors[first:], n_known), least, n_known)
+        statistics, lengths = largest_sums(
+            sequential_scores(values[first:], errors[first:], n_known), least, n_known
+        )
         candidates = np.flatnonzero(statistics >= limit)
         if not candidates.size:
             break
         index = int(candidates[0])
         statistic = float(statistics[index])
-        alarm_rate = float(np.exp(np.interp(statistic, LIMITS, np.log(RATES)) - max(statistic**2 - LIMITS[-1] ** 2, 0.0) / 2))
+        alarm_rate = float(
+            np.exp(
+                np.interp(statistic, LIMITS, np.log(RATES))
+                - max(statistic**2 - LIMITS[-1] ** 2, 0.0) / 2
+            )
+        )
         start = first + index - int(lengths[index]) + 1
         alarms.append((start, first + index, float(-np.expm1(-alarm_rate * len(values)))))
         first = start
@@ -52,9 +63,12 @@ def watch(values: Floats, errors: Floats, least: int, rate: float) -> list[tuple
 
 
 def sequential_scores(values: Floats, errors: Floats, n_known: int) -> Floats:
-    """Return the normal score of the rank of every value among those up to it; 0 for the first `n_known`.
+    """Return the normal score of the rank of every value among those up to it.
 
-    With unequal standard errors, ranks are those of distances from the median of the values before, in standard errors.
+    0 for the first `n_known`.
+
+    With unequal standard errors, ranks are those of distances from the median of the values before,
+    in standard errors.
     """
     n = len(values)
     earlier: Mask = np.tri(n, k=-1, dtype=bool)
@@ -78,7 +92,9 @@ def largest_sums(scores: Floats, least: int, n_known: int) -> tuple[Floats, Floa
     length = least
     while length <= min(WINDOW, len(scores) - n_known):
         statistics = np.zeros(len(scores))
-        statistics[n_known + length - 1 :] = np.abs(sums[n_known + length :] - sums[n_known:-length]) / np.sqrt(length)
+        statistics[n_known + length - 1 :] = np.abs(
+            sums[n_known + length :] - sums[n_known:-length]
+        ) / np.sqrt(length)
         better = statistics > largest
         largest[better], lengths[better] = statistics[better], length
         length = max(length + 1, round(length * GROWTH))

@@ -10,8 +10,8 @@ from perfarray.numerics.types import Floats, Mask
 class Components(NamedTuple):
     """Principal components of a table.
 
-    Scores (samples, components), loadings (features, components), variances and their shares (components), centres and divisors (features),
-    and the correlations of the features.
+    Scores (samples, components), loadings (features, components), variances and their shares
+    (components), centres and divisors (features), and the correlations of the features.
     """
 
     scores: Floats
@@ -26,15 +26,20 @@ class Components(NamedTuple):
 def principal_axes(table: Floats, *, scale: bool) -> Components:
     """Return the min(samples, features) principal components of complete tables (..., samples, features), by falling variance.
 
-    With `scale`, features are divided by their standard deviations. The largest loading of each component is positive.
+    With `scale`, features are divided by their standard deviations. The largest loading of each
+    component is positive.
     """
     centres = table.mean(axis=-2)
     centred = table - centres[..., None, :]
     samples = table.shape[-2]
-    divisors = centred.std(axis=-2) * np.sqrt(samples / (samples - 1)) if scale else np.ones_like(centres)
+    divisors = (
+        centred.std(axis=-2) * np.sqrt(samples / (samples - 1)) if scale else np.ones_like(centres)
+    )
     scaled = centred / divisors[..., None, :]
     loadings, variances, ratios = axes_of(scaled, samples)
-    return Components(scaled @ loadings, loadings, variances, ratios, centres, divisors, correlations(scaled))
+    return Components(
+        scaled @ loadings, loadings, variances, ratios, centres, divisors, correlations(scaled)
+    )
 
 
 def axes_of(scaled: Floats, samples: int) -> tuple[Floats, Floats, Floats]:
@@ -49,7 +54,10 @@ def axes_of(scaled: Floats, samples: int) -> tuple[Floats, Floats, Floats]:
 
 
 def correlations(centred: Floats) -> Floats:
-    """Return Pearson's correlations between the columns of centred tables, or of their triangles R; NaN where one is constant."""
+    """Return Pearson's correlations between the columns of centred tables, or of their triangles R.
+
+    NaN where one is constant.
+    """
     length = np.sqrt((centred**2).sum(axis=-2))
     with np.errstate(invalid="ignore", divide="ignore"):
         unit = centred / np.where(length > 0, length, np.nan)[..., None, :]
@@ -59,7 +67,8 @@ def correlations(centred: Floats) -> Floats:
 def complete_part(measured: Mask) -> tuple[Mask, Mask]:
     """Return the samples and features to keep so that no gap is left.
 
-    The one with the largest share of gaps is dropped first; a feature before a sample, the last of equals.
+    The one with the largest share of gaps is dropped first; a feature before a sample, the last of
+    equals.
     """
     samples, features = (np.ones(size, dtype=bool) for size in measured.shape)
     while samples.any() and features.any():
@@ -68,9 +77,12 @@ def complete_part(measured: Mask) -> tuple[Mask, Mask]:
         order = np.argsort(by_sample, kind="stable")[::-1][: np.count_nonzero(by_sample)]
         if not len(order):
             break
-        # Samples are dropped in this order until a feature has the largest share: all samples before it are dropped at once.
+        # Samples are dropped in this order until a feature has the largest share: all samples
+        # before it are dropped at once.
         gone = np.cumsum(gaps[order], axis=0, dtype=np.int32)
-        by_feature = (gone[-1] - gone + gaps[order]) / (samples.sum() - np.arange(len(order)))[:, None]
+        by_feature = (gone[-1] - gone + gaps[order]) / (samples.sum() - np.arange(len(order)))[
+            :, None
+        ]
         feature_next = by_feature.max(axis=1) >= by_sample[order] / features.sum()
         n_left_out = int(feature_next.argmax()) if feature_next.any() else len(order)
         samples[order[:n_left_out]] = False

@@ -7,7 +7,8 @@ import numpy as np
 from perfarray.machines.numerics.influence import LEAST_UNITS
 from perfarray.numerics.types import Floats, Integers
 
-# Draws of test units with replacement, and the number of units from which on they are drawn in batches of equal size.
+# Draws of test units with replacement, and the number of units from which on they are drawn in
+# batches of equal size.
 RESAMPLES, BATCHES = 1000, 1000
 
 
@@ -23,25 +24,36 @@ class Shares(NamedTuple):
 
 
 def explained_shares(
-    errors: Floats, baseline: Floats, losses: Floats, units: Integers, confidence_level: float, rng: np.random.Generator
+    errors: Floats,
+    baseline: Floats,
+    losses: Floats,
+    units: Integers,
+    confidence_level: float,
+    rng: np.random.Generator,
 ) -> Shares:
-    """Return the shares with percentile limits from test units drawn with replacement; the fits stay as they are.
+    """Return the shares with percentile limits from test units drawn with replacement.
 
-    The model explains 1 - sum(errors) / sum(baseline). Predictors divide that in proportion to what permuting each adds to the error; it
-    is 0 for one that adds nothing, and where the model predicts no better than the mean. For additive, independent effects a part is the
-    share of the variance that the effect has.
+    The fits stay as they are.
+
+    The model explains 1 - sum(errors) / sum(baseline). Predictors divide that in proportion to what
+    permuting each adds to the error; it is 0 for one that adds nothing, and where the model
+    predicts no better than the mean. For additive, independent effects a part is the share of the
+    variance that the effect has.
 
     Parameters
     ----------
     errors, baseline : array, shape (n,)
-        Squared errors of the rows tested: of the model, and of the mean of the rows it was fitted to.
+        Squared errors of the rows tested: of the model, and of the mean of the rows it was fitted
+        to.
     losses : array, shape (predictors, n)
         What permuting each predictor adds to the squared error, NaN where it was not permuted.
     units : array, shape (n,)
-        Rows of one unit (a machine, a row tested several times) depend on each other and are drawn together.
+        Rows of one unit (a machine, a row tested several times) depend on each other and are drawn
+        together.
     confidence_level : float
-        Of the limits, NaN for fewer than `LEAST_UNITS` units. Percentiles are those of t rather than of the normal law, since the
-        variance of few units drawn with replacement is too small (Hesterberg 2015).
+        Of the limits, NaN for fewer than `LEAST_UNITS` units. Percentiles are those of t rather
+        than of the normal law, since the variance of few units drawn with replacement is too small
+        (Hesterberg 2015).
     rng : Generator
         Draws the units.
 
@@ -59,7 +71,9 @@ def explained_shares(
     number = int(codes.max(initial=-1)) + 1
     finite = np.isfinite(losses)
     columns = np.concatenate([errors[None], baseline[None], np.where(finite, losses, 0.0), finite])
-    sums = np.stack([np.bincount(codes, weights=column, minlength=number) for column in columns], axis=1)
+    sums = np.stack(
+        [np.bincount(codes, weights=column, minlength=number) for column in columns], axis=1
+    )
     total, explained = _shares(sums.sum(axis=0, keepdims=True))
     explained[0, ~finite.any(axis=1)] = np.nan
     if number < LEAST_UNITS:
@@ -73,7 +87,9 @@ def explained_shares(
     totals, parts = _shares(drawn @ sums)
     tail = norm.cdf(np.sqrt(number / (number - 1)) * t.ppf((1 - confidence_level) / 2, number - 1))
     total_lower, total_upper = np.quantile(totals, [tail, 1 - tail]).tolist()
-    lower, upper = np.where(np.isnan(explained), np.nan, np.quantile(parts, [tail, 1 - tail], axis=0))
+    lower, upper = np.where(
+        np.isnan(explained), np.nan, np.quantile(parts, [tail, 1 - tail], axis=0)
+    )
     return Shares(float(total[0]), total_lower, total_upper, explained[0], lower, upper)
 
 

@@ -1,10 +1,12 @@
 """EM for mixtures of normal distributions, compiled by numba: the NumPy engine's steps, one fit at a time, with everything in the cache.
 
-`run_compiled` gives blocks of a pool's fits to threads, `_climb` takes one fit after the other to its maximum, `_step` is one step of EM,
-which `em.py` has in NumPy, and `_extrapolate` fills in where two steps point to.
+`run_compiled` gives blocks of a pool's fits to threads, `_climb` takes one fit after the other to
+its maximum, `_step` is one step of EM, which `em.py` has in NumPy, and `_extrapolate` fills in
+where two steps point to.
 
-A call of `math.exp` or `math.log` would keep a loop from being vectorised; `_exp` and `_log` do not. They and `_climb` keep the order of
-their sums; `_step` may take sums in any order, so that its last bits differ from NumPy's.
+A call of `math.exp` or `math.log` would keep a loop from being vectorised; `_exp` and `_log` do
+not. They and `_climb` keep the order of their sums; `_step` may take sums in any order, so that its
+last bits differ from NumPy's.
 """
 
 import itertools
@@ -50,7 +52,8 @@ BLOCK = 1 << 14
 FEW = 4
 
 
-# For functions that only compiled ones call: no entries for Python and C, which halves the time to compile them.
+# For functions that only compiled ones call: no entries for Python and C, which halves the time to
+# compile them.
 INNER = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
@@ -63,8 +66,12 @@ def compiled(**options: Any) -> Callable[[F], F]:
 def run_compiled(pool: Pool, theta: Theta, task: Task) -> Run:
     """Run EM on the fits of a pool, a block of them at a time, in threads: plain EM to the limit, or accelerated if the limit is 0."""
     samples, size = pool.samples, len(pool.rows)
-    values, weights, inside = map(np.ascontiguousarray, (samples.values, samples.weights, samples.inside))
-    fits = np.stack([pool.rows, pool.n, pool.firsts, pool.numbers, pool.equal], axis=-1, dtype=np.int64)
+    values, weights, inside = map(
+        np.ascontiguousarray, (samples.values, samples.weights, samples.inside)
+    )
+    fits = np.stack(
+        [pool.rows, pool.n, pool.firsts, pool.numbers, pool.equal], axis=-1, dtype=np.int64
+    )
     scales = np.stack([pool.total, pool.jacobian], axis=-1)
     points = np.empty((5, len(pool.owner), 3))
     bounded, low = pool.bounded(theta)
@@ -74,11 +81,31 @@ def run_compiled(pool: Pool, theta: Theta, task: Task) -> Run:
 
     def work(block: slice) -> None:
         buffers = np.empty((pool.numbers[block].max() + 2) * pool.n[block].max())
-        _climb(values, weights, inside, fits[block], scales[block], *task, points, buffers, logliks[block], ends[block])
+        _climb(
+            values,
+            weights,
+            inside,
+            fits[block],
+            scales[block],
+            *task,
+            points,
+            buffers,
+            logliks[block],
+            ends[block],
+        )
 
     load = np.cumsum(pool.load)
-    edges = np.unique([0, *np.searchsorted(load, np.arange(BLOCK, load[-1] if load[-1] >= FEW * BLOCK else 0, BLOCK)), size])
-    # The fits with the most components are last, and start first: the last block to start should not take longest.
+    edges = np.unique(
+        [
+            0,
+            *np.searchsorted(
+                load, np.arange(BLOCK, load[-1] if load[-1] >= FEW * BLOCK else 0, BLOCK)
+            ),
+            size,
+        ]
+    )
+    # The fits with the most components are last, and start first: the last block to start should
+    # not take longest.
     blocks = [slice(*pair) for pair in itertools.pairwise(edges)][::-1]
     in_threads(work, blocks, int(cast(Any, numba).config.NUMBA_NUM_THREADS))
     steps, converged, floored = ends.T
@@ -88,14 +115,17 @@ def run_compiled(pool: Pool, theta: Theta, task: Task) -> Run:
 def in_threads(work: Callable[[Block], object], blocks: Sequence[Block], threads: int) -> None:
     """Work on independent blocks, started in their order, in several threads.
 
-    In a thread that is not the main one, as in dask's, the cores are shared already: the work stays in that thread.
+    In a thread that is not the main one, as in dask's, the cores are shared already: the work stays
+    in that thread.
     """
     if min(threads, len(blocks)) < 2 or current_thread() is not main_thread():
         for block in blocks:
             work(block)
         return
     with ThreadPoolExecutor(min(threads, len(blocks))) as executor:
-        for _ in executor.map(work, blocks):  # an error ends the loop and cancels what has not started
+        for _ in executor.map(
+            work, blocks
+        ):  # an error ends the loop and cancels what has not started
             pass
 
 
@@ -138,19 +168,30 @@ def _climb(
 ) -> None:  # fmt: skip
     """Run EM, fit after fit: plain until |change of l| / (1 + |l|) is at most the limit, or accelerated if the limit is 0.
 
-    Accelerated, it takes two steps from the first point, and one from the fourth, where they point to. It goes back to plain EM wherever
-    it would lose likelihood.
+    Accelerated, it takes two steps from the first point, and one from the fourth, where they point
+    to. It goes back to plain EM wherever it would lose likelihood.
 
-    A row of `fits` holds the sample, its number of values, the position of the first component, the number of components, and whether they
-    have one variance; a row of `scales` the total weight and the Jacobian; a row of `ends`, which is filled in, steps, whether the fit
-    converged, and whether it was at the floor. `points` holds weight, mean and variance of every component at five points: the beginning
-    of a cycle, after one step, after two, where these point to, and after a step from there.
+    A row of `fits` holds the sample, its number of values, the position of the first component, the
+    number of components, and whether they have one variance; a row of `scales` the total weight and
+    the Jacobian; a row of `ends`, which is filled in, steps, whether the fit converged, and whether
+    it was at the floor. `points` holds weight, mean and variance of every component at five points:
+    the beginning of a cycle, after one step, after two, where these point to, and after a step from
+    there.
     """
     cycle = 1 if limit > 0 else 3
     for fit in range(len(fits)):
-        row, n, first, number, equal = fits[fit, 0], fits[fit, 1], fits[fit, 2], fits[fit, 3], fits[fit, 4]
+        row, n, first, number, equal = (
+            fits[fit, 0],
+            fits[fit, 1],
+            fits[fit, 2],
+            fits[fit, 3],
+            fits[fit, 4],
+        )
         x, w, within = values[row, :n], weights[row, :n], inside[row, :n]
-        theta, room = points[:, first : first + number], buffers[: (number + 2) * n].reshape(number + 2, n)
+        theta, room = (
+            points[:, first : first + number],
+            buffers[: (number + 2) * n].reshape(number + 2, n),
+        )
         cap, steps, low = 4.0, 0, ends[fit, 2] > 0
         converged = fell = False
         past = math.inf
@@ -161,12 +202,20 @@ def _climb(
             for index in range(cycle):
                 start = index + (index == 2)
                 previous, loglik = loglik, following
-                following, spread = _step(x, w, within, scales[fit, 0], theta[start], theta[start + 1], room)
+                following, spread = _step(
+                    x, w, within, scales[fit, 0], theta[start], theta[start + 1], room
+                )
                 low, low_second, low_third = low or low_second, low_third, False
                 for k in range(number):
-                    share, variance = theta[start + 1, k, 0], spread if equal else theta[start + 1, k, 2]
+                    share, variance = (
+                        theta[start + 1, k, 0],
+                        spread if equal else theta[start + 1, k, 2],
+                    )
                     at_floor = variance <= FLOOR or share < TINY
-                    theta[start + 1, k, 0], theta[start + 1, k, 2] = TINY if share < TINY else share, FLOOR if at_floor else variance
+                    theta[start + 1, k, 0], theta[start + 1, k, 2] = (
+                        TINY if share < TINY else share,
+                        FLOOR if at_floor else variance,
+                    )
                     low_third = low_third or at_floor
                 if index == 1:
                     stretch, distance, ahead = _extrapolate(theta, cap, equal)
@@ -200,7 +249,10 @@ def _climb(
 
 @compiled(fastmath={"reassoc", "contract", "nsz"}, **INNER)
 def _step(x: Any, w: Any, inside: Any, total: float, theta: Any, following: Any, room: Any) -> Any:
-    """Take one step of EM, from parameters to the following ones; return the log-likelihood, and the one variance that follows."""
+    """Take one step of EM, from parameters to the following ones.
+
+    Return the log-likelihood, and the one variance that follows.
+    """
     number, n = len(theta), len(x)
     sums, shares = room[number], room[number + 1]
     for i in range(n):
@@ -238,7 +290,11 @@ def _step(x: Any, w: Any, inside: Any, total: float, theta: Any, following: Any,
         shift = moment / safe
         square -= safe * shift * shift
         spread += square
-        following[k, 0], following[k, 1], following[k, 2] = mass / total, mean + shift, square / safe
+        following[k, 0], following[k, 1], following[k, 2] = (
+            mass / total,
+            mean + shift,
+            square / safe,
+        )
     return loglik, spread / total
 
 
@@ -261,7 +317,9 @@ def _far(x: float, inside: float, theta: Any, joint: Any) -> float:
 
 @compiled(**INNER)
 def _extrapolate(theta: Any, cap: float, equal: int) -> tuple[float, float, float]:
-    """Fill in where two steps of EM point to; return how far that is in steps, the distance to the maximum, and the steps to it.
+    """Fill in where two steps of EM point to.
+
+    Return how far that is in steps, the distance to the maximum, and the steps to it.
 
     The first step and its change are kept in the last two points meanwhile.
     """
@@ -273,11 +331,17 @@ def _extrapolate(theta: Any, cap: float, equal: int) -> tuple[float, float, floa
         for column in range(3):
             start, first, second = theta[0, k, column], theta[1, k, column], theta[2, k, column]
             if column == 0:
-                step, next_step = math.log(first) - math.log(start), math.log(second) - math.log(first)
+                step, next_step = (
+                    math.log(first) - math.log(start),
+                    math.log(second) - math.log(first),
+                )
             elif column == 1:
                 step, next_step = (first - start) / deviation, (second - first) / deviation
             else:
-                step, next_step = 0.5 * math.log(first / start) / wide, 0.5 * math.log(second / first) / wide
+                step, next_step = (
+                    0.5 * math.log(first / start) / wide,
+                    0.5 * math.log(second / first) / wide,
+                )
             theta[3, k, column], theta[4, k, column] = step, next_step - step
             length += step * step
             curve += (next_step - step) * (next_step - step)
@@ -287,7 +351,9 @@ def _extrapolate(theta: Any, cap: float, equal: int) -> tuple[float, float, floa
     largest, total = -math.inf, 0.0
     for k in range(number):
         for column in range(3):
-            theta[3, k, column] = 2 * stretch * theta[3, k, column] + stretch * stretch * theta[4, k, column]
+            theta[3, k, column] = (
+                2 * stretch * theta[3, k, column] + stretch * stretch * theta[4, k, column]
+            )
         variance = theta[0, k, 2]
         theta[3, k, 0] += math.log(theta[0, k, 0])
         theta[3, k, 1] = theta[0, k, 1] + math.sqrt(variance) * theta[3, k, 1]

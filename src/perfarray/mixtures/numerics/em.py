@@ -29,10 +29,20 @@ from perfarray.mixtures.numerics.steps import Steps
 from perfarray.numerics.types import Floats, Integers, Mask
 
 
-def em(samples: Samples, points: Samples, candidates: Sequence[Candidate], task: Task, engine: str, steps: Steps) -> tuple[Pool, Run]:
-    """Run EM for every candidate on all samples; it starts from classes of their values and iterates over `points`, values or groups.
+def em(
+    samples: Samples,
+    points: Samples,
+    candidates: Sequence[Candidate],
+    task: Task,
+    engine: str,
+    steps: Steps,
+) -> tuple[Pool, Run]:
+    """Run EM for every candidate on all samples.
 
-    Returns the fits, those of one candidate after the other. A sample with too few distinct values for a candidate has no fit.
+    It starts from classes of their values and iterates over `points`, values or groups.
+
+    Returns the fits, those of one candidate after the other. A sample with too few distinct values
+    for a candidate has no fit.
     """
     fits, thetas = [], []
     for number, models in itertools.groupby(enumerate(candidates), key=lambda pair: pair[1][0]):
@@ -40,14 +50,23 @@ def em(samples: Samples, points: Samples, candidates: Sequence[Candidate], task:
         complete = np.flatnonzero((np.diff(starts, axis=-1) > 0).all(axis=-1))
         classified, starts = samples.take(complete), starts[complete]
         classes = Theta(*parameters_of_classes(classified.values, classified.weights, starts))
-        pooled = np.repeat((classes.weights * classes.variances).sum(axis=-1, keepdims=True), number, axis=-1)
+        pooled = np.repeat(
+            (classes.weights * classes.variances).sum(axis=-1, keepdims=True), number, axis=-1
+        )
         for candidate, (_, equal) in models:
             theta = classes._replace(variances=pooled) if equal else classes
-            thetas.append([column.ravel() for column in steps.start(classified, starts, theta, equal)])
+            thetas.append(
+                [column.ravel() for column in steps.start(classified, starts, theta, equal)]
+            )
             fits.append(np.stack(np.broadcast_arrays(complete, candidate, number, equal)))
     rows, candidate, number, equal = np.concatenate(fits, axis=-1)
     pool = Pool(points, rows, candidate, number, equal.astype(bool), steps)
-    return pool, _from_classes(pool, Theta(*(np.concatenate(columns) for columns in zip(*thetas, strict=True))), task, engine)
+    return pool, _from_classes(
+        pool,
+        Theta(*(np.concatenate(columns) for columns in zip(*thetas, strict=True))),
+        task,
+        engine,
+    )
 
 
 def _plain_em(engine: str) -> Callable[[Pool, Theta, Task], Run]:
@@ -64,7 +83,9 @@ def _from_classes(pool: Pool, theta: Theta, task: Task, engine: str) -> Run:
     single, several = np.flatnonzero(pool.numbers == 1), np.flatnonzero(pool.numbers > 1)
     if len(several):
         components = pool.components(several)
-        run.put(several, components, _plain_em(engine)(pool.take(several), theta.take(components), task))
+        run.put(
+            several, components, _plain_em(engine)(pool.take(several), theta.take(components), task)
+        )
     if len(single) and pool.steps.closed:
         run.loglik[single] = _step(Batch(pool, single), theta.take(pool.components(single)))[1]
         run.converged[single] = True
@@ -76,7 +97,9 @@ def _from_classes(pool: Pool, theta: Theta, task: Task, engine: str) -> Run:
 def finish(pool: Pool, run: Run, fits: Integers, forced: bool, engine: str) -> None:
     """Go on with some fits: plain EM until it is calm, then accelerated to the maximum, the longest ways with Newton's method."""
     plain = _plain_em(engine)
-    methods: list[Callable[[Pool, Theta], Run]] = [lambda part, theta: plain(part, theta, Task(CALM, forced, False))]
+    methods: list[Callable[[Pool, Theta], Run]] = [
+        lambda part, theta: plain(part, theta, Task(CALM, forced, False))
+    ]
     if engine == "numba":
         methods += [lambda part, theta: plain(part, theta, Task(0.0, forced, False))]
     elif pool.steps.law is None or pool.grouped:
@@ -89,13 +112,19 @@ def finish(pool: Pool, run: Run, fits: Integers, forced: bool, engine: str) -> N
             return
         components = pool.components(fits)
         end = method(pool.take(fits), run.theta.take(components))
-        n_iterations, floored = run.n_iterations[fits] + end.n_iterations, run.floored[fits] | end.floored
+        n_iterations, floored = (
+            run.n_iterations[fits] + end.n_iterations,
+            run.floored[fits] | end.floored,
+        )
         run.put(fits, components, end._replace(n_iterations=n_iterations, floored=floored))
         fits = fits[(end.converged == (method is methods[0])) & (forced | ~end.floored)]
 
 
 def _step(pool: Batch, theta: Theta) -> tuple[Theta, Floats]:
-    """Take one step of EM; return the next parameters, and the log-likelihood of those that were given."""
+    """Take one step of EM.
+
+    Return the next parameters, and the log-likelihood of those that were given.
+    """
     weights, total, steps = pool.weights, pool.total, pool.steps
     joint, density = pool.joint, pool.density
     np.subtract(pool.values, theta.means[:, None], out=pool.deviations)
@@ -125,8 +154,9 @@ def _step(pool: Batch, theta: Theta) -> tuple[Theta, Floats]:
     return Theta(shares / total[pool.owner], means, variances), loglik
 
 
-# Steps that some fits take from parameters on: gets a pool of them, their numbers and parameters, and what becomes of them, which it fills
-# in. Returns the parameters to go on from, and which fits go on.
+# Steps that some fits take from parameters on: gets a pool of them, their numbers and parameters,
+# and what becomes of them, which it fills in. Returns the parameters to go on from, and which fits
+# go on.
 Advance = Callable[[Batch, Integers, Theta, Run], tuple[Theta, Mask]]
 
 
@@ -139,7 +169,9 @@ def _iterate(pool: Pool, theta: Theta, advance: Advance) -> Run:
         theta, continues = state.take(components), np.ones(len(fits), bool)
         while continues.all():
             theta, continues = advance(active, fits, theta, result)
-        del active  # before the arrays of the next batch are made, which take its place in the cache
+        del (
+            active
+        )  # before the arrays of the next batch are made, which take its place in the cache
         state.put(components, theta)
         fits, waiting = pool.refilled(fits[continues], waiting)
     return result
@@ -148,7 +180,8 @@ def _iterate(pool: Pool, theta: Theta, advance: Advance) -> Run:
 def _plain(pool: Pool, theta: Theta, task: Task) -> Run:
     """Run plain EM as mclust stops it: when |change of l| / (1 + |l|) is at most the limit, l in the units of the data.
 
-    With `last`, weights that one more step would still move get that step, as in the fit that mclust selects; l stays what it was.
+    With `last`, weights that one more step would still move get that step, as in the fit that
+    mclust selects; l stays what it was.
     """
     previous = np.full(len(pool.numbers), np.inf)
 
@@ -169,7 +202,9 @@ def _plain(pool: Pool, theta: Theta, task: Task) -> Run:
             ends = ~continues[active.owner]
             final = theta.take(ends)
             if task.last:
-                final = _last_step(active.take(np.flatnonzero(~continues)), final, following.take(ends))
+                final = _last_step(
+                    active.take(np.flatnonzero(~continues)), final, following.take(ends)
+                )
             result.theta.put(pool.components(fits)[ends], final)
         return following, continues
 
@@ -179,17 +214,28 @@ def _plain(pool: Pool, theta: Theta, task: Task) -> Run:
 def _last_step(pool: Pool, theta: Theta, following: Theta) -> Theta:
     """Return the parameters mclust gives for the fit it selects: one step further where that moves the weights."""
     moves = (pool.sums((following.weights - theta.weights) ** 2) > MOVED)[pool.owner]
-    return Theta(*(np.where(moves, new, old) for new, old in zip(pool.bounded(following)[0], theta, strict=True)))
+    return Theta(
+        *(
+            np.where(moves, new, old)
+            for new, old in zip(pool.bounded(following)[0], theta, strict=True)
+        )
+    )
 
 
 def _climbed(pool: Pool, theta: Theta) -> Run:
     """Go on with Newton's method, fit by fit: each has second derivatives of its own."""
     result, law = unfinished(theta, len(pool.numbers)), pool.steps.law
     assert law is not None
-    for fit, (row, first, number) in enumerate(zip(pool.rows, pool.firsts, pool.numbers, strict=True)):
+    for fit, (row, first, number) in enumerate(
+        zip(pool.rows, pool.firsts, pool.numbers, strict=True)
+    ):
         measured, components = slice(pool.n[fit]), slice(first, first + number)
         samples = pool.samples
-        values, weights, scale = samples.values[row, measured], samples.weights[row, measured], samples.scale[row]
+        values, weights, scale = (
+            samples.values[row, measured],
+            samples.weights[row, measured],
+            samples.scale[row],
+        )
         end = climb(values, weights, scale, law, theta.take(components), bool(pool.equal[fit]))
         result.n_iterations[fit] = end.n_steps
         if end.converged:
@@ -213,7 +259,9 @@ def _accelerated(pool: Pool, theta: Theta, forced: bool, most: int = MOST_STEPS)
         third, low_3 = active.bounded(third)
         accepted = loglik_far >= loglik_1
         longer = accepted & (stretch >= cap[fits])
-        cap[fits] = np.where(longer, 4 * cap[fits], np.where(accepted, cap[fits], np.maximum(cap[fits] / 4, 1.0)))
+        cap[fits] = np.where(
+            longer, 4 * cap[fits], np.where(accepted, cap[fits], np.maximum(cap[fits] / 4, 1.0))
+        )
         low = low_0 | low_1 | np.where(accepted, low_3, low_2)
         result.n_iterations[fits] += 3
         result.floored[fits] |= low
@@ -223,12 +271,19 @@ def _accelerated(pool: Pool, theta: Theta, forced: bool, most: int = MOST_STEPS)
             result.loglik[fits], result.converged[fits] = loglik_1, converged
             ends = ~continues[active.owner]
             result.theta.put(pool.components(fits)[ends], first.take(ends))
-        return Theta(*(np.where(accepted[active.owner], new, old) for new, old in zip(third, second, strict=True))), continues
+        return Theta(
+            *(
+                np.where(accepted[active.owner], new, old)
+                for new, old in zip(third, second, strict=True)
+            )
+        ), continues
 
     return _iterate(pool, theta, advance)
 
 
-def _extrapolated(pool: Pool, start: Theta, first: Theta, second: Theta, cap: Floats) -> tuple[Theta, Floats, Floats, Floats]:
+def _extrapolated(
+    pool: Pool, start: Theta, first: Theta, second: Theta, cap: Floats
+) -> tuple[Theta, Floats, Floats, Floats]:
     """Return where two steps of EM point to, how far that is in steps, the length of the first step, and the steps to the maximum."""
     deviation = np.sqrt(start.variances)
     # The one variance of a fit is repeated for each component, and counts once.
@@ -237,11 +292,20 @@ def _extrapolated(pool: Pool, start: Theta, first: Theta, second: Theta, cap: Fl
     def difference(old: Theta, new: Theta) -> Floats:
         """Return a step in logarithms of weights, means in deviations, and logarithms of deviations, shape (3, component)."""
         by_variance = 0.5 * np.log(new.variances / old.variances) / wide
-        return np.stack([np.log(new.weights) - np.log(old.weights), (new.means - old.means) / deviation, by_variance])
+        return np.stack(
+            [
+                np.log(new.weights) - np.log(old.weights),
+                (new.means - old.means) / deviation,
+                by_variance,
+            ]
+        )
 
     step, next_step = difference(start, first), difference(first, second)
     bend = next_step - step
-    length, curve = np.sqrt(pool.sums((step**2).sum(axis=0))), np.sqrt(pool.sums((bend**2).sum(axis=0)))
+    length, curve = (
+        np.sqrt(pool.sums((step**2).sum(axis=0))),
+        np.sqrt(pool.sums((bend**2).sum(axis=0))),
+    )
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.where(curve > 0, length / curve, 1.0)
     stretch = np.clip(ratio, 1.0, cap)

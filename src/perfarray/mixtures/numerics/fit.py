@@ -19,8 +19,9 @@ MOST_COMPONENTS = 9  # tried unless more are requested, as in mclust
 # Relative change of the log-likelihood at which mclust stops.
 STOPPED = 1e-5
 
-# How far below the largest BIC, where mclust would stop, a fit may lie to be brought to its maximum. Of 600 samples of 60 runs and up to
-# four modes, another fit would have overtaken in two, by 3.4 of BIC; to bring all of them takes three times as long.
+# How far below the largest BIC, where mclust would stop, a fit may lie to be brought to its
+# maximum. Of 600 samples of 60 runs and up to four modes, another fit would have overtaken in two,
+# by 3.4 of BIC; to bring all of them takes three times as long.
 MARGIN = 20.0
 
 # Values of the samples that are fitted in one block.
@@ -29,10 +30,12 @@ BLOCK = 1 << 16
 # Weights that differ from 1 by less do so by rounding.
 EVEN = 1e-12
 
-# Groups of a large sample, about: samples with fewer than three times as many values are not grouped.
+# Groups of a large sample, about: samples with fewer than three times as many values are not
+# grouped.
 GROUPS = 400
 
-# Widest group, in widths of the narrower of its neighbours and in standard deviations: wider ones reach over a gap or a tail.
+# Widest group, in widths of the narrower of its neighbours and in standard deviations: wider ones
+# reach over a gap or a tail.
 WIDER, WIDEST = 4.0, 0.1
 
 
@@ -42,17 +45,30 @@ class FitRequest:
 
     numbers: Sequence[int] = range(1, MOST_COMPONENTS + 1)
     models: Sequence[str] = (EQUAL, UNEQUAL)
-    tolerance: float | None = None  # relative change of the log-likelihood at which EM stops; None: at the maximum
-    forced: bool = False  # fits with a component at the variance floor count where there are no others
+    tolerance: float | None = (
+        None  # relative change of the log-likelihood at which EM stops; None: at the maximum
+    )
+    forced: bool = (
+        False  # fits with a component at the variance floor count where there are no others
+    )
     families: Sequence[str] = ("normal",)  # names in `scale.FAMILIES`
     engine: str = "numpy"
     grouped: bool = False  # EM may treat neighbouring values of samples of thousands as one
-    progress: Callable[[int], object] | None = None  # called with the number of samples fitted, once for every family
+    progress: Callable[[int], object] | None = (
+        None  # called with the number of samples fitted, once for every family
+    )
 
     def candidates(self, steps: Steps) -> list[Candidate]:
-        """Return every number of components with every model; where there is one spread, or none, the models are one."""
+        """Return every number of components with every model.
+
+        Where there is one spread, or none, the models are one.
+        """
         models = self.models if steps.spreads else (EQUAL,)
-        pairs = [(number, model) for number in self.numbers for model in (models[:1] if number == 1 else models)]
+        pairs = [
+            (number, model)
+            for number in self.numbers
+            for model in (models[:1] if number == 1 else models)
+        ]
         return [(number, model == EQUAL or number == 1) for number, model in pairs]
 
 
@@ -76,19 +92,25 @@ class Fits(NamedTuple):
 def weighted_samples(runs: Floats) -> tuple[Floats, Floats | None]:
     """Return the runs of cells, shape (..., units, runs), as samples (sample, value), and the weight of each run.
 
-    Units count alike, and the weights of a sample sum to the number of its runs; None means that all weights are 1.
+    Units count alike, and the weights of a sample sum to the number of its runs; None means that
+    all weights are 1.
     """
     sample = runs.reshape(-1, runs.shape[-2] * runs.shape[-1])
     measured = ~np.isnan(sample)
-    weights = np.nan_to_num(unit_weights(runs)).reshape(sample.shape) * measured.sum(axis=-1, keepdims=True)
+    weights = np.nan_to_num(unit_weights(runs)).reshape(sample.shape) * measured.sum(
+        axis=-1, keepdims=True
+    )
     weights[np.abs(weights - 1) < EVEN] = 1.0
     return sample, None if (weights[measured] == 1.0).all() else weights
 
 
-def fit_mixtures(values: Floats, weights: Floats | None, request: FitRequest, steps: Steps = NORMAL_STEPS) -> Fits:
+def fit_mixtures(
+    values: Floats, weights: Floats | None, request: FitRequest, steps: Steps = NORMAL_STEPS
+) -> Fits:
     """Fit mixtures of every number of components and every model to samples (sample, value), and keep the one with the largest BIC.
 
-    NaN is not measured; `weights` of the values sum to their number, by default 1 each. Means ascend; a sample without values has NaN.
+    NaN is not measured; `weights` of the values sum to their number, by default 1 each. Means
+    ascend; a sample without values has NaN.
     """
     size = len(values)
     fits = unfitted(size, max(request.numbers))
@@ -96,9 +118,17 @@ def fit_mixtures(values: Floats, weights: Floats | None, request: FitRequest, st
     # Missing values go last, with weight 0.
     order = np.argsort(values, axis=-1, kind="stable")
     ordered = np.take_along_axis(values, order, axis=-1)
-    shares = np.ones(values.shape) if weights is None else np.take_along_axis(weights, order, axis=-1)
+    shares = (
+        np.ones(values.shape) if weights is None else np.take_along_axis(weights, order, axis=-1)
+    )
     shares = np.where(np.isnan(ordered), 0.0, shares)
-    spread = np.where(count > 0, ordered[np.arange(size), np.maximum(count, 1) - 1] - ordered[:, 0], np.nan) if size else np.empty(0)
+    spread = (
+        np.where(
+            count > 0, ordered[np.arange(size), np.maximum(count, 1) - 1] - ordered[:, 0], np.nan
+        )
+        if size
+        else np.empty(0)
+    )
     _fill_constant(fits, np.flatnonzero(spread == 0), ordered, count)
     rows = np.flatnonzero(spread > 0)
     progress = request.progress or (lambda _number: None)
@@ -115,10 +145,17 @@ def fit_mixtures(values: Floats, weights: Floats | None, request: FitRequest, st
 
 def unfitted(size: int, most: int, *metrics: int) -> Fits:
     """Return fits to be filled in, of one metric or of several together."""
-    by_component = {name: np.full((size, most, *metrics), np.nan) for name in ("means", "deviations")}
-    numbers = {name: np.full(size, np.nan) for name in ("n_components", "loglik", "bic", "n_iterations", "n_floored")}
+    by_component = {
+        name: np.full((size, most, *metrics), np.nan) for name in ("means", "deviations")
+    }
+    numbers = {
+        name: np.full(size, np.nan)
+        for name in ("n_components", "loglik", "bic", "n_iterations", "n_floored")
+    }
     flags = {name: np.zeros(size, bool) for name in ("equal", "converged", "floored")}
-    return Fits(weights=np.full((size, most), np.nan), **by_component, **numbers, **flags, n=np.zeros(size))
+    return Fits(
+        weights=np.full((size, most), np.nan), **by_component, **numbers, **flags, n=np.zeros(size)
+    )
 
 
 def _fill_constant(fits: Fits, rows: Integers, ordered: Floats, count: Integers) -> None:
@@ -135,7 +172,11 @@ def _blocks(rows: Integers, count: Integers) -> list[Integers]:
     blocks, start = [], 0
     for stop in range(1, len(order) + 1):
         largest = count[order[stop - 1]]
-        if stop == len(order) or count[order[stop]] > 1.25 * count[order[start]] + 2 or (stop + 1 - start) * largest > BLOCK:
+        if (
+            stop == len(order)
+            or count[order[stop]] > 1.25 * count[order[start]] + 2
+            or (stop + 1 - start) * largest > BLOCK
+        ):
             blocks.append(order[start:stop])
             start = stop
     return blocks
@@ -152,13 +193,27 @@ def standardised(raw: Floats, weights: Floats, n: Integers) -> Samples:
     largest = np.abs(deviations).max(axis=-1)
     shrunk = deviations / largest[:, None]
     scale = np.sqrt((weights * shrunk**2).sum(axis=-1) / total) * largest
-    return Samples(deviations / scale[:, None], weights, n, total, center, scale, raw=filled, inside=np.zeros_like(filled))
+    return Samples(
+        deviations / scale[:, None],
+        weights,
+        n,
+        total,
+        center,
+        scale,
+        raw=filled,
+        inside=np.zeros_like(filled),
+    )
 
 
-def _fit_block(fits: Fits, block: Integers, samples: Samples, request: FitRequest, steps: Steps) -> None:
+def _fit_block(
+    fits: Fits, block: Integers, samples: Samples, request: FitRequest, steps: Steps
+) -> None:
     """Fit a block of samples, and keep the best fits; where two are equal, the first."""
     candidates, tolerance = request.candidates(steps), request.tolerance
-    limit, last = STOPPED if tolerance is None else tolerance, tolerance is not None and len(candidates) > 1
+    limit, last = (
+        STOPPED if tolerance is None else tolerance,
+        tolerance is not None and len(candidates) > 1,
+    )
     normal = steps is NORMAL_STEPS
     points = grouped(samples) if request.grouped and normal else samples
     engine = request.engine if normal else "numpy"
@@ -167,10 +222,19 @@ def _fit_block(fits: Fits, block: Integers, samples: Samples, request: FitReques
     if tolerance is None:
         # Only fits whose BIC may still become the largest go on; one component is at its maximum.
         near = (bics >= bics.max(axis=0) - MARGIN) & np.isfinite(bics)
-        finish(pool, run, np.flatnonzero(near[pool.candidate, pool.rows] & (pool.numbers > 1)), request.forced, engine)
+        finish(
+            pool,
+            run,
+            np.flatnonzero(near[pool.candidate, pool.rows] & (pool.numbers > 1)),
+            request.forced,
+            engine,
+        )
         bics = _bics(pool, run, len(candidates), request.forced)
     floored, fit = np.ones(bics.shape, bool), np.zeros(bics.shape, int)
-    floored[pool.candidate, pool.rows], fit[pool.candidate, pool.rows] = run.floored, np.arange(len(pool.rows))
+    floored[pool.candidate, pool.rows], fit[pool.candidate, pool.rows] = (
+        run.floored,
+        np.arange(len(pool.rows)),
+    )
     fits.n[block], fits.n_floored[block] = samples.n, floored.sum(axis=0)
     # A fit at the floor is kept only if there is no other.
     competing = np.where(floored & ~floored.all(axis=0), -np.inf, bics)
@@ -181,12 +245,22 @@ def _fit_block(fits: Fits, block: Integers, samples: Samples, request: FitReques
 
 
 def _bics(pool: Pool, run: Run, candidates: int, forced: bool) -> Floats:
-    """Return the BIC of every fit, shape (candidate, sample); minus infinity for those that do not compete."""
+    """Return the BIC of every fit, shape (candidate, sample).
+
+    Minus infinity for those that do not compete.
+    """
     numbers, steps = pool.numbers, pool.steps
-    parameters = 2 * numbers - 1 + steps.spreads * np.where(pool.equal, 1, numbers) + steps.edges * (numbers - 1)
+    parameters = (
+        2 * numbers
+        - 1
+        + steps.spreads * np.where(pool.equal, 1, numbers)
+        + steps.edges * (numbers - 1)
+    )
     bic = 2 * (run.loglik - pool.jacobian) - parameters * np.log(pool.total)
     bics = np.full((candidates, len(pool.samples.n)), -np.inf)
-    bics[pool.candidate, pool.rows] = np.where(np.isfinite(bic) & (forced | ~run.floored), bic, -np.inf)
+    bics[pool.candidate, pool.rows] = np.where(
+        np.isfinite(bic) & (forced | ~run.floored), bic, -np.inf
+    )
     return bics
 
 
@@ -194,17 +268,32 @@ def _keep(fits: Fits, rows: Integers, pool: Pool, run: Run, chosen: Integers) ->
     """Write the chosen fits in the units of the data, means ascending."""
     numbers, samples = pool.numbers[chosen], pool.samples.take(pool.rows[chosen])
     theta = np.full((3, len(rows), fits.means.shape[1]), np.nan)
-    theta[:, np.arange(theta.shape[-1]) < numbers[:, None]] = run.theta.take(pool.components(chosen))
+    theta[:, np.arange(theta.shape[-1]) < numbers[:, None]] = run.theta.take(
+        pool.components(chosen)
+    )
     order = np.argsort(theta[1], axis=-1, kind="stable")  # NaN goes last
     weights, means, variances = np.take_along_axis(theta, order[None], axis=-1)
     fits.weights[rows] = np.nan_to_num(weights)
     fits.means[rows] = samples.center[:, None] + samples.scale[:, None] * means
     fits.deviations[rows] = samples.scale[:, None] * np.sqrt(variances)
-    fits.n_components[rows], fits.equal[rows], fits.loglik[rows] = numbers, pool.equal[chosen], run.loglik[chosen] - samples.jacobian
-    fits.n_iterations[rows], fits.converged[rows], fits.floored[rows] = (column[chosen] for column in run[2:])
+    fits.n_components[rows], fits.equal[rows], fits.loglik[rows] = (
+        numbers,
+        pool.equal[chosen],
+        run.loglik[chosen] - samples.jacobian,
+    )
+    fits.n_iterations[rows], fits.converged[rows], fits.floored[rows] = (
+        column[chosen] for column in run[2:]
+    )
 
 
-def _fit_fewer(fits: Fits, rows: Integers, values: Floats, weights: Floats | None, request: FitRequest, steps: Steps) -> None:
+def _fit_fewer(
+    fits: Fits,
+    rows: Integers,
+    values: Floats,
+    weights: Floats | None,
+    request: FitRequest,
+    steps: Steps,
+) -> None:
     """Fit samples with fewer distinct values than components: as many components as there are distinct values."""
     distinct = np.array([len(np.unique(row[~np.isnan(row)])) for row in values[rows]], int)
     for number in np.unique(distinct):
@@ -219,9 +308,10 @@ def _fit_fewer(fits: Fits, rows: Integers, values: Floats, weights: Floats | Non
 def grouped(samples: Samples) -> Samples:
     """Return samples whose values are the means of groups of neighbours, with their weights and the variance inside them.
 
-    EM then iterates over hundreds of points instead of thousands of values. All values of a group get the same responsibilities: EM
-    maximises the largest lower bound of the log-likelihood of which that is true (Verbeek, Nunnink and Vlassis, "Accelerated EM-based
-    clustering of large data sets", 2006). With one component the bound is the log-likelihood itself.
+    EM then iterates over hundreds of points instead of thousands of values. All values of a group
+    get the same responsibilities: EM maximises the largest lower bound of the log-likelihood of
+    which that is true (Verbeek, Nunnink and Vlassis, "Accelerated EM-based clustering of large data
+    sets", 2006). With one component the bound is the log-likelihood itself.
     """
     longest = int(samples.n.max())
     size = longest // GROUPS
@@ -250,6 +340,8 @@ def _first_of_group(values: Floats, size: int) -> Mask:
     padded = np.pad(width, [(0, 0), (1, 1)])
     single = width > np.minimum(WIDER * np.minimum(padded[:, :-2], padded[:, 2:]), WIDEST)
     first = np.ones(values.shape, bool)
-    first[:, : number * size] = ((np.arange(size) == 0) | single[..., None]).reshape(len(values), -1)
+    first[:, : number * size] = ((np.arange(size) == 0) | single[..., None]).reshape(
+        len(values), -1
+    )
     first[:, 1:] &= np.diff(values, axis=-1) != 0
     return first

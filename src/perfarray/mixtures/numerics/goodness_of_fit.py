@@ -18,7 +18,8 @@ AUTO = "auto"
 # Values drawn at a time.
 VALUES = 1 << 20
 
-# Values of small samples that are fitted at once, in half to two thirds of the time; fewer for several families, where cells are counted.
+# Values of small samples that are fitted at once, in half to two thirds of the time; fewer for
+# several families, where cells are counted.
 TOGETHER = 1 << 16
 
 
@@ -27,7 +28,9 @@ class Calibration(NamedTuple):
 
     n_resamples: int  # samples drawn from the mixture of every sample
     undersample: float  # their size as a share of the sample's
-    resolution: float | str | None  # the step of drawn values; "auto": the step of the sample, where it has one
+    resolution: (
+        float | str | None
+    )  # the step of drawn values; "auto": the step of the sample, where it has one
     alpha: float  # the risk the critical value belongs to
     key: tuple[int, int]
 
@@ -37,7 +40,11 @@ def ks_distance(values: Floats, weights: Floats | None, scaled: Scaled) -> Float
     order = np.argsort(values, axis=-1)
     ordered = np.take_along_axis(values, order, axis=-1)
     measured = ~np.isnan(ordered)
-    shares = measured.astype(float) if weights is None else np.where(measured, np.take_along_axis(weights, order, axis=-1), 0.0)
+    shares = (
+        measured.astype(float)
+        if weights is None
+        else np.where(measured, np.take_along_axis(weights, order, axis=-1), 0.0)
+    )
     steps = np.cumsum(shares, axis=-1)
     total = steps[:, -1:]
     fit = distribution(scaled.at_points(), ordered)
@@ -63,23 +70,44 @@ def calibrated_fit(
     request: FitRequest,
     calibration: Calibration,
 ) -> tuple[Floats, ...]:
-    """Calibrate the distance of every sample by samples drawn from its mixture; the number of components is chosen anew for each.
+    """Calibrate the distance of every sample by samples drawn from its mixture.
 
-    `cells` are the keys of the streams of random numbers. Returns the distance, the critical value, the p-value and its Monte Carlo error,
-    the step that drawn values were rounded to (0: none), and their distances (sample, replicate).
+    The number of components is chosen anew for each.
+
+    `cells` are the keys of the streams of random numbers. Returns the distance, the critical value,
+    the p-value and its Monte Carlo error, the step that drawn values were rounded to (0: none), and
+    their distances (sample, replicate).
     """
     number, mixture = calibration.n_resamples, scaled.mixture
-    refit, progress = replace(request, grouped=True, progress=None), request.progress or (lambda _number: None)
+    refit, progress = (
+        replace(request, grouped=True, progress=None),
+        request.progress or (lambda _number: None),
+    )
     n = (~np.isnan(values)).sum(axis=-1)
     if calibration.resolution == AUTO:
-        steps, first = np.nan_to_num(steps_of(values)), np.where(n > 0, np.nanmin(values, axis=-1, initial=np.inf), 0.0)
+        steps, first = (
+            np.nan_to_num(steps_of(values)),
+            np.where(n > 0, np.nanmin(values, axis=-1, initial=np.inf), 0.0),
+        )
     else:
-        steps, first = np.full(len(values), float(calibration.resolution or 0.0)), np.zeros(len(values))
-    replicates, statistic = np.full((len(values), number), np.nan), ks_distance(values, weights, scaled)
+        steps, first = (
+            np.full(len(values), float(calibration.resolution or 0.0)),
+            np.zeros(len(values)),
+        )
+    replicates, statistic = (
+        np.full((len(values), number), np.nan),
+        ks_distance(values, weights, scaled),
+    )
     testable = ((mixture.weights > 0) & (mixture.deviations > 0)).any(axis=-1) & (n > 0)
-    streams, sizes = Streams(calibration.key), np.maximum(1, np.floor(calibration.undersample * n + 0.5).astype(int))
+    streams, sizes = (
+        Streams(calibration.key),
+        np.maximum(1, np.floor(calibration.undersample * n + 0.5).astype(int)),
+    )
     for rows in _equal_sizes(testable, sizes, number * len(request.families)):
-        generators, size = [streams.generator(int(cells[row]), SAMPLES) for row in rows], int(sizes[rows[0]])
+        generators, size = (
+            [streams.generator(int(cells[row]), SAMPLES) for row in rows],
+            int(sizes[rows[0]]),
+        )
         block = max(1, VALUES // size)
         for start in range(0, number, block):
             shape = (min(block, number - start), size)
@@ -95,13 +123,21 @@ def calibrated_fit(
     exceeding = np.where(testable, (replicates > statistic[:, None]).sum(axis=-1), np.nan)
     # If none or all exceed, the error of p is that of one that does or does not.
     inside = np.clip(exceeding, number / (number + 1), number**2 / (number + 1)) / number
-    return statistic, critical, exceeding / number, np.sqrt(inside * (1 - inside) / number), steps, replicates
+    return (
+        statistic,
+        critical,
+        exceeding / number,
+        np.sqrt(inside * (1 - inside) / number),
+        steps,
+        replicates,
+    )
 
 
 def _equal_sizes(testable: Mask, sizes: Integers, fits: int) -> Iterator[Integers]:
     """Yield cells whose samples are fitted at once: of one size, so that none has gaps, and not too many values.
 
-    The cost of a step of EM on small samples is that of calling it, and all samples take the steps of the slowest.
+    The cost of a step of EM on small samples is that of calling it, and all samples take the steps
+    of the slowest.
     """
     for size in np.unique(sizes[testable]):
         rows = np.flatnonzero(testable & (sizes == size))
@@ -114,7 +150,13 @@ def critical_index(number: int, alpha: float) -> int:
     return max(0, int(np.floor(number * (1 - alpha) + 1e-9)) - 1)
 
 
-def _sample(scaled: Scaled, generator: np.random.Generator, step: float, first: float, shape: tuple[int, int]) -> Floats:
+def _sample(
+    scaled: Scaled,
+    generator: np.random.Generator,
+    step: float,
+    first: float,
+    shape: tuple[int, int],
+) -> Floats:
     """Draw samples, and round them to the grid of the data; positive values do not become 0."""
     values = draw_from(scaled, shape, generator)
     if step > 0:

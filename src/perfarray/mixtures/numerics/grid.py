@@ -4,19 +4,23 @@ import numpy as np
 
 from perfarray.numerics.types import Floats
 
-# Values no further apart, in distances between neighbouring numbers of their type, are one value computed in two ways.
+# Values no further apart, in distances between neighbouring numbers of their type, are one value
+# computed in two ways.
 SAME = 4
 
-# Remainders below these, a share of the range and such distances, count as 0: a multiple of an inexact step is less exact still.
+# Remainders below these, a share of the range and such distances, count as 0: a multiple of an
+# inexact step is less exact still.
 ROUNDING, DIGITS = 1e-8, 64
 
 # How much larger than such remainders a step is: a common measure near them is chance.
 CLEAR = 100
 
-# Different values without ties that may show a step: of three, 2 % have one by chance, of four 0.04 %.
+# Different values without ties that may show a step: of three, 2 % have one by chance, of four 0.04
+# %.
 FEWEST = 4
 
-# The narrowest interval with a tenth of the values, and with at least as many, says how wide the narrowest mode may be.
+# The narrowest interval with a tenth of the values, and with at least as many, says how wide the
+# narrowest mode may be.
 TENTH, FEW = 10, 8
 
 # Least distance of neighbouring numbers of a type, in such intervals, that matters as a step.
@@ -26,9 +30,9 @@ FINEST = 5e-3
 def steps_of(values: Floats) -> Floats:
     """Return the step of every sample (sample, value), shape (sample,): NaN where values are as good as continuous.
 
-    A step is at least a millionth of the range: modes that are far from each other do not hide it. The resolution of float32 is a step as
-    well where that type holds all values of a sample. Its numbers are taken as the shortest decimals that they print as, where these have
-    a step.
+    A step is at least a millionth of the range: modes that are far from each other do not hide it.
+    The resolution of float32 is a step as well where that type holds all values of a sample. Its
+    numbers are taken as the shortest decimals that they print as, where these have a step.
     """
     return np.array([_step(row[~np.isnan(row)]) for row in values])
 
@@ -40,10 +44,17 @@ def _step(sample: Floats) -> float:
         return np.nan
     largest = np.abs(distinct[[0, -1]]).max()
     digit = float(np.spacing(largest))
-    resolution, steps, single = digit, [_common_measure(distinct, digit)], distinct.astype(np.float32)
+    resolution, steps, single = (
+        digit,
+        [_common_measure(distinct, digit)],
+        distinct.astype(np.float32),
+    )
     if (single == distinct).all():
         resolution = float(np.spacing(np.float32(largest)))
-        steps += [_common_measure(single.astype(str).astype(float), digit), _common_measure(distinct, resolution)]
+        steps += [
+            _common_measure(single.astype(str).astype(float), digit),
+            _common_measure(distinct, resolution),
+        ]
     # The numbers of a type have a common measure as well: a step is more than that.
     for step in steps:
         if step > SAME * resolution:

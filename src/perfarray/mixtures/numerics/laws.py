@@ -1,6 +1,7 @@
 """The laws of the components of a mixture on their scale: functions of the deviation from a place, with a spread.
 
-Law and scale make a family (`scale.FAMILIES`): minus the logarithms of Weibull values, say, follow Gumbel's law.
+Law and scale make a family (`scale.FAMILIES`): minus the logarithms of Weibull values, say, follow
+Gumbel's law.
 """
 
 from collections.abc import Callable
@@ -32,7 +33,9 @@ class Law(NamedTuple):
     score: Callable[[Floats, Floats], Floats]  # (d, s): slope of the log density by d
     widening: Callable[[Floats, Floats], Floats]  # (d, s): and by log s
     mode: Callable[[Floats, int], Floats]  # (s, tilt): the maximum of log density + tilt d
-    draw: Callable[[np.random.Generator, Floats], Floats]  # (generator, s): deviations of the shape of s
+    draw: Callable[
+        [np.random.Generator, Floats], Floats
+    ]  # (generator, s): deviations of the shape of s
 
 
 # Overflow and logarithms of 0 give the limits of the functions.
@@ -77,7 +80,9 @@ def gamma_constant(shape: Floats) -> Floats:
 
 def gamma_shape(gap: Floats) -> Floats:
     """Return the shape a with log a - digamma(a) = gap: the gap between log of the mean and mean of the logs."""
-    shape = (3 - gap + np.sqrt((gap - 3) ** 2 + 24 * gap)) / (12 * gap)  # within 1.5 % (Minka 2002), whose steps follow
+    shape = (3 - gap + np.sqrt((gap - 3) ** 2 + 24 * gap)) / (
+        12 * gap
+    )  # within 1.5 % (Minka 2002), whose steps follow
     for _ in range(4):
         small = np.minimum(shape, STEEP)
         slope = np.where(shape < STEEP, small - small**2 * zeta(2, small), -0.5 - 1 / (6 * shape))

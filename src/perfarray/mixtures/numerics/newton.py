@@ -1,10 +1,13 @@
 """Newton's method for fits on which EM is slow.
 
-Where components all but coincide, EM creeps, and its extrapolation, which sees one direction at a time, hardly less: thousands of steps for
-some fits of a hundred. Second derivatives tell all directions apart. Directions in which the likelihood bends upwards are climbed as well
-(Dauphin et al., "Identifying and attacking the saddle point problem", 2014), so that the way never leads down to a saddle.
+Where components all but coincide, EM creeps, and its extrapolation, which sees one direction at a
+time, hardly less: thousands of steps for some fits of a hundred. Second derivatives tell all
+directions apart. Directions in which the likelihood bends upwards are climbed as well (Dauphin et
+al., "Identifying and attacking the saddle point problem", 2014), so that the way never leads down
+to a saddle.
 
-Parameters are logarithms of weights, places and logarithms of spreads; places count in spreads of their components.
+Parameters are logarithms of weights, places and logarithms of spreads; places count in spreads of
+their components.
 """
 
 from typing import NamedTuple
@@ -20,7 +23,8 @@ RADIUS = 0.25  # longest step
 # Least curvature, as a share of the largest: less in a direction is rounding.
 FLATTEST = 1e-10
 
-# Least curvature, as such a share, of a maximum: where two components coincide there is less, and a maximum is not told from a saddle.
+# Least curvature, as such a share, of a maximum: where two components coincide there is less, and a
+# maximum is not told from a saddle.
 CURVED = 1e-8
 
 MOST_CLIMBED = 500  # steps, rejected ones included
@@ -28,7 +32,8 @@ MOST_CLIMBED = 500  # steps, rejected ones included
 # Half the distance at which slopes are compared for second derivatives.
 DELTA = 1e-5
 
-# Weight, in values, below which a component is given up where the likelihood gains by that, and the share it is left with.
+# Weight, in values, below which a component is given up where the likelihood gains by that, and the
+# share it is left with.
 FAINT, GONE = 1e-6, 1e-100
 
 
@@ -50,8 +55,13 @@ class _View(NamedTuple):
     spreads: Floats
 
 
-def climb(values: Floats, weights: Floats, scale: float, law: Law, theta: Theta, equal: bool) -> Climb:
-    """Climb from parameters of shape (component,) to the maximum; `scale` is the divisor of the values."""
+def climb(
+    values: Floats, weights: Floats, scale: float, law: Law, theta: Theta, equal: bool
+) -> Climb:
+    """Climb from parameters of shape (component,) to the maximum.
+
+    `scale` is the divisor of the values.
+    """
     view = _view(values, weights, scale, law, theta)
     basis = _basis(len(theta.weights), equal)
     n_steps = 1
@@ -63,7 +73,9 @@ def climb(values: Floats, weights: Floats, scale: float, law: Law, theta: Theta,
             trial_view = _view(values, weights, scale, law, trial)
             if trial_view.loglik >= view.loglik:
                 theta, view = trial, trial_view
-        slope, bend = (basis.T @ derivative for derivative in _derivatives(weights, law, theta, view))
+        slope, bend = (
+            basis.T @ derivative for derivative in _derivatives(weights, law, theta, view)
+        )
         curves, axes = np.linalg.eigh(bend @ basis)
         steep = np.maximum(np.abs(curves), FLATTEST * np.abs(curves).max())
         move = axes @ (axes.T @ slope / steep)
@@ -89,13 +101,21 @@ def climb(values: Floats, weights: Floats, scale: float, law: Law, theta: Theta,
 def _basis(number: int, equal: bool) -> Floats:
     """Return what moves with each free parameter, shape (3 components, parameter): one spread moves those of all components."""
     identity = np.eye(3 * number)
-    return np.column_stack([identity[:, : 2 * number], identity[:, 2 * number :].sum(axis=1)]) if equal else identity
+    return (
+        np.column_stack([identity[:, : 2 * number], identity[:, 2 * number :].sum(axis=1)])
+        if equal
+        else identity
+    )
 
 
 def _moved(theta: Theta, move: Floats) -> Theta:
     by_weight, by_place, by_spread = move.reshape(3, -1)
     weights = theta.weights * np.exp(by_weight)
-    return Theta(weights / weights.sum(), theta.means + np.sqrt(theta.variances) * by_place, theta.variances * np.exp(2 * by_spread))
+    return Theta(
+        weights / weights.sum(),
+        theta.means + np.sqrt(theta.variances) * by_place,
+        theta.variances * np.exp(2 * by_spread),
+    )
 
 
 def _view(values: Floats, weights: Floats, scale: float, law: Law, theta: Theta) -> _View:
@@ -113,7 +133,8 @@ def _view(values: Floats, weights: Floats, scale: float, law: Law, theta: Theta)
 def _derivatives(weights: Floats, law: Law, theta: Theta, view: _View) -> tuple[Floats, Floats]:
     """Return the first derivatives of the log-likelihood, shape (3 components,), and the second.
 
-    A common factor of all weights changes nothing. It is fixed by leaving out of the second derivatives what would make them zero along it.
+    A common factor of all weights changes nothing. It is fixed by leaving out of the second
+    derivatives what would make them zero along it.
     """
     number, total = len(theta.weights), weights.sum()
     d, s = view.deviations, view.spreads
@@ -139,5 +160,7 @@ def _derivatives(weights: Floats, law: Law, theta: Theta, view: _View) -> tuple[
     diagonal = np.arange(number)
     second[:, diagonal, :, diagonal] += within.transpose(2, 0, 1)
     gone = np.flatnonzero(theta.weights < GONE)
-    second[:, gone, :, gone] -= total * np.eye(3)  # fixes the parameters of components without weight
+    second[:, gone, :, gone] -= total * np.eye(
+        3
+    )  # fixes the parameters of components without weight
     return first.ravel(), second.reshape(rows, rows)

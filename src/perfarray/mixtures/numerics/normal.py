@@ -1,6 +1,9 @@
-"""Mixtures of one law: density, distribution, quantiles, modes, classes. Components lie on the last axis.
+"""Mixtures of one law: density, distribution, quantiles, modes, classes.
 
-The law is normal unless another is given. A component with weight 0, or NaN, is absent. One with spread 0 is a point: a constant sample.
+Components lie on the last axis.
+
+The law is normal unless another is given. A component with weight 0, or NaN, is absent. One with
+spread 0 is a point: a constant sample.
 """
 
 from collections.abc import Callable, Iterator
@@ -12,7 +15,9 @@ from perfarray.mixtures.numerics.laws import FARTHEST, NORMAL, Law
 from perfarray.numerics.types import Floats, Integers, Mask
 
 # Points, in spreads of every component, between which modes are looked for.
-REACH = np.concatenate([np.linspace(-6.0, -3.25, 12), np.linspace(-3.0, 3.0, 49), np.linspace(3.25, 6.0, 12)])
+REACH = np.concatenate(
+    [np.linspace(-6.0, -3.25, 12), np.linspace(-3.0, 3.0, 49), np.linspace(3.25, 6.0, 12)]
+)
 
 # Mixtures whose modes are looked for at a time.
 CELLS = 256
@@ -36,7 +41,12 @@ class Mixture(NamedTuple):
 
     def where(self, chosen: Mask) -> "Mixture":
         """Return the mixtures with weight 0, mean 0 and deviation 1 in place of components that are not chosen."""
-        return Mixture(*(np.where(chosen, column, blank) for column, blank in zip(self, (0.0, 0.0, 1.0), strict=True)))
+        return Mixture(
+            *(
+                np.where(chosen, column, blank)
+                for column, blank in zip(self, (0.0, 0.0, 1.0), strict=True)
+            )
+        )
 
     def present(self) -> "Mixture":
         """Return the mixtures with harmless numbers in place of absent components."""
@@ -45,12 +55,19 @@ class Mixture(NamedTuple):
     def rows(self, shape: tuple[int, ...]) -> "Mixture":
         """Return mixtures broadcast to a shape as rows (mixture, component), absent components with harmless numbers."""
         number = np.shape(self.weights)[-1]
-        return Mixture(*(np.broadcast_to(column, (*shape, number)).reshape(-1, number) for column in self)).present()
+        return Mixture(
+            *(np.broadcast_to(column, (*shape, number)).reshape(-1, number) for column in self)
+        ).present()
 
 
 def density(mixture: Mixture, x: Floats, law: Law = NORMAL) -> Floats:
     """Return the density at x, shape (...); infinite at a point."""
-    return _weighted_sum(mixture, x, lambda d, spread: np.exp(law.log_density(d, spread)), lambda d: np.where(d == 0, np.inf, 0.0))
+    return _weighted_sum(
+        mixture,
+        x,
+        lambda d, spread: np.exp(law.log_density(d, spread)),
+        lambda d: np.where(d == 0, np.inf, 0.0),
+    )
 
 
 def distribution(mixture: Mixture, x: Floats, law: Law = NORMAL) -> Floats:
@@ -58,12 +75,19 @@ def distribution(mixture: Mixture, x: Floats, law: Law = NORMAL) -> Floats:
     return _weighted_sum(mixture, x, law.cdf, lambda d: np.where(np.isnan(d), np.nan, d >= 0))
 
 
-def _weighted_sum(mixture: Mixture, x: Floats, smooth: Callable[[Floats, Floats], Floats], at_point: Callable[[Floats], Floats]) -> Floats:
+def _weighted_sum(
+    mixture: Mixture,
+    x: Floats,
+    smooth: Callable[[Floats, Floats], Floats],
+    at_point: Callable[[Floats], Floats],
+) -> Floats:
     """Return the weighted sum of a function of the deviation from each component and its spread, or, for points, of the deviation."""
     total = _blank(mixture, x)
     for weight, mean, deviation in _components(mixture):
         point = deviation == 0
-        total = total + weight * np.where(point, at_point(x - mean), smooth(x - mean, np.where(point, 1.0, deviation)))
+        total = total + weight * np.where(
+            point, at_point(x - mean), smooth(x - mean, np.where(point, 1.0, deviation))
+        )
     return total
 
 
@@ -75,11 +99,15 @@ def quantiles(mixture: Mixture, probability: Floats, law: Law = NORMAL) -> Float
     point = rows.deviations == 0
     # A quantile lies between the least and the greatest of those of the components.
     with np.errstate(invalid="ignore"):
-        ends = rows.means + np.where(point, 0.0, law.quantile(targets[:, None], np.where(point, 1.0, rows.deviations)))
+        ends = rows.means + np.where(
+            point, 0.0, law.quantile(targets[:, None], np.where(point, 1.0, rows.deviations))
+        )
     low, high = (np.where(rows.weights > 0, ends, blank) for blank in (np.inf, -np.inf))
     low, high = low.min(axis=-1), high.max(axis=-1)
     roots = np.where(np.isnan(unknown).ravel() | (low != high), np.nan, low)
-    bracketed = np.flatnonzero(np.isfinite(low) & np.isfinite(high) & (low != high) & ~np.isnan(unknown).ravel())
+    bracketed = np.flatnonzero(
+        np.isfinite(low) & np.isfinite(high) & (low != high) & ~np.isnan(unknown).ravel()
+    )
 
     def excess(x: Floats, row: Integers) -> Floats:
         return distribution(rows.take(row), x, law) - targets[row]
@@ -88,8 +116,13 @@ def quantiles(mixture: Mixture, probability: Floats, law: Law = NORMAL) -> Float
     return roots.reshape(unknown.shape)
 
 
-def _root(function: Callable[[Floats, Integers], Floats], low: Floats, high: Floats, row: Integers) -> Floats:
-    """Return roots inside brackets; where the signs at their ends agree by rounding, the end nearer to the root."""
+def _root(
+    function: Callable[[Floats, Integers], Floats], low: Floats, high: Floats, row: Integers
+) -> Floats:
+    """Return roots inside brackets.
+
+    Where the signs at their ends agree by rounding, the end nearer to the root.
+    """
     from scipy.optimize.elementwise import find_root
 
     result = find_root(function, (low, high), args=(row,))
@@ -99,11 +132,14 @@ def _root(function: Callable[[Floats, Integers], Floats], low: Floats, high: Flo
 
 
 def modes(mixture: Mixture, law: Law = NORMAL, tilt: int = 0, *, counted: bool = False) -> Floats:
-    """Return the local maxima of the density times exp(tilt x), ascending, shape (..., component); NaN past the last.
+    """Return the local maxima of the density times exp(tilt x), ascending, shape (..., component).
 
-    All of them lie between the least and the greatest mode of a component. A mixture of normals in one dimension has no more modes than
-    components (Carreira-Perpinan and Williams 2003); of other laws no more than these are returned. If modes are only `counted`,
-    points next to them stand for them.
+    NaN past the last.
+
+    All of them lie between the least and the greatest mode of a component. A mixture of normals in
+    one dimension has no more modes than components (Carreira-Perpinan and Williams 2003); of other
+    laws no more than these are returned. If modes are only `counted`, points next to them stand for
+    them.
     """
     shape = np.shape(mixture.weights)
     rows = mixture.rows(shape[:-1])
@@ -139,7 +175,13 @@ def _modes_of_rows(mixture: Mixture, law: Law, tilt: int, counted: bool) -> Floa
     row, column, order = row[few], column[few], order[few]
     brackets = grid[row, column], grid[row, column + 1]
     peaks[row, order] = (
-        brackets[0] if counted else _root(lambda x, owner: _slope(mixture.take(owner), x[:, None], law, tilt)[:, 0], *brackets, row)
+        brackets[0]
+        if counted
+        else _root(
+            lambda x, owner: _slope(mixture.take(owner), x[:, None], law, tilt)[:, 0],
+            *brackets,
+            row,
+        )
     )
     return peaks
 
@@ -148,8 +190,17 @@ def _slope(mixture: Mixture, x: Floats, law: Law, tilt: int) -> Floats:
     """Return the slope of the density at x (row, point), up to a positive factor that keeps it from vanishing between components."""
     spreads = np.where(mixture.deviations == 0, 1.0, mixture.deviations)
     with np.errstate(divide="ignore"):
-        components = list(zip(np.log(mixture.weights).T[..., None], mixture.means.T[..., None], spreads.T[..., None], strict=True))
-    exponents = np.stack([log_weight + law.log_density(x - mean, spread) for log_weight, mean, spread in components])
+        components = list(
+            zip(
+                np.log(mixture.weights).T[..., None],
+                mixture.means.T[..., None],
+                spreads.T[..., None],
+                strict=True,
+            )
+        )
+    exponents = np.stack(
+        [log_weight + law.log_density(x - mean, spread) for log_weight, mean, spread in components]
+    )
     largest = exponents.max(axis=0)
     slope = np.zeros_like(x)
     for exponent, (_, mean, spread) in zip(exponents, components, strict=True):
@@ -164,7 +215,10 @@ def _forward(signs: Floats) -> Floats:
 
 
 def classes(mixture: Mixture, x: Floats, law: Law = NORMAL) -> Floats:
-    """Return the number (from 1) of the component a value most probably comes from, shape (...); NaN where x is."""
+    """Return the number (from 1) of the component a value most probably comes from, shape (...).
+
+    NaN where x is.
+    """
     nearest = _blank(mixture, x)
     best = np.full(nearest.shape, -np.inf)
     for number, (weight, mean, deviation) in enumerate(_components(mixture), 1):
@@ -188,15 +242,22 @@ def _blank(mixture: Mixture, x: Floats) -> Floats:
     return np.where(mixture.measured, 0.0, np.nan) + np.where(np.isnan(x), np.nan, 0.0)
 
 
-def draw(mixture: Mixture, shape: tuple[int, ...], generator: np.random.Generator, law: Law = NORMAL) -> Floats:
+def draw(
+    mixture: Mixture, shape: tuple[int, ...], generator: np.random.Generator, law: Law = NORMAL
+) -> Floats:
     """Draw values from one mixture, parameters of shape (component,)."""
     weights, means, deviations = mixture.present()
     chosen = draw_components(weights, shape, generator)
     spread = deviations[chosen]
-    return np.asarray(means[chosen] + np.where(spread == 0, 0.0, law.draw(generator, np.where(spread == 0, 1.0, spread))))
+    return np.asarray(
+        means[chosen]
+        + np.where(spread == 0, 0.0, law.draw(generator, np.where(spread == 0, 1.0, spread)))
+    )
 
 
-def draw_components(weights: Floats, shape: int | tuple[int, ...], generator: np.random.Generator) -> Integers:
+def draw_components(
+    weights: Floats, shape: int | tuple[int, ...], generator: np.random.Generator
+) -> Integers:
     """Draw positions of components."""
     edges = np.cumsum(weights)
     return np.asarray(np.searchsorted(edges / edges[-1], generator.random(shape), side="right"))

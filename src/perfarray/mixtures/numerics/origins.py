@@ -1,6 +1,7 @@
 """Origins of modes: the mode of every run, and the share of the modes' variation that labels, or a curve in an order, explain.
 
-If modes do not go with a factor, the units that carry it are exchangeable: the share of random exchanges that explain as much is p.
+If modes do not go with a factor, the units that carry it are exchangeable: the share of random
+exchanges that explain as much is p.
 """
 
 from collections.abc import Callable
@@ -56,17 +57,23 @@ class Association(NamedTuple):
 
 
 def modes_of_runs(runs: Floats, request: FitRequest) -> Floats:
-    """Return the mode (from 0, ascending) that every run belongs to, shape of the runs (cell, run); NaN where not measured.
+    """Return the mode (from 0, ascending) that every run belongs to, shape of the runs (cell, run).
 
-    Every run counts the same, so that the modes do not depend on the units of the runs. Runs are divided where the density of their mixture
-    is least between two of its modes.
+    NaN where not measured.
+
+    Every run counts the same, so that the modes do not depend on the units of the runs. Runs are
+    divided where the density of their mixture is least between two of its modes.
     """
     mixtures = Mixture(*fit_mixtures(runs, None, request)[:3])
     numbers = np.full(runs.shape, np.nan)
-    for row, (sample, peaks) in enumerate(zip(runs, modes(mixtures), strict=True)):  # one cell after the other: each has other modes
+    for row, (sample, peaks) in enumerate(
+        zip(runs, modes(mixtures), strict=True)
+    ):  # one cell after the other: each has other modes
         measured, peaks = ~np.isnan(sample), peaks[~np.isnan(peaks)]
         edges = _edges(mixtures.take(row), np.unique(sample[measured]), peaks)
-        numbers[row, measured] = np.unique(np.searchsorted(edges, sample[measured]), return_inverse=True)[1]
+        numbers[row, measured] = np.unique(
+            np.searchsorted(edges, sample[measured]), return_inverse=True
+        )[1]
     return numbers
 
 
@@ -77,22 +84,30 @@ def _edges(mixture: Mixture, distinct: Floats, peaks: Floats) -> Floats:
     edges = []
     for low, high in pairwise(peaks):
         inside = (midpoints > low) & (midpoints < high)
-        edges.append(midpoints[inside][height[inside].argmin()] if inside.any() else 0.5 * (low + high))
+        edges.append(
+            midpoints[inside][height[inside].argmin()] if inside.any() else 0.5 * (low + high)
+        )
     return np.array(edges)
 
 
 def units_of(numbers: Floats, codes: Floats, factor: Factor, n_modes: int) -> Units:
     """Return the units that are exchanged, given the mode and the code of every run (n_L, ..., n_V); NaN is not known."""
     levels = numbers.ndim - factor.unit
-    indicators = np.where(np.isnan(numbers), np.nan, numbers == np.arange(n_modes).reshape(-1, *[1] * numbers.ndim))
+    indicators = np.where(
+        np.isnan(numbers), np.nan, numbers == np.arange(n_modes).reshape(-1, *[1] * numbers.ndim)
+    )
     shares = unit_means(indicators, levels).reshape(n_modes, -1).T
     unit_codes = unit_means(np.where(np.isnan(numbers), np.nan, codes), levels)
     size = int(np.prod(unit_codes.shape[factor.inside :]))
     valid = ~(np.isnan(shares[:, 0]) | np.isnan(unit_codes.ravel()))
-    return Units(shares[valid], unit_codes.ravel()[valid], np.arange(unit_codes.size)[valid] // size)
+    return Units(
+        shares[valid], unit_codes.ravel()[valid], np.arange(unit_codes.size)[valid] // size
+    )
 
 
-def associated(units: Units, factor: Factor, labels: int, number: int, generator: np.random.Generator) -> Association:
+def associated(
+    units: Units, factor: Factor, labels: int, number: int, generator: np.random.Generator
+) -> Association:
     """Return how much of the modes' variation inside parents a factor explains, and how often exchanged units explain as much.
 
     `labels` is the number of labels of all factors, `number` that of the exchanges.
@@ -106,10 +121,14 @@ def associated(units: Units, factor: Factor, labels: int, number: int, generator
     counts = np.bincount(label, minlength=labels)
     for mode in range(n_modes):
         with np.errstate(invalid="ignore"):
-            shares[:, mode] = np.bincount(label, units.shares[:, mode], labels) / np.where(counts, counts, np.nan)
+            shares[:, mode] = np.bincount(label, units.shares[:, mode], labels) / np.where(
+                counts, counts, np.nan
+            )
     columns = [ranks**power for power in range(1, DEGREE + 1)] if factor.ranked else [units.codes]
     basis = _within_parents(np.stack(columns, axis=-1), units.parents)
-    if n_modes < 2 or not (np.abs(basis) > ROUNDING).any():  # nothing to explain, or the units of each parent are alike in it
+    if (
+        n_modes < 2 or not (np.abs(basis) > ROUNDING).any()
+    ):  # nothing to explain, or the units of each parent are alike in it
         return Association(np.nan, np.nan, np.nan, float(n), shares)
     centred = _within_parents(units.shares, units.parents)
     total = (centred**2).sum()
@@ -120,10 +139,14 @@ def associated(units: Units, factor: Factor, labels: int, number: int, generator
     exchanged = np.empty(number)
     step = max(1, VALUES // centred.size)
     for start in range(0, number, step):
-        order = np.argsort(units.parents + generator.random((min(step, number - start), n)), axis=-1)
+        order = np.argsort(
+            units.parents + generator.random((min(step, number - start), n)), axis=-1
+        )
         exchanged[start : start + step] = explained(centred[order]) / total
     largest = max(observed, exchanged.max(initial=0.0)) - ROUNDING
-    pvalue, smallest = ((1 + (exchanged >= least).sum()) / (number + 1) for least in (observed - ROUNDING, largest))
+    pvalue, smallest = (
+        (1 + (exchanged >= least).sum()) / (number + 1) for least in (observed - ROUNDING, largest)
+    )
     return Association(min(observed, 1.0), float(pvalue), float(smallest), float(n), shares)
 
 
@@ -136,7 +159,9 @@ def _within_parents(values: Floats, parents: Integers) -> Floats:
 
 def _explained_by_curve(basis: Floats) -> Callable[[Floats], Floats]:
     """Return a function that sums the squares explained by a curve, of shares (draw, unit, mode)."""
-    vectors, sizes, _ = np.linalg.svd(basis / np.abs(basis).max(axis=0).clip(ROUNDING), full_matrices=False)
+    vectors, sizes, _ = np.linalg.svd(
+        basis / np.abs(basis).max(axis=0).clip(ROUNDING), full_matrices=False
+    )
     curve = vectors[:, sizes > ROUNDING * sizes[0]].T
     return lambda shares: (np.matmul(curve, shares) ** 2).sum(axis=(1, 2))
 
@@ -145,4 +170,6 @@ def _explained_by_labels(codes: Floats) -> Callable[[Floats], Floats]:
     """Return a function that sums the squares explained by labels, of shares (draw, unit, mode)."""
     order = np.argsort(codes, kind="stable")
     _, first, count = np.unique(codes[order], return_index=True, return_counts=True)
-    return lambda shares: (np.add.reduceat(shares[:, order], first, axis=1) ** 2 / count[:, None]).sum(axis=(1, 2))
+    return lambda shares: (
+        np.add.reduceat(shares[:, order], first, axis=1) ** 2 / count[:, None]
+    ).sum(axis=(1, 2))

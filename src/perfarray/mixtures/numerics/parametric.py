@@ -9,7 +9,13 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtr
 
-from perfarray.mixtures.numerics.empirical import Drawing, Limits, number_of_units, percentile_limits, rows_of_cells
+from perfarray.mixtures.numerics.empirical import (
+    Drawing,
+    Limits,
+    number_of_units,
+    percentile_limits,
+    rows_of_cells,
+)
 from perfarray.mixtures.numerics.fit import STOPPED, FitRequest, fit_mixtures, weighted_samples
 from perfarray.mixtures.numerics.normal import Mixture, classes, draw
 from perfarray.mixtures.numerics.scale import NAMES, Scaled, family_of, number_of_modes
@@ -34,7 +40,10 @@ def difference(x: Mixture, y: Mixture) -> Floats:
 
     def folded(difference: Floats, spread: Floats) -> Floats:
         score = difference / spread
-        return np.asarray(difference * (2 * ndtr(score) - 1) + spread * np.sqrt(2 / np.pi) * np.exp(-0.5 * score**2))
+        return np.asarray(
+            difference * (2 * ndtr(score) - 1)
+            + spread * np.sqrt(2 / np.pi) * np.exp(-0.5 * score**2)
+        )
 
     return _over_pairs(x, y, folded, np.abs)
 
@@ -46,18 +55,30 @@ def less(x: Mixture, y: Mixture, shift: float = 0.0, ties: float = 0.0) -> Float
         lead = shift - difference
         return np.where(lead == 0, ties, (lead > 0).astype(float))
 
-    return _over_pairs(x, y, lambda difference, spread: ndtr((shift - difference) / spread), at_points)
+    return _over_pairs(
+        x, y, lambda difference, spread: ndtr((shift - difference) / spread), at_points
+    )
 
 
-def _over_pairs(x: Mixture, y: Mixture, smooth: Callable[[Floats, Floats], Floats], at_points: Callable[[Floats], Floats]) -> Floats:
+def _over_pairs(
+    x: Mixture,
+    y: Mixture,
+    smooth: Callable[[Floats, Floats], Floats],
+    at_points: Callable[[Floats], Floats],
+) -> Floats:
     """Return the weighted sum over all pairs of components of a function of the difference of their means and its standard deviation.
 
-    Where both components are points it is another function, of the difference; NaN where a mixture has no components.
+    Where both components are points it is another function, of the difference; NaN where a mixture
+    has no components.
     """
     new, old = x.present(), y.present()
     deviation = np.hypot(new.deviations[..., :, None], old.deviations[..., None, :])
     difference = new.means[..., :, None] - old.means[..., None, :]
-    terms = np.where(deviation > 0, smooth(difference, np.where(deviation > 0, deviation, 1.0)), at_points(difference))
+    terms = np.where(
+        deviation > 0,
+        smooth(difference, np.where(deviation > 0, deviation, 1.0)),
+        at_points(difference),
+    )
     total = (new.weights[..., :, None] * old.weights[..., None, :] * terms).sum(axis=(-2, -1))
     return np.where(new.measured & old.measured, total, np.nan)
 
@@ -70,23 +91,44 @@ def are_normal(systems: Sequence[System], runs: int = 1) -> bool:
     ValueError
         Totals of other families.
     """
-    codes = {code for system in systems for code in np.unique(np.asarray(system.scaled.family)[system.scaled.mixture.measured])}
+    codes = {
+        code
+        for system in systems
+        for code in np.unique(np.asarray(system.scaled.family)[system.scaled.mixture.measured])
+    }
     if runs > 1 and not codes <= {0}:
         named = ", ".join(NAMES[int(code)] for code in sorted(codes))
-        raise ValueError(f"runs={runs}: totals are of normal mixtures, and these are {named}; give the timings, or fit normal components")
+        raise ValueError(
+            f"runs={runs}: totals are of normal mixtures, and these are {named}; give the "
+            "timings, or fit normal components"
+        )
     return codes <= {0}
 
 
 def negated(systems: Sequence[System]) -> list[System]:
     """Return normal mixtures of minus the values."""
-    mixtures = [system.scaled.mixture._replace(means=-system.scaled.mixture.means) for system in systems]
-    return [system._replace(scaled=Scaled(mixture, system.scaled.family)) for system, mixture in zip(systems, mixtures, strict=True)]
+    mixtures = [
+        system.scaled.mixture._replace(means=-system.scaled.mixture.means) for system in systems
+    ]
+    return [
+        system._replace(scaled=Scaled(mixture, system.scaled.family))
+        for system, mixture in zip(systems, mixtures, strict=True)
+    ]
 
 
 def from_parameters(parameters: Floats) -> System:
-    """Return mixtures from an array of parameters, shape (..., parameter, component); n may be unknown."""
-    weights, means, deviations, n, family = (parameters[..., row, :] for row in range(len(PARAMETERS)))
-    return System(Scaled(Mixture(weights, means, deviations), np.nan_to_num(family[..., 0]).astype(int)), None, n[..., 0])
+    """Return mixtures from an array of parameters, shape (..., parameter, component).
+
+    N may be unknown.
+    """
+    weights, means, deviations, n, family = (
+        parameters[..., row, :] for row in range(len(PARAMETERS))
+    )
+    return System(
+        Scaled(Mixture(weights, means, deviations), np.nan_to_num(family[..., 0]).astype(int)),
+        None,
+        n[..., 0],
+    )
 
 
 def fitted(runs: Floats) -> System:
@@ -100,33 +142,55 @@ def _fit(runs: Floats, tolerance: float | None = None, steps: Steps = NORMAL_STE
 
     With a tolerance, runs were drawn, and neighbours of thousands are grouped.
     """
-    fits = fit_mixtures(*weighted_samples(runs), FitRequest(tolerance=tolerance, grouped=tolerance is not None), steps)
+    fits = fit_mixtures(
+        *weighted_samples(runs),
+        FitRequest(tolerance=tolerance, grouped=tolerance is not None),
+        steps,
+    )
     return Mixture(*(column.reshape(*runs.shape[:-2], -1) for column in fits[:3]))
 
 
 def resampled(
-    systems: Sequence[System], cells: Integers, metric: Callable[[Sequence[Scaled]], Floats], drawing: Drawing, *, each: bool = False
+    systems: Sequence[System],
+    cells: Integers,
+    metric: Callable[[Sequence[Scaled]], Floats],
+    drawing: Drawing,
+    *,
+    each: bool = False,
 ) -> Limits:
     """Compute a metric of mixtures, shape (...), or (..., system) with `each`, and percentile limits from refitted samples.
 
-    `cells` are the keys of the streams; the metric takes one mixture (..., component) per system, on its scale. Limits are NaN where a
-    number of units is unknown or below 2.
+    `cells` are the keys of the streams; the metric takes one mixture (..., component) per system,
+    on its scale. Limits are NaN where a number of units is unknown or below 2.
     """
-    return percentile_limits(_replicates(systems, cells, metric, drawing, each), drawing.confidence_level)
+    return percentile_limits(
+        _replicates(systems, cells, metric, drawing, each), drawing.confidence_level
+    )
 
 
 def resampled_modes(system: System, cells: Integers, drawing: Drawing) -> tuple[Limits, Floats]:
-    """Count the modes of mixtures; return the count with percentile limits, and the share of refitted samples that agree with it."""
+    """Count the modes of mixtures.
+
+    Return the count with percentile limits, and the share of refitted samples that agree with it.
+    """
     replicates = _replicates([system], cells, lambda fits: number_of_modes(fits[0]), drawing)
     refitted = replicates[..., 1:]
-    stable = (refitted == replicates[..., :1]).mean(axis=-1) if drawing.n_resamples else np.full(cells.shape, np.nan)
+    stable = (
+        (refitted == replicates[..., :1]).mean(axis=-1)
+        if drawing.n_resamples
+        else np.full(cells.shape, np.nan)
+    )
     stable = np.where(np.isnan(refitted).any(axis=-1), np.nan, stable)
     limits = percentile_limits(replicates, drawing.confidence_level)
     return Limits(limits.estimate, np.floor(limits.lower), np.ceil(limits.upper)), stable
 
 
 def _replicates(
-    systems: Sequence[System], cells: Integers, metric: Callable[[Sequence[Scaled]], Floats], drawing: Drawing, each: bool = False
+    systems: Sequence[System],
+    cells: Integers,
+    metric: Callable[[Sequence[Scaled]], Floats],
+    drawing: Drawing,
+    each: bool = False,
 ) -> Floats:
     """Return a metric of mixtures, and of those fitted to samples drawn from them, along the last axis."""
     shape = (*cells.shape, len(systems)) if each else cells.shape
@@ -134,14 +198,20 @@ def _replicates(
     replicates[..., 0] = metric([system.scaled for system in systems])
     if drawing.n_resamples:
         scaled = [system.scaled.rows(cells.shape) for system in systems]
-        runs = [None if system.runs is None else rows_of_cells([system.runs], cells.shape)[0] for system in systems]
+        runs = [
+            None if system.runs is None else rows_of_cells([system.runs], cells.shape)[0]
+            for system in systems
+        ]
         numbers = [np.broadcast_to(system.n, cells.shape).ravel() for system in systems]
         for row, cell in enumerate(np.ndindex(cells.shape)):  # each has a stream of its own
             members = [
                 System(mixtures.take(row), None if values is None else values[row], n[row])
                 for mixtures, values, n in zip(scaled, runs, numbers, strict=True)
             ]
-            refits = [_redrawn(member, int(cells[cell]), number, drawing) for number, member in enumerate(members)]
+            refits = [
+                _redrawn(member, int(cells[cell]), number, drawing)
+                for number, member in enumerate(members)
+            ]
             complete = [fit for fit in refits if fit is not None]
             if len(complete) == len(systems):
                 replicates[(*cell, ..., slice(1, None))] = np.moveaxis(metric(complete), 0, -1)
@@ -149,7 +219,10 @@ def _replicates(
 
 
 def _redrawn(system: System, cell: int, number: int, drawing: Drawing) -> Scaled | None:
-    """Draw samples of one cell and fit them on its scale, by EM that stops where mclust does; None if there are no two units."""
+    """Draw samples of one cell and fit them on its scale, by EM that stops where mclust does.
+
+    None if there are no two units.
+    """
     if not system.n >= 2:
         return None
     generator = Streams(drawing.key).generator(cell, SAMPLES + drawing.stream(number))
@@ -158,13 +231,18 @@ def _redrawn(system: System, cell: int, number: int, drawing: Drawing) -> Scaled
         samples = draw(mixture, (drawing.n_resamples, int(system.n), 1), generator, family.law)
     else:
         samples = _smoothed(mixture, runs, drawing.n_resamples, generator)
-    return Scaled(_fit(samples, STOPPED, family.steps), np.full(drawing.n_resamples, system.scaled.family))
+    return Scaled(
+        _fit(samples, STOPPED, family.steps), np.full(drawing.n_resamples, system.scaled.family)
+    )
 
 
-def _smoothed(mixture: Mixture, runs: Floats, number: int, generator: np.random.Generator) -> Floats:
+def _smoothed(
+    mixture: Mixture, runs: Floats, number: int, generator: np.random.Generator
+) -> Floats:
     """Redraw units, and spread their runs inside the component each comes from, whose variance stays what it is.
 
-    The width is Silverman's for the component's share of the runs: ties made by redrawing would look like spikes.
+    The width is Silverman's for the component's share of the runs: ties made by redrawing would
+    look like spikes.
     """
     units = runs[~np.isnan(runs).all(axis=-1)]
     component = np.nan_to_num(classes(mixture.take((None, None)), units), nan=1.0).astype(int) - 1
@@ -173,5 +251,9 @@ def _smoothed(mixture: Mixture, runs: Floats, number: int, generator: np.random.
     width = (4 / (3 * count)) ** 0.2
     picks = generator.integers(0, len(units), (number, len(units)))
     values, labels = units[picks], component[picks]
-    shift = values - present.means[labels] + width[labels] * present.deviations[labels] * generator.standard_normal(values.shape)
+    shift = (
+        values
+        - present.means[labels]
+        + width[labels] * present.deviations[labels] * generator.standard_normal(values.shape)
+    )
     return np.asarray(present.means[labels] + shift / np.sqrt(1 + width[labels] ** 2))

@@ -1,8 +1,9 @@
 """Limits of comparisons of single runs by placements: a run's placement is the metric given that run, such as P[x < Y].
 
-A metric is a mean of placements over the units of each system, so that its variance is the sum over systems of the variance of their units'
-mean placements, divided by their number (DeLong and others 1988; Brunner and Munzel 2000). All cells are sorted at once: O(n log n) for
-each, and nothing is redrawn.
+A metric is a mean of placements over the units of each system, so that its variance is the sum over
+systems of the variance of their units' mean placements, divided by their number (DeLong and others
+1988; Brunner and Munzel 2000). All cells are sorted at once: O(n log n) for each, and nothing is
+redrawn.
 """
 
 from collections.abc import Callable, Sequence
@@ -69,7 +70,9 @@ def ranked(values: Floats) -> Ranked:
     return Ranked(order, first, last + 1)
 
 
-def less_shares(new: Floats, old: Floats, weights: Sequence[Floats], shift: float, ties: float) -> Shares:
+def less_shares(
+    new: Floats, old: Floats, weights: Sequence[Floats], shift: float, ties: float
+) -> Shares:
     """Return P[X < Y + shift] + ties P[X = Y + shift], and placements, of runs (cell, run): equation 9 of Worms and Touati (2016)."""
     size = new.shape[-1]
     ranks = ranked(np.concatenate([new, old + shift], axis=-1))
@@ -97,7 +100,8 @@ def difference_shares(new: Floats, old: Floats, weights: Sequence[Floats]) -> Sh
     ranks = ranked(runs)
     is_new, mass = ranks.order < new.shape[-1], ranks.sorted(mass)
     values = np.nan_to_num(ranks.sorted(runs))
-    # E|v - X| = v (2 F(v) - 1) + E[X] - 2 E[X; X <= v]; runs that tie with v add nothing, so that their order does not matter.
+    # E|v - X| = v (2 F(v) - 1) + E[X] - 2 E[X; X <= v]; runs that tie with v add nothing, so that
+    # their order does not matter.
     distances = []
     for side in (~is_new, is_new):
         weight = np.where(side, mass, 0.0)
@@ -105,7 +109,9 @@ def difference_shares(new: Floats, old: Floats, weights: Sequence[Floats]) -> Sh
         distances.append(values * (2 * reached - reached[:, -1:]) + moment[:, -1:] - 2 * moment)
     placements = ranks.unsorted(np.where(is_new, *distances))
     placed_new, placed_old = np.split(placements, [new.shape[-1]], axis=-1)
-    return Shares((weights[0] * placed_new).sum(axis=-1), placed_new, placed_old, np.full(len(new), np.nan))
+    return Shares(
+        (weights[0] * placed_new).sum(axis=-1), placed_new, placed_old, np.full(len(new), np.nan)
+    )
 
 
 def _weights(runs: Floats) -> Floats:
@@ -125,38 +131,56 @@ def _in_blocks(
     paired: bool,
     each: bool = False,
 ) -> tuple[Limits, Floats]:
-    """Evaluate a function of the runs (cell, unit, run) of all systems, some cells at a time; with `each` it has limits for each system."""
+    """Evaluate a function of the runs (cell, unit, run) of all systems, some cells at a time.
+
+    With `each` it has limits for each system.
+    """
     rows = rows_of_cells(runs, shape)
     tail = (len(rows),) if each else ()
     step = max(1, BLOCK // max(sum(prod(values.shape[1:]) for values in rows) * prod(tail), 1))
     answers = [np.full((prod(shape), *axes), np.nan) for axes in (tail, tail, tail, ())]
     for start in range(0, prod(shape), step):
         block = [values[start : start + step] for values in rows]
-        for answer, values in zip(answers, function(matched(block) if paired else block), strict=True):
+        for answer, values in zip(
+            answers, function(matched(block) if paired else block), strict=True
+        ):
             answer[start : start + step] = values
     *limits, tied = (answer.reshape((*shape, *answer.shape[1:])) for answer in answers)
     return Limits(*limits), tied
 
 
 def two_systems(
-    runs: Sequence[Floats], shape: tuple[int, ...], shares: Callable[..., Shares], drawing: Drawing, *, score: bool
+    runs: Sequence[Floats],
+    shape: tuple[int, ...],
+    shares: Callable[..., Shares],
+    drawing: Drawing,
+    *,
+    score: bool,
 ) -> tuple[Limits, Floats]:
-    """Return a metric of two systems with limits, and the probability of a tie, all of a shape; runs are (..., unit, run).
+    """Return a metric of two systems with limits, and the probability of a tie, all of a shape.
 
-    Limits are Wilson's with `score`, else Student's with the degrees of freedom of Satterthwaite (1946).
+    Runs are (..., unit, run).
+
+    Limits are Wilson's with `score`, else Student's with the degrees of freedom of Satterthwaite
+    (1946).
     """
 
     def evaluate(runs: Sequence[Floats]) -> tuple[Floats, ...]:
         weights = [_weights(values).reshape(len(values), -1) for values in runs]
         answer = shares(*(values.reshape(len(values), -1) for values in runs), weights)
         measured = (weights[0] > 0).any(axis=-1) & (weights[1] > 0).any(axis=-1)
-        means = [_unit_means(placed.reshape(values.shape), values) for placed, values in zip((answer.new, answer.old), runs, strict=True)]
+        means = [
+            _unit_means(placed.reshape(values.shape), values)
+            for placed, values in zip((answer.new, answer.old), runs, strict=True)
+        ]
         if drawing.paired:
             means = [means[0] + means[1]]
         _, variances, numbers = zip(*map(summarise_units, means), strict=True)
         estimate = np.where(measured, answer.estimate, np.nan)
         if score:
-            limits = _score_limits(estimate, np.sum(variances, axis=0), np.minimum.reduce(numbers), drawing)
+            limits = _score_limits(
+                estimate, np.sum(variances, axis=0), np.minimum.reduce(numbers), drawing
+            )
         else:
             limits = _student_limits(estimate, variances, numbers, drawing.confidence_level)
         return *limits, np.where(measured, answer.tied, np.nan)
@@ -165,26 +189,38 @@ def two_systems(
 
 
 def _score_limits(estimate: Floats, variance: Floats, n: Floats, drawing: Drawing) -> Limits:
-    """Return Wilson's limits for the number of units that has a variance; NaN for fewer than two units."""
+    """Return Wilson's limits for the number of units that has a variance.
+
+    NaN for fewer than two units.
+    """
     spread = estimate * (1 - estimate)
     with np.errstate(divide="ignore", invalid="ignore"):
         number = np.where(spread < ROUNDING, np.nan, spread / variance)
     return wilson_limits(estimate, number, np.where(n > 1, n, np.nan), drawing)
 
 
-def _student_limits(estimate: Floats, variances: Sequence[Floats], numbers: Sequence[Floats], level: float) -> Limits:
+def _student_limits(
+    estimate: Floats, variances: Sequence[Floats], numbers: Sequence[Floats], level: float
+) -> Limits:
     """Return limits of a positive mean of independent parts, each with the variance of its mean and its number of units."""
     variance = np.sum(variances, axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        degrees = variance**2 / np.sum([share**2 / (n - 1) for share, n in zip(variances, numbers, strict=True)], axis=0)
-        half = np.where(variance > 0, t_quantile(0.5 + 0.5 * level, degrees) * np.sqrt(variance), variance)
+        degrees = variance**2 / np.sum(
+            [share**2 / (n - 1) for share, n in zip(variances, numbers, strict=True)], axis=0
+        )
+        half = np.where(
+            variance > 0, t_quantile(0.5 + 0.5 * level, degrees) * np.sqrt(variance), variance
+        )
     return Limits(estimate, np.maximum(estimate - half, 0.0), estimate + half)
 
 
-def several_systems(runs: Sequence[Floats], shape: tuple[int, ...], ties: bool, drawing: Drawing) -> tuple[Limits, Floats]:
+def several_systems(
+    runs: Sequence[Floats], shape: tuple[int, ...], ties: bool, drawing: Drawing
+) -> tuple[Limits, Floats]:
     """Return the probability of every system to be the least, shape (..., system), with Wilson's limits, and that of a tie for the least.
 
-    `runs` are (..., unit, run) of every system. With `ties`, those that tie for the least share its probability alike (equation 12).
+    `runs` are (..., unit, run) of every system. With `ties`, those that tie for the least share its
+    probability alike (equation 12).
     """
 
     def evaluate(systems: Sequence[Floats]) -> tuple[Floats, ...]:
@@ -194,15 +230,24 @@ def several_systems(runs: Sequence[Floats], shape: tuple[int, ...], ties: bool, 
         winners = np.diagonal(placed, axis1=1, axis2=2)
         weights = _weights(runs)
         wins = np.einsum("csr,crs->cs", weights.reshape(*weights.shape[:2], -1), winners)
-        strict = wins if not ties else np.einsum("csi,ci->cs", race.itself, race.mass * race.above.prod(axis=1))
-        # Units of every rival (cell, system, rival, unit): all of them vary the probability of a system.
-        means = _unit_means(placed.swapaxes(1, 2).reshape(*runs.shape[:2], *runs.shape[1:]), runs[:, None])
+        strict = (
+            wins
+            if not ties
+            else np.einsum("csi,ci->cs", race.itself, race.mass * race.above.prod(axis=1))
+        )
+        # Units of every rival (cell, system, rival, unit): all of them vary the probability of a
+        # system.
+        means = _unit_means(
+            placed.swapaxes(1, 2).reshape(*runs.shape[:2], *runs.shape[1:]), runs[:, None]
+        )
         of_units = summarise_units(means.sum(axis=2) if drawing.paired else means).variance
         variance = of_units if drawing.paired else np.nan_to_num(of_units).sum(axis=-1)
         measured = (weights > 0).any(axis=(-2, -1))
         n = number_of_units(runs)
         least = np.where(n > 0, n, np.inf).min(axis=-1, keepdims=True)
-        limits = _score_limits(np.where(measured, np.clip(wins, 0.0, 1.0), np.nan), variance, least, drawing)
+        limits = _score_limits(
+            np.where(measured, np.clip(wins, 0.0, 1.0), np.nan), variance, least, drawing
+        )
         tied = np.clip(1 - np.where(measured, strict, 0.0).sum(axis=-1), 0.0, 1.0)
         return *limits, np.where(measured.any(axis=-1), tied, np.nan)
 
@@ -212,8 +257,8 @@ def several_systems(runs: Sequence[Floats], shape: tuple[int, ...], ties: bool, 
 class Race(NamedTuple):
     """The runs of several systems in ascending order, with their weights, and whether each is a run of a system (cell, system, run).
 
-    `above` and, where ties are shared, `tie` (cell, rival, run) are the probabilities that a run of the rival is more, or ties; 1 and 0 for
-    a run of its own.
+    `above` and, where ties are shared, `tie` (cell, rival, run) are the probabilities that a run of
+    the rival is more, or ties; 1 and 0 for a run of its own.
     """
 
     ranks: Ranked
@@ -232,7 +277,11 @@ def _race(runs: Floats, ties: bool) -> Race:
     sums = cumulative(np.where(itself, mass[:, None], 0.0))
     sums /= np.maximum(sums[..., -1:], 0.5)
     above = np.take_along_axis(sums, ranks.end[:, None], axis=-1)
-    tie = np.where(itself, 0.0, above - np.take_along_axis(sums, ranks.first[:, None], axis=-1)) if ties else None
+    tie = (
+        np.where(itself, 0.0, above - np.take_along_axis(sums, ranks.first[:, None], axis=-1))
+        if ties
+        else None
+    )
     np.subtract(1.0, above, out=above)
     above[itself] = 1.0
     return Race(ranks, mass, itself, above, tie)
@@ -242,20 +291,29 @@ def _placements(race: Race, systems: int) -> Floats:
     """Return the probability of every system to be the least given each run (cell, rival, system, run)."""
     ranks, cells = race.ranks, len(race.mass)
     shape = (cells, systems, systems, race.mass.shape[-1] // systems)
-    # Runs of every system in ascending order, as positions among all; how many of them precede each run, or are at most as large.
-    positions = np.sort(np.argsort(ranks.order, axis=-1).reshape(cells, systems, -1), axis=-1).reshape(cells, 1, -1)
+    # Runs of every system in ascending order, as positions among all; how many of them precede each
+    # run, or are at most as large.
+    positions = np.sort(
+        np.argsort(ranks.order, axis=-1).reshape(cells, systems, -1), axis=-1
+    ).reshape(cells, 1, -1)
     counts = np.zeros((cells, systems, race.mass.shape[-1] + 1), int)
     np.cumsum(race.itself, axis=-1, out=counts[..., 1:])
     preceding, reached = (
-        np.take_along_axis(counts, ranks.unsorted(index)[:, None], axis=-1).reshape(shape).swapaxes(1, 2)
+        np.take_along_axis(counts, ranks.unsorted(index)[:, None], axis=-1)
+        .reshape(shape)
+        .swapaxes(1, 2)
         for index in (ranks.first, ranks.end)
     )
     if race.tie is None:
         return _given_lot(race, race.above, positions, preceding)
     placed = np.zeros(shape)
-    for lot, weight in lots(systems):  # a product over rivals is averaged over the lot that breaks a tie
+    for lot, weight in lots(
+        systems
+    ):  # a product over rivals is averaged over the lot that breaks a tie
         factors = race.above + lot * race.tie
-        below, upto = (_given_lot(race, factors, positions, numbers) for numbers in (preceding, reached))
+        below, upto = (
+            _given_lot(race, factors, positions, numbers) for numbers in (preceding, reached)
+        )
         placed += weight * ((1 - lot) * below + lot * upto)
     return placed
 
@@ -270,5 +328,7 @@ def _given_lot(race: Race, factors: Floats, positions: Integers, preceding: Inte
     sums = cumulative(np.take_along_axis(chances, positions, axis=-1).reshape(preceding.shape))
     placements = np.take_along_axis(sums, preceding, axis=-1)
     diagonal = np.arange(systems)
-    placements[:, diagonal, diagonal] = race.ranks.unsorted(factors.prod(axis=1)).reshape(len(factors), systems, -1)
+    placements[:, diagonal, diagonal] = race.ranks.unsorted(factors.prod(axis=1)).reshape(
+        len(factors), systems, -1
+    )
     return np.asarray(placements)

@@ -9,16 +9,20 @@ from perfarray.numerics.types import Floats, Integers, Mask
 
 Rows = Integers | Mask
 
-# Least variance of a component, as a share of the sample's: a component there has collapsed on ties or on one value.
+# Least variance of a component, as a share of the sample's: a component there has collapsed on ties
+# or on one value.
 FLOOR = 1e-12
 
-# Relative change of the log-likelihood at which plain EM gives way to accelerated EM: earlier, it may jump to another maximum.
+# Relative change of the log-likelihood at which plain EM gives way to accelerated EM: earlier, it
+# may jump to another maximum.
 CALM = 1e-7
 
-# Estimated distance from the maximum, in standard deviations of a component, at which accelerated EM stops.
+# Estimated distance from the maximum, in standard deviations of a component, at which accelerated
+# EM stops.
 SETTLED = 1e-7
 
-# Estimated log-likelihood still to gain at which accelerated EM stops: on a ridge the maximum is far away and no better.
+# Estimated log-likelihood still to gain at which accelerated EM stops: on a ridge the maximum is
+# far away and no better.
 GAIN = 1e-12
 
 MOST_STEPS = 20_000
@@ -29,12 +33,14 @@ LONG = 300
 # Densities below this are computed again, relative to the nearest component.
 TINY = 1e-280
 
-# Squared change of the weights in the next step above which mclust takes that step for the fit it selects.
+# Squared change of the weights in the next step above which mclust takes that step for the fit it
+# selects.
 MOVED = float(np.sqrt(np.finfo(float).eps))
 
 LOG_2PI = float(np.log(2 * np.pi))
 
-# Values times components that are iterated together: what stays in a cache. Where fits end, others begin.
+# Values times components that are iterated together: what stays in a cache. Where fits end, others
+# begin.
 ACTIVE = 1 << 16
 
 # A number of components, and whether they have one variance.
@@ -50,7 +56,9 @@ class Task(NamedTuple):
 
 
 class Samples(NamedTuple):
-    """Samples of like size, ordered and standardised; positions past a sample's end repeat its least value with weight 0.
+    """Samples of like size, ordered and standardised.
+
+    Positions past a sample's end repeat its least value with weight 0.
 
     A value may stand for a group of values: `inside` is their variance.
     """
@@ -75,7 +83,10 @@ class Samples(NamedTuple):
 
 
 class Theta(NamedTuple):
-    """Parameters of standardised samples, shape (sample, component); in a pool, of all fits in one sequence."""
+    """Parameters of standardised samples, shape (sample, component).
+
+    In a pool, of all fits in one sequence.
+    """
 
     weights: Floats
     means: Floats
@@ -113,26 +124,59 @@ class Run(NamedTuple):
 
 def unfinished(theta: Theta, size: int) -> Run:
     """Return the results of fits that begin with some parameters, to be filled in."""
-    return Run(theta.copy(), np.full(size, -np.inf), np.zeros(size, np.intp), np.zeros(size, bool), np.zeros(size, bool))
+    return Run(
+        theta.copy(),
+        np.full(size, -np.inf),
+        np.zeros(size, np.intp),
+        np.zeros(size, bool),
+        np.zeros(size, bool),
+    )
 
 
 class Pool:
     """Fits of samples of like size that EM runs together: one call of NumPy serves them all.
 
-    The components of all fits stand in one sequence, and fits are sorted by their number of components: those of one number are a block.
+    The components of all fits stand in one sequence, and fits are sorted by their number of
+    components: those of one number are a block.
     """
 
-    def __init__(self, samples: Samples, rows: Integers, candidate: Integers, numbers: Integers, equal: Mask, steps: Any) -> None:
+    def __init__(
+        self,
+        samples: Samples,
+        rows: Integers,
+        candidate: Integers,
+        numbers: Integers,
+        equal: Mask,
+        steps: Any,
+    ) -> None:
         # `steps` are the `steps.Steps` of a law, which work on pools.
-        self.samples, self.rows, self.candidate, self.numbers, self.equal, self.steps = samples, rows, candidate, numbers, equal, steps
-        self.n, self.total, self.jacobian = samples.n[rows], samples.total[rows], samples.jacobian[rows]
+        self.samples, self.rows, self.candidate, self.numbers, self.equal, self.steps = (
+            samples,
+            rows,
+            candidate,
+            numbers,
+            equal,
+            steps,
+        )
+        self.n, self.total, self.jacobian = (
+            samples.n[rows],
+            samples.total[rows],
+            samples.jacobian[rows],
+        )
         self.firsts = np.cumsum(numbers) - numbers
         self.owner = np.repeat(np.arange(len(numbers)), numbers)
         self.load = np.asarray(self.n * numbers)
 
     def take(self, fits: Integers) -> "Pool":
         """Return some of the fits."""
-        return Pool(self.samples, self.rows[fits], self.candidate[fits], self.numbers[fits], self.equal[fits], self.steps)
+        return Pool(
+            self.samples,
+            self.rows[fits],
+            self.candidate[fits],
+            self.numbers[fits],
+            self.equal[fits],
+            self.steps,
+        )
 
     @property
     def grouped(self) -> bool:
@@ -142,12 +186,19 @@ class Pool:
     def components(self, fits: Integers) -> Integers:
         """Return the positions of the components of some of the fits."""
         count = self.numbers[fits]
-        return np.asarray(np.repeat(self.firsts[fits] - np.cumsum(count) + count, count) + np.arange(count.sum()))
+        return np.asarray(
+            np.repeat(self.firsts[fits] - np.cumsum(count) + count, count) + np.arange(count.sum())
+        )
 
     def refilled(self, fits: Integers, first: int) -> tuple[Integers, int]:
-        """Return the active fits and as many waiting ones, from `first` on, as there is room for; and the first that still waits."""
+        """Return the active fits and as many waiting ones, from `first` on, as there is room for.
+
+        And the first that still waits.
+        """
         load = self.load[fits].sum()
-        last = int(np.searchsorted(np.cumsum(self.load[first:]), ACTIVE - load, side="right")) + first
+        last = (
+            int(np.searchsorted(np.cumsum(self.load[first:]), ACTIVE - load, side="right")) + first
+        )
         last = max(last, first + 1) if not len(fits) and first < len(self.load) else last
         return np.concatenate([fits, np.arange(first, last)]), last
 
@@ -165,9 +216,14 @@ class Pool:
         return np.where(self.equal[self.owner], pooled, column / shares)
 
     def bounded(self, theta: Theta) -> tuple[Theta, Mask]:
-        """Keep variances at the floor or above, and return which fits needed it; a component without weight is at the floor too."""
+        """Keep variances at the floor or above, and return which fits needed it.
+
+        A component without weight is at the floor too.
+        """
         low = (theta.variances <= FLOOR) | (theta.weights < TINY)
-        bounded = Theta(np.maximum(theta.weights, TINY), theta.means, np.where(low, FLOOR, theta.variances))
+        bounded = Theta(
+            np.maximum(theta.weights, TINY), theta.means, np.where(low, FLOOR, theta.variances)
+        )
         return bounded, np.asarray(np.logical_or.reduceat(low, self.firsts))
 
 
@@ -176,18 +232,30 @@ class Batch(Pool):
 
     def __init__(self, pool: Pool, fits: Integers) -> None:
         samples = pool.samples
-        super().__init__(samples, pool.rows[fits], pool.candidate[fits], pool.numbers[fits], pool.equal[fits], pool.steps)
+        super().__init__(
+            samples,
+            pool.rows[fits],
+            pool.candidate[fits],
+            pool.numbers[fits],
+            pool.equal[fits],
+            pool.steps,
+        )
         length = self.n.max()
         self.weights = samples.weights[self.rows, :length]
         # Of the sample of every component.
-        self.values, self.scale = samples.values[self.rows, :length][self.owner], samples.scale[self.rows][self.owner]
+        self.values, self.scale = (
+            samples.values[self.rows, :length][self.owner],
+            samples.scale[self.rows][self.owner],
+        )
         self.inside = samples.inside[self.rows, :length][self.owner] if self.grouped else None
         # Each step overwrites these: three with a row per component, one with a row per fit.
         self.deviations, self.terms, self.joint = (np.empty(self.values.shape) for _ in range(3))
         self.density = np.empty(self.weights.shape)
         # Views of every number of components, shape (fit, component, value) and (fit, value).
         self.views = []
-        for first, last in itertools.pairwise(np.flatnonzero(np.diff(self.numbers, prepend=0, append=0)).tolist()):
+        for first, last in itertools.pairwise(
+            np.flatnonzero(np.diff(self.numbers, prepend=0, append=0)).tolist()
+        ):
             number, start = self.numbers[first], self.firsts[first]
             components = self.joint[start : start + (last - first) * number]
             self.views.append((components.reshape(-1, number, length), self.density[first:last]))

@@ -1,7 +1,10 @@
-"""Families of mixtures: a law of the components, and the scale it holds on. Arguments and answers are in the units of the values.
+"""Families of mixtures: a law of the components, and the scale it holds on.
 
-On its scale every component has a place and a spread. A mixture of lognormals, say, is one of normals of the logarithms; minus the
-logarithms of Weibull values follow Gumbel's law, and exponential values are Weibull's with spread 1.
+Arguments and answers are in the units of the values.
+
+On its scale every component has a place and a spread. A mixture of lognormals, say, is one of
+normals of the logarithms; minus the logarithms of Weibull values follow Gumbel's law, and
+exponential values are Weibull's with spread 1.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,10 +30,12 @@ from perfarray.mixtures.numerics.steps import (
 from perfarray.numerics.random import SAMPLES, Streams
 from perfarray.numerics.types import Floats, Integers, Mask
 
-# Lead of another family's BIC over the normal's: less is "not worth more than a bare mention" (Kass and Raftery 1995).
+# Lead of another family's BIC over the normal's: less is "not worth more than a bare mention" (Kass
+# and Raftery 1995).
 LEAD = 2.0
 
-# Spread of logarithms of Weibull values below which a series of their variance is more exact than a difference.
+# Spread of logarithms of Weibull values below which a series of their variance is more exact than a
+# difference.
 NARROW = 1e-3
 
 
@@ -46,7 +51,9 @@ class Family(NamedTuple):
         if not self.logs:
             return x
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.asarray(self.logs * np.where(x > 0, np.log(x), np.where(np.isnan(x), np.nan, -np.inf)))
+            return np.asarray(
+                self.logs * np.where(x > 0, np.log(x), np.where(np.isnan(x), np.nan, -np.inf))
+            )
 
     def from_scale(self, y: Floats) -> Floats:
         """Return the values at places on the scale."""
@@ -84,7 +91,9 @@ class Scaled(NamedTuple):
 
     def rows(self, shape: tuple[int, ...]) -> "Scaled":
         """Return the mixtures broadcast to a shape as rows (mixture, component), absent components with harmless numbers."""
-        return Scaled(self.mixture.rows(shape), np.broadcast_to(np.asarray(self.family, int), shape).ravel())
+        return Scaled(
+            self.mixture.rows(shape), np.broadcast_to(np.asarray(self.family, int), shape).ravel()
+        )
 
     def at_points(self) -> "Scaled":
         """Return rows of mixtures for values of shape (row, point)."""
@@ -93,10 +102,16 @@ class Scaled(NamedTuple):
     @property
     def positive(self) -> Mask:
         """Return whether the values of the family are positive."""
-        return np.asarray(np.array([family.logs != 0 for family in FAMILIES.values()])[np.asarray(self.family, int)])
+        return np.asarray(
+            np.array([family.logs != 0 for family in FAMILIES.values()])[
+                np.asarray(self.family, int)
+            ]
+        )
 
     def each(self, function: Callable[[Family, Mixture], Floats], axes: int = 0) -> Floats:
-        """Evaluate a function for the mixtures of one family after the other; its answer has `axes` more axes behind theirs.
+        """Evaluate a function for the mixtures of one family after the other.
+
+        Its answer has `axes` more axes behind theirs.
 
         Several answers may be stacked along an axis before them.
         """
@@ -106,7 +121,11 @@ class Scaled(NamedTuple):
         answer: Any = np.nan
         for code in codes:
             member = np.asarray(self.family) == code
-            answer = np.where(member[(..., *[None] * axes)], function(family_of(code), self.mixture.where(member[..., None])), answer)
+            answer = np.where(
+                member[(..., *[None] * axes)],
+                function(family_of(code), self.mixture.where(member[..., None])),
+                answer,
+            )
         return np.asarray(answer)
 
 
@@ -116,7 +135,9 @@ def density(scaled: Scaled, x: Floats) -> Floats:
     def answer(family: Family, mixture: Mixture) -> Floats:
         inside = (x > 0) | np.isnan(x) | (family.logs == 0)
         height = normal.density(mixture, family.to_scale(np.where(inside, x, 1.0)), family.law)
-        return np.where(inside | np.isnan(height), height / np.where(inside & (family.logs != 0), x, 1.0), 0.0)
+        return np.where(
+            inside | np.isnan(height), height / np.where(inside & (family.logs != 0), x, 1.0), 0.0
+        )
 
     return scaled.each(answer)
 
@@ -147,20 +168,28 @@ def quantiles(scaled: Scaled, probability: Floats) -> Floats:
 
 
 def classes(scaled: Scaled, x: Floats) -> Floats:
-    """Return the number (from 1) of the component a value most probably comes from; NaN where x is, or has no logarithm."""
+    """Return the number (from 1) of the component a value most probably comes from.
+
+    NaN where x is, or has no logarithm.
+    """
 
     def answer(family: Family, mixture: Mixture) -> Floats:
         y = family.to_scale(x)
-        return normal.classes(mixture, np.where(np.isinf(y) & (family.logs != 0), np.nan, y), family.law)
+        return normal.classes(
+            mixture, np.where(np.isinf(y) & (family.logs != 0), np.nan, y), family.law
+        )
 
     return scaled.each(answer)
 
 
 def modes(scaled: Scaled, *, counted: bool = False) -> Floats:
-    """Return the local maxima of the density of the values, ascending, shape (..., component); NaN past the last.
+    """Return the local maxima of the density of the values, ascending, shape (..., component).
 
-    With y = log x the density of x is that of y times exp(-y). Exponential components all have theirs at 0, Pareto's each at its edge.
-    If modes are only `counted`, points next to them stand for them.
+    NaN past the last.
+
+    With y = log x the density of x is that of y times exp(-y). Exponential components all have
+    theirs at 0, Pareto's each at its edge. If modes are only `counted`, points next to them stand
+    for them.
     """
 
     def answer(family: Family, mixture: Mixture) -> Floats:
@@ -176,7 +205,9 @@ def modes(scaled: Scaled, *, counted: bool = False) -> Floats:
 
 def number_of_modes(scaled: Scaled) -> Floats:
     """Count the modes, shape (...); NaN where no component is present."""
-    return np.where(scaled.mixture.measured, (~np.isnan(modes(scaled, counted=True))).sum(axis=-1), np.nan)
+    return np.where(
+        scaled.mixture.measured, (~np.isnan(modes(scaled, counted=True))).sum(axis=-1), np.nan
+    )
 
 
 def mean(scaled: Scaled) -> Floats:
@@ -194,7 +225,9 @@ def deviation(scaled: Scaled) -> Floats:
     # Values near the largest doubles would overflow when squared.
     largest = np.maximum(np.abs(between), within).max(axis=-1, keepdims=True)
     divisor = np.where(largest > 0, largest, 1.0)
-    total = divisor[..., 0] * np.sqrt((weights * ((within / divisor) ** 2 + (between / divisor) ** 2)).sum(axis=-1))
+    total = divisor[..., 0] * np.sqrt(
+        (weights * ((within / divisor) ** 2 + (between / divisor) ** 2)).sum(axis=-1)
+    )
     return np.where((weights > 0).any(axis=-1), np.where(infinite, np.inf, total), np.nan)
 
 
@@ -205,11 +238,22 @@ def moments(scaled: Scaled) -> tuple[Floats, Floats, Floats]:
     return np.where(weights > 0, weights, 0.0), means, deviations
 
 
-def _by_component(scaled: Scaled, function: Callable[[Family, Floats, Floats], tuple[Floats, ...]], absent: float) -> Floats:
-    """Return functions of the family, place and spread of every component, stacked; another number where it is absent."""
+def _by_component(
+    scaled: Scaled, function: Callable[[Family, Floats, Floats], tuple[Floats, ...]], absent: float
+) -> Floats:
+    """Return functions of the family, place and spread of every component, stacked.
+
+    Another number where it is absent.
+    """
     present = scaled.mixture.weights > 0
-    filled = Scaled(Mixture(*(np.where(present, column, 0.0) for column in scaled.mixture)), scaled.family)
-    return np.where(present, filled.each(lambda family, mixture: np.stack(function(family, *mixture[1:])), 1), absent)
+    filled = Scaled(
+        Mixture(*(np.where(present, column, 0.0) for column in scaled.mixture)), scaled.family
+    )
+    return np.where(
+        present,
+        filled.each(lambda family, mixture: np.stack(function(family, *mixture[1:])), 1),
+        absent,
+    )
 
 
 def _moments(family: Family, m: Floats, s: Floats) -> tuple[Floats, Floats]:
@@ -222,9 +266,14 @@ def _moments(family: Family, m: Floats, s: Floats) -> tuple[Floats, Floats]:
     if law is LOG_GAMMA:
         return center, center * s
     if law is EDGED:
-        finite_mean, finite_variance = np.where(s < 1, 1 - s, 1.0), np.where(s < 0.5, 1 - 2 * s, 1.0)
+        finite_mean, finite_variance = (
+            np.where(s < 1, 1 - s, 1.0),
+            np.where(s < 0.5, 1 - 2 * s, 1.0),
+        )
         first = np.where(s < 1, center / finite_mean, np.inf)
-        return first, np.where(s < 0.5, center * s / (finite_mean * np.sqrt(finite_variance)), np.inf)
+        return first, np.where(
+            s < 0.5, center * s / (finite_mean * np.sqrt(finite_variance)), np.inf
+        )
     if family.logs:
         small = np.minimum(s, NARROW)
         series = small**2 * (zeta(2, 1) - small * (2 * zeta(3, 1) - 3.5 * zeta(4, 1) * small))
@@ -235,7 +284,10 @@ def _moments(family: Family, m: Floats, s: Floats) -> tuple[Floats, Floats]:
 
 
 def scipy_parameters(scaled: Scaled) -> tuple[Floats, Floats, Floats]:
-    """Return shape, location and scale of every component as SciPy has them; NaN where a component is absent, or has no such parameter."""
+    """Return shape, location and scale of every component as SciPy has them.
+
+    NaN where a component is absent, or has no such parameter.
+    """
     shape, location, scale = _by_component(scaled, _to_scipy, np.nan)
     return shape, location, scale
 
@@ -264,13 +316,19 @@ def from_scipy(mixture: Mixture, family: Integers, *parameters: Floats) -> Scale
 
     def places_and_spreads(member: Family, _members: Mixture) -> Floats:
         means, spreads = _from_scipy(member, mixture, *parameters)
-        return np.stack((np.where(point, member.to_scale(mixture.means), means), np.where(point, 0.0, spreads)))
+        return np.stack(
+            (np.where(point, member.to_scale(mixture.means), means), np.where(point, 0.0, spreads))
+        )
 
     with np.errstate(all="ignore"):  # parameters of one family are evaluated for all
-        return Scaled(Mixture(mixture.weights, *Scaled(mixture, family).each(places_and_spreads, 1)), family)
+        return Scaled(
+            Mixture(mixture.weights, *Scaled(mixture, family).each(places_and_spreads, 1)), family
+        )
 
 
-def _from_scipy(family: Family, mixture: Mixture, shape: Floats, location: Floats, scale: Floats) -> tuple[Floats, Floats]:
+def _from_scipy(
+    family: Family, mixture: Mixture, shape: Floats, location: Floats, scale: Floats
+) -> tuple[Floats, Floats]:
     if not family.logs:
         return (mixture.means, mixture.deviations) if family.law is NORMAL else (location, scale)
     if family.law is NORMAL:
@@ -280,12 +338,17 @@ def _from_scipy(family: Family, mixture: Mixture, shape: Floats, location: Float
     return family.to_scale(scale), 1 / shape if family.steps.spreads else np.ones(np.shape(scale))
 
 
-def fit_on_scale(values: Floats, weights: Floats | None, request: FitRequest) -> tuple[Fits, Integers]:
-    """Fit mixtures of every requested family, and keep the one with the largest BIC; return the code of its family as well.
+def fit_on_scale(
+    values: Floats, weights: Floats | None, request: FitRequest
+) -> tuple[Fits, Integers]:
+    """Fit mixtures of every requested family, and keep the one with the largest BIC.
 
-    Log-likelihoods and BIC are those of the values: a density of x is that of log x over x, so sum(log x) is subtracted. Samples with
-    values that are not positive have no fit of families of positive values. A requested normal family is kept where no other is clearly
-    better, and where values are constant.
+    Return the code of its family as well.
+
+    Log-likelihoods and BIC are those of the values: a density of x is that of log x over x, so
+    sum(log x) is subtracted. Samples with values that are not positive have no fit of families of
+    positive values. A requested normal family is kept where no other is clearly better, and where
+    values are constant.
     """
     best, codes = None, np.zeros(len(values), int)
     for name in request.families:
@@ -299,12 +362,19 @@ def fit_on_scale(values: Floats, weights: Floats | None, request: FitRequest) ->
         better = np.where(fits.floored == best.floored, ahead, best.floored & ~np.isnan(fits.bic))
         codes = np.where(better, code, codes)
         pairs = zip(best, fits, strict=True)
-        best = Fits(*(np.where(better[:, None] if new.ndim == 2 else better, new, old) for old, new in pairs))
+        best = Fits(
+            *(
+                np.where(better[:, None] if new.ndim == 2 else better, new, old)
+                for old, new in pairs
+            )
+        )
     assert best is not None
     return best, codes
 
 
-def _fit_family(values: Floats, weights: Floats | None, request: FitRequest, family: Family) -> Fits:
+def _fit_family(
+    values: Floats, weights: Floats | None, request: FitRequest, family: Family
+) -> Fits:
     """Fit mixtures of one family to samples; their means are those of the scale."""
     if not family.logs:
         return fit_mixtures(values, weights, request, family.steps)
@@ -317,12 +387,17 @@ def _fit_family(values: Floats, weights: Floats | None, request: FitRequest, fam
 
 
 def draw(scaled: Scaled, number: int, cells: Integers, streams: Streams) -> Floats:
-    """Draw values from every mixture, each from the stream of its cell, shape (..., value); NaN where there is none."""
+    """Draw values from every mixture, each from the stream of its cell, shape (..., value).
+
+    NaN where there is none.
+    """
     shape = np.shape(scaled.family)
     rows = scaled.rows(shape)
     values = np.full((len(rows.family), number), np.nan)
     keys = np.broadcast_to(cells, shape).ravel().tolist()
-    for row in np.flatnonzero(rows.mixture.measured):  # one cell at a time: each has a stream of its own
+    for row in np.flatnonzero(
+        rows.mixture.measured
+    ):  # one cell at a time: each has a stream of its own
         values[row] = draw_from(rows.take(row), (number,), streams.generator(keys[row], SAMPLES))
     return values.reshape(*shape, number)
 

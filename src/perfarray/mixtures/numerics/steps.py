@@ -1,12 +1,20 @@
 """What EM does that depends on the law of the components: densities, weighted maximum likelihood, the parameters of classes.
 
-Parameters are a place and the square of a spread (`laws`), in standard deviations of the sample. EM writes `deviations` from the places to
-a batch of fits; `prepare` writes the `terms` that densities are made of; `joint` holds each component's share of each value.
+Parameters are a place and the square of a spread (`laws`), in standard deviations of the sample. EM
+writes `deviations` from the places to a batch of fits; `prepare` writes the `terms` that densities
+are made of; `joint` holds each component's share of each value.
 """
 
 import numpy as np
 
-from perfarray.mixtures.numerics.laws import GUMBEL, LOG_GAMMA, NORMAL, Law, gamma_constant, gamma_shape
+from perfarray.mixtures.numerics.laws import (
+    GUMBEL,
+    LOG_GAMMA,
+    NORMAL,
+    Law,
+    gamma_constant,
+    gamma_shape,
+)
 from perfarray.mixtures.numerics.pool import LOG_2PI, Batch, Rows, Samples, Theta
 from perfarray.mixtures.numerics.start import edged_classes, quantile_classes
 from perfarray.numerics.types import Floats, Integers
@@ -22,9 +30,11 @@ LARGEST = 100.0
 class Steps:
     """The steps of normal components; other laws override them.
 
-    `law` is the law whose derivatives Newton's method takes, None where densities jump or a parameter is fixed. `spreads` is 0 where
-    spreads are no parameters. `edges` is how often the place of a component beyond the first counts once more in BIC: an edge is known to
-    1 / n and not to its root. `closed` says that the start of one component is its maximum. `constant` belongs to every log density.
+    `law` is the law whose derivatives Newton's method takes, None where densities jump or a
+    parameter is fixed. `spreads` is 0 where spreads are no parameters. `edges` is how often the
+    place of a component beyond the first counts once more in BIC: an edge is known to 1 / n and not
+    to its root. `closed` says that the start of one component is its maximum. `constant` belongs to
+    every log density.
     """
 
     law: Law | None = NORMAL
@@ -44,7 +54,9 @@ class Steps:
         if batch.inside is not None:
             batch.terms += batch.inside
 
-    def exponents(self, batch: Batch, theta: Theta, rows: Rows | slice, out: Floats | None = None) -> Floats:
+    def exponents(
+        self, batch: Batch, theta: Theta, rows: Rows | slice, out: Floats | None = None
+    ) -> Floats:
         """Return log densities up to the offset."""
         return np.multiply(batch.terms[rows], (-0.5 / theta.variances)[rows, None], out=out)
 
@@ -65,7 +77,11 @@ class Steps:
 
 
 class _GumbelSteps(Steps):
-    """The steps of Gumbel's law; `fixed`: with spread 1 before standardising, as minus the logarithms of exponential values have it."""
+    """The steps of Gumbel's law.
+
+    `fixed`: with spread 1 before standardising, as minus the logarithms of exponential values have
+    it.
+    """
 
     constant, closed = 0.0, False
 
@@ -83,8 +99,12 @@ class _GumbelSteps(Steps):
         """Fill in the terms: exp(-d / s)."""
         _decay(batch.deviations, np.sqrt(theta.variances), batch.terms)
 
-    def exponents(self, batch: Batch, theta: Theta, rows: Rows | slice, out: Floats | None = None) -> Floats:
-        scores = np.multiply(batch.deviations[rows], (-1 / np.sqrt(theta.variances))[rows, None], out=out)
+    def exponents(
+        self, batch: Batch, theta: Theta, rows: Rows | slice, out: Floats | None = None
+    ) -> Floats:
+        scores = np.multiply(
+            batch.deviations[rows], (-1 / np.sqrt(theta.variances))[rows, None], out=out
+        )
         return np.subtract(scores, batch.terms[rows], out=scores)
 
     def maximise(self, batch: Batch, theta: Theta, shares: Floats) -> tuple[Floats, Floats]:
@@ -101,7 +121,10 @@ class _GumbelSteps(Steps):
             mass = np.where(mass > 0, mass, 1.0)
             first = np.einsum("cn,cn->c", decays, deviations) / mass
             second = np.einsum("cn,cn,cn->c", decays, deviations, deviations) / mass - first**2
-            slope, bend = (batch.pooled(shares * column) for column in (spread - mean + first, theta.variances + second))
+            slope, bend = (
+                batch.pooled(shares * column)
+                for column in (spread - mean + first, theta.variances + second)
+            )
             step = np.clip(slope / np.where(bend > 0, bend, 1.0) * spread, -0.5, 1.0)
             spread = spread / (1 + step)
             _decay(deviations, spread, decays)
@@ -117,7 +140,10 @@ def _decay(deviations: Floats, spread: Floats, out: Floats) -> None:  # exp(-d /
 
 
 class _GammaSteps(Steps):
-    """The steps of logarithms of gamma values; the shape is one over the square of the spread before standardising."""
+    """The steps of logarithms of gamma values.
+
+    The shape is one over the square of the spread before standardising.
+    """
 
     law, constant, closed = LOG_GAMMA, 0.0, False
 
@@ -131,18 +157,26 @@ class _GammaSteps(Steps):
         np.minimum(excess, LARGEST, out=excess)
         np.subtract(np.expm1(excess), excess, out=excess)
 
-    def exponents(self, batch: Batch, theta: Theta, rows: Rows | slice, out: Floats | None = None) -> Floats:
-        return np.multiply(batch.terms[rows], (-1 / (theta.variances * batch.scale**2))[rows, None], out=out)
+    def exponents(
+        self, batch: Batch, theta: Theta, rows: Rows | slice, out: Floats | None = None
+    ) -> Floats:
+        return np.multiply(
+            batch.terms[rows], (-1 / (theta.variances * batch.scale**2))[rows, None], out=out
+        )
 
     def offset(self, batch: Batch, theta: Theta) -> Floats:
-        return np.asarray(gamma_constant(1 / (theta.variances * batch.scale**2)) + np.log(batch.scale))
+        return np.asarray(
+            gamma_constant(1 / (theta.variances * batch.scale**2)) + np.log(batch.scale)
+        )
 
     def maximise(self, batch: Batch, theta: Theta, shares: Floats) -> tuple[Floats, Floats]:
         """Return logarithms of means, and spreads whose shape has the observed gap between log of the mean and mean log."""
         joint = batch.joint
         safe = np.where(shares > 0, shares, 1.0)
         mean = batch.scale * np.einsum("cn,cn->c", joint, batch.deviations) / safe
-        shift = np.log1p(np.maximum(np.einsum("cn,cn->c", joint, batch.terms) / safe + mean, -0.999))
+        shift = np.log1p(
+            np.maximum(np.einsum("cn,cn->c", joint, batch.terms) / safe + mean, -0.999)
+        )
         gap = batch.shared(shares * (shift - mean), safe)
         shape = gamma_shape(np.maximum(gap, np.finfo(float).tiny ** 0.25))
         return theta.means + shift / batch.scale, 1 / (shape * batch.scale**2)
@@ -160,7 +194,11 @@ class _EdgedSteps(Steps):
         """Return the edges of classes, at their least values, and spreads."""
         edges = np.take_along_axis(samples.values, starts[:, :-1], axis=-1)
         excess = theta.means - edges
-        spread = np.broadcast_to((theta.weights * excess).sum(axis=-1, keepdims=True), excess.shape) if equal else excess
+        spread = (
+            np.broadcast_to((theta.weights * excess).sum(axis=-1, keepdims=True), excess.shape)
+            if equal
+            else excess
+        )
         return theta._replace(means=edges, variances=spread**2)
 
     def prepare(self, batch: Batch, theta: Theta) -> None:  # noqa: ARG002
@@ -168,7 +206,9 @@ class _EdgedSteps(Steps):
         np.copyto(batch.terms, batch.deviations)
         batch.terms[batch.deviations < 0] = np.inf
 
-    def exponents(self, batch: Batch, theta: Theta, rows: Rows | slice, out: Floats | None = None) -> Floats:
+    def exponents(
+        self, batch: Batch, theta: Theta, rows: Rows | slice, out: Floats | None = None
+    ) -> Floats:
         return np.multiply(batch.terms[rows], (-1 / np.sqrt(theta.variances))[rows, None], out=out)
 
     def maximise(self, batch: Batch, theta: Theta, shares: Floats) -> tuple[Floats, Floats]:

@@ -1,7 +1,8 @@
 """Totals of several independent runs: all of them listed where they are few, else spread over a lattice.
 
-A lattice lies over the range of the runs of all systems. A run between two of its points is shared between them, so that means stay; a
-power of its Fourier transform is that of the total. Ties on a lattice are shared alike, which leaves errors of the square of its step.
+A lattice lies over the range of the runs of all systems. A run between two of its points is shared
+between them, so that means stay; a power of its Fourier transform is that of the total. Ties on a
+lattice are shared alike, which leaves errors of the square of its step.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -28,7 +29,8 @@ STEPS, POINTS = 256, 1 << 15
 # Points of lattices computed at once.
 BLOCK = 1 << 20
 
-# The unit of values without a step, as a share of their range: sums of the same runs are then equal.
+# The unit of values without a step, as a share of their range: sums of the same runs are then
+# equal.
 EXACT = 2.0**-40
 
 # Values beyond it stand for runs that never end, as does a total that holds one.
@@ -43,15 +45,29 @@ REACH = 8.0
 
 def less_in_total(runs: int, shift: float, ties: float) -> Metric:
     """Return a function that computes P[S < T + shift], ties counting `ties`, of the totals of so many runs of two systems."""
-    return less(shift, ties) if runs == 1 else partial(_in_total, lambda steps: less(steps, ties), less(0.0, 0.5), runs, shift)
+    return (
+        less(shift, ties)
+        if runs == 1
+        else partial(_in_total, lambda steps: less(steps, ties), less(0.0, 0.5), runs, shift)
+    )
 
 
 def least_in_total(runs: int, ties: bool) -> Metric:
     """Return a function that computes the probability of every system to have the least total of so many runs (system, replicate)."""
-    return least(ties) if runs == 1 else partial(_in_total, lambda _shift: least(ties), least(True), runs, 0.0)
+    return (
+        least(ties)
+        if runs == 1
+        else partial(_in_total, lambda _shift: least(ties), least(True), runs, 0.0)
+    )
 
 
-def _in_total(listed: Callable[[float], Metric], on_lattice: Metric, runs: int, shift: float, systems: Sequence[Weighted]) -> Floats:
+def _in_total(
+    listed: Callable[[float], Metric],
+    on_lattice: Metric,
+    runs: int,
+    shift: float,
+    systems: Sequence[Weighted],
+) -> Floats:
     """Compute a metric of totals, of which the last system's is shifted: of all of them, or of those on a lattice."""
     finite = [_finite(system) for system in systems]
     unit, totals = _listed(finite, runs)
@@ -81,12 +97,18 @@ def _with_infinite(total: Weighted, runs: Weighted) -> Weighted:
 
 
 def _listed(systems: Sequence[Weighted], runs: int) -> tuple[float, list[Weighted] | None]:
-    """Return the unit of the runs, and the totals in units above the least there could be; None where they are too many."""
+    """Return the unit of the runs, and the totals in units above the least there could be.
+
+    None where they are too many.
+    """
     values = np.concatenate([system.values for system in systems])
     unit, first = 1.0, 0.0
     if values.size:
         step = float(steps_of(values[None])[0])
-        unit, first = step if step > 0 else EXACT * float(np.ptp(values)) or 1.0, float(values.min())
+        unit, first = (
+            step if step > 0 else EXACT * float(np.ptp(values)) or 1.0,
+            float(values.min()),
+        )
     totals = []
     for system in systems:
         single = total = _merged(np.rint((system.values - first) / unit), system.weights)
@@ -94,7 +116,9 @@ def _listed(systems: Sequence[Weighted], runs: int) -> tuple[float, list[Weighte
             if len(total.values) * len(single.values) > LISTED:
                 return unit, None
             sums = (total.values[:, None] + single.values).ravel()
-            weights = (total.weights[:, :, None] * single.weights[:, None, :]).reshape(len(single.weights), -1)
+            weights = (total.weights[:, :, None] * single.weights[:, None, :]).reshape(
+                len(single.weights), -1
+            )
             total = _merged(sums, weights)
         totals.append(total)
     return unit, totals
@@ -109,11 +133,15 @@ def _merged(values: Floats, weights: Floats) -> Weighted:
     return Weighted(distinct, np.add.reduceat(weights[:, order], first, axis=-1))
 
 
-def _on_lattice(metric: Metric, finite: Sequence[Weighted], systems: Sequence[Weighted], runs: int) -> Floats:
+def _on_lattice(
+    metric: Metric, finite: Sequence[Weighted], systems: Sequence[Weighted], runs: int
+) -> Floats:
     """Compute a metric of totals on a lattice, some replicates at a time."""
     values = np.concatenate([system.values for system in finite])
     edges, width = np.linspace(values.min(), values.max(), _steps(runs) + 1, retstep=True)
-    shares = [np.clip(1 - np.abs(system.values[:, None] - edges) / width, 0.0, 1.0) for system in finite]
+    shares = [
+        np.clip(1 - np.abs(system.values[:, None] - edges) / width, 0.0, 1.0) for system in finite
+    ]
     answers = []
     for block in _blocks(len(finite[0].weights), runs):
         totals = []
@@ -144,7 +172,9 @@ def _total(masses: Floats, runs: int) -> Weighted:
             power = power * factor
         exponent >>= 1
         factor = factor * factor if exponent else factor
-    return Weighted(np.arange(points, dtype=float), np.clip(np.fft.irfft(power, size)[:, :points], 0.0, None))
+    return Weighted(
+        np.arange(points, dtype=float), np.clip(np.fft.irfft(power, size)[:, :points], 0.0, None)
+    )
 
 
 def less_of_mixtures(new: Mixture, old: Mixture, runs: int, shift: float, ties: float) -> Floats:
@@ -152,7 +182,9 @@ def less_of_mixtures(new: Mixture, old: Mixture, runs: int, shift: float, ties: 
     totals = [_sum_of_runs(mixture, runs, COMPONENTS) for mixture in (new, old)]
     if totals[0] is not None and totals[1] is not None:
         return parametric.less(totals[0], totals[1], shift, ties)
-    answer = _mixtures_on_lattice(less(0.0, 0.5), [new, old._replace(means=old.means + shift / runs)], runs)
+    answer = _mixtures_on_lattice(
+        less(0.0, 0.5), [new, old._replace(means=old.means + shift / runs)], runs
+    )
     return np.where(new.measured & old.measured, answer, np.nan)
 
 
@@ -160,13 +192,27 @@ def least_of_mixtures(mixtures: Sequence[Mixture], runs: int, ties: bool) -> Flo
     """Return the probability of every normal mixture (..., component) to have the least total of so many runs, shape (..., system)."""
     totals = [_sum_of_runs(mixture, runs, OF_MANY) for mixture in mixtures]
     if all(total is not None for total in totals):
-        return integrals.best([Scaled(total, np.zeros(total.measured.shape, int)) for total in totals if total is not None], ties)
+        return integrals.best(
+            [
+                Scaled(total, np.zeros(total.measured.shape, int))
+                for total in totals
+                if total is not None
+            ],
+            ties,
+        )
     answer = np.moveaxis(_mixtures_on_lattice(least(True), mixtures, runs), 0, -1)
-    return np.where(np.stack(np.broadcast_arrays(*(mixture.measured for mixture in mixtures)), axis=-1), answer, np.nan)
+    return np.where(
+        np.stack(np.broadcast_arrays(*(mixture.measured for mixture in mixtures)), axis=-1),
+        answer,
+        np.nan,
+    )
 
 
 def _sum_of_runs(mixture: Mixture, runs: int, most: int) -> Mixture | None:
-    """Return the mixture of a total: a component for every number of runs from each; None where there are too many."""
+    """Return the mixture of a total: a component for every number of runs from each.
+
+    None where there are too many.
+    """
     if runs == 1:
         return mixture
     used = (mixture.weights > 0).any(axis=tuple(range(mixture.weights.ndim - 1)))
@@ -178,7 +224,9 @@ def _sum_of_runs(mixture: Mixture, runs: int, most: int) -> Mixture | None:
         return None
     weights, means, deviations = (column[..., used] for column in mixture.present())
     # How many of the runs come from each component: the gaps between bars among the runs.
-    bars = np.array(list(combinations(range(runs + number - 1), number - 1)), int).reshape(ways, number - 1)
+    bars = np.array(list(combinations(range(runs + number - 1), number - 1)), int).reshape(
+        ways, number - 1
+    )
     times = np.diff(bars, prepend=-1, append=runs + number - 1, axis=-1) - 1.0
     with np.errstate(divide="ignore", invalid="ignore"):
         log_powers = np.where(times > 0, times * np.log(weights)[..., None, :], 0.0).sum(axis=-1)
@@ -190,7 +238,11 @@ def _mixtures_on_lattice(metric: Metric, mixtures: Sequence[Mixture], runs: int)
     """Compute a metric of totals of mixtures (..., component) on lattices, each row on its own, shape (...) or (system, ...)."""
     shape = np.broadcast_shapes(*(mixture.measured.shape for mixture in mixtures))
     rows = [mixture.rows(shape) for mixture in mixtures]
-    ends = [np.where(row.weights > 0, row.means + sign * REACH * row.deviations, -sign * np.inf) for row in rows for sign in (-1, 1)]
+    ends = [
+        np.where(row.weights > 0, row.means + sign * REACH * row.deviations, -sign * np.inf)
+        for row in rows
+        for sign in (-1, 1)
+    ]
     low = np.concatenate(ends[::2], axis=-1).min(axis=-1)
     high = np.concatenate(ends[1::2], axis=-1).max(axis=-1)
     measured = np.isfinite(low)
@@ -199,7 +251,9 @@ def _mixtures_on_lattice(metric: Metric, mixtures: Sequence[Mixture], runs: int)
     answers = []
     for block in _blocks(len(low), runs):
         edges = low[block, None] + width[block, None] * np.arange(-1, _steps(runs) + 2)
-        answers.append(metric([_total(_masses(row.take(block), edges, width[block]), runs) for row in rows]))
+        answers.append(
+            metric([_total(_masses(row.take(block), edges, width[block]), runs) for row in rows])
+        )
     answer = np.where(measured, np.concatenate(answers, axis=-1), np.nan)
     return answer.reshape((*answer.shape[:-1], *shape))
 

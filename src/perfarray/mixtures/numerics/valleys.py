@@ -1,8 +1,9 @@
 """A test of modes: whether a valley between them holds too few runs for a density with one mode.
 
-Where a density only falls, an interval and the one beyond it share their runs at best in proportion to their widths. A valley is an
-interval with too few runs for that on both of its sides (Duembgen and Walther, "Multiscale inference about a density", 2008). Flat modes
-show deeper valleys than round and skewed modes, so that uniform samples calibrate the test.
+Where a density only falls, an interval and the one beyond it share their runs at best in proportion
+to their widths. A valley is an interval with too few runs for that on both of its sides (Duembgen
+and Walther, "Multiscale inference about a density", 2008). Flat modes show deeper valleys than
+round and skewed modes, so that uniform samples calibrate the test.
 """
 
 from functools import lru_cache
@@ -37,12 +38,15 @@ class SupportTest(NamedTuple):
 
 
 def deepest_valley(ordered: Floats, n: int) -> tuple[Floats, Floats]:
-    """Return the depth and the middle of the deepest valley of samples, shape (sample,); minus infinity where there is room for none.
+    """Return the depth and the middle of the deepest valley of samples, shape (sample,).
 
-    For a valley with c runs, and r runs from its edge to the end of a region beyond it, N = c + r and u is the valley's share of the
-    width of both. Its depth on that side is sqrt(2 N KL(c / N, u)), the root of the likelihood ratio of binomials, less
-    sqrt(2 log(e n / N)): short intervals are many. Of both sides the lesser counts, of regions beyond the deepest. Samples (sample, value)
-    ascend without ties, and may be a subset of n values.
+    Minus infinity where there is room for none.
+
+    For a valley with c runs, and r runs from its edge to the end of a region beyond it, N = c + r
+    and u is the valley's share of the width of both. Its depth on that side is sqrt(2 N KL(c / N,
+    u)), the root of the likelihood ratio of binomials, less sqrt(2 log(e n / N)): short intervals
+    are many. Of both sides the lesser counts, of regions beyond the deepest. Samples (sample,
+    value) ascend without ties, and may be a subset of n values.
     """
     size, rows = ordered.shape[-1], np.arange(len(ordered))
     deepest, middle = np.full(len(ordered), -np.inf), np.full(len(ordered), np.nan)
@@ -54,7 +58,9 @@ def deepest_valley(ordered: Floats, n: int) -> tuple[Floats, Floats]:
         start = depth.argmax(axis=-1)
         deeper = depth[rows, start] > deepest
         deepest = np.where(deeper, depth[rows, start], deepest)
-        middle = np.where(deeper, 0.5 * (ordered[rows, start] + ordered[rows, start + inside + 1]), middle)
+        middle = np.where(
+            deeper, 0.5 * (ordered[rows, start] + ordered[rows, start + inside + 1]), middle
+        )
     return deepest, middle
 
 
@@ -69,7 +75,9 @@ def _depth(ordered: Floats, n: int, inside: int) -> Floats:
         with np.errstate(divide="ignore", invalid="ignore"):
             expected = width[:, :stop] / (ordered[:, inside + 1 + outside :] - ordered[:, :stop])
             share = inside / total
-            divergence = (1 - share) * np.log((1 - share) / (1 - expected)) + (share * np.log(share / expected) if inside else 0.0)
+            divergence = (1 - share) * np.log((1 - share) / (1 - expected)) + (
+                share * np.log(share / expected) if inside else 0.0
+            )
         root = np.sqrt(np.where((expected > share) & (divergence > 0), 2 * total * divergence, 0.0))
         deepest[:, :stop] = np.fmax(deepest[:, :stop], root - np.sqrt(2 * np.log(np.e * n / total)))
     return deepest
@@ -85,39 +93,58 @@ def _lengths(below: int, first: int) -> tuple[int, ...]:
     return tuple(lengths)
 
 
-def supported_modes(runs: Floats, number: Floats, cells: Integers, test: SupportTest, *, centred: bool = False) -> tuple[Floats, Floats]:
-    """Test numbers of modes (cell,) of samples (cell, units, runs) against fewer; return the supported numbers, and p of each test.
+def supported_modes(
+    runs: Floats, number: Floats, cells: Integers, test: SupportTest, *, centred: bool = False
+) -> tuple[Floats, Floats]:
+    """Test numbers of modes (cell,) of samples (cell, units, runs) against fewer.
 
-    Samples are cut at their deepest valley as long as samples of one mode do not show valleys as deep. Drawn runs of a unit have the
-    intraclass correlation of the data; with `centred`, runs are deviations from the mean of their unit, as are then those drawn. One mode
-    is supported, with p NaN; without a number both are NaN.
+    Return the supported numbers, and p of each test.
+
+    Samples are cut at their deepest valley as long as samples of one mode do not show valleys as
+    deep. Drawn runs of a unit have the intraclass correlation of the data; with `centred`, runs are
+    deviations from the mean of their unit, as are then those drawn. One mode is supported, with p
+    NaN; without a number both are NaN.
     """
     n_supported, pvalue = np.where(number > 0, 1.0, np.nan), np.full(len(runs), np.nan)
     streams = Streams(test.key)
     for row in np.flatnonzero(number > 1):  # one cell after the other: each has a stream of its own
         measured, generator = ~np.isnan(runs[row]), streams.generator(int(cells[row]), RUNS)
-        correlation, step = 0.0 if centred else _intraclass_correlation(runs[row]), max(1, VALUES // measured.size)
+        correlation, step = (
+            0.0 if centred else _intraclass_correlation(runs[row]),
+            max(1, VALUES // measured.size),
+        )
         blocks = [min(step, test.n_resamples - start) for start in range(0, test.n_resamples, step)]
-        samples = np.concatenate([_one_mode(measured, correlation, centred, size, generator) for size in blocks])
+        samples = np.concatenate(
+            [_one_mode(measured, correlation, centred, size, generator) for size in blocks]
+        )
         null = np.sort(deepest_valley(samples, samples.shape[-1])[0])
         depths = _valleys(_thinned(spread_ties(np.sort(runs[row][measured]))), int(number[row]) - 1)
-        pvalues = np.maximum.accumulate((1 + len(null) - np.searchsorted(null, depths, side="left")) / (len(null) + 1))
+        pvalues = np.maximum.accumulate(
+            (1 + len(null) - np.searchsorted(null, depths, side="left")) / (len(null) + 1)
+        )
         n_supported[row], pvalue[row] = 1 + (pvalues <= test.alpha).sum(), pvalues[-1]
     return n_supported, pvalue
 
 
 def _valleys(sample: Floats, number: int) -> Floats:
     """Return the depths of the valleys at which a sample is cut, always at the deepest of all its pieces."""
-    pieces, depths = [(sample, *(values[0] for values in deepest_valley(sample[None], len(sample))))], []
+    pieces, depths = (
+        [(sample, *(values[0] for values in deepest_valley(sample[None], len(sample))))],
+        [],
+    )
     for _ in range(number):
         piece, depth, middle = pieces.pop(int(np.argmax([piece[1] for piece in pieces])))
         depths.append(depth)
         for half in (piece[piece < middle], piece[piece > middle]):
-            pieces.append((half, *(values[0] for values in deepest_valley(half[None], len(sample)))))
+            pieces.append(
+                (half, *(values[0] for values in deepest_valley(half[None], len(sample))))
+            )
     return np.array(depths)
 
 
-def _one_mode(measured: Mask, correlation: float, centred: bool, number: int, generator: np.random.Generator) -> Floats:
+def _one_mode(
+    measured: Mask, correlation: float, centred: bool, number: int, generator: np.random.Generator
+) -> Floats:
     """Draw samples of one flat mode with the units of a cell, shape (sample, value), ascending: normal ones, made uniform."""
     shape = (number, *measured.shape)
     values = np.where(measured, generator.standard_normal(shape), np.nan)
@@ -125,7 +152,10 @@ def _one_mode(measured: Mask, correlation: float, centred: bool, number: int, ge
         empty = ~measured.any(axis=-1, keepdims=True)
         values = values - np.nanmean(np.where(empty, 0.0, values), axis=-1, keepdims=True)
     elif correlation > 0:
-        values = np.sqrt(1 - correlation) * values + np.sqrt(correlation) * generator.standard_normal(shape[:-1])[..., None]
+        values = (
+            np.sqrt(1 - correlation) * values
+            + np.sqrt(correlation) * generator.standard_normal(shape[:-1])[..., None]
+        )
     return _thinned(np.sort(ndtr(values[:, measured]), axis=-1))
 
 
@@ -134,7 +164,10 @@ def _thinned(ordered: Floats) -> Floats:
 
 
 def _intraclass_correlation(runs: Floats) -> float:
-    """Return the correlation of the runs of a unit, from the analysis of variance; 0 for one unit, or units of one run."""
+    """Return the correlation of the runs of a unit, from the analysis of variance.
+
+    0 for one unit, or units of one run.
+    """
     inside = (~np.isnan(runs)).sum(axis=-1)
     runs, inside = runs[inside > 0], inside[inside > 0]
     units, total = len(runs), int(inside.sum())
@@ -144,4 +177,8 @@ def _intraclass_correlation(runs: Floats) -> float:
     between = (inside * (means - np.nansum(runs) / total) ** 2).sum() / (units - 1)
     within = np.nansum((runs - means[:, None]) ** 2) / (total - units)
     size = (total - (inside**2).sum() / total) / (units - 1)
-    return float(np.clip((between - within) / (between + (size - 1) * within), 0.0, 1.0)) if between > 0 else 0.0
+    return (
+        float(np.clip((between - within) / (between + (size - 1) * within), 0.0, 1.0))
+        if between > 0
+        else 0.0
+    )

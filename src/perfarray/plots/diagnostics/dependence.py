@@ -8,7 +8,17 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from perfarray.conventions import plural
-from perfarray.plots.figure import COLOURS, DARK, GREY, TICKS, Floats, UnitFormatter, axes_for, describe, selection
+from perfarray.plots.figure import (
+    COLOURS,
+    DARK,
+    GREY,
+    TICKS,
+    Floats,
+    UnitFormatter,
+    axes_for,
+    describe,
+    selection,
+)
 from perfarray.plots.rows import named_cells, note_rows
 
 
@@ -18,9 +28,10 @@ def correlogram(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     Returns
     -------
     Axes
-        Horizontal axis: the lag, from 1. Of more cells than colours all are drawn in grey, and those with the smallest
-        `dependence_pvalue` over them in colour; the title says so. The dashed lines contain 95 % of the correlations of independent
-        values, for the cell with the fewest.
+        Horizontal axis: the lag, from 1. Of more cells than colours all are drawn in grey, and
+        those with the smallest `dependence_pvalue` over them in colour; the title says so. The
+        dashed lines contain 95 % of the correlations of independent values, for the cell with the
+        fewest.
 
     Examples
     --------
@@ -30,20 +41,46 @@ def correlogram(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     >>> [line.get_xdata().tolist() for line in ax.lines if line.get_gid() == "cell"]
     [[1, 2, 3, 4]]
     """
-    correlations, pvalue = result["pooled_autocorrelation"].isel(lag=slice(1, None)), result["dependence_pvalue"]
+    correlations, pvalue = (
+        result["pooled_autocorrelation"].isel(lag=slice(1, None)),
+        result["dependence_pvalue"],
+    )
     dims = plural(str(result.attrs["dim"]))
     measured = np.isfinite(correlations.transpose("lag", ...).values).any(axis=0)
-    order = np.argsort(np.where(measured, pvalue.values, np.inf), axis=None, kind="stable")[: min(len(COLOURS), np.count_nonzero(measured))]
+    order = np.argsort(np.where(measured, pvalue.values, np.inf), axis=None, kind="stable")[
+        : min(len(COLOURS), np.count_nonzero(measured))
+    ]
     coloured = np.isin(np.arange(pvalue.size), order).reshape(pvalue.shape) & measured
     ax = axes_for(ax, (7.5, 4.0))
     lags, notes = correlations["lag"].values, []
     if (measured & ~coloured).any():
         for index, _ in named_cells(pvalue, measured & ~coloured):
-            ax.plot(lags, correlations.isel(index), color=GREY, alpha=0.5, linewidth=0.7, zorder=1, gid="cell")
+            ax.plot(
+                lags,
+                correlations.isel(index),
+                color=GREY,
+                alpha=0.5,
+                linewidth=0.7,
+                zorder=1,
+                gid="cell",
+            )
         notes = [f"in colour {np.count_nonzero(coloured)} of {pvalue.size}: lowest p of dependence"]
     for (index, name), colour in zip(named_cells(pvalue, coloured), COLOURS, strict=False):
-        label = f"{name or 'all series'} (p of the order, drift included: {float(pvalue.isel(index)):.2g})"
-        ax.plot(lags, correlations.isel(index), color=colour, linewidth=1.3, marker="o", markersize=3.5, zorder=3, label=label, gid="cell")
+        label = (
+            f"{name or 'all series'} (p of the order, drift included: "
+            f"{float(pvalue.isel(index)):.2g})"
+        )
+        ax.plot(
+            lags,
+            correlations.isel(index),
+            color=colour,
+            linewidth=1.3,
+            marker="o",
+            markersize=3.5,
+            zorder=3,
+            label=label,
+            gid="cell",
+        )
     ax.axhline(0, color=DARK, linewidth=0.8)
     if not measured.any():
         note_rows(ax, [0.1], "no series has two repetitions that differ")
@@ -76,14 +113,35 @@ def lag(pairs: xr.Dataset, ax: Axes | None = None) -> Axes:
     >>> [points.get_offsets().tolist() for points in ax.collections]
     [[[1.0, 2.0], [2.0, 4.0]]]
     """
-    outer, dim, distance = str(pairs.attrs["outer"]).split(), str(pairs.attrs["dim"]), int(pairs.attrs["lag"])
+    outer, dim, distance = (
+        str(pairs.attrs["outer"]).split(),
+        str(pairs.attrs["dim"]),
+        int(pairs.attrs["lag"]),
+    )
     cell = one_cell("lag", pairs, [*outer, dim])
-    earlier, later = (cell[name].transpose(*outer, dim).values.reshape(-1, pairs.sizes[dim]) for name in ("earlier", "value"))
-    ax = _draw_points(ax, (5.5, 5.0), earlier, later, f"lag has nothing to draw: no two values are {distance} {plural(dim)} apart")
+    earlier, later = (
+        cell[name].transpose(*outer, dim).values.reshape(-1, pairs.sizes[dim])
+        for name in ("earlier", "value")
+    )
+    ax = _draw_points(
+        ax,
+        (5.5, 5.0),
+        earlier,
+        later,
+        f"lag has nothing to draw: no two values are {distance} {plural(dim)} apart",
+    )
     metric, units = str(pairs.attrs["metric"]), str(pairs.attrs["units"])
-    _label_axes(ax, (f"{metric}, {distance} {dim if distance == 1 else plural(dim)} before", units), (metric, units))
+    _label_axes(
+        ax,
+        (f"{metric}, {distance} {dim if distance == 1 else plural(dim)} before", units),
+        (metric, units),
+    )
     correlation = float(cell["correlation"])
-    return describe(ax, selection(pairs["value"]) + ([] if np.isnan(correlation) else [f"correlation {correlation:.2f}"]))
+    return describe(
+        ax,
+        selection(pairs["value"])
+        + ([] if np.isnan(correlation) else [f"correlation {correlation:.2f}"]),
+    )
 
 
 def against(runs: xr.Dataset, ax: Axes | None = None) -> Axes:
@@ -111,13 +169,33 @@ def against(runs: xr.Dataset, ax: Axes | None = None) -> Axes:
     coordinate = str(attrs["coordinate"])
     cell = one_cell("against", runs, levels)
     n_series = runs.sizes[levels[0]] if len(levels) > 1 else 1
-    x, y = (cell[name].transpose(*levels).values.reshape(n_series, -1) for name in ("beside", "value"))
-    ax = _draw_points(ax, (6.5, 4.5), x, y, f"against has nothing to draw: no measurement has a number in {coordinate!r}")
-    _label_axes(ax, (coordinate, str(attrs["coordinate_units"])), (str(attrs["metric"]), str(attrs["units"])))
-    return describe(ax, [*selection(runs["value"]), f"{np.count_nonzero(np.isfinite(x) & np.isfinite(y))} measurements"])
+    x, y = (
+        cell[name].transpose(*levels).values.reshape(n_series, -1) for name in ("beside", "value")
+    )
+    ax = _draw_points(
+        ax,
+        (6.5, 4.5),
+        x,
+        y,
+        f"against has nothing to draw: no measurement has a number in {coordinate!r}",
+    )
+    _label_axes(
+        ax,
+        (coordinate, str(attrs["coordinate_units"])),
+        (str(attrs["metric"]), str(attrs["units"])),
+    )
+    return describe(
+        ax,
+        [
+            *selection(runs["value"]),
+            f"{np.count_nonzero(np.isfinite(x) & np.isfinite(y))} measurements",
+        ],
+    )
 
 
-def _draw_points(ax: Axes | None, size: tuple[float, float], x_values: Floats, y_values: Floats, message: str) -> Axes:
+def _draw_points(
+    ax: Axes | None, size: tuple[float, float], x_values: Floats, y_values: Floats, message: str
+) -> Axes:
     """Draw a cloud for every series (series, repetitions), with smaller points where there are many; raise where there is none."""
     paired = np.isfinite(x_values) & np.isfinite(y_values)
     if not paired.any():
@@ -126,7 +204,14 @@ def _draw_points(ax: Axes | None, size: tuple[float, float], x_values: Floats, y
     point_size = 12.0 if np.count_nonzero(paired) < 500 else 3.0
     for number, (x, y, mask) in enumerate(zip(x_values, y_values, paired, strict=True)):
         if mask.any():
-            ax.scatter(x[mask], y[mask], s=point_size, color=COLOURS[number % len(COLOURS)], alpha=0.6, linewidths=0)
+            ax.scatter(
+                x[mask],
+                y[mask],
+                s=point_size,
+                color=COLOURS[number % len(COLOURS)],
+                alpha=0.6,
+                linewidths=0,
+            )
     return ax
 
 
@@ -138,11 +223,17 @@ def _label_axes(ax: Axes, x: tuple[str, str], y: tuple[str, str]) -> None:
 
 
 def one_cell(picture: str, data: xr.Dataset, repeated: Sequence[str]) -> xr.Dataset:
-    """Return the data of the one cell, without dims that are not repeated; raise when there are several cells."""
+    """Return the data of the one cell, without dims that are not repeated.
+
+    Raise when there are several cells.
+    """
     sizes = {str(dim): size for dim, size in data["value"].sizes.items() if dim not in repeated}
     several = [dim for dim, size in sizes.items() if size > 1]
     if several:
         example = ", ".join(f"{dim}={data[dim].values.tolist()[0]!r}" for dim in several)
         along = ", ".join(f"{dim} ({sizes[dim]})" for dim in several)
-        raise ValueError(f"{picture} draws one cell at a time; the array has several along {along}: select one, as in .sel({example})")
+        raise ValueError(
+            f"{picture} draws one cell at a time; the array has several along {along}: select "
+            f"one, as in .sel({example})"
+        )
     return data.compute().squeeze(list(sizes), drop=True)

@@ -14,15 +14,16 @@ def dendrogram(clusters: xr.DataArray, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     clusters : DataArray
-        What `perfarray.cluster_machines` returned. Of several analyses (further dims) the one with most samples is drawn, and the title
-        says so; select another.
+        What `perfarray.cluster_machines` returned. Of several analyses (further dims) the one with
+        most samples is drawn, and the title says so; select another.
     ax : Axes, optional
         Where to draw; default: a new figure.
 
     Returns
     -------
     Axes
-        A row for each sample. Horizontal axis: the distance at which branches are joined. The dotted line cuts the tree into the clusters.
+        A row for each sample. Horizontal axis: the distance at which branches are joined. The
+        dotted line cuts the tree into the clusters.
 
     Examples
     --------
@@ -40,14 +41,27 @@ def dendrogram(clusters: xr.DataArray, ax: Axes | None = None) -> Axes:
     texts = shortened([label_text(samples, label) for label in tree[samples].values.tolist()])
     inches, step, size = spacing(len(texts), INCHES)
     names, unnamed = some_named(texts, step, "rows")
-    rows = [Row({samples: position}, name, "", float(position)) for position, name in enumerate(names)]
+    rows = [
+        Row({samples: position}, name, "", float(position)) for position, name in enumerate(names)
+    ]
     frame = RowFrame(ax, rows, unnamed, inches=inches, size=size)
     _draw_tree(frame.ax, tree)
     number = int(tree["n_clusters"])
-    reason = "" if tree.attrs["criterion"] == "given" else f" ({tree.attrs['criterion']}, {float(tree['silhouette']):.2f})"
-    title_parts = ["Which machines behave alike", *shared, f"{number} cluster{'s' * (number > 1)}{reason * (number > 1)}"]
+    reason = (
+        ""
+        if tree.attrs["criterion"] == "given"
+        else f" ({tree.attrs['criterion']}, {float(tree['silhouette']):.2f})"
+    )
+    title_parts = [
+        "Which machines behave alike",
+        *shared,
+        f"{number} cluster{'s' * (number > 1)}{reason * (number > 1)}",
+    ]
     units = str(tree["join_distance"].attrs.get("units", "1"))
-    label = f"distance at which branches are joined ({tree.attrs['method']}{'' if units == '1' else f', {units}'})"
+    label = (
+        "distance at which branches are joined "
+        f"({tree.attrs['method']}{'' if units == '1' else f', {units}'})"
+    )
     return frame.finish([*title_parts, *others], label)
 
 
@@ -57,19 +71,31 @@ def _colour(cluster: int) -> str:
 
 def _draw_tree(ax: Axes, tree: xr.DataArray) -> None:
     """Draw every join as a bracket between the middles of two branches, and the line that cuts the clusters."""
-    clusters, steps, distances = (array.values.tolist() for array in (tree, tree["join_step"], tree["join_distance"]))
-    # Leaf by leaf the branch it is in: its first and last leaf, height in the picture, distance, and cluster (0 for several).
+    clusters, steps, distances = (
+        array.values.tolist() for array in (tree, tree["join_step"], tree["join_distance"])
+    )
+    # Leaf by leaf the branch it is in: its first and last leaf, height in the picture, distance,
+    # and cluster (0 for several).
     branches = [(leaf, leaf, float(leaf), 0.0, cluster) for leaf, cluster in enumerate(clusters)]
     joins = sorted((step, leaf) for leaf, step in enumerate(steps) if step)
     for _, leaf in joins:
-        (first, _, low_y, low_distance, low), (_, last, high_y, high_distance, high) = branches[leaf], branches[leaf + 1]
+        (first, _, low_y, low_distance, low), (_, last, high_y, high_distance, high) = (
+            branches[leaf],
+            branches[leaf + 1],
+        )
         distance, cluster = distances[leaf], low if low == high else 0
         x, y = [low_distance, distance, distance, high_distance], [low_y, low_y, high_y, high_y]
         ax.plot(x, y, color=_colour(cluster) if cluster else DARK, linewidth=1.3, gid="join")
-        branches[first : last + 1] = [(first, last, (low_y + high_y) / 2, distance, cluster)] * (last - first + 1)
+        branches[first : last + 1] = [(first, last, (low_y + high_y) / 2, distance, cluster)] * (
+            last - first + 1
+        )
     heights = [distances[leaf] for _, leaf in joins]
     number = int(tree["n_clusters"])
-    below, above = ([0.0, *heights][len(joins) + 1 - number], heights[len(joins) - number + 1]) if number > 1 else (0.0, 0.0)
+    below, above = (
+        ([0.0, *heights][len(joins) + 1 - number], heights[len(joins) - number + 1])
+        if number > 1
+        else (0.0, 0.0)
+    )
     if below < above:  # distances of the centroid and median methods may fall
         ax.axvline((below + above) / 2, color=DARK, linewidth=0.8, linestyle=":", gid="cut")
     ax.set_xlim(left=0.0 if np.nanmin(distances) >= 0 else None)

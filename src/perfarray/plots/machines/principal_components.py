@@ -9,15 +9,28 @@ from matplotlib.collections import PolyCollection
 from matplotlib.ticker import MaxNLocator
 
 from perfarray.conventions import SUITE
-from perfarray.plots.figure import COLOURS, DARK, NOTE_SIZE, Floats, axes_for, describe, selection, shortened
+from perfarray.plots.figure import (
+    COLOURS,
+    DARK,
+    NOTE_SIZE,
+    Floats,
+    axes_for,
+    describe,
+    selection,
+    shortened,
+)
 from perfarray.plots.machines.point_names import Mark, write_names
 
 REACH: Final = 0.85  # length of the longest arrow, as a share of the distance of the farthest point
-ROUNDING: Final = 1e-12  # a component with no larger share of the variance is rounding and not drawn: two machines differ in one direction
+# a component with no larger share of the variance is rounding and not drawn: two machines differ in
+# one direction
+ROUNDING: Final = 1e-12
 LONGEST: Final = 40  # letters of a name beside a point
 WIDER: Final = 1.5  # width of a biplot in its heights: names need room beside points
 HEIGHTS: Final = (7.0, 11.0)  # least and largest height of a biplot in inches; many names need room
-FLAT: Final = 2.0  # where scores reach so many times as far along the first axis, the second is stretched, and its label says so
+# where scores reach so many times as far along the first axis, the second is stretched, and its
+# label says so
+FLAT: Final = 2.0
 STRETCHED: Final = 20.0  # at most by this factor
 CROWD: Final = 20  # more arrows are thin, since thick ones would hide what lies below them
 THICK: Final = 0.03  # inches that the shaft of an arrow is thick
@@ -26,31 +39,39 @@ OUTLINE: Final = 61  # points of the outline of a region
 
 
 def principal_components(
-    result: xr.Dataset, ax: Axes | None = None, *, kind: str = "biplot", components: tuple[int, int] = (1, 2), regions: bool = False
+    result: xr.Dataset,
+    ax: Axes | None = None,
+    *,
+    kind: str = "biplot",
+    components: tuple[int, int] = (1, 2),
+    regions: bool = False,
 ) -> Axes:
     """Draw a biplot, or a scree plot.
 
     Parameters
     ----------
     result : Dataset
-        What `perfarray.principal_components` returned. Of several analyses (further dims) the one with most samples is drawn, and the
-        title says so; select another.
+        What `perfarray.principal_components` returned. Of several analyses (further dims) the one
+        with most samples is drawn, and the title says so; select another.
     ax : Axes, optional
         Where to draw; default: a new figure.
     kind : {"biplot", "scree"}
-        Samples as points and features as arrows; or the share of the variance that each component explains.
+        Samples as points and features as arrows; or the share of the variance that each component
+        explains.
     components : (int, int)
         The principal components along the two axes of a biplot.
     regions : bool
-        Draw the confidence region of each sample, from the variation of its runs, as an ellipse; for results made with `n_resamples=`.
+        Draw the confidence region of each sample, from the variation of its runs, as an ellipse;
+        for results made with `n_resamples=`.
 
     Returns
     -------
     Axes
-        Both axes have one scale, so that distances are those of the scores, unless the second component is so short that the picture
-        would be a line: then the label of its axis says by which factor it is stretched. Arrows have a scale of their own: an arrow is
-        the standard deviation of its feature along each component (loading times that of the component), so that arrows with the same
-        direction are features that rise and fall together.
+        Both axes have one scale, so that distances are those of the scores, unless the second
+        component is so short that the picture would be a line: then the label of its axis says by
+        which factor it is stretched. Arrows have a scale of their own: an arrow is the standard
+        deviation of its feature along each component (loading times that of the component), so that
+        arrows with the same direction are features that rise and fall together.
 
     Raises
     ------
@@ -70,15 +91,26 @@ def principal_components(
     result, n_others = _largest_analysis(result)
     suites = np.unique(result[SUITE].values.astype(str)).tolist() if SUITE in result.coords else []
     labels = dict.fromkeys([*(suites if len(suites) == 1 else ()), *selection(result)])
-    title_parts = [*labels, *([f"one of {n_others + 1} analyses (select another)"] if n_others else [])]
+    title_parts = [
+        *labels,
+        *([f"one of {n_others + 1} analyses (select another)"] if n_others else []),
+    ]
     if regions and "region_radius" not in result:
-        raise ValueError("the result has no regions: give principal_components, or biplot, n_resamples=500")
-    return _draw_scree(result, ax, title_parts) if kind == "scree" else _draw_biplot(result, ax, components, title_parts, regions)
+        raise ValueError(
+            "the result has no regions: give principal_components, or biplot, n_resamples=500"
+        )
+    return (
+        _draw_scree(result, ax, title_parts)
+        if kind == "scree"
+        else _draw_biplot(result, ax, components, title_parts, regions)
+    )
 
 
 def _largest_analysis(result: xr.Dataset) -> tuple[xr.Dataset, int]:
     """Return the analysis with most samples, without what it lacks, and the number of other analyses."""
-    extra = [str(dim) for dim in result["explained_variance_ratio"].dims if dim != "principal_component"]
+    extra = [
+        str(dim) for dim in result["explained_variance_ratio"].dims if dim != "principal_component"
+    ]
     samples, features = str(result.attrs["samples"]), str(result.attrs["features"])
     analysis, n_others = result, 0
     if extra:
@@ -86,17 +118,29 @@ def _largest_analysis(result: xr.Dataset) -> tuple[xr.Dataset, int]:
         analysis = result.isel({dim: int(index) for dim, index in sizes.argmax(extra).items()})
         n_others = int(np.count_nonzero(sizes > 0)) - 1
     # An analysis that the caller selected lacks the benchmarks of the other suites, too.
-    for dim, name in ((samples, "score"), (features, "loading"), ("principal_component", "explained_variance_ratio")):
+    for dim, name in (
+        (samples, "score"),
+        (features, "loading"),
+        ("principal_component", "explained_variance_ratio"),
+    ):
         present = analysis[name].notnull()
         others = [other_dim for other_dim in present.dims if other_dim != dim]
         analysis = analysis.isel({dim: np.flatnonzero(present.any(others).values)})
     return analysis, n_others
 
 
-def _draw_biplot(result: xr.Dataset, ax: Axes | None, components: tuple[int, int], title_parts: list[str], regions: bool) -> Axes:
+def _draw_biplot(
+    result: xr.Dataset,
+    ax: Axes | None,
+    components: tuple[int, int],
+    title_parts: list[str],
+    regions: bool,
+) -> Axes:
     numbers = result["principal_component"].values.tolist()
     if len(components) != 2 or any(number not in numbers for number in components):
-        raise ValueError(f"components={components!r}: give two of the principal components {numbers}")
+        raise ValueError(
+            f"components={components!r}: give two of the principal components {numbers}"
+        )
     samples, features = str(result.attrs["samples"]), str(result.attrs["features"])
     analysis = result.sel(principal_component=list(components))
     explained = (analysis["explained_variance_ratio"] > ROUNDING).astype(float)
@@ -107,7 +151,10 @@ def _draw_biplot(result: xr.Dataset, ax: Axes | None, components: tuple[int, int
     ax = axes_for(ax, (WIDER * height, height))
     width, depth = np.abs(scores).max(axis=0).tolist()
     stretch = float(np.clip(width / depth / FLAT, 1.0, STRETCHED)) if depth > 0 else 1.0
-    farthest, longest = (float(np.hypot(coordinates[:, 0], stretch * coordinates[:, 1]).max()) for coordinates in (scores, loadings))
+    farthest, longest = (
+        float(np.hypot(coordinates[:, 0], stretch * coordinates[:, 1]).max())
+        for coordinates in (scores, loadings)
+    )
     scale = REACH * farthest / longest if farthest > 0 and longest > 0 else 1.0
     arrow_tips = loadings * scale
     ax.axhline(0, color="#dddddd", linewidth=0.6, zorder=0)
@@ -119,55 +166,108 @@ def _draw_biplot(result: xr.Dataset, ax: Axes | None, components: tuple[int, int
         width=THICK / 3 if is_crowded else THICK, alpha=0.6 if is_crowded else 1.0, zorder=2,
         label=f"{features} (standard deviation; {scale_text} on the axes is 1)",
     )  # fmt: skip
-    ax.scatter(scores[:, 0], scores[:, 1], s=26, color=COLOURS[0], label=f"{samples} (score)", zorder=3)
+    ax.scatter(
+        scores[:, 0], scores[:, 1], s=26, color=COLOURS[0], label=f"{samples} (score)", zorder=3
+    )
     ax.update_datalim(arrow_tips)
     if regions:
         _draw_regions(ax, analysis, explained.values, scores)
-        title_parts = [*title_parts, f"regions of {100 * float(result.attrs['confidence_level']):.3g} %"]
+        title_parts = [
+            *title_parts,
+            f"regions of {100 * float(result.attrs['confidence_level']):.3g} %",
+        ]
     ax.margins(0.15)
     for axis, number in zip((ax.xaxis, ax.yaxis), components, strict=True):
         share = 100 * float(result["explained_variance_ratio"].sel(principal_component=number))
-        share_text = f"{share:.3g} % of the variance" if share > 100 * ROUNDING else "nothing is left for it"
-        stretch_text = f"; drawn {stretch:.2g} times as long" if axis is ax.yaxis and stretch > 1 else ""
+        share_text = (
+            f"{share:.3g} % of the variance" if share > 100 * ROUNDING else "nothing is left for it"
+        )
+        stretch_text = (
+            f"; drawn {stretch:.2g} times as long" if axis is ax.yaxis and stretch > 1 else ""
+        )
         axis.set_label_text(f"principal component {number} ({share_text}{stretch_text})")
-    scaling = [f"each {features} in its own size"] if "divisor" in result and bool((result["divisor"] == 1).all()) else []
+    scaling = (
+        [f"each {features} in its own size"]
+        if "divisor" in result and bool((result["divisor"] == 1).all())
+        else []
+    )
     describe(ax, [f"{samples} and {features}: biplot", *scaling, *title_parts])
     ax.autoscale_view()
-    sample_names, feature_names = (shortened([str(label) for label in result[dim].values], LONGEST) for dim in (samples, features))
-    marks = [Mark(name, x, y, "black", is_arrow=False) for name, (x, y) in zip(sample_names, scores.tolist(), strict=True)]
-    marks += [Mark(name, x, y, COLOURS[5], is_arrow=True) for name, (x, y) in zip(feature_names, arrow_tips.tolist(), strict=True)]
+    sample_names, feature_names = (
+        shortened([str(label) for label in result[dim].values], LONGEST)
+        for dim in (samples, features)
+    )
+    marks = [
+        Mark(name, x, y, "black", is_arrow=False)
+        for name, (x, y) in zip(sample_names, scores.tolist(), strict=True)
+    ]
+    marks += [
+        Mark(name, x, y, COLOURS[5], is_arrow=True)
+        for name, (x, y) in zip(feature_names, arrow_tips.tolist(), strict=True)
+    ]
     left_out = write_names(ax, marks, stretch)
     ax.set_aspect(stretch, adjustable="box")
     if left_out:
         names = f"{len(left_out)} name{'s' if len(left_out) > 1 else ''}"
         which = f": {', '.join(left_out)}" if len(left_out) <= NAMED else ""
-        ax.text(0.99, 0.01, f"no room for {names}{which}", transform=ax.transAxes, ha="right", fontsize=NOTE_SIZE, color=DARK)
+        ax.text(
+            0.99,
+            0.01,
+            f"no room for {names}{which}",
+            transform=ax.transAxes,
+            ha="right",
+            fontsize=NOTE_SIZE,
+            color=DARK,
+        )
     return ax
 
 
 def _draw_regions(ax: Axes, analysis: xr.Dataset, mask: Floats, scores: Floats) -> None:
     samples, dims = str(analysis.attrs["samples"]), ("principal_component", "principal_component_2")
-    covariances = analysis["score_covariance"].sel(principal_component_2=analysis["principal_component"].values)
+    covariances = analysis["score_covariance"].sel(
+        principal_component_2=analysis["principal_component"].values
+    )
     radii = analysis["region_radius"].values
     finite = np.isfinite(radii)
-    variances, axes = np.linalg.eigh((covariances.transpose(samples, *dims).values * np.outer(mask, mask))[finite])
+    variances, axes = np.linalg.eigh(
+        (covariances.transpose(samples, *dims).values * np.outer(mask, mask))[finite]
+    )
     angles = np.linspace(0, 2 * np.pi, OUTLINE)
     circle = np.stack([np.cos(angles), np.sin(angles)], axis=-1)
     semi_axes = radii[finite][:, None] * np.sqrt(variances.clip(0))
     outlines = scores[finite][:, None] + (circle * semi_axes[:, None]) @ np.swapaxes(axes, -1, -2)
     label = f"{samples} (region, by the variation of its runs)"
     ax.add_collection(
-        PolyCollection(outlines, facecolors=COLOURS[0], edgecolors=COLOURS[0], alpha=0.15, linewidths=0.8, zorder=1, label=label)
+        PolyCollection(
+            outlines,
+            facecolors=COLOURS[0],
+            edgecolors=COLOURS[0],
+            alpha=0.15,
+            linewidths=0.8,
+            zorder=1,
+            label=label,
+        )
     )
     ax.update_datalim(outlines.reshape(-1, 2))
 
 
 def _draw_scree(result: xr.Dataset, ax: Axes | None, title_parts: list[str]) -> Axes:
-    shares, cumulative_shares = (100 * result[name].values for name in ("explained_variance_ratio", "cumulative_variance_ratio"))
+    shares, cumulative_shares = (
+        100 * result[name].values
+        for name in ("explained_variance_ratio", "cumulative_variance_ratio")
+    )
     numbers = result["principal_component"].values
     ax = axes_for(ax, (6.0, 4.0))
     ax.bar(numbers, shares, 0.6, color=COLOURS[1], label="each")
-    ax.plot(numbers, cumulative_shares, "o-", color=COLOURS[0], markersize=4, linewidth=1.4, label="sum so far")
+    ax.plot(
+        numbers,
+        cumulative_shares,
+        "o-",
+        color=COLOURS[0],
+        markersize=4,
+        linewidth=1.4,
+        label="sum so far",
+    )
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.set(xlabel="principal component", ylabel="share of the variance, percent", ylim=(0, 105))
     return describe(ax, ["Explained variance", *title_parts])

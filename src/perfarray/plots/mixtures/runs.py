@@ -24,11 +24,17 @@ from perfarray.plots.figure import (
 )
 from perfarray.plots.rows import TALLEST, extremes, named_cells
 
-CLOSE: Final = 0.005  # an axis that spans a smaller share of its values shows differences: four digits would repeat at every tick
-ALIKE: Final = 5.0  # ratio of the largest median to the least, above which runs do not share a linear axis
+# an axis that spans a smaller share of its values shows differences: four digits would repeat at
+# every tick
+CLOSE: Final = 0.005
+ALIKE: Final = (
+    5.0  # ratio of the largest median to the least, above which runs do not share a linear axis
+)
 FLAT: Final = 12.0  # an axis this many times as long as most violins shows none of their shapes
 WIDTH: Final = 0.8  # width of the widest violin, where neighbours are 1 apart
-ROOM: Final = 0.9  # inches of a violin and its name; where the figure would be too wide, names are upright and violins closer
+# inches of a violin and its name; where the figure would be too wide, names are upright and violins
+# closer
+ROOM: Final = 0.9
 NARROWEST: Final = 0.3  # inches that a violin takes at least
 
 
@@ -38,9 +44,10 @@ def overlay(curves: xr.Dataset, ax: Axes | None = None) -> Axes:
     Returns
     -------
     Axes
-        Horizontal axis: the runs. Of more cells than colours, those with the lowest and the highest medians are drawn, and the title says
-        so. Where medians are so far apart that densities would be lines, the axis is logarithmic, and all densities have one height. A
-        cell whose runs all have one value is a vertical line.
+        Horizontal axis: the runs. Of more cells than colours, those with the lowest and the highest
+        medians are drawn, and the title says so. Where medians are so far apart that densities
+        would be lines, the axis is logarithmic, and all densities have one height. A cell whose
+        runs all have one value is a vertical line.
 
     Raises
     ------
@@ -70,7 +77,14 @@ def overlay(curves: xr.Dataset, ax: Axes | None = None) -> Axes:
         x = cell["x"].values
         if "reached" in cell:
             finite = np.isfinite(x)
-            ax.step(x[finite], cell["reached"].values[finite], where="post", color=colour, linewidth=1.5, label=name)
+            ax.step(
+                x[finite],
+                cell["reached"].values[finite],
+                where="post",
+                color=colour,
+                linewidth=1.5,
+                label=name,
+            )
         elif np.isnan(cell["density"].values).any():
             ax.axvline(float(cell["median"]), color=colour, linewidth=1.5, label=name)
         else:
@@ -102,8 +116,9 @@ def violin(curves: xr.Dataset, ax: Axes | None = None, relative: bool | None = N
     ax : Axes, optional
         Where to draw; default: a new figure, as wide as its violins need.
     relative : bool, optional
-        Whether the runs of each configuration are divided by their median, which then stands under its name; default: where the largest
-        median is more than five times the least, or violins would be flat on one axis.
+        Whether the runs of each configuration are divided by their median, which then stands under
+        its name; default: where the largest median is more than five times the least, or violins
+        would be flat on one axis.
 
     Returns
     -------
@@ -122,7 +137,9 @@ def violin(curves: xr.Dataset, ax: Axes | None = None, relative: bool | None = N
     median = curves["median"]
     limit, is_drawn, left_out = int(TALLEST / NARROWEST), None, list[str]()
     if median.size > limit:
-        low, high, left_out = extremes((curves["q3"] - curves["q1"]) / median, limit, "interquartile range")
+        low, high, left_out = extremes(
+            (curves["q3"] - curves["q1"]) / median, limit, "interquartile range"
+        )
         is_drawn = np.isin(np.arange(median.size), [*low, *high]).reshape(median.shape)
     named = named_cells(median, is_drawn, limit=30)
     cells, names = [curves.isel(index) for index, _ in named], [name for _, name in named]
@@ -133,14 +150,24 @@ def violin(curves: xr.Dataset, ax: Axes | None = None, relative: bool | None = N
     relative = _far_apart(cells) if relative is None else relative
     if relative:
         format_number, separator = number_format(units), ", " if crowded else "\n"
-        names = [f"{name}{separator}{format_number(value)}".strip() for name, value in zip(names, medians, strict=True)]
+        names = [
+            f"{name}{separator}{format_number(value)}".strip()
+            for name, value in zip(names, medians, strict=True)
+        ]
         units, metric = "1", f"{metric} / median"
     for number, (cell, value) in enumerate(zip(cells, medians, strict=True)):
         if np.isfinite(value):
             _draw_violin(ax, number, cell, value if relative else 1.0)
         else:
             ax.text(
-                number, 0.02, "not measured", transform=ax.get_xaxis_transform(), rotation=90, ha="center", fontsize=NOTE_SIZE, color=DARK
+                number,
+                0.02,
+                "not measured",
+                transform=ax.get_xaxis_transform(),
+                rotation=90,
+                ha="center",
+                fontsize=NOTE_SIZE,
+                color=DARK,
             )
     turned = max(len(line) for name in names for line in name.split("\n")) > 10 and len(names) > 1
     rotation, alignment = (90, "center") if crowded else (30, "right") if turned else (0, "center")
@@ -156,11 +183,30 @@ def _draw_violin(ax: Axes, number: int, cell: xr.Dataset, unit: float) -> None:
     if np.isfinite(density).all():
         half = 0.5 * WIDTH * density / density.max()
         y = cell["x"].values / unit
-        ax.fill_betweenx(y, number - half, number + half, color=COLOURS[1], edgecolor=COLOURS[0], linewidth=0.8, label="density")
+        ax.fill_betweenx(
+            y,
+            number - half,
+            number + half,
+            color=COLOURS[1],
+            edgecolor=COLOURS[0],
+            linewidth=0.8,
+            label="density",
+        )
     else:
-        ax.hlines(median, number - 0.3, number + 0.3, color=COLOURS[0], linewidth=1.6, label="density")
+        ax.hlines(
+            median, number - 0.3, number + 0.3, color=COLOURS[0], linewidth=1.6, label="density"
+        )
     ax.vlines(number, low, high, color=DARK, linewidth=5, label="quartiles", zorder=3)
-    ax.plot(number, median, "o", color="white", markeredgecolor=DARK, markersize=5, label="median", zorder=4)
+    ax.plot(
+        number,
+        median,
+        "o",
+        color="white",
+        markeredgecolor=DARK,
+        markersize=5,
+        label="median",
+        zorder=4,
+    )
 
 
 def _far_apart(cells: Sequence[xr.Dataset]) -> bool:
@@ -181,7 +227,10 @@ def _distribution_of(attrs: dict[Hashable, object]) -> str:
 
 
 def write_values(ax: Axes, axis_name: str, name: str, units: str) -> None:
-    """Write numbers with units along an axis; where they hardly differ, their differences from a round number."""
+    """Write numbers with units along an axis.
+
+    Where they hardly differ, their differences from a round number.
+    """
     axis, (low, high) = getattr(ax, f"{axis_name}axis"), getattr(ax, f"get_{axis_name}lim")()
     origin = 0.0
     if 0 < high - low < CLOSE * abs(low + high) / 2:
@@ -194,6 +243,12 @@ def write_values(ax: Axes, axis_name: str, name: str, units: str) -> None:
 def write_density(ax: Axes, units: str) -> None:
     """Write a density along the vertical axis, per unit with the prefix that the horizontal axis has, such as ns."""
     largest = max(map(abs, ax.get_xlim()))
-    power = 3 * int(np.clip(np.floor(np.log10(largest) / 3), -8, 8)) if units in PREFIXED and largest > 0 else 0
+    power = (
+        3 * int(np.clip(np.floor(np.log10(largest) / 3), -8, 8))
+        if units in PREFIXED and largest > 0
+        else 0
+    )
     ax.yaxis.set_major_formatter(lambda value, _: f"{value * 10.0**power:g}")
-    ax.set_ylabel("density" if units == "1" else f"density per {EngFormatter.ENG_PREFIXES[power]}{units}")
+    ax.set_ylabel(
+        "density" if units == "1" else f"density per {EngFormatter.ENG_PREFIXES[power]}{units}"
+    )

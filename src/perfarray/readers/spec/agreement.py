@@ -1,6 +1,7 @@
 """What the text reports of one archive say of the same machines made to agree: sessions, descriptions, runs published twice.
 
-Whole results state their machine themselves and have no session in their name: the others alone are numbered and described together.
+Whole results state their machine themselves and have no session in their name: the others alone are
+numbered and described together.
 """
 
 from collections.abc import Sequence
@@ -16,7 +17,9 @@ from perfarray.tables.columns import Descriptor, Table
 from perfarray.timings.notes import Note
 from perfarray.timings.validation import listed
 
-MIN_COPIED_ROWS = 6  # Rows two reports must have in common to be the same run: fewer may be equal by chance
+MIN_COPIED_ROWS = (
+    6  # Rows two reports must have in common to be the same run: fewer may be equal by chance
+)
 TEXTS = ("cpu", "os")  # Descriptors that are texts; the others are numbers
 OF_RUNS = (VALID, ESTIMATED)  # Descriptors in which the reports of one machine may differ
 SESSION = "session"
@@ -26,10 +29,20 @@ def agree(tables: Sequence[Table]) -> list[Table]:
     """Make the tables of whole results agree as those of CSV do, and the others with each other."""
     agreed = list(tables)
     for kind, positions in (
-        (_agree_on_machines, [index for index, table in enumerate(tables) if SESSION in table.levels]),
-        (results.agree, [index for index, table in enumerate(tables) if SESSION not in table.levels]),
+        (
+            _agree_on_machines,
+            [index for index, table in enumerate(tables) if SESSION in table.levels],
+        ),
+        (
+            results.agree,
+            [index for index, table in enumerate(tables) if SESSION not in table.levels],
+        ),
     ):
-        for index, table in zip(positions, kind([tables[index] for index in positions]) if positions else (), strict=True):
+        for index, table in zip(
+            positions,
+            kind([tables[index] for index in positions]) if positions else (),
+            strict=True,
+        ):
             agreed[index] = table
     return agreed
 
@@ -42,8 +55,17 @@ def _agree_on_machines(tables: Sequence[Table]) -> list[Table]:
     agreed = []
     for index, (table, session) in enumerate(zip(tables, sessions, strict=True)):
         levels = table.levels | ({SESSION: np.full(len(table), session)} if session else {})
-        marks = table.marks | ({"copied": np.ones(len(table), dtype=bool)} if index in copies else {})
-        agreed.append(replace(table, levels=levels, marks=marks, descriptors=table.descriptors | machines[_label(table, MACHINE)]))
+        marks = table.marks | (
+            {"copied": np.ones(len(table), dtype=bool)} if index in copies else {}
+        )
+        agreed.append(
+            replace(
+                table,
+                levels=levels,
+                marks=marks,
+                descriptors=table.descriptors | machines[_label(table, MACHINE)],
+            )
+        )
     if copies:
         pairs = list(copies.values())
         sentence = f"runs published twice under two names are marked `copied`: {listed(pairs, 5)}"
@@ -62,16 +84,27 @@ def _suite(table: Table) -> Any:
 
 def _session_numbers(tables: Sequence[Table]) -> list[int]:
     """Number the sessions of one machine, compiler, flags and suite from 0, in the order of their names."""
-    keys = [(*(_label(table, dim) for dim in (MACHINE, "compiler", "flags")), _suite(table)) for table in tables]
+    keys = [
+        (*(_label(table, dim) for dim in (MACHINE, "compiler", "flags")), _suite(table))
+        for table in tables
+    ]
     names: dict[tuple[Any, ...], set[str]] = {}
     for key, table in zip(keys, tables, strict=True):
         names.setdefault(key, set()).add(table.level_names[SESSION])
-    numbers = {key: {name: position for position, name in enumerate(sorted(session_names))} for key, session_names in names.items()}
-    return [numbers[key][table.level_names[SESSION]] for key, table in zip(keys, tables, strict=True)]
+    numbers = {
+        key: {name: position for position, name in enumerate(sorted(session_names))}
+        for key, session_names in names.items()
+    }
+    return [
+        numbers[key][table.level_names[SESSION]] for key, table in zip(keys, tables, strict=True)
+    ]
 
 
 def _machines(tables: Sequence[Table]) -> tuple[dict[str, dict[str, Descriptor]], list[Note]]:
-    """Return the metadata of each machine on which its reports agree, the median clock; and a note where they contradict each other."""
+    """Return the metadata of each machine on which its reports agree, the median clock.
+
+    And a note where they contradict each other.
+    """
     names: dict[str, None] = {}
     stated: dict[str, dict[str, list[Any]]] = {}
     for table in tables:
@@ -88,12 +121,16 @@ def _machines(tables: Sequence[Table]) -> tuple[dict[str, dict[str, Descriptor]]
         descriptors[machine] = {}
         for name in names:
             value = _agreed_value(name, lists.get(name, []))
-            descriptors[machine][name] = Descriptor(dims=(MACHINE,), values={(machine,): value}, keep=(MACHINE,))
+            descriptors[machine][name] = Descriptor(
+                dims=(MACHINE,), values={(machine,): value}, keep=(MACHINE,)
+            )
             if value in (None, UNKNOWN) and lists.get(name):
                 contradicted.setdefault(name, []).append(machine)
     if not contradicted:
         return descriptors, []
-    differences = "; ".join(f"{name} of {listed(machines, 5)}" for name, machines in contradicted.items())
+    differences = "; ".join(
+        f"{name} of {listed(machines, 5)}" for name, machines in contradicted.items()
+    )
     sentence = f"what the reports of one machine say differently is taken as unknown: {differences}"
     return descriptors, [Note("contradicted_descriptors", sentence, dict(contradicted))]
 
@@ -114,7 +151,10 @@ def _published_twice(tables: Sequence[Table]) -> dict[int, str]:
     for index, table in enumerate(tables):
         if len(table) < MIN_COPIED_ROWS:
             continue
-        runs = (tuple(table.labels[BENCHMARK].labels), *(metric.values.tobytes() for metric in table.metrics.values()))
+        runs = (
+            tuple(table.labels[BENCHMARK].labels),
+            *(metric.values.tobytes() for metric in table.metrics.values()),
+        )
         first = first_indices.setdefault(runs, index)
         if first != index:
             copies[index] = f"{_report_name(table)} = {_report_name(tables[first])}"

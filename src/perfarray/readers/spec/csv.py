@@ -1,6 +1,7 @@
 """SPEC CPU result CSV, 2006 and 2017: the "Full Results Table", and the blocks HARDWARE and SOFTWARE.
 
-The "Selected Results Table" repeats the selected runs of the full one, medians or the slower of two, and is not read.
+The "Selected Results Table" repeats the selected runs of the full one, medians or the slower of
+two, and is not read.
 """
 
 import csv
@@ -14,13 +15,21 @@ import numpy as np
 from perfarray.conventions import BENCHMARK, ESTIMATED, MACHINE, TUNING, VALID
 from perfarray.readers.numbers import positive
 from perfarray.readers.opening import Source
-from perfarray.readers.spec.results import FIELDS, HARDWARE, SOFTWARE, Run, describe_machine, table_of_runs
+from perfarray.readers.spec.results import (
+    FIELDS,
+    HARDWARE,
+    SOFTWARE,
+    Run,
+    describe_machine,
+    table_of_runs,
+)
 from perfarray.readers.spec.results import agree as agree
 from perfarray.readers.spec.suites import suite_name
 from perfarray.tables.columns import Descriptor, Table
 
 NAME = "spec_csv"
-PLACED = True  # A result says itself which machine and suite it is of: its files lie along these, not along `file`
+# A result says itself which machine and suite it is of: its files lie along these, not along `file`
+PLACED = True
 FULL, SELECTED = "Full Results Table", "Selected Results Table"
 TITLE = re.compile(rf'^"?{FULL}"?\s*\nBenchmark,', re.M)  # Title and head of the table of results
 TUNINGS = {"Base": "base", "Peak": "peak"}
@@ -50,7 +59,11 @@ ABOUT = {
 }
 
 # Titles of lists of flags behind `Base` or `Peak`
-FLAGS = {"Optimization Flags": "optimization_flags", "Portability Flags": "portability_flags", "Other Flags": "other_flags"}
+FLAGS = {
+    "Optimization Flags": "optimization_flags",
+    "Portability Flags": "portability_flags",
+    "Other Flags": "other_flags",
+}
 NO_FLAGS = "No flags used"
 Line = tuple[int, list[str]]
 
@@ -60,30 +73,54 @@ started = re.compile(r"\s*valid,[01]").match
 
 def recognise(source: Source) -> bool:
     """Return whether the table of results stands under its title near the beginning."""
-    return FULL in source.head and TITLE.search(source.head) is not None  # the expression alone takes longer
+    return (
+        FULL in source.head and TITLE.search(source.head) is not None
+    )  # the expression alone takes longer
 
 
 def read(source: Source) -> Table:
     """Read a result: benchmark x machine x tuning x execution."""
-    lines = [(number, _cells(line, number, source)) for number, line in enumerate(source.text.split("\n"), 1) if line.strip()]
+    lines = [
+        (number, _cells(line, number, source))
+        for number, line in enumerate(source.text.split("\n"), 1)
+        if line.strip()
+    ]
     titles = [index for index, (_, cells) in enumerate(lines) if cells[0] == FULL]
     if not titles:
-        raise source.error(f"is not a SPEC result, or is cut off before its table: no line {FULL!r} in {len(lines)} lines")
+        raise source.error(
+            f"is not a SPEC result, or is cut off before its table: no line {FULL!r} in "
+            f"{len(lines)} lines"
+        )
     if len(titles) > 1:
-        raise source.error(f"holds two results, the second from line {lines[titles[1]][0]} on; split it")
+        raise source.error(
+            f"holds two results, the second from line {lines[titles[1]][0]} on; split it"
+        )
     end = next((index for index, (_, cells) in enumerate(lines) if cells[0] == SELECTED), None)
     if end is None:
-        raise source.error(f"is cut off in its {FULL!r}: its last line is {lines[-1][0]}, and no {SELECTED!r} follows")
+        raise source.error(
+            f"is cut off in its {FULL!r}: its last line is {lines[-1][0]}, and no {SELECTED!r} "
+            "follows"
+        )
     runs, benchmarks = _runs(lines[titles[0] + 1 : end], source)
     if not any(run.time == run.time for run in runs):
-        raise source.error(f"has no time of any benchmark in its {FULL!r}, which begins at line {lines[titles[0]][0]}")
+        raise source.error(
+            f"has no time of any benchmark in its {FULL!r}, which begins at line "
+            f"{lines[titles[0]][0]}"
+        )
     about, suite = _about(lines[end + 1 :], runs)
-    valid = next((cells[1] for _, cells in lines[: titles[0]] if cells[0] == "valid" and len(cells) > 1), "")
+    valid = next(
+        (cells[1] for _, cells in lines[: titles[0]] if cells[0] == "valid" and len(cells) > 1), ""
+    )
     estimated = any(name.startswith("Est. ") for name in lines[titles[0] + 1][1])
     about |= {VALID: int(valid) if valid in ("0", "1") else None, ESTIMATED: int(estimated)}
-    missing = [block for block in BLOCKS if not any(cells == [block] for _, cells in lines[end + 1 :])]
+    missing = [
+        block for block in BLOCKS if not any(cells == [block] for _, cells in lines[end + 1 :])
+    ]
     if missing:
-        sentence = f"is cut off at line {lines[-1][0]}, before {' and '.join(missing)}; what they say is unknown"
+        sentence = (
+            f"is cut off at line {lines[-1][0]}, before {' and '.join(missing)}; what they say "
+            "is unknown"
+        )
         source.note("cut_off", sentence, line=lines[-1][0], missing=missing)
     table = table_of_runs(runs, benchmarks, about, suite)
     return replace(table, descriptors=table.descriptors | _flags(lines[end + 1 :], table))
@@ -102,10 +139,19 @@ def _cells(line: str, line_number: int, source: Source) -> list[str]:
 def _runs(lines: Sequence[Line], source: Source) -> tuple[list[Run], list[str]]:
     """Return the runs of the table, and all benchmarks it names, run or not."""
     if not lines or lines[0][1][0] != "Benchmark":
-        raise source.error(f"line {lines[0][0] if lines else 'last'}: expected the head of the table, 'Benchmark,...', under {FULL!r}")
+        raise source.error(
+            f"line {lines[0][0] if lines else 'last'}: expected the head of the table, "
+            f"'Benchmark,...', under {FULL!r}"
+        )
     columns = _columns(lines[0], source)
-    runs = [_run(cells, line, tuning, fields, source) for line, cells in lines[1:] for tuning, fields in columns.items()]
-    return [run for run in runs if run is not None], list(dict.fromkeys(cells[0] for _, cells in lines[1:]))
+    runs = [
+        _run(cells, line, tuning, fields, source)
+        for line, cells in lines[1:]
+        for tuning, fields in columns.items()
+    ]
+    return [run for run in runs if run is not None], list(
+        dict.fromkeys(cells[0] for _, cells in lines[1:])
+    )
 
 
 def _columns(head: Line, source: Source) -> dict[str, dict[str, int]]:
@@ -116,30 +162,43 @@ def _columns(head: Line, source: Source) -> dict[str, dict[str, int]]:
         match = re.fullmatch(r"(?:Est\. )?(Base|Peak) (.*)", name)
         if match and match[2] in COLUMNS:
             columns.setdefault(TUNINGS[match[1]], {})[COLUMNS[match[2]]] = index
-    if not columns or any(not {"time", "ratio", "status"} <= fields.keys() for fields in columns.values()):
+    if not columns or any(
+        not {"time", "ratio", "status"} <= fields.keys() for fields in columns.values()
+    ):
         raise source.error(
-            f"line {line_number}: the head of the table needs run time, ratio or rate, and status of base or peak: {','.join(names)!r}"
+            f"line {line_number}: the head of the table needs run time, ratio or rate, and "
+            f"status of base or peak: {','.join(names)!r}"
         )
     return columns
 
 
-def _run(cells: list[str], line: int, tuning: str, columns: dict[str, int], source: Source) -> Run | None:
+def _run(
+    cells: list[str], line: int, tuning: str, columns: dict[str, int], source: Source
+) -> Run | None:
     """Return one run, or None where there was none: empty cells, or NR."""
     texts = {field: cells[index] if index < len(cells) else "" for field, index in columns.items()}
     status = texts.pop("status")
     if status == NOT_RUN or not (status or any(texts.values())):
         return None
     if not status:
-        raise source.error(f"line {line}: the {tuning} run of {cells[0]!r} has no status; the row has {len(cells)} cells and is cut off")
+        raise source.error(
+            f"line {line}: the {tuning} run of {cells[0]!r} has no status; the row has "
+            f"{len(cells)} cells and is cut off"
+        )
     values = {}
     for field, text in texts.items():
         value = positive(text)
         if value is None and (text or field == "time") and status == SUCCESS:
-            raise source.error(f"line {line}: the {field} of the {tuning} run of {cells[0]!r} is {text!r}; expected a number above 0")
+            raise source.error(
+                f"line {line}: the {field} of the {tuning} run of {cells[0]!r} is {text!r}; "
+                "expected a number above 0"
+            )
         values[field] = np.nan if value is None else value
     time, ratio = values.pop("time"), values.pop("ratio")
     failed = status != SUCCESS
-    return Run(cells[0], tuning, np.nan if failed else time, np.nan if failed else ratio, failed, values)
+    return Run(
+        cells[0], tuning, np.nan if failed else time, np.nan if failed else ratio, failed, values
+    )
 
 
 def _about(lines: Sequence[Line], runs: Sequence[Run]) -> tuple[dict[str, Any], str]:
@@ -155,7 +214,10 @@ def _about(lines: Sequence[Line], runs: Sequence[Run]) -> tuple[dict[str, Any], 
 
 
 def _fields(lines: Sequence[Line]) -> Iterator[tuple[str, str, str]]:
-    """Yield block, field and text; a text goes on in rows whose first cell is empty, and notes end the blocks."""
+    """Yield block, field and text.
+
+    A text goes on in rows whose first cell is empty, and notes end the blocks.
+    """
     block, field, texts = "", "", [""]
     for _, cells in lines:
         if len(cells) == 1 and cells[0] in BLOCKS:
@@ -188,4 +250,8 @@ def _flags(lines: Sequence[Line], table: Table) -> dict[str, Descriptor]:
             values[cells[0], machine, tuning] = "none" if text in ("", NO_FLAGS) else text
         else:
             values = None
-    return {name: Descriptor(dims=(BENCHMARK, MACHINE, TUNING), values=values) for name, values in flags.items() if values}
+    return {
+        name: Descriptor(dims=(BENCHMARK, MACHINE, TUNING), values=values)
+        for name, values in flags.items()
+        if values
+    }

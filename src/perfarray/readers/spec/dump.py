@@ -1,7 +1,8 @@
 """Dumps of published SPEC results, one row per result: `score(machine, tuning)`, without repetitions.
 
-Base and peak are medians of a whole suite, better high. A 0 is a result that was not measured, and NaN here. A row is a `machine`:
-systems that occur more than once stay apart (`#2`). Other columns are coordinates along `machine`, numbers where all of a column are.
+Base and peak are medians of a whole suite, better high. A 0 is a result that was not measured, and
+NaN here. A row is a `machine`: systems that occur more than once stay apart (`#2`). Other columns
+are coordinates along `machine`, numbers where all of a column are.
 """
 
 import csv
@@ -35,7 +36,8 @@ SCORES = {
     "basespeedresult": ("score_speed", "base"),
 }
 
-# Columns of descriptions, written without blanks, and our coordinates; others keep their name in small letters
+# Columns of descriptions, written without blanks, and our coordinates; others keep their name in
+# small letters
 COLUMNS = {
     "benchmark": "suite",
     "hardwarevendor": "vendor",
@@ -88,18 +90,29 @@ def read(source: Source) -> Table:
     """Read a dump: machine x tuning."""
     head, columns = _columns(source)
     names = _names(head)
-    scores = {SCORES[_key(column)]: index for index, column in reversed(list(enumerate(head))) if _key(column) in SCORES}
+    scores = {
+        SCORES[_key(column)]: index
+        for index, column in reversed(list(enumerate(head)))
+        if _key(column) in SCORES
+    }
     if not scores or "system" not in names.values():
         raise source.error(
-            f"has no columns of results ({listed(['Result', 'Baseline', 'Base Rate Result'])}) of a 'System': its columns are "
+            f"has no columns of results ({listed(['Result', 'Baseline', 'Base Rate Result'])}) "
+            "of a 'System': its columns are "
             f"{listed(head, 12)}"
         )
-    described = {name: _described(name, columns[index]) for index, name in names.items() if _key(head[index]) not in SCORES}
+    described = {
+        name: _described(name, columns[index])
+        for index, name in names.items()
+        if _key(head[index]) not in SCORES
+    }
     machines = _labels(described, source)
     tunings = sorted({tuning for _, tuning in scores})
     values = {
         metric: np.full((len(machines), len(tunings)), np.nan)
-        for metric in dict.fromkeys(SCORES[_key(column)][0] for column in head if _key(column) in SCORES)
+        for metric in dict.fromkeys(
+            SCORES[_key(column)][0] for column in head if _key(column) in SCORES
+        )
     }
     for (metric, tuning), index in scores.items():
         values[metric][:, tunings.index(tuning)] = _scores(columns[index], head[index], source)
@@ -110,13 +123,22 @@ def read(source: Source) -> Table:
             "tuning": Column(codes=tuning_codes.reshape(-1), labels=tunings),
         },
         levels={},
-        metrics={metric: Metric(values=of_metric.reshape(-1), units="1", better=HIGHER) for metric, of_metric in values.items()},
+        metrics={
+            metric: Metric(values=of_metric.reshape(-1), units="1", better=HIGHER)
+            for metric, of_metric in values.items()
+        },
         descriptors={
-            name: Descriptor(dims=(MACHINE,), values=dict(zip(((label,) for label in machines), column, strict=True)), keep=(MACHINE,))
+            name: Descriptor(
+                dims=(MACHINE,),
+                values=dict(zip(((label,) for label in machines), column, strict=True)),
+                keep=(MACHINE,),
+            )
             for name, column in described.items()
         },
         metric=next(iter(values)),
-        counts={"n_not_measured": int(sum(np.isnan(of_metric).sum() for of_metric in values.values()))},
+        counts={
+            "n_not_measured": int(sum(np.isnan(of_metric).sum() for of_metric in values.values()))
+        },
     )
 
 
@@ -129,7 +151,11 @@ def _key(name: str) -> str:
 
 def _is_dump(text: str) -> bool:
     keys = {_key(name) for name in text.partition("\n")[0].split(_separator(text))}
-    return "system" in keys and not keys.isdisjoint(SCORES) and not keys.isdisjoint({"hardwarevendor", "benchmark"})
+    return (
+        "system" in keys
+        and not keys.isdisjoint(SCORES)
+        and not keys.isdisjoint({"hardwarevendor", "benchmark"})
+    )
 
 
 def _separator(text: str) -> str:
@@ -137,19 +163,30 @@ def _separator(text: str) -> str:
 
 
 def _columns(source: Source) -> tuple[list[str], list[list[str]]]:
-    """Return the head and the columns of the table, without blanks around cells; a row that ends early is filled up."""
+    """Return the head and the columns of the table, without blanks around cells.
+
+    A row that ends early is filled up.
+    """
     try:
-        rows = [row for row in csv.reader(io.StringIO(source.text), delimiter=_separator(source.text)) if row]
+        rows = [
+            row
+            for row in csv.reader(io.StringIO(source.text), delimiter=_separator(source.text))
+            if row
+        ]
     except csv.Error as error:
         raise source.error(f"is not a table: {error}") from None
     width = len(rows[0]) if rows else 0
     for row_number, row in enumerate(rows):
         if len(row) > width:
-            raise source.error(f"is not a table: row {row_number} has {len(row)} cells, and the head {width}")
+            raise source.error(
+                f"is not a table: row {row_number} has {len(row)} cells, and the head {width}"
+            )
     if len(rows) < 2:
         raise source.error("has a head and no rows")
     if len(rows[-1]) < width:
-        raise source.error(f"is cut off: row {len(rows) - 1}, its last, has {len(rows[-1])} cells of {width}")
+        raise source.error(
+            f"is cut off: row {len(rows) - 1}, its last, has {len(rows[-1])} cells of {width}"
+        )
     head, *body = ([cell.strip() for cell in row] for row in rows)
     return head, [list(column) for column in zip_longest(*body, fillvalue="")]
 
@@ -160,7 +197,11 @@ def _names(columns: Sequence[str]) -> dict[int, str]:
     for index, column in enumerate(columns):
         key = _key(column)
         median = OF_BENCHMARK.fullmatch(key)
-        name = f"{median[2]}_{median[1]}" if median else COLUMNS.get(key, re.sub(r"\W+", "_", column.lower()).strip("_"))
+        name = (
+            f"{median[2]}_{median[1]}"
+            if median
+            else COLUMNS.get(key, re.sub(r"\W+", "_", column.lower()).strip("_"))
+        )
         if name and name not in names.values():
             names[index] = name
     return names
@@ -182,8 +223,16 @@ def _described(name: str, column: Sequence[str]) -> list[Any]:
 
 def _labels(columns: dict[str, list[Any]], source: Source) -> list[str]:
     """Return vendor, system and, where there are several, suite of each row; a repeated label gets `#2`, with a note."""
-    name_columns = [columns[name] for name in LABEL if name in columns and (name != "suite" or len(set(columns[name])) > 1)]
-    return unique_labels([" | ".join(row) for row in zip(*name_columns, strict=True)], source, "systems have several results")
+    name_columns = [
+        columns[name]
+        for name in LABEL
+        if name in columns and (name != "suite" or len(set(columns[name])) > 1)
+    ]
+    return unique_labels(
+        [" | ".join(row) for row in zip(*name_columns, strict=True)],
+        source,
+        "systems have several results",
+    )
 
 
 def _scores(column: Sequence[str], name: str, source: Source) -> Floats:
@@ -194,5 +243,8 @@ def _scores(column: Sequence[str], name: str, source: Source) -> Floats:
     wrong = ~(values >= 0)
     if wrong.any():
         row = int(wrong.argmax())
-        raise source.error(f"line {row + 2}, column {name!r}: {texts[row]!r} is no score; expected a number, or 0 for none")
+        raise source.error(
+            f"line {row + 2}, column {name!r}: {texts[row]!r} is no score; expected a number, "
+            "or 0 for none"
+        )
     return np.where(values > 0, values, np.nan)

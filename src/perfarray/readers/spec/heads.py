@@ -13,7 +13,9 @@ from perfarray.readers.spec.results import FIELDS, describe_machine
 
 TITLE = re.compile(r"^ *SPEC\b.*\b(?:Result|Summary) *$", re.M)
 # Lines in a frame of `#` above the title: the run is not valid, or SPEC withdrew the result
-INVALID = re.compile(r"^#.*(?:\bINVALID RUN\b|\bnon-?complian|\bnot in compliance|\bnot comply)", re.M | re.I)
+INVALID = re.compile(
+    r"^#.*(?:\bINVALID RUN\b|\bnon-?complian|\bnot in compliance|\bnot comply)", re.M | re.I
+)
 # Fields between the title and the table, two in a line
 ABOUT = {
     "Test date": "date_tested",
@@ -25,7 +27,9 @@ ABOUT = {
 FIELD = rf"(?:\bLicense|{'|'.join(ABOUT)}):"
 PAIRS = re.compile(rf"({'|'.join(ABOUT)}):(.*?)(?={FIELD}|$)", re.M)
 FIRST_FIELD = re.compile(rf"^.*{FIELD}", re.M)
-DATE = re.compile(r"\w{3} \w{3} +\d{1,2} \d\d:\d\d:\d\d(?: \w+)? \d{4}", re.A)  # When the report of 2006 was made
+DATE = re.compile(
+    r"\w{3} \w{3} +\d{1,2} \d\d:\d\d:\d\d(?: \w+)? \d{4}", re.A
+)  # When the report of 2006 was made
 
 
 def is_head(text: str) -> bool:
@@ -51,11 +55,16 @@ def _run(head: str) -> dict[str, str]:
     first = FIRST_FIELD.search(below)
     names = below[: first.start()] if first else below.strip("\n").partition("\n\n")[0]
     lines = [" ".join(line.split()) for line in names.split("\n")]
-    return texts | _vendor_and_model([line for line in lines if line and not DATE.fullmatch(line)], texts)
+    return texts | _vendor_and_model(
+        [line for line in lines if line and not DATE.fullmatch(line)], texts
+    )
 
 
 def _vendor_and_model(lines: list[str], texts: dict[str, str]) -> dict[str, str]:
-    """Return the vendor, in the first line, and the model; reports of 2006 have both in one line, which may begin with who tested."""
+    """Return the vendor, in the first line, and the model.
+
+    Reports of 2006 have both in one line, which may begin with who tested.
+    """
     if len(lines) != 1:
         return {"vendor": lines[0], MACHINE: " ".join(lines[1:])} if lines else {}
     names = (" ".join(texts.get(name, "").split()) for name in ("test_sponsor", "tested_by"))
@@ -66,7 +75,11 @@ def _vendor_and_model(lines: list[str], texts: dict[str, str]) -> dict[str, str]
 def _blocks(tail: str) -> dict[str, str]:
     """Return the texts of the blocks by our names; the title of a block is underlined."""
     lines, texts = [*tail.split("\n"), ""], dict[str, str]()
-    titles = [number for number, line in enumerate(lines[1:]) if line.strip(" -") == "" and "---" in line and lines[number].strip()]
+    titles = [
+        number
+        for number, line in enumerate(lines[1:])
+        if line.strip(" -") == "" and "---" in line and lines[number].strip()
+    ]
     for number, end in pairwise([*titles, len(lines)]):
         names = FIELDS.get(lines[number].strip(), {})
         for field, text in _fields(lines[number + 2 : end]) if names else ():
@@ -76,7 +89,10 @@ def _blocks(tail: str) -> dict[str, str]:
 
 
 def _fields(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield field and text; lines that begin to the right of the colon continue a text, up to an empty line."""
+    """Yield field and text.
+
+    Lines that begin to the right of the colon continue a text, up to an empty line.
+    """
     field, texts, colon = "", [""], -1
     for line in (*lines, ""):
         indentation = len(line) - len(line.lstrip())
@@ -85,4 +101,6 @@ def _fields(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
             continue
         yield field, " ".join(texts)
         name, separator, text = line.partition(":")
-        field, texts, colon = (name.strip().rstrip("."), [text.strip()], len(name)) if separator else ("", [""], -1)
+        field, texts, colon = (
+            (name.strip().rstrip("."), [text.strip()], len(name)) if separator else ("", [""], -1)
+        )

@@ -1,7 +1,7 @@
 """A whole result of SPEC CPU, from its CSV or its text: base and peak lie along `tuning`, each iteration of the suite is an execution.
 
-Peak runs that are the base runs copied are marked `copied`. Descriptions of the machine become coordinates along `machine`, as text and,
-where the text is plain, as numbers.
+Peak runs that are the base runs copied are marked `copied`. Descriptions of the machine become
+coordinates along `machine`, as text and, where the text is plain, as numbers.
 """
 
 import re
@@ -13,7 +13,15 @@ import numpy as np
 from perfarray.conventions import BENCHMARK, EXECUTION, HIGHER, MACHINE, TIME, TUNING, UNKNOWN
 from perfarray.numerics.types import Mask
 from perfarray.readers.spec.suites import RATIO, published_metric
-from perfarray.tables.columns import Column, Descriptor, Metric, Table, column_of, constant_column, row_in_parent
+from perfarray.tables.columns import (
+    Column,
+    Descriptor,
+    Metric,
+    Table,
+    column_of,
+    constant_column,
+    row_in_parent,
+)
 from perfarray.tables.descriptions.readings import machine_numbers, stated
 from perfarray.tables.harmonise import rename_labels
 
@@ -56,9 +64,17 @@ FIELDS = {
     },
 }
 CLOCKS = ("cpu_mhz", "cpu_max_mhz")  # Texts that are numbers and nothing else
-NUMBERS = (*CLOCKS, "enabled", "l1_cache", "l2_cache", "l3_cache", "memory")  # Texts that are read as numbers too
+NUMBERS = (
+    *CLOCKS,
+    "enabled",
+    "l1_cache",
+    "l2_cache",
+    "l3_cache",
+    "memory",
+)  # Texts that are read as numbers too
 
-# What follows the name of a model in some results, the clock first: the CPU has coordinates of its own
+# What follows the name of a model in some results, the clock first: the CPU has coordinates of its
+# own
 CLOCK_AND_CPU = re.compile(r"\s*\(\d+(?:\.\d+)? ?[GM]Hz\b[^()]*\)$", re.I | re.A)
 
 
@@ -76,29 +92,52 @@ class Run(NamedTuple):
 def describe_machine(texts: Mapping[str, str]) -> dict[str, Any]:
     """Return the metadata of machine and run from their texts, by our names: the texts, and the numbers in some of them."""
     plain_texts = {name: stated(text) for name, text in texts.items()}
-    metadata: dict[str, Any] = {name: text or UNKNOWN for name, text in plain_texts.items() if name not in CLOCKS}
+    metadata: dict[str, Any] = {
+        name: text or UNKNOWN for name, text in plain_texts.items() if name not in CLOCKS
+    }
     if MACHINE in metadata:
         metadata[MACHINE] = CLOCK_AND_CPU.sub("", metadata[MACHINE]) or UNKNOWN
     return metadata | machine_numbers({name: plain_texts.get(name) for name in NUMBERS})
 
 
-def table_of_runs(runs: Sequence[Run], benchmarks: list[str], about: Mapping[str, Any], suite: str) -> Table:
-    """Return benchmark x machine x tuning x execution; `benchmarks` are all that the result names, run or not."""
+def table_of_runs(
+    runs: Sequence[Run], benchmarks: list[str], about: Mapping[str, Any], suite: str
+) -> Table:
+    """Return benchmark x machine x tuning x execution.
+
+    `benchmarks` are all that the result names, run or not.
+    """
     machine = about.get(MACHINE, UNKNOWN)
     codes = {name: code for code, name in enumerate(benchmarks)}
-    benchmark = Column(codes=np.array([codes[run.benchmark] for run in runs], dtype=np.intp), labels=benchmarks)
+    benchmark = Column(
+        codes=np.array([codes[run.benchmark] for run in runs], dtype=np.intp), labels=benchmarks
+    )
     tuning = column_of(run.tuning for run in runs)
     descriptors = {
-        name: Descriptor(dims=(BENCHMARK, MACHINE), values={(bench, machine): value for bench in benchmarks}, keep=(MACHINE,))
+        name: Descriptor(
+            dims=(BENCHMARK, MACHINE),
+            values={(bench, machine): value for bench in benchmarks},
+            keep=(MACHINE,),
+        )
         for name, value in about.items()
         if name != MACHINE
     }
-    descriptors["suite"] = Descriptor(dims=(BENCHMARK,), values=dict.fromkeys(((name,) for name in benchmarks), suite), keep=(BENCHMARK,))
+    descriptors["suite"] = Descriptor(
+        dims=(BENCHMARK,),
+        values=dict.fromkeys(((name,) for name in benchmarks), suite),
+        keep=(BENCHMARK,),
+    )
     for name in ("copies", "threads"):
-        values = {(run.benchmark, machine, run.tuning): run.settings[name] for run in runs if name in run.settings}
+        values = {
+            (run.benchmark, machine, run.tuning): run.settings[name]
+            for run in runs
+            if name in run.settings
+        }
         if values:
             descriptors[name] = Descriptor(dims=(BENCHMARK, MACHINE, TUNING), values=values)
-    descriptors["ref_time"] = Descriptor(dims=(BENCHMARK,), values=_ref_times(runs, benchmarks), keep=(BENCHMARK,))
+    descriptors["ref_time"] = Descriptor(
+        dims=(BENCHMARK,), values=_ref_times(runs, benchmarks), keep=(BENCHMARK,)
+    )
     return Table(
         labels={BENCHMARK: benchmark, MACHINE: constant_column(machine, len(runs)), TUNING: tuning},
         levels={EXECUTION: row_in_parent([benchmark.codes, tuning.codes], len(runs))},
@@ -108,7 +147,9 @@ def table_of_runs(runs: Sequence[Run], benchmarks: list[str], about: Mapping[str
         },
         marks={
             "failed": np.array([run.failed for run in runs]),
-            "copied": copied_runs((run.benchmark, run.tuning == "peak", run.time, run.ratio) for run in runs),
+            "copied": copied_runs(
+                (run.benchmark, run.tuning == "peak", run.time, run.ratio) for run in runs
+            ),
         },
         descriptors=descriptors,
         metric=published_metric(run.ratio for run in runs),
@@ -121,7 +162,9 @@ def _ref_times(runs: Sequence[Run], benchmarks: Sequence[str]) -> dict[tuple[str
     for run in runs:
         value = run.settings.get("ref_time", run.ratio * run.time / run.settings.get("copies", 1.0))
         if value == value and ref_times[(run.benchmark,)] is None:
-            ref_times[(run.benchmark,)] = float(round(value)) if abs(value - round(value)) < 1e-4 * value else value
+            ref_times[(run.benchmark,)] = (
+                float(round(value)) if abs(value - round(value)) < 1e-4 * value else value
+            )
     return ref_times
 
 
@@ -134,7 +177,9 @@ def copied_runs(runs: Iterable[tuple[str, bool, float, float]]) -> Mask:
     values: dict[tuple[str, bool], list[tuple[float, float]]] = {}
     for name, peak, time, ratio in cells:
         values.setdefault((name, peak), []).append((time, ratio))
-    copied_benchmarks = {name for name, peak in values if peak and values[name, True] == values.get((name, False))}
+    copied_benchmarks = {
+        name for name, peak in values if peak and values[name, True] == values.get((name, False))
+    }
     return np.array([peak and name in copied_benchmarks for name, peak, *_ in cells], dtype=bool)
 
 
@@ -145,7 +190,9 @@ def agree(tables: Sequence[Table]) -> list[Table]:
         cpus.setdefault(_machine(table), set()).add(_cpu(table))
     several = {machine for machine, names in cpus.items() if len(names - {UNKNOWN}) > 1}
     return [
-        rename_labels(table, MACHINE, {_machine(table): f"{_machine(table)} ({_cpu(table)})"}) if _machine(table) in several else table
+        rename_labels(table, MACHINE, {_machine(table): f"{_machine(table)} ({_cpu(table)})"})
+        if _machine(table) in several
+        else table
         for table in tables
     ]
 
@@ -155,4 +202,8 @@ def _machine(table: Table) -> str:
 
 
 def _cpu(table: Table) -> str:
-    return str(next(iter(table.descriptors["cpu"].values.values()))) if "cpu" in table.descriptors else UNKNOWN
+    return (
+        str(next(iter(table.descriptors["cpu"].values.values())))
+        if "cpu" in table.descriptors
+        else UNKNOWN
+    )

@@ -1,8 +1,10 @@
-"""SPEC runs, one per file: `benchmark,seconds` without a head, or `benchmark,time,ratio`; sums and scores are rows among the others.
+"""SPEC runs, one per file: `benchmark,seconds` without a head, or `benchmark,time,ratio`.
 
-A file is one execution: how much runs vary cannot be told from it, which the attribute `runs` says. Where a file belongs (machine,
-flags, number of the execution) is in its path only, and `layout=` reads it. Files of reference times have the same form, and are
-known by their name.
+Sums and scores are rows among the others.
+
+A file is one execution: how much runs vary cannot be told from it, which the attribute `runs` says.
+Where a file belongs (machine, flags, number of the execution) is in its path only, and `layout=`
+reads it. Files of reference times have the same form, and are known by their name.
 """
 
 import re
@@ -18,12 +20,19 @@ from perfarray.tables.columns import Descriptor, Metric, Table, column_of
 
 NAME = "spec_runs"
 HEAD = "benchmark,time,ratio"
-ROW = re.compile(r"\s*\d{3}\.\w+\s*,\s*\d+(?:\.\d*)?\s*")  # A row without a head: a number and name of a benchmark, then seconds
+ROW = re.compile(
+    r"\s*\d{3}\.\w+\s*,\s*\d+(?:\.\d*)?\s*"
+)  # A row without a head: a number and name of a benchmark, then seconds
 
 # Rows that are sums and scores, and no benchmarks
-SUMMARY = re.compile(r"(?:int|fp|all)_?(?:rate|speed|base|peak)?|total|sum|(?:geo)?mean|score", re.I)
-INTEGER_2006 = frozenset({"400", "401", "403", "429", "445", "456", "458", "462", "464", "471", "473", "483"})
-# Numbers of the integer benchmarks; those of 2017 have a 5 (rate) or 6 (speed) before them. The others are floating point
+SUMMARY = re.compile(
+    r"(?:int|fp|all)_?(?:rate|speed|base|peak)?|total|sum|(?:geo)?mean|score", re.I
+)
+INTEGER_2006 = frozenset(
+    {"400", "401", "403", "429", "445", "456", "458", "462", "464", "471", "473", "483"}
+)
+# Numbers of the integer benchmarks; those of 2017 have a 5 (rate) or 6 (speed) before them. The
+# others are floating point
 INTEGER_2017 = frozenset({"00", "02", "05", "20", "23", "25", "31", "41", "48", "57"})
 REFERENCE = "reftime"  # What the name of a file of reference times has in it
 
@@ -43,9 +52,15 @@ def read(source: Source) -> Table:
     """Read a file of runs: benchmark x execution, of which there is one."""
     if REFERENCE in source.path.name.lower():
         raise source.error("holds reference times, by its name; they are no measurements")
-    lines = [(line_number, line) for line_number, line in enumerate(source.text.split("\n"), 1) if line.strip()]
+    lines = [
+        (line_number, line)
+        for line_number, line in enumerate(source.text.split("\n"), 1)
+        if line.strip()
+    ]
     headed = bool(lines) and _plain(lines[0][1]) == HEAD
-    rows = [_row(line, line_number, 3 if headed else 2, source) for line_number, line in lines[headed:]]
+    rows = [
+        _row(line, line_number, 3 if headed else 2, source) for line_number, line in lines[headed:]
+    ]
     summaries = [row for row in rows if SUMMARY.fullmatch(row[0])]
     runs = [row for row in rows if not SUMMARY.fullmatch(row[0])]
     if not any(time == time for _, time, _ in runs):
@@ -53,12 +68,20 @@ def read(source: Source) -> Table:
     names = unique_labels([name for name, _, _ in runs], source)
     metrics = {TIME: Metric(values=np.array([time for _, time, _ in runs]))}
     if headed:
-        metrics[RATIO] = Metric(values=np.array([ratio for _, _, ratio in runs]), units="1", better=HIGHER)
+        metrics[RATIO] = Metric(
+            values=np.array([ratio for _, _, ratio in runs]), units="1", better=HIGHER
+        )
     return Table(
         labels={BENCHMARK: column_of(names)},
         levels={EXECUTION: np.zeros(len(runs), dtype=np.intp)},
         metrics=metrics,
-        descriptors={"suite": Descriptor(dims=(BENCHMARK,), values={(name,): _suite(name) for name in names}, keep=(BENCHMARK,))},
+        descriptors={
+            "suite": Descriptor(
+                dims=(BENCHMARK,),
+                values={(name,): _suite(name) for name in names},
+                keep=(BENCHMARK,),
+            )
+        },
         metric=published_metric(ratio for _, _, ratio in runs),
         counts={"n_summary_rows": len(summaries)},
         attrs={"runs": "one per file: how much runs vary cannot be told from one"},
@@ -74,7 +97,10 @@ def _row(line: str, line_number: int, width: int, source: Source) -> tuple[str, 
     """Return benchmark, time and ratio; an empty field is a run that was not made."""
     cells = [cell.strip().strip('"') for cell in line.split(",")]
     if len(cells) != width or not cells[0]:
-        raise source.error(f"line {line_number} has {len(cells)} cells ({line[:80]!r}); expected {', '.join(HEAD.split(',')[:width])}")
+        raise source.error(
+            f"line {line_number} has {len(cells)} cells ({line[:80]!r}); expected "
+            f"{', '.join(HEAD.split(',')[:width])}"
+        )
     values = [np.nan if cell == "" else positive(cell) for cell in cells[1:]]
     if None in values:
         text = cells[1 + values.index(None)]

@@ -5,17 +5,23 @@ from collections.abc import Iterable
 
 from perfarray.conventions import TIME
 
-RATIO = "ratio"  # Reference time / time, of rates x copies: what SPEC publishes. A time does not say how many copies ran
+# Reference time / time, of rates x copies: what SPEC publishes. A time does not say how many copies
+# ran
+RATIO = "ratio"
 
 # How the line of the score writes the suite: CPU2017 and later, CPU2006
 SUITE_WORDS = (
-    re.compile(r"SPEC(?P<kind>rate|speed)(?:\(R\))?(?P<year>\d{4})_(?P<part>int|fp)_(?:base|energy_base)"),
+    re.compile(
+        r"SPEC(?P<kind>rate|speed)(?:\(R\))?(?P<year>\d{4})_(?P<part>int|fp)_(?:base|energy_base)"
+    ),
     re.compile(r"SPEC(?P<part>int|fp)(?:\(R\))?(?P<kind>_rate)?_base(?P<year>\d{4})"),
 )
 
 
 def suite_name(score: str, copies: int | None = None) -> str:
-    """Return the suite that the name of a score states, else the first word; one copy is a suite of its own (`rate1`).
+    """Return the suite that the name of a score states, else the first word.
+
+    One copy is a suite of its own (`rate1`).
 
     >>> suite_name("SPECrate(R)2017_int_base", 1), suite_name("SPECfp_rate_base2006", 24), suite_name("SPECint_base2006")
     ('int2017_rate1', 'fp2006_rate', 'int2006_speed')

@@ -1,11 +1,16 @@
-"""SPEC CPU text reports: a row is an execution, the number at the end of the file's name a session; machine and flags are in the name.
+"""SPEC CPU text reports: a row is an execution, the number at the end of the file's name a session.
 
-`Kunpeng_920_O3-flto_002.txt` is machine `Kunpeng_920`, flags `O3-flto`, the second session. Ratios and times are rounded to three
-digits: equal ones stay equal, and equal times are counted in the attributes `n_tied` and `n_partly_tied`. A report without System Info
-(one that was cut off there looks the same) is counted in `n_without_system_info`. The rows after `=====` repeat the selected ones, and
-are read only where there are no others. The counters below are one per benchmark, not per run: only the clock is read, as `cpu_mhz`.
+Machine and flags are in the name.
 
-A report with SPEC's title is a whole result. It states its machine itself, and becomes the same table as the CSV of the result.
+`Kunpeng_920_O3-flto_002.txt` is machine `Kunpeng_920`, flags `O3-flto`, the second session. Ratios
+and times are rounded to three digits: equal ones stay equal, and equal times are counted in the
+attributes `n_tied` and `n_partly_tied`. A report without System Info (one that was cut off there
+looks the same) is counted in `n_without_system_info`. The rows after `=====` repeat the selected
+ones, and are read only where there are no others. The counters below are one per benchmark, not per
+run: only the clock is read, as `cpu_mhz`.
+
+A report with SPEC's title is a whole result. It states its machine itself, and becomes the same
+table as the CSV of the result.
 """
 
 import re
@@ -19,7 +24,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from perfarray.conventions import BENCHMARK, ESTIMATED, EXECUTION, HIGHER, MACHINE, TIME, TUNING, UNKNOWN, VALID
+from perfarray.conventions import (
+    BENCHMARK,
+    ESTIMATED,
+    EXECUTION,
+    HIGHER,
+    MACHINE,
+    TIME,
+    TUNING,
+    UNKNOWN,
+    VALID,
+)
 from perfarray.numerics.types import Integers, Mask
 from perfarray.readers.numbers import numbers, positive
 from perfarray.readers.opening import FileError, Source, first_line
@@ -32,7 +47,11 @@ from perfarray.tables.descriptions.readings import machine_numbers, stated
 
 NAME = "spec_text"
 PLACED = True  # Files lie along machine, compiler, flags and session, not along `file`
-FIRST_COLUMN = {"Copies": "copies", "Threads": "threads", "Ref.": "ref_time"}  # The number before the time, by the head of the table
+FIRST_COLUMN = {
+    "Copies": "copies",
+    "Threads": "threads",
+    "Ref.": "ref_time",
+}  # The number before the time, by the head of the table
 NOT_RUN = "NR"
 FAILED = frozenset({"CE", "RE", "VE"})  # It did not compile, run, or give the right answer
 MEASURED = frozenset({"S", "*"})  # A success, and the success that is the median
@@ -43,12 +62,17 @@ BENCHMARK_NAMES = re.compile(r"(?:\d{3}\.\S* )+", re.A)
 END_OF_LINE = " | "
 ESTIMATE = "Est. "
 SCORE = re.compile(rf"^ *(?:{re.escape(ESTIMATE)})?(SPEC(?=\S*_base)\S*)(?=\s)", re.M)
-# A score and nothing else in its line, since notes may begin with its name; energy has a score of its own in the same result
-LONE_SCORE = re.compile(rf"^ *(?:{re.escape(ESTIMATE)})?SPEC(?!\S*energy)\S*_base\S* +[\d.]+ *$", re.M | re.A)
+# A score and nothing else in its line, since notes may begin with its name; energy has a score of
+# its own in the same result
+LONE_SCORE = re.compile(
+    rf"^ *(?:{re.escape(ESTIMATE)})?SPEC(?!\S*energy)\S*_base\S* +[\d.]+ *$", re.M | re.A
+)
 SYSTEM_INFO = "\nSystem Info:"
 SYSTEM = re.compile(r"^(CPU Name|Enabled|Memory):(.*)$", re.M)
 CLOCK = ": clock freq (MHz) = "
-FILE_NAME = re.compile(r"(?:SPEC_(?:INT|FP)_\d{4}_)?(?P<machine>.+?)_(?P<flags>O[0-9].*?)(?:_(?P<session>\d{3}))?")
+FILE_NAME = re.compile(
+    r"(?:SPEC_(?:INT|FP)_\d{4}_)?(?P<machine>.+?)_(?P<flags>O[0-9].*?)(?:_(?P<session>\d{3}))?"
+)
 BASE_ONLY = Descriptor(dims=(), values={(): "base"})  # Of reports without peak
 
 
@@ -88,7 +112,9 @@ def read(source: Source) -> Table:
     text = source.text
     head = first_line(text, BENCHMARKS, HEAD)
     if head is None:
-        raise source.error("is not a SPEC text report: it has no line 'Benchmarks  Copies  Run Time  Rate'")
+        raise source.error(
+            "is not a SPEC text report: it has no line 'Benchmarks  Copies  Run Time  Rate'"
+        )
     full, bar, tail = text[head.end() :].partition("\n=====")
     if not bar:
         raise _cut_off(source, "line of ===== ends the table of results")
@@ -96,11 +122,17 @@ def read(source: Source) -> Table:
     if score is None:
         raise _cut_off(source, "score (SPECrate, SPECspeed) follows the results")
     # The expression alone takes as long as all the rest.
-    second_score = LONE_SCORE.search(tail, score.end()) if tail.find("_base", score.end()) >= 0 else None
+    second_score = (
+        LONE_SCORE.search(tail, score.end()) if tail.find("_base", score.end()) >= 0 else None
+    )
     if second := second_score or first_line(tail, BENCHMARKS, HEAD):
         line = _line(text, len(text) - len(tail) + second.start())
-        raise source.error(f"holds two results, the second ends or begins at line {line}; split the file")
-    rows = _rows(full, source, head.end()) or _rows(tail[: score.start()], source, len(text) - len(tail))
+        raise source.error(
+            f"holds two results, the second ends or begins at line {line}; split the file"
+        )
+    rows = _rows(full, source, head.end()) or _rows(
+        tail[: score.start()], source, len(text) - len(tail)
+    )
     if rows is None or all(rows.missing):
         raise source.error("has no run of any benchmark with a time")
     above, below, setting = text[: head.start()], tail[score.end() :], FIRST_COLUMN[head[1]]
@@ -113,17 +145,29 @@ def read(source: Source) -> Table:
     valid = 0 if heads.is_invalid(above) else 1 if whole else None
     if whole:
         about = heads.about(above, below) | {VALID: valid, ESTIMATED: estimated}
-        return replace(table_of_runs(_runs(rows, setting), list(dict.fromkeys(rows.names)), about, suite), counts=counts)
+        return replace(
+            table_of_runs(_runs(rows, setting), list(dict.fromkeys(rows.names)), about, suite),
+            counts=counts,
+        )
     compiler, flags, system = _built(above, source)
     machine, flags_in_name, session = _file_name(source.path.name)
     flags = flags_in_name if session or flags is None else flags
     n = len(rows.names)
     labels = {MACHINE: machine, "compiler": compiler, "flags": flags}
-    tuning = {TUNING: Column(codes=np.array(rows.peak, dtype=np.intp), labels=["base", "peak"])} if True in rows.peak else {}
+    tuning = (
+        {TUNING: Column(codes=np.array(rows.peak, dtype=np.intp), labels=["base", "peak"])}
+        if True in rows.peak
+        else {}
+    )
     return Table(
-        labels={BENCHMARK: cells.benchmarks} | {dim: source.once(constant_column, label, n) for dim, label in labels.items()} | tuning,
+        labels={BENCHMARK: cells.benchmarks}
+        | {dim: source.once(constant_column, label, n) for dim, label in labels.items()}
+        | tuning,
         levels={"session": np.zeros(n, dtype=np.intp), EXECUTION: cells.executions},
-        metrics={TIME: Metric(values=np.array(rows.times)), RATIO: Metric(values=np.array(rows.ratios), units="1", better=HIGHER)},
+        metrics={
+            TIME: Metric(values=np.array(rows.times)),
+            RATIO: Metric(values=np.array(rows.ratios), units="1", better=HIGHER),
+        },
         metric=published_metric(rows.ratios),
         marks=_marks(rows),
         descriptors={"suite": source.once(_of_suite, suite, rows.names)}
@@ -136,7 +180,10 @@ def read(source: Source) -> Table:
 
 
 def _cut_off(source: Source, missing: str) -> FileError:
-    return source.error(f"is cut off: its last line is {_line(source.text, len(source.text.rstrip()))}, and no {missing}")
+    return source.error(
+        f"is cut off: its last line is {_line(source.text, len(source.text.rstrip()))}, and no "
+        f"{missing}"
+    )
 
 
 def _line(text: str, position: int) -> int:
@@ -152,10 +199,15 @@ def _rows(section: str, source: Source, offset: int) -> Rows | None:
 
 def _plain_rows(body: str, source: Source) -> Rows | None:
     """Read rows that are all measured, base only and five cells long; None if some are not."""
-    # The end of a line becomes a cell, so that five cells in every line can be seen without splitting the lines one by one.
+    # The end of a line becomes a cell, so that five cells in every line can be seen without
+    # splitting the lines one by one.
     cells = (body.rstrip() + "\n").replace("\n", END_OF_LINE).split()
     lines = len(cells) // 6
-    if len(cells) != 6 * lines or cells[5::6].count(END_OF_LINE.strip()) != lines or not MEASURED.issuperset(cells[4::6]):
+    if (
+        len(cells) != 6 * lines
+        or cells[5::6].count(END_OF_LINE.strip()) != lines
+        or not MEASURED.issuperset(cells[4::6])
+    ):
         return None
     # Reports of one suite share these answers.
     names = source.once(_benchmarks, " ".join(cells[::6]))
@@ -164,7 +216,9 @@ def _plain_rows(body: str, source: Source) -> Rows | None:
     if not names or not copies or not measured or min(measured) <= 0:
         return None
     false = (False,) * lines
-    return Rows(names, copies, tuple(measured[:lines]), tuple(measured[lines:]), false, false, false)
+    return Rows(
+        names, copies, tuple(measured[:lines]), tuple(measured[lines:]), false, false, false
+    )
 
 
 def _benchmarks(names: str) -> tuple[str, ...]:
@@ -179,7 +233,10 @@ def _copies(cells: str) -> tuple[float, ...]:
 
 
 def _odd_rows(section: str, source: Source, offset: int) -> Rows:
-    """Read rows some of which have peak runs too, failed or did not run; raise at the first that cannot be read."""
+    """Read rows some of which have peak runs too, failed or did not run.
+
+    Raise at the first that cannot be read.
+    """
     rows = []
     for match in ROW.finditer(section):
         name, *cells = match[0].split()
@@ -187,7 +244,8 @@ def _odd_rows(section: str, source: Source, offset: int) -> Rows:
         runs = [_run(side) for side in sides]
         if not 1 <= len(runs) <= 2 or None in runs:
             raise source.error(
-                f"line {_line(source.text, offset + match.start())}: {match[0][:100]!r}; expected a benchmark, then copies, run time, rate "
+                f"line {_line(source.text, offset + match.start())}: {match[0][:100]!r}; "
+                "expected a benchmark, then copies, run time, rate "
                 "and a status (S, *, NR, CE, RE or VE), once or twice"
             )
         rows += [
@@ -221,15 +279,22 @@ def _run(side: list[str]) -> tuple[float, float, float, bool] | None:
 
 def _built(text: str, source: Source) -> tuple[str, str | None, str | None]:
     _, _, line = ("\n" + text).partition("\nBuilt with ")
-    compiler, flags, system = source.once(_compiler, line.partition("\n")[0]) if line else (UNKNOWN, None, None)
+    compiler, flags, system = (
+        source.once(_compiler, line.partition("\n")[0]) if line else (UNKNOWN, None, None)
+    )
     return compiler, flags, "Linux" if system is None and "Running on Linux" in text else system
 
 
 def _compiler(line: str) -> tuple[str, str | None, str | None]:
     built, dash, flags = line.rstrip().partition(" with -")
     origin = re.search(" from | on ", built)
-    system_start = re.compile(" on ").search(built, origin.end() if origin and origin[0] == " from " else 0)
-    compiler, system = built[: origin.start()] if origin else built, built[system_start.end() :] if system_start else None
+    system_start = re.compile(" on ").search(
+        built, origin.end() if origin and origin[0] == " from " else 0
+    )
+    compiler, system = (
+        built[: origin.start()] if origin else built,
+        built[system_start.end() :] if system_start else None,
+    )
     return compiler, re.sub(r"(?<!\s)\s+-", "-", flags) if dash else None, system
 
 
@@ -242,28 +307,55 @@ def _file_name(name: str) -> tuple[str, str, str | None]:
 def _of_system(end: str, machine: str, system: str | None, source: Source) -> dict[str, Descriptor]:
     """Return the metadata of the machine: the System Info, and the clock that the counters measured."""
     counters, _, info = end.partition(SYSTEM_INFO)
-    descriptors = source.once(_of_machine, machine, (*source.once(_system, info), ("os", system or UNKNOWN)))
+    descriptors = source.once(
+        _of_machine, machine, (*source.once(_system, info), ("os", system or UNKNOWN))
+    )
     clocks = _clocks(counters)
-    return descriptors | _of_machine(machine, (("cpu_mhz", median(clocks)),)) if clocks else descriptors
+    return (
+        descriptors | _of_machine(machine, (("cpu_mhz", median(clocks)),))
+        if clocks
+        else descriptors
+    )
 
 
 def _clocks(counters: str) -> list[float]:
     """Return the clock of each benchmark, not that of `all`."""
-    texts = [following.partition("\n")[0] for previous, following in pairwise(counters.split(CLOCK)) if not previous.endswith("\nall")]
-    return [clock for clock in numbers(texts) or map(positive, texts) if clock is not None and clock > 0]
+    texts = [
+        following.partition("\n")[0]
+        for previous, following in pairwise(counters.split(CLOCK))
+        if not previous.endswith("\nall")
+    ]
+    return [
+        clock for clock in numbers(texts) or map(positive, texts) if clock is not None and clock > 0
+    ]
 
 
 def _system(info: str) -> tuple[tuple[str, Any], ...]:
-    """Return the System Info as numbers and texts, by name; no report of this kind says the size of the caches."""
+    """Return the System Info as numbers and texts, by name.
+
+    No report of this kind says the size of the caches.
+    """
     fields = {field: stated(text) for field, text in SYSTEM.findall(info)}
     cpu_name = stated(re.sub(r"\((?:R|TM)\)", "", fields.get("CPU Name") or ""))
     cpu, _, clock = cpu_name.partition(" CPU @ ") if cpu_name else (None, "", "")
-    numeric = machine_numbers({"cpu_mhz": clock, "enabled": fields.get("Enabled"), "l3_cache": None, "memory": fields.get("Memory")})
-    return ("cpu", cpu or UNKNOWN), *((name, value) for name, value in numeric.items() if name != "cores_per_chip")
+    numeric = machine_numbers(
+        {
+            "cpu_mhz": clock,
+            "enabled": fields.get("Enabled"),
+            "l3_cache": None,
+            "memory": fields.get("Memory"),
+        }
+    )
+    return ("cpu", cpu or UNKNOWN), *(
+        (name, value) for name, value in numeric.items() if name != "cores_per_chip"
+    )
 
 
 def _of_machine(machine: str, metadata: tuple[tuple[str, Any], ...]) -> dict[str, Descriptor]:
-    return {name: Descriptor(dims=(MACHINE,), values={(machine,): value}, keep=(MACHINE,)) for name, value in metadata}
+    return {
+        name: Descriptor(dims=(MACHINE,), values={(machine,): value}, keep=(MACHINE,))
+        for name, value in metadata
+    }
 
 
 def _cells(names: tuple[str, ...], peak: tuple[bool, ...], missing: tuple[bool, ...]) -> Cells:
@@ -278,13 +370,22 @@ def _cells(names: tuple[str, ...], peak: tuple[bool, ...], missing: tuple[bool, 
             runs.setdefault(cell, []).append(row)
     several = [rows for rows in runs.values() if len(rows) > 1]
     getters = tuple(itemgetter(*rows) for rows in several)
-    return Cells(column_of(names), np.array(executions, dtype=np.intp), getters, tuple(map(len, several)))
+    return Cells(
+        column_of(names), np.array(executions, dtype=np.intp), getters, tuple(map(len, several))
+    )
 
 
 def _runs(rows: Rows, setting: str) -> list[Run]:
     """Return the runs that were made, one by one, with the number of the first column under its name."""
     return [
-        Run(name, "peak" if peak else "base", time, ratio, failed, {setting: first} if first == first else {})
+        Run(
+            name,
+            "peak" if peak else "base",
+            time,
+            ratio,
+            failed,
+            {setting: first} if first == first else {},
+        )
         for name, first, time, ratio, peak, failed, missing in zip(*rows, strict=True)
         if failed or not missing
     ]
@@ -299,14 +400,20 @@ def _marks(rows: Rows) -> dict[str, Mask]:
 
 
 def _of_suite(suite: str, names: tuple[str, ...]) -> Descriptor:
-    return Descriptor(dims=(BENCHMARK,), values={(name,): suite for name in names}, keep=(BENCHMARK,))
+    return Descriptor(
+        dims=(BENCHMARK,), values={(name,): suite for name in names}, keep=(BENCHMARK,)
+    )
 
 
 def _of_rows(rows: Rows, machine: str, first: str) -> dict[str, Descriptor]:
     """Return the tuning where there are base runs only, and copies (threads, reference times) where they are not all 1."""
     descriptors = {} if True in rows.peak else {TUNING: BASE_ONLY}
     if rows.first.count(1.0) < len(rows.names):
-        values = {(name, machine): value for name, value in zip(rows.names, rows.first, strict=True) if value == value}
+        values = {
+            (name, machine): value
+            for name, value in zip(rows.names, rows.first, strict=True)
+            if value == value
+        }
         descriptors[first] = Descriptor(dims=(BENCHMARK, MACHINE), values=values)
     return descriptors
 

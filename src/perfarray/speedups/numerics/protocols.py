@@ -5,26 +5,45 @@ from itertools import compress
 import numpy as np
 
 from perfarray.numerics.types import Floats, Mask, Texts
-from perfarray.speedups.numerics.tests import CANNOT_CONCLUDE, LARGE, YES, MeanSteps, MedianSteps, Outcome, mean_pvalue
+from perfarray.speedups.numerics.tests import (
+    CANNOT_CONCLUDE,
+    LARGE,
+    YES,
+    MeanSteps,
+    MedianSteps,
+    Outcome,
+    mean_pvalue,
+)
 
 NO_ANSWER = "cannot conclude"
 STUDENT, WELCH, MANN_WHITNEY = "Student t", "Welch t", "Mann-Whitney"
 NOT_REACHED = "not reached"
 
-STEPS = {"mean": ("normal_baseline", "normal_candidate", "equal_variances", "faster"), "median": ("same_shape", "faster")}
+STEPS = {
+    "mean": ("normal_baseline", "normal_candidate", "equal_variances", "faster"),
+    "median": ("same_shape", "faster"),
+}
 
 # The original tool's sentences; its Sample1 is the baseline, Sample2 the candidate.
 UNAVAILABLE = "Cannot process benchmark: samples unavailable."
 NOT_NORMAL = (
-    "Sample{} data are not normally distributed. The indicated confidence level for speedup of the average execution time may not be "
+    "Sample{} data are not normally distributed. The indicated confidence level for speedup of "
+    "the average execution time may not be "
     "accurate."
 )
 NOT_SHIFTED = (
-    "The two samples do not fit the location shift model. The indicated confidence level for the speedup of the median execution time  "
+    "The two samples do not fit the location shift model. The indicated confidence level for "
+    "the speedup of the median execution time  "
     "may not be accurate."
 )
-TOO_SMALL = "Sample{} too small for applying {} (speedup of the {}). Please do more than 30 observations of the executions times."
-NOT_FOUND = "Unable to find a confidence level greater than 50% to guarantee the statistical significance of {} speedup."
+TOO_SMALL = (
+    "Sample{} too small for applying {} (speedup of the {}). Please do more than 30 "
+    "observations of the executions times."
+)
+NOT_FOUND = (
+    "Unable to find a confidence level greater than 50% to guarantee the statistical "
+    "significance of {} speedup."
+)
 
 # Ours, where the tool only says that it cannot conclude.
 UNTESTED = "Sample{} has fewer than 3 values, or equal values only: its normality cannot be tested."
@@ -33,12 +52,19 @@ ALL_EQUAL = "All values of both samples are equal: the test of the medians has n
 WARNINGS = {  # in the order in which the tool prints them
     "mean": (
         UNAVAILABLE,
-        *(text.format(number, "the Student's t-test", "mean") for number in (1, 2) for text in (UNTESTED, TOO_SMALL, NOT_NORMAL)),
+        *(
+            text.format(number, "the Student's t-test", "mean")
+            for number in (1, 2)
+            for text in (UNTESTED, TOO_SMALL, NOT_NORMAL)
+        ),
         NOT_FOUND.format("mean"),
     ),
     "median": (
         UNAVAILABLE,
-        *(TOO_SMALL.format(number, "the Wilcoxon-Mann-Whitney's test", "median") for number in (1, 2)),
+        *(
+            TOO_SMALL.format(number, "the Wilcoxon-Mann-Whitney's test", "median")
+            for number in (1, 2)
+        ),
         NOT_SHIFTED,
         ALL_EQUAL,
         NOT_FOUND.format("median"),
@@ -53,8 +79,12 @@ TESTS = {
 }
 
 
-def describe(steps: MeanSteps | MedianSteps, conclusion: Outcome, slower: Mask) -> dict[str, Floats | Texts | Mask]:
-    """Return the last test and its p-value, warnings and the protocol in words; along the last axis p-values and outcomes of the steps.
+def describe(
+    steps: MeanSteps | MedianSteps, conclusion: Outcome, slower: Mask
+) -> dict[str, Floats | Texts | Mask]:
+    """Return the last test and its p-value, warnings and the protocol in words.
+
+    Along the last axis p-values and outcomes of the steps.
 
     `warned` says along the last axis which of `WARNINGS` apply; `slower` is where the candidate is.
     """
@@ -65,26 +95,67 @@ def describe(steps: MeanSteps | MedianSteps, conclusion: Outcome, slower: Mask) 
         statistic, equal = "mean", steps.equal_variances > risk
         test, pvalue = np.where(equal, STUDENT, WELCH), mean_pvalue(steps, risk)
         sides = ((steps.normal_x, n), (steps.normal_y, m))
-        outcomes = [_condition(p, size, risk, ("normal", "not normal, large sample", "not normal, small sample")) for p, size in sides]
-        outcomes.append(np.where(reached, np.where(equal, "equal variances", "unequal variances"), NOT_REACHED))
-        conditions = [steps.normal_x, steps.normal_y, np.where(reached, steps.equal_variances, np.nan)]
-        warned = [mask for p, size in sides for mask in (np.isnan(p), (p <= risk) & (size < LARGE), (p <= risk) & (size >= LARGE))]
+        outcomes = [
+            _condition(
+                p, size, risk, ("normal", "not normal, large sample", "not normal, small sample")
+            )
+            for p, size in sides
+        ]
+        outcomes.append(
+            np.where(reached, np.where(equal, "equal variances", "unequal variances"), NOT_REACHED)
+        )
+        conditions = [
+            steps.normal_x,
+            steps.normal_y,
+            np.where(reached, steps.equal_variances, np.nan),
+        ]
+        warned = [
+            mask
+            for p, size in sides
+            for mask in (np.isnan(p), (p <= risk) & (size < LARGE), (p <= risk) & (size >= LARGE))
+        ]
     else:
         statistic, rejected = "median", steps.same_shape <= risk
         test, pvalue = np.full(n.shape, MANN_WHITNEY, dtype=object), steps.mann_whitney
         words = ("a shift", "not a shift, large samples", "not a shift, small sample")
-        outcomes, conditions = [_condition(steps.same_shape, np.minimum(n, m), risk, words)], [steps.same_shape]
-        warned = [rejected & (n < LARGE), rejected & (m < LARGE), rejected & (n >= LARGE) & (m >= LARGE), np.isnan(steps.mann_whitney)]
-    test, pvalue = np.where(reached, test, NO_ANSWER).astype(object), np.where(reached, pvalue, np.nan)
-    last = np.where(conclusion.verdict == YES, "significant", np.where(slower, "not significant, slower", "not significant"))
-    step_outcome = np.stack([*outcomes, np.where(reached, last, NOT_REACHED)], axis=-1).astype(object)
+        outcomes, conditions = (
+            [_condition(steps.same_shape, np.minimum(n, m), risk, words)],
+            [steps.same_shape],
+        )
+        warned = [
+            rejected & (n < LARGE),
+            rejected & (m < LARGE),
+            rejected & (n >= LARGE) & (m >= LARGE),
+            np.isnan(steps.mann_whitney),
+        ]
+    test, pvalue = (
+        np.where(reached, test, NO_ANSWER).astype(object),
+        np.where(reached, pvalue, np.nan),
+    )
+    last = np.where(
+        conclusion.verdict == YES,
+        "significant",
+        np.where(slower, "not significant, slower", "not significant"),
+    )
+    step_outcome = np.stack([*outcomes, np.where(reached, last, NOT_REACHED)], axis=-1).astype(
+        object
+    )
     step_pvalue = np.stack([*conditions, pvalue], axis=-1)
     absent = (n == 0) | (m == 0)  # such a benchmark has one warning only
-    applies = np.stack([absent, *(mask & ~absent for mask in (*warned, conclusion.not_found))], axis=-1)
+    applies = np.stack(
+        [absent, *(mask & ~absent for mask in (*warned, conclusion.not_found))], axis=-1
+    )
     warnings, protocol = np.empty(absent.shape, dtype=object), np.empty(absent.shape, dtype=object)
     for cell in np.ndindex(*absent.shape):  # text is written one cell at a time
         warnings[cell] = "; ".join(compress(WARNINGS[statistic], applies[cell]))
-        described = [*zip(STEPS[statistic], step_pvalue[cell].tolist(), step_outcome[cell].tolist(), strict=True)]
+        described = [
+            *zip(
+                STEPS[statistic],
+                step_pvalue[cell].tolist(),
+                step_outcome[cell].tolist(),
+                strict=True,
+            )
+        ]
         risks = float(conclusion.risk[cell]), float(conclusion.described[cell])
         protocol[cell] = _sentence((int(n[cell]), int(m[cell])), risks, described, str(test[cell]))
     return {
@@ -99,13 +170,22 @@ def _condition(pvalue: Floats, n: Floats, risk: Floats, words: tuple[str, str, s
     return np.select(cases, [NOT_REACHED, "no answer", *words[:2]], words[2]).astype(object)
 
 
-def _sentence(sizes: tuple[int, int], risks: tuple[float, float], steps: list[tuple[str, float, str]], test: str) -> str:
+def _sentence(
+    sizes: tuple[int, int],
+    risks: tuple[float, float],
+    steps: list[tuple[str, float, str]],
+    test: str,
+) -> str:
     """Describe the protocol of one cell."""
     begin = f"n = {sizes[0]} (baseline) and {sizes[1]} (candidate)"
     if 0 in sizes:
         return f"{begin}; nothing to compare"
     found, judged = risks
-    clauses = [f"{TESTS[name]}: p = {p:.3g}, {outcome}" for name, p, outcome in steps[:-1] if outcome != NOT_REACHED]
+    clauses = [
+        f"{TESTS[name]}: p = {p:.3g}, {outcome}"
+        for name, p, outcome in steps[:-1]
+        if outcome != NOT_REACHED
+    ]
     _, p, outcome = steps[-1]
     end = f"{test}, one-sided: p = {p:.3g}, {outcome}"
     if outcome == NOT_REACHED:

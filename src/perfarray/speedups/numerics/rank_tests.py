@@ -1,7 +1,8 @@
 """Mann and Whitney's rank sum test and Kolmogorov and Smirnov's two-sample test, as R (up to 4.1) gives them.
 
-The last axis is the sample, and the axes before it broadcast; NaN is not measured. Cells may differ in the sizes of their samples.
-SciPy's exact laws ignore ties, its asymptotic Kolmogorov-Smirnov is another approximation, and small calls take 4 to 12 times as long.
+The last axis is the sample, and the axes before it broadcast; NaN is not measured. Cells may differ
+in the sizes of their samples. SciPy's exact laws ignore ties, its asymptotic Kolmogorov-Smirnov is
+another approximation, and small calls take 4 to 12 times as long.
 """
 
 from functools import lru_cache
@@ -37,40 +38,58 @@ class KolmogorovSmirnov(NamedTuple):
 def mann_whitney(x: npt.ArrayLike, y: npt.ArrayLike, alternative: str = "greater") -> RankSum:
     """Test whether x tends to be larger than y ("less", "two-sided"), as R's `wilcox.test` does.
 
-    The p-value is exact where both sides have fewer than 50 values without ties; else it is normal, corrected for ties and continuity,
-    and NaN where all values are equal.
+    The p-value is exact where both sides have fewer than 50 values without ties; else it is normal,
+    corrected for ties and continuity, and NaN where all values are equal.
     """
     ordered, is_x, is_y = _pool(x, y)
     n_x, n_y, (first, last) = is_x.sum(axis=-1), is_y.sum(axis=-1), _tie_bounds(ordered)
     n, m = n_x.astype(float), n_y.astype(float)
-    y_counts, ties = np.cumsum(is_y, axis=-1), np.where(is_x | is_y, last - first + 1, 1).astype(float)
+    y_counts, ties = (
+        np.cumsum(is_y, axis=-1),
+        np.where(is_x | is_y, last - first + 1, 1).astype(float),
+    )
     y_below: Integers = np.take_along_axis(y_counts - is_y, first, axis=-1)
     greater = np.where(is_x, y_below, 0).sum(axis=-1)
     equal = np.where(is_x, np.take_along_axis(y_counts, last, axis=-1) - y_below, 0).sum(axis=-1)
-    tie_sum = (ties**2 - 1).sum(axis=-1)  # over all values, each among t ties: of t^3 - t over the ties
+    tie_sum = (ties**2 - 1).sum(
+        axis=-1
+    )  # over all values, each among t ties: of t^3 - t over the ties
     with np.errstate(divide="ignore", invalid="ignore"):
         pairs = np.where(n * m > 0, n * m, np.nan)
         statistic = np.where(n * m > 0, greater + 0.5 * equal, np.nan)
         spread = np.sqrt(n * m / 12 * (n + m + 1 - tie_sum / ((n + m) * (n + m - 1))))
         spread = np.where(spread > 0, spread, np.nan)
         distance = statistic - n * m / 2
-        above, below = np.asarray(ndtr(-(distance - 0.5) / spread)), np.asarray(ndtr((distance + 0.5) / spread))
+        above, below = (
+            np.asarray(ndtr(-(distance - 0.5) / spread)),
+            np.asarray(ndtr((distance + 0.5) / spread)),
+        )
     exact = (n < EXACT_BELOW) & (m < EXACT_BELOW) & ~(ties > 1).any(axis=-1) & (n * m > 0)
-    for a, b in {*zip(n_x[exact].tolist(), n_y[exact].tolist(), strict=True)}:  # one null distribution for each pair of sizes
+    for a, b in {
+        *zip(n_x[exact].tolist(), n_y[exact].tolist(), strict=True)
+    }:  # one null distribution for each pair of sizes
         cells, cdf = exact & (n_x == a) & (n_y == b), rank_sum_cdf(a, b)
         above[cells], below[cells] = cdf[a * b - greater[cells]], cdf[greater[cells]]
-    pvalues = {"greater": above, "less": below, "two-sided": np.minimum(1.0, 2 * np.minimum(above, below))}
+    pvalues = {
+        "greater": above,
+        "less": below,
+        "two-sided": np.minimum(1.0, 2 * np.minimum(above, below)),
+    }
     return RankSum(statistic, pvalues[alternative], greater / pairs, equal / pairs)
 
 
-def kolmogorov_smirnov(x: npt.ArrayLike, y: npt.ArrayLike, *, exact_ties: bool = False) -> KolmogorovSmirnov:
+def kolmogorov_smirnov(
+    x: npt.ArrayLike, y: npt.ArrayLike, *, exact_ties: bool = False
+) -> KolmogorovSmirnov:
     """Test whether x and y have one distribution, two-sided, as R's `ks.test` did up to version 4.1.
 
-    Where n m < 10,000 the p-value is exact without ties, and with `exact_ties` also given the ties; else it is that of the limit law.
+    Where n m < 10,000 the p-value is exact without ties, and with `exact_ties` also given the ties;
+    else it is that of the limit law.
     """
     ordered, is_x, is_y = _pool(x, y)
     n, m = is_x.sum(axis=-1), is_y.sum(axis=-1)
-    # From value to value the difference of the distributions, times n m, rises by m or falls by n; it is looked at behind ties.
+    # From value to value the difference of the distributions, times n m, rises by m or falls by n;
+    # it is looked at behind ties.
     differences = np.cumsum(is_x * m[..., None] - is_y * n[..., None], axis=-1)
     tie = ordered[..., 1:] == ordered[..., :-1]
     steps = np.where(tie, 0, np.abs(differences[..., :-1])).max(axis=-1, initial=0)
@@ -79,13 +98,17 @@ def kolmogorov_smirnov(x: npt.ArrayLike, y: npt.ArrayLike, *, exact_ties: bool =
         pvalue = np.asarray(kolmogorov(statistic * np.sqrt(n * m / (n + m))))
     few, tied = (n * m < EXACT_PRODUCT) & (n * m > 0), tie.any(axis=-1)
     exact = few & ~tied
-    for a, b in {*zip(n[exact].tolist(), m[exact].tolist(), strict=True)}:  # one lattice for each pair of sizes
+    for a, b in {
+        *zip(n[exact].tolist(), m[exact].tolist(), strict=True)
+    }:  # one lattice for each pair of sizes
         cells = exact & (n == a) & (m == b)
         distinct, index = np.unique(steps[cells], return_inverse=True)
         pvalue[cells] = _prob_as_far(distinct, a, b)[index]
     if exact_ties:
         cells = few & tied
-        pvalue[cells] = exact_ks_pvalue(*(np.broadcast_to(side, (*n.shape, np.shape(side)[-1]))[cells] for side in (x, y)))
+        pvalue[cells] = exact_ks_pvalue(
+            *(np.broadcast_to(side, (*n.shape, np.shape(side)[-1]))[cells] for side in (x, y))
+        )
     return KolmogorovSmirnov(statistic, pvalue)
 
 
@@ -93,7 +116,9 @@ def _pool(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Floats, Mask, Mask]:
     """Return both samples in one ascending row, what was not measured last, and which values are of x, and of y."""
     x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     batch = np.broadcast_shapes(x.shape[:-1], y.shape[:-1])
-    joined = np.concatenate([np.broadcast_to(side, (*batch, side.shape[-1])) for side in (x, y)], axis=-1)
+    joined = np.concatenate(
+        [np.broadcast_to(side, (*batch, side.shape[-1])) for side in (x, y)], axis=-1
+    )
     order = np.argsort(joined, axis=-1)
     ordered = np.take_along_axis(joined, order, axis=-1)
     measured, from_x = ~np.isnan(ordered), order < x.shape[-1]
@@ -116,7 +141,9 @@ def _tie_bounds(ordered: Floats) -> tuple[Integers, Integers]:
 @lru_cache(maxsize=64)
 def rank_sum_cdf(n: int, m: int) -> Floats:
     """Return P[U <= u] for u = 0 ... n m, of samples of n and m values without ties from one distribution."""
-    row = [np.ones(1)] * (m + 1)  # by the size of the second sample: the number of orders with U = 0, 1, ...
+    row = [np.ones(1)] * (
+        m + 1
+    )  # by the size of the second sample: the number of orders with U = 0, 1, ...
     for i in range(1, n + 1):
         grown = [np.ones(1)]
         for j in range(1, m + 1):  # the largest value is one of x, above j others, or one of y

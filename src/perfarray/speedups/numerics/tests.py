@@ -1,7 +1,8 @@
 """The Speedup-Test of two samples x and y: whether the mean, or the median, of x is the larger one.
 
-The last axis is the sample, and the axes before it broadcast; NaN is not measured. The p-values of all steps are computed first, since
-they do not depend on the risk. Then the protocol is followed at one risk, or the search looks for the smallest risk at which it succeeds.
+The last axis is the sample, and the axes before it broadcast; NaN is not measured. The p-values of
+all steps are computed first, since they do not depend on the risk. Then the protocol is followed at
+one risk, or the search looks for the smallest risk at which it succeeds.
 """
 
 from collections.abc import Callable
@@ -16,7 +17,8 @@ from perfarray.numerics.suite import run_statistic
 from perfarray.numerics.types import Floats, Integers, Mask
 from perfarray.speedups.numerics.rank_tests import kolmogorov_smirnov, mann_whitney
 
-LARGE = 31  # the size from which on a sample is large: the protocol then goes on where a condition fails
+# the size from which on a sample is large: the protocol then goes on where a condition fails
+LARGE = 31
 
 LOWEST_RISK, HIGHEST_RISK, RISK_STEP = 0.01, 0.5, 0.01  # of the search for a risk
 
@@ -24,7 +26,11 @@ ROUNDINGS = 4  # two values and two medians, each rounded by up to one unit in i
 
 POWER = 0.8  # the share of experiments in which a planned test is significant
 
-YES, NO, CANNOT_CONCLUDE = 1, 0, -1  # significant, not significant, the conditions of the test do not hold
+YES, NO, CANNOT_CONCLUDE = (
+    1,
+    0,
+    -1,
+)  # significant, not significant, the conditions of the test do not hold
 
 
 class MeanSteps(NamedTuple):
@@ -67,7 +73,9 @@ def mean_steps(x: Floats, y: Floats) -> MeanSteps:
     (n, mean_x, variance_x), (m, mean_y, variance_y) = moments(x), moments(y)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = variance_x / variance_y
-        equal_variances = np.minimum(1.0, 2 * np.minimum(fdtr(n - 1, m - 1, ratio), fdtrc(n - 1, m - 1, ratio)))
+        equal_variances = np.minimum(
+            1.0, 2 * np.minimum(fdtr(n - 1, m - 1, ratio), fdtrc(n - 1, m - 1, ratio))
+        )
         difference, df = mean_x - mean_y, n + m - 2
         pooled = ((n - 1) * variance_x + (m - 1) * variance_y) / df
         error_x, error_y = variance_x / n, variance_y / m
@@ -77,13 +85,20 @@ def mean_steps(x: Floats, y: Floats) -> MeanSteps:
     return MeanSteps(*_broadcast(n, m, normal_x, normal_y, equal_variances, student, welch))
 
 
-def median_steps(x: Floats, y: Floats, *, exact_ties: bool = False, as_tool: bool = False) -> MedianSteps:
+def median_steps(
+    x: Floats, y: Floats, *, exact_ties: bool = False, as_tool: bool = False
+) -> MedianSteps:
     """Test the shape by Kolmogorov and Smirnov on samples less their medians, and by Mann and Whitney that x tends to be larger.
 
-    `as_tool` subtracts the medians as the original tool does: rounding then decides which differences are equal.
+    `as_tool` subtracts the medians as the original tool does: rounding then decides which
+    differences are equal.
     """
     n, m = ((~np.isnan(side)).sum(axis=-1).astype(float) for side in (x, y))
-    centred = [side - run_statistic(side, "median")[..., None] for side in (x, y)] if as_tool else _centred(x, y)
+    centred = (
+        [side - run_statistic(side, "median")[..., None] for side in (x, y)]
+        if as_tool
+        else _centred(x, y)
+    )
     shape = kolmogorov_smirnov(*centred, exact_ties=exact_ties)
     ranks = mann_whitney(x, y, "greater")
     return MedianSteps(*_broadcast(n, m, shape.pvalue, ranks.pvalue, ranks.prob_greater))
@@ -92,7 +107,8 @@ def median_steps(x: Floats, y: Floats, *, exact_ties: bool = False, as_tool: boo
 def _centred(x: Floats, y: Floats) -> tuple[Floats, Floats]:
     """Return the order of both samples less their medians, as whole numbers: differences no larger than rounding are ties.
 
-    Whole numbers (ticks) are exact. Others are decimals that were rounded, to single precision where all are single-precision numbers.
+    Whole numbers (ticks) are exact. Others are decimals that were rounded, to single precision
+    where all are single-precision numbers.
     """
     shape = np.broadcast_shapes(x.shape[:-1], y.shape[:-1])
     sides = [np.broadcast_to(side, (*shape, side.shape[-1])) for side in (x, y)]
@@ -103,9 +119,14 @@ def _centred(x: Floats, y: Floats) -> tuple[Floats, Floats]:
     integral = ((values == np.round(values)) | np.isnan(values)).all(axis=-1)
     step = np.where(single, np.finfo(np.float32).eps, np.finfo(float).eps)
     near = np.where(integral, 0.0, ROUNDINGS * step * largest)
-    centred = np.concatenate([side - run_statistic(side, "median")[..., None] for side in sides], axis=-1)
+    centred = np.concatenate(
+        [side - run_statistic(side, "median")[..., None] for side in sides], axis=-1
+    )
     order = np.argsort(centred, axis=-1)
-    is_new = np.diff(np.take_along_axis(centred, order, axis=-1), axis=-1, prepend=-np.inf) > near[..., None]
+    is_new = (
+        np.diff(np.take_along_axis(centred, order, axis=-1), axis=-1, prepend=-np.inf)
+        > near[..., None]
+    )
     ranks = np.empty(centred.shape)
     np.put_along_axis(ranks, order, np.cumsum(is_new, axis=-1).astype(float), axis=-1)
     ranks[np.isnan(centred)] = np.nan
@@ -132,7 +153,10 @@ def mean_verdict(steps: MeanSteps, risk: Floats) -> Integers:
     A normality test without an answer (fewer than 3 values, or equal ones) allows no conclusion.
     """
     with np.errstate(invalid="ignore"):
-        usable = [(p > risk) | ((p <= risk) & (n >= LARGE)) for p, n in ((steps.normal_x, steps.n), (steps.normal_y, steps.m))]
+        usable = [
+            (p > risk) | ((p <= risk) & (n >= LARGE))
+            for p, n in ((steps.normal_x, steps.n), (steps.normal_y, steps.m))
+        ]
         return _verdict(usable[0] & usable[1], mean_pvalue(steps, risk), risk)
 
 
@@ -146,7 +170,11 @@ def median_verdict(steps: MedianSteps, risk: Floats) -> Integers:
     """Follow figure 4.2 at a risk: samples that differ by a shift, or large ones, then Mann-Whitney."""
     with np.errstate(invalid="ignore"):
         large = np.minimum(steps.n, steps.m) >= LARGE
-        return _verdict((steps.same_shape > risk) | ((steps.same_shape <= risk) & large), steps.mann_whitney, risk)
+        return _verdict(
+            (steps.same_shape > risk) | ((steps.same_shape <= risk) & large),
+            steps.mann_whitney,
+            risk,
+        )
 
 
 def _verdict(usable: Mask, pvalue: Floats, risk: Floats) -> Integers:
@@ -154,43 +182,66 @@ def _verdict(usable: Mask, pvalue: Floats, risk: Floats) -> Integers:
     return np.where(usable & ~np.isnan(pvalue), decided, CANNOT_CONCLUDE).astype(np.int8)
 
 
-def conclude(verdict_at: Callable[[Floats], Integers], risk: Floats, turns: tuple[Floats, ...] | None = None) -> Outcome:
-    """Follow a protocol at risks, one per cell; where a risk is NaN, search for the smallest from 0.01 to 0.5 at which it succeeds.
+def conclude(
+    verdict_at: Callable[[Floats], Integers], risk: Floats, turns: tuple[Floats, ...] | None = None
+) -> Outcome:
+    """Follow a protocol at risks, one per cell.
 
-    Success is not monotone in the risk, since a condition tested at a larger risk fails more easily. `turns` are the p-values at which
-    success may begin, and the search tries all of them; without them it is the original tool's search, which misses some risks.
+    Where a risk is NaN, search for the smallest from 0.01 to 0.5 at which it succeeds.
+
+    Success is not monotone in the risk, since a condition tested at a larger risk fails more
+    easily. `turns` are the p-values at which success may begin, and the search tries all of them;
+    without them it is the original tool's search, which misses some risks.
     """
     searched = np.isnan(risk)
-    outcome = _bisected(verdict_at, risk.shape) if turns is None else _smallest(verdict_at, turns, risk.shape)
-    verdict = np.where(searched, outcome.verdict, verdict_at(np.where(searched, LOWEST_RISK, risk))).astype(np.int8)
+    outcome = (
+        _bisected(verdict_at, risk.shape)
+        if turns is None
+        else _smallest(verdict_at, turns, risk.shape)
+    )
+    verdict = np.where(
+        searched, outcome.verdict, verdict_at(np.where(searched, LOWEST_RISK, risk))
+    ).astype(np.int8)
     described = np.where(searched, outcome.described, risk)
-    return Outcome(verdict, np.where(searched, outcome.risk, risk), searched & outcome.not_found, described)
+    return Outcome(
+        verdict, np.where(searched, outcome.risk, risk), searched & outcome.not_found, described
+    )
 
 
-def _smallest(verdict_at: Callable[[Floats], Integers], turns: tuple[Floats, ...], shape: tuple[int, ...]) -> Outcome:
+def _smallest(
+    verdict_at: Callable[[Floats], Integers], turns: tuple[Floats, ...], shape: tuple[int, ...]
+) -> Outcome:
     """Return the smallest risk at which a protocol succeeds, rounded up to a whole percent where it succeeds there, too.
 
-    Success begins where a p-value of the last test, or of the one that chooses it, is reached, and nowhere else.
+    Success begins where a p-value of the last test, or of the one that chooses it, is reached, and
+    nowhere else.
     """
     lowest = np.full(shape, LOWEST_RISK)
     least = np.full(shape, np.nan)
     with np.errstate(invalid="ignore"):
         for turn in (lowest, *turns):
             risk = np.maximum(turn, LOWEST_RISK)
-            least = np.fmin(least, np.where((verdict_at(risk) == YES) & (risk <= HIGHEST_RISK), risk, np.nan))
+            least = np.fmin(
+                least, np.where((verdict_at(risk) == YES) & (risk <= HIGHEST_RISK), risk, np.nan)
+            )
         # Levels are written with two digits, or with ten where no whole percent is near.
         for digits in (10, 2):
             rounded = np.ceil(np.round(least * 10**digits, 6)) / 10**digits
-            least = np.where((verdict_at(rounded) == YES) & (rounded <= HIGHEST_RISK), rounded, least)
+            least = np.where(
+                (verdict_at(rounded) == YES) & (rounded <= HIGHEST_RISK), rounded, least
+            )
     none = np.isnan(least)
     described = np.where(none, LOWEST_RISK, least)
     return Outcome(verdict_at(described), least, none, described)
 
 
 def _bisected(verdict_at: Callable[[Floats], Integers], shape: tuple[int, ...]) -> Outcome:
-    """Search as the original tool does: 0.01; then 0.5; then bisection, which stops at a width of 0.01.
+    """Search as the original tool does: 0.01; then 0.5.
 
-    The risk is rounded up to a whole percent, and the protocol followed once more there, which decides: the last word may be no.
+    Then bisection, which stops at a width of 0.01.
+
+    The risk is rounded up to a whole percent, and the protocol followed once more there, which
+    decides: the last word may be no.
     """
     lowest, highest = np.full(shape, LOWEST_RISK), np.full(shape, HIGHEST_RISK)
     at_lowest, at_highest = verdict_at(lowest), verdict_at(highest)
@@ -203,38 +254,52 @@ def _bisected(verdict_at: Callable[[Floats], Integers], shape: tuple[int, ...]) 
     none = (at_lowest != YES) & (at_highest == CANNOT_CONCLUDE)
     verdict = np.where(none, CANNOT_CONCLUDE, verdict_at(risk)).astype(np.int8)
     not_found = (at_lowest != YES) & (at_highest != YES)
-    return Outcome(verdict, np.where(none, np.nan, risk), not_found, np.where(none, HIGHEST_RISK, risk))
+    return Outcome(
+        verdict, np.where(none, np.nan, risk), not_found, np.where(none, HIGHEST_RISK, risk)
+    )
 
 
-def overall(baseline: Floats, candidate: Floats, weights: Floats, included: Mask) -> tuple[Floats, Floats, Floats]:
+def overall(
+    baseline: Floats, candidate: Floats, weights: Floats, included: Mask
+) -> tuple[Floats, Floats, Floats]:
     """Return the overall speedup (equation 3), the gain (equation 2) and the number of benchmarks, from their times along the last axis.
 
     A benchmark without one of its times or its weight is left out; no benchmark gives NaN.
     """
     counted = included & ~np.isnan(baseline) & ~np.isnan(candidate) & ~np.isnan(weights)
     n = counted.sum(axis=-1).astype(float)
-    baseline_sum, candidate_sum = (np.where(counted, weights * side, 0.0).sum(axis=-1) for side in (baseline, candidate))
+    baseline_sum, candidate_sum = (
+        np.where(counted, weights * side, 0.0).sum(axis=-1) for side in (baseline, candidate)
+    )
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(n > 0, baseline_sum / candidate_sum, np.nan), np.where(n > 0, 1 - candidate_sum / baseline_sum, np.nan), n
+        return (
+            np.where(n > 0, baseline_sum / candidate_sum, np.nan),
+            np.where(n > 0, 1 - candidate_sum / baseline_sum, np.nan),
+            n,
+        )
 
 
 def runs_for_t(x: Floats, y: Floats, risk: Floats) -> Floats:
     """Return the runs a side with which Student's or Welch's t sees that the mean of x is larger: normal values, the samples' variances.
 
-    NaN where a sample has one value, or both no variance; infinite where the mean of x is no larger, and beyond ten million.
+    NaN where a sample has one value, or both no variance; infinite where the mean of x is no
+    larger, and beyond ten million.
     """
     (_, mean_x, variance_x), (_, mean_y, variance_y) = moments(x), moments(y)
     spread = Spread(np.where(variance_x + variance_y == 0, np.nan, variance_x), variance_y)
     needed = np.empty(np.broadcast_shapes(np.shape(spread.new), np.shape(risk)))
     for level in np.unique(risk):
-        needed = np.where(risk == level, fewest_units(spread, (mean_x - mean_y,), float(level), POWER), needed)
+        needed = np.where(
+            risk == level, fewest_units(spread, (mean_x - mean_y,), float(level), POWER), needed
+        )
     return needed
 
 
 def runs_for_ranks(prob_greater: Floats, risk: Floats) -> Floats:
     """Return the runs a side with which Mann and Whitney's test sees that x tends to be larger, where P[X > Y] is `prob_greater`.
 
-    Noether's formula: the statistic is normal with the variance that it has without a difference. No shape is assumed.
+    Noether's formula: the statistic is normal with the variance that it has without a difference.
+    No shape is assumed.
 
     References
     ----------
@@ -242,4 +307,8 @@ def runs_for_ranks(prob_greater: Floats, risk: Floats) -> Floats:
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         runs = np.ceil((ndtri(1 - risk) + ndtri(POWER)) ** 2 / (6 * (prob_greater - 0.5) ** 2))
-    return np.where(np.isnan(prob_greater), np.nan, np.where((prob_greater > 0.5) & (runs <= MOST), np.maximum(runs, 2.0), np.inf))
+    return np.where(
+        np.isnan(prob_greater),
+        np.nan,
+        np.where((prob_greater > 0.5) & (runs <= MOST), np.maximum(runs, 2.0), np.inf),
+    )

@@ -1,7 +1,8 @@
 """The distribution of a suite's score: one run drawn per benchmark, then the mean over benchmarks (Irving et al. 2018, section 5).
 
-Cells whose benchmarks all have n equally likely runs are drawn together: the contributions of a few benchmarks to the score form a table
-with an entry for every combination of their runs, and one random number picks an entry. Only the tables differ from cell to cell.
+Cells whose benchmarks all have n equally likely runs are drawn together: the contributions of a few
+benchmarks to the score form a table with an entry for every combination of their runs, and one
+random number picks an entry. Only the tables differ from cell to cell.
 """
 
 from collections.abc import Iterator
@@ -16,15 +17,20 @@ from perfarray.numerics.random import RUNS, SCORES, Streams
 from perfarray.numerics.suite import restore, transform
 from perfarray.numerics.types import Floats, Integers
 
-TABLE = 1 << 10  # most entries of a table of combinations: a power of two, small enough for the cache
-BATCH = 1 << 16  # scores drawn at once, which bounds the memory; cells have streams of their own, so that it changes no number
+TABLE = (
+    1 << 10
+)  # most entries of a table of combinations: a power of two, small enough for the cache
+BATCH = (
+    1 << 16
+)  # scores drawn at once, which bounds the memory; cells have streams of their own, so that it changes no number
 
 
 class Suite(NamedTuple):
     """Runs ready to be drawn: shape (cells, benchmarks, units, runs in a unit), NaN where not measured.
 
-    `shares` (cells, units) are the probabilities of units that all benchmarks share; None where each benchmark draws its own. `counts`
-    (benchmarks,) is how often each benchmark counts in the mean, 1 on average; of one element, all count alike.
+    `shares` (cells, units) are the probabilities of units that all benchmarks share; None where
+    each benchmark draws its own. `counts` (benchmarks,) is how often each benchmark counts in the
+    mean, 1 on average; of one element, all count alike.
     """
 
     runs: Floats
@@ -46,25 +52,36 @@ class Drawing(NamedTuple):
 
 
 def arrange(values: Floats, levels: int, value: int, joint: int) -> Suite:
-    """Bring cells of shape (..., benchmarks, n_L, ..., n_1) into the form that is drawn; NaN is "not measured".
+    """Bring cells of shape (..., benchmarks, n_L, ..., n_1) into the form that is drawn.
 
-    `value` is the place in the nest of L levels of the one whose repetitions are runs; levels below it are averaged. The units of the
-    `joint` outermost levels are the same for every benchmark; those that a benchmark lacks are left out.
+    NaN is "not measured".
+
+    `value` is the place in the nest of L levels of the one whose repetitions are runs; levels below
+    it are averaged. The units of the `joint` outermost levels are the same for every benchmark;
+    those that a benchmark lacks are left out.
     """
     means = unit_means(values, levels - value)
     sizes = means.shape[means.ndim - value - 1 :]
     units = int(np.prod(sizes[: max(min(joint, len(sizes)), 1)]))
-    runs = np.sort(means.reshape(-1, values.shape[-levels - 1], units, int(np.prod(sizes)) // units), axis=-1)
+    runs = np.sort(
+        means.reshape(-1, values.shape[-levels - 1], units, int(np.prod(sizes)) // units), axis=-1
+    )
     if not joint:
         return Suite(runs, None)
     complete = np.asarray((~np.isnan(runs[..., 0])).all(axis=1))
-    shares = unit_weights(np.where(complete, 1.0, np.nan).reshape(len(runs), sizes[0], -1)).reshape(complete.shape)
+    shares = unit_weights(np.where(complete, 1.0, np.nan).reshape(len(runs), sizes[0], -1)).reshape(
+        complete.shape
+    )
     return Suite(np.where(complete[:, None, :, None], runs, np.nan), shares)
 
 
 def contribution(values: Floats, mean: str, benchmarks: Floats | float) -> Floats:
     """Return what one benchmark's value contributes to the mean of so many: factors of a geometric mean, else summands."""
-    return np.asarray(values ** (1.0 / benchmarks)) if mean == "geometric" else transform(values, mean) / benchmarks
+    return (
+        np.asarray(values ** (1.0 / benchmarks))
+        if mean == "geometric"
+        else transform(values, mean) / benchmarks
+    )
 
 
 def to_scale(values: Floats, mean: str) -> Floats:
@@ -86,7 +103,9 @@ def central_score(suite: Suite, mean: str) -> Floats:
     """Return the suite's score of all runs, each unit with equal weight, averaged on the mean's own scale; shape (cells,)."""
     weights = unit_weights(suite.runs)
     filled = np.where(np.isnan(suite.runs), 1.0, suite.runs)
-    return restore(((transform(filled, mean) * weights).sum(axis=(-1, -2)) * suite.counts).mean(axis=-1), mean)
+    return restore(
+        ((transform(filled, mean) * weights).sum(axis=(-1, -2)) * suite.counts).mean(axis=-1), mean
+    )
 
 
 def units_of(suite: Suite) -> Floats:
@@ -121,7 +140,9 @@ def equal_counts(suite: Suite) -> Integers:
     if not missing.any():
         return np.full(len(suite.runs), count if count <= TABLE else 0)
     measured = (~missing).sum(axis=-1)
-    equal = ((measured == measured.max(axis=-1, keepdims=True)) | (measured == 0)).all(axis=(-1, -2))
+    equal = ((measured == measured.max(axis=-1, keepdims=True)) | (measured == 0)).all(
+        axis=(-1, -2)
+    )
     total = measured.sum(axis=-1)
     usable = equal & (total == total[:, :1]).all(axis=-1) & (total[:, 0] <= TABLE)
     return np.where(usable, total[:, 0], 0)
@@ -136,7 +157,9 @@ def _blocks(suite: Suite, cells: Integers, drawing: Drawing) -> Iterator[tuple[I
             per_table += 1
         size = max(1, BATCH // (drawing.n_resamples * -(-benchmarks // per_table)))
         rows_of_count = np.flatnonzero(counts == count)
-        contributions = _contributions(suite._replace(runs=suite.runs[rows_of_count]), count, per_table, drawing.mean)
+        contributions = _contributions(
+            suite._replace(runs=suite.runs[rows_of_count]), count, per_table, drawing.mean
+        )
         for first in range(0, len(rows_of_count), size):
             rows = rows_of_count[first : first + size]
             tables = _tables(contributions[:, first : first + size], per_table, drawing.mean)
@@ -144,7 +167,10 @@ def _blocks(suite: Suite, cells: Integers, drawing: Drawing) -> Iterator[tuple[I
     # Every other cell has units of its own shape.
     for row in np.flatnonzero((counts == 0) & (units_of(suite) > 0)):
         shares = None if suite.shares is None else suite.shares[row]
-        yield np.array([row]), _draw_runs(suite.runs[row], shares, suite.counts, cells[[row]], streams, drawing)[None]
+        yield (
+            np.array([row]),
+            _draw_runs(suite.runs[row], shares, suite.counts, cells[[row]], streams, drawing)[None],
+        )
 
 
 def _contributions(suite: Suite, count: int, per_table: int, mean: str) -> Floats:
@@ -152,8 +178,12 @@ def _contributions(suite: Suite, count: int, per_table: int, mean: str) -> Float
     cells, benchmarks = suite.runs.shape[:2]
     flat = np.sort(suite.runs.reshape(cells, benchmarks, -1), axis=-1)[..., :count]
     # Filled up with benchmarks that contribute nothing, so that all tables have equal sizes.
-    contributions = np.full((-(-benchmarks // per_table) * per_table, cells, count), float(mean == "geometric"))
-    contributions[:benchmarks] = np.moveaxis(contribution(flat, mean, suite.equal_benchmarks[:, None]), 1, 0)
+    contributions = np.full(
+        (-(-benchmarks // per_table) * per_table, cells, count), float(mean == "geometric")
+    )
+    contributions[:benchmarks] = np.moveaxis(
+        contribution(flat, mean, suite.equal_benchmarks[:, None]), 1, 0
+    )
     return contributions
 
 
@@ -163,28 +193,50 @@ def _tables(contributions: Floats, per_table: int, mean: str) -> Floats:
     for index in range(1, per_table):
         added = contributions[index::per_table]
         # `einsum` multiplies all by all in half the time.
-        pairs = np.einsum("tcr,tce->tcre", added, tables) if mean == "geometric" else added[..., None] + tables[:, :, None]
+        pairs = (
+            np.einsum("tcr,tce->tcre", added, tables)
+            if mean == "geometric"
+            else added[..., None] + tables[:, :, None]
+        )
         tables = pairs.reshape(*tables.shape[:2], -1)
     return tables
 
 
-def _look_up(tables: Floats, cells: Integers, count: int, streams: Streams, drawing: Drawing) -> Floats:
+def _look_up(
+    tables: Floats, cells: Integers, count: int, streams: Streams, drawing: Drawing
+) -> Floats:
     """Return the scores (cells, n_resamples): each combines one entry of every table."""
     number, entries = len(tables), tables.shape[-1]
     # Suites with other numbers of runs take other random numbers.
     picks = streams.below(entries, cells, SCORES | count, drawing.n_resamples * number)
     picks += np.arange(len(cells))[:, None] * entries
-    combined = (table.ravel().take(picks[:, index::number], mode="clip") for index, table in enumerate(tables))
+    combined = (
+        table.ravel().take(picks[:, index::number], mode="clip")
+        for index, table in enumerate(tables)
+    )
     scores: Floats = reduce(np.multiply if drawing.mean == "geometric" else np.add, combined)
     return 1.0 / scores if drawing.mean == "harmonic" else scores
 
 
-def _draw_runs(runs: Floats, shares: Floats | None, counts: Floats, cell: Integers, streams: Streams, drawing: Drawing) -> Floats:
-    """Draw a unit, then a run in it, for every benchmark and replicate; shared units are drawn for all benchmarks at once."""
+def _draw_runs(
+    runs: Floats,
+    shares: Floats | None,
+    counts: Floats,
+    cell: Integers,
+    streams: Streams,
+    drawing: Drawing,
+) -> Floats:
+    """Draw a unit, then a run in it, for every benchmark and replicate.
+
+    Shared units are drawn for all benchmarks at once.
+    """
     lengths = (~np.isnan(runs)).sum(axis=-1)
     if shares is None:
         order = np.argsort(lengths == 0, axis=-1, kind="stable")
-        runs, lengths = np.take_along_axis(runs, order[..., None], axis=1), np.take_along_axis(lengths, order, axis=1)
+        runs, lengths = (
+            np.take_along_axis(runs, order[..., None], axis=1),
+            np.take_along_axis(lengths, order, axis=1),
+        )
     units, benchmarks = (lengths > 0).sum(axis=-1), np.arange(len(runs))
     scores = np.empty(drawing.n_resamples)
     size = max(1, BATCH // len(runs))
@@ -195,7 +247,13 @@ def _draw_runs(runs: Floats, shares: Floats | None, counts: Floats, cell: Intege
             unit = streams.below(units, cell, RUNS, *window).reshape(len(block), -1)
         else:
             bounds = np.cumsum(shares)
-            unit = np.searchsorted(bounds, streams.uniform(cell, RUNS, len(block), start)[0][:, None] * bounds[-1], side="right")
-        run = streams.below(lengths[benchmarks, unit].reshape(1, -1), cell, RUNS | 1, *window).reshape(len(block), -1)
+            unit = np.searchsorted(
+                bounds,
+                streams.uniform(cell, RUNS, len(block), start)[0][:, None] * bounds[-1],
+                side="right",
+            )
+        run = streams.below(
+            lengths[benchmarks, unit].reshape(1, -1), cell, RUNS | 1, *window
+        ).reshape(len(block), -1)
         block[:] = score_of(runs[benchmarks, unit, run], drawing.mean, counts)
     return scores

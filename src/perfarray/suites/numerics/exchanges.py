@@ -11,7 +11,8 @@ from perfarray.numerics.types import Floats, Integers
 from perfarray.suites.numerics.redrawn_scores import Score
 
 MOST = 1_000_000  # most exchanges that are enumerated one by one
-HALF = 4_000_000  # most exchanges of one half of the benchmarks, where the exchanges of both are counted by search
+# most exchanges of one half of the benchmarks, where the exchanges of both are counted by search
+HALF = 4_000_000
 
 
 class Block(NamedTuple):
@@ -42,7 +43,12 @@ class Block(NamedTuple):
         """Yield the same of so many suites at a time, of one at least."""
         for first in range(0, len(self.suites), max(1, suites)):
             rows = slice(first, first + max(1, suites))
-            yield self._replace(new=self.new[rows], old=self.old[rows], weights=self.weights[rows], suites=self.suites[rows])
+            yield self._replace(
+                new=self.new[rows],
+                old=self.old[rows],
+                weights=self.weights[rows],
+                suites=self.suites[rows],
+            )
 
 
 def blocks_of(sides: Sides, score: Score) -> list[Block]:
@@ -64,7 +70,10 @@ def blocks_of(sides: Sides, score: Score) -> list[Block]:
     for (index, _, number), of in zip(unlike.T.tolist(), _positions(names.ravel()), strict=True):
         rows = suites[of]
         at = rows[:, None], order[rows[:, None], first[of][:, None] + np.arange(number)]
-        units = [side[at][mask[at]].reshape(len(rows), number, -1) for side, mask in zip((new, old), measured, strict=True)]
+        units = [
+            side[at][mask[at]].reshape(len(rows), number, -1)
+            for side, mask in zip((new, old), measured, strict=True)
+        ]
         blocks.append(Block(units[0], units[1], score.shared, weights[at[1]], rows, index))
     return blocks
 
@@ -73,7 +82,9 @@ def number_of_outcomes(blocks: list[Block], suites: int, paired: bool) -> Any:
     """Return in how many ways all units of every suite can be exchanged: the product over what is exchanged by itself."""
     outcomes = np.ones(suites, dtype=object)  # of Python's whole numbers, which have no end
     for block in blocks:
-        outcomes[block.suites] *= block.outcomes(paired) ** (1 if block.shared else block.new.shape[1])
+        outcomes[block.suites] *= block.outcomes(paired) ** (
+            1 if block.shared else block.new.shape[1]
+        )
     return outcomes
 
 
@@ -91,23 +102,35 @@ def in_halves(counts: list[int]) -> tuple[list[int], list[int]]:
     return halves
 
 
-def enumerated(sides: Sides, rows: Integers, score: Score, *, listed: bool) -> Iterator[tuple[Integers, int]]:
+def enumerated(
+    sides: Sides, rows: Integers, score: Score, *, listed: bool
+) -> Iterator[tuple[Integers, int]]:
     """Yield suites that have the same blocks, and in how many ways the units of each can be exchanged.
 
-    More than `MOST` ways to be `listed` one by one, or more than `HALF` ways to exchange half of the benchmarks, raise ValueError.
+    More than `MOST` ways to be `listed` one by one, or more than `HALF` ways to exchange half of
+    the benchmarks, raise ValueError.
     """
     _, names = np.unique(np.sort(_kinds(sides.rows(rows)), axis=-1), axis=0, return_inverse=True)
     for equal_rows in _positions(names.ravel()) if len(rows) else ():
         blocks = blocks_of(sides.rows(rows[equal_rows[:1]]), score)
         (number,) = number_of_outcomes(blocks, 1, score.paired)
         if number > MOST:
-            counts = [block.outcomes(score.paired) for block in blocks for _ in range(1 if block.shared else block.new.shape[1])]
+            counts = [
+                block.outcomes(score.paired)
+                for block in blocks
+                for _ in range(1 if block.shared else block.new.shape[1])
+            ]
             half = max(prod(counts[i] for i in half) for half in in_halves(counts))
             if listed or half > HALF:
                 kept = (
-                    f" and keep {MOST:,} at most" if listed else f", {half:,} of half of the benchmarks, and at most {HALF:,} are possible"
+                    f" and keep {MOST:,} at most"
+                    if listed
+                    else f", {half:,} of half of the benchmarks, and at most {HALF:,} are possible"
                 )
-                raise ValueError(f"method='exact' would enumerate {number:,} exchanges{kept}; use method='monte_carlo'")
+                raise ValueError(
+                    f"method='exact' would enumerate {number:,} exchanges{kept}; use "
+                    "method='monte_carlo'"
+                )
         yield rows[equal_rows], number
 
 

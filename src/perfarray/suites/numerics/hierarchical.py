@@ -1,7 +1,7 @@
 """The hierarchical performance test of Chen et al.: rank sums within benchmarks, signed ranks over them.
 
-T. Chen et al., "Statistical performance comparisons of computers", IEEE Transactions on Computers 64(5), 2015. Exact p-values, given
-the ties.
+T. Chen et al., "Statistical performance comparisons of computers", IEEE Transactions on Computers
+64(5), 2015. Exact p-values, given the ties.
 """
 
 from functools import lru_cache
@@ -15,7 +15,9 @@ from perfarray.numerics.types import Floats, Integers, Mask
 
 ZEROS = ("drop", "pratt", "split")
 
-EXACT = 50  # rank sums of fewer runs a side are enumerated; others use the normal law, corrected for ties and continuity (R's rule)
+# rank sums of fewer runs a side are enumerated; others use the normal law, corrected for ties and
+# continuity (R's rule)
+EXACT = 50
 BLOCK = 1 << 19  # runs that are sorted at once
 STEPS = 34  # bisections of the range of factors: the last is 6e-11 of the first
 
@@ -34,8 +36,12 @@ class Performance(NamedTuple):
 
 def doubled_ranks(values: Floats) -> Integers:
     """Return twice the mid-ranks of values (runs,): whole numbers, ties or not."""
-    ordered = np.sort(values, kind="stable")  # in linear time where sorted samples stand behind each other
-    return np.asarray(np.searchsorted(ordered, values) + np.searchsorted(ordered, values, side="right") + 1)
+    ordered = np.sort(
+        values, kind="stable"
+    )  # in linear time where sorted samples stand behind each other
+    return np.asarray(
+        np.searchsorted(ordered, values) + np.searchsorted(ordered, values, side="right") + 1
+    )
 
 
 @lru_cache(maxsize=1024)
@@ -82,8 +88,9 @@ def rank_sum_pvalue(x: Floats, y: Floats, tails: int = 2) -> float:
 def signed_rank_pvalue(differences: Floats, zeros: str = "drop") -> float:
     """Return the exact one-sided p-value of Wilcoxon's signed-rank test: small where the differences (benchmarks,) are positive.
 
-    Zeros are dropped before ranking (Wilcoxon), ranked and then dropped (Pratt), or ranked, and half of their ranks given to either side
-    ("split", which shifts the statistic; the p-value is that of Pratt). The p-value is 1 where all differences are zero.
+    Zeros are dropped before ranking (Wilcoxon), ranked and then dropped (Pratt), or ranked, and
+    half of their ranks given to either side ("split", which shifts the statistic; the p-value is
+    that of Pratt). The p-value is 1 where all differences are zero.
     """
     if zeros == "drop":
         differences = differences[differences != 0]
@@ -109,7 +116,9 @@ def smallest_pvalues(x: Floats, y: Floats, tails: int) -> Floats:
 
     n, m = ((~np.isnan(side)).sum(axis=-1) for side in (x, y))
     exact = (n < EXACT) & (m < EXACT)
-    return np.asarray(np.where((n > 0) & (m > 0), np.where(exact, tails / np.rint(binom(n + m, n)), 0.0), np.nan))
+    return np.asarray(
+        np.where((n > 0) & (m > 0), np.where(exact, tails / np.rint(binom(n + m, n)), 0.0), np.nan)
+    )
 
 
 def fewest_runs(alpha: float, tails: int) -> int:
@@ -121,11 +130,16 @@ def fewest_runs(alpha: float, tails: int) -> int:
 
 
 def rank_sum_pvalues(x: Floats, y: Floats, tails: int = 2) -> Floats:
-    """Return the p-value of every pair of samples (..., units), NaN where not measured; those without ties are looked up together."""
+    """Return the p-value of every pair of samples (..., units), NaN where not measured.
+
+    Those without ties are looked up together.
+    """
     n, m = ((~np.isnan(side)).sum(axis=-1) for side in (x, y))
     result = np.full(n.shape, np.nan)
     exact = (n > 0) & (m > 0) & (n < EXACT) & (m < EXACT)
-    ours, theirs = (np.sort(side[exact], axis=-1)[:, :EXACT] for side in (x, y))  # however wide the gaps beside them
+    ours, theirs = (
+        np.sort(side[exact], axis=-1)[:, :EXACT] for side in (x, y)
+    )  # however wide the gaps beside them
     joined = np.concatenate([ours, theirs], axis=-1)
     order = np.argsort(joined, axis=-1)
     ordered, ranks = np.take_along_axis(joined, order, axis=-1), np.arange(1, joined.shape[-1] + 1)
@@ -141,23 +155,32 @@ def rank_sum_pvalues(x: Floats, y: Floats, tails: int = 2) -> Floats:
     result[exact] = pvalues
     for cell in np.argwhere((n > 0) & (m > 0) & np.isnan(result)):
         first, second = x[tuple(cell)], y[tuple(cell)]
-        result[tuple(cell)] = rank_sum_pvalue(first[~np.isnan(first)], second[~np.isnan(second)], tails)
+        result[tuple(cell)] = rank_sum_pvalue(
+            first[~np.isnan(first)], second[~np.isnan(second)], tails
+        )
     return result
 
 
 def kept_differences(x: Floats, y: Floats, alpha: float, tails: int = 2) -> Floats:
     """Return the difference of medians of every pair of samples (..., units), 0 where the rank-sum test sees none at `alpha`."""
     pvalues = rank_sum_pvalues(x, y, tails)
-    differences = np.where(pvalues <= alpha, run_statistic(x, "median") - run_statistic(y, "median"), 0.0)
+    differences = np.where(
+        pvalues <= alpha, run_statistic(x, "median") - run_statistic(y, "median"), 0.0
+    )
     return np.where(np.isnan(pvalues), np.nan, differences)
 
 
-def hierarchical_test(x: Floats, y: Floats, alpha: float, confidence_level: float, zeros: str = "drop", tails: int = 2) -> Performance:
-    """Test whether a suite's values (..., benchmarks, units) are larger in the first system; NaN where not measured.
+def hierarchical_test(
+    x: Floats, y: Floats, alpha: float, confidence_level: float, zeros: str = "drop", tails: int = 2
+) -> Performance:
+    """Test whether a suite's values (..., benchmarks, units) are larger in the first system.
 
-    `confidence` is 1 - exact one-sided p, with rank-sum tests at `alpha`; `speedup` is the largest factor f such that the first system,
-    divided by f, is still larger at the confidence level, NaN where none is (few benchmarks). Benchmarks that one system lacks are left
-    out. All fields are NaN where no benchmark has enough runs to differ at `alpha`.
+    NaN where not measured.
+
+    `confidence` is 1 - exact one-sided p, with rank-sum tests at `alpha`; `speedup` is the largest
+    factor f such that the first system, divided by f, is still larger at the confidence level, NaN
+    where none is (few benchmarks). Benchmarks that one system lacks are left out. All fields are
+    NaN where no benchmark has enough runs to differ at `alpha`.
     """
     batch = x.shape[:-2]
     x, y = (side.reshape(-1, *side.shape[-2:]) for side in (x, y))
@@ -168,22 +191,35 @@ def hierarchical_test(x: Floats, y: Floats, alpha: float, confidence_level: floa
     for start in range(0, len(able), step):
         cells = start + np.flatnonzero(able[start : start + step])
         if len(cells):
-            fields[:, cells] = _tested(np.sort(x[cells], axis=-1), np.sort(y[cells], axis=-1), alpha, confidence_level, zeros, tails)
+            fields[:, cells] = _tested(
+                np.sort(x[cells], axis=-1),
+                np.sort(y[cells], axis=-1),
+                alpha,
+                confidence_level,
+                zeros,
+                tails,
+            )
     return Performance(*(field.reshape(batch) for field in fields))
 
 
-def _tested(x: Floats, y: Floats, alpha: float, confidence_level: float, zeros: str, tails: int) -> Performance:
+def _tested(
+    x: Floats, y: Floats, alpha: float, confidence_level: float, zeros: str, tails: int
+) -> Performance:
     """Test every cell; the largest factor accepted is found by bisection on the log scale, in all cells at once."""
 
     def confidence_in(differences: Floats) -> Floats:
         # The law of signed ranks depends on a cell's own ties and zeros.
-        return np.array([1.0 - signed_rank_pvalue(row[~np.isnan(row)], zeros) for row in differences])
+        return np.array(
+            [1.0 - signed_rank_pvalue(row[~np.isnan(row)], zeros) for row in differences]
+        )
 
     def confidence(x: Floats, y: Floats, factor: Floats) -> Floats:
         return confidence_in(kept_differences(x / factor[:, None, None], y, alpha, tails))
 
     at_one = kept_differences(x, y, alpha, tails)
-    (least_x, least_y), (most_x, most_y) = ([extreme.reduce(side, axis=-1) for side in (x, y)] for extreme in (np.fmin, np.fmax))
+    (least_x, least_y), (most_x, most_y) = (
+        [extreme.reduce(side, axis=-1) for side in (x, y)] for extreme in (np.fmin, np.fmax)
+    )
     low = np.log(np.fmin.reduce(least_x / most_y, axis=-1)) - 1e-6
     high = np.log(np.fmax.reduce(most_x / least_y, axis=-1)) + 1e-6
     sought = np.flatnonzero(confidence(x, y, np.exp(low)) >= confidence_level)
@@ -194,4 +230,6 @@ def _tested(x: Floats, y: Floats, alpha: float, confidence_level: float, zeros: 
         accepted = confidence(x, y, np.exp(middle)) >= confidence_level
         low, high = np.where(accepted, middle, low), np.where(accepted, high, middle)
     speedup[sought] = np.exp(low)
-    return Performance(confidence_in(at_one), speedup, (at_one > 0).sum(axis=-1), (at_one < 0).sum(axis=-1))
+    return Performance(
+        confidence_in(at_one), speedup, (at_one > 0).sum(axis=-1), (at_one < 0).sum(axis=-1)
+    )

@@ -1,7 +1,8 @@
 """The randomization test of two suites: whole units are exchanged, and the ratio of the scores is computed again.
 
-Irving et al. (2018), section 3. Where benchmarks share no units, the exchanges of one benchmark have few outcomes (252 for 5 runs a
-side): they are tabulated once, and an experiment is one entry of every benchmark's table.
+Irving et al. (2018), section 3. Where benchmarks share no units, the exchanges of one benchmark
+have few outcomes (252 for 5 runs a side): they are tabulated once, and an experiment is one entry
+of every benchmark's table.
 """
 
 from collections.abc import Iterator
@@ -16,16 +17,34 @@ from perfarray.numerics.random import EXCHANGES, LOWER_HALF, Streams
 from perfarray.numerics.suite import Sides, run_statistic, transform
 from perfarray.numerics.types import Floats, Integers, Mask
 from perfarray.numerics.with_replacement import add_one_of_each
-from perfarray.suites.numerics.exchanges import MOST, Block, blocks_of, enumerated, in_halves, number_of_outcomes, sorted_suites
+from perfarray.suites.numerics.exchanges import (
+    MOST,
+    Block,
+    blocks_of,
+    enumerated,
+    in_halves,
+    number_of_outcomes,
+    sorted_suites,
+)
 from perfarray.suites.numerics.redrawn_scores import Score
 
-TABLE = 1 << 14  # most outcomes that are tabulated for the sake of speed; beyond it units are permuted anew each time
-BLOCK, KEPT = 1 << 16, 1 << 18  # units permuted together, and exchanges or entries of tables: bounds of the memory that change no number
-TIES = 1e-10  # ratios that differ by less than this relative amount are equal: sums of the same numbers in another order
+TABLE = (
+    1 << 14
+)  # most outcomes that are tabulated for the sake of speed; beyond it units are permuted anew each time
+BLOCK, KEPT = (
+    1 << 16,
+    1 << 18,
+)  # units permuted together, and exchanges or entries of tables: bounds of the memory that change no number
+# ratios that differ by less than this relative amount are equal: sums of the same numbers in
+# another order
+TIES = 1e-10
 
 
 class Tally(NamedTuple):
-    """Of suites: the ratios observed; how many exchanges gave one as large, as small; how many were counted, and how many there are."""
+    """Of suites: the ratios observed; how many exchanges gave one as large, as small.
+
+    How many were counted, and how many there are.
+    """
 
     statistic: Floats
     at_least: Integers
@@ -35,34 +54,47 @@ class Tally(NamedTuple):
 
 
 def randomization(
-    sides: Sides, cells: Integers, score: Score, draws: Draws | None, plus_one: bool, *, length: int | None = None
+    sides: Sides,
+    cells: Integers,
+    score: Score,
+    draws: Draws | None,
+    plus_one: bool,
+    *,
+    length: int | None = None,
 ) -> tuple[Floats, ...]:
     """Return the observed ratio, the p-value, the smallest p-value possible and the exchanges counted of every suite (suites,).
 
-    With a length also the ratio after every exchange, (suites, length), NaN behind the last. `plus_one` counts the observed data among
-    random experiments: (b + 1) / (M + 1), never zero.
+    With a length also the ratio after every exchange, (suites, length), NaN behind the last.
+    `plus_one` counts the observed data among random experiments: (b + 1) / (M + 1), never zero.
     """
     fields = np.full((4, len(cells)), np.nan)
     ratios = None if length is None else np.full((len(cells), length), np.nan)
     added = plus_one and draws is not None
     for rows, tally in exchange_units(sides, cells, score, draws, ratios):
         fields[0, rows], fields[1, rows] = tally.statistic, pvalue(tally, score.alternative, added)
-        fields[2, rows], fields[3, rows] = smallest_pvalue(tally, score.alternative, added), tally.number
+        fields[2, rows], fields[3, rows] = (
+            smallest_pvalue(tally, score.alternative, added),
+            tally.number,
+        )
     return (*fields,) if ratios is None else (*fields, ratios)
 
 
 def exchange_units(
     sides: Sides, cells: Integers, score: Score, draws: Draws | None, ratios: Floats | None = None
 ) -> Iterator[tuple[Integers, Tally]]:
-    """Exchange the units of every suite at random, or in every way where `draws` is None; yield the rows of some suites, and counts.
+    """Exchange the units of every suite at random, or in every way where `draws` is None.
 
-    Random numbers depend on the keys of the suites, `cells`. `ratios` (suites, exchanges) takes the ratio after every exchange. More
-    exchanges than can be counted raise ValueError.
+    Yield the rows of some suites, and counts.
+
+    Random numbers depend on the keys of the suites, `cells`. `ratios` (suites, exchanges) takes the
+    ratio after every exchange. More exchanges than can be counted raise ValueError.
     """
     rows = np.flatnonzero(sides.matched.any(axis=-1))
     streams = Streams((0, 0)) if draws is None else Streams(draws.key)
     all_suites = [] if draws is None else [(sorted_suites(sides, rows), draws.n_resamples)]
-    for equal_rows, number in all_suites or enumerated(sides, rows, score, listed=ratios is not None):
+    for equal_rows, number in all_suites or enumerated(
+        sides, rows, score, listed=ratios is not None
+    ):
         for first in range(0, len(equal_rows), size := max(1, KEPT // number)):
             block_rows = equal_rows[first : first + size]
             blocks = blocks_of(sides.rows(block_rows), score)
@@ -72,13 +104,30 @@ def exchange_units(
                 for total, side in zip(sums, block[:2], strict=True):
                     total[block.suites, 0] += (block.weights * _scores(side, score)).sum(axis=-1)
                 weights[block.suites, 0] += block.weights.sum(axis=-1)
-            observed, counts, n_counted = _log_ratio(sums, weights, score), np.zeros((2, len(block_rows)), dtype=np.intp), 0
+            observed, counts, n_counted = (
+                _log_ratio(sums, weights, score),
+                np.zeros((2, len(block_rows)), dtype=np.intp),
+                0,
+            )
             if draws is None and number > MOST:  # then there is one suite in the block
-                at_least, at_most = _counted_by_halves(blocks, score, float(observed[0, 0]), float(weights[0, 0]))
-                yield block_rows, Tally(np.exp(observed[:, 0]), np.array([at_least]), np.array([at_most]), number, possible)
+                at_least, at_most = _counted_by_halves(
+                    blocks, score, float(observed[0, 0]), float(weights[0, 0])
+                )
+                yield (
+                    block_rows,
+                    Tally(
+                        np.exp(observed[:, 0]),
+                        np.array([at_least]),
+                        np.array([at_most]),
+                        number,
+                        possible,
+                    ),
+                )
                 continue
             exchanges = (
-                _every_exchange(blocks, score) if draws is None else _drawn_exchanges(blocks, score, number, streams, cells[block_rows])
+                _every_exchange(blocks, score)
+                if draws is None
+                else _drawn_exchanges(blocks, score, number, streams, cells[block_rows])
             )
             for sums in exchanges:
                 logs = _log_ratio(sums, weights, score)
@@ -87,15 +136,24 @@ def exchange_units(
                 counts[0] += np.count_nonzero(logs >= observed - TIES, axis=-1)
                 counts[1] += np.count_nonzero(logs <= observed + TIES, axis=-1)
                 n_counted += logs.shape[-1]
-            yield block_rows, Tally(np.exp(observed[:, 0]), counts[0], counts[1], n_counted, possible)
+            yield (
+                block_rows,
+                Tally(np.exp(observed[:, 0]), counts[0], counts[1], n_counted, possible),
+            )
 
 
 def pvalue(tally: Tally, alternative: str, plus_one: bool) -> Floats:
     """Return the share of exchanges with a ratio as large (`greater`), as small (`less`), or twice the smaller share, at most 1."""
-    less, greater = ((count + plus_one) / (tally.number + plus_one) for count in (tally.at_most, tally.at_least))
+    less, greater = (
+        (count + plus_one) / (tally.number + plus_one) for count in (tally.at_most, tally.at_least)
+    )
     if alternative == "less":
         return less
-    return greater if alternative == "greater" else np.asarray(np.minimum(1.0, 2 * np.minimum(less, greater)))
+    return (
+        greater
+        if alternative == "greater"
+        else np.asarray(np.minimum(1.0, 2 * np.minimum(less, greater)))
+    )
 
 
 def smallest_pvalue(tally: Tally, alternative: str, plus_one: bool) -> Floats:
@@ -107,7 +165,12 @@ def smallest_pvalue(tally: Tally, alternative: str, plus_one: bool) -> Floats:
 
 def _scores(units: Floats, score: Score) -> Floats:
     """Return the transformed statistic of units along the last axis."""
-    return _of_averages(units.mean(axis=-1) if score.statistic == "geometric" else run_statistic(units, score.statistic), score)
+    return _of_averages(
+        units.mean(axis=-1)
+        if score.statistic == "geometric"
+        else run_statistic(units, score.statistic),
+        score,
+    )
 
 
 def _of_averages(average: Floats, score: Score) -> Floats:
@@ -128,7 +191,9 @@ def _log_ratio(sums: Floats, weights: Floats, score: Score) -> Floats:
 @lru_cache(maxsize=16)
 def _subsets(n: int, m: int) -> Mask:
     """Return, for every way to choose n of n + m units, which are chosen: (outcomes, n + m)."""
-    positions = np.fromiter(chain.from_iterable(combinations(range(n + m), n)), dtype=np.intp).reshape(-1, n)
+    positions = np.fromiter(
+        chain.from_iterable(combinations(range(n + m), n)), dtype=np.intp
+    ).reshape(-1, n)
     chosen = np.zeros((len(positions), n + m), dtype=bool)
     np.put_along_axis(chosen, positions, True, axis=1)
     return chosen
@@ -170,13 +235,18 @@ def _every_exchange(blocks: list[Block], score: Score) -> Iterator[Floats]:
     yield sums
 
 
-def _counted_by_halves(blocks: list[Block], score: Score, observed: float, weight: float) -> tuple[int, int]:
+def _counted_by_halves(
+    blocks: list[Block], score: Score, observed: float, weight: float
+) -> tuple[int, int]:
     """Return how many exchanges of the units of a suite give a log ratio as large as the observed one, and as small.
 
-    A ratio of means is beyond a bound where a sum over the benchmarks is above zero. The sums of each half of the benchmarks are
-    enumerated, and those of all are counted by a search in one half for every entry of the other (Horowitz and Sahni 1974).
+    A ratio of means is beyond a bound where a sum over the benchmarks is above zero. The sums of
+    each half of the benchmarks are enumerated, and those of all are counted by a search in one half
+    for every entry of the other (Horowitz and Sahni 1974).
     """
-    tables = [scores for block in blocks for scores in np.moveaxis(_table(block, score)[:, 0], 1, 0)]
+    tables = [
+        scores for block in blocks for scores in np.moveaxis(_table(block, score)[:, 0], 1, 0)
+    ]
     halves, counts = in_halves([table.shape[1] for table in tables]), []
     for sign in (1.0, -1.0):
         bound = observed - sign * TIES
@@ -184,15 +254,27 @@ def _counted_by_halves(blocks: list[Block], score: Score, observed: float, weigh
             terms = [sign * (new - old - bound * weight / len(tables)) for new, old in tables]
         else:
             side = sign if score.mean == "arithmetic" else -sign
-            terms = [side * (new - np.exp(bound if score.mean == "arithmetic" else -bound) * old) for new, old in tables]
+            terms = [
+                side * (new - np.exp(bound if score.mean == "arithmetic" else -bound) * old)
+                for new, old in tables
+            ]
         first, second = (
-            np.sort(reduce(lambda sums, position: np.add.outer(sums, terms[position]).ravel(), half, np.zeros(1))) for half in halves
+            np.sort(
+                reduce(
+                    lambda sums, position: np.add.outer(sums, terms[position]).ravel(),
+                    half,
+                    np.zeros(1),
+                )
+            )
+            for half in halves
         )
         counts.append(int((len(first) - np.searchsorted(first, -second[::-1])).sum()))
     return counts[0], counts[1]
 
 
-def _drawn_exchanges(blocks: list[Block], score: Score, number: int, streams: Streams, cells: Integers) -> Iterator[Floats]:
+def _drawn_exchanges(
+    blocks: list[Block], score: Score, number: int, streams: Streams, cells: Integers
+) -> Iterator[Floats]:
     """Yield the sums of exchanges drawn at random, or their differences (2 or 1, suites, exchanges), some at a time."""
     size = max(1, KEPT // len(cells))
     for start in range(0, number, size):
@@ -205,11 +287,15 @@ def _drawn_exchanges(blocks: list[Block], score: Score, number: int, streams: St
                 for subset in block.in_parts(KEPT // (max(length, outcomes) * block.new.shape[1])):
                     table, total = _difference(_table(subset, score), score), sums[:, subset.rows]
                     stream = EXCHANGES | subset.position  # the same entry for both sides
-                    add_one_of_each(total, table.swapaxes(1, 2), cells[subset.suites], stream, streams, start)
+                    add_one_of_each(
+                        total, table.swapaxes(1, 2), cells[subset.suites], stream, streams, start
+                    )
                     if not np.may_share_memory(total, sums):
                         sums[:, subset.rows] = total
                 continue
-            permuted = BLOCK // (block.new[0].size + block.old[0].size)  # suites and experiments whose units are permuted together
+            permuted = BLOCK // (
+                block.new[0].size + block.old[0].size
+            )  # suites and experiments whose units are permuted together
             for subset in block.in_parts(permuted // length):
                 step = max(1, permuted // len(subset.suites))
                 for first in range(start, window.stop, step):
@@ -224,19 +310,32 @@ def _difference(scores: Floats, score: Score) -> Floats:
     return scores[:1] - scores[1:] if score.mean == "geometric" else scores
 
 
-def _permuted(block: Block, score: Score, streams: Streams, cells: Integers, window: slice) -> Floats:
+def _permuted(
+    block: Block, score: Score, streams: Streams, cells: Integers, window: slice
+) -> Floats:
     """Return the sums over the benchmarks of some experiments (2 or 1, suites, experiments), in each of which units are exchanged anew."""
     pool, benchmarks = np.concatenate([block.new, block.old], axis=-1), block.new.shape[1]
     candidate = (_swapped if score.paired else _smallest)(block, streams, cells, window)
     shape = (*candidate.shape[:2], *pool.shape[1:])
     if score.of_averages:
-        number, masks, totals = block.new.shape[-1], candidate.astype(float), np.empty((2, *shape[:3]))
+        number, masks, totals = (
+            block.new.shape[-1],
+            candidate.astype(float),
+            np.empty((2, *shape[:3])),
+        )
         np.einsum("sebu,sbu->seb", masks, pool, out=totals[0])
         np.einsum("sebu,sbu->seb", np.subtract(1.0, masks, out=masks), pool, out=totals[1])
-        scores = _of_averages(totals / np.reshape([number, shape[-1] - number], (2, 1, 1, 1)), score)
+        scores = _of_averages(
+            totals / np.reshape([number, shape[-1] - number], (2, 1, 1, 1)), score
+        )
     else:
         units, candidate = np.broadcast_to(pool[:, None], shape), np.broadcast_to(candidate, shape)
-        scores = np.stack([_scores(units[side].reshape(*shape[:2], benchmarks, -1), score) for side in (candidate, ~candidate)])
+        scores = np.stack(
+            [
+                _scores(units[side].reshape(*shape[:2], benchmarks, -1), score)
+                for side in (candidate, ~candidate)
+            ]
+        )
     return _difference((block.weights[:, None] * scores).sum(axis=-1), score)
 
 
@@ -244,7 +343,9 @@ def _swapped(block: Block, streams: Streams, cells: Integers, window: slice) -> 
     """Return which units are the candidate's (suites, experiments, benchmarks or 1, units) when pairs are swapped at random."""
     _, benchmarks, n = block.new.shape
     n_streams, rows = 1 if block.shared else benchmarks, window.stop - window.start
-    numbers = streams.below(2, cells, EXCHANGES | block.position, rows * n_streams * n, window.start * n_streams * n)
+    numbers = streams.below(
+        2, cells, EXCHANGES | block.position, rows * n_streams * n, window.start * n_streams * n
+    )
     swapped = numbers.reshape(len(cells), rows, n_streams, n) == 1
     return np.concatenate([~swapped, swapped], axis=-1)
 
@@ -254,7 +355,9 @@ def _smallest(block: Block, streams: Streams, cells: Integers, window: slice) ->
     benchmarks, n = block.new.shape[1:]
     n_streams, units = 1 if block.shared else benchmarks, n + block.old.shape[-1]
     width, rows = n_streams * units, window.stop - window.start
-    words = streams.words(cells, EXCHANGES | block.position, rows * width, window.start * width).reshape(len(cells), rows, n_streams, units)
+    words = streams.words(
+        cells, EXCHANGES | block.position, rows * width, window.start * width
+    ).reshape(len(cells), rows, n_streams, units)
     # The upper halves are sorted faster, and nearly always decide which words are the smallest.
     halves = np.ascontiguousarray(words.view(np.uint32)[..., 1 - LOWER_HALF :: 2])
     chosen = halves <= np.sort(halves, axis=-1)[..., n - 1 : n]

@@ -1,7 +1,8 @@
 """The spread of a suite's score when the experiment is redrawn: each benchmark's units with replacement, then its statistic, then the mean.
 
-The law of one benchmark's statistic is known where few values are possible (order statistics of n runs, or any statistic of few units);
-moments of the mean over benchmarks follow from those of their contributions, since benchmarks are independent.
+The law of one benchmark's statistic is known where few values are possible (order statistics of n
+runs, or any statistic of few units); moments of the mean over benchmarks follow from those of their
+contributions, since benchmarks are independent.
 """
 
 from collections.abc import Callable, Iterator
@@ -30,16 +31,28 @@ from perfarray.suites.numerics.distributions import (
 FEW = 8  # units up to which all 6,435 ways to redraw them are listed
 BLOCK = 1 << 20  # values looked at together, which bounds the memory; it changes no number
 PIECE = 1 << 15  # scores that are drawn at once from tables: they stay in the cache
-AIM, MOST = 0.02, 10_000  # the Monte Carlo error, as a share of the standard deviation, that is drawn for by default; and the most draws
+AIM, MOST = (
+    0.02,
+    10_000,
+)  # the Monte Carlo error, as a share of the standard deviation, that is drawn for by default; and the most draws
 
-REMAINDER = 1e-3  # of a series for the variance of a root, as a share of it: a twentieth of the Monte Carlo error that is aimed at
+# of a series for the variance of a root, as a share of it: a twentieth of the Monte Carlo error
+# that is aimed at
+REMAINDER = 1e-3
 
-SAME_SCALE = (("geometric", "geometric"), ("mean", "arithmetic"))  # statistic and mean that average on one scale
+SAME_SCALE = (
+    ("geometric", "geometric"),
+    ("mean", "arithmetic"),
+)  # statistic and mean that average on one scale
 
 
 def statistic_of(runs: Floats, statistic: str) -> Floats:
     """Return a statistic of rows (rows, units, runs in a unit): median, mean, min, max or geometric, each unit with equal weight."""
-    return np.exp(evaluate(np.log(runs), "mean")) if statistic == "geometric" else evaluate(runs, statistic)
+    return (
+        np.exp(evaluate(np.log(runs), "mean"))
+        if statistic == "geometric"
+        else evaluate(runs, statistic)
+    )
 
 
 def _rows(suite: Suite) -> Floats:
@@ -49,20 +62,29 @@ def _rows(suite: Suite) -> Floats:
 
 def performance_of(suite: Suite, statistic: str, mean: str) -> Floats:
     """Return the score of the data, shape (cells,)."""
-    return score_of(statistic_of(_rows(suite), statistic).reshape(suite.runs.shape[:2]), mean, suite.counts)
+    return score_of(
+        statistic_of(_rows(suite), statistic).reshape(suite.runs.shape[:2]), mean, suite.counts
+    )
 
 
 def exact_spread(suite: Suite, statistic: str, mean: str) -> Floats:
     """Return the exact standard deviation of the score over redrawn experiments, shape (cells,), without random numbers.
 
-    NaN where no closed form applies: harmonic means, and statistics whose law over more than `FEW` units is not known.
+    NaN where no closed form applies: harmonic means, and statistics whose law over more than `FEW`
+    units is not known.
     """
     if suite.shares is not None:
-        return np.array([_shared_spread(runs, statistic, mean, suite.counts) for runs in suite.runs])
+        return np.array(
+            [_shared_spread(runs, statistic, mean, suite.counts) for runs in suite.runs]
+        )
     if mean == "harmonic":
         return np.full(len(suite.runs), np.nan)
-    expected, variance = _moments(_rows(suite), statistic, mean, np.tile(suite.equal_benchmarks, len(suite.runs)))
-    return _deviation(expected.reshape(suite.runs.shape[:2]), variance.reshape(suite.runs.shape[:2]), mean)
+    expected, variance = _moments(
+        _rows(suite), statistic, mean, np.tile(suite.equal_benchmarks, len(suite.runs))
+    )
+    return _deviation(
+        expected.reshape(suite.runs.shape[:2]), variance.reshape(suite.runs.shape[:2]), mean
+    )
 
 
 def _deviation(expected: Floats, variance: Floats, mean: str) -> Floats:
@@ -84,10 +106,14 @@ def _moments(rows: Floats, statistic: str, mean: str, benchmarks: Floats) -> tup
         law = order_law(number, statistic)
         for block in _split(by_order & (units == number), len(law.probability), BLOCK):
             support = law.support(np.sort(rows[block, :, 0], axis=-1))
-            expected[block], variance[block] = _weighted(contribution(support, mean, benchmarks[block, None]), law.probability)
+            expected[block], variance[block] = _weighted(
+                contribution(support, mean, benchmarks[block, None]), law.probability
+            )
     # The other rows have units of their own shapes.
     for row in np.flatnonzero(~by_order & (units > 0)):
-        expected[row], variance[row] = _redrawn_moments(rows[row][lengths[row] > 0], statistic, mean, benchmarks[row])
+        expected[row], variance[row] = _redrawn_moments(
+            rows[row][lengths[row] > 0], statistic, mean, benchmarks[row]
+        )
     return expected, variance
 
 
@@ -98,23 +124,38 @@ def _split(where: Mask, values: int, most: int) -> list[Integers]:
 
 
 def _weighted(support: Floats, probability: Floats) -> tuple[Floats, Floats]:
-    """Return mean and variance of weighted values along the last axis; equal values have none, not that of rounding."""
+    """Return mean and variance of weighted values along the last axis.
+
+    Equal values have none, not that of rounding.
+    """
     # Summed row by row: products of matrices round otherwise for other numbers of rows.
     deviations = support - support[..., :1]
     shift = (deviations * probability).sum(axis=-1)
-    return support[..., 0] + shift, ((deviations - shift[..., None]) ** 2 * probability).sum(axis=-1)
+    return support[..., 0] + shift, ((deviations - shift[..., None]) ** 2 * probability).sum(
+        axis=-1
+    )
 
 
-def _redrawn_moments(units: Floats, statistic: str, mean: str, benchmarks: float) -> tuple[float, float]:
+def _redrawn_moments(
+    units: Floats, statistic: str, mean: str, benchmarks: float
+) -> tuple[float, float]:
     """Return mean and variance of what one benchmark contributes when its units (units, runs) are redrawn; NaN where not known."""
     if (statistic, mean) in SAME_SCALE:
         return _averaged_moments(statistic_of(units[:, None], statistic), mean, benchmarks)
-    if statistic == "mean" and benchmarks == 1:  # the mean of a single benchmark is itself, on any scale
+    if (
+        statistic == "mean" and benchmarks == 1
+    ):  # the mean of a single benchmark is itself, on any scale
         return _averaged_moments(statistic_of(units[:, None], statistic), "arithmetic", benchmarks)
     if len(units) > FEW:
-        return _root_moments(statistic_of(units[:, None], statistic), benchmarks) if statistic == "mean" else (np.nan, np.nan)
+        return (
+            _root_moments(statistic_of(units[:, None], statistic), benchmarks)
+            if statistic == "mean"
+            else (np.nan, np.nan)
+        )
     ways_to_redraw, probability = redraws(len(units))
-    expected, variance = _weighted(contribution(statistic_of(units[ways_to_redraw], statistic), mean, benchmarks), probability)
+    expected, variance = _weighted(
+        contribution(statistic_of(units[ways_to_redraw], statistic), mean, benchmarks), probability
+    )
     return float(expected), float(variance)
 
 
@@ -122,34 +163,53 @@ def _averaged_moments(units: Floats, mean: str, benchmarks: float) -> tuple[floa
     """Return the same where the statistic averages units on the scale of the mean over benchmarks: any number of units."""
     number = len(units)
     if mean == "arithmetic":
-        return float(units.mean() / benchmarks), float(_spread_of(units) ** 2 / number / benchmarks**2)
+        return float(units.mean() / benchmarks), float(
+            _spread_of(units) ** 2 / number / benchmarks**2
+        )
     factors = contribution(units, mean, benchmarks * number)
     expected = float(factors.mean() ** number)
-    return expected, float(expected**2 * np.expm1(number * np.log1p((_spread_of(factors) / factors.mean()) ** 2)))
+    return expected, float(
+        expected**2 * np.expm1(number * np.log1p((_spread_of(factors) / factors.mean()) ** 2))
+    )
 
 
 def _root_moments(units: Floats, benchmarks: float) -> tuple[float, float]:
-    """Return mean and variance of a root of the mean of redrawn units, by a series; NaN where its remainder might be seen.
+    """Return mean and variance of a root of the mean of redrawn units, by a series.
 
-    With d the relative deviation of the mean of n units, (1 + d)^p is expanded to the fourth power of d. The moments of d follow from
-    those of the units: E[d^2] = m2 / n, E[d^3] = m3 / n^2, E[d^4] = 3 E[d^2]^2 + (m4 - 3 m2^2) / n^3.
+    NaN where its remainder might be seen.
+
+    With d the relative deviation of the mean of n units, (1 + d)^p is expanded to the fourth power
+    of d. The moments of d follow from those of the units: E[d^2] = m2 / n, E[d^3] = m3 / n^2,
+    E[d^4] = 3 E[d^2]^2 + (m4 - 3 m2^2) / n^3.
     """
     number, power, level = len(units), 1 / benchmarks, float(units.mean())
     deviations = (units - units[0]) / level
     deviations -= deviations.mean()
     second, third, fourth = (float((deviations**order).mean()) for order in (2, 3, 4))
-    two, three, four = second / number, third / number**2, 3 * (second / number) ** 2 + (fourth - 3 * second**2) / number**3
+    two, three, four = (
+        second / number,
+        third / number**2,
+        3 * (second / number) ** 2 + (fourth - 3 * second**2) / number**3,
+    )
     farthest = float(np.abs(deviations).max()) / number
     if not 15 * two**2 + 10 * two * farthest + farthest**3 <= REMAINDER:
         return np.nan, np.nan
     once, twice = power * (power - 1) / 2, power * (power - 1) * (power - 2) / 6
     expected = level**power * (1 + once * two + twice * three)
-    variance = level ** (2 * power) * (power**2 * two + 2 * power * once * three + (2 * power * twice + once**2) * four - (once * two) ** 2)
+    variance = level ** (2 * power) * (
+        power**2 * two
+        + 2 * power * once * three
+        + (2 * power * twice + once**2) * four
+        - (once * two) ** 2
+    )
     return expected, variance
 
 
 def _spread_of(values: Floats) -> float:
-    """Return the standard deviation of values (divisor n); equal ones have none, where that from their rounded mean is not zero."""
+    """Return the standard deviation of values (divisor n).
+
+    Equal ones have none, where that from their rounded mean is not zero.
+    """
     return float((values - values[0]).std())
 
 
@@ -157,7 +217,9 @@ def redraws(number: int) -> tuple[Integers, Floats]:
     """Return all ways to draw as many units as there are, without regard to order (ways, units), and their probabilities."""
     ways_to_redraw = np.array(list(combinations_with_replacement(range(number), number)))
     repeats = [np.bincount(way, minlength=number) for way in ways_to_redraw]
-    orders = [factorial(number) / prod(factorial(int(times)) for times in repeat) for repeat in repeats]
+    orders = [
+        factorial(number) / prod(factorial(int(times)) for times in repeat) for repeat in repeats
+    ]
     return ways_to_redraw, np.array(orders) / float(number) ** number
 
 
@@ -166,12 +228,20 @@ def _shared_spread(runs: Floats, statistic: str, mean: str, counts: Floats) -> f
     units = _complete(runs)
     benchmarks, number, _ = units.shape
     if (statistic, mean) in SAME_SCALE and number:
-        statistics = statistic_of(units.reshape(benchmarks * number, 1, -1), statistic).reshape(benchmarks, number)
+        statistics = statistic_of(units.reshape(benchmarks * number, 1, -1), statistic).reshape(
+            benchmarks, number
+        )
         return float(np.sqrt(_averaged_moments(score_of(statistics.T, mean, counts), mean, 1)[1]))
     if not 0 < number <= FEW:
         return np.nan
     ways_to_redraw, probability = redraws(number)
-    return float(np.sqrt(_weighted(_scores_of_draws(units, ways_to_redraw, statistic, mean, counts), probability)[1]))
+    return float(
+        np.sqrt(
+            _weighted(
+                _scores_of_draws(units, ways_to_redraw, statistic, mean, counts), probability
+            )[1]
+        )
+    )
 
 
 def _complete(runs: Floats) -> Floats:
@@ -179,17 +249,34 @@ def _complete(runs: Floats) -> Floats:
     return runs[:, ~np.isnan(runs[..., 0]).any(axis=0)]
 
 
-def _scores_of_draws(units: Floats, draws: Integers, statistic: str, mean: str, counts: Floats) -> Floats:
+def _scores_of_draws(
+    units: Floats, draws: Integers, statistic: str, mean: str, counts: Floats
+) -> Floats:
     """Return the scores of experiments that redraw units (benchmarks, units, runs) for all benchmarks at once (draws, units)."""
-    return score_of(np.stack([statistic_of(benchmark_units[draws], statistic) for benchmark_units in units], axis=-1), mean, counts)
+    return score_of(
+        np.stack(
+            [statistic_of(benchmark_units[draws], statistic) for benchmark_units in units], axis=-1
+        ),
+        mean,
+        counts,
+    )
 
 
-def drawn_spread(suite: Suite, cells: Integers, statistic: str, drawing: Drawing) -> tuple[Floats, Floats]:
+def drawn_spread(
+    suite: Suite, cells: Integers, statistic: str, drawing: Drawing
+) -> tuple[Floats, Floats]:
     """Return the standard deviation of the score over experiments redrawn at random, and its Monte Carlo error as a share of it."""
     deviations, errors = np.full((2, len(cells)), np.nan)
-    counts, single, batched = equal_counts(suite), suite.runs.shape[-1] == 1, np.zeros(len(cells), dtype=bool)
+    counts, single, batched = (
+        equal_counts(suite),
+        suite.runs.shape[-1] == 1,
+        np.zeros(len(cells), dtype=bool),
+    )
     for number in np.unique(counts[single & (counts > 0)]).tolist():
-        where, tabled = single & (counts == number), statistic in ORDER_STATISTICS and number**number <= TABLE
+        where, tabled = (
+            single & (counts == number),
+            statistic in ORDER_STATISTICS and number**number <= TABLE,
+        )
         if not tabled and grouping(number).picks > 1:
             continue
         batched |= where
@@ -198,23 +285,35 @@ def drawn_spread(suite: Suite, cells: Integers, statistic: str, drawing: Drawing
             if tabled:  # each value of the statistic as often as ways to redraw the runs lead to it
                 law = order_law(number, statistic)
                 often = np.rint(law.probability * number**number).astype(int)
-                values = np.repeat(law.support(np.sort(subset.runs[..., 0], axis=-1)), often, axis=-1)
-                scores = draw_scores(subset._replace(runs=values[:, :, None]), cells[block], drawing)
+                values = np.repeat(
+                    law.support(np.sort(subset.runs[..., 0], axis=-1)), often, axis=-1
+                )
+                scores = draw_scores(
+                    subset._replace(runs=values[:, :, None]), cells[block], drawing
+                )
             else:
                 scores = _redraw_few(subset, cells[block], statistic, drawing)
             deviations[block], errors[block] = _of_scores(scores)
     for cell in _measured(suite, ~batched):
-        deviations[cell], errors[cell] = _of_scores(_redraw(suite, int(cell), cells[[cell]], statistic, drawing))
+        deviations[cell], errors[cell] = _of_scores(
+            _redraw(suite, int(cell), cells[[cell]], statistic, drawing)
+        )
     return deviations, errors
 
 
 def filled_spread(
-    suite: Suite, cells: Integers, statistic: str, drawing: Drawing, aim: float, after_each: Callable[[], object] | None = None
+    suite: Suite,
+    cells: Integers,
+    statistic: str,
+    drawing: Drawing,
+    aim: float,
+    after_each: Callable[[], object] | None = None,
 ) -> tuple[Floats, Floats, Floats]:
     """Return the same, and the number of draws: as few as bring the Monte Carlo error below an aim, beginning with those asked for.
 
-    Benchmarks that share no units are drawn one by one: the contribution of each to the score has moments of its own, and those of the
-    score follow from them with an error that is smaller by the square root of the number of benchmarks.
+    Benchmarks that share no units are drawn one by one: the contribution of each to the score has
+    moments of its own, and those of the score follow from them with an error that is smaller by the
+    square root of the number of benchmarks.
     """
     deviations, errors, draws = np.full((3, len(cells)), np.nan)
     by_benchmark = suite.shares is None and drawing.mean != "harmonic"
@@ -224,10 +323,14 @@ def filled_spread(
             request = drawing._replace(n_resamples=number)
             if by_benchmark:
                 statistics = _redraw_each(suite, int(cell), cells[[cell]], statistic, request)
-                contributions = contribution(statistics, drawing.mean, suite.equal_benchmarks[:, None])
+                contributions = contribution(
+                    statistics, drawing.mean, suite.equal_benchmarks[:, None]
+                )
                 deviations[cell], errors[cell] = _of_contributions(contributions, drawing.mean)
             else:
-                deviations[cell], errors[cell] = _of_scores(_redraw(suite, int(cell), cells[[cell]], statistic, request))
+                deviations[cell], errors[cell] = _of_scores(
+                    _redraw(suite, int(cell), cells[[cell]], statistic, request)
+                )
             draws[cell] = number
             if not errors[cell] > aim or number >= MOST:
                 break
@@ -244,10 +347,16 @@ def _measured(suite: Suite, where: Mask) -> Integers:
 
 def _drawn_moments(values: Floats) -> tuple[Floats, Floats, Floats]:
     """Return mean and variance of draws along the last axis, and the variance of that variance by chance."""
-    deviations = values - values[..., :1]  # equal draws have no variance, where that from their rounded mean is not zero
+    deviations = (
+        values - values[..., :1]
+    )  # equal draws have no variance, where that from their rounded mean is not zero
     shift = deviations.mean(axis=-1, keepdims=True)
     squares, number = (deviations - shift) ** 2, values.shape[-1]
-    return (values[..., :1] + shift)[..., 0], squares.sum(axis=-1) / (number - 1), squares.var(axis=-1) / number
+    return (
+        (values[..., :1] + shift)[..., 0],
+        squares.sum(axis=-1) / (number - 1),
+        squares.var(axis=-1) / number,
+    )
 
 
 def _of_scores(scores: Floats) -> tuple[Floats, Floats]:
@@ -276,7 +385,9 @@ def _share(numerator: Floats, denominator: Floats) -> Floats:
 def _redraw(suite: Suite, index: int, cell: Integers, statistic: str, drawing: Drawing) -> Floats:
     """Return the scores of redrawn experiments of one cell, whose units are drawn one by one."""
     if suite.shares is None:
-        return score_of(_redraw_each(suite, index, cell, statistic, drawing).T, drawing.mean, suite.counts)
+        return score_of(
+            _redraw_each(suite, index, cell, statistic, drawing).T, drawing.mean, suite.counts
+        )
     units, streams, blocks = _complete(suite.runs[index]), Streams(drawing.key), []
     for start, number in _windows(drawing.n_resamples, suite.runs[index].size):
         picks = drawn_places(units.shape[1], cell, UNITS, streams, number, start)[0]
@@ -290,14 +401,18 @@ def _redraw_few(suite: Suite, cells: Integers, statistic: str, drawing: Drawing)
     measured = ~np.isnan(runs)
     count = int(measured[0, 0].sum())
     values_by_way = runs[measured].reshape(len(cells), benchmarks, count)[..., ways(count, count)]
-    tables = to_scale(statistic_of(values_by_way.reshape(-1, count, 1), statistic), drawing.mean).reshape(len(cells), benchmarks, -1)
+    tables = to_scale(
+        statistic_of(values_by_way.reshape(-1, count, 1), statistic), drawing.mean
+    ).reshape(len(cells), benchmarks, -1)
     tables = np.moveaxis(tables * suite.counts[:, None], 1, 0)
     total = np.zeros((len(cells), drawing.n_resamples))
     add_one_of_each(total[None], tables[None], cells, UNITS, Streams(drawing.key), own_streams=True)
     return from_scale(total / benchmarks, drawing.mean)
 
 
-def _redraw_each(suite: Suite, index: int, cell: Integers, statistic: str, drawing: Drawing) -> Floats:
+def _redraw_each(
+    suite: Suite, index: int, cell: Integers, statistic: str, drawing: Drawing
+) -> Floats:
     """Return the statistic of every benchmark's redrawn units (benchmarks, draws), each benchmark drawn by itself."""
     runs, streams = suite.runs[index], Streams(drawing.key)
     statistics = np.empty((len(runs), drawing.n_resamples))

@@ -17,7 +17,10 @@ FURTHEST = 10_000_000  # runs beyond which nobody looks
 
 
 class RequiredRuns(NamedTuple):
-    """Fewest runs whose interval is narrow enough, from the data and by extrapolation; and the intervals (..., runs)."""
+    """Fewest runs whose interval is narrow enough, from the data and by extrapolation.
+
+    And the intervals (..., runs).
+    """
 
     required: Floats
     extrapolated: Floats
@@ -28,12 +31,19 @@ class RequiredRuns(NamedTuple):
 
 
 def required_runs(
-    sides: Sides, cells: Integers, score: Score, draws: Draws | None, method: str, *, width: float, start: int
+    sides: Sides,
+    cells: Integers,
+    score: Score,
+    draws: Draws | None,
+    method: str,
+    *,
+    width: float,
+    start: int,
 ) -> RequiredRuns:
     """Look for the fewest runs, from `start` on, whose interval is no wider than `width` (upper minus lower limit).
 
-    `required` is NaN where the data do not suffice; `extrapolated` is then the number at which the interval of all runs, shrunk by the
-    square root of the runs and with their t, is narrow enough.
+    `required` is NaN where the data do not suffice; `extrapolated` is then the number at which the
+    interval of all runs, shrunk by the square root of the runs and with their t, is narrow enough.
     """
     available = smallest_number(sides)
     runs = np.arange(start, min(sides.new.shape[-1], sides.old.shape[-1]) + 1)
@@ -42,8 +52,12 @@ def required_runs(
     # Each number of runs has an interval of its own.
     for index, number in enumerate(runs[runs <= available.max(initial=0)].tolist()):
         new, old = (first(number) for first in first_runs)
-        interval = ScoreRatio(*ratio_intervals(sides._replace(new=new, old=old), cells, score, draws, method))
-        for row, values in zip(fields, (interval.estimate, interval.lower, interval.upper, interval.df), strict=True):
+        interval = ScoreRatio(
+            *ratio_intervals(sides._replace(new=new, old=old), cells, score, draws, method)
+        )
+        for row, values in zip(
+            fields, (interval.estimate, interval.lower, interval.upper, interval.df), strict=True
+        ):
             row[..., index] = np.where(available >= number, values, np.nan)
     widths = fields[2] - fields[1]
     with np.errstate(invalid="ignore"):
@@ -52,7 +66,14 @@ def required_runs(
     last = np.maximum((~np.isnan(widths)).sum(axis=-1) - 1, 0)[..., None]
     lower, upper, df = (np.take_along_axis(values, last, axis=-1)[..., 0] for values in fields[1:])
     extrapolated = extrapolate(lower, upper, df, runs[last[..., 0]].astype(float), score, width)
-    return RequiredRuns(required, np.where(np.isnan(required), extrapolated, required), fields[0], fields[1], fields[2], widths)
+    return RequiredRuns(
+        required,
+        np.where(np.isnan(required), extrapolated, required),
+        fields[0],
+        fields[1],
+        fields[2],
+        widths,
+    )
 
 
 def _first_runs(units: Floats) -> Callable[[int], Floats]:
@@ -65,16 +86,23 @@ def _first_runs(units: Floats) -> Callable[[int], Floats]:
 
     def first(number: int) -> Floats:
         end = int(ends[number])
-        return units[..., :end] if end <= number else np.where(counts[..., :end] <= number, units[..., :end], np.nan)
+        return (
+            units[..., :end]
+            if end <= number
+            else np.where(counts[..., :end] <= number, units[..., :end], np.nan)
+        )
 
     return first
 
 
-def extrapolate(lower: Floats, upper: Floats, df: Floats, runs: Floats, score: Score, width: float) -> Floats:
+def extrapolate(
+    lower: Floats, upper: Floats, df: Floats, runs: Floats, score: Score, width: float
+) -> Floats:
     """Return the fewest runs at which an interval of `runs` runs would be narrow enough.
 
-    On the log scale its half-width shrinks with the square root of the runs, and its quantile of t as the degrees of freedom grow in
-    proportion to runs - 1; bootstrap limits have no degrees of freedom, and shrink by the square root alone.
+    On the log scale its half-width shrinks with the square root of the runs, and its quantile of t
+    as the degrees of freedom grow in proportion to runs - 1; bootstrap limits have no degrees of
+    freedom, and shrink by the square root alone.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         centre, half = np.sqrt(lower * upper), np.log(upper / lower) / 2
@@ -82,10 +110,15 @@ def extrapolate(lower: Floats, upper: Floats, df: Floats, runs: Floats, score: S
 
     def wide(number: Floats) -> np.ndarray:
         with np.errstate(divide="ignore", invalid="ignore"):
-            quantiles = [t_quantile((1 + score.confidence_level) / 2, freedom) for freedom in (df * (number - 1) / (runs - 1), df)]
+            quantiles = [
+                t_quantile((1 + score.confidence_level) / 2, freedom)
+                for freedom in (df * (number - 1) / (runs - 1), df)
+            ]
             reached = half * np.sqrt(runs / number) * quantiles[0] / quantiles[1]
             return np.asarray(2 * centre * np.sinh(reached) > width)
 
     far = np.full(runs.shape, float(FURTHEST))
-    fewest = first_true(lambda number: ~wide(number), np.where(finite, runs + 1, far), far)  # the width falls with the runs
+    fewest = first_true(
+        lambda number: ~wide(number), np.where(finite, runs + 1, far), far
+    )  # the width falls with the runs
     return np.where(finite & ~wide(far), fewest, np.nan)

@@ -1,7 +1,8 @@
 """Parsers of hardware descriptions in archives.
 
-A parser returns a NamedTuple; None stands for what the text does not say. A text of which nothing could be read gives None throughout.
-Sizes are in kB of 1,024 bytes and in GB of 1,024 kB squared. Digits are those of ASCII.
+A parser returns a NamedTuple; None stands for what the text does not say. A text of which nothing
+could be read gives None throughout. Sizes are in kB of 1,024 bytes and in GB of 1,024 kB squared.
+Digits are those of ASCII.
 """
 
 import re
@@ -24,7 +25,8 @@ NAMED_MODULES = re.compile(rf"^(\d{{1,6}})x\s.*?{SIZE}\b(?:.*?\brank\s+(\d{{3,5}
 RUNNING = re.compile(r"running at (\d{3,5})\s*MHz", FLAGS)
 RATED = re.compile(r"\b(?:DDR|PC)(\d?)L?[- ](\d{3,5})", FLAGS)
 PLAIN_SPEED = re.compile(r"\b(\d{3,5})\s*(?:MHz|MT/s)", FLAGS)
-# Highest transfer rate of each memory generation, in millions per second; larger numbers are bandwidths in MB/s, 8 bytes a transfer
+# Highest transfer rate of each memory generation, in millions per second; larger numbers are
+# bandwidths in MB/s, 8 bytes a transfer
 FASTEST = {"": 400, "1": 400, "2": 1066, "3": 2133, "4": 5000, "5": 10_000}
 
 SPIN = re.compile(r"(\d{1,3}(?:\.\d+)?)\s*K\s*RPM|(\d{4,5})\s*RPM", FLAGS)
@@ -45,7 +47,8 @@ MOST = 2**31
 class Cache(NamedTuple):
     """Sizes in kB as the text states them, and the owner of the cache: core, chip, module or system.
 
-    `kb` is instructions and data together; None where the parts belong to different things and cannot be added.
+    `kb` is instructions and data together; None where the parts belong to different things and
+    cannot be added.
     """
 
     kb: float | None = None
@@ -103,8 +106,17 @@ def cache(text: str) -> Cache:
             sizes.setdefault(kind, (float(number) * KILOBYTES[unit.upper()], per))
     scopes = {per for _, per in sizes.values()}
     partly = MICRO_OPS.search(text) is not None
-    total = sum(size for size, _ in sizes.values()) if sizes and len(scopes) == 1 and not partly else None
-    return Cache(total, sizes.get("I", (None,))[0], sizes.get("D", (None,))[0], scopes.pop() if len(scopes) == 1 else None)
+    total = (
+        sum(size for size, _ in sizes.values())
+        if sizes and len(scopes) == 1 and not partly
+        else None
+    )
+    return Cache(
+        total,
+        sizes.get("I", (None,))[0],
+        sizes.get("D", (None,))[0],
+        scopes.pop() if len(scopes) == 1 else None,
+    )
 
 
 def memory(text: str) -> Memory:
@@ -120,7 +132,12 @@ def memory(text: str) -> Memory:
     named = NAMED_MODULES.match(text.strip())
     if named:
         size = _gigabytes(named[2], named[3])
-        return Memory(int(named[1]) * size, float(named[1]), size, float(named[4]) if named[4] else _memory_speed(text))
+        return Memory(
+            int(named[1]) * size,
+            float(named[1]),
+            size,
+            float(named[4]) if named[4] else _memory_speed(text),
+        )
     total = TOTAL.search(text)
     if not total:
         return Memory()
@@ -131,7 +148,9 @@ def memory(text: str) -> Memory:
         return Memory(int(modules[1]) * stick, float(modules[1]), stick, _memory_speed(text))
     stick_gb = _gigabytes(modules[2], modules[3]) if modules else None
     counted = modules is not None and stick_gb is not None and int(modules[1]) * stick_gb == gb
-    return Memory(gb, float(modules[1]) if modules and counted else None, stick_gb, _memory_speed(text))
+    return Memory(
+        gb, float(modules[1]) if modules and counted else None, stick_gb, _memory_speed(text)
+    )
 
 
 def _memory_speed(text: str) -> float | None:
@@ -149,7 +168,27 @@ def _memory_speed(text: str) -> float | None:
 def _transfers(bandwidth: float) -> float:
     """Return the transfer rate of a bandwidth in MB/s, which names round down: 10600 is 1333, 5300 is 667."""
     rate = bandwidth / 8
-    usual = (200, 266, 333, 400, 533, 667, 800, 1066, 1333, 1600, 1866, 2133, 2400, 2666, 2933, 3200, 4800, 5600, 6400)
+    usual = (
+        200,
+        266,
+        333,
+        400,
+        533,
+        667,
+        800,
+        1066,
+        1333,
+        1600,
+        1866,
+        2133,
+        2400,
+        2666,
+        2933,
+        3200,
+        4800,
+        5600,
+        6400,
+    )
     nearest = min(usual, key=lambda speed: abs(speed - rate))
     return float(nearest if abs(nearest - rate) < 0.02 * rate else round(rate))
 
@@ -204,4 +243,6 @@ def counts(text: str) -> Counts:
     Counts(cores=12, chips=2, cores_per_chip=6, threads_per_core=2)
     """
     matches = ((name, pattern.search(text)) for name, pattern in COUNTS.items())
-    return Counts(**{name: int(match[1]) for name, match in matches if match and 0 < float(match[1]) < MOST})
+    return Counts(
+        **{name: int(match[1]) for name, match in matches if match and 0 < float(match[1]) < MOST}
+    )

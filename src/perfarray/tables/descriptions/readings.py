@@ -14,15 +14,33 @@ SILENT: Final = frozenset({"", "-", "--", "Multiple", "Not Applicable", UNKNOWN}
 
 
 class Reading(NamedTuple):
-    """The parser of a kind of text, and the columns of its parts; `{}` is the name of the text without `_cache`."""
+    """The parser of a kind of text, and the columns of its parts.
+
+    `{}` is the name of the text without `_cache`.
+    """
 
     parse: Callable[[str], Any]
     columns: Mapping[str, str]
 
 
-CACHES: Final = {"kb": "{}_kb", "instruction_kb": "{}_instruction_kb", "data_kb": "{}_data_kb", "per": "{}_per"}
-MEMORY: Final = {"gb": "memory_gb", "sticks": "memory_sticks", "stick_gb": "memory_stick_gb", "speed": "memory_speed"}
-DISK: Final = {"gb": "disk_gb", "disks": "disks", "rpm": "disk_rpm", "solid_state": "disk_solid_state"}
+CACHES: Final = {
+    "kb": "{}_kb",
+    "instruction_kb": "{}_instruction_kb",
+    "data_kb": "{}_data_kb",
+    "per": "{}_per",
+}
+MEMORY: Final = {
+    "gb": "memory_gb",
+    "sticks": "memory_sticks",
+    "stick_gb": "memory_stick_gb",
+    "speed": "memory_speed",
+}
+DISK: Final = {
+    "gb": "disk_gb",
+    "disks": "disks",
+    "rpm": "disk_rpm",
+    "solid_state": "disk_solid_state",
+}
 COUNTS: Final = {name: name for name in hardware.Counts._fields}
 PRODUCT: Final = {"family": "{}", "version": "{}_version"}
 ITSELF: Final = {"": "{}"}
@@ -35,7 +53,8 @@ READINGS: Final[Mapping[str, Reading]] = {
     **dict.fromkeys(("cpus_enabled", "enabled"), Reading(hardware.counts, COUNTS)),
     **dict.fromkeys(("cpu_mhz", "cpu_max_mhz"), Reading(hardware.clock, ITSELF)),
     **dict.fromkeys(
-        ("hardware_available", "software_available", "date_tested", "published", "updated", "date"), Reading(software.year, ITSELF)
+        ("hardware_available", "software_available", "date_tested", "published", "updated", "date"),
+        Reading(software.year, ITSELF),
     ),
     **dict.fromkeys(("os", "operating_system"), Reading(software.operating_system, PRODUCT)),
     "compiler": Reading(software.compiler, PRODUCT),
@@ -57,8 +76,13 @@ def stated(text: str) -> str | None:
 
 
 def read_each(parse: Callable[[str], Any], texts: Iterable[Any]) -> list[Any]:
-    """Return the parsed value of each text, None where it states nothing; equal texts are parsed once."""
-    codes, distinct = pd.factorize(np.array([None if _silent(text) else str(text) for text in texts], dtype=object))
+    """Return the parsed value of each text, None where it states nothing.
+
+    Equal texts are parsed once.
+    """
+    codes, distinct = pd.factorize(
+        np.array([None if _silent(text) else str(text) for text in texts], dtype=object)
+    )
     answers = [parse(text) for text in distinct]
     return [answers[code] if code >= 0 else None for code in codes.tolist()]
 
@@ -73,10 +97,15 @@ def read_texts(name: str, texts: Sequence[Any]) -> tuple[dict[str, list[Any]], l
     """
     reading, stem = READINGS[name], name.removesuffix("_cache")
     answers = read_each(reading.parse, texts)
-    unparsed = [str(text) if _empty(answer) and not _silent(text) else "" for text, answer in zip(texts, answers, strict=True)]
+    unparsed = [
+        str(text) if _empty(answer) and not _silent(text) else ""
+        for text, answer in zip(texts, answers, strict=True)
+    ]
     columns = {}
     for field, template in reading.columns.items():
-        column = [getattr(answer, field) if field and answer is not None else answer for answer in answers]
+        column = [
+            getattr(answer, field) if field and answer is not None else answer for answer in answers
+        ]
         if field in ("", "family", "kb", "gb") or any(value is not None for value in column):
             columns[template.format(stem)] = column
     return columns, unparsed

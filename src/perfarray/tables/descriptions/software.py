@@ -42,7 +42,8 @@ COMPILERS = (
     ("HP", re.compile(r"\bhp\b|\bacc\b", re.I)),
 )
 FILE_SYSTEMS = re.compile(
-    r"\b(ext[234]|reiserfs|reiser|ntfs|btrfs|xfs|zfs|ufs|vxfs|jfs2?|nfs(?:v\d)?|tmpfs|apfs|hfs\+?|fat32|gpfs|lustre)", re.I
+    r"\b(ext[234]|reiserfs|reiser|ntfs|btrfs|xfs|zfs|ufs|vxfs|jfs2?|nfs(?:v\d)?|tmpfs|apfs|hfs\+?|fat32|gpfs|lustre)",
+    re.I,
 )
 NUMBER = re.compile(r"(\d+)(?:\.(\d+))?", re.A)
 SERVICE_PACK = re.compile(r"\bsp\s?(\d)\b", re.I)
@@ -83,7 +84,9 @@ def _decimal(full: int, month: int) -> float | None:
 
 
 def operating_system(text: str) -> Product:
-    """Parse the family and version of an operating system; a service pack counts as the second part of the version.
+    """Parse the family and version of an operating system.
+
+    A service pack counts as the second part of the version.
 
     Examples
     --------
@@ -115,7 +118,9 @@ def compiler(text: str) -> Product:
     if match is None:
         return Product()
     family, remainder = match
-    return Product(family, _version(WRITTEN_VERSION.search(text) or NUMBER.search(WIDTH.sub("", remainder))))
+    return Product(
+        family, _version(WRITTEN_VERSION.search(text) or NUMBER.search(WIDTH.sub("", remainder)))
+    )
 
 
 def _family(text: str, patterns: tuple[tuple[str, re.Pattern[str]], ...]) -> tuple[str, str] | None:
@@ -152,11 +157,15 @@ def yes_or_no(text: str) -> bool | None:
     >>> yes_or_no("Yes"), yes_or_no("no"), yes_or_no("perhaps")
     (True, False, None)
     """
-    return {"yes": True, "true": True, "on": True, "no": False, "false": False, "off": False}.get(text.strip().lower())
+    return {"yes": True, "true": True, "on": True, "no": False, "false": False, "off": False}.get(
+        text.strip().lower()
+    )
 
 
 def flags(text: str) -> tuple[str, ...]:
-    """Split compiler options into distinct flags, in order; a label without blanks is split at `-O`, `-f`, `-m` and `-l`.
+    """Split compiler options into distinct flags, in order.
+
+    A label without blanks is split at `-O`, `-f`, `-m` and `-l`.
 
     Examples
     --------
@@ -166,4 +175,6 @@ def flags(text: str) -> tuple[str, ...]:
     words = text.split()
     if len(words) == 1 and not text.strip().startswith(("-", "/")):
         words = [f"-{word}" for word in re.split(r"-(?=[Ofml])", words[0])]
-    return tuple(dict.fromkeys(word for word in words if word.startswith(("-", "/")) and len(word) > 1))
+    return tuple(
+        dict.fromkeys(word for word in words if word.startswith(("-", "/")) and len(word) > 1)
+    )

@@ -25,11 +25,15 @@ Sizes = Mapping[Hashable, int]
 def append(times: xr.Dataset, output: Path) -> xr.Dataset:
     """Append the machines of some timings to a Zarr store, or their commits, where the machines exist already.
 
-    A new store is made beside the old: chunks that stay are links to those there (copies, where the file system has no links), what
-    changes is written, and then the new takes the place of the old. Whoever reads, and whatever interrupts, finds one or the other.
+    A new store is made beside the old: chunks that stay are links to those there (copies, where the
+    file system has no links), what changes is written, and then the new takes the place of the old.
+    Whoever reads, and whatever interrupts, finds one or the other.
     """
     if np.lib.NumpyVersion(np.__version__) < NUMPY:
-        raise ImportError(f"--append needs NumPy {NUMPY} or newer, whose texts of any length can be joined; this is {np.__version__}")
+        raise ImportError(
+            f"--append needs NumPy {NUMPY} or newer, whose texts of any length can be joined; "
+            f"this is {np.__version__}"
+        )
     with replacing(output, unchanged=True) as (fresh,), complete(output) as stored, writing():
         along = grows_along(stored, times)
         joined = joined_along(along, stored, times)
@@ -37,18 +41,42 @@ def append(times: xr.Dataset, output: Path) -> xr.Dataset:
         going_on = [
             name
             for name in joined.variables
-            if _continues(along, name, stored, joined) and stored[name].encoding["chunks"] == tuple(sizes[dim] for dim in stored[name].dims)
+            if _continues(along, name, stored, joined)
+            and stored[name].encoding["chunks"] == tuple(sizes[dim] for dim in stored[name].dims)
         ]
         for name, variable in joined.variables.items():
             encoding_before = stored.variables[name].encoding if name in going_on else {}
-            variable.encoding = {key: value for key, value in encoding_before.items() if key not in ("preferred_chunks", "coordinates")}
+            variable.encoding = {
+                key: value
+                for key, value in encoding_before.items()
+                if key not in ("preferred_chunks", "coordinates")
+            }
         encoding = zarr_encoding(joined.drop_vars(going_on), sizes)
-        joined.to_zarr(fresh, zarr_format=3, compute=False, consolidated=True, safe_chunks=False, encoding=encoding)
+        joined.to_zarr(
+            fresh,
+            zarr_format=3,
+            compute=False,
+            consolidated=True,
+            safe_chunks=False,
+            encoding=encoding,
+        )
         flat = joined.reset_coords().drop_vars(list(joined.indexes))
-        flat = flat[[name for name in flat.data_vars if not isinstance(flat.variables[name].data, np.ndarray)]]
+        flat = flat[
+            [
+                name
+                for name in flat.data_vars
+                if not isinstance(flat.variables[name].data, np.ndarray)
+            ]
+        ]
         linked = [name for name in going_on if _layout(fresh, name) == _layout(output, name)]
         for name in linked:
-            shutil.copytree(output / str(name), fresh / str(name), copy_function=_link, ignore=_metadata, dirs_exist_ok=True)
+            shutil.copytree(
+                output / str(name),
+                fresh / str(name),
+                copy_function=_link,
+                ignore=_metadata,
+                dirs_exist_ok=True,
+            )
         new, everything = {along: slice(stored.sizes[along], None)}, {along: slice(0, None)}
         _fill(flat[linked].isel(new, missing_dims="ignore").load(), fresh, new)
         anew = flat.drop_vars(linked)
@@ -57,21 +85,32 @@ def append(times: xr.Dataset, output: Path) -> xr.Dataset:
 
 
 def complete(store: Path) -> xr.Dataset:
-    """Open a Zarr store lazily; raise where chunks of it are lost, which would be read as what nobody measured, or as blank labels."""
+    """Open a Zarr store lazily.
+
+    Raise where chunks of it are lost, which would be read as what nobody measured, or as blank
+    labels.
+    """
     group = import_module("zarr").open_group(store, mode="r")
-    lost = {name: array.nchunks - array.nchunks_initialized for name, array in sorted(group.arrays())}
+    lost = {
+        name: array.nchunks - array.nchunks_initialized for name, array in sorted(group.arrays())
+    }
     lost = {name: chunks for name, chunks in lost.items() if chunks > 0}
     if lost:
         raise ValueError(
-            f"{store}: {number_of(sum(lost.values()), 'chunk')} of {listed(lost, 5)} cannot be found. Nothing was added, because their "
-            "values would count as not measured. Restore the store, or write it again with --overwrite."
+            f"{store}: {number_of(sum(lost.values()), 'chunk')} of {listed(lost, 5)} cannot be "
+            "found. Nothing was added, because their "
+            "values would count as not measured. Restore the store, or write it again with "
+            "--overwrite."
         )
     return opened(store)
 
 
 def _chunk_sizes(along: str, stored: xr.Dataset, joined: xr.Dataset) -> Sizes:
     """Return the chunk sizes of all variables: those of the largest variable in the store, unless they are far too small by now."""
-    sizes, largest = common_chunk_sizes(joined), max(joined.variables, key=lambda name: joined.variables[name].size)
+    sizes, largest = (
+        common_chunk_sizes(joined),
+        max(joined.variables, key=lambda name: joined.variables[name].size),
+    )
     if not _continues(along, largest, stored, joined):
         return sizes
     stored_sizes = dict(zip(stored[largest].dims, stored[largest].encoding["chunks"], strict=True))
@@ -85,7 +124,9 @@ def _continues(along: str, name: Hashable, stored: xr.Dataset, joined: xr.Datase
     old, new = stored.variables[name], joined.variables[name]
     if (old.dims, old.dtype) != (new.dims, new.dtype) or along not in old.dims:
         return False
-    return all(np.array_equal(stored[dim].values, joined[dim].values) for dim in old.dims if dim != along)
+    return all(
+        np.array_equal(stored[dim].values, joined[dim].values) for dim in old.dims if dim != along
+    )
 
 
 def _layout(store: Path, name: Hashable) -> dict[str, Any]:
@@ -106,7 +147,10 @@ def _metadata(_: str, names: list[str]) -> list[str]:
 
 
 def _link(source: str, target: str) -> None:
-    """Link a file, or copy it where there are no links; Zarr replaces files and never changes them."""
+    """Link a file, or copy it where there are no links.
+
+    Zarr replaces files and never changes them.
+    """
     try:
         os.link(source, target)
     except OSError:

@@ -43,19 +43,32 @@ def grows_along(stored: xr.Dataset, times: xr.Dataset) -> str:
 def joined_along(dim: str, stored: xr.Dataset, times: xr.Dataset) -> xr.Dataset:
     """Join stored timings, which stay lazy, with further machines or commits along a dim with new labels.
 
-    Descriptors of a whole that differ lie along the dim in the result; what one side does not say is `"unknown"`, NaN, or no mark.
+    Descriptors of a whole that differ lie along the dim in the result; what one side does not say
+    is `"unknown"`, NaN, or no mark.
     """
     _check_metrics(stored, times)
     if all(dataset.sizes.get("file", 1) == 1 for dataset in (stored, times)):
-        # The labels of each side are those of one file: a dim of files would say no more, and multiply the cells.
+        # The labels of each side are those of one file: a dim of files would say no more, and
+        # multiply the cells.
         stored, times = (dataset.isel(file=0, missing_dims="ignore") for dataset in (stored, times))
-    first, second = (_with_dims(dim, dataset, opposite) for dataset, opposite in ((stored, times), (times, stored)))
+    first, second = (
+        _with_dims(dim, dataset, opposite)
+        for dataset, opposite in ((stored, times), (times, stored))
+    )
     labels = {name: _labels(str(name), first, second) for name in first.sizes}
     aligned = {name: values for name, values in labels.items() if name != dim}
-    first, second = (dataset.reindex(aligned, fill_value=_fills(dataset)) for dataset in (first, second))
-    names = dict.fromkeys(name for dataset in (first, second) for name in dataset.variables if name not in labels)
+    first, second = (
+        dataset.reindex(aligned, fill_value=_fills(dataset)) for dataset in (first, second)
+    )
+    names = dict.fromkeys(
+        name for dataset in (first, second) for name in dataset.variables if name not in labels
+    )
     variables = {name: _joined(dim, name, first, second) for name in names}
-    metrics = {name: variable for name, variable in variables.items() if name in first.data_vars or name in second.data_vars}
+    metrics = {
+        name: variable
+        for name, variable in variables.items()
+        if name in first.data_vars or name in second.data_vars
+    }
     coords = {name: variable for name, variable in variables.items() if name not in metrics}
     return xr.Dataset(metrics, coords | labels, _attrs(stored, times))
 
@@ -66,7 +79,10 @@ def _check_metrics(stored: xr.Dataset, times: xr.Dataset) -> None:
         for attr in MEANING:
             meanings = [dataset[name].attrs.get(attr) for dataset in (stored, times)]
             if None not in meanings and meanings[0] != meanings[1]:
-                raise ValueError(f"{attr!r} of {name!r} is {meanings[0]!r} in the store, and {meanings[1]!r} in what is to be added")
+                raise ValueError(
+                    f"{attr!r} of {name!r} is {meanings[0]!r} in the store, and "
+                    f"{meanings[1]!r} in what is to be added"
+                )
 
 
 def _with_dims(along: str, times: xr.Dataset, opposite: xr.Dataset) -> xr.Dataset:
@@ -75,10 +91,18 @@ def _with_dims(along: str, times: xr.Dataset, opposite: xr.Dataset) -> xr.Datase
         if dim in times.dims:
             continue
         if dim not in LEVELS and dim not in times.coords:
-            where = f'say it, as in --layout "{{{dim}}}/..."' if dim == along else "what one side compares, the other must name"
-            raise ValueError(f"no dim {dim!r} in what has the dims {listed(list(times.sizes), 9)}; {where}")
+            where = (
+                f'say it, as in --layout "{{{dim}}}/..."'
+                if dim == along
+                else "what one side compares, the other must name"
+            )
+            raise ValueError(
+                f"no dim {dim!r} in what has the dims {listed(list(times.sizes), 9)}; {where}"
+            )
         times = times.expand_dims(dim) if dim in times.coords else times.expand_dims({dim: [0]})
-    times = times.assign_coords({dim: np.arange(size) for dim, size in times.sizes.items() if dim not in times.coords})
+    times = times.assign_coords(
+        {dim: np.arange(size) for dim, size in times.sizes.items() if dim not in times.coords}
+    )
     texts = [
         name
         for name, coordinate in times.coords.items()
@@ -98,7 +122,8 @@ def _labels(dim: str, first: xr.Dataset, second: xr.Dataset) -> npt.NDArray[Any]
     kinds = [index.dtype.kind in "iuf" for index in indexes]
     if kinds[0] != kinds[1]:
         raise ValueError(
-            f"labels of {dim!r} are numbers on one side and texts on the other: {listed([*indexes[0][:2], *indexes[1][:2]], 4)}"
+            f"labels of {dim!r} are numbers on one side and texts on the other: "
+            f"{listed([*indexes[0][:2], *indexes[1][:2]], 4)}"
         )
     union = indexes[0].append(indexes[1].difference(indexes[0], sort=False))
     values = np.sort(union.to_numpy()) if dim in LEVELS else union.to_numpy()
@@ -107,7 +132,11 @@ def _labels(dim: str, first: xr.Dataset, second: xr.Dataset) -> npt.NDArray[Any]
 
 def _fills(times: xr.Dataset) -> dict[Hashable, Any]:
     """Return the fill values of variables that cannot hold NaN."""
-    kinds = {name: variable.dtype.kind for name, variable in times.variables.items() if name not in times.dims}
+    kinds = {
+        name: variable.dtype.kind
+        for name, variable in times.variables.items()
+        if name not in times.dims
+    }
     return {name: UNKNOWN if kind == "T" else False for name, kind in kinds.items() if kind in "Tb"}
 
 
@@ -126,8 +155,16 @@ def _joined(along: str, name: Hashable, first: xr.Dataset, second: xr.Dataset) -
     pieces = [_spread(a, b, sizes[0]).chunk(), _spread(b, a, sizes[1]).chunk()]
     joined: xr.Variable = xr.Variable.concat(pieces, along)
     attrs_of_pieces = [piece.attrs for piece in pieces]
-    common_attrs = {key: value for key, value in attrs_of_pieces[0].items() if attrs_of_pieces[1].get(key) == value}
-    joined.attrs = {key: value for key, value in (attrs_of_pieces[1] | attrs_of_pieces[0]).items() if key in MEANING} | common_attrs
+    common_attrs = {
+        key: value
+        for key, value in attrs_of_pieces[0].items()
+        if attrs_of_pieces[1].get(key) == value
+    }
+    joined.attrs = {
+        key: value
+        for key, value in (attrs_of_pieces[1] | attrs_of_pieces[0]).items()
+        if key in MEANING
+    } | common_attrs
     return joined
 
 
@@ -153,12 +190,16 @@ def _agreed(a: xr.Variable | None, b: xr.Variable | None) -> xr.Variable | None:
     if a.dims != b.dims:
         return None
     is_stated = [operand.notnull().values & (operand.values != UNKNOWN) for operand in (a, b)]
-    if (is_stated[0] & is_stated[1] & (a.values != b.values)).any() or (not a.dims and is_stated[0] != is_stated[1]):
+    if (is_stated[0] & is_stated[1] & (a.values != b.values)).any() or (
+        not a.dims and is_stated[0] != is_stated[1]
+    ):
         return None
     return a.copy(data=np.where(is_stated[0], a.values, b.values))
 
 
-def _spread(variable: xr.Variable | None, opposite: xr.Variable | None, sizes: Sizes) -> xr.Variable:
+def _spread(
+    variable: xr.Variable | None, opposite: xr.Variable | None, sizes: Sizes
+) -> xr.Variable:
     """Return a variable along all dims, or blanks of the opposite variable's kind where it is missing."""
     if variable is not None:
         spread: xr.Variable = variable.set_dims(sizes)
@@ -169,7 +210,9 @@ def _spread(variable: xr.Variable | None, opposite: xr.Variable | None, sizes: S
     nothing = {"T": UNKNOWN, "b": False, "M": "NaT", "m": "NaT"}.get(opposite.dtype.kind, np.nan)
     dtype = float if opposite.dtype.kind in "iuf" else opposite.dtype
     chunks = tuple(chunk_sizes(sizes).values())
-    blank = dask.array.full(tuple(sizes.values()), np.array(nothing, dtype=dtype), dtype=dtype, chunks=chunks)  # type: ignore[no-untyped-call]
+    blank = dask.array.full(
+        tuple(sizes.values()), np.array(nothing, dtype=dtype), dtype=dtype, chunks=chunks
+    )  # type: ignore[no-untyped-call]
     return xr.Variable(tuple(sizes), blank, opposite.attrs)
 
 
@@ -182,5 +225,7 @@ def _attrs(stored: xr.Dataset, times: xr.Dataset) -> dict[Hashable, Any]:
             merged[name] = old + new
         elif old != new:
             del merged[name]
-    unique_notes = first_of_each_code([note for dataset in (stored, times) for note in notes(dataset)])
+    unique_notes = first_of_each_code(
+        [note for dataset in (stored, times) for note in notes(dataset)]
+    )
     return merged | ({NOTES: to_json(tuple(unique_notes))} if unique_notes else {})

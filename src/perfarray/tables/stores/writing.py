@@ -32,7 +32,9 @@ def write(times: xr.Dataset, output: Path) -> None:
         if output.suffix == ".nc":
             packed = BytesIO()
             with import_module(_installed("h5netcdf")).File(packed, "w") as file:
-                times.dump_to_store(xr.backends.H5NetCDFStore(file), encoding=netcdf_encoding(times))
+                times.dump_to_store(
+                    xr.backends.H5NetCDFStore(file), encoding=netcdf_encoding(times)
+                )
             fresh.write_bytes(packed.getbuffer())
         elif output.suffix in TABLES:
             _write_table(times, fresh, output.suffix)
@@ -41,29 +43,52 @@ def write(times: xr.Dataset, output: Path) -> None:
             # A lazy selection has uneven chunks, and the encoding of its former store.
             lazy = any(variable.chunks for variable in times.variables.values())
             stored = times.chunk(sizes) if lazy else times
-            # Zarr needs the type of texts before it writes: older versions of xarray load them as well, with a warning.
-            texts = [name for name, variable in stored.variables.items() if variable.chunks and variable.dtype == object]
+            # Zarr needs the type of texts before it writes: older versions of xarray load them as
+            # well, with a warning.
+            texts = [
+                name
+                for name, variable in stored.variables.items()
+                if variable.chunks and variable.dtype == object
+            ]
             stored = stored.assign({name: times[name].variable.compute() for name in texts})
             with writing():
-                stored.to_zarr(fresh, zarr_format=3, consolidated=True, encoding=zarr_encoding(times, sizes))
+                stored.to_zarr(
+                    fresh, zarr_format=3, consolidated=True, encoding=zarr_encoding(times, sizes)
+                )
 
 
 def _write_table(times: xr.Dataset, file: Path, suffix: str) -> None:
-    """Write one row per measurement; the metadata say which columns are values, dims and shared levels."""
+    """Write one row per measurement.
+
+    The metadata say which columns are values, dims and shared levels.
+    """
     pyarrow = import_module(_installed("pyarrow"))
-    metrics = sorted((str(name) for name, array in times.data_vars.items() if array.dims), key=lambda name: name != times.attrs.get(METRIC))
+    metrics = sorted(
+        (str(name) for name, array in times.data_vars.items() if array.dims),
+        key=lambda name: name != times.attrs.get(METRIC),
+    )
     roles = {
         "units": {name: str(times[name].attrs.get("units", "1")) for name in metrics},
         "better": {name: str(times[name].attrs.get(BETTER, LOWER)) for name in metrics},
         "dims": [str(dim) for dim in times.dims if dim not in LEVELS],
-        "shared": str(times.attrs.get("shared_levels", times[metrics[0]].attrs.get("shared_levels", ""))).split(),
+        "shared": str(
+            times.attrs.get("shared_levels", times[metrics[0]].attrs.get("shared_levels", ""))
+        ).split(),
     }
     # What is compared by habit would be read as a dim.
-    described = {name: f"{name}_recorded" for name in COMPARED if name in times.coords and name not in times.dims}
+    described = {
+        name: f"{name}_recorded"
+        for name in COMPARED
+        if name in times.coords and name not in times.dims
+    }
     try:
-        table = pyarrow.Table.from_pandas(to_frame(times.compute().rename(described)), preserve_index=False)
+        table = pyarrow.Table.from_pandas(
+            to_frame(times.compute().rename(described)), preserve_index=False
+        )
     except pyarrow.ArrowException as error:
-        raise ValueError(f"a column does not fit into a table: {str(error).partition(chr(10))[0]}") from None
+        raise ValueError(
+            f"a column does not fit into a table: {str(error).partition(chr(10))[0]}"
+        ) from None
     table = table.replace_schema_metadata({"perfarray": json.dumps(roles)})
     if suffix == ".parquet":
         import_module("pyarrow.parquet").write_table(table, file)
@@ -76,8 +101,11 @@ def writing() -> Iterator[None]:
     """Let zarr write every chunk, so that lost chunks can be distinguished from empty ones."""
     zarr = import_module(_installed("zarr"))
     with warnings.catch_warnings(), zarr.config.set({"array.write_empty_chunks": True}):
-        # Xarray looks for consolidated metadata and warns where there is none; zarr warns that its format 3 does not know them yet.
-        warnings.filterwarnings("ignore", message="Consolidated metadata|Failed to open Zarr store with consolidated")
+        # Xarray looks for consolidated metadata and warns where there is none; zarr warns that its
+        # format 3 does not know them yet.
+        warnings.filterwarnings(
+            "ignore", message="Consolidated metadata|Failed to open Zarr store with consolidated"
+        )
         yield
 
 
@@ -90,16 +118,25 @@ def opened(store: Path) -> xr.Dataset:
 
 
 def netcdf_encoding(times: xr.Dataset) -> dict[Hashable, dict[str, Any]]:
-    """Compress numbers, in chunks with whole levels; empty cells, the most in an archive, then take no room."""
+    """Compress numbers, in chunks with whole levels.
+
+    Empty cells, the most in an archive, then take no room.
+    """
     sizes = common_chunk_sizes(times)
     return {
-        name: {"zlib": True, "shuffle": True, "chunksizes": tuple(sizes[dim] for dim in variable.dims)}
+        name: {
+            "zlib": True,
+            "shuffle": True,
+            "chunksizes": tuple(sizes[dim] for dim in variable.dims),
+        }
         for name, variable in times.variables.items()
         if variable.size and variable.dims and variable.dtype.kind in "biuf"
     }
 
 
-def zarr_encoding(times: xr.Dataset, sizes: Mapping[Hashable, int]) -> dict[Hashable, dict[str, Any]]:
+def zarr_encoding(
+    times: xr.Dataset, sizes: Mapping[Hashable, int]
+) -> dict[Hashable, dict[str, Any]]:
     """Return the chunk sizes of every variable that is not a label."""
     return {
         name: {"chunks": tuple(sizes[dim] for dim in variable.dims)}
@@ -114,7 +151,9 @@ def common_chunk_sizes(times: xr.Dataset) -> dict[Hashable, int]:
 
 
 def chunk_sizes(*variables: Mapping[Hashable, int]) -> dict[Hashable, int]:
-    """Halve the longest dim that is not a level until a chunk of each variable is small enough; answers need whole levels.
+    """Halve the longest dim that is not a level until a chunk of each variable is small enough.
+
+    Answers need whole levels.
 
     Examples
     --------
@@ -124,7 +163,9 @@ def chunk_sizes(*variables: Mapping[Hashable, int]) -> dict[Hashable, int]:
     chunk = {dim: size for sizes in variables for dim, size in sizes.items()}
     for sizes in sorted(variables, key=_number_of_values, reverse=True):
         free = [dim for dim in sizes if dim not in LEVELS]
-        while _number_of_values({dim: chunk[dim] for dim in sizes}) > LARGEST and any(chunk[dim] > 1 for dim in free):
+        while _number_of_values({dim: chunk[dim] for dim in sizes}) > LARGEST and any(
+            chunk[dim] > 1 for dim in free
+        ):
             longest = max(free, key=chunk.__getitem__)
             chunk[longest] = -(-chunk[longest] // 2)
     return chunk
@@ -137,12 +178,16 @@ def _number_of_values(sizes: Mapping[Hashable, int]) -> float:
 
 def check_installed(output: Path) -> None:
     """Raise before anything is read where the package that writes this file is not installed."""
-    _installed("pyarrow" if output.suffix in TABLES else "h5netcdf" if output.suffix == ".nc" else "zarr")
+    _installed(
+        "pyarrow" if output.suffix in TABLES else "h5netcdf" if output.suffix == ".nc" else "zarr"
+    )
 
 
 def _installed(package: str) -> Any:
     """Return the name of a package; raise where it is not installed."""
     if util.find_spec(package) is None:
         extra = "tables" if package == "pyarrow" else "io"
-        raise ImportError(f"this needs {package}, which is not installed; install perfarray[{extra}]")
+        raise ImportError(
+            f"this needs {package}, which is not installed; install perfarray[{extra}]"
+        )
     return package

@@ -1,10 +1,11 @@
 """The continuous optimum: how a budget, or a variance, is best shared among the levels of a nest.
 
-Kalibera and Jones (2012), section 7.4. With x_j the repetitions of level j in all (the product of the counts from the outermost level
-down to j), a_j its variance component and d_j the price of starting one of them, the variance of the mean is sum a_j / x_j and the price
-sum d_j x_j (equations 11 and 13): the problem is separable, and x_j is proportional to sqrt(a_j / d_j). A count below one is not
-possible; where x_j would fall below its parent's, the two are pooled (components add, prices join), which is what removing a level does.
-Levels lie along the last axis, outermost first.
+Kalibera and Jones (2012), section 7.4. With x_j the repetitions of level j in all (the product of
+the counts from the outermost level down to j), a_j its variance component and d_j the price of
+starting one of them, the variance of the mean is sum a_j / x_j and the price sum d_j x_j (equations
+11 and 13): the problem is separable, and x_j is proportional to sqrt(a_j / d_j). A count below one
+is not possible; where x_j would fall below its parent's, the two are pooled (components add, prices
+join), which is what removing a level does. Levels lie along the last axis, outermost first.
 """
 
 from collections.abc import Callable
@@ -57,8 +58,13 @@ def student_t(n: npt.ArrayLike, probability: float) -> Floats:
     return quantile_at(t_quantile, probability, np.where(n > 1, n - 1, np.nan))
 
 
-def quantile_at(quantile: Callable[[float, Floats], Floats], probability: float, df: npt.ArrayLike) -> Floats:
-    """Return quantiles at degrees of freedom; small whole ones, which plans ask for again and again, are looked up."""
+def quantile_at(
+    quantile: Callable[[float, Floats], Floats], probability: float, df: npt.ArrayLike
+) -> Floats:
+    """Return quantiles at degrees of freedom.
+
+    Small whole ones, which plans ask for again and again, are looked up.
+    """
     df = np.asarray(df, dtype=float)
     row = np.where((df > 0) & (df <= LISTED), df, 0.0).astype(np.intp)
     quantiles = np.asarray(_listed(quantile, probability)[row])
@@ -77,7 +83,8 @@ def _listed(quantile: Callable[[float, Floats], Floats], probability: float) -> 
 def optimal_counts(variance: Floats, cost: Floats) -> Floats:
     """Return equation 14: sqrt(c_i / c_{i-1} * T_i^2 / T_{i+1}^2) of every level below the outermost, unrounded.
 
-    A level without a component (NaN) is merged: its price joins the level above, and its count is NaN. That of the outermost is NaN.
+    A level without a component (NaN) is merged: its price joins the level above, and its count is
+    NaN. That of the outermost is NaN.
     """
     counts = np.full(variance.shape, np.nan)
     joined = cost.astype(float)
@@ -88,9 +95,14 @@ def optimal_counts(variance: Floats, cost: Floats) -> Floats:
     for level in range(1, variance.shape[-1]):
         component, level_cost = variance[..., level], joined[..., level]
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            counts[..., level] = np.sqrt(above_cost / level_cost * (np.maximum(component, 0.0) / np.maximum(above, 0.0)))
+            counts[..., level] = np.sqrt(
+                above_cost / level_cost * (np.maximum(component, 0.0) / np.maximum(above, 0.0))
+            )
         present = ~np.isnan(component)
-        above, above_cost = np.where(present, component, above), np.where(present, level_cost, above_cost)
+        above, above_cost = (
+            np.where(present, component, above),
+            np.where(present, level_cost, above_cost),
+        )
     return counts
 
 
@@ -125,11 +137,18 @@ def best_top(task: Task) -> tuple[Floats, Floats, Floats]:
     def score(n: Floats) -> Floats:
         totals = totals_for(task, n)
         if task.by_budget:
-            return np.asarray(student_t(n, task.probability) * np.sqrt(reduced(np.add, task.variance[:, None] / totals)))
+            return np.asarray(
+                student_t(n, task.probability)
+                * np.sqrt(reduced(np.add, task.variance[:, None] / totals))
+            )
         with np.errstate(invalid="ignore"):
             return reduced(np.add, totals * task.cost[:, None])
 
-    best = _lowest_of_few(score, low, high) if len(low) <= TRIED else lowest(lambda n: score(n[:, None])[:, 0], low, high)
+    best = (
+        _lowest_of_few(score, low, high)
+        if len(low) <= TRIED
+        else lowest(lambda n: score(n[:, None])[:, 0], low, high)
+    )
     return best, low, high
 
 
@@ -143,15 +162,22 @@ def _lowest_of_few(value: Callable[[Floats], Floats], low: Floats, high: Floats)
         tried = np.minimum(np.floor(low[:, None] + (high - low)[:, None] * parts), most)
         values = value(np.concatenate([tried, tried + 1], axis=1))
         rising = _rising(values[:, :number], values[:, number:])
-        falling = np.where(rising.any(axis=1), np.argmax(rising, axis=1), number)  # how many come before the first that rises
+        falling = np.where(
+            rising.any(axis=1), np.argmax(rising, axis=1), number
+        )  # how many come before the first that rises
         last = tried[rows, np.maximum(falling, 1) - 1]
         high = np.where(falling < number, tried[rows, np.minimum(falling, number - 1)], high)
-        low = np.where(falling > 0, np.minimum(np.maximum(last + 1, np.nextafter(last, np.inf)), high), low)
+        low = np.where(
+            falling > 0, np.minimum(np.maximum(last + 1, np.nextafter(last, np.inf)), high), low
+        )
     return high
 
 
 def lowest(value: Callable[[Floats], Floats], low: npt.ArrayLike, high: npt.ArrayLike) -> Floats:
-    """Return the whole numbers at which functions, each convex in the logarithm, are smallest; what is not finite counts as falling."""
+    """Return the whole numbers at which functions, each convex in the logarithm, are smallest.
+
+    What is not finite counts as falling.
+    """
     return first_true(lambda n: _rising(value(n), value(n + 1)), low, high)
 
 
@@ -168,11 +194,16 @@ def least_top(task: Task, unit_variance: Floats, low: Floats) -> Floats:
 
 
 def totals_for(task: Task, n: Floats, quantile: Floats | None = None) -> Floats:
-    """Return the continuous totals (cells, tops, L) for outermost counts (cells, tops); infinite where none meets the limit."""
+    """Return the continuous totals (cells, tops, L) for outermost counts (cells, tops).
+
+    Infinite where none meets the limit.
+    """
     a, d, top = task.variance[:, None, :0:-1], task.cost[:, None, :0:-1], n[..., None]
     rates = task.rates[:, None, ::-1]
     if task.by_budget:
-        lower = share_out(a, d, rates, top, budget=task.limit[:, None] - task.cost[:, :1] * n, ordered=True)
+        lower = share_out(
+            a, d, rates, top, budget=task.limit[:, None] - task.cost[:, :1] * n, ordered=True
+        )
     else:
         quantile = student_t(n, task.probability) if quantile is None else quantile
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -182,13 +213,21 @@ def totals_for(task: Task, n: Floats, quantile: Floats | None = None) -> Floats:
 
 
 def share_out(
-    variance: Floats, cost: Floats, rates: Floats, low: Floats, *, budget: Any = None, variance_wanted: Any = None, ordered: bool = False
+    variance: Floats,
+    cost: Floats,
+    rates: Floats,
+    low: Floats,
+    *,
+    budget: Any = None,
+    variance_wanted: Any = None,
+    ordered: bool = False,
 ) -> Floats:
     """Return the totals x = max(low, s sqrt(rates)) along the last axis, where s spends the budget, or reaches the variance wanted.
 
-    The price is the largest, over how many of the totals are held at `low`, of a line in s; the variance is the smallest of lines in
-    1 / s: so s is the smallest of those lines' solutions. Infinite where no finite s reaches the variance. `ordered` says that the s at
-    which they leave `low` ascend already.
+    The price is the largest, over how many of the totals are held at `low`, of a line in s; the
+    variance is the smallest of lines in 1 / s: so s is the smallest of those lines' solutions.
+    Infinite where no finite s reaches the variance. `ordered` says that the s at which they leave
+    `low` ascend already.
     """
     a, d, root, low = np.broadcast_arrays(variance, cost, np.sqrt(rates), low)
     if not a.shape[-1]:
@@ -196,12 +235,20 @@ def share_out(
     with np.errstate(divide="ignore", invalid="ignore"):
         if a.shape[-1] == 1:  # one level takes all that is left
             left = np.asarray(variance_wanted if budget is None else budget)[..., None]
-            alone = np.where(left > 0, a / left, np.inf) if budget is None else np.where(d > 0, left / d, 0.0)
+            alone = (
+                np.where(left > 0, a / left, np.inf)
+                if budget is None
+                else np.where(d > 0, left / d, 0.0)
+            )
             return np.maximum(low, np.where(root > 0, alone, 0.0))
         if budget is not None:
             free, fixed, limit = d * root, d * low, np.asarray(budget)
         else:
-            free, fixed, limit = np.where(root > 0, a / root, 0.0), a / low, np.asarray(variance_wanted)
+            free, fixed, limit = (
+                np.where(root > 0, a / root, 0.0),
+                a / low,
+                np.asarray(variance_wanted),
+            )
         whole_of_it = reduced(np.add, fixed)
         if not ordered:
             order = np.argsort(np.where(root > 0, low / root, np.inf), axis=-1, kind="stable")
@@ -225,8 +272,13 @@ def pooled_rates(variance: Floats, cost: Floats) -> Floats:
         for i in range(j + 1):
             least = np.full(variance.shape[:-1], np.inf)
             for k in range(j, length):
-                total, total_cost = variance[..., i : k + 1].sum(axis=-1), cost[..., i : k + 1].sum(axis=-1)
-                ratio = np.divide(total, total_cost, out=np.where(total > 0, np.inf, 0.0), where=total_cost > 0)
+                total, total_cost = (
+                    variance[..., i : k + 1].sum(axis=-1),
+                    cost[..., i : k + 1].sum(axis=-1),
+                )
+                ratio = np.divide(
+                    total, total_cost, out=np.where(total > 0, np.inf, 0.0), where=total_cost > 0
+                )
                 least = np.minimum(least, ratio)
             rates[..., j] = np.maximum(rates[..., j], least)
     return rates

@@ -1,8 +1,9 @@
 """Spikes: one or two outermost units without which a level's mean square is less than half, beyond what normal values show.
 
-Of normal values, the share of a level's sum of squares that leaving out some units takes away is beta distributed, and its law is that of
-Cochran's test of a large variance below the outermost level, of Grubbs' tests of one and two outliers there. Bonferroni's bound over the
-units makes p-values that are never too small.
+Of normal values, the share of a level's sum of squares that leaving out some units takes away is
+beta distributed, and its law is that of Cochran's test of a large variance below the outermost
+level, of Grubbs' tests of one and two outliers there. Bonferroni's bound over the units makes
+p-values that are never too small.
 """
 
 from functools import partial
@@ -17,14 +18,17 @@ from perfarray.variation.numerics.component_intervals import patterns
 from perfarray.variation.numerics.jackknife import LEAST_UNITS, unit_squares
 
 LEFT = 0.5  # what is left, at most, of the mean square of a level that some units carry
-DOUBTFUL = 0.01  # a p-value below which it is asked whether values were rounded, which is dear: a step of a clock is no spike
+# a p-value below which it is asked whether values were rounded, which is dear: a step of a clock is
+# no spike
+DOUBTFUL = 0.01
 NONE = -1  # the place of a unit that is not there
 
 
 class Carriers(NamedTuple):
     """Along the levels, outermost first: the places of one or two outermost units, their share of the sum of squares, and its p-value.
 
-    The p-value is 1 where no unit carries the level, and NaN where that cannot be seen: below three units, or without variation.
+    The p-value is 1 where no unit carries the level, and NaN where that cannot be seen: below three
+    units, or without variation.
     """
 
     first: Integers
@@ -49,7 +53,9 @@ def carriers(values: Floats, components: Components) -> Carriers:
     nominal = components.level_df.reshape(-1, levels)
     answer = np.full((4, *nominal.shape), np.nan)
     answer[:2] = NONE
-    for cells, (rows, columns) in patterns(values.reshape(-1, *values.shape[values.ndim - levels :]), nominal):
+    for cells, (rows, columns) in patterns(
+        values.reshape(-1, *values.shape[values.ndim - levels :]), nominal
+    ):
         if columns.ravel()[-1] > 0:
             continue  # of one outermost unit, what stands in its place are units inside it
         squares, df, means = unit_squares(cells)
@@ -58,7 +64,10 @@ def carriers(values: Floats, components: Components) -> Carriers:
         removals = [*map(_below, squares, df), _outermost(away)]  # the lowest level first
         totals = [*(carried.sum(axis=1) for carried in squares), np.nansum(away**2, axis=1)]
         degrees = [*(each.sum(axis=1) for each in df), units - 1.0]
-        answer[:, rows, columns] = np.stack(list(map(partial(_judged, cells, units >= LEAST_UNITS), removals, totals, degrees)), axis=-1)
+        answer[:, rows, columns] = np.stack(
+            list(map(partial(_judged, cells, units >= LEAST_UNITS), removals, totals, degrees)),
+            axis=-1,
+        )
     answer = answer.reshape(4, *components.level_df.shape)
     return Carriers(*answer[:2].astype(np.intp), *answer[2:])
 
@@ -66,9 +75,17 @@ def carriers(values: Floats, components: Components) -> Carriers:
 def _below(squares: Floats, df: Floats) -> _Removal:
     """Return what the unit and the two units take that have the largest sums of squares (cells, units) inside them."""
     order = np.argsort(-squares, axis=1)[:, :2]
-    squares_taken, removed = (np.cumsum(np.take_along_axis(array, order, axis=1), axis=1).T for array in (squares, df))
+    squares_taken, removed = (
+        np.cumsum(np.take_along_axis(array, order, axis=1), axis=1).T for array in (squares, df)
+    )
     first, second = order.T
-    return _Removal(np.stack([first, first]), np.stack([np.full_like(first, NONE), second]), squares_taken, removed, _ways(df > 0))
+    return _Removal(
+        np.stack([first, first]),
+        np.stack([np.full_like(first, NONE), second]),
+        squares_taken,
+        removed,
+        _ways(df > 0),
+    )
 
 
 def _ways(units: Mask) -> Floats:
@@ -80,18 +97,32 @@ def _ways(units: Mask) -> Floats:
 def _outermost(away: Floats) -> _Removal:
     """Return the same of means (cells, units) by their distances from the mean of all, which moves without them; two are at the ends."""
     present = np.isfinite(away)
-    n, order, number = present.sum(axis=1), np.argsort(away, axis=1), np.array([1.0, 1.0, 2.0, 2.0, 2.0])[:, None]
+    n, order, number = (
+        present.sum(axis=1),
+        np.argsort(away, axis=1),
+        np.array([1.0, 1.0, 2.0, 2.0, 2.0])[:, None],
+    )
     rows, last = np.arange(len(away)), np.maximum(n - 1, 0)  # units that are not there stand last
-    lowest, second, next_to_last, highest = (order[rows, np.clip(rank, 0, away.shape[1] - 1)] for rank in (0, 1, last - 1, last))
+    lowest, second, next_to_last, highest = (
+        order[rows, np.clip(rank, 0, away.shape[1] - 1)] for rank in (0, 1, last - 1, last)
+    )
     none = np.full_like(lowest, NONE)
-    units = np.array([[lowest, highest, lowest, highest, lowest], [none, none, second, next_to_last, highest]])  # (2, choices, cells)
+    units = np.array(
+        [[lowest, highest, lowest, highest, lowest], [none, none, second, next_to_last, highest]]
+    )  # (2, choices, cells)
     values = np.where(units == NONE, 0.0, away[rows, units])
     with np.errstate(divide="ignore", invalid="ignore"):
         squares_taken = (values**2).sum(axis=0) + values.sum(axis=0) ** 2 / (n - number)
     known = np.nan_to_num(squares_taken, nan=-1.0)
     most = np.stack([known[:2].argmax(axis=0), 2 + known[2:].argmax(axis=0)])
     first, others = units[:, most, rows]
-    return _Removal(first, others, squares_taken[most, rows], np.broadcast_to(number[1:3], most.shape), _ways(present))
+    return _Removal(
+        first,
+        others,
+        squares_taken[most, rows],
+        np.broadcast_to(number[1:3], most.shape),
+        _ways(present),
+    )
 
 
 def _judged(cells: Floats, several: Mask, removal: _Removal, total: Floats, df: Floats) -> Floats:
@@ -110,16 +141,26 @@ def _judged(cells: Floats, several: Mask, removal: _Removal, total: Floats, df: 
     pvalue = np.minimum(1.0, 2 * chances[least])
     carried = eligible & (pvalue < 1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        shares = np.where(carried, squares_taken / total, np.nan), np.where(eligible, pvalue, np.nan)
-    # Sums of other blocks of cells differ in their last digits, which are not known: 32 of 53 bits are kept.
-    share, pvalue = (np.ldexp(np.round(mantissa * 2.0**32) / 2.0**32, exponent) for mantissa, exponent in map(np.frexp, shares))
-    return np.stack([np.where(carried, first, NONE), np.where(carried, second, NONE), share, pvalue])
+        shares = (
+            np.where(carried, squares_taken / total, np.nan),
+            np.where(eligible, pvalue, np.nan),
+        )
+    # Sums of other blocks of cells differ in their last digits, which are not known: 32 of 53 bits
+    # are kept.
+    share, pvalue = (
+        np.ldexp(np.round(mantissa * 2.0**32) / 2.0**32, exponent)
+        for mantissa, exponent in map(np.frexp, shares)
+    )
+    return np.stack(
+        [np.where(carried, first, NONE), np.where(carried, second, NONE), share, pvalue]
+    )
 
 
 def _chance(removal: _Removal, total: Floats, df: Floats, rounding: Floats) -> Floats:
     """Return how often, at most, some units of normal values take as much: 1 where they leave half of the mean square.
 
-    `rounding` is the variance of one degree of freedom that values do not show because they were rounded.
+    `rounding` is the variance of one degree of freedom that values do not show because they were
+    rounded.
     """
     from scipy.special import betainc
 
@@ -128,5 +169,9 @@ def _chance(removal: _Removal, total: Floats, df: Floats, rounding: Floats) -> F
         remaining = np.maximum(total - removal.squares, 0.0) + remaining_df * rounding
         share = remaining / (remaining + removal.squares)
         carried = (remaining_df > 0) & (share / remaining_df < LEFT / df)
-        chance = betainc(np.where(carried, remaining_df, 1.0) / 2, np.where(carried, removal.df, 1.0) / 2, np.where(carried, share, 1.0))
+        chance = betainc(
+            np.where(carried, remaining_df, 1.0) / 2,
+            np.where(carried, removal.df, 1.0) / 2,
+            np.where(carried, share, 1.0),
+        )
     return np.asarray(np.where(carried, np.minimum(1.0, removal.ways * chance), 1.0))

@@ -1,7 +1,8 @@
 """Limits of variance components without normal effects: how much the mean squares vary, seen by leaving out one outermost unit at a time.
 
-The limits are those of normal effects, with the degrees of freedom that a mean square has by its own variation: 2 / df is the variance of
-its log to first order, and trigamma(df / 2) exactly, if it were one of normal values. They are never more than normal values would have.
+The limits are those of normal effects, with the degrees of freedom that a mean square has by its
+own variation: 2 / df is the variance of its log to first order, and trigamma(df / 2) exactly, if it
+were one of normal values. They are never more than normal values would have.
 """
 
 import numpy as np
@@ -9,15 +10,22 @@ import numpy as np
 from perfarray.numerics.levels import mean_of_measured
 from perfarray.numerics.nested_anova import Components, squares_within
 from perfarray.numerics.types import Floats
-from perfarray.variation.numerics.component_intervals import ComponentLimits, limits_with_df, patterns
+from perfarray.variation.numerics.component_intervals import (
+    ComponentLimits,
+    limits_with_df,
+    patterns,
+)
 
 LEAST_UNITS = 3  # outermost units: of two, leaving out one leaves no variance
-# Outermost units from which on unevenness is looked at: 7 to 11 % of 10 normal ones, 1 to 2 % of 30, show 3 or more at any level.
+# Outermost units from which on unevenness is looked at: 7 to 11 % of 10 normal ones, 1 to 2 % of
+# 30, show 3 or more at any level.
 LEAST_SEEN = 10
 LEAST_DF = 0.25  # degrees of freedom below which limits say nothing that can be written down
 
 
-def jackknife_limits(values: Floats, components: Components, confidence_level: float) -> ComponentLimits:
+def jackknife_limits(
+    values: Floats, components: Components, confidence_level: float
+) -> ComponentLimits:
     """Return limits (..., L) of the components of values (..., n_L, ..., n_1) with the degrees of freedom that their mean squares show."""
     levels = components.level_df.shape[-1]
     nominal = components.level_df.reshape(-1, levels)
@@ -26,7 +34,9 @@ def jackknife_limits(values: Floats, components: Components, confidence_level: f
         shown_df = _df_of(log_variance(pooled))
         df[at] = np.where(np.isnan(shown_df), nominal[at], np.clip(shown_df, LEAST_DF, nominal[at]))
     ragged = np.asarray(np.isnan(values).any(axis=tuple(range(-levels, 0))))
-    return limits_with_df(values, components, df.reshape(components.level_df.shape), ragged, confidence_level)
+    return limits_with_df(
+        values, components, df.reshape(components.level_df.shape), ragged, confidence_level
+    )
 
 
 def evenness(means: Floats) -> Floats:
@@ -40,8 +50,8 @@ def evenness(means: Floats) -> Floats:
 def unevenness(values: Floats, components: Components, most: int | None = None) -> Floats:
     """Return along the levels how much more the log of a mean square varies than that of normal values would: (..., L).
 
-    NaN with fewer than `LEAST_SEEN` outermost units, of which that cannot be seen; with `most`, also in all but so many cells, spread
-    evenly.
+    NaN with fewer than `LEAST_SEEN` outermost units, of which that cannot be seen; with `most`,
+    also in all but so many cells, spread evenly.
     """
     from scipy.special import polygamma
 
@@ -57,7 +67,11 @@ def unevenness(values: Floats, components: Components, most: int | None = None) 
         if pooled.shape[1] < LEAST_SEEN:
             continue
         units = (~np.isnan(pooled)).any(axis=tuple(range(2, pooled.ndim))).sum(axis=1)
-        result_of_cells[at] = np.where(units[:, None] >= LEAST_SEEN, log_variance(pooled) / polygamma(1, nominal[at] / 2), np.nan)
+        result_of_cells[at] = np.where(
+            units[:, None] >= LEAST_SEEN,
+            log_variance(pooled) / polygamma(1, nominal[at] / 2),
+            np.nan,
+        )
     return result.reshape(components.level_df.shape)
 
 
@@ -70,7 +84,9 @@ def log_variance(cells: Floats) -> Floats:
         nothing = np.isneginf(logs)
         # A level that varies inside one unit alone: without that unit nothing is left.
         alone = nothing.any(axis=1) & ~(nothing | ~measured[..., None]).all(axis=1)
-        away = np.where(measured[..., None], logs - logs.sum(axis=1)[:, None] / units[..., None], 0.0)
+        away = np.where(
+            measured[..., None], logs - logs.sum(axis=1)[:, None] / units[..., None], 0.0
+        )
         variance = (units - 1) / units * (away**2).sum(axis=1)
     variance = np.where(alone, np.inf, variance)
     return np.where((units >= LEAST_UNITS) & ~np.isnan(variance), variance, np.nan)
@@ -81,7 +97,8 @@ def left_out(cells: Floats) -> Floats:
     squares, df, means = unit_squares(cells)
     with np.errstate(invalid="ignore", divide="ignore"):
         mean_squares = [
-            (level_squares.sum(axis=1, keepdims=True) - level_squares) / (each.sum(axis=1, keepdims=True) - each)
+            (level_squares.sum(axis=1, keepdims=True) - level_squares)
+            / (each.sum(axis=1, keepdims=True) - each)
             for level_squares, each in zip(squares, df, strict=True)
         ]
         n = (~np.isnan(means)).sum(axis=1, keepdims=True)
@@ -105,7 +122,12 @@ def unit_squares(cells: Floats) -> tuple[list[Floats], list[Floats], Floats]:
             parents = mean_of_measured(means.copy())
             away = np.nan_to_num(means - parents[..., None])
             within = np.einsum("...n,...n->...", away, away).reshape(*units, -1).sum(axis=-1)
-            each = np.maximum((~np.isnan(means)).sum(axis=-1) - 1, 0).reshape(*units, -1).sum(axis=-1).astype(float)
+            each = (
+                np.maximum((~np.isnan(means)).sum(axis=-1) - 1, 0)
+                .reshape(*units, -1)
+                .sum(axis=-1)
+                .astype(float)
+            )
         squares.append(within.reshape(units))
         df.append(each)
         means = parents.reshape(means.shape[:-1])
@@ -117,7 +139,9 @@ def _df_of(variance: Floats) -> Floats:
     from scipy.special import polygamma
 
     with np.errstate(divide="ignore", invalid="ignore"):
-        half = (1 + np.sqrt(1 + 2 * variance)) / (2 * variance)  # trigamma(x) is 1 / x + 1 / (2 x^2) to second order
+        half = (1 + np.sqrt(1 + 2 * variance)) / (
+            2 * variance
+        )  # trigamma(x) is 1 / x + 1 / (2 x^2) to second order
         for _ in range(4):
             half = half - (polygamma(1, half) - variance) / polygamma(2, half)
     return np.where(np.isinf(variance), 0.0, np.where(variance == 0, np.inf, 2 * half))

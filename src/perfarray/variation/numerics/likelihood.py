@@ -1,15 +1,18 @@
 """The normal likelihood of a nest of repetitions, of any imbalance, with its exact first and second derivatives.
 
-A nested design factors over its tree. Given the mean of the unit above, the children c of a unit have estimates m_c with variance d_c =
-v + 1 / W_c (the component of their own level, plus what their own children leave uncertain), so that the unit's estimate is
-m = sum(m_c / d_c) / W with W = sum(1 / d_c), and the children contribute
+A nested design factors over its tree. Given the mean of the unit above, the children c of a unit
+have estimates m_c with variance d_c = v + 1 / W_c (the component of their own level, plus what
+their own children leave uncertain), so that the unit's estimate is m = sum(m_c / d_c) / W with W =
+sum(1 / d_c), and the children contribute
 
     sum(log d_c) + log W + sum((m_c - m)^2 / d_c)
 
-to -2 log likelihood (Woodbury, one level at a time). At the root log W belongs to REML alone. The lowest level needs counts, means and
-the sum of squares within groups only, and groups of the same size inside one parent are one entry: their number, mean and spread.
-No matrix is larger than the number of levels. Derivatives are carried along: the second derivatives of the log determinants alone are
-minus the trace of P V_i P V_j, the expectation of those of everything (Searle, Casella and McCulloch 1992, chapter 6).
+to -2 log likelihood (Woodbury, one level at a time). At the root log W belongs to REML alone. The
+lowest level needs counts, means and the sum of squares within groups only, and groups of the same
+size inside one parent are one entry: their number, mean and spread. No matrix is larger than the
+number of levels. Derivatives are carried along: the second derivatives of the log determinants
+alone are minus the trace of P V_i P V_j, the expectation of those of everything (Searle, Casella
+and McCulloch 1992, chapter 6).
 """
 
 from functools import lru_cache
@@ -25,7 +28,8 @@ LOG_2PI = float(np.log(2 * np.pi))
 class Tier(NamedTuple):
     """The units of one level, all cells one after the other, grouped by parent.
 
-    `offset` is a reference value (the mean of what lies below) minus the parent's: differences keep their digits.
+    `offset` is a reference value (the mean of what lies below) minus the parent's: differences keep
+    their digits.
     """
 
     cell: Integers
@@ -36,8 +40,9 @@ class Tier(NamedTuple):
 class Statistics(NamedTuple):
     """What the likelihood needs to know of cells that have the same levels, in units of each cell's `scale`, from its `origin`.
 
-    The arrays `size`, `number` and `spread` describe groups of values: values in each, how many groups of that size the entry stands
-    for, and the sum of squares of their means about the entry's mean.
+    The arrays `size`, `number` and `spread` describe groups of values: values in each, how many
+    groups of that size the entry stands for, and the sum of squares of their means about the
+    entry's mean.
     """
 
     levels: int
@@ -60,12 +65,23 @@ class Statistics(NamedTuple):
         ranges = [_ranges((np.cumsum(length) - length)[cells], length[cells]) for length in lengths]
         tiers = []
         for t, tier in enumerate(self.tiers):
-            children = np.diff(tier.starts, append=len(tier.cell))[ranges[t + 1] if t + 1 < len(ranges) else cells]
+            children = np.diff(tier.starts, append=len(tier.cell))[
+                ranges[t + 1] if t + 1 < len(ranges) else cells
+            ]
             cell = np.repeat(np.arange(len(cells)), lengths[t][cells])
             tiers.append(Tier(cell, np.cumsum(children) - children, tier.offset[ranges[t]]))
         entries = ranges[0] if ranges else slice(0, 0)
         one_per_cell = [array[cells] for array in self[1:8]]
-        return Statistics._make((self.levels, *one_per_cell, self.size[entries], self.number[entries], self.spread[entries], tuple(tiers)))
+        return Statistics._make(
+            (
+                self.levels,
+                *one_per_cell,
+                self.size[entries],
+                self.number[entries],
+                self.spread[entries],
+                tuple(tiers),
+            )
+        )
 
 
 def _ranges(first: Integers, lengths: Integers) -> Integers:
@@ -75,9 +91,12 @@ def _ranges(first: Integers, lengths: Integers) -> Integers:
 
 
 class Likelihood(NamedTuple):
-    """-2 log likelihood per cell with its derivatives by the components (lowest level first); the mean and its precision likewise.
+    """-2 log likelihood per cell with its derivatives by the components (lowest level first).
 
-    `observed` is the second derivative, `expected` its expectation; `precision` (cells, rows) has a value, first and second derivatives.
+    The mean and its precision likewise.
+
+    `observed` is the second derivative, `expected` its expectation; `precision` (cells, rows) has a
+    value, first and second derivatives.
     """
 
     value: Floats
@@ -110,8 +129,21 @@ def nested_statistics(cells: Floats) -> Statistics:
     groups = present.reshape(count, -1).sum(axis=1)
     log_sizes = np.bincount(_cell_of(present), np.log(sizes), count).astype(float)
     nothing, no_entries = np.zeros(count), np.empty(0)
-    entries = _entries(present, sizes, centred) if levels > 1 else (nothing, no_entries, no_entries, no_entries, ())
-    return Statistics(levels, values.astype(float), groups.astype(float), within / scale**2, log_sizes, origin, scale, *entries)
+    entries = (
+        _entries(present, sizes, centred)
+        if levels > 1
+        else (nothing, no_entries, no_entries, no_entries, ())
+    )
+    return Statistics(
+        levels,
+        values.astype(float),
+        groups.astype(float),
+        within / scale**2,
+        log_sizes,
+        origin,
+        scale,
+        *entries,
+    )
 
 
 def _cell_of(present: Mask) -> Integers:
@@ -119,15 +151,22 @@ def _cell_of(present: Mask) -> Integers:
     return np.repeat(np.arange(len(present)), present.reshape(len(present), -1).sum(axis=1))
 
 
-def _entries(present: Mask, sizes: Floats, means: Floats) -> tuple[Floats, Floats, Floats, Floats, tuple[Tier, ...]]:
-    """Return the last fields of `Statistics`, tiers built from the groups of values up; groups of one size in one parent are one entry."""
+def _entries(
+    present: Mask, sizes: Floats, means: Floats
+) -> tuple[Floats, Floats, Floats, Floats, tuple[Tier, ...]]:
+    """Return the last fields of `Statistics`, tiers built from the groups of values up.
+
+    Groups of one size in one parent are one entry.
+    """
     above = np.asarray(present.any(axis=-1))
     key = _parents(present) * (int(sizes.max()) + 1) + sizes.astype(np.intp)
     order = np.argsort(key, kind="stable")
     first = np.flatnonzero(np.diff(key[order], prepend=-1))
     number = np.diff(first, append=len(key)).astype(float)
     averages = np.add.reduceat(means[order], first) / number
-    spread = np.add.reduceat((means[order] - np.repeat(averages, number.astype(np.intp))) ** 2, first)
+    spread = np.add.reduceat(
+        (means[order] - np.repeat(averages, number.astype(np.intp))) ** 2, first
+    )
     parent, reference = _parents(present)[order][first], averages
     tiers = []
     while True:
@@ -153,7 +192,10 @@ def evaluate(data: Statistics, variances: Floats, restricted: bool) -> Likelihoo
     """Return -2 log likelihood, restricted (REML) or not (ML), at variances (cells, L), lowest level first, in units of scale^2."""
     lowest = variances[:, 0]
     free = data.values - data.groups
-    determinant, squares = [free * np.log(lowest), free / lowest, -free / lowest**2], [data.within / lowest]
+    determinant, squares = (
+        [free * np.log(lowest), free / lowest, -free / lowest**2],
+        [data.within / lowest],
+    )
     squares += [-squares[0] / lowest, 2 * squares[0] / lowest**2]
     logs, quadratic = (_embed(np.array(rows), data.levels) for rows in (determinant, squares))
     logs[0] += data.log_sizes
@@ -164,7 +206,10 @@ def evaluate(data: Statistics, variances: Floats, restricted: bool) -> Likelihoo
         mean, precision = _climb(data, variances, spread, logs, quadratic)
         mean = mean + data.reference
     else:
-        mean, precision = data.reference, np.array([data.values / lowest, -data.values / lowest**2, 2 * data.values / lowest**3])
+        mean, precision = (
+            data.reference,
+            np.array([data.values / lowest, -data.values / lowest**2, 2 * data.values / lowest**3]),
+        )
         logs[0] -= data.log_sizes - np.log(lowest)
         logs[1] += 1 / lowest
         logs[2] -= 1 / lowest**2
@@ -183,10 +228,15 @@ def evaluate(data: Statistics, variances: Floats, restricted: bool) -> Likelihoo
     )
 
 
-def _climb(data: Statistics, variances: Floats, spread: Floats, logs: Floats, quadratic: Floats) -> tuple[Floats, Floats]:
-    """Go up the tiers, adding to the log determinants and the quadratic form; return the mean (from its reference) and its precision.
+def _climb(
+    data: Statistics, variances: Floats, spread: Floats, logs: Floats, quadratic: Floats
+) -> tuple[Floats, Floats]:
+    """Go up the tiers, adding to the log determinants and the quadratic form.
 
-    Every array has rows: value, first derivatives by the components so far, second derivatives by pairs of them.
+    Return the mean (from its reference) and its precision.
+
+    Every array has rows: value, first derivatives by the components so far, second derivatives by
+    pairs of them.
     """
     shift = np.zeros(0)
     for t, tier in enumerate(data.tiers):
@@ -209,7 +259,9 @@ def _climb(data: Statistics, variances: Floats, spread: Floats, logs: Floats, qu
             logarithm = logarithm + _log(precision, inverse[0])
             above = data.tiers[t + 1].cell
             cells = np.flatnonzero(np.diff(above, prepend=-1))
-            residual, logarithm = (np.add.reduceat(array, cells, axis=1) for array in (residual, logarithm))
+            residual, logarithm = (
+                np.add.reduceat(array, cells, axis=1) for array in (residual, logarithm)
+            )
             spread = _embed(inverse, t + 3)
             spread[0] += variances[above, t + 2]
             spread[t + 3] = 1.0

@@ -10,7 +10,9 @@ import numpy as np
 from perfarray.numerics.types import Floats, Integers, Mask
 from perfarray.variation.numerics.likelihood import Likelihood, Statistics, evaluate
 
-NEAR = 0.1  # Newton's method is used where Fisher scoring expects to gain less than this in -2 log likelihood; further off it may be misled
+# Newton's method is used where Fisher scoring expects to gain less than this in -2 log likelihood;
+# further off it may be misled
+NEAR = 0.1
 TOLERANCE = 1e-9  # a step that promises to gain less than this in -2 log likelihood is the last
 MOST_STEPS = 200
 CLOSE = 1e-6  # a profile's cut is met to this in -2 log likelihood
@@ -25,17 +27,30 @@ class Maximum(NamedTuple):
     converged: Mask
 
 
-def maximise(data: Statistics, start: Floats, restricted: bool, fixed: Integers | None = None) -> Maximum:
-    """Maximise over the components from `start` (cells, L); one of them in each cell, `held`, may stay where it is."""
+def maximise(
+    data: Statistics, start: Floats, restricted: bool, fixed: Integers | None = None
+) -> Maximum:
+    """Maximise over the components from `start` (cells, L).
+
+    One of them in each cell, `held`, may stay where it is.
+    """
     variance, fixed = start.copy(), np.full(len(start), -1) if fixed is None else fixed
-    best = Likelihood(*(np.array(statistics) for statistics in evaluate(data, variance, restricted)))
-    converged, active, statistics = np.zeros(len(variance), dtype=bool), np.arange(len(variance)), data
+    best = Likelihood(
+        *(np.array(statistics) for statistics in evaluate(data, variance, restricted))
+    )
+    converged, active, statistics = (
+        np.zeros(len(variance), dtype=bool),
+        np.arange(len(variance)),
+        data,
+    )
     step, promise, last = _step(best, variance, fixed)
     shrink = np.ones(len(variance))
     for _ in range(MOST_STEPS):
         value = best.value[active]
         trial = np.maximum(variance[active] + shrink[:, None] * step, 0.0)
-        trial[:, 0] = np.maximum(trial[:, 0], variance[active, 0] / 10)  # the lowest level stays positive
+        trial[:, 0] = np.maximum(
+            trial[:, 0], variance[active, 0] / 10
+        )  # the lowest level stays positive
         at_trial = evaluate(statistics, trial, restricted)
         slack = 1e-11 * (1 + np.abs(value))
         with np.errstate(invalid="ignore"):
@@ -49,7 +64,12 @@ def maximise(data: Statistics, start: Floats, restricted: bool, fixed: Integers 
             if not len(remaining):
                 break
             statistics = statistics.take(remaining)
-            active, last, better, fixed = active[remaining], last[remaining], better[remaining], fixed[remaining]
+            active, last, better, fixed = (
+                active[remaining],
+                last[remaining],
+                better[remaining],
+                fixed[remaining],
+            )
             step, promise, shrink = step[remaining], promise[remaining], shrink[remaining]
         fresh = _step(Likelihood(*(field[active] for field in best)), variance[active], fixed)
         step = np.where(better[:, None], fresh[0], step)
@@ -67,7 +87,12 @@ def _step(likelihood: Likelihood, variance: Floats, fixed: Integers) -> tuple[Fl
     if outward.any():
         step, gain = _solve(likelihood.expected, likelihood.gradient, free & ~outward)
     newton, newton_gain = _solve(likelihood.observed, likelihood.gradient, free & ~outward)
-    good = (gain < NEAR) & (newton_gain > 0) & ~((variance <= 0) & (newton < 0)).any(axis=1) & (newton_gain < 4 * gain)
+    good = (
+        (gain < NEAR)
+        & (newton_gain > 0)
+        & ~((variance <= 0) & (newton < 0)).any(axis=1)
+        & (newton_gain < 4 * gain)
+    )
     step, gain = np.where(good[:, None], newton, step), np.where(good, newton_gain, gain)
     return step, gain, (gain < TOLERANCE) & ~outward.any(axis=1)
 
@@ -81,7 +106,10 @@ def _solve(matrix: Floats, gradient: Floats, free: Mask) -> tuple[Floats, Floats
 
 
 def solve(system: Floats, right: Floats) -> Floats:
-    """Solve systems (cells, L, L) for right sides (cells, L), scaled by their diagonals; a singular one gives NaN."""
+    """Solve systems (cells, L, L) for right sides (cells, L), scaled by their diagonals.
+
+    A singular one gives NaN.
+    """
     diagonal = np.sqrt(np.abs(np.diagonal(system, axis1=1, axis2=2)))
     diagonal = np.where(diagonal > 0, diagonal, 1.0)
     scaled = system / (diagonal[:, :, None] * diagonal[:, None, :])
@@ -92,8 +120,13 @@ def solve(system: Floats, right: Floats) -> Floats:
     return solution / diagonal
 
 
-def profile_limits(data: Statistics, top: Maximum, restricted: bool, confidence_level: float) -> tuple[Floats, Floats]:
-    """Return lower and upper limits (cells, L), lowest first, in units of scale^2; zero where the likelihood there is within the cut."""
+def profile_limits(
+    data: Statistics, top: Maximum, restricted: bool, confidence_level: float
+) -> tuple[Floats, Floats]:
+    """Return lower and upper limits (cells, L), lowest first, in units of scale^2.
+
+    Zero where the likelihood there is within the cut.
+    """
     from scipy.special import ndtri
 
     cut = float(ndtri((1 + confidence_level) / 2)) ** 2
@@ -109,7 +142,10 @@ def profile_limits(data: Statistics, top: Maximum, restricted: bool, confidence_
         rise = constrained.likelihood.value - top.likelihood.value[held]
         inside[doubtful] = np.where(constrained.converged, rise, np.inf) > cut
     lower, upper = np.where(inside | ~converged, np.nan, 0.0), np.full(converged.shape, np.nan)
-    cell, component = (np.concatenate(indices) for indices in zip(np.nonzero(converged), np.nonzero(inside), strict=True))
+    cell, component = (
+        np.concatenate(indices)
+        for indices in zip(np.nonzero(converged), np.nonzero(inside), strict=True)
+    )
     above = np.arange(len(cell)) < converged.sum()
     crossings = _crossings(data, top, restricted, cut, cell, component, above)
     upper[cell[above], component[above]] = crossings[above]
@@ -117,17 +153,28 @@ def profile_limits(data: Statistics, top: Maximum, restricted: bool, confidence_
     return lower, upper
 
 
-def _crossings(data: Statistics, top: Maximum, restricted: bool, cut: float, cell: Integers, component: Integers, above: Mask) -> Floats:
+def _crossings(
+    data: Statistics,
+    top: Maximum,
+    restricted: bool,
+    cut: float,
+    cell: Integers,
+    component: Integers,
+    above: Mask,
+) -> Floats:
     """Find where the profiles of components cross the cut, above the estimates or below them, all of them in step.
 
-    The square root of the rise is nearly a straight line in x = (t + below)^(-1/3), as for a mean square whose expectation is t + below
-    (Wilson and Hilferty): Newton's method in x, inside a bracket that only shrinks.
+    The square root of the rise is nearly a straight line in x = (t + below)^(-1/3), as for a mean
+    square whose expectation is t + below (Wilson and Hilferty): Newton's method in x, inside a
+    bracket that only shrinks.
     """
     root, estimate, least = np.sqrt(cut), top.variance[cell, component], top.likelihood.value[cell]
     below, width = (array[cell, component] for array in _mean_squares(data, top))
     low, high = np.where(above, estimate, 0.0), np.where(above, np.inf, estimate)
     with np.errstate(divide="ignore", invalid="ignore"):
-        x = (estimate + below) ** (-1 / 3) * np.maximum(1 + np.where(above, -1, 1) * root * width, 0.2)
+        x = (estimate + below) ** (-1 / 3) * np.maximum(
+            1 + np.where(above, -1, 1) * root * width, 0.2
+        )
         t = x**-3.0 - below
     t = np.where((t > low) & (t < high), t, _between(low, high, below))
     components = _follow(top.variance[cell], top.likelihood.observed[cell], component, t - estimate)
@@ -141,14 +188,21 @@ def _crossings(data: Statistics, top: Maximum, restricted: bool, cut: float, cel
         profile = maximise(statistics, start, restricted, moved)
         rise = np.maximum(profile.likelihood.value - least[active], 0.0)
         outside = (rise > cut) == above[active]
-        high[active], low[active] = np.where(outside, trial, high[active]), np.where(outside, low[active], trial)
+        high[active], low[active] = (
+            np.where(outside, trial, high[active]),
+            np.where(outside, low[active], trial),
+        )
         with np.errstate(divide="ignore", invalid="ignore"):
             base = trial + below[active]
-            slope = -1.5 * profile.likelihood.gradient[rows, moved] * base ** (4 / 3) / np.sqrt(rise)
+            slope = (
+                -1.5 * profile.likelihood.gradient[rows, moved] * base ** (4 / 3) / np.sqrt(rise)
+            )
             jump = (base ** (-1 / 3) - (np.sqrt(rise) - root) / slope) ** -3.0 - below[active]
         good = (jump > low[active]) & (jump < high[active])
         t[active] = np.where(good, jump, _between(low[active], high[active], below[active]))
-        components[active] = _follow(profile.variance, profile.likelihood.observed, moved, t[active] - trial)
+        components[active] = _follow(
+            profile.variance, profile.likelihood.observed, moved, t[active] - trial
+        )
         met = (np.abs(rise - cut) < CLOSE) | (high[active] - low[active] <= 1e-9 * trial)
         limit[active[met & profile.converged]] = trial[met & profile.converged]
         going = np.flatnonzero(~met & profile.converged)
@@ -160,9 +214,17 @@ def _crossings(data: Statistics, top: Maximum, restricted: bool, cut: float, cel
 def _mean_squares(data: Statistics, top: Maximum) -> tuple[Floats, Floats]:
     """Return what lies below each component in the mean square that tells it, and the relative width of that mean square's cube root.
 
-    On balanced data the information about a component is df / (2 lambda^2), lambda the expectation of its mean square: that gives lambda.
+    On balanced data the information about a component is df / (2 lambda^2), lambda the expectation
+    of its mean square: that gives lambda.
     """
-    units = np.column_stack([data.values, data.groups, *(np.bincount(tier.cell) for tier in data.tiers[1:]), np.ones(len(data.values))])
+    units = np.column_stack(
+        [
+            data.values,
+            data.groups,
+            *(np.bincount(tier.cell) for tier in data.tiers[1:]),
+            np.ones(len(data.values)),
+        ]
+    )
     df = np.maximum(units[:, : data.levels] - units[:, 1 : data.levels + 1], 1.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         expectation = np.sqrt(df / np.diagonal(top.likelihood.expected, axis1=1, axis2=2))

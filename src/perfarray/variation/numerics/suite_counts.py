@@ -1,9 +1,11 @@
 """How many builds, and how many executions and iterations of each benchmark: whole counts near the continuous optimum.
 
-Shared units, and inside them a chain of levels for each benchmark, are the nodes of a tree. Systems that are not paired, and benchmarks
-that share no units, are several trees with one budget. With x_k repetitions of node k in all, the variance of the log of the geometric
-mean is sum a_k / x_k, the price sum d_k x_k (Kalibera and Jones (2012) ask for this extension at the end of section 8.5). The continuous
-optimum is x_k = max(low, s sqrt(a_k / d_k)), where a child that would have fewer repetitions than its parent is pooled with it.
+Shared units, and inside them a chain of levels for each benchmark, are the nodes of a tree. Systems
+that are not paired, and benchmarks that share no units, are several trees with one budget. With x_k
+repetitions of node k in all, the variance of the log of the geometric mean is sum a_k / x_k, the
+price sum d_k x_k (Kalibera and Jones (2012) ask for this extension at the end of section 8.5). The
+continuous optimum is x_k = max(low, s sqrt(a_k / d_k)), where a child that would have fewer
+repetitions than its parent is pooled with it.
 """
 
 from collections.abc import Sequence
@@ -13,17 +15,38 @@ import numpy as np
 
 from perfarray.numerics.searching import first_reached
 from perfarray.numerics.types import Floats, Integers
-from perfarray.variation.numerics.allocation import ROUNDING, Goal, lowest, share_out, student_t, whole
+from perfarray.variation.numerics.allocation import (
+    ROUNDING,
+    Goal,
+    lowest,
+    share_out,
+    student_t,
+    whole,
+)
 
 ULPS = 1e-12  # by how much two sums of the same prices may differ
-TRIED = 24  # numbers of shared units tried, from a third of the continuous optimum to three times as many
+# numbers of shared units tried, from a third of the continuous optimum to three times as many
+TRIED = 24
 NEAR = 4  # all numbers so close to the continuous optimum are tried
-CHANGES = (0.5, 0.7, 1.4, 2.0)  # what counts are multiplied by in a local search, besides one more and one fewer
+CHANGES = (
+    0.5,
+    0.7,
+    1.4,
+    2.0,
+)  # what counts are multiplied by in a local search, besides one more and one fewer
 POOL = 4  # plans that a local search starts from, at most
 SEARCHED = 400  # counts in all of these plans: fewer plans of more nodes
 ROUNDS = 8
-SHARES = (0.98, 0.99, 0.994, 0.996, 0.998)  # of the price of a plan of a half-width, tried as budgets
-FEW_NODES = 12  # a local search changes every pair of counts; among more nodes, those of parent and child
+SHARES = (
+    0.98,
+    0.99,
+    0.994,
+    0.996,
+    0.998,
+)  # of the price of a plan of a half-width, tried as budgets
+FEW_NODES = (
+    12  # a local search changes every pair of counts; among more nodes, those of parent and child
+)
 
 
 class Forest(NamedTuple):
@@ -63,7 +86,9 @@ class Forest(NamedTuple):
 
     def subtree(self, values: Floats) -> Floats:
         """Return the sums (..., nodes) over each node and all that lies inside it."""
-        sums = np.concatenate([np.zeros((*values.shape[:-1], 1)), np.cumsum(values, axis=-1)], axis=-1)
+        sums = np.concatenate(
+            [np.zeros((*values.shape[:-1], 1)), np.cumsum(values, axis=-1)], axis=-1
+        )
         return np.asarray(sums[..., self.ends] - sums[..., :-1])
 
 
@@ -72,14 +97,22 @@ def tree(stem: Floats, chains: Floats) -> Forest:
     shared, (rows, levels) = stem.shape[1], chains.shape[1:]
     nodes = np.concatenate([stem, chains.reshape(2, -1)], axis=1)
     indices = shared + np.arange(rows * levels).reshape(rows, levels)
-    return _forest(nodes[0], nodes[1], np.concatenate([np.tile(np.arange(shared), (rows, 1)), indices], axis=1))
+    return _forest(
+        nodes[0], nodes[1], np.concatenate([np.tile(np.arange(shared), (rows, 1)), indices], axis=1)
+    )
 
 
 def side_by_side(trees: Sequence[Forest]) -> Forest:
     """Return several trees as one forest."""
     offsets = np.cumsum([0] + [len(each.variance) for each in trees[:-1]])
-    paths = np.concatenate([each.paths + offset for each, offset in zip(trees, offsets, strict=True)])
-    return _forest(np.concatenate([each.variance for each in trees]), np.concatenate([each.cost for each in trees]), paths)
+    paths = np.concatenate(
+        [each.paths + offset for each, offset in zip(trees, offsets, strict=True)]
+    )
+    return _forest(
+        np.concatenate([each.variance for each in trees]),
+        np.concatenate([each.cost for each in trees]),
+        paths,
+    )
 
 
 def _forest(variance: Floats, cost: Floats, paths: Integers) -> Forest:
@@ -89,14 +122,25 @@ def _forest(variance: Floats, cost: Floats, paths: Integers) -> Forest:
     return Forest(variance, cost, paths, parents, ends)
 
 
-def continuous(forest: Forest, low: Floats, *, budget: Floats | float | None = None, variance: Floats | None = None) -> Floats:
+def continuous(
+    forest: Forest,
+    low: Floats,
+    *,
+    budget: Floats | float | None = None,
+    variance: Floats | None = None,
+) -> Floats:
     """Return the totals (..., nodes), none below `low` (...), of the least variance for a budget, or that reach one at the least price."""
     rates = tree_rates(forest.parents, forest.variance, forest.cost)
-    return share_out(forest.variance, forest.cost, rates, low[..., None], budget=budget, variance_wanted=variance)
+    return share_out(
+        forest.variance, forest.cost, rates, low[..., None], budget=budget, variance_wanted=variance
+    )
 
 
 def tree_rates(parents: Integers, variance: Floats, cost: Floats) -> Floats:
-    """Return a / d pooled so that no node's is below its parent's: isotonic; the smallest violator joins its parent first."""
+    """Return a / d pooled so that no node's is below its parent's: isotonic.
+
+    The smallest violator joins its parent first.
+    """
     block = np.arange(len(parents))
     a, d = variance.astype(float), cost.astype(float)
     while True:
@@ -112,7 +156,9 @@ def tree_rates(parents: Integers, variance: Floats, cost: Floats) -> Floats:
         block[block == head] = to
 
 
-def narrowest(forest: Forest, budgets: Floats, min_units: int, probability: float) -> tuple[Floats, Floats]:
+def narrowest(
+    forest: Forest, budgets: Floats, min_units: int, probability: float
+) -> tuple[Floats, Floats]:
     """Return, for each budget, the fewest units of the best continuous plan and the variance it leaves; NaN where none is affordable."""
     one_of_everything = forest.cost.sum()
     affordable = budgets >= min_units * one_of_everything
@@ -123,7 +169,9 @@ def narrowest(forest: Forest, budgets: Floats, min_units: int, probability: floa
         return np.asarray((forest.variance / continuous(forest, n, budget=money)).sum(axis=-1))
 
     most = np.maximum(min_units, np.floor(money / one_of_everything))
-    units[affordable] = lowest(lambda n: student_t(n, probability) * np.sqrt(variance(n)), min_units, most)
+    units[affordable] = lowest(
+        lambda n: student_t(n, probability) * np.sqrt(variance(n)), min_units, most
+    )
     noise[affordable] = variance(units[affordable])
     return units, noise
 
@@ -131,19 +179,27 @@ def narrowest(forest: Forest, budgets: Floats, min_units: int, probability: floa
 def whole_counts(forest: Forest, goal: Goal) -> Floats:
     """Return the repetitions (nodes,) inside one parent: the narrowest plan for a budget, never exceeded, or the cheapest of a half-width.
 
-    The continuous plans of several numbers of shared units are rounded. What rounding leaves buys, one repetition after the other, what
-    narrows most for its price. Then a local search changes one count, completes another to the limit, and fills up again.
+    The continuous plans of several numbers of shared units are rounded. What rounding leaves buys,
+    one repetition after the other, what narrows most for its price. Then a local search changes one
+    count, completes another to the limit, and fills up again.
     """
     counts = _search(forest, goal)
     if goal.budget is not None:
         return counts
-    # A plan for somewhat less money may reach the half-width as well, since no search is exhaustive; none beats the continuous one.
+    # A plan for somewhat less money may reach the half-width as well, since no search is
+    # exhaustive; none beats the continuous one.
     low = _cheapest(forest, goal)[0]
-    least = float((forest.cost * continuous(forest, low, variance=_noise_of_units(forest, goal, low))).sum())
+    least = float(
+        (forest.cost * continuous(forest, low, variance=_noise_of_units(forest, goal, low))).sum()
+    )
     for share in SHARES:
-        while (budget := share * float(forest.price(counts))) >= max(least, goal.min_units * forest.cost.sum()):
+        while (budget := share * float(forest.price(counts))) >= max(
+            least, goal.min_units * forest.cost.sum()
+        ):
             cheaper = _search(forest, goal._replace(budget=budget, half_width=None))
-            if quantile(forest, cheaper, goal) * np.sqrt(forest.noise(cheaper)) > goal.half_width * (1 + ULPS):
+            if quantile(forest, cheaper, goal) * np.sqrt(
+                forest.noise(cheaper)
+            ) > goal.half_width * (1 + ULPS):
                 break
             counts = cheaper
     return counts
@@ -153,7 +209,8 @@ def _search(forest: Forest, goal: Goal) -> Floats:
     """Return the best counts (nodes,) of rounding, filling up and the local search."""
     starts = _starts(forest, goal)
     pool = _best(forest, _filled(forest, goal, starts), goal)
-    # Of benchmarks that share no units, single counts weigh little: the search would gain .2 % and take 20 times as long.
+    # Of benchmarks that share no units, single counts weigh little: the search would gain .2 % and
+    # take 20 times as long.
     for _ in range(ROUNDS if len(forest.roots) <= 2 else 0):
         candidates = _filled(forest, goal, _neighbours(forest, goal, pool))
         better = _best(forest, np.concatenate([pool, candidates]), goal)
@@ -164,7 +221,10 @@ def _search(forest: Forest, goal: Goal) -> Floats:
 
 
 def quantile(forest: Forest, counts: Floats, goal: Goal) -> Floats:
-    """Return Student's t for the root with the fewest units; benchmarks that share none have many degrees of freedom together."""
+    """Return Student's t for the root with the fewest units.
+
+    Benchmarks that share none have many degrees of freedom together.
+    """
     roots = forest.roots
     fewest = counts[..., roots].min(axis=-1)
     return student_t(fewest if len(roots) <= 2 else np.full_like(fewest, np.inf), goal.probability)
@@ -178,7 +238,10 @@ def _noise_wanted(forest: Forest, counts: Floats, goal: Goal) -> Floats:
 def _best(forest: Forest, counts: Floats, goal: Goal) -> Floats:
     """Return the best plans (plans, nodes), each once: those within the limit first."""
     counts = np.unique(counts, axis=0)
-    spent, half = forest.price(counts), quantile(forest, counts, goal) * np.sqrt(forest.noise(counts))
+    spent, half = (
+        forest.price(counts),
+        quantile(forest, counts, goal) * np.sqrt(forest.noise(counts)),
+    )
     if goal.budget is not None:
         order = np.lexsort((spent, _in_steps(half), spent > goal.budget * (1 + ULPS)))
     else:
@@ -197,16 +260,25 @@ def _starts(forest: Forest, goal: Goal) -> Floats:
     roots, least, is_root = forest.roots, goal.min_units, forest.parents < 0
     if goal.budget is not None:
         low = narrowest(forest, np.array([goal.budget]), least, goal.probability)[0]
-        most, limit = float(np.floor(goal.budget / forest.cost.sum())), dict[str, Any](budget=goal.budget)
+        most, limit = (
+            float(np.floor(goal.budget / forest.cost.sum())),
+            dict[str, Any](budget=goal.budget),
+        )
         optimum = continuous(forest, low, budget=goal.budget)[0, roots]
     else:
         low, most = _cheapest(forest, goal)
         optimum = continuous(forest, low, variance=_noise_of_units(forest, goal, low))[0, roots]
     fewest = optimum.min()
     near = np.floor(fewest) + np.arange(1 - NEAR, NEAR + 1)
-    tried = np.concatenate([near, np.round(np.geomspace(max(1.0, fewest / 3), 3 * fewest + NEAR, TRIED))])
+    tried = np.concatenate(
+        [near, np.round(np.geomspace(max(1.0, fewest / 3), 3 * fewest + NEAR, TRIED))]
+    )
     tried = np.unique(np.clip(tried, least, max(most, least)))
-    if len(roots) > 2:  # benchmarks that share no units: with more or fewer units of all of them at once nothing is won
+    if (
+        len(roots) > 2
+        # benchmarks that share no units: with more or fewer units of all of them at once nothing is
+        # won
+    ):
         tried = fewest[None]
     units = np.maximum(least, whole(np.outer(tried, optimum / fewest)))
     root_of = np.empty(len(is_root), dtype=np.intp)
@@ -215,10 +287,14 @@ def _starts(forest: Forest, goal: Goal) -> Floats:
     if goal.budget is None:
         limit = {"variance_wanted": _noise_of_units(forest, goal, units.min(axis=1))}
     # The units are given: roots do not take part in sharing out.
-    rates = tree_rates(forest.parents, np.where(is_root, 0.0, forest.variance), np.where(is_root, 1.0, forest.cost))
+    rates = tree_rates(
+        forest.parents, np.where(is_root, 0.0, forest.variance), np.where(is_root, 1.0, forest.cost)
+    )
     totals = share_out(forest.variance, forest.cost, rates, low, **limit)
     counts = forest.inside_parent(np.where(np.isfinite(totals), totals, low))
-    counts = np.maximum(1.0, np.concatenate([whole(counts), np.round(counts), np.ceil(counts - ROUNDING)]))
+    counts = np.maximum(
+        1.0, np.concatenate([whole(counts), np.round(counts), np.ceil(counts - ROUNDING)])
+    )
     return np.concatenate([counts, np.where(is_root, float(least), 1.0)[None]])
 
 
@@ -236,7 +312,9 @@ def _cheapest(forest: Forest, goal: Goal) -> tuple[Floats, float]:
         return np.where(np.isfinite(spent), spent, np.inf)
 
     least = np.array([float(goal.min_units)])
-    most = first_reached(lambda n: forest.variance.sum() / n <= _noise_of_units(forest, goal, n), least)
+    most = first_reached(
+        lambda n: forest.variance.sum() / n <= _noise_of_units(forest, goal, n), least
+    )
     return lowest(price, least, most), float(most[0])
 
 
@@ -254,7 +332,10 @@ def _filled(forest: Forest, goal: Goal, counts: Floats) -> Floats:
             affordable = prices.sum(axis=-1, keepdims=True) + dearer <= goal.budget * (1 + ULPS)
             gain = np.where(affordable, gain, 0.0)
         else:
-            gain = np.minimum(gain, np.maximum(0.0, noises.sum(axis=-1) - _noise_wanted(forest, trial, goal))[:, None])
+            gain = np.minimum(
+                gain,
+                np.maximum(0.0, noises.sum(axis=-1) - _noise_wanted(forest, trial, goal))[:, None],
+            )
         gain /= np.maximum(dearer, np.finfo(float).tiny)
         node = gain.argmax(axis=-1)
         narrower = gain[np.arange(len(trial)), node] > 0
@@ -278,17 +359,25 @@ def _neighbours(forest: Forest, goal: Goal, pool: Floats) -> Floats:
     new = np.stack([old - 1, old + 1, *(np.round(old * factor) for factor in CHANGES)], axis=-1)
     counts = np.repeat(pool, new[0].size, axis=0)
     rows = np.arange(len(counts))
-    changed, completed = (np.tile(np.repeat(nodes, new.shape[-1]), len(pool)) for nodes in (changed, completed))
+    changed, completed = (
+        np.tile(np.repeat(nodes, new.shape[-1]), len(pool)) for nodes in (changed, completed)
+    )
     counts[rows, changed] = np.maximum(new.ravel(), least[changed])
     totals = forest.totals(counts)
     prices, noises, count = forest.cost * totals, forest.variance / totals, counts[rows, completed]
     if goal.budget is not None:
         share = forest.subtree(prices)[rows, completed]
         with np.errstate(divide="ignore", invalid="ignore"):
-            count = np.floor((goal.budget * (1 + ULPS) - prices.sum(axis=-1) + share) / share * count)
+            count = np.floor(
+                (goal.budget * (1 + ULPS) - prices.sum(axis=-1) + share) / share * count
+            )
     else:
         share = forest.subtree(noises)[rows, completed]
         variance_left = _noise_wanted(forest, counts, goal) - noises.sum(axis=-1) + share
-        count = np.ceil(np.divide(share * count, variance_left, out=np.ones(len(counts)), where=variance_left > 0))
+        count = np.ceil(
+            np.divide(
+                share * count, variance_left, out=np.ones(len(counts)), where=variance_left > 0
+            )
+        )
     counts[rows, completed] = np.maximum(np.where(np.isfinite(count), count, 1.0), least[completed])
     return np.concatenate([fewer, counts])
