@@ -91,16 +91,43 @@ REMEDIES: Mapping[type, str] = {
 }
 FROM_NUMBERS = 'perfarray.from_samples({"old": [...], "new": [...]}) makes timings of numbers'
 
+# Arguments that earlier versions had, and what to use instead
+REMOVED: Mapping[str, str] = {
+    "band": "the band of equivalence is 1 - threshold to 1 + threshold",
+    "baseline_costs": "give the costs of both systems as arrays in costs=",
+    "baseline_sizes": "both sides have the sizes of sizes=",
+    "baseline_variances": "both sides have the variances of variances=",
+    "commit_cost": "every commit costs the same; multiply runs by your own cost",
+    "df": "ratio_interval has df=; compare takes Satterthwaite's degrees of freedom",
+    "equivalence_risk": "choose the risk by confidence_level=",
+    "family": "a correction is over all verdicts of the call; call once for each family",
+    "goal": "threshold= says which change matters",
+    "impute": "fill the gaps of the table before, for example with fillna",
+    "load_bins": "take groups of runs by your own load with groupby",
+    "n_flags": "drop columns of the table that you do not need",
+    "shrink": "correction= and prior= remain",
+}
+
 
 def public(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that checks its arguments, and renames labels that collide with variables of its answer.
+    """Return a function that checks its arguments.
 
-    Functions whose first argument is not labelled data are returned as they are.
+    It names what replaces an argument of earlier versions, and renames labels that collide with
+    variables of its answer. Functions whose first argument is not labelled data are returned with the
+    check of removed arguments alone.
     """
     parameters = list(inspect.signature(function).parameters.values())
+    removed = REMOVED.keys() - {parameter.name for parameter in parameters}
     accepted = _types(parameters[0].annotation) if parameters else ()
     if not {*LABELLED, pd.DataFrame}.intersection(accepted):
-        return function
+
+        @functools.wraps(function)
+        def unchecked(*args: Any, **kwargs: Any) -> Any:
+            _check_removed(function.__name__, removed.intersection(kwargs))
+            return function(*args, **kwargs)
+
+        unchecked.__module__, unchecked.__qualname__ = "perfarray", function.__name__
+        return unchecked
     kinds = {parameter.name: _types(parameter.annotation) for parameter in parameters[1:]}
     defaults = {parameter.name: parameter.default for parameter in parameters}
     positional = [
@@ -110,6 +137,7 @@ def public(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def checked(*args: Any, **kwargs: Any) -> Any:
         arguments = dict(zip(positional, args, strict=False)) | kwargs
+        _check_removed(function.__name__, removed.intersection(kwargs))
         if positional[0] in arguments:
             _check_data(arguments[positional[0]], positional[0], accepted)
         for name, value in arguments.items():
@@ -132,6 +160,12 @@ def public(function: Callable[..., Any]) -> Callable[..., Any]:
     # Pickle finds the function by its public address.
     checked.__module__, checked.__qualname__ = "perfarray", function.__name__
     return checked
+
+
+def _check_removed(function: str, names: Iterable[str]) -> None:
+    """Raise for an argument that earlier versions had, with what to use instead."""
+    for name in sorted(names):
+        raise TypeError(f"{function}() has no argument {name!r} any more. {REMOVED[name]}")
 
 
 def _types(annotation: Any) -> tuple[type, ...]:
