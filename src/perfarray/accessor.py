@@ -114,7 +114,7 @@ def _drawn(
     """Draw a result, or its facets; where the kind declares curves, the keywords are theirs."""
     from perfarray import plots
     from perfarray.results.kinds import KINDS
-    from perfarray.results.public import without_foreign_names
+    from perfarray.results.reserved import without_foreign_names
 
     if isinstance(result, xr.Dataset) and "result" not in result.attrs:
         stored = [
@@ -170,7 +170,7 @@ class Accessor:
         """Write what the object holds, and the methods by question."""
         from perfarray.results.overview import overview
 
-        return overview(self._object)
+        return overview(self._object, dir(self))
 
     def _repr_html_(self) -> str:
         return f"<pre>{escape(repr(self))}</pre>"

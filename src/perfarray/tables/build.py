@@ -13,6 +13,7 @@ import xarray as xr
 
 from perfarray.conventions import FORMAT, METRIC, UNKNOWN
 from perfarray.numerics.types import Floats, Integers, same_text
+from perfarray.results.reserved import settle_names
 from perfarray.tables.columns import (
     EXACT,
     Descriptor,
@@ -46,7 +47,8 @@ def build(table: Table) -> xr.Dataset:
     Returns
     -------
     Dataset
-        Metrics over all dims; marks, columns and descriptors as coordinates.
+        Metrics over all dims; marks, columns and descriptors as coordinates. Names that answers
+        use are `data_<name>`.
 
     Raises
     ------
@@ -74,7 +76,7 @@ def build(table: Table) -> xr.Dataset:
             "more for each measurement"
         )
     try:
-        return _laid_out(table, names, codes, shape, cells)
+        return settle_names(_laid_out(table, names, codes, shape, cells))
     except MemoryError:
         raise ValueError(f"{needed()}, for which there is no memory") from None
 

@@ -24,10 +24,6 @@ CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\u
 # Attr: the notes of a result, as JSON
 NOTES = "notes"
 
-# Code of the note on labels of the data that were renamed because a variable of the answer has
-# their name
-DATA_NAMES = "data_names"
-
 # Attr: the checks to run once a lazy result is computed
 UNCHECKED = "unchecked"
 
@@ -198,9 +194,10 @@ def _measured_cells(result: xr.Dataset) -> Mask | None:
 
 
 def keep_notes(data: Told, *notes: Note | None) -> Told:
-    """Emit notes and keep them in the attr `notes` of timings, which are returned."""
+    """Emit notes and keep them in the attr `notes` of timings, behind those of before."""
     if emitted := emit(*notes):
-        data.attrs[NOTES] = to_json(emitted)
+        earlier = json.loads(str(data.attrs.get(NOTES, "[]")))
+        data.attrs[NOTES] = json.dumps([*earlier, *json.loads(to_json(emitted))])
     return data
 
 
