@@ -506,7 +506,7 @@ def functions_by_question(names: Collection[str] = KINDS) -> dict[str, list[str]
     return questions
 
 
-def kind_of(data: xr.Dataset) -> Kind:
+def kind_of(data: xr.DataArray | xr.Dataset) -> Kind:
     """Return the kind of a result; the default `Kind()` where none is declared."""
     return KINDS.get(str(data.attrs.get("result")), Kind())
 

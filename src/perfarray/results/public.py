@@ -24,7 +24,29 @@ LABELLED = (xr.DataArray, xr.Dataset)
 
 # Arguments whose values are names of dims, coordinates or variables
 NAMING = frozenset(
-    ["across", "along", "by", "coordinate", "dim", "features", "groups", "host", "level", "levels", "metric", "order", "paired", "predictors", "random", "resample", "response", "samples", "shared", "unit", "value"]
+    {
+        "across",
+        "along",
+        "by",
+        "coordinate",
+        "dim",
+        "features",
+        "groups",
+        "host",
+        "level",
+        "levels",
+        "metric",
+        "order",
+        "paired",
+        "predictors",
+        "random",
+        "resample",
+        "response",
+        "samples",
+        "shared",
+        "unit",
+        "value",
+    }
 )
 
 # Separates the parts of a label of a stacked dim

@@ -1,6 +1,6 @@
 """Names of variables and dims of answers, which dims and coordinates of timings cannot have."""
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Collection, Hashable, Mapping
 from typing import Any, Final, TypeVar, cast
 
 import xarray as xr
@@ -15,11 +15,11 @@ from perfarray.conventions import (
     METRIC,
     price_of,
 )
-from perfarray.results.kinds import KINDS
+from perfarray.results.kinds import KINDS, kind_of
 from perfarray.timings.notes import Note, add_notes
 from perfarray.timings.validation import listed
 
-Labelled = TypeVar("Labelled", xr.DataArray, xr.Dataset)
+Labelled = TypeVar("Labelled", bound=xr.DataArray | xr.Dataset)
 
 # Coordinates that methods compute with, and that may have their names; a dim has labels like any other
 INPUTS: Final = frozenset({*MARKS, CENSORED_AT, LOOPS, "confidence_level", *map(price_of, LEVELS)})
@@ -50,7 +50,7 @@ def settle_names(times: Labelled) -> Labelled:
         {"names": {new: str(old) for old, new in new_names.items()}},
         aside=True,
     )
-    return add_notes(times.rename(new_names), note)
+    return cast(Labelled, add_notes(times.rename(new_names), note))
 
 
 def check_free(function: str, arguments: Mapping[str, Any]) -> None:
@@ -75,7 +75,7 @@ def check_free(function: str, arguments: Mapping[str, Any]) -> None:
             )
 
 
-def _new_names(taken: set[Hashable], names: set[Hashable]) -> dict[Hashable, str]:
+def _new_names(taken: Collection[Any], names: Collection[Any]) -> dict[Hashable, str]:
     """Return names, `data_<name>`, that no dim or coordinate has."""
     new_names = {}
     for name in sorted(taken, key=str):
@@ -88,12 +88,8 @@ def _new_names(taken: set[Hashable], names: set[Hashable]) -> dict[Hashable, str
 
 def without_foreign_names(answer: Labelled) -> Labelled:
     """Return an answer without descriptors of the data called as a variable of another answer, for which tables and pictures look."""
-    own = (
-        KINDS[str(answer.attrs.get("result"))].names.split()
-        if answer.attrs.get("result") in KINDS
-        else []
-    )
-    if not own:
+    names = kind_of(answer).names.split()
+    if not names:
         return answer
-    foreign = ANSWERS - {*own, *OF_METRICS, *answer.dims}
+    foreign = ANSWERS - {*names, *OF_METRICS, *answer.dims}
     return cast(Labelled, answer.drop_vars([name for name in answer.coords if name in foreign]))
