@@ -360,7 +360,7 @@ KINDS: Final[dict[str, Kind]] = {
         NUMBER,
         names=(
             "estimate relative_standard_deviation adjusted_standard_deviation "
-            "required_group_size n group_size statistic load"
+            "required_group_size n group_size statistic"
         ),
         example="",
         layout=Layout(layouts.stability_columns, "adjusted_standard_deviation", ("group_size",)),
@@ -368,7 +368,7 @@ KINDS: Final[dict[str, Kind]] = {
     ),
     "ordering_stability": Kind(
         NUMBER,
-        names="right required ratio pvalue n group_size statistic load",
+        names="right required ratio pvalue n group_size statistic",
         example='"old"',
         layout=Layout(diagnoses.orders, "right", ("group_size",)),
         picture="stability",

@@ -15,6 +15,7 @@ import pandas as pd
 import xarray as xr
 from xarray.indexes import PandasMultiIndex
 
+from perfarray.conventions import BENCHMARK, METRIC
 from perfarray.results.models import FittedModel
 from perfarray.results.reserved import check_free
 from perfarray.timings.notes import Note, add_notes
@@ -117,7 +118,7 @@ def public(function: Callable[..., Any]) -> Callable[..., Any]:
     positional = [
         parameter.name for parameter in parameters if parameter.kind is not parameter.KEYWORD_ONLY
     ]
-    of_data = parameters and {*LABELLED, pd.DataFrame}.intersection(kinds[positional[0]])
+    of_data = positional and {*LABELLED, pd.DataFrame}.intersection(kinds[positional[0]])
     removed = REMOVED.keys() - kinds.keys()
 
     @functools.wraps(function)
@@ -132,15 +133,14 @@ def public(function: Callable[..., Any]) -> Callable[..., Any]:
                 _check_data(value, name, kinds[name])
             elif name in kinds and value is not defaults[name]:
                 _check_argument(name, value, kinds[name])
-        check_free(function.__name__, arguments)
         stacked = stacked_dims(arguments.values())
-        if not stacked:
-            return function(*args, **kwargs)
-        answer = function(
-            *(flat(value, name) for name, value in zip(positional, args, strict=False)),
-            **{name: flat(value, name) for name, value in kwargs.items()},
-        )
-        return _with_stacked_notes(answer, stacked)
+        if stacked:
+            names = [*positional, *("" for _ in args[len(positional) :])]
+            args = tuple(flat(value, name) for name, value in zip(names, args, strict=False))
+            kwargs = {name: flat(value, name) for name, value in kwargs.items()}
+        check_free(function.__name__, [*args, *kwargs.values()], kwargs.get(METRIC))
+        answer = function(*args, **kwargs)
+        return _with_stacked_notes(answer, stacked) if stacked else answer
 
     # Pickle finds the function by its public address.
     checked.__module__, checked.__qualname__ = "perfarray", function.__name__
@@ -255,13 +255,15 @@ def stacked_dims(values: Iterable[Any]) -> dict[Hashable, list[str]]:
 def flat(value: Any, argument: str = "") -> Any:
     """Return data, or the label of a baseline, in which each label of a MultiIndex is one text.
 
-    The parts of the labels of data are coordinates.
+    The parts of the labels of data are coordinates. That of benchmarks makes room for the dim.
     """
     if argument == "baseline" and isinstance(value, tuple):
         return SEPARATOR.join(map(str, value))
     for dim in stacked_dims([value]):
         texts = [SEPARATOR.join(map(str, label)) for label in value.indexes[dim]]
         value = value.reset_index(dim).assign_coords({dim: (dim, np.array(texts, dtype=object))})
+        if BENCHMARK in value.coords and value[BENCHMARK].dims == (dim,) and dim != BENCHMARK:
+            value = value.rename({BENCHMARK: f"data_{BENCHMARK}"})
     return value
 
 

@@ -1,6 +1,6 @@
 """Names of variables and dims of answers, which dims and coordinates of timings cannot have."""
 
-from collections.abc import Collection, Hashable, Mapping
+from collections.abc import Collection, Hashable
 from typing import Any, Final, TypeVar, cast
 
 import xarray as xr
@@ -25,7 +25,7 @@ Labelled = TypeVar("Labelled", bound=xr.DataArray | xr.Dataset)
 INPUTS: Final = frozenset({*MARKS, CENSORED_AT, LOOPS, "confidence_level", *map(price_of, LEVELS)})
 
 # Names that readers document, and few answers use: the functions of those answers refuse them
-DOCUMENTED: Final = frozenset({"baseline", "label", "mode", "run", "test"})
+DOCUMENTED: Final = frozenset({"baseline", "label", "mode", "test"})
 
 # Names in every answer on several metrics
 OF_METRICS: Final = frozenset({METRIC, "units", BETTER})
@@ -37,7 +37,7 @@ ANSWERS: Final = frozenset(
 
 
 def settle_names(times: Labelled) -> Labelled:
-    """Rename dims and coordinates of new timings that are called as a variable of some answer, with a note."""
+    """Rename dims and coordinates of new timings that are called as a variable of an answer."""
     names = {*times.dims, *times.coords}
     taken = (ANSWERS - DOCUMENTED - (INPUTS - {*times.dims})) & names
     if not taken:
@@ -53,12 +53,12 @@ def settle_names(times: Labelled) -> Labelled:
     return cast(Labelled, add_notes(times.rename(new_names), note))
 
 
-def check_free(function: str, arguments: Mapping[str, Any]) -> None:
-    """Raise where a dim or a coordinate of timings is called as a variable of the answer, with the call that renames it."""
+def check_free(function: str, arguments: Collection[Any], metric: Any) -> None:
+    """Raise where a dim or coordinate of timings is called as a variable of the answer."""
     reserved = {*KINDS[function].names.split()} if function in KINDS else set()
-    if isinstance(arguments.get(METRIC), list | tuple):
+    if isinstance(metric, list | tuple):
         reserved |= OF_METRICS
-    for data in arguments.values():
+    for data in arguments:
         if not isinstance(data, xr.DataArray | xr.Dataset) or "result" in data.attrs:
             continue
         if function == "bootstrap_interval" and "replicate" in data.dims:
@@ -70,8 +70,8 @@ def check_free(function: str, arguments: Mapping[str, Any]) -> None:
             taken.add(BENCHMARK)
         if taken:
             raise ValueError(
-                f"{listed(sorted(taken, key=str))} cannot be the name of a dim or coordinate here: "
-                f"the answer needs it. Use times.rename({_new_names(taken, names)})"
+                f"No dim or coordinate can be called {listed(sorted(taken, key=str))} here: the answer "
+                f"has such a name. Use times.rename({_new_names(taken, names)})"
             )
 
 
@@ -87,7 +87,10 @@ def _new_names(taken: Collection[Any], names: Collection[Any]) -> dict[Hashable,
 
 
 def without_foreign_names(answer: Labelled) -> Labelled:
-    """Return an answer without descriptors of the data called as a variable of another answer, for which tables and pictures look."""
+    """Return an answer without descriptors of the data called as a variable of another answer.
+
+    Tables and pictures look for such variables.
+    """
     names = kind_of(answer).names.split()
     if not names:
         return answer
