@@ -24,8 +24,8 @@ Labelled = TypeVar("Labelled", bound=xr.DataArray | xr.Dataset)
 # Coordinates that methods compute with, and that may have their names; a dim has labels like any other
 INPUTS: Final = frozenset({*MARKS, CENSORED_AT, LOOPS, "confidence_level", *map(price_of, LEVELS)})
 
-# Names that readers document, and few answers use: the functions of those answers refuse them
-DOCUMENTED: Final = frozenset({"baseline", "label", "mode", "test"})
+# Names that readers and commands document, and few answers use: the functions of those refuse them
+DOCUMENTED: Final = frozenset({"baseline", "label", "mode", "range", "side", "test"})
 
 # Names in every answer on several metrics
 OF_METRICS: Final = frozenset({METRIC, "units", BETTER})
