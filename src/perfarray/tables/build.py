@@ -23,7 +23,7 @@ from perfarray.tables.columns import (
     level_order,
     objects,
 )
-from perfarray.timings.apply import Labels, kept_labels, labels_of_dim
+from perfarray.timings.apply import Labels, labels_of_dim
 from perfarray.timings.options import options
 
 # Cells that an array may have however few are measured
@@ -31,9 +31,6 @@ SMALL = 2**24
 
 # Size of the memory pages that systems use for large arrays, in bytes
 LARGE_PAGE = 2**21
-
-# Numbered repetitions of a level up to which its index is kept for the next file
-FEW = 100
 
 
 def build(table: Table) -> xr.Dataset:
@@ -104,15 +101,10 @@ def _laid_out(
     # Indexes that are handed over take half the time of those that xarray makes and compares.
     indexes: dict[Hashable, Any] = {}
     for name, size in zip(names, shape, strict=True):
-        if name not in table.labels and 0 < size <= FEW:
-            of_dim = kept_labels(name, tuple(range(size)))
-        else:
-            of_dim = labels_of_dim(
-                name,
-                _label_array(table.labels[name].labels)
-                if name in table.labels
-                else np.arange(size),
-            )
+        of_dim = labels_of_dim(
+            name,
+            _label_array(table.labels[name].labels) if name in table.labels else np.arange(size),
+        )
         coords |= of_dim.variables
         indexes |= of_dim.indexes
     for name, mark in table.marks.items():
@@ -141,8 +133,7 @@ def _attrs(table: Table) -> dict[Hashable, Any]:
 def _variable(
     dims: Sequence[str], values: npt.NDArray[Any], attrs: Mapping[str, str] | None = None
 ) -> xr.Variable:
-    """Return a variable without xarray's inspection of every text in an object array."""
-    return xr.Variable(tuple(dims), values, attrs, fastpath=True)
+    return xr.Variable(tuple(dims), values, attrs)
 
 
 def _metric_variable(
