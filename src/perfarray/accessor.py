@@ -192,6 +192,7 @@ class TimingsAccessor(Accessor):
     cluster_machines = Method(lambda: perfarray.cluster_machines)
     compare = Method(lambda: perfarray.compare)
     counts = Method(lambda: perfarray.counts)
+    declare = Method(lambda: perfarray.declare)
     drop_warmup = Method(lambda: perfarray.drop_warmup)
     estimator_stability = Method(lambda: perfarray.estimator_stability)
     ordering_stability = Method(lambda: perfarray.ordering_stability)

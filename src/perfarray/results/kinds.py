@@ -1,75 +1,52 @@
-"""The kinds of results: one declaration for each, by the name of the function that returns it."""
+"""The public functions and their results: one declaration for each."""
 
-from collections.abc import Callable, Collection
-from typing import Final, NamedTuple
+from collections.abc import Collection
+from typing import Final
 
 import xarray as xr
 
 from perfarray.conventions import LEVELS
 from perfarray.results import axes, diagnoses, explanations, layouts, sentences
-from perfarray.results.layouts import PLAIN, Layout
+from perfarray.results.kind import (
+    CHANGES,
+    DATA,
+    FASTER,
+    HISTORY,
+    INTERVALS,
+    MACHINES,
+    MODES,
+    NUMBER,
+    PEOPLE,
+    RATES,
+    REPETITIONS,
+    SPEEDUP_TEST,
+    SUITE,
+    TESTS,
+    TRUST,
+    VARIATION,
+    Kind,
+)
+from perfarray.results.layouts import Layout
 from perfarray.results.variables import (
+    AGREEMENT,
+    CHANGE_POINTS,
     CHECKS,
+    CLUSTERS,
     COMPARED,
+    COMPONENTS,
+    EXPLAINED,
     LEARNED,
     LIMITS,
     MACHINE,
     MIXTURE,
     PLAN,
+    PRINCIPAL_COMPONENTS,
     RATIO,
     SERIES,
     STEADY,
     TOGETHER,
 )
 from perfarray.timings.apply import LEVEL
-
-# The questions of users, in the order in which pages and `times.perf` list them
-DATA: Final = "how are timings read, cleaned and joined?"
-VARIATION: Final = "where does the variation come from?"
-REPETITIONS: Final = "how many repetitions?"
-FASTER: Final = "is it faster, by how much, how sure?"
-SUITE: Final = "how did the suite do?"
-SPEEDUP_TEST: Final = "what does the Speedup-Test say?"
-MODES: Final = "are there several modes?"
-NUMBER: Final = "which single number?"
-MACHINES: Final = "which machines behave alike, and why?"
-HISTORY: Final = "since when?"
-TRUST: Final = "can the answer be trusted?"
-PEOPLE: Final = "how is it shown and sent?"
-
-# Tables that several kinds share
-CHANGES: Final = Layout(layouts.changes_columns, ratio=True)
-INTERVALS: Final = Layout(layouts.intervals_columns)
-RATES: Final = Layout(layouts.rates_columns, zero=True)
-TESTS: Final = Layout(layouts.tests_columns, "statistic")
-
-
-class Kind(NamedTuple):
-    """One function of the package: the question it answers, and how its answer is shown."""
-
-    # What a user asks; "" for what only pictures draw
-    question: str = ""
-    # The variables and dims that its answers have, which no dim or coordinate of the data may be
-    # called
-    names: str = ""
-    # Arguments of a call that is tested on timings of two versions, `old` and `new`; None: there is
-    # none
-    example: str | None = None
-    layout: Layout = PLAIN
-    # The function of `perfarray.plots` that draws it; "" for a kind without a picture
-    picture: str = ""
-    # The function, as topic.curves.name, that computes what the picture draws, where the result
-    # does not hold it
-    curves: str = ""
-    # Writes what the limits are, where this is more than the confidence level
-    precision: Callable[[xr.Dataset], list[str]] | None = None
-    # Writes what was found, in sentences for a report, which stand below the table
-    findings: Callable[[xr.Dataset], list[str]] = sentences.no_remarks
-    # Writes further remarks below the table
-    remarks: Callable[[xr.Dataset], list[str]] = sentences.no_remarks
-    # Writes the sentence of a table without rows
-    empty: Callable[[xr.Dataset], str] | None = None
-
 
 # Every public function by its name, and by the attr `result` what only pictures draw
 KINDS: Final[dict[str, Kind]] = {
@@ -78,6 +55,7 @@ KINDS: Final[dict[str, Kind]] = {
     "from_samples": Kind(DATA),
     "to_timings": Kind(DATA),
     "join": Kind(DATA),
+    "declare": Kind(DATA, example='unit="execution"'),
     "counts": Kind(
         DATA,
         names="minimum maximum total balanced level",
@@ -92,13 +70,7 @@ KINDS: Final[dict[str, Kind]] = {
     **dict.fromkeys(("load_dataset", "dataset_path", "set_options"), Kind(DATA)),
     "variance_components": Kind(
         VARIATION,
-        names=LIMITS
-        + (
-            "variance variance_standard_error level_variance share coefficient_of_variation "
-            "level_coefficient_of_variation repetitions merged mean standard_error "
-            "total_coefficient_of_variation df unevenness level criterion carried_by "
-            "carried_share carried_pvalue"
-        ),
+        names=COMPONENTS,
         example="",
         layout=Layout(layouts.components_columns, "coefficient_of_variation", (LEVEL,)),
         picture="variance_components",
@@ -179,14 +151,7 @@ KINDS: Final[dict[str, Kind]] = {
     ),
     "agreement": Kind(
         FASTER,
-        names=COMPARED
-        + (
-            "_suite better_benchmarks worse_benchmarks outcome remark suite_outcome "
-            "suite_remark title question agree differences suite_agree suite_differences "
-            "method speedup significant confidence_level confidence test warnings n_baseline "
-            "n_candidate searched judged_level protocol statistic standard_error "
-            "smallest_pvalue n_exchanges step_outcome step_pvalue required"
-        ),
+        names=AGREEMENT,
         example='"old", rng=1',
         layout=Layout(layouts.agreement_columns, "verdict", ("method",), whole_suites=True),
         picture="agreement",
@@ -207,11 +172,7 @@ KINDS: Final[dict[str, Kind]] = {
         picture="mean_intervals",
     ),
     "suite_score": Kind(
-        SUITE,
-        names="estimate",
-        example="",
-        layout=INTERVALS,
-        picture="suite_scores",
+        SUITE, names="estimate", example="", layout=INTERVALS, picture="suite_scores"
     ),
     "score_ratio_interval": Kind(
         SUITE,
@@ -281,11 +242,9 @@ KINDS: Final[dict[str, Kind]] = {
     ),
     "speedup_test": Kind(
         SPEEDUP_TEST,
-        names=(
-            "speedup significant confidence_level pvalue pvalue_adjusted test warnings "
-            "n_baseline n_candidate n searched judged_level protocol step_pvalue step_outcome "
-            "required step"
-        ),
+        names="speedup significant confidence_level pvalue pvalue_adjusted test warnings "
+        "n_baseline n_candidate n searched judged_level protocol step_pvalue step_outcome "
+        "required step",
         example='"old", correction="holm", confidence_level=0.9',
         layout=Layout(layouts.tested_columns, "speedup", ratio=True),
         picture="protocol",
@@ -324,10 +283,8 @@ KINDS: Final[dict[str, Kind]] = {
     ),
     "modes_by": Kind(
         MODES,
-        names=(
-            "n_modes weight location statistic pvalue pvalue_adjusted smallest_pvalue "
-            "n_exchanged share finding exchanged factor label mode n"
-        ),
+        names="n_modes weight location statistic pvalue pvalue_adjusted smallest_pvalue "
+        "n_exchanged share finding exchanged factor label mode n",
         example='by="execution_order", n_resamples=19, rng=1',
         layout=Layout(diagnoses.origins, "statistic", zero=True),
         picture="mode_origins",
@@ -358,10 +315,8 @@ KINDS: Final[dict[str, Kind]] = {
     "run_estimate": Kind(NUMBER, names=LIMITS, example="", layout=INTERVALS),
     "estimator_stability": Kind(
         NUMBER,
-        names=(
-            "estimate relative_standard_deviation adjusted_standard_deviation "
-            "required_group_size n group_size statistic"
-        ),
+        names="estimate relative_standard_deviation adjusted_standard_deviation "
+        "required_group_size n group_size statistic",
         example="",
         layout=Layout(layouts.stability_columns, "adjusted_standard_deviation", ("group_size",)),
         picture="stability",
@@ -382,13 +337,7 @@ KINDS: Final[dict[str, Kind]] = {
     ),
     "principal_components": Kind(
         MACHINES,
-        names=(
-            "score loading explained_variance explained_variance_ratio "
-            "cumulative_variance_ratio center divisor correlation principal_component "
-            "apart_pvalue distance loading_lower loading_upper region_radius score_covariance "
-            "score_lower score_upper n_imputed value benchmark_2 machine_2 "
-            "principal_component_2"
-        ),
+        names=PRINCIPAL_COMPONENTS,
         example="n_resamples=29, rng=1",
         layout=Layout(axes.components, "explained_variance_ratio"),
         picture="principal_components",
@@ -396,11 +345,7 @@ KINDS: Final[dict[str, Kind]] = {
     "biplot": Kind(MACHINES),
     "cluster_machines": Kind(
         MACHINES,
-        names=(
-            "cluster leaf join_step join_distance n_clusters silhouette score loading "
-            "explained_variance explained_variance_ratio cumulative_variance_ratio center "
-            "divisor correlation principal_component value"
-        ),
+        names=CLUSTERS,
         example="n_clusters=2",
         layout=Layout(axes.clusters, "cluster"),
         picture="dendrogram",
@@ -408,16 +353,7 @@ KINDS: Final[dict[str, Kind]] = {
     "machine_table": Kind(MACHINES, names=MACHINE, example=""),
     "explain_variation": Kind(
         MACHINES,
-        names=MACHINE
-        + (
-            "explained explained_lower explained_upper total_explained total_explained_lower "
-            "total_explained_upper unit_coefficient unit_lower unit_upper fitted residual "
-            "cook_distance fitted_row influence permutation_influence lower upper measured "
-            "predicted correlation correlation_lower correlation_upper noise_ceiling at "
-            "at_value dependence dependent predictor n point effect coefficient "
-            "coefficient_lower coefficient_upper standardized_coefficient standardized_lower "
-            "standardized_upper better_than_mean pvalue term response n_test_units variance"
-        ),
+        names=EXPLAINED,
         example="rng=1, splits=2",
         layout=Layout(explanations.explained, "influence", zero=True),
         picture="explained",
@@ -426,12 +362,7 @@ KINDS: Final[dict[str, Kind]] = {
     ),
     "change_points": Kind(
         HISTORY,
-        names=LIMITS
-        + (
-            "change segment pvalue verdict cause earliest latest probability value value_lower "
-            "value_upper segment_mean n_segment n_units noise relative_noise within "
-            "correlation drifting pvalue_any common n_common alarm position code level"
-        ),
+        names=CHANGE_POINTS,
         example='dim="machine"',
         layout=Layout(diagnoses.changes, "verdict", ratio=True, effect="estimate"),
         picture="history",

@@ -18,6 +18,7 @@ from xarray.indexes import PandasMultiIndex
 from perfarray.conventions import BENCHMARK, METRIC
 from perfarray.results.models import FittedModel
 from perfarray.results.reserved import check_free
+from perfarray.timings.declared import declared_arguments
 from perfarray.timings.notes import Note, add_notes
 from perfarray.timings.validation import listed
 
@@ -133,6 +134,8 @@ def public(function: Callable[..., Any]) -> Callable[..., Any]:
                 _check_data(value, name, kinds[name])
             elif name in kinds and value is not defaults[name]:
                 _check_argument(name, value, kinds[name])
+        declared = declared_arguments(arguments.get(positional[0]), arguments, [*kinds])
+        kwargs, arguments = kwargs | declared, arguments | declared
         stacked = stacked_dims(arguments.values())
         if stacked:
             names = [*positional, *("" for _ in args[len(positional) :])]

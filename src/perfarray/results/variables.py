@@ -52,3 +52,42 @@ SERIES: Final = (
     "pooled_drift_pvalue dependence_pvalue lag "
 )
 STEADY: Final = "kind start steady_mean n_segments warmup segment segment_mean kind_of_all "
+COMPONENTS: Final = LIMITS + (
+    "variance variance_standard_error level_variance share coefficient_of_variation "
+    "level_coefficient_of_variation repetitions merged mean standard_error "
+    "total_coefficient_of_variation df unevenness level criterion carried_by "
+    "carried_share carried_pvalue"
+)
+AGREEMENT: Final = COMPARED + (
+    "_suite better_benchmarks worse_benchmarks outcome remark suite_outcome "
+    "suite_remark title question agree differences suite_agree suite_differences "
+    "method speedup significant confidence_level confidence test warnings n_baseline "
+    "n_candidate searched judged_level protocol statistic standard_error "
+    "smallest_pvalue n_exchanges step_outcome step_pvalue required"
+)
+PRINCIPAL_COMPONENTS: Final = (
+    "score loading explained_variance explained_variance_ratio "
+    "cumulative_variance_ratio center divisor correlation principal_component "
+    "apart_pvalue distance loading_lower loading_upper region_radius score_covariance "
+    "score_lower score_upper n_imputed value benchmark_2 machine_2 "
+    "principal_component_2"
+)
+CLUSTERS: Final = (
+    "cluster leaf join_step join_distance n_clusters silhouette score loading "
+    "explained_variance explained_variance_ratio cumulative_variance_ratio center "
+    "divisor correlation principal_component value"
+)
+EXPLAINED: Final = MACHINE + (
+    "explained explained_lower explained_upper total_explained total_explained_lower "
+    "total_explained_upper unit_coefficient unit_lower unit_upper fitted residual "
+    "cook_distance fitted_row influence permutation_influence lower upper measured "
+    "predicted correlation correlation_lower correlation_upper noise_ceiling at "
+    "at_value dependence dependent predictor n point effect coefficient "
+    "coefficient_lower coefficient_upper standardized_coefficient standardized_lower "
+    "standardized_upper better_than_mean pvalue term response n_test_units variance"
+)
+CHANGE_POINTS: Final = LIMITS + (
+    "change segment pvalue verdict cause earliest latest probability value value_lower "
+    "value_upper segment_mean n_segment n_units noise relative_noise within "
+    "correlation drifting pvalue_any common n_common alarm position code level"
+)
