@@ -169,9 +169,8 @@ def explain_variation(
     )
     variables |= coefficients(fit.result, problem, confidence_level)
     attrs = {"result": "explain_variation", "model": model, "confidence_level": confidence_level}
-    dataset = xr.Dataset(variables).assign_attrs(
-        attrs, groups=groups or "none", **problem.attrs, **counts
-    )
+    dataset = xr.Dataset(variables, attrs=attrs)
+    dataset.attrs |= {"groups": groups or "none"} | problem.attrs | counts
     dataset = dataset.isel(predictor=np.argsort(-dataset["influence"].values, kind="stable"))
     # The notes of a table made of timings say already which rows have no response, and why.
     problem_notes = [

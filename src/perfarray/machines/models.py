@@ -75,7 +75,9 @@ def boosted(rows: pd.DataFrame, target: Floats, predictors: list[str], seed: int
                 continue
             codes, distinct = pd.factorize(table[name], use_na_sentinel=False)
             positions = labels[name].get_indexer(pd.Index(distinct).astype(str))
-            positions = np.where(positions < 0, labels[name].get_indexer([OTHER]), positions)
+            positions = np.where(
+                positions < 0, labels[name].get_indexer(pd.Index([OTHER])), positions
+            )
             columns[name] = positions[codes].astype(float)
         return pd.DataFrame(columns)
 

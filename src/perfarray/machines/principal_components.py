@@ -376,8 +376,9 @@ def biplot(
 
     Parameters
     ----------
-    times, samples, features, by, statistic, scale, confidence_level, unit, levels, rng,
-    metric
+    times, samples, features, by, statistic, scale
+        As for `principal_components`.
+    confidence_level, unit, levels, rng, metric
         As for `principal_components`.
     n_resamples : int, optional
         Resample the runs so many times, and draw the region of each sample as an ellipse.

@@ -104,7 +104,7 @@ def by_columns(
             "The answer is that of the others."
         )
         notes += (Note("predictors_left_out", text, {"predictors": left_out, "reasons": reasons}),)
-    return Problem(rows, target, useful, terms, classes, choice, attrs, notes)
+    return Problem(rows, target, useful, terms, classes, choice, attrs=attrs, notes=notes)
 
 
 def by_formula(table: pd.DataFrame, formula: Formula, choice: ModelChoice) -> Problem:
@@ -146,7 +146,7 @@ def by_formula(table: pd.DataFrame, formula: Formula, choice: ModelChoice) -> Pr
         notes = (Note("predictors_left_out", text, {"predictors": empty}), *notes)
     terms, classes = formula.right(), arguments_of(codes, ("C",))
     notes = (*notes, *_incomplete(lacking))
-    return Problem(rows, target, predictors, terms, classes, choice, attrs, notes)
+    return Problem(rows, target, predictors, terms, classes, choice, attrs=attrs, notes=notes)
 
 
 def _with_response(
