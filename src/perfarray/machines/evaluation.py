@@ -92,12 +92,8 @@ def evaluate(
 
     `fit` is that of all rows. The test sets are random, or cover all rows once.
     """
-    rows, target, predictors, groups = (
-        problem.rows,
-        problem.target,
-        problem.predictors,
-        problem.groups,
-    )
+    rows, target, predictors = problem.rows, problem.target, problem.predictors
+    groups = problem.groups
     repeats = REPEATS if covers_rows else max(1, REPEATS // max(len(test_sets), 1))
     tests, losses = _tests(problem, test_sets, repeats, rng, progress)
     has_answer = np.isfinite(tests["predicted"].to_numpy())
@@ -148,16 +144,15 @@ def evaluate(
         variances = [float(np.asarray(fit.result.cov_re)[0, 0]), float(fit.result.scale)]
         variables["effect"] = np.array(["groups", "residual"], dtype=object)
         variables["variance"] = ("effect", np.array(variances))
-    n_units = len(np.unique(units))
     attrs: dict[Hashable, Any] = {
         "n": len(rows),
         "n_unanswered": n_unanswered,
         "n_test": len(answered),
-        "n_test_units": n_units,
+        "n_test_units": len(np.unique(units)),
         "n_test_copies": n_copies,
         "better_than_mean": int(total[1] > 0),
     }
-    return variables, attrs, _notes(problem, increase, n_units)
+    return variables, attrs, _notes(problem, increase, int(attrs["n_test_units"]))
 
 
 def _notes(problem: Problem, increase: Floats, n_units: int) -> tuple[Note, ...]:
@@ -218,12 +213,8 @@ def _tests(
     its squared error (2, predictors, lines), NaN where nothing was permuted: of the row itself, and
     with what its value adds to the error of another.
     """
-    rows, target, predictors, groups = (
-        problem.rows,
-        problem.target,
-        problem.predictors,
-        problem.groups,
-    )
+    rows, target, predictors = problem.rows, problem.target, problem.predictors
+    groups = problem.groups
     tests = pd.DataFrame(
         {"row": [], "split": [], "predicted": [], "mean": [], "is_copy": []}, dtype=float
     ).astype({"row": int, "split": int, "is_copy": bool})

@@ -88,8 +88,8 @@ def principal_components(
         `score` (samples, principal_component), `loading` (features, principal_component),
         `explained_variance`, `explained_variance_ratio` and `cumulative_variance_ratio`
         (principal_component, from 1), `center` and `divisor` (features), and `correlation`
-        (features, <features>_2). Attrs `dropped_samples`, `dropped_features` and `n_imputed`
-        describe gaps.
+        (features, <features>_2). Attrs `dropped_samples` and `dropped_features` name
+        those with gaps.
 
         With `n_resamples`: `score_lower`, `score_upper`, `score_covariance` (samples,
         principal_component, principal_component_2); `region_radius` (samples), the radius of the
