@@ -49,7 +49,7 @@ def test_names_decide_nothing(times):
         "boot_variance_noise": "noise", "n_runs": "count", "n_benchmarks": "count", "os_unparsed": "unparsed",
     }  # fmt: skip
     found = perfarray.explain_variation(
-        table, response="boot_variance", model="gamma", splits=1, rng=1
+        table, response="boot_variance", model="ols", log=False, splits=1, rng=1
     ).to_dataset()
     assert sorted(found["predictor"].values.tolist()) == [
         "clock_variation",
@@ -83,19 +83,3 @@ def test_roles_follow_the_table(times):
     assert set(roles_of(table)) - set(roles_of(changed)) == {"boot_variance_noise"}
     assert "boot_noise" not in roles_of(changed)
     assert all(isinstance(value, str | int | float) for value in table.attrs.values())
-
-
-def test_the_noise_of_a_log_is_not_taken_off():
-    """What is taken off a variance stands beside it; the sampling noise of log relative variation
-    is no such thing, though named alike."""
-    chance = np.random.default_rng(2)
-    cores = chance.uniform(1, 8, 40)
-    table = pd.DataFrame(
-        {"relative_variation": 0.01 * cores * chance.gamma(5, 0.2, 40), "cores": cores}
-    )
-    tables = table.assign(relative_variation_noise=0.3), table
-    models = [
-        perfarray.explain_variation(one, model="gamma", predictors=["cores"], rng=1).to_dataset()
-        for one in tables
-    ]
-    xr.testing.assert_identical(*(model["coefficient"] for model in models))

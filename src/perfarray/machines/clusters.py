@@ -31,7 +31,6 @@ def cluster_machines(
     statistic: str = "median",
     scale: bool = False,
     n_components: int | None = None,
-    impute: str | None = None,
     unit: str | None = None,
     levels: str | Sequence[str] | None = None,
     metric: str | None = None,
@@ -45,7 +44,7 @@ def cluster_machines(
         group where no silhouette is positive.
     method : {"ward", "average", "complete", "single", "weighted", "centroid", "median"}
         How groups are joined (`scipy.cluster.hierarchy.linkage`).
-    times, samples, features, by, statistic, scale, impute, unit, levels, metric
+    times, samples, features, by, statistic, scale, unit, levels, metric
         As for `principal_components`; lazy timings are computed.
     n_components : int, optional
         The number of components from which distances are computed. Default: all, which gives the
@@ -93,7 +92,7 @@ def cluster_machines(
     check_choice(method, "method", LINKAGES)
     number = None if n_clusters is None else check_count(n_clusters, "n_clusters")
     components = principal_components(
-        times, samples=samples, features=features, by=by, statistic=statistic, scale=scale, n_components=n_components, impute=impute,
+        times, samples=samples, features=features, by=by, statistic=statistic, scale=scale, n_components=n_components,
         unit=unit, levels=levels, metric=metric,
     )  # fmt: skip
     score = components["score"].compute()

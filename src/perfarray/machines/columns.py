@@ -142,7 +142,7 @@ def useful_columns(rows: pd.DataFrame, names: list[str], *, trees: bool) -> list
     """Drop columns without information: constant, empty, a label for nearly every row, a copy or linear combination of others."""
     unique: dict[bytes, str] = {}
     for name in names:
-        values, numeric = stated(rows[name]).dropna(), is_number(rows[name])
+        values, numeric = known_values(rows[name]).dropna(), is_number(rows[name])
         distinct = values.nunique()
         sparse = not trees and numeric and len(values) < len(rows) / 2
         if distinct >= 2 and not sparse and (numeric or distinct <= len(rows) / 2):
@@ -152,7 +152,7 @@ def useful_columns(rows: pd.DataFrame, names: list[str], *, trees: bool) -> list
 
 def reason_left_out(rows: pd.DataFrame, name: str, useful: Sequence[str]) -> str:
     """Write why `useful_columns` dropped a column."""
-    values = stated(rows[name]).dropna()
+    values = known_values(rows[name]).dropna()
     if values.nunique() < 2:
         return "empty" if values.empty else "constant"
     if not is_number(rows[name]) and values.nunique() > len(rows) / 2:
@@ -193,7 +193,7 @@ def _independent(rows: pd.DataFrame, names: list[str]) -> list[str]:
     return independent
 
 
-def stated(column: pd.Series) -> pd.Series:
+def known_values(column: pd.Series) -> pd.Series:
     """Return a column in which `unknown` is missing."""
     return (
         column

@@ -27,7 +27,6 @@ from perfarray.timings.validation import check_choice, check_confidence_level, c
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-IMPUTATIONS = (None, "mean")
 NAMED = 5  # cells with gaps that a note names
 
 Analysis = tuple[xr.Dataset, tuple[Note, ...]]
@@ -44,7 +43,6 @@ def principal_components(
     statistic: str = "median",
     scale: bool = False,
     n_components: int | None = None,
-    impute: str | None = None,
     n_resamples: int | None = None,
     confidence_level: float = 0.95,
     unit: str | None = None,
@@ -72,9 +70,6 @@ def principal_components(
         for more.
     n_components : int, optional
         The number to keep. Default: as many as samples or features, whichever is less.
-    impute : {None, "mean"}
-        Gaps: None drops the sample or feature with the largest share of them until none is left;
-        "mean" fills them with the mean of the feature.
     n_resamples, rng : int; int, str or numpy.random.Generator, optional
         Resample the runs so many times, for regions and tests; and their seed or the `rng_key` of
         an earlier result. Lazy timings are computed for it.
@@ -93,8 +88,8 @@ def principal_components(
         `score` (samples, principal_component), `loading` (features, principal_component),
         `explained_variance`, `explained_variance_ratio` and `cumulative_variance_ratio`
         (principal_component, from 1), `center` and `divisor` (features), and `correlation`
-        (features, <features>_2). Attrs `dropped_samples`, `dropped_features` and `n_imputed`
-        describe gaps.
+        (features, <features>_2). Attrs `dropped_samples` and `dropped_features` name
+        those with gaps.
 
         With `n_resamples`: `score_lower`, `score_upper`, `score_covariance` (samples,
         principal_component, principal_component_2); `region_radius` (samples), the radius of the
@@ -135,7 +130,6 @@ def principal_components(
     ([0.447, 0.894], [-2.236, 0.0, 2.236])
     """
     check_choice(statistic, "statistic", SUMMARIES)
-    check_choice(impute, "impute", IMPUTATIONS)
     check_choice(scale, "scale", (True, False))
     level = check_confidence_level(confidence_level)
     number, key = (
@@ -152,7 +146,7 @@ def principal_components(
     )
 
     def analyse(cell_table: xr.DataArray, cell: dict[Hashable, int]) -> Analysis:
-        complete, indexers, gaps, gap_notes = without_gaps(cell_table, samples, features, impute)
+        complete, indexers, gaps, gap_notes = without_gaps(cell_table, samples, features)
         answer = _components(complete, samples, features, scale, n_kept)
         if resampled is not None:
             units = resampled.isel({**cell, **indexers}, missing_dims="ignore")
@@ -225,7 +219,7 @@ def _each_cell(
         names = [
             name for note in cell_notes for name in note.values.get("labels", ()) if name in names
         ]
-        if names or any(note.code == "imputed" for note in cell_notes):
+        if names:
             labels = ", ".join(str(table[dim].values[position]) for dim, position in cell.items())
             holes.append(f"{labels}: {listed(names)}" if names else labels)
     if not answers:
@@ -242,12 +236,12 @@ def _each_cell(
         )
     if holes:
         text = (
-            f"{len(holes)} cells leave out or fill what was not measured in them: "
+            f"{len(holes)} cells leave out what was not measured in them: "
             f"{'; '.join(holes[:NAMED])}"
         )
         text += f"; and {len(holes) - NAMED} more" if len(holes) > NAMED else ""
         notes.append(
-            Note("cells_with_gaps", text, {"cells": len(holes), "of": number, "left_out": holes})
+            Note("labels_left_out", text, {"cells": len(holes), "of": number, "left_out": holes})
         )
     return _joined(table, cell_dims, answers).assign_attrs(n_cells=len(answers)), tuple(notes)
 
@@ -368,7 +362,6 @@ def biplot(
     by: str | None = None,
     statistic: str = "median",
     scale: bool = False,
-    impute: str | None = None,
     n_resamples: int | None = None,
     confidence_level: float = 0.95,
     unit: str | None = None,
@@ -383,7 +376,7 @@ def biplot(
 
     Parameters
     ----------
-    times, samples, features, by, statistic, scale, impute
+    times, samples, features, by, statistic, scale
         As for `principal_components`.
     confidence_level, unit, levels, rng, metric
         As for `principal_components`.
@@ -417,7 +410,7 @@ def biplot(
     'principal component 1 (50 % of the variance)'
     """
     result = principal_components(
-        times, samples=samples, features=features, by=by, statistic=statistic, scale=scale, impute=impute, n_resamples=n_resamples,
+        times, samples=samples, features=features, by=by, statistic=statistic, scale=scale, n_resamples=n_resamples,
         confidence_level=confidence_level, unit=unit, levels=levels, rng=rng, metric=metric,
     )  # fmt: skip
     axes: Axes = result.perf.plot(

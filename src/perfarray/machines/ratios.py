@@ -74,7 +74,7 @@ def machine_ratios(
     table, notes = sample_table(times, samples, features, statistic, unit, levels, metric)
     table = table.compute()
     zeros = count_note(
-        "without_ratio",
+        "holes",
         "{cells} are 0 or negative: they have no ratio and are holes.",
         (table <= 0).values,
     )

@@ -24,7 +24,7 @@ UNIT = "_unit"
 COMPONENT = "principal_component"
 
 # Samples up to which every two are compared: 4,950 pairs.
-MOST = 100
+MAX_PAIRED = 100
 
 
 def resampled_units(
@@ -123,7 +123,7 @@ def with_regions(
         level=level,
     )
     labels = {f"{COMPONENT}_2": result[COMPONENT].values}
-    if len(units) <= MOST:
+    if len(units) <= MAX_PAIRED:
         order = order_of_labels(
             table[samples].values
         )  # the first of two samples does not depend on their positions
@@ -148,19 +148,14 @@ def with_regions(
     if len(without):
         text = (
             f"{len(without)} of {number} labels of {samples!r} have a single run of something, "
-            "and no region, since one shows no spread: "
+            f"and no region, since one shows no spread: {listed(without, 5)}."
         )
-        notes.append(
-            Note(
-                "single_unit",
-                text + listed(without, 5),
-                {"labels": [str(label) for label in without], "of": number},
-            )
-        )
-    if number > MOST:
+        names = [str(label) for label in without]
+        notes.append(Note("single_unit", text, {"labels": names, "of": number}))
+    if number > MAX_PAIRED:
         text = (
-            f"{number} labels of {samples!r} are more than {MOST} and are not compared two by "
-            "two; select some"
+            f"{number} labels of {samples!r} are more than {MAX_PAIRED}: they are not compared "
+            "two by two. Select some."
         )
-        notes.append(Note("not_compared", text, {"labels": number, "most": MOST}))
+        notes.append(Note("cells_without_answer", text, {"labels": number, "of": MAX_PAIRED}))
     return result, tuple(notes)

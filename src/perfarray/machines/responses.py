@@ -99,16 +99,15 @@ def _same_suite(
             f"{len(left_out)} of {len(columns)} benchmarks are left out, so that all rows have "
             f"the same suite: {listed(left_out)}{hint}"
         )
-        notes.append(
-            Note("benchmarks_left_out", text, {"benchmarks": list(left_out), "of": len(columns)})
-        )
+        values = {"dim": across, "labels": list(left_out), "of": len(columns)}
+        notes.append(Note("labels_left_out", text, values))
     if not rows.all():
         lacking = int((~rows).sum())
         text = (
             f"{lacking} of {len(rows)} rows lack benchmarks of the suite and have no "
             f"response{'' if left_out else hint}"
         )
-        notes.append(Note("incomplete_rows", text, {"rows": lacking, "of": len(rows)}))
+        notes.append(Note("rows_left_out", text, {"rows": lacking, "of": len(rows)}))
     return rows, columns, left_out, tuple(notes)
 
 

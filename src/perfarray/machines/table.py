@@ -33,7 +33,7 @@ from perfarray.timings.notes import Note, collecting_notes, with_notes
 from perfarray.timings.resolve import Data, check_names, resolve
 from perfarray.timings.streams import Rng
 from perfarray.timings.units import pool_above_unit
-from perfarray.timings.validation import check_choice, check_count
+from perfarray.timings.validation import check_choice
 
 # The end of the names of coordinates that say where a row lies along a dim
 POSITION = "_position"
@@ -52,7 +52,6 @@ def machine_table(
     mean: str = "geometric",
     method: str = "exact",
     n_resamples: int | None = None,
-    n_flags: int = 100,
     unit: str | None = None,
     shared: str | Sequence[str] | None = None,
     levels: str | Sequence[str] | None = None,
@@ -80,8 +79,6 @@ def machine_table(
         Default: `suite` where the benchmarks are of several suites.
     statistic, mean, method, n_resamples, unit, shared, rng, progress : optional
         As for `relative_variation`.
-    n_flags : int
-        The number of the most frequent flags that become columns.
     levels, metric : str or sequence of str; str, optional
         The nest, outermost first (default: the repetition dims present); the variable of a Dataset
         (default: its `time`).
@@ -137,7 +134,6 @@ def machine_table(
     >>> table.attrs["unparsed"]
     'l1_cache: 1'
     """
-    check_count(n_flags, "n_flags", 0)
     responses = check_names(response, "response")
     scores = single_values(times, metric) if levels is None else None
     if scores is None:
@@ -197,7 +193,7 @@ def machine_table(
     coordinates |= {
         name: [rows.coords[name].variable for rows in row_arrays] for name in along_rows
     }
-    descriptors, flags, unparsed = described(coordinates, labels, n_flags)
+    descriptors, flags, unparsed = described(coordinates, labels)
     table = pd.concat([labels, columns, pd.DataFrame(descriptors, index=columns.index)], axis=1)
     # What was read of a label whole, in columns of their own, would explain the same twice.
     read = {name for name in labels if f"{name}{FAMILY}" in descriptors and name not in unparsed}

@@ -107,6 +107,7 @@ REMOVED: Mapping[str, str] = {
     "impute": "fill the gaps of the table before, for example with fillna",
     "load_bins": "take groups of runs by your own load with groupby",
     "n_flags": "drop columns of the table that you do not need",
+    "random": "explain_variation has one random effect, the column of groups=",
     "shrink": "correction= and prior= remain",
 }
 
