@@ -241,9 +241,9 @@ def false_alarm_rate(
         A relative change that does not matter: an interval raises an alarm where it lies wholly
         outside 1 +- threshold. A list is a map along `threshold`, over the same experiments. Not
         for tests.
-    sizes, variances, baseline_sizes, baseline_variances, distribution, autocorrelation, shared,
-    pairs, dims, ignored, n_experiments, \
-batch, rng, progress, **options
+    sizes, variances, baseline_sizes, baseline_variances, distribution, autocorrelation
+        As for `coverage`.
+    shared, pairs, dims, ignored, n_experiments, batch, rng, progress, **options
         As for `coverage`.
     confidence_level : float
         Of intervals; 1 less the risk of tests.
@@ -324,9 +324,9 @@ def power(
         The candidate's mean over the baseline's: 0.95 is 5 % less. A list is a map along `ratio`.
         Methods of one system ignore it: their alternative is the distribution or the
         autocorrelation.
-    sizes, variances, baseline_sizes, baseline_variances, distribution, autocorrelation, shared,
-    pairs, dims, ignored, n_experiments, \
-batch, rng, progress, **options
+    sizes, variances, baseline_sizes, baseline_variances, distribution, autocorrelation
+        As for `coverage`.
+    shared, pairs, dims, ignored, n_experiments, batch, rng, progress, **options
         As for `coverage`.
 
     Returns

@@ -383,8 +383,9 @@ def biplot(
 
     Parameters
     ----------
-    times, samples, features, by, statistic, scale, impute, confidence_level, unit, levels, rng,
-    metric
+    times, samples, features, by, statistic, scale, impute
+        As for `principal_components`.
+    confidence_level, unit, levels, rng, metric
         As for `principal_components`.
     n_resamples : int, optional
         Resample the runs so many times, and draw the region of each sample as an ellipse.
