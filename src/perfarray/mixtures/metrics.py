@@ -4,8 +4,8 @@ from functools import partial
 
 import xarray as xr
 
+from perfarray.mixtures.numerics.comparison import EMPIRICAL
 from perfarray.mixtures.numerics.metrics import (
-    EMPIRICAL,
     mean_differences,
     probabilities_faster,
     probabilities_fastest,
@@ -19,10 +19,6 @@ from perfarray.timings.streams import Rng
 from perfarray.timings.validation import check_choice, check_count, check_number
 
 TIES = ("strict", "half")
-
-# Experiments redrawn for limits of totals unless another number is given: each takes long, and only
-# their variance is needed.
-OF_TOTALS = 200
 
 # The most runs of a total: the lattice of more would be too coarse.
 MOST_RUNS = 1000
@@ -62,9 +58,8 @@ def mean_difference(
     confidence_level : float
         Between 0 and 1.
     n_resamples, rng : int; int, str or numpy.random.Generator, optional
-        Redrawn experiments for the limits (0 for no limits), and their seed or the `rng_key` of an
-        earlier result. By default nothing is redrawn: limits of runs rest on placements. For
-        mixtures the default is 200, each of which is a fit.
+        Samples drawn from mixtures and fitted again for their limits (default: 200), and their seed
+        or the `rng_key` of an earlier result. Limits of runs take no draws. 0: no limits.
     value, levels, metric : optional
         As for `fit_mixture`.
 
@@ -84,8 +79,8 @@ def mean_difference(
     -----
     Every outermost unit has equal weight. Empirical limits are Student's, of the variance of the
     units' placements (the placement of a run is its mean difference from all runs of the other
-    side); with `n_resamples`, percentiles over redrawn units. Both are too narrow for skewed runs;
-    below 10 units percentiles always are (:doc:`/how-to/which_is_faster` has the coverage). Limits
+    side). They are too narrow for skewed runs (:doc:`/how-to/which_is_faster` has the coverage).
+    Limits
     of mixtures refit samples drawn from the fit or, if units have several runs, redrawn units whose
     runs are smoothed inside their component. Mixtures given without `n` have no limits. Mixtures
     may be of any families.
@@ -147,8 +142,7 @@ def prob_faster(
     ties : {"strict", "half"}
         Whether runs that tie count 0 or one half.
     runs : int
-        The number of independent runs of each whose totals are compared, up to 1,000. The default
-        of `n_resamples` is then 200.
+        The number of independent runs of each whose totals are compared, up to 1,000.
     censored : {"bound", "drop"}
         Runs stopped at a limit count as far as they determine the order of pairs (mixtures fitted
         here give NaN); or they are left out.
@@ -199,7 +193,7 @@ def prob_faster(
     (0.75, 0.25, 0.875)
     """
     check_choice(ties, "ties", TIES)
-    shift, (number, n_resamples) = check_number(shift, "shift"), _check_runs(runs, n_resamples)
+    shift, number = check_number(shift, "shift"), _check_runs(runs)
     systems = resolve_two_systems(
         times, baseline, dim, metric=metric, levels=levels, paired=paired, censored=censored, method=method,
         confidence_level=confidence_level, n_resamples=n_resamples, rng=rng, value=value,
@@ -208,7 +202,7 @@ def prob_faster(
         tied="probability of a tie", n="independent units on the smaller side"
     )
     attrs = {"result": "prob_faster", "shift": shift, "ties": ties, "runs": number}
-    kernel = partial(probabilities_faster, shift=shift, ties=0.5 * (ties == "half"), runs=number)
+    kernel = partial(probabilities_faster, shift=shift, ties=ties == "half", n_runs=number)
     return systems.compute(kernel, variables, attrs, _checks(systems, number))
 
 
@@ -276,7 +270,7 @@ def prob_fastest(
     ([0.5, 0.375, 0.0], 0.125)
     """
     check_choice(ties, "ties", TIES)
-    number, n_resamples = _check_runs(runs, n_resamples)
+    number = _check_runs(runs)
     systems = resolve_systems(
         times, metric=metric, levels=levels, censored=censored, method=method, paired=paired, confidence_level=confidence_level,
         n_resamples=n_resamples, rng=rng, value=value,
@@ -297,19 +291,19 @@ def prob_fastest(
         "runs": number,
         "better": systems.data.verdict_direction(),
     }
-    kernel = partial(probabilities_fastest, ties=ties == "half", runs=number)
+    kernel = partial(probabilities_fastest, ties=ties == "half", n_runs=number)
     return systems.compute(kernel, variables, attrs, _checks(systems, number), (dim,))
 
 
-def _check_runs(runs: int, n_resamples: int | None) -> tuple[int, int | None]:
-    """Return the number of runs of a total, and that of redrawn experiments."""
+def _check_runs(runs: int) -> int:
+    """Return the number of runs of a total."""
     number = check_count(runs, "runs")
     if number > MOST_RUNS:
         raise ValueError(
             f"runs={number}: totals are of up to {MOST_RUNS} runs; of more, the smaller mean "
             "wins: compare means (ratio_interval)"
         )
-    return number, OF_TOTALS if n_resamples is None and number > 1 else n_resamples
+    return number
 
 
 def _checks(systems: Systems, runs: int) -> tuple[str, ...]:

@@ -7,7 +7,8 @@ from functools import partial
 import xarray as xr
 
 from perfarray.mixtures.fit import FEW_RUNS
-from perfarray.mixtures.numerics.metrics import MIXTURE, numbers_of_modes, numbers_of_modes_by_level
+from perfarray.mixtures.numerics.comparison import MIXTURE
+from perfarray.mixtures.numerics.metrics import numbers_of_modes, numbers_of_modes_by_level
 from perfarray.mixtures.numerics.valleys import LEAST, SupportTest
 from perfarray.mixtures.systems import Runs, resolve_systems
 from perfarray.results.models import FittedModel

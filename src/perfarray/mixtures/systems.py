@@ -15,8 +15,7 @@ import xarray as xr
 from perfarray.conventions import CENSORED, HIGHER, plural
 from perfarray.mixtures.joint import COMPONENT
 from perfarray.mixtures.model import PARAMETERS, parameter_dims, parameters_of, scaled_mixture
-from perfarray.mixtures.numerics.empirical import Drawing
-from perfarray.mixtures.numerics.metrics import EMPIRICAL, METHODS, MIXTURE, Comparison
+from perfarray.mixtures.numerics.comparison import EMPIRICAL, METHODS, MIXTURE, Comparison
 from perfarray.results.models import FittedModel
 from perfarray.timings.apply import Output, apply, outputs
 from perfarray.timings.censored import stopped_note
@@ -83,9 +82,7 @@ class Systems(NamedTuple):
             streams = (
                 label_hashes(self.data.array[along[0]].values) & np.uint64(2**32 - 1)
             ).tolist()
-            comparison = replace(
-                comparison, drawing=comparison.drawing._replace(streams=tuple(streams))
-            )
+            comparison = replace(comparison, streams=tuple(streams))
         levels, coords = (
             self.data.levels,
             {dim: self.data.array[dim].values.tolist() for dim in along},
@@ -196,10 +193,7 @@ def _comparison(
     check_choice(method, "method", METHODS)
     level = check_confidence_level(confidence_level)
     method = MIXTURE if fitted else method
-    placed = method == EMPIRICAL and n_resamples is None
-    number = (
-        0 if placed else 200 if n_resamples is None else check_count(n_resamples, "n_resamples", 0)
-    )
+    number = 200 if n_resamples is None else check_count(n_resamples, "n_resamples", 0)
     if number == 1:
         raise ValueError("n_resamples=1: give 0 for no limits, or a number of at least 2")
     if paired is not None:
@@ -216,18 +210,21 @@ def _comparison(
         fitted=fitted,
         levels=len(data.levels),
         depth=0 if fitted else value_depth(data, value),
-        drawing=Drawing(number, key_of(rng), paired is not None, level),
         sign=-1.0 if data.better == HIGHER else 1.0,
-        placed=placed,
+        paired=paired is not None,
+        confidence_level=level,
+        with_limits=number > 0,
+        n_resamples=number if method == MIXTURE else 0,
+        key=key_of(rng),
     )
     attrs: dict[str, Hashable] = (
         {"metric": str(data.array.name)} if fitted else describe_value(data, comparison.depth)
     )
-    attrs |= {"method": method, "confidence_level": level} | (
-        {"limits": PLACEMENTS} if placed else {"n_resamples": number}
-    )
+    placed = method == EMPIRICAL and number > 0
+    attrs |= {"method": method, "confidence_level": level}
+    attrs |= {"limits": PLACEMENTS} if placed else {"n_resamples": number}
     attrs |= {"paired": paired} if paired else {}
-    return comparison, attrs | (describe_key(comparison.drawing.key) if number else {})
+    return comparison, attrs | (describe_key(comparison.key) if number and not placed else {})
 
 
 def _parameter_array(fit: FittedModel) -> xr.DataArray:
@@ -396,12 +393,12 @@ def totals_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
         str(result.attrs.get("unit", "run")),
     )
     text = (
-        f"{{cells}} have fewer {plural(unit)} than the {runs} runs of a total: nominal 95 % "
-        "limits then cover about 80 %; measure more, "
-        "choose fewer runs, or compare means (ratio_interval)"
+        f"{{cells}} have fewer {plural(unit)} than the {runs} runs of a total. Nominal 95 % limits "
+        "may then cover only 70 to 90 %. Measure more, choose fewer runs, or compare means "
+        "(ratio_interval)."
     )
     return (
         cells_note("few_units_for_total", text, result["n"], (n > 1) & (n < runs))
-        if int(result.attrs["n_resamples"])
+        if "limits" in result.attrs or int(result.attrs["n_resamples"])
         else None,
     )
