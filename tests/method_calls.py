@@ -34,8 +34,8 @@ CALLS: dict[str, dict[str, Any]] = {
 OF_ANSWERS = ("accelerated_proportion", "biplot", "next_measurement", "notes", "table")
 """Methods that are given an answer."""
 
-ELSEWHERE = ("join", "report")
-"""Methods with tests of their own here: one is given timings twice, the other takes seconds."""
+ELSEWHERE = ("declare", "join", "report")
+"""Methods with tests of their own: they compute nothing, are given timings twice, take seconds."""
 
 ONE_SYSTEM = (
     "bootstrap_interval", "cluster_machines", "explain_variation", "five_number_summary", "fit_mixture", "goodness_of_fit",

@@ -55,7 +55,7 @@ KINDS: Final[dict[str, Kind]] = {
     "from_samples": Kind(DATA),
     "to_timings": Kind(DATA),
     "join": Kind(DATA),
-    "declare": Kind(DATA, example='unit="execution"'),
+    "declare": Kind(DATA),
     "counts": Kind(
         DATA,
         names="minimum maximum total balanced level",

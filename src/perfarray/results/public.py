@@ -126,7 +126,9 @@ def public(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def checked(*args: Any, **kwargs: Any) -> Any:
         for name in removed.intersection(kwargs):
-            raise TypeError(f"{function.__name__}() has no {name}= any more. {REMOVED[name]}")
+            raise TypeError(
+                f"{function.__name__}() has no argument {name!r} any more. {REMOVED[name]}"
+            )
         if not of_data:
             return function(*args, **kwargs)
         arguments = dict(zip(positional, args, strict=False)) | kwargs
