@@ -7,7 +7,7 @@ import pytest
 import xarray as xr
 
 import perfarray
-from perfarray.machines.columns import roles_of, useful_columns
+from perfarray.machines.columns import columns_left_out, roles_of
 
 
 def test_copies_are_found():
@@ -16,7 +16,10 @@ def test_copies_are_found():
     x = np.array([1.0, 2.0, 4.0, 1.0])
     labels = {"letters": list("abba"), "others": list("yxxy"), "own": list("abab")}
     rows = pd.DataFrame({"x": x, "log": np.log(x), "again": x, **labels})
-    assert useful_columns(rows, list(rows), trees=True) == ["x", "log", "letters", "own"]
+    assert columns_left_out(rows, list(rows), trees=True) == {
+        "again": "a copy of x",
+        "others": "a copy of letters",
+    }
 
 
 @pytest.fixture(scope="module")
@@ -45,9 +48,15 @@ def test_names_decide_nothing(times):
         response=("performance", "boot_variance", "boot_variation"),
     )
     assert roles_of(table) == {
-        "machine": "label", "performance": "response", "boot_variance": "variance", "boot_variation": "response",
-        "boot_variance_noise": "noise", "n_runs": "count", "n_benchmarks": "count", "os_unparsed": "unparsed",
-    }  # fmt: skip
+        "machine": "label",
+        "performance": "response",
+        "boot_variance": "variance",
+        "boot_variation": "response",
+        "boot_variance_noise": "noise",
+        "n_runs": "count",
+        "n_benchmarks": "count",
+        "os_unparsed": "unparsed",
+    }
     found = perfarray.explain_variation(
         table, response="boot_variance", model="ols", log=False, splits=1, rng=1
     ).to_dataset()

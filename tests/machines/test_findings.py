@@ -65,7 +65,8 @@ def test_a_row_is_a_configuration(table):
     which explain instead of its label."""
     assert list(table)[:3] == ["machine", "compiler", "suite"]
     assert len(table) == 80 + 58
-    assert table[["compiler", "compiler_family", "compiler_version"]].drop_duplicates().values.tolist() == [
+    compilers = table[["compiler", "compiler_family", "compiler_version"]].drop_duplicates()
+    assert compilers.values.tolist() == [
         ["GCC 12.2.0", "GCC", pytest.approx(12.2)], ["Clang 17.0.1", "Clang", 17.0],
     ]  # fmt: skip
     assert table["compiler_family"].dtype == "category"
@@ -95,7 +96,8 @@ def test_the_sentences_are_those_of_a_report(model):
     numbers = [100 * float(result[f"explained{end}"]) for end in ("", "_lower", "_upper")]
     first, second = model.sentences()[:2]
     words = re.match(
-        r"cpu_mhz explains (\d+) % of the variation of performance between machines \((\d+) to (\d+)\)",
+        r"cpu_mhz explains (\d+) % of the variation of performance between machines "
+        r"\((\d+) to (\d+)\)",
         first,
     )
     np.testing.assert_allclose([float(word) for word in words.groups()], numbers, atol=0.51)

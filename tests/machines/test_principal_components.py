@@ -185,7 +185,10 @@ def test_machines_without_groups_are_said_to_have_none():
     )
     with pytest.warns(
         UserWarning,
-        match=r"clusters: the largest mean silhouette of 2 to 10, 0\.[01]\d\. Below 0\.25 the machines form no",
+        match=(
+            r"clusters: the largest mean silhouette of 2 to 10, 0\.[01]\d\. "
+            r"Below 0\.25 the machines form no"
+        ),
     ):
         machines.perf.cluster_machines()
 

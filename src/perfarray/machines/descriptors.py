@@ -134,7 +134,7 @@ def _typed(values: npt.NDArray[Any]) -> Any:
 
 
 def with_flags(rows: xr.DataArray, row: str, across: str) -> xr.DataArray:
-    """Return rows with one coordinate of all flags of their benchmarks, instead of several lists."""
+    """Return rows with one coordinate of all flags of their benchmarks, not several lists."""
     lists = [rows.coords[name] for name in OF_BENCHMARKS if name in rows.coords]
     # A list that is the same for all benchmarks lies along the rows alone.
     lists = [texts for texts in lists if set(texts.dims) <= {row, across}]

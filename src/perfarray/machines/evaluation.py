@@ -120,9 +120,7 @@ def evaluate(
     errors, baseline = (target[tested] - answers) ** 2, (target[tested] - means) ** 2
     total, explained = explained_shares(errors, baseline, losses[1], units, confidence_level, rng)
     predicted = np.bincount(tested, weights=answers, minlength=len(rows))[answered] / times
-    names = (
-        rows[MACHINE].astype(str).to_numpy()[answered] if MACHINE in rows else answered.astype(str)
-    )
+    names = rows[MACHINE].to_numpy()[answered] if MACHINE in rows else answered
     strongest = [predictors[n] for n in np.argsort(-percent, kind="stable")[:DEPENDENT]]
     one, ends = {"units": "1"}, ("", "_lower", "_upper")
     variables: dict[str, Any] = {
@@ -138,7 +136,7 @@ def evaluate(
         "noise_ceiling": ((), _ceiling(problem), one),
         **_dependence(fit, rows, strongest),
         "predictor": np.array(predictors, dtype=object),
-        "row": names.astype(object),
+        "row": names.astype(str).astype(object),
     }
     if problem.choice.model == "mixed":
         variances = [float(np.asarray(fit.result.cov_re)[0, 0]), float(fit.result.scale)]

@@ -280,7 +280,7 @@ def _largest(tables: Tables, responses: Sequence[str]) -> tuple[pd.DataFrame, li
         if number < MIN_ROWS and remedies:
             raise ValueError(
                 f"{number} rows have a {name!r} that can be explained. A model needs {MIN_ROWS} or "
-                f"more. {remedies} machine_table takes these arguments, and its table is taken here."
+                f"more. {remedies} Give these arguments to machine_table, and its table here."
             )
     return table, notes
 
@@ -312,7 +312,8 @@ def _groups(
     hardware = [name for name in hardware_columns(table) if name not in responses]
     repeated = int(table.duplicated(hardware, keep=False).sum()) if hardware else 0
     text = (
-        f"{repeated} of {len(table)} rows have the hardware of another row ({listed(hardware, 5)}). "
+        f"{repeated} of {len(table)} rows have the hardware of another row "
+        f"({listed(hardware, 5)}). "
         "If they are one machine, it may be on both sides of a split, which flatters the model. "
         "Name the column of machines with groups=, or give groups=None."
     )

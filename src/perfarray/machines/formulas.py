@@ -1,4 +1,4 @@
-"""Model formulas, read by patsy as statsmodels does: terms, and the columns from which each is computed."""
+"""Model formulas, read by patsy as statsmodels does: terms and their columns."""
 
 import ast
 import builtins

@@ -9,12 +9,11 @@ import pandas as pd
 from perfarray.conventions import MACHINE, UNKNOWN
 from perfarray.machines.columns import (
     check_columns,
-    chosen_columns,
+    columns_left_out,
     is_number,
     known_values,
-    reason_left_out,
+    predictor_columns,
     term_of,
-    useful_columns,
 )
 from perfarray.machines.formulas import LOGS, Formula, arguments_of, columns_in, evaluate_formula
 from perfarray.machines.models import Fit, ModelChoice, boosted, linear
@@ -67,20 +66,23 @@ def by_columns(
 ) -> Problem:
     """Explain a column by columns; those without information are dropped."""
     random_effect = {choice.groups} if choice.groups and choice.model == "mixed" else set()
-    names = chosen_columns(table, predictors, random_effect)
+    names = predictor_columns(table, predictors, random_effect)
     names = [name for name in names if name != response]
     check_columns(table, [response])
     has_response, attrs, notes = _with_response(table, response, log)
-    lacking = pd.DataFrame()
+    is_missing = pd.DataFrame()
     rows = _enough(table[has_response].reset_index(drop=True), response)
     trees = choice.model == "boosting"
-    useful = useful_columns(rows, names, trees=trees)
+    reasons = columns_left_out(rows, names, trees=trees)
+    useful = [name for name in names if name not in reasons]
     if not trees and useful:
-        lacking = rows[useful].isna()
-        rows = _enough(rows[~lacking.any(axis=1)].reset_index(drop=True), response, lacking)
-        useful = useful_columns(rows, useful, trees=trees)
-        attrs["n_incomplete"] = int(lacking.any(axis=1).sum())
-    left_out = [name for name in names if name not in useful]
+        is_missing = rows[useful].isna()
+        is_complete = ~is_missing.any(axis=1)
+        rows = _enough(rows[is_complete].reset_index(drop=True), response, is_missing)
+        reasons |= columns_left_out(rows, useful, trees=trees)
+        attrs["n_incomplete"] = int((~is_complete).sum())
+    useful = [name for name in names if name not in reasons]
+    left_out = [name for name in names if name in reasons]
     attrs.update(response=response, log=int(log), left_out=", ".join(left_out))
     if not useful:
         reason = (
@@ -93,17 +95,15 @@ def by_columns(
     target = _varied(np.log(measured) if log else measured, response, log)
     terms = " + ".join(term_of(rows, name) for name in useful)
     classes = {name for name in useful if not is_number(rows[name])}
-    notes += _incomplete(lacking)
+    notes += _incomplete(is_missing)
     if left_out and predictors is not None and not isinstance(predictors, str):
-        reasons = [reason_left_out(rows, name, useful) for name in left_out]
-        texts = ", ".join(
-            f"{name!r} ({reason})" for name, reason in zip(left_out, reasons, strict=True)
-        )
+        texts = ", ".join(f"{name!r} ({reasons[name]})" for name in left_out)
         text = (
             f"{len(left_out)} of {len(names)} predictors are left out: {texts}. "
             "The answer is that of the others."
         )
-        notes += (Note("predictors_left_out", text, {"predictors": left_out, "reasons": reasons}),)
+        values = {"predictors": left_out, "reasons": [reasons[name] for name in left_out]}
+        notes += (Note("predictors_left_out", text, values),)
     return Problem(rows, target, useful, terms, classes, choice, attrs=attrs, notes=notes)
 
 
@@ -125,27 +125,27 @@ def by_formula(table: pd.DataFrame, formula: Formula, choice: ModelChoice) -> Pr
     logged = arguments_of([formula.response], LOGS)
     measured, attrs, notes = _with_response(table, response, response in logged)
     described = table[measured]
-    lacking = described[list(dict.fromkeys((*further_names, *predictors)))].isna()
-    for name in lacking:
+    is_missing = described[list(dict.fromkeys((*further_names, *predictors)))].isna()
+    for name in is_missing:
         if (
             name != response
             and name in logged | arguments_of(codes, LOGS)
             and is_number(table[name])
         ):
-            lacking[name] |= ~(described[name].to_numpy(dtype=float, na_value=np.nan) > 0)
-    incomplete = lacking.any(axis=1).to_numpy(dtype=bool)
+            is_missing[name] |= ~(described[name].to_numpy(dtype=float, na_value=np.nan) > 0)
+    incomplete = is_missing.any(axis=1).to_numpy(dtype=bool)
     attrs |= {
         "n_incomplete": int(incomplete.sum()),
         "formula": f"{formula.response} ~ {formula.right()}",
     }
     attrs.update(response=response, log=0, left_out=", ".join(empty))
-    rows = _enough(described[~incomplete].reset_index(drop=True), response, lacking)
+    rows = _enough(described[~incomplete].reset_index(drop=True), response, is_missing)
     target = _varied(evaluate_formula(formula, rows), formula.response, bool(logged))
     if empty:
         text = f"{listed(empty)} are constant or empty. The formula is fitted without their terms."
         notes = (Note("predictors_left_out", text, {"predictors": empty}), *notes)
     terms, classes = formula.right(), arguments_of(codes, ("C",))
-    notes = (*notes, *_incomplete(lacking))
+    notes = (*notes, *_incomplete(is_missing))
     return Problem(rows, target, predictors, terms, classes, choice, attrs=attrs, notes=notes)
 
 
@@ -192,42 +192,49 @@ def _varied(target: Floats, response: str, log: bool) -> Floats:
     return target
 
 
-def _enough(rows: pd.DataFrame, response: str, lacking: pd.DataFrame | None = None) -> pd.DataFrame:
+def _enough(
+    rows: pd.DataFrame, response: str, is_missing: pd.DataFrame | None = None
+) -> pd.DataFrame:
     """Return the rows; raise if they are too few.
 
-    `lacking` says which predictors each row with a response lacks.
+    `is_missing` says which predictors each row with a response lacks.
     """
     if len(rows) >= MIN_ROWS:
         return rows
-    if lacking is None:
+    if is_missing is None:
         raise ValueError(
             f"{len(rows)} rows have a {response!r} that can be explained. A model needs "
             f"{MIN_ROWS} or more."
         )
-    gaps = _gaps(lacking)[1]
+    gaps = _gaps(is_missing)[1]
     raise ValueError(
         f"{len(rows)} rows have a {response!r} and all predictors. A model needs {MIN_ROWS} or more"
         + (f": leave out predictors with gaps, {gaps}." if gaps else ".")
     )
 
 
-def _incomplete(lacking: pd.DataFrame) -> tuple[Note, ...]:
+def _incomplete(is_missing: pd.DataFrame) -> tuple[Note, ...]:
     """Say how many rows lack which predictors."""
-    gaps, text = _gaps(lacking)
+    gaps, text = _gaps(is_missing)
     if not gaps:
         return ()
-    rows = int(lacking.any(axis=1).sum())
+    rows = int(is_missing.any(axis=1).sum())
     text = (
-        f"{rows} of {len(lacking)} rows lack a predictor that the model needs, and are left out: "
-        f"{text}. Leave out these predictors, or use model='boosting', which takes gaps."
+        f"{rows} of {len(is_missing)} rows lack a predictor that the model needs, and are left "
+        f"out: {text}. Leave out these predictors, or use model='boosting', which takes gaps."
     )
-    values = {"rows": rows, "of": len(lacking), "predictors": [*gaps], "lacking": [*gaps.values()]}
+    values = {
+        "rows": rows,
+        "of": len(is_missing),
+        "predictors": [*gaps],
+        "lacking": [*gaps.values()],
+    }
     return (Note("rows_left_out", text, values),)
 
 
-def _gaps(lacking: pd.DataFrame) -> tuple[dict[str, int], str]:
+def _gaps(is_missing: pd.DataFrame) -> tuple[dict[str, int], str]:
     """Return the number of rows that lack each predictor, the largest first, and a text."""
-    gaps = lacking.sum().sort_values(ascending=False, kind="stable")
+    gaps = is_missing.sum().sort_values(ascending=False, kind="stable")
     numbers = {str(name): int(number) for name, number in gaps.items() if number}
-    texts = [f"{name!r} ({number} of {len(lacking)})" for name, number in numbers.items()]
+    texts = [f"{name!r} ({number} of {len(is_missing)})" for name, number in numbers.items()]
     return numbers, ", ".join(texts[:5]) + (f" and {len(texts) - 5} more" if texts[5:] else "")

@@ -59,7 +59,7 @@ def sample_table(
     levels: str | Sequence[str] | None,
     metric: str | None,
 ) -> tuple[xr.DataArray, tuple[Note | None, ...]]:
-    """Return one number per sample and feature with the attrs of a result, lazy for lazy data, and notes."""
+    """Return one number per sample and feature, and notes; lazy for lazy data."""
     if samples == features:
         raise ValueError(
             f"samples={samples!r} and features={features!r} are the same dim; name two"

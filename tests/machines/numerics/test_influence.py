@@ -171,7 +171,7 @@ def test_noise_of_very_many_runs_is_scaled_from_fewer(monkeypatch, statistic, er
     """Each of both has the error of a standard deviation of 4000 draws, 1 / sqrt(8000); the rate of
     medians is 3 % off at 100 runs."""
     whole = noise_table(2, 200, statistic)[1]
-    monkeypatch.setattr("perfarray.machines.numerics.noise_ceiling.DRAWN", 4000 * 2 * 100)
+    monkeypatch.setattr("perfarray.machines.numerics.noise_ceiling.MAX_DRAWN", 4000 * 2 * 100)
     np.testing.assert_allclose(noise_table(2, 200, statistic)[1], whole, rtol=error)
 
 
@@ -179,7 +179,7 @@ def test_noise_of_very_many_benchmarks_is_that_of_fewer_suites(monkeypatch):
     """Runs stay as many as their law needs: from two, that of a mean was told 39 % too large. 400
     suites have an error of 3.5 %."""
     whole = noise_table(20, 60, "mean")
-    monkeypatch.setattr("perfarray.machines.numerics.noise_ceiling.DRAWN", 4000 * 20 * 2)
+    monkeypatch.setattr("perfarray.machines.numerics.noise_ceiling.MAX_DRAWN", 4000 * 20 * 2)
     for found, expected in zip(noise_table(20, 60, "mean"), whole, strict=True):
         np.testing.assert_allclose(found, expected, rtol=0.1)
 
