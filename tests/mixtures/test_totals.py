@@ -163,7 +163,7 @@ def test_totals_of_more_runs_than_units_are_noted():
     """Limits of a total that was hardly seen cover too little, and a note says so; without limits,
     or of few runs, there is none."""
     times = perfarray.from_samples({"a": NEW, "b": OLD})
-    for runs, number, codes in ((4, None, ["few_units_for_total"]), (3, None, []), (4, 0, [])):
+    for runs, number, codes in ((4, None, ["few_units"]), (3, None, []), (4, 0, [])):
         found = times.perf.prob_faster("b", runs=runs, n_resamples=number, rng=1)
         assert [note.code for note in found.perf.notes()] == codes
 

@@ -122,7 +122,7 @@ def variability_level(
         stability="share of refitted samples with the same number of modes",
     )
     variables |= _support_outputs(()) | outputs(n="independent units")
-    checks = ("modes", "run_units", "run_percentiles") if n_resamples else ("modes",)
+    checks = ("modes", "run_units") if n_resamples else ("modes",)
     return systems.compute(partial(numbers_of_modes, test=test), variables, attrs, checks)
 
 
