@@ -94,7 +94,7 @@ FROM_NUMBERS = 'perfarray.from_samples({"old": [...], "new": [...]}) makes timin
 # Arguments that earlier versions had, and what to use instead
 REMOVED: Mapping[str, str] = {
     "band": "the band of equivalence is 1 - threshold to 1 + threshold",
-    "baseline_costs": "give the costs of both systems as arrays in costs=",
+    "baseline_costs": "costs= takes arrays over the dim compared; else give the mean of both prices",
     "baseline_sizes": "both sides have the sizes of sizes=",
     "baseline_variances": "both sides have the variances of variances=",
     "commit_cost": "every commit costs the same; multiply runs by your own cost",
@@ -103,7 +103,8 @@ REMOVED: Mapping[str, str] = {
     "family": "a correction is over all verdicts of the call; call once for each family",
     "goal": "threshold= says which change matters",
     "impute": "fill the gaps of the table before, for example with fillna",
-    "load_bins": "take groups of runs by your own load with groupby",
+    "load": "select the runs of a class of load with where or groupby, and ask about each class",
+    "load_bins": "select the runs of a class of load with where or groupby, and ask about each class",
     "n_flags": "drop columns of the table that you do not need",
     "shrink": "correction= and prior= remain",
 }
@@ -118,6 +119,9 @@ def public(function: Callable[..., Any]) -> Callable[..., Any]:
     """
     parameters = list(inspect.signature(function).parameters.values())
     removed = REMOVED.keys() - {parameter.name for parameter in parameters}
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
+        # Other keywords are those of the method that is studied, which checks them itself.
+        removed = {"baseline_sizes", "baseline_variances"}
     accepted = _types(parameters[0].annotation) if parameters else ()
     if not {*LABELLED, pd.DataFrame}.intersection(accepted):
 
