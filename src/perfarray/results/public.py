@@ -96,7 +96,7 @@ FROM_NUMBERS = 'perfarray.from_samples({"old": [...], "new": [...]}) makes timin
 # Arguments that earlier versions had, and what to use instead
 REMOVED: Mapping[str, str] = {
     "band": "the band of equivalence is 1 - threshold to 1 + threshold",
-    "baseline_costs": "give the costs of both systems as arrays in costs=",
+    "baseline_costs": "costs= takes arrays over the dim compared; else give the mean of both prices",
     "baseline_sizes": "both sides have the sizes of sizes=",
     "baseline_variances": "both sides have the variances of variances=",
     "commit_cost": "every commit costs the same; multiply runs by your own cost",
@@ -105,7 +105,8 @@ REMOVED: Mapping[str, str] = {
     "family": "a correction is over all verdicts of the call; call once for each family",
     "goal": "threshold= says which change matters",
     "impute": "fill the gaps of the table before, for example with fillna",
-    "load_bins": "take groups of runs by your own load with groupby",
+    "load": "select the runs of a class of load with where or groupby, and ask about each class",
+    "load_bins": "select the runs of a class of load with where or groupby, and ask about each class",
     "n_flags": "drop columns of the table that you do not need",
     "random": "explain_variation has one random effect, the column of groups=",
     "shrink": "correction= and prior= remain",
@@ -122,6 +123,9 @@ def public(function: Callable[..., Any]) -> Callable[..., Any]:
     ]
     of_data = positional and {*LABELLED, pd.DataFrame}.intersection(kinds[positional[0]])
     removed = REMOVED.keys() - kinds.keys()
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
+        # Other keywords are those of the method that is studied, which checks them itself.
+        removed = {"baseline_sizes", "baseline_variances"}
 
     @functools.wraps(function)
     def checked(*args: Any, **kwargs: Any) -> Any:
