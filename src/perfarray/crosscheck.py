@@ -60,7 +60,7 @@ Answer = dict[str, xr.Variable]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """One comparison, the same for all methods: two systems with the same labels, and the caller's choices."""
+    """One comparison for all methods: two systems, and the choices of the caller."""
 
     times: xr.DataArray
     baseline: xr.DataArray
@@ -77,7 +77,7 @@ class Request:
 
     @property
     def alpha(self) -> float:
-        """The risk of the tests: 0.1 for a level of 0.9, where 1 - 0.9 falls short of it by rounding."""
+        """The risk of the tests, without the rounding of 1 - confidence_level."""
         return round(1 - self.confidence_level, 12)
 
     @property
@@ -111,7 +111,7 @@ class Request:
 
 
 class Method(NamedTuple):
-    """A method: its name, title and question, and the function that returns its answers for every benchmark and for the suite (or None).
+    """A method: its name, title and question, and the function that answers.
 
     An answer holds `estimate`, `lower`, `upper`, `pvalue` as far as the method has them, `verdict`,
     `remark`, and `able`: whether these data could have given it a verdict at all; of a method that
@@ -142,7 +142,7 @@ def agreement(
     rng: Rng = None,
     metric: str | list[str] | None = None,
 ) -> xr.Dataset:
-    """Compare two systems by every method of the package, side by side, and name where the methods differ.
+    """Compare two systems by every method of the package, and name where the methods differ.
 
     Methods differ because they answer different questions; and some cannot answer at all with few
     units. The result tells the two apart: a method that could not answer contradicts nobody. Choose
@@ -375,7 +375,7 @@ def _by_exchange(request: Request) -> tuple[Answer, Answer]:
 
 
 def _exchanges(request: Request, *, paired: bool = False) -> xr.Variable:
-    """Return the number of exchanges of the units of every benchmark: 1 where a side has none, infinite beyond 1,000 units."""
+    """Return the number of exchanges of the units of every benchmark; inf beyond 1,000 units."""
     sides = [
         side.variable.notnull().any(request.levels[1:]).sum(request.levels[0])
         for side in (request.times, request.baseline)
@@ -390,7 +390,7 @@ def _exchanges(request: Request, *, paired: bool = False) -> xr.Variable:
 
 
 def _within_reach(answer: Answer, least: xr.Variable, request: Request, why: str) -> Answer:
-    """Add whether the smallest possible p-value allows a verdict, and a remark where it does not."""
+    """Add whether the smallest possible p-value allows a verdict, with a remark if not."""
     unable = least > request.alpha
     texts = [
         f"with {why} its p cannot fall below {min(value, 1.0):.2g}"
@@ -592,7 +592,7 @@ def _side_by_side(answers: dict[str, Answer], cells: xr.DataArray) -> xr.Dataset
 def _differences(
     prefix: str, names: list[str], verdict: xr.Variable, outcome: xr.Variable
 ) -> Answer:
-    """Return whether all methods that apply give the same verdict, and which give what where they do not."""
+    """Return whether all methods that apply give the same verdict, and how they differ."""
     kind = np.where(
         outcome == NOT_APPLICABLE,
         NOT_APPLICABLE,

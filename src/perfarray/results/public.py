@@ -114,7 +114,7 @@ REMOVED: Mapping[str, str] = {
 
 
 def public(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that checks its arguments and, where data are stacked, makes texts of labels."""
+    """Return a function that checks its arguments, and makes texts of stacked labels."""
     parameters = list(inspect.signature(function).parameters.values())
     kinds = {parameter.name: _types(parameter.annotation) for parameter in parameters}
     defaults = {parameter.name: parameter.default for parameter in parameters}
@@ -194,7 +194,7 @@ def _type_name(value: Any) -> str:
 
 
 def _check_argument(name: str, value: Any, kinds: tuple[type, ...]) -> None:
-    """Raise for an argument of another kind than the function takes: one name or number, or several of them."""
+    """Raise for an argument of another kind than the function takes."""
     if name == "baseline" and not isinstance(value, (*LABELLED, FittedModel, Hashable)):
         raise TypeError(
             f"baseline is a {_type_name(value)}: give a label of the data, or other timings; "

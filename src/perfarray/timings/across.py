@@ -1,4 +1,4 @@
-"""Answers across benchmarks: the dim of a suite, weights of benchmarks, and one answer for each of several suites."""
+"""Answers across benchmarks: the dim of a suite, and one answer for each of several suites."""
 
 import functools
 import inspect
@@ -166,7 +166,7 @@ class TooFew(ValueError):
 
 
 def for_each_suite(function: Callable[P, R]) -> Callable[P, R]:
-    """Decorate a function so that each suite has its own answer, along a dim `suite`, where the benchmarks are of several.
+    """Decorate a function so that each of several suites has its own answer, along `suite`.
 
     `by=` names another coordinate along the benchmarks, whose values have one answer each. Suites
     that raise `TooFew` are left out and named.
@@ -216,7 +216,7 @@ def for_each_suite(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _baseline_only_note(times: Data, baseline: object, across: str) -> Note | None:
-    """Return the note on benchmarks that only other timings have, which are in no suite of the data."""
+    """Return the note on benchmarks of other timings that are in no suite of the data."""
     if not isinstance(baseline, xr.DataArray | xr.Dataset) or across not in baseline.dims:
         return None
     names = [
@@ -251,7 +251,7 @@ def _suites_apart(
 
 
 def _without_descriptors(times: Data, by: str) -> Data:
-    """Return timings without the coordinates that formulas do not read: these would be selected for each suite."""
+    """Return timings without the coordinates that formulas do not read."""
     levels = {dim for dim in times.dims if dim in LEVELS}
     needed = {*times.dims, *MARKS, CENSORED_AT, SUITE, by, *map(label_name, map(str, levels))}
     return times.drop_vars(
@@ -313,7 +313,7 @@ def _dims(times: Data, name: Hashable) -> tuple[Hashable, ...]:
 
 
 def suite_row_for_each(function: Callable[P, xr.Dataset]) -> Callable[P, xr.Dataset]:
-    """Decorate a function so that each suite has a row, along a dim `suite`, where the benchmarks are of several.
+    """Decorate a function so that each of several suites has a row, along a dim `suite`.
 
     `by=` names another coordinate along the benchmarks. These keep their rows, and the coordinate
     under a name of two parts such as `benchmark_suite`.
@@ -531,7 +531,7 @@ def measured_along(times: Data, across: str) -> npt.NDArray[np.bool_]:
 
 
 def several_suites_note(times: Data, across: str) -> Note | None:
-    """Return a note where the benchmarks measured are of several suites, so that each suite has its own answer."""
+    """Return a note where benchmarks are of several suites, which are answered one by one."""
     if across not in _dims(times, SUITE):
         return None
     labels = suite_labels(times, SUITE, across)[_measured(times, (across,))]
@@ -580,7 +580,7 @@ def names_one_suite(array: xr.DataArray, across: str) -> bool:
 
 
 def select_suite(argument: Any, by: str, across: str, name: str, benchmarks: Any) -> Any:
-    """Select one suite from an argument that has benchmarks: cells of other suites become NaN, labels with no other cells are dropped."""
+    """Select one suite from an argument that has benchmarks; other cells become NaN."""
     if not isinstance(argument, xr.DataArray | xr.Dataset):
         # Numbers by label, `...` being all others
         by_label = isinstance(argument, Mapping | pd.Series)
@@ -647,7 +647,7 @@ def suites_remedy(by: bool) -> str:
 
 
 def suites_hint(array: xr.DataArray, across: str, *, by: bool = True) -> str:
-    """Write the same as the end of a sentence where the measured benchmarks are of several suites, else an empty text."""
+    """Write this as the end of a sentence; an empty text for one suite."""
     labels = _suite_of_each(array, across)
     if labels is None:
         return ""
@@ -663,7 +663,7 @@ def suites_hint(array: xr.DataArray, across: str, *, by: bool = True) -> str:
 def name_suites(
     result: Any, array: xr.DataArray, counted: xr.DataArray, across: str, *, by: bool = False
 ) -> Note | None:
-    """Set the attr `suites` of a result whose mean is taken over several suites, and return the note on these."""
+    """Set the attr `suites` of a mean over several suites, and return the note on them."""
     note = several_suites(array, counted, across, by=by)
     if note:
         result.attrs[SUITES] = ", ".join(note.values["suites"])

@@ -1,4 +1,4 @@
-"""The only caller of xarray.apply_ufunc: labels, dims and chunks on one side, a formula over the last axes on the other."""
+"""The only caller of xarray.apply_ufunc: labels and chunks around formulas on arrays."""
 
 import math
 import os
@@ -39,7 +39,7 @@ Kernel = Callable[..., Sequence[Any]]
 
 
 class Output(NamedTuple):
-    """One variable of a result: its extra dims (after those that broadcast), its unit, its dtype."""
+    """One variable of a result: its extra dims, its unit, its dtype."""
 
     dims: tuple[str, ...] = ()
     units: str = ""
@@ -65,7 +65,7 @@ class Labels(NamedTuple):
 
 
 def outputs(units: str = "1", dims: tuple[str, ...] = (), /, **named: str) -> dict[str, Output]:
-    """Return outputs of one unit along the same dims, by name, with their long names ("" where the name says it all)."""
+    """Return outputs of one unit along the same dims, by name, with their long names."""
     return {name: Output(dims, units, long_name=text) for name, text in named.items()}
 
 
@@ -170,7 +170,7 @@ def _in_memory(
     outputs: Mapping[str, Output],
     sizes: Mapping[str, int],
 ) -> list[xr.Variable]:
-    """Call the formula on arrays in memory, as apply_ufunc does, which takes 0.1 ms for ten outputs."""
+    """Call the formula on arrays in memory."""
     broadcast = list(
         dict.fromkeys(
             dim
@@ -242,7 +242,7 @@ def _memory() -> float:
 def by_blocks(
     kernel: Kernel, operands: Sequence[npt.NDArray[Any]], axes: int, blocks: int
 ) -> list[npt.NDArray[Any]]:
-    """Call a formula block by block along the longest of the first axes, which bounds the memory of its intermediate results."""
+    """Call a formula block by block along the longest of the first axes."""
     sizes = [max(array.shape[axis] for array in operands) for axis in range(axes)]
     blocks = min(blocks, max(sizes, default=1))
     if blocks < 2:
@@ -309,7 +309,7 @@ def _lazy(
 
 
 def _same_labels(arrays: Sequence[xr.DataArray], used: set[str]) -> bool:
-    """Return whether the dims that broadcast have identical indexes, or sizes, in all arrays: these need no alignment."""
+    """Return whether the dims that broadcast have identical labels, which need no alignment."""
     first: dict[Hashable, Any] = {}
     for array in arrays:
         for name, label in {**array.sizes, **array.xindexes}.items():
@@ -319,7 +319,7 @@ def _same_labels(arrays: Sequence[xr.DataArray], used: set[str]) -> bool:
 
 
 def _labels_of(arrays: Sequence[xr.DataArray], used: set[str], coords: Mapping[str, Any]) -> Labels:
-    """Return the labels of the result: those of the inputs that do not lie along core dims, and those of the new dims."""
+    """Return the labels of the result: those of the inputs outside core dims, and new ones."""
     variables: dict[Hashable, xr.Variable] = {}
     indexes: dict[Hashable, Any] = {}
     for array in reversed(arrays):

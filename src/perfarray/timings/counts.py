@@ -93,7 +93,7 @@ def counts(
 
 @check("unit_of_each")
 def unit_of_each_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
-    """Return a note where no cell has two units, so that nothing can be compared or planned, with the remedy."""
+    """Return a note where no cell has two units, with the remedy."""
     if result["total"].isel({LEVEL: 0}).max() != 1:
         return ()
     unit = str(result.attrs["unit"])
@@ -191,7 +191,7 @@ def _without_empty_positions(times: Data, dim: str) -> Data:
 
 
 def drop_warmup(times: Data, n: int | None = None) -> Data:
-    """Remove warm-up: values marked `warmup`, and on request the first iterations of every execution.
+    """Remove warm-up: marked values, and on request the first iterations of executions.
 
     Parameters
     ----------

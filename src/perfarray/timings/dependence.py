@@ -41,7 +41,7 @@ def dependence_note(sides: Sequence[Timings], paired: bool = False) -> Note | No
 
 @check(DEPENDENCE)
 def dependence_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
-    """Return notes on cells with dependent units (family-wise error rate 5 %), and on cells with too few units for batch means."""
+    """Return notes on cells with dependent units, or too few units for batch means."""
     unit, method = str(result.attrs["levels"]).split()[0], result.attrs.get("method")
     if method == BATCH_MEANS:
         n = result["n"].values

@@ -154,7 +154,7 @@ def resolve_pair(
     with_copies: bool = False,
     measured: bool = True,
 ) -> Pair:
-    """Split `times` at the label `baseline`, or match it with another timings object, by label on dims that are not levels.
+    """Split `times` at the label `baseline`, or match it by label with other timings.
 
     `paired` matches the units of the outermost level; `unit` is the level whose repetitions are the
     sample, if not that. `keep` names coordinates of the baseline to keep besides its labels and the
@@ -243,7 +243,7 @@ def _of_one_nest(*sides: Timings) -> list[Timings]:
 
 
 def _without_sessions(times: Data, pair: Pair) -> tuple[Note, ...]:
-    """Return a note where each side is one session, so that intervals lack the variation between sessions.
+    """Return a note where each side is one session, whose variation no interval holds.
 
     It concerns data read from files, and a selected session; arrays made in memory are left to
     their authors.
@@ -324,7 +324,7 @@ def _split(candidate: Timings, baseline: object, dim: str | None) -> Pair:
 
 
 def _each_with_each(candidate: Timings, dim: str) -> Pair:
-    """Put every label of a dim on both sides: as candidates along the dim, as baselines along another."""
+    """Put every label of a dim on both sides: candidates along it, baselines along another."""
     nest, labels = candidate.levels, _labels_compared(candidate.array, dim, candidate.levels)
     if len(labels) < 2:
         raise ValueError(f"nothing to compare: dim {dim!r} has the labels {listed(labels)}")
@@ -503,7 +503,7 @@ def _pair_of_objects(candidate: Timings, baseline: Timings, dim: str | None) -> 
 def _of_one_label_each(
     new: xr.DataArray, old: xr.DataArray, levels: Sequence[str]
 ) -> tuple[xr.DataArray, xr.DataArray, list[str]]:
-    """Remove the dims of which each side has one label, another one, as two reports of two machines have; name them."""
+    """Remove the dims of which each side has one label, another one; name them."""
     names = [
         str(name) for name in new.dims if name in old.dims and name not in (*levels, BENCHMARK)
     ]
@@ -518,7 +518,7 @@ def _of_one_label_each(
 
 
 def _evenly_chunked(pair: Pair) -> Pair:
-    """Return the pair in even chunks, of the same length on both sides along dims that are not levels."""
+    """Return the pair in even chunks, of the same length on both sides."""
     new, old = evenly_chunked(pair.candidate.array), pair.baseline.array
     lengths = {
         dim: length
@@ -532,7 +532,7 @@ def _evenly_chunked(pair: Pair) -> Pair:
 
 
 def without_zeros_of_both(pair: Pair, positive: Positive) -> Pair:
-    """Return the pair without the cells of either side in which what a method needs is not above 0, with one note that names them."""
+    """Return the pair without cells that are not above 0 on a side, with a note on them."""
     candidate, baseline = (
         decline_zeros(side._replace(notes=()), positive) for side in (pair.candidate, pair.baseline)
     )
@@ -544,7 +544,7 @@ def without_zeros_of_both(pair: Pair, positive: Positive) -> Pair:
 
 
 def worst_case(pair: Pair) -> Pair:
-    """Return the pair with the candidate's stopped runs at their worst and the baseline's at their best.
+    """Return the pair with the candidate's stopped runs at their worst, the baseline's at best.
 
     An advantage of the candidate is then certain. The best of a stopped run is its limit, or
     anything where the limit is not known.
@@ -575,7 +575,7 @@ def statistic_bounds(side: Timings, limits: xr.DataArray, worst: xr.DataArray) -
 
 
 def _with_stopped(side: Timings, counted: Any, value: float) -> Timings:
-    """Return timings with a value (for rates, its reciprocal) in place of the stopped runs that are not `counted`."""
+    """Return timings with a value in place of the stopped runs that are not `counted`."""
     array = side.array
     placed = array.where(
         ~array.coords[CENSORED] | counted, value if side.better == LOWER else 1 / value

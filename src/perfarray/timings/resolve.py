@@ -104,7 +104,7 @@ class Timings(NamedTuple):
 
     @property
     def unit_notes(self) -> tuple[Note, ...]:
-        """What is to be said of units that are taken as independent: one of an outer level was selected, or levels are crossed."""
+        """Notes on units taken as independent although an outer level was selected or crossed."""
         return (*((self.selected,) if self.selected else ()), *self.crossed)
 
     @property
@@ -137,7 +137,7 @@ class Timings(NamedTuple):
         return self.better
 
     def describe(self) -> dict[str, Hashable]:
-        """Return the attrs of every result: the metric, the levels, the sampling unit, the numbers of values left out."""
+        """Return the attrs of every result: the metric, the levels, the unit, values left out."""
         attrs: dict[str, Hashable] = {
             "metric": str(self.array.name or TIME),
             "levels": " ".join(self.levels),
@@ -169,7 +169,7 @@ def metrics_of(times: xr.Dataset) -> list[str]:
 def choose_metric(
     times: Data, metric: str | Sequence[str] | None, levels: Sequence[str] | str | None = None
 ) -> xr.DataArray:
-    """Return the array a method works on: `metric=`, else `attrs["metric"]`, else `time`, else the only candidate."""
+    """Return the array of `metric=`, else of the attr `metric`, else `time`, else the only one."""
     if isinstance(times, xr.DataArray):
         if metric is not None:
             raise ValueError(
@@ -282,7 +282,7 @@ def resolve(
     any_size: bool = False,
     as_nested: bool = False,
 ) -> Timings:
-    """Choose the metric and the nest, and set values marked as warm-up, censored, failed or copied to NaN.
+    """Choose the metric and the nest, and set marked values to NaN.
 
     Parameters
     ----------
@@ -472,7 +472,7 @@ def _number(marked: xr.DataArray, array: xr.DataArray) -> int:
 
 
 def _selected_unit_note(level: str, unit: str) -> Note:
-    """Return the note that one unit of an outer level was selected, so that the repetitions inside it count as independent."""
+    """Return the note that one unit of an outer level was selected."""
     text = (
         f"one {level} was selected, so its {plural(unit)} are taken as independent units; "
         "select with a list to keep the level"
@@ -502,7 +502,7 @@ def as_mark(coordinate: xr.DataArray) -> xr.DataArray:
 def shared_levels(
     times: Timings, shared: str | Sequence[str] | None, nest: Sequence[str] = ()
 ) -> tuple[str, ...]:
-    """Return the levels whose units are the same for every benchmark: `shared=`, else the attr `shared_levels`, else none.
+    """Return the levels whose units are the same for every benchmark.
 
     Where units of cells were placed, names are those of the `nest` before: what cells have as units
     stands for the outermost level.
@@ -529,7 +529,7 @@ def shared_levels(
 
 
 def place_units(*sides: Timings) -> list[Timings]:
-    """Return timings, one system or both, with the units of each cell along the outermost level that any cell of them repeats."""
+    """Return timings with the units of each cell along the outermost level that repeats."""
     nest, stopped = sides[0].levels, any(side.bounded for side in sides)
     units = units_of_cells([side.array for side in sides], nest, stopped=stopped)
     notes, unit = (
@@ -555,7 +555,7 @@ def place_units(*sides: Timings) -> list[Timings]:
 
 
 def decline_zeros(times: Timings, positive: Positive, along: tuple[str, ...] = ()) -> Timings:
-    """Return timings without the cells in which what a method needs is not above 0, with a note that names them.
+    """Return timings without the cells in which what a method needs is not above 0.
 
     Dims `along` which values are taken together, as the commits of a history, belong to a cell.
     """
@@ -568,7 +568,7 @@ def decline_zeros(times: Timings, positive: Positive, along: tuple[str, ...] = (
 def check_levels(
     array: xr.DataArray | xr.Dataset, levels: str | Sequence[str] | None
 ) -> tuple[str, ...]:
-    """Return the nest, outermost first: the levels requested, or those present in the usual order."""
+    """Return the nest, outermost first: the levels requested, or those of the data."""
     if levels is None:
         present = tuple(level for level in LEVELS if level in array.dims)
         if not present:

@@ -49,7 +49,7 @@ class Weighing(NamedTuple):
         )
 
     def shares_of(self, labels: Any) -> Floats | None:
-        """Return the shares of benchmarks in the order of the labels, None where all are equal (a plain mean).
+        """Return the shares of benchmarks in the order of the labels, None if equal.
 
         A benchmark that only the other system has counts nowhere.
         """
