@@ -12,7 +12,7 @@ import pytest
 import perfarray
 from cli.commands import OLD, as_json, one_line, refused, run, times, write, write_rows, write_sides
 from perfarray.cli import app as cli
-from perfarray.cli import grid
+from perfarray.results import printed
 from readers.files_of_our_own import entry
 
 
@@ -698,7 +698,7 @@ class TestNames:
     )
     def test_common_package(self, names, package):
         """Only a package is taken off the names."""
-        assert grid.common_package(names) == package
+        assert printed.common_package(names) == package
 
     @pytest.mark.parametrize(
         ("names", "settings", "short"),
@@ -718,8 +718,8 @@ class TestNames:
     )
     def test_common_settings(self, names, settings, short):
         """Names keep the settings that distinguish them."""
-        assert grid.common_settings(names) == settings
-        assert [grid.without_settings(name, settings) for name in names] == short
+        assert printed.common_settings(names) == settings
+        assert [printed.without_settings(name, settings) for name in names] == short
 
     def test_markup_and_long_names(self, monkeypatch):
         """Names are text, not markup; one that is wider than the terminal loses no character."""

@@ -11,10 +11,8 @@ import pytest
 import perfarray
 from cli.commands import OLD, as_json, refused, run, times, write, write_sides
 from perfarray.cli import console
-from perfarray.cli.forms import _code
-from perfarray.cli.grid import grid_of
 from perfarray.cli.problems import in_line
-from perfarray.results.rows import escape_markdown
+from perfarray.results.printed import code_in_markdown, escape_markdown, grid_of
 
 
 @pytest.fixture
@@ -60,7 +58,7 @@ def test_markdown(sides):
 )
 def test_labels_and_texts_in_markdown(text, code):
     """Labels are code, whatever is in them; texts are no markup."""
-    assert _code(text) == code
+    assert code_in_markdown(text) == code
     assert escape_markdown("a_b <i> *c* [d](e) #1 -> 2") == r"a\_b \<i> \*c\* \[d\](e) \#1 -> 2"
 
 
@@ -227,11 +225,14 @@ def test_a_label_commands_no_terminal(monkeypatch, capsys):
     monkeypatch.delenv("NO_COLOR")
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     console.show(
-        [console.styled("slower\x1b[2J", "bold red"), "\x1b]0;evil\x07 \x1b[2J\tfft\x9b1m"]
+        [
+            console.styled("slower\x1b[2J", fg="red", bold=True),
+            "\x1b]0;evil\x07 \x1b[2J\tfft\x9b1m",
+        ]
     )
-    assert capsys.readouterr().out == "\x1b[1;31mslower?[2J\x1b[0m\n?]0;evil? ?[2J\tfft?1m\n"
+    told = capsys.readouterr().out
+    assert told == "\x1b[31m\x1b[1mslower?[2J\x1b[0m\n?]0;evil? ?[2J\tfft?1m\n"
     assert in_line("a\x1b[2J\nb") == "a?[2J b"
-    assert console.render(["\x1b[2J"]) == "\x1b[2J"  # in a file it commands nothing
 
 
 @pytest.mark.parametrize(

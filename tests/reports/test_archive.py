@@ -197,13 +197,13 @@ def test_a_long_table_shows_its_extremes(times):
         part.partition("\n")[0]: part
         for part in times.perf.report(format="markdown").split("\n## ")
     }
-    assert parts[SCORES].count("| int2017 |") == 6
+    assert parts[SCORES].count("| `int2017` |") == 6
     assert (
         "The table shows 12 of 44 rows, the 3 best and the 3 worst of each suite. This report "
         "as JSON has all."
     ) in parts[SCORES]
     assert "The table shows 10 of 12 rows, the 5 best and the 5 worst." in parts[RATIOS]
-    assert re.findall(r"\| (box-\d+) \|", parts[VARIATION])[:4] == ["box-11"] * 4
+    assert re.findall(r"\| `(box-\d+)` \|", parts[VARIATION])[:4] == ["box-11"] * 4
     assert "The table shows 10 of 44 rows, the 10 largest." in parts[VARIATION]
 
 

@@ -120,7 +120,7 @@ def test_labels_are_printed_whatever_their_steps(labels):
         str(label) for label in labels
     ]
     for page in (result.perf.table()._repr_html_(), view(result).partition("<details>")[0]):
-        assert re.findall(r"<th>(\w+)</th>", page)[-len(labels) :] == [
+        assert re.findall(r"<th scope=row[^>]*>(\w+)", page)[-len(labels) :] == [
             str(label) for label in labels
         ]
 

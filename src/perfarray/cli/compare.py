@@ -6,7 +6,7 @@ The exit code says whether anything is slower.
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import product, takewhile
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -18,10 +18,8 @@ from perfarray.cli.comparison import (
     legend,
     row_dims,
     verdict_counts,
-    without_equal_counts,
 )
 from perfarray.cli.forms import TABLE, Answer, Row, Target, answering, described, give
-from perfarray.cli.grid import CHANGED
 from perfarray.cli.problems import (
     NO_ANSWER,
     NOTHING_SLOWER,
@@ -34,9 +32,6 @@ from perfarray.cli.tails import percentiles, share_of
 from perfarray.conventions import BENCHMARK, METRIC, OF_MACHINES, TUNING, plural, singular
 
 if TYPE_CHECKING:
-    import xarray as xr
-
-    from perfarray.results.rows import Table
     from perfarray.timings.notes import Note
 
 MOST = 30  # rows that are shown where none has an answer
@@ -148,7 +143,7 @@ def compare(
 
     Example: perfarray compare old.json new.json --threshold 2% --correction holm
     """
-    import numpy as np
+    from perfarray.results.answers import select_rows
 
     choices = options.given(
         threshold=options.thresholds(threshold), confidence_level=confidence, correction=correction, value=value,
@@ -182,9 +177,10 @@ def compare(
                 "--same-machine: the files do not say on which machine they were measured, so "
                 "that nothing was compared"
             )
-    table = _table(
-        result, sort or ("effect" if target.kind == "markdown" else None), only_changes=only_changes
-    )
+    sort = sort or ("effect" if target.kind == "markdown" else None)
+    shown: dict[str, Any] = {"only_changes": only_changes, "equal_counts": False}
+    limit = MAX_ROWS if target.kind == TABLE and not show_all else None
+    table = select_rows(result, sort=sort, limit=limit, **shown)
     code, outcome = _outcome(compared, verdict_counts(compared, table))
     several = len(places) == 1 and result.sizes[result.attrs["dim"]] > 1
     lines, explanation = (
@@ -198,26 +194,22 @@ def compare(
         if sort or only_changes
         else compared
     )
-    n_rows = table.places.positions.size
+    n_rows = table.places.positions.size + table.places.n_left_out
     if code == NO_ANSWER and n_rows > MOST and not show_all:
-        table = table.first(MOST)
+        table = table.of_rows(slice(MOST))
         lines.append(
             f"and {n_rows - MOST} more benchmarks without an answer (--output csv has all)"
         )
-    elif target.kind == TABLE and n_rows > MAX_ROWS and not show_all:
-        largest = _table(result, "effect", only_changes=only_changes).first(LARGEST_CHANGES)
-        table = (
-            largest
-            if sort != "name"
-            else table.of_rows(np.isin(table.places.positions, largest.places.positions))
-        )
+    elif table.places.n_left_out:
+        order = "name" if sort == "name" else "effect"
+        table = select_rows(result, sort=order, limit=LARGEST_CHANGES, largest=True, **shown)
         lines.insert(
             0,
             f"The {LARGEST_CHANGES} largest of {n_rows:,} changes. --all, json and csv have "
             "every row.",
         )
     answer = Answer(
-        table=without_equal_counts(table),
+        table=table,
         rows=[
             *compared.rows,
             *(
@@ -246,19 +238,6 @@ def compare(
         legend=explanation,
     )
     give(answer, target, sentences, OPTIONS)
-
-
-def _table(result: "xr.Dataset", sort: str | None, *, only_changes: bool) -> "Table":
-    """Return the table of a comparison.
-
-    `only_changes` leaves out the rows that have not changed, and no suite.
-    """
-    table = perfarray.table(result, sort=sort)
-    return (
-        table.of_rows(table["verdict"].isin(CHANGED).to_numpy()[: table.places.positions.size])
-        if only_changes
-        else table
-    )
 
 
 def _check_both_sides(compared: Comparison) -> None:

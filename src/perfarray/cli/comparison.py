@@ -179,11 +179,6 @@ def row_dims(rows: Sequence[Row]) -> list[str]:
     return columns[: columns.index("estimate")] if columns else []
 
 
-def without_equal_counts(frame: "pd.DataFrame") -> "pd.DataFrame":
-    """Return a table without its numbers of units where they are the same in all rows: the legend has them."""
-    return frame.drop(columns="n") if len(set(frame["n"])) == 1 else frame
-
-
 def legend(compared: Comparison) -> list[str]:
     """Write what the columns mean, how verdicts are reached and what was left out."""
     attrs = compared.attrs

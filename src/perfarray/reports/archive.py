@@ -233,7 +233,7 @@ def _rest(n_shown: int, table: Table, which: str) -> str:
 
 def _first_rows(section: Section, table: Table, which: str) -> Section:
     """Return a section with the first rows of a table."""
-    shown = table.first(ROWS)
+    shown = table.of_rows(slice(ROWS))
     return section._replace(
         about=f"{section.about}{_rest(len(shown), table, which)}", table=shown, whole=table
     )
@@ -406,6 +406,6 @@ def _scores_in_words(table: Table, suite: str, rows: Any) -> str:
 def _name(table: Table, row: int, suite: str = "") -> str:
     """Return the labels of a row in brackets, without its suite; "" where it has no others."""
     label = table.index[row]
-    labels = label if isinstance(label, tuple) else (label,) if table.has_labels() else ()
+    labels = label if isinstance(label, tuple) else () if table.index.name is None else (label,)
     text = ", ".join(str(part) for part in labels if str(part) != suite)
     return f" ({text})" if text else ""

@@ -56,9 +56,7 @@ def content_of(
             else options._replace(sections=(PLAN,) if options.priced.get("costs") else ())
         )
     asked = [question for question in questions if options.asks(question.method)]
-    sections += [
-        versions.titled(_first_rows(answered(times, question, pictures))) for question in asked
-    ]
+    sections += [versions.titled(answered(times, question, pictures)) for question in asked]
     if has_scores:
         n_machines = times.sizes.get(MACHINE, 1)
         title, summary = (
@@ -91,7 +89,13 @@ def content_of(
         else [f"times = times.assign_coords({SUITE}=times[{options.by!r}])"]
     )
     code += [f"print(perfarray.table({section.code}))" for section in sections if section.code]
-    return Content(title, tuple(summary), _described(times, options.dim), sections, "\n".join(code))
+    return Content(
+        title,
+        tuple(summary),
+        _described(times, options.dim),
+        list(map(_first_rows, sections)),
+        "\n".join(code),
+    )
 
 
 def _check_sections(options: Options, methods: list[str]) -> None:
@@ -119,13 +123,11 @@ def _told_once(sections: Iterable[Section]) -> list[Section]:
 def _first_rows(section: Section) -> Section:
     """Return a section without the rows of a long table that nobody reads."""
     table = section.table
-    n_left_out = 0 if table is None else table.places.positions.size - MOST
-    if table is None or n_left_out <= 0:
+    if table is None or table.places.positions.size <= MOST:
         return section
-    return section._replace(
-        table=table.first(MOST),
-        notes=(*section.notes, f"{n_left_out} more rows are left out of the table."),
-    )
+    table = table.of_rows(slice(MOST))
+    note = f"{table.places.n_left_out} more rows are left out of the table."
+    return section._replace(table=table, notes=(*section.notes, note))
 
 
 def _measured(times: xr.DataArray | xr.Dataset, counts: xr.Dataset | None) -> list[str]:

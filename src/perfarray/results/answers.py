@@ -1,7 +1,7 @@
 """Results as short tables for people: few columns, values with their units, intervals in words."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import reduce
 from operator import or_
 from typing import Any, NamedTuple
@@ -17,6 +17,7 @@ from perfarray.results.combine import as_dataset, parts_of
 from perfarray.results.kinds import kind_of, layout_of
 from perfarray.results.layouts import OF_SUITE, Layout
 from perfarray.results.models import FittedModel
+from perfarray.results.printed import CHANGED
 from perfarray.results.reserved import without_foreign_names
 from perfarray.results.rows import Places, Table
 from perfarray.results.words import Cell, Columns
@@ -68,50 +69,85 @@ def table(result: xr.Dataset | xr.DataArray | FittedModel, *, sort: str | None =
     10.05 s -> 9.05 s 1.11x faster (1.08 to 1.14)  faster 4
     version new; 95 % intervals; n counts executions
     """
-    return first_rows(result, sort=sort)
+    return select_rows(result, sort=sort)
 
 
-def first_rows(
+def select_rows(
     result: xr.Dataset | xr.DataArray | FittedModel,
     *,
     sort: str | None = None,
-    most: int | None = None,
+    only_changes: bool = False,
+    limit: int | None = None,
+    largest: bool = False,
+    equal_counts: bool = True,
 ) -> Table:
-    """Return the table of a result, of many cells the first `most`."""
+    """Return the table of a result, with the rows that are to be printed.
+
+    Parameters
+    ----------
+    result : Dataset, DataArray, GaussianMixture or VariabilityModel
+        As for `table`, and so is `sort`.
+    sort : {"effect", "name"}, optional
+        The order of the rows.
+    only_changes : bool
+        Whether rows whose verdict is neither faster nor slower are left out. Suites stay.
+    limit : int, optional
+        The most rows of cells; default: all. `places.n_left_out` is the number of the others.
+    largest : bool
+        Whether a limit keeps the largest effects, rather than the first rows.
+    equal_counts : bool
+        Whether the column `n` is shown where all of its rows are the same.
+
+    Returns
+    -------
+    DataFrame
+        As `table` returns it.
+    """
     if sort is not None:
         check_choice(sort, "sort", SORTS)
     data = as_dataset(result)
-    kind = str(data.attrs.get("result", ""))
-    if not kind:
+    if not data.attrs.get("result"):
         raise ValueError(
             "this is no result of perfarray: its attr 'result' is missing; it has the "
             f"variables {listed(data.data_vars)}"
         )
     data = without_foreign_names(data.compute() if is_lazy(data) else data)
-    if kind == "combine":
-        results = {name: without_foreign_names(dataset) for name, dataset in parts_of(data).items()}
-        measured = reduce(or_, map(_measured_cells, results.values()))
-        blocks = {name: _rows(dataset, sort, most, measured) for name, dataset in results.items()}
-        frame = pd.concat(
-            _same_index_order({name: block.frame for name, block in blocks.items()}), axis=1
-        ).fillna("")
-        rows = next(iter(blocks.values()))._replace(suites=0, frame=frame)
-    else:
-        rows = _rows(data, sort, most)
-    sentences = tuple(note.message for note in notes(data))
-    findings = tuple(kind_of(data).findings(data))
-    attrs = {
-        "findings": findings,
-        "about": _about(data, rows),
-        "notes": sentences,
-        "suites": rows.suites,
-    }
-    return Table.of_cells(
-        rows.frame, attrs, Places(rows.cells.dims, rows.positions, rows.cells.size)
+    is_combined = data.attrs["result"] == "combine"
+    parts = (
+        {name: without_foreign_names(part) for name, part in parts_of(data).items()}
+        if is_combined
+        else {"": data}
     )
+    measured = reduce(or_, map(_measured_cells, parts.values()))
+    tables = {}
+    for name, part in parts.items():
+        cells, layout = _cells_of_rows(part), layout_of(part)
+        along = measured.any([dim for dim in measured.dims if dim not in cells.dims])
+        positions: Integers = np.flatnonzero(along.transpose(*cells.dims))
+        if only_changes:
+            positions = positions[np.isin(cells.values["verdict"][positions], CHANGED)]
+        n_rows = positions.size
+        if largest and limit is not None:
+            kept = _in_order(part, cells, layout, "effect", positions)[:limit]
+            positions = positions[np.isin(positions, kept)]
+        positions = _in_order(part, cells, layout, sort, positions)
+        places = Places(cells.dims, positions[:limit], n_rows - positions[:limit].size)
+        tables[name] = _table(part, cells, layout, places)
+    table = next(iter(tables.values()))
+    if is_combined:
+        frame = pd.concat(_same_index_order(tables), axis=1).fillna("")
+        table = Table.of_cells(frame, {"suites": 0}, table.places)
+    if not equal_counts and len(set(table["n"])) == 1:
+        table = Table.of_cells(table.drop(columns="n"), table.attrs, table.places)
+    table.attrs |= {
+        "findings": tuple(kind_of(data).findings(data)),
+        "about": _about(data, table, next(iter(parts.values()))),
+        "notes": tuple(note.message for note in notes(data)),
+    }
+    return table
 
 
-def _same_index_order(frames: dict[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
+def _same_index_order(frames: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
     """Return tables with the same dims in their index, in the same order."""
     named = {
         name: [str(dim) for dim in frame.index.names if dim is not None]
@@ -132,69 +168,60 @@ def _same_index_order(frames: dict[str, pd.DataFrame]) -> dict[str, pd.DataFrame
     }
 
 
-class Rows(NamedTuple):
-    """The rows of a table with those of suites last, the labels that are not in it, the cells and the positions of those shown."""
-
-    frame: pd.DataFrame
-    suites: int
-    constant: dict[str, Any]
-    cells: "Cells"
-    positions: Integers
+def _cells_of_rows(data: xr.Dataset) -> "Cells":
+    """Return the cells that have rows where something was measured."""
+    layout = layout_of(data)
+    main = layout.main if layout.main in data.data_vars else str(next(iter(data.data_vars)))
+    return _cells(data, main, layout.inner)
 
 
 def _measured_cells(data: xr.Dataset) -> xr.DataArray:
     """Return which cells of a result have a row."""
-    layout = layout_of(data)
-    cells = _cells(data, main := _main(data, layout), layout.inner)
-    mask = _shown(cells, data) & _measured(cells, main, layout.zero)
+    cells = _cells_of_rows(data)
+    mask = _shown(cells, data) & _measured(cells, layout_of(data).zero)
     return xr.DataArray(mask.reshape([data.sizes[dim] for dim in cells.dims]), dims=cells.dims)
 
 
-def _main(data: xr.Dataset, layout: Layout) -> str:
-    return layout.main if layout.main in data.data_vars else str(next(iter(data.data_vars)))
-
-
-def _rows(
-    data: xr.Dataset, sort: str | None, most: int | None, measured: xr.DataArray | None = None
-) -> Rows:
-    """Return one row for each cell with a measurement (or those that are given as measured), the rows of suites last."""
-    layout = layout_of(data)
-    columns = layout.columns(data)
-    main = _main(data, layout)
-    cells = _cells(data, main, layout.inner)
-    measured = (
-        _measured_cells(data)
-        if measured is None
-        else measured.any([dim for dim in measured.dims if dim not in cells.dims])
-    )
-    positions = np.flatnonzero(measured.transpose(*cells.dims))[:most]
+def _in_order(
+    data: xr.Dataset, cells: "Cells", layout: Layout, sort: str | None, positions: Integers
+) -> Integers:
+    """Return the positions of cells in the order of their rows."""
     if sort == "effect":
-        values = cells.values[layout.effect or main]
+        values = cells.values[layout.effect or cells.main]
         if values.dtype.kind in "OUS":
             raise ValueError(
                 f"sort='effect': the answers of {data.attrs['result']} are texts, and none is "
                 "larger; use sort='name'"
             )
         effects = [_effect(value, ratio=layout.ratio) for value in values[positions]]
-        positions = positions[np.argsort(np.negative(effects), kind="stable")]
-    elif sort == "name":
-        positions = np.array(
-            sorted(positions, key=lambda position: _alphabetical(cells, position)), dtype=int
-        )
-    suites = _suites(data, layout)
-    # A row is named by its benchmark, and along every dim that has other labels, even if these have
-    # no row.
-    constant = {
-        dim: cells.labels[dim][0] for dim in cells.dims if dim != BENCHMARK and data.sizes[dim] == 1
-    }
-    named = [dim for dim in cells.dims if dim not in constant]
+        return positions[np.argsort(np.negative(effects), kind="stable")]
+    if sort == "name":
+        ordered = sorted(positions, key=lambda position: _alphabetical(cells, position))
+        return np.array(ordered, dtype=int)
+    return positions
+
+
+def _common_labels(data: xr.Dataset, dims: list[str]) -> list[str]:
+    """Return the dims that a table has no column of: those of one label, but benchmarks.
+
+    A row is named along every dim that has other labels, even if these have no row.
+    """
+    return [dim for dim in dims if dim != BENCHMARK and data.sizes[dim] == 1]
+
+
+def _table(data: xr.Dataset, cells: "Cells", layout: Layout, places: Places) -> Table:
+    """Return one row for each place, and the rows of suites last."""
+    columns = layout.columns(data)
+    named = [dim for dim in cells.dims if dim not in _common_labels(data, cells.dims)]
     rows = [
         [*(cell["coords"][dim] for dim in named), *(text(cell) for text in columns.values())]
-        for cell in cells.at(positions)
+        for cell in cells.at(places.positions)
     ]
+    suites = _suites(data, layout)
     rows += [_suite_row(cell, data, layout, columns, named) for cell in suites]
     frame = pd.DataFrame(rows, columns=[*named, *columns])
-    return Rows(frame.set_index(named) if named else frame, len(suites), constant, cells, positions)
+    frame = frame.set_index(named) if named else frame
+    return Table.of_cells(frame, {"suites": len(suites)}, places)
 
 
 def _alphabetical(cells: "Cells", position: int) -> list[tuple[bool, float, str]]:
@@ -241,6 +268,8 @@ class Cells(NamedTuple):
     """The cells of a result along some dims: values by variable, and labels."""
 
     dims: list[str]
+    # The variable whose cells they are
+    main: str
     # The first axis has the cells, the others are inner dims
     values: dict[str, npt.NDArray[Any]]
     # By dim, and the units and directions of cells
@@ -295,7 +324,7 @@ def _cells(data: xr.Dataset, main: str, inner: tuple[str, ...], prefix: str = ""
         if name in variables and name in data.coords and {*variables[name].dims} & {*dims}
     ]
     labels = {name: _objects(_plain(over(data[name].variable))) for name in (*dims, *described)}
-    return Cells(dims, values, labels, math.prod(shape))
+    return Cells(dims, main, values, labels, math.prod(shape))
 
 
 def _objects(values: list[Any]) -> Texts:
@@ -322,9 +351,9 @@ def _shown(cells: Cells, data: xr.Dataset) -> Mask:
     return np.less(first, second)
 
 
-def _measured(cells: Cells, main: str, zero: bool) -> Mask:
+def _measured(cells: Cells, zero: bool) -> Mask:
     """Return which cells have an answer, or units without an answer."""
-    answer, values = cells.values[main], cells.values
+    answer, values = cells.values[cells.main], cells.values
     texts = answer.dtype.kind not in "fciu"
     answered = answer != "" if texts else ~np.isnan(answer) if zero else np.nan_to_num(answer) != 0
     answered = np.asarray(answered.any(axis=tuple(range(1, answered.ndim))))
@@ -347,19 +376,20 @@ def _effect(value: Any, *, ratio: bool) -> float:
     return abs(math.log(number_of)) if ratio else number_of
 
 
-def _about(data: xr.Dataset, rows: Rows) -> str:
-    """Write the sentence below a table: common labels, confidence level, unit."""
+def _about(data: xr.Dataset, table: Table, part: xr.Dataset) -> str:
+    """Write the sentence below a table: common labels (of combined results those of the first part), confidence level, unit."""
     kind = kind_of(data)
-    if kind.empty is not None and rows.frame.empty:
+    if kind.empty is not None and table.empty:
         return kind.empty(data)
+    labels = {dim: _plain(part[dim].values)[0] for dim in _common_labels(part, table.places.dims)}
     clauses = [
         str(label) if str(label).startswith(f"{dim} ") else f"{dim.replace('_', ' ')} {label}"
-        for dim, label in rows.constant.items()
+        for dim, label in labels.items()
     ]
     if kind.precision is not None:
         clauses += kind.precision(data)
     elif level := level_of_intervals(data):
-        corrected = rows.suites and data.attrs.get("correction", "none") != "none"
+        corrected = table.attrs["suites"] and data.attrs.get("correction", "none") != "none"
         clauses.append(
             f"{level} intervals"
             + (
@@ -396,7 +426,7 @@ def _about(data: xr.Dataset, rows: Rows) -> str:
         )
     clauses += (
         [f"n counts {plural(str(data.attrs['unit']))}"]
-        if "unit" in data.attrs and "n" in rows.frame
+        if "unit" in data.attrs and "n" in table
         else []
     )
     return "; ".join(clauses)

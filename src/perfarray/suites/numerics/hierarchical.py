@@ -57,11 +57,17 @@ def _sums_of_subsets(ranks: tuple[int, ...], size: int) -> Floats:
 @lru_cache(maxsize=1024)
 def _sums_of_signs(ranks: tuple[int, ...]) -> Floats:
     """Return the distribution of the sum of the ranks that get a plus, each sign a fair coin."""
-    probabilities = np.zeros(sum(ranks) + 1)
-    probabilities[0] = 1.0
+    # Of many benchmarks most sums are out of reach at first, and without ties all are even.
+    step = int(np.gcd.reduce(ranks))
+    reachable, n_sums = np.zeros(sum(ranks) // step + 1), 1
+    reachable[0] = 1.0
     for rank in ranks:
-        probabilities[rank:] += probabilities[: len(probabilities) - rank].copy()
-        probabilities /= 2
+        halves = reachable[:n_sums] / 2
+        reachable[:n_sums] = halves
+        n_sums += rank // step
+        reachable[rank // step : n_sums] += halves
+    probabilities = np.zeros(sum(ranks) + 1)
+    probabilities[::step] = reachable
     return probabilities
 
 
