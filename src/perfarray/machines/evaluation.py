@@ -58,14 +58,14 @@ def draw_test_sets(
     n_units = int(units.max()) + 1
     if n_units < (folds or 2):
         remedy = (
-            "Give fewer folds=."
+            "Give fewer folds="
             if folds is not None and n_units > 1
-            else f"Select more: limits take {MIN_UNITS_FOR_LIMITS}."
+            else f"Select more: limits take {MIN_UNITS_FOR_LIMITS}"
         )
         raise ValueError(
             f"{problem.choice.groups!r} has {number_of(n_units, 'label')} in {n_rows} rows; a test "
-            f"needs {folds or 2} or more. Rows of one label stay together. {remedy} "
-            "groups= names another column; groups=None tests each row by itself."
+            f"needs {folds or 2} or more, since rows of one label stay together. {remedy}. "
+            "Or give another column as groups=, or groups=None, which tests each row by itself"
         )
     if folds is None:
         return [random_rows(units, test_size, rng) for _ in range(splits)]
