@@ -46,7 +46,7 @@ def steady_state(
         Timings. Levels inside `dim` are averaged; each repetition of those outside it is a series;
         other dims broadcast.
     dim : str
-        The repetitions, in the order of a time stamp along them where there is one, else as stored.
+        The repetitions, in the order of a time stamp along them, if any, else as stored.
     tolerance : float
         The largest relative difference of a segment's mean from that of the last segment.
     share : float
@@ -60,12 +60,11 @@ def steady_state(
     Returns
     -------
     Dataset
-        For every series: `kind`, `flat`, `warmup` (slower before), `slowdown` (faster at some time
-        before), `no_steady_state`, `unknown` (fewer than 10 values), or "" (none); `start`, the
-        label (or position) of the first steady repetition, NaN if none; `steady_mean`, and
-        `n_segments`. Along `dim`: the mark `warmup` of repetitions before `start`, `segment` and
-        `segment_mean`. For every cell: `kind_of_all`, the kind of all its series, or
-        `inconsistent`.
+        For every series: `kind`, one of `flat`, `warmup` (slower before), `slowdown` (faster
+        before), `no_steady_state`, `unknown` (fewer than 10 values), or ""; `start`, the label (or
+        position) of the first steady repetition; `steady_mean`, and `n_segments`. Along `dim`: the
+        mark `warmup` of repetitions before `start`, `segment` and `segment_mean`. For every cell:
+        `kind_of_all`, or `inconsistent`.
 
     Raises
     ------

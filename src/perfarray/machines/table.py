@@ -67,17 +67,15 @@ def machine_table(
     Parameters
     ----------
     times : DataArray or Dataset
-        Timings with a dim of machines, or one score per machine without repetitions. Lazy timings
-        are computed chunk by chunk.
+        Timings with a dim of machines, or one score per machine without repetitions.
     response : str or tuple of str
-        `performance`, `relative_variation`, `variation` (their product), and for each level of the
-        nest the variation that it adds, relative to the mean (`execution_variation`), or its square
-        (`execution_variance`, without bias: it may be negative).
+        `performance`, `relative_variation`, `variation` (their product); of a level the variation
+        that it adds, relative to the mean (`execution_variation`), or its square without bias
+        (`execution_variance`).
     across : str
         The dim of the suite; without it, each row is a benchmark.
     by : str, optional
-        A coordinate along `across`: rows and a column for its values. Default: `suite`, where there
-        are several.
+        A coordinate along `across`: rows for its values. Default: `suite`, where there are several.
     statistic, mean, method, n_resamples, unit, shared, rng, progress : optional
         As for `relative_variation`.
     levels, metric : str or sequence of str; str, optional
@@ -88,9 +86,8 @@ def machine_table(
     -------
     pandas.DataFrame
         One row per machine and label of the other dims. Columns: labels, responses, `n_runs` (of
-        the benchmark with the fewest), `n_benchmarks`, `relative_variation_noise` (the standard
-        deviation of the sampling noise of log relative variation), and descriptors: numbers, True
-        or False, or categories with `unknown`. Texts that cannot be read stay in
+        the benchmark with the fewest), `n_benchmarks`, `relative_variation_noise` (of its log), and
+        descriptors: numbers, True or False, or categories. Texts that cannot be read stay in
         `<name>_unparsed`. The attr `roles` (JSON) says what is no descriptor.
 
     Raises
@@ -105,8 +102,8 @@ def machine_table(
     Notes
     -----
     Rows of a suite are scores of the same benchmarks, as in `suite_score`. A row that lacks one has
-    no response, and a warning names it. Runs stopped at a limit count as that: performance is a
-    bound, and variation NaN. :doc:`/how-to/explain_variation` has the names of columns.
+    no response. Of runs stopped at a limit performance is a bound, and variation NaN.
+    :doc:`/how-to/explain_variation` has the names of columns.
 
     References
     ----------
