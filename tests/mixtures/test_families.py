@@ -290,7 +290,7 @@ def test_what_cannot_be_fitted():
             .to_dataset()
             .perf.notes()
         ]
-    assert codes == ["constant", "not_positive"]
+    assert codes == ["constant", "no_mixture"]
 
 
 @pytest.mark.filterwarnings("ignore:.*cells:UserWarning")

@@ -294,7 +294,7 @@ def test_few_runs_are_named():
     found = times.perf.fit_mixture(max_components=2).to_dataset()
     assert found.attrs["few_runs"] == 50
     (note,) = found.perf.notes()
-    assert (note.code, note.values["cells"], note.values["of"]) == ("untested_modes", 1, 2)
+    assert (note.code, note.values["cells"], note.values["of"]) == ("few_runs", 1, 2)
     assert (
         times.isel(execution=slice(50))
         .sel(machine=["x"])

@@ -181,7 +181,7 @@ def test_what_has_no_fit():
     plain, _ = runs(20)
     constant = plain.assign(time=plain["time"].where(plain["benchmark"] == "b", 2.0))
     found = constant.perf.fit_mixture(**TOGETHER).to_dataset()
-    assert [note.code for note in found.perf.notes()] == ["untested_modes", "no_joint_fit"]
+    assert [note.code for note in found.perf.notes()] == ["few_runs", "no_mixture"]
     assert found["covariance"].values[0] == "unknown"
     assert found["n_components"].values[1] >= 1
     alike = plain.assign(energy=2 * plain["time"]).perf.fit_mixture(**TOGETHER).to_dataset()
@@ -190,7 +190,7 @@ def test_what_has_no_fit():
         plain.isel(execution=[0]).perf.fit_mixture(**TOGETHER).to_dataset()["bic"]
     ).all()
     empty = plain.where(plain["benchmark"] == "b").perf.fit_mixture(**TOGETHER).to_dataset()
-    assert [note.code for note in empty.perf.notes()] == ["untested_modes"]
+    assert [note.code for note in empty.perf.notes()] == ["few_runs"]
 
 
 def test_contours_hold_what_they_say(times, fit):

@@ -146,7 +146,7 @@ def test_what_there_is_to_say():
         few.perf.variability_level(n_resamples=0),
         perfarray.variability_level(few.perf.fit_mixture()),
     ):
-        assert [note.code for note in result.perf.notes()] == ["untested_modes"]
+        assert [note.code for note in result.perf.notes()] == ["few_runs"]
         assert not result["supported"]
         assert np.isnan(result[["n_supported", "pvalue"]].to_dataarray()).all()
     with warnings.catch_warnings(action="error"):

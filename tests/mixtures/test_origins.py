@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from perfarray.mixtures.numerics.origins import Factor, Units, associated
+from perfarray.mixtures.numerics.origins import Factor, associated
 from strategies import experiments
 
 pytestmark = pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
@@ -164,22 +164,36 @@ def test_a_finding_at_the_risk(correction):
 def test_worked_by_hand():
     """Two labels of two units, one mode each: 1 of 3 partitions explains all; three units in an
     order: 1 of 3 places is the last."""
-    halves = Units(
-        np.array([[1.0, 0], [1, 0], [0, 1], [0, 1]]), np.array([0.0, 0, 1, 1]), np.zeros(4, int)
+    factor = Factor(0, 0, ranked=False, stream=0)
+    halves = np.array([[0.0], [0], [1], [1]])
+    _, statistic, pvalue, smallest, n = associated(
+        halves,
+        halves,
+        factor,
+        2,
+        n_labels=2,
+        n_resamples=3000,
+        generator=np.random.default_rng(1),
     )
-    found = associated(
-        halves, Factor(0, 0, ranked=False, stream=0), 2, 3000, np.random.default_rng(1)
-    )
-    assert (found.statistic, found.n) == (1.0, 4.0)
-    assert found.pvalue == found.smallest == pytest.approx(1 / 3, abs=0.03)
+    assert (statistic, n) == (1.0, 4.0)
+    assert pvalue == smallest == pytest.approx(1 / 3, abs=0.03)
     # Shares 1, 1/2, 0 and labels 0, 0, 1: the variation is 2 (1/4 + 0 + 1/4), between labels 2 (2
     # (1/4)^2 + (1/2)^2).
-    graded = Units(
-        np.array([[1.0, 0], [0.5, 0.5], [0, 1]]), np.array([0.0, 0, 1]), np.zeros(3, int)
+    numbers, codes = (
+        np.array([[0.0, 0, 0, 0], [0, 1, 0, 1], [1, 1, 1, 1]]),
+        np.array([[0.0], [0], [1]]),
     )
-    found = associated(graded, Factor(0, 0, ranked=False, stream=0), 2, 1, np.random.default_rng(1))
-    assert found.statistic == pytest.approx(0.75)
-    np.testing.assert_allclose(found.shares, [[0.75, 0.25], [0, 1]])
+    shares, statistic, *_ = associated(
+        numbers,
+        np.broadcast_to(codes, numbers.shape),
+        factor,
+        2,
+        n_labels=2,
+        n_resamples=1,
+        generator=np.random.default_rng(1),
+    )
+    assert statistic == pytest.approx(0.75)
+    np.testing.assert_allclose(shares, [[0.75, 0.25], [0, 1]])
 
 
 def notes(result):
@@ -203,7 +217,7 @@ def test_too_little_to_show_anything():
     assert "no_value" in notes(unmeasured)
     drawn = [{text.get_text() for text in result.perf.plot().texts} for result in (unmeasured, few)]
     assert ["not measured" in texts for texts in drawn] == [True, False]
-    assert "few_resamples" in notes(timings(BINARIES).perf.modes_by(n_resamples=9, rng=1))
+    assert "few_exchanges" in notes(timings(BINARIES).perf.modes_by(n_resamples=9, rng=1))
     assert notes(timings(BINARIES).perf.modes_by(by="binary", rng=1)) == set()
 
 

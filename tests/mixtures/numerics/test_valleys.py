@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from perfarray.mixtures.numerics.valleys import SupportTest, deepest_valley, supported_modes
+from perfarray.mixtures.numerics.valleys import deepest_valley, supported_modes
 from strategies import experiments
 
 
@@ -66,7 +66,7 @@ def test_one_mode_is_rejected_at_most_as_often_as_asked(n, samples):
         (False, rng.lognormal(0, 0.5, (count, n, 1))),
     ):
         n_supported, pvalue = supported_modes(
-            runs, np.full(count, 2.0), np.arange(count), SupportTest(39, 0.05, (1, 2))
+            runs, np.full(count, 2.0), np.arange(count), n_samples=39, alpha=0.05, key=(1, 2)
         )
         for level in (0.05, 0.2):
             error = (pvalue <= level).mean() - level
@@ -86,6 +86,6 @@ def test_many_runs_are_looked_at_by_some_of_their_order_statistics(monkeypatch):
         ]
     )
     n_supported, _ = supported_modes(
-        runs, np.full(2, 2.0), np.arange(2), SupportTest(19, 0.05, (1, 2))
+        runs, np.full(2, 2.0), np.arange(2), n_samples=19, alpha=0.05, key=(1, 2)
     )
     assert n_supported.tolist() == [1, 2]

@@ -29,7 +29,6 @@ from perfarray.mixtures.numerics.pool import (
     TINY,
     Pool,
     Run,
-    Task,
     Theta,
 )  # fmt: skip
 
@@ -63,7 +62,7 @@ def compiled(**options: Any) -> Callable[[F], F]:
     return decorate
 
 
-def run_compiled(pool: Pool, theta: Theta, task: Task) -> Run:
+def run_compiled(pool: Pool, theta: Theta, limit: float, forced: bool, last: bool) -> Run:
     """Run EM on the fits of a pool, a block of them at a time, in threads."""
     samples, size = pool.samples, len(pool.rows)
     values, weights, inside = map(
@@ -87,7 +86,9 @@ def run_compiled(pool: Pool, theta: Theta, task: Task) -> Run:
             inside,
             fits[block],
             scales[block],
-            *task,
+            limit,
+            forced,
+            last,
             points,
             buffers,
             logliks[block],

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from perfarray.mixtures.numerics.em import em, finish
-from perfarray.mixtures.numerics.pool import Candidate, Pool, Run, Samples, Task
+from perfarray.mixtures.numerics.pool import Candidate, Pool, Run, Samples
 from perfarray.mixtures.numerics.steps import NORMAL_STEPS, Steps
 from perfarray.numerics.levels import unit_weights
 from perfarray.numerics.types import Floats, Integers, Mask
@@ -57,19 +57,6 @@ class FitRequest:
     progress: Callable[[int], object] | None = (
         None  # called with the number of samples fitted, once for every family
     )
-
-    def candidates(self, steps: Steps) -> list[Candidate]:
-        """Return every number of components with every model.
-
-        Where there is one spread, or none, the models are one.
-        """
-        models = self.models if steps.spreads else (EQUAL,)
-        pairs = [
-            (number, model)
-            for number in self.numbers
-            for model in (models[:1] if number == 1 else models)
-        ]
-        return [(number, model == EQUAL or number == 1) for number, model in pairs]
 
 
 class Fits(NamedTuple):
@@ -129,7 +116,14 @@ def fit_mixtures(
         if size
         else np.empty(0)
     )
-    _fill_constant(fits, np.flatnonzero(spread == 0), ordered, count)
+    # Constant samples are one component without variance, and their likelihood has no bound.
+    constant = np.flatnonzero(spread == 0)
+    fits.weights[constant], fits.weights[constant, :1] = 0.0, 1.0
+    fits.means[constant, :1], fits.deviations[constant, :1] = ordered[constant, :1], 0.0
+    fits.n_components[constant], fits.equal[constant], fits.converged[constant] = 1.0, True, True
+    fits.loglik[constant], fits.bic[constant] = np.inf, np.inf
+    fits.n[constant], fits.n_iterations[constant] = count[constant], 0.0
+    fits.n_floored[constant] = 0.0
     rows = np.flatnonzero(spread > 0)
     progress = request.progress or (lambda _number: None)
     progress(size - len(rows))
@@ -156,15 +150,6 @@ def unfitted(size: int, most: int, *metrics: int) -> Fits:
     return Fits(
         weights=np.full((size, most), np.nan), **by_component, **numbers, **flags, n=np.zeros(size)
     )
-
-
-def _fill_constant(fits: Fits, rows: Integers, ordered: Floats, count: Integers) -> None:
-    """Write constant samples as one component without variance: nothing is fitted, and their likelihood has no bound."""
-    fits.weights[rows], fits.weights[rows, :1] = 0.0, 1.0
-    fits.means[rows, :1], fits.deviations[rows, :1] = ordered[rows, :1], 0.0
-    fits.n_components[rows], fits.equal[rows], fits.converged[rows] = 1.0, True, True
-    fits.loglik[rows], fits.bic[rows] = np.inf, np.inf
-    fits.n[rows], fits.n_iterations[rows], fits.n_floored[rows] = count[rows], 0.0, 0.0
 
 
 def _blocks(rows: Integers, count: Integers) -> list[Integers]:
@@ -209,15 +194,26 @@ def _fit_block(
     fits: Fits, block: Integers, samples: Samples, request: FitRequest, steps: Steps
 ) -> None:
     """Fit a block of samples, and keep the best fits; where two are equal, the first."""
-    candidates, tolerance = request.candidates(steps), request.tolerance
-    limit, last = (
-        STOPPED if tolerance is None else tolerance,
-        tolerance is not None and len(candidates) > 1,
-    )
+    tolerance = request.tolerance
+    # Where there is one spread, or none, the models are one.
+    models = request.models if steps.spreads else (EQUAL,)
+    candidates: list[Candidate] = [
+        (number, model == EQUAL or number == 1)
+        for number in request.numbers
+        for model in (models[:1] if number == 1 else models)
+    ]
     normal = steps is NORMAL_STEPS
-    points = grouped(samples) if request.grouped and normal else samples
     engine = request.engine if normal else "numpy"
-    pool, run = em(samples, points, candidates, Task(limit, request.forced, last), engine, steps)
+    pool, run = em(
+        samples,
+        grouped(samples) if request.grouped and normal else samples,
+        candidates,
+        STOPPED if tolerance is None else tolerance,
+        forced=request.forced,
+        last=tolerance is not None and len(candidates) > 1,
+        engine=engine,
+        steps=steps,
+    )
     bics = _bics(pool, run, len(candidates), request.forced)
     if tolerance is None:
         # Only fits whose BIC may still become the largest go on; one component is at its maximum.

@@ -1,6 +1,7 @@
 """The metrics of single runs for labelled arrays: from the repetitions of every cell to estimate, limits and number of units."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -8,9 +9,11 @@ import numpy as np
 from perfarray.mixtures.numerics import integrals, parametric, placements, totals
 from perfarray.mixtures.numerics.comparison import EMPIRICAL, Comparison, Limits, number_of_units
 from perfarray.mixtures.numerics.scale import Scaled, number_of_modes
-from perfarray.mixtures.numerics.valleys import SupportTest, supported_modes
 from perfarray.numerics.levels import mean_of_measured, unit_means, values_by_unit
 from perfarray.numerics.types import Floats, Integers
+
+# `supported_modes` with its number of samples, risk and key.
+SupportTest = partial[tuple[Floats, Floats]]
 
 
 def _systems(
@@ -171,12 +174,10 @@ def _supported(
     *,
     centred: bool = False,
 ) -> tuple[Floats, Floats, Floats]:
-    """Return whether the runs (..., units, runs) support a number of modes, how many they do support, and p of as many against fewer."""
-    if runs is None or not test.n_resamples:  # one mode needs no test
+    """Return whether runs (..., units, runs) support a number of modes, how many they do, and p."""
+    if runs is None or not test.keywords["n_samples"]:  # one mode needs no test
         return number == 1, np.where(number == 1, 1.0, np.nan), np.full(number.shape, np.nan)
     keys = np.broadcast_to(cells, number.shape).ravel()
-    answers = supported_modes(
-        runs.reshape(-1, *runs.shape[-2:]), number.ravel(), keys, test, centred=centred
-    )
+    answers = test(runs.reshape(-1, *runs.shape[-2:]), number.ravel(), keys, centred=centred)
     n_supported, pvalue = (answer.reshape(number.shape) for answer in answers)
     return n_supported == number, n_supported, pvalue

@@ -47,14 +47,6 @@ ACTIVE = 1 << 16
 Candidate = tuple[int, bool]
 
 
-class Task(NamedTuple):
-    """How EM ends: at which relative change, whether fits at the floor go on, whether mclust's last step is taken."""
-
-    limit: float
-    forced: bool
-    last: bool
-
-
 class Samples(NamedTuple):
     """Samples of like size, ordered and standardised.
 

@@ -7,7 +7,6 @@ round and skewed modes, so that uniform samples calibrate the test.
 """
 
 from functools import lru_cache
-from typing import NamedTuple
 
 import numpy as np
 from scipy.special import ndtr
@@ -27,14 +26,6 @@ VALUES = 1 << 20
 
 # Order statistics that are looked at; of more runs, every second, third, ...
 MOST = 400
-
-
-class SupportTest(NamedTuple):
-    """The number of samples drawn for the test, the risk, and the key of all streams."""
-
-    n_resamples: int
-    alpha: float
-    key: tuple[int, int]
 
 
 def deepest_valley(ordered: Floats, n: int) -> tuple[Floats, Floats]:
@@ -94,7 +85,14 @@ def _lengths(below: int, first: int) -> tuple[int, ...]:
 
 
 def supported_modes(
-    runs: Floats, number: Floats, cells: Integers, test: SupportTest, *, centred: bool = False
+    runs: Floats,
+    number: Floats,
+    cells: Integers,
+    *,
+    n_samples: int,
+    alpha: float,
+    key: tuple[int, int],
+    centred: bool = False,
 ) -> tuple[Floats, Floats]:
     """Test numbers of modes (cell,) of samples (cell, units, runs) against fewer.
 
@@ -106,14 +104,14 @@ def supported_modes(
     NaN; without a number both are NaN.
     """
     n_supported, pvalue = np.where(number > 0, 1.0, np.nan), np.full(len(runs), np.nan)
-    streams = Streams(test.key)
+    streams = Streams(key)
     for row in np.flatnonzero(number > 1):  # one cell after the other: each has a stream of its own
         measured, generator = ~np.isnan(runs[row]), streams.generator(int(cells[row]), RUNS)
         correlation, step = (
             0.0 if centred else _intraclass_correlation(runs[row]),
             max(1, VALUES // measured.size),
         )
-        blocks = [min(step, test.n_resamples - start) for start in range(0, test.n_resamples, step)]
+        blocks = [min(step, n_samples - start) for start in range(0, n_samples, step)]
         samples = np.concatenate(
             [_one_mode(measured, correlation, centred, size, generator) for size in blocks]
         )
@@ -122,7 +120,7 @@ def supported_modes(
         pvalues = np.maximum.accumulate(
             (1 + len(null) - np.searchsorted(null, depths, side="left")) / (len(null) + 1)
         )
-        n_supported[row], pvalue[row] = 1 + (pvalues <= test.alpha).sum(), pvalues[-1]
+        n_supported[row], pvalue[row] = 1 + (pvalues <= alpha).sum(), pvalues[-1]
     return n_supported, pvalue
 
 
