@@ -32,7 +32,7 @@ from perfarray.timings.across import (
     names_one_suite,
     suites_hint,
 )
-from perfarray.timings.apply import Labels, Output, apply, is_chunked, outputs
+from perfarray.timings.apply import Output, apply, is_chunked, outputs
 from perfarray.timings.best import slow_end_note
 from perfarray.timings.censored import ONLY_WORSE, Bounds, bound_interval
 from perfarray.timings.chunks import evenly_chunked, read_again
@@ -130,12 +130,8 @@ def match_cells(data: Timings, across: str, weighing: Weighing) -> OneSystem:
     lacking = measured & ~full & by_name
     counted = (present | ~measured).all(axis=other_axes)
     counted = (counted & ~by_name) | (in_suite.reshape(-1) & by_name) if named else counted
-    names = [across] if across in array.indexes else []
-    labels = Labels(
-        {name: array.coords.variables[name] for name in names},
-        {name: array.xindexes[name] for name in names},
-    )
-    complete = labels.array(xr.Variable((across,), counted))
+    names = [name for name in array.coords if name == across]
+    complete = xr.DataArray(counted, {name: array[name] for name in names}, (across,))
     without_score = xr.Variable(dims, lacking).isel({across: 0})
     if is_chunked(complete):
         complete = complete.chunk({across: -1})

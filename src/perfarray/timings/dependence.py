@@ -10,7 +10,7 @@ from perfarray.numerics.dependence import LEAST, dependence_pvalue
 from perfarray.numerics.intervals import BATCH_MEANS
 from perfarray.numerics.levels import unit_means
 from perfarray.numerics.types import Floats
-from perfarray.timings.apply import Output, apply_to_variables, is_chunked
+from perfarray.timings.apply import Output, apply, is_chunked
 from perfarray.timings.notes import Note, check, count_note, significant_in_all
 from perfarray.timings.resolve import Timings
 
@@ -33,10 +33,8 @@ def dependence_note(sides: Sequence[Timings], paired: bool = False) -> Note | No
             dependence_pvalue(*(unit_means(side, len(nest)) for side in values), paired=paired),
         )
 
-    variables, _ = apply_to_variables(
-        kernel, *arrays, core=[nest] * len(arrays), outputs=ORDER_OUTPUTS
-    )
-    return _dependent(variables[PVALUE].values, nest[0], "look at the order")
+    result = apply(kernel, *arrays, core=[nest] * len(arrays), outputs=ORDER_OUTPUTS)
+    return _dependent(result[PVALUE].values, nest[0], "look at the order")
 
 
 @check(DEPENDENCE)

@@ -11,7 +11,7 @@ import pandas as pd
 import xarray as xr
 
 from perfarray.conventions import COMPARED, RNG_KEY
-from perfarray.timings.apply import Labels, is_chunked
+from perfarray.timings.apply import is_chunked
 
 # A seed, the `rng_key` of an earlier result, a generator, or None for new numbers
 Rng = int | str | np.random.Generator | None
@@ -93,7 +93,7 @@ def cell_keys(
     variable = xr.Variable(dims, keys[0])
     if any(is_chunked(array) for array in arrays):
         variable = variable.chunk({dim: _chunks(arrays, dim) for dim in dims})
-    return Labels(coords, indexes).array(variable, KEY)
+    return xr.DataArray(variable, xr.Coordinates(coords, indexes), name=KEY)
 
 
 def _chunks(arrays: Sequence[xr.DataArray], dim: str) -> Any:
