@@ -16,13 +16,14 @@ from perfarray.speedups.protocols import speedup_test
 from perfarray.suites.hierarchical import hierarchical_performance_test
 from perfarray.suites.randomization import randomization_test
 from perfarray.suites.scores import score_ratio_interval
-from perfarray.timings.across import check_across, name_suites, suite_row_for_each
+from perfarray.timings.across import check_across, suite_row_for_each
 from perfarray.timings.censored import ONLY_WORSE
 from perfarray.timings.metrics import for_each_metric
 from perfarray.timings.notes import collecting_notes, first_of_each_code, with_notes
 from perfarray.timings.pairs import resolve_pair
 from perfarray.timings.resolve import Data
 from perfarray.timings.streams import Rng
+from perfarray.timings.suite_labels import name_suites
 from perfarray.timings.validation import check_confidence_level, check_count
 from perfarray.timings.zeros import DECLINED, Positive
 

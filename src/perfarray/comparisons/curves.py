@@ -7,7 +7,7 @@ from perfarray.comparisons.bootstrap import OBSERVED, REPLICATE
 from perfarray.numerics.curves import histogram
 from perfarray.numerics.types import Floats
 from perfarray.timings.apply import apply, outputs
-from perfarray.timings.pairs import find_dim
+from perfarray.timings.labels import find_dim
 from perfarray.timings.validation import check_confidence_level, check_count
 
 

@@ -25,7 +25,7 @@ from perfarray.numerics.suite import movement
 from perfarray.numerics.types import Floats, Mask
 from perfarray.numerics.verdicts import Evidence, Known, Rules, Suite, Tests
 from perfarray.timings import copies
-from perfarray.timings.across import SUITES, UNMATCHED, check_across, several_suites
+from perfarray.timings.across import UNMATCHED, check_across
 from perfarray.timings.apply import Labels, Output, apply, apply_to_variables, is_chunked
 from perfarray.timings.censored import ONLY_WORSE
 from perfarray.timings.dependence import ORDER_OUTPUTS
@@ -33,6 +33,7 @@ from perfarray.timings.movement import MOVES
 from perfarray.timings.notes import Note, first_of_each_code
 from perfarray.timings.pairs import Pair, resolve_pair
 from perfarray.timings.resolve import Data, Timings
+from perfarray.timings.suite_labels import SUITES, several_suites
 from perfarray.timings.units import ONE_PROCESS
 
 UNITS_DIM = "_unit"  # a dim that no result has

@@ -19,9 +19,10 @@ from perfarray.diagnostics.ordering import in_order
 from perfarray.numerics.levels import unit_means
 from perfarray.numerics.types import Floats
 from perfarray.timings.apply import Output, apply, outputs
+from perfarray.timings.marks import as_mark
 from perfarray.timings.metrics import for_each_metric
 from perfarray.timings.notes import Note, check, count_note, with_notes
-from perfarray.timings.resolve import Data, as_mark
+from perfarray.timings.resolve import Data
 from perfarray.timings.validation import check_number, check_share
 
 INCONSISTENT = "inconsistent"  # the kind of a cell whose series are of different kinds

@@ -17,10 +17,10 @@ from perfarray.machines.problem import MIN_ROWS, by_columns, by_formula
 from perfarray.machines.sample_table import single_values
 from perfarray.machines.table import machine_table
 from perfarray.machines.variability import VariabilityModel
-from perfarray.timings.across import select_suite, several_suites_note, suites_of
 from perfarray.timings.notes import Note, collecting_notes, with_notes
 from perfarray.timings.resolve import Data, resolve
 from perfarray.timings.streams import Rng, key_of
+from perfarray.timings.suite_labels import select_suite, several_suites_note, suites_of
 from perfarray.timings.validation import (
     check_choice,
     check_confidence_level,

@@ -27,13 +27,13 @@ from perfarray.numerics.suite import MEANS, suite_mean
 from perfarray.numerics.types import Floats, Mask
 from perfarray.suites.distributions import relative_variation
 from perfarray.suites.matching import match_cells
-from perfarray.timings.across import names_one_suite, suites_hint
 from perfarray.timings.apply import apply, outputs
 from perfarray.timings.best import resolve_best
 from perfarray.timings.notes import Note, is_lazy
 from perfarray.timings.notes import notes as notes_of
 from perfarray.timings.repeated import number_of_unit_levels
 from perfarray.timings.resolve import Timings
+from perfarray.timings.suite_labels import names_one_suite, suites_hint
 from perfarray.timings.validation import check_choice, listed
 from perfarray.timings.weights import weigh
 

@@ -20,18 +20,13 @@ from perfarray.machines.descriptors import (
 )
 from perfarray.machines.responses import ROW, response_columns, score_columns
 from perfarray.machines.sample_table import single_values
-from perfarray.timings.across import (
-    check_across,
-    joined_notes,
-    select_suite,
-    several_suites_note,
-    suites_of,
-)
+from perfarray.timings.across import check_across, joined_notes
 from perfarray.timings.apply import is_chunked
 from perfarray.timings.chunks import evenly_chunked
 from perfarray.timings.notes import Note, collecting_notes, with_notes
 from perfarray.timings.resolve import Data, check_names, resolve
 from perfarray.timings.streams import Rng
+from perfarray.timings.suite_labels import select_suite, several_suites_note, suites_of
 from perfarray.timings.units import pool_above_unit
 from perfarray.timings.validation import check_choice
 

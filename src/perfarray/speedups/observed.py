@@ -14,13 +14,7 @@ from perfarray.numerics.medians import ratio_of_medians, units_with_limits
 from perfarray.numerics.suite import run_statistic
 from perfarray.numerics.types import Floats, Mask
 from perfarray.speedups.numerics.tests import overall
-from perfarray.timings.across import (
-    Weights,
-    as_weights,
-    check_across,
-    check_weights,
-    for_each_suite,
-)
+from perfarray.timings.across import check_across, for_each_suite
 from perfarray.timings.apply import Output, apply, is_chunked, outputs
 from perfarray.timings.best import BEST, resolve_best, slow_end_note
 from perfarray.timings.censored import Bounds, bound_interval, ratio_bounds
@@ -30,6 +24,7 @@ from perfarray.timings.pairs import Pair, resolve_pair, with_worst_case, without
 from perfarray.timings.resolve import Data, check_dim
 from perfarray.timings.units import more_units, unit_depth
 from perfarray.timings.validation import check_choice, check_confidence_level, listed
+from perfarray.timings.weights import Weights, as_weights, check_weights
 from perfarray.timings.zeros import Positive, cell_names
 
 STATISTICS = ("mean", "median", "min", BEST)

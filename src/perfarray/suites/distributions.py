@@ -28,7 +28,7 @@ from perfarray.suites.numerics.relative_variation import (
     filled_spread,
     performance_of,
 )
-from perfarray.timings.across import Weights, for_each_suite
+from perfarray.timings.across import for_each_suite
 from perfarray.timings.apply import Output, is_chunked, outputs
 from perfarray.timings.best import SUMMARIES, resolve_best
 from perfarray.timings.metrics import for_each_metric
@@ -39,6 +39,7 @@ from perfarray.timings.resolve import Data, decline_zeros
 from perfarray.timings.streams import Rng
 from perfarray.timings.units import MEASURED, single_unit_note
 from perfarray.timings.validation import check_choice
+from perfarray.timings.weights import Weights
 from perfarray.timings.zeros import Positive
 
 METHODS = ("monte_carlo", "exact")

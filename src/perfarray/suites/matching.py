@@ -23,25 +23,19 @@ from perfarray.numerics.suite import (
 )
 from perfarray.numerics.types import Floats, Integers, Mask
 from perfarray.suites.numerics.distributions import Drawing, Suite, arrange
-from perfarray.timings.across import (
-    UNMATCHED,
-    Weights,
-    check_across,
-    measured_along,
-    name_suites,
-    names_one_suite,
-    suites_hint,
-)
+from perfarray.timings.across import UNMATCHED, check_across
 from perfarray.timings.apply import Output, apply, is_chunked, outputs
 from perfarray.timings.best import slow_end_note
 from perfarray.timings.censored import ONLY_WORSE, Bounds, bound_interval
 from perfarray.timings.chunks import evenly_chunked, read_again
 from perfarray.timings.copies import copies_note, same_runs
+from perfarray.timings.labels import label_values
 from perfarray.timings.movement import MOVEMENT, MOVES
 from perfarray.timings.notes import Note, check, count_note, with_notes
-from perfarray.timings.pairs import Pair, label_values, resolve_pair
+from perfarray.timings.pairs import Pair, resolve_pair
 from perfarray.timings.resolve import Data, Timings, check_dim, decline_zeros, resolve
 from perfarray.timings.streams import Rng, cell_keys, describe_key, key_of, order_of_labels
+from perfarray.timings.suite_labels import measured_along, name_suites, names_one_suite, suites_hint
 from perfarray.timings.units import (
     describe_unit,
     describe_value,
@@ -50,7 +44,7 @@ from perfarray.timings.units import (
     value_depth,
 )
 from perfarray.timings.validation import check_choice, check_count, listed
-from perfarray.timings.weights import Weighing, weigh
+from perfarray.timings.weights import Weighing, Weights, weigh
 from perfarray.timings.zeros import Positive, cell_names
 
 Result = TypeVar("Result", xr.Dataset, xr.DataArray)

@@ -15,7 +15,7 @@ from perfarray.suites.numerics.exchanges import most_outcomes
 from perfarray.suites.numerics.randomization import randomization
 from perfarray.suites.numerics.redrawn_scores import Score
 from perfarray.suites.scores import ALTERNATIVES
-from perfarray.timings.across import Weights, for_each_suite
+from perfarray.timings.across import for_each_suite
 from perfarray.timings.apply import is_chunked, outputs
 from perfarray.timings.best import SUMMARIES, resolve_best
 from perfarray.timings.metrics import for_each_metric
@@ -23,6 +23,7 @@ from perfarray.timings.notes import Note, check, count_note
 from perfarray.timings.resolve import Data
 from perfarray.timings.streams import Rng, describe_key, key_of
 from perfarray.timings.validation import check_choice, check_count
+from perfarray.timings.weights import Weights
 
 METHODS = ("monte_carlo", "exact")
 SMALL = 0.05  # the p-value that has to be possible: where none as small is, a note says so

@@ -14,7 +14,7 @@ from perfarray.suites import matching
 from perfarray.suites.numerics import required_runs as numerics
 from perfarray.suites.numerics.redrawn_scores import Score
 from perfarray.suites.scores import METHODS, check_standard_error
-from perfarray.timings.across import Weights, for_each_suite
+from perfarray.timings.across import for_each_suite
 from perfarray.timings.apply import Output, is_chunked, outputs
 from perfarray.timings.best import SUMMARIES, resolve_best
 from perfarray.timings.metrics import for_each_metric
@@ -28,6 +28,7 @@ from perfarray.timings.validation import (
     check_count,
     check_number,
 )
+from perfarray.timings.weights import Weights
 
 RUNS = "runs"
 

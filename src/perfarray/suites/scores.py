@@ -12,7 +12,7 @@ from perfarray.numerics.types import Floats, Mask
 from perfarray.suites import matching
 from perfarray.suites.numerics.ratios import ratio_intervals
 from perfarray.suites.numerics.redrawn_scores import Score, two_sided_level
-from perfarray.timings.across import PRIORS, Weights, for_each_suite
+from perfarray.timings.across import PRIORS, for_each_suite
 from perfarray.timings.apply import apply, outputs
 from perfarray.timings.best import BEST, SLOWER_MEDIAN, SUMMARIES, resolve_best
 from perfarray.timings.censored import Bounds, bound_interval
@@ -23,7 +23,7 @@ from perfarray.timings.resolve import Data, resolve
 from perfarray.timings.streams import Rng, describe_key, key_of
 from perfarray.timings.units import describe_unit, single_unit_note, unit_depth
 from perfarray.timings.validation import check_choice, check_confidence_level, check_count
-from perfarray.timings.weights import weigh
+from perfarray.timings.weights import Weights, weigh
 from perfarray.timings.zeros import Positive
 
 METHODS = ("t", "percentile", "basic", "bca")

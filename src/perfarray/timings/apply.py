@@ -86,7 +86,8 @@ def apply(
     ValueError
         When a core dim is split over chunks.
     """
-    sizes = {name: len(labels) for name, labels in (coords or {}).items()}
+    new_labels = dict(coords or {})
+    sizes = {name: len(labels) for name, labels in new_labels.items()}
     used = {dim for dims in core for dim in dims}
     returned = {dim for output in outputs.values() for dim in output.dims}
     if len(arrays) > 1:
@@ -107,7 +108,9 @@ def apply(
         dask_gufunc_kwargs={"output_sizes": sizes},
         keep_attrs=False,
     )
-    labelled = _labels_of(arrays, used, {name: coords[name] for name in sizes if name in returned})
+    labelled = _labels_of(
+        arrays, used, {name: new_labels[name] for name in sizes if name in returned}
+    )
     result = xr.Dataset(
         dict(zip(outputs, variables if len(outputs) > 1 else [variables], strict=True)),
         labelled,

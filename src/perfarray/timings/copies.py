@@ -12,9 +12,9 @@ import xarray as xr
 
 from perfarray.conventions import COPIED, TUNING
 from perfarray.timings.apply import is_chunked
+from perfarray.timings.marks import as_mark
 from perfarray.timings.notes import Note
 from perfarray.timings.pairs import Pair
-from perfarray.timings.resolve import as_mark
 from perfarray.timings.validation import listed, number_of
 from perfarray.timings.zeros import cell_names
 

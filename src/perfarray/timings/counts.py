@@ -16,16 +16,10 @@ from perfarray.conventions import (
 from perfarray.numerics.levels import count_repetitions
 from perfarray.timings.apply import LEVEL, Output, apply, is_chunked, outputs
 from perfarray.timings.chunks import storable
+from perfarray.timings.marks import as_mark
 from perfarray.timings.metrics import for_each_metric
 from perfarray.timings.notes import Note, check, with_notes
-from perfarray.timings.resolve import (
-    Data,
-    as_mark,
-    check_dim,
-    check_levels,
-    check_not_empty,
-    resolve,
-)
+from perfarray.timings.resolve import Data, check_dim, check_levels, check_not_empty, resolve
 from perfarray.timings.units import more_units
 from perfarray.timings.validation import check_count
 

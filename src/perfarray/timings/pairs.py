@@ -1,14 +1,11 @@
 """Two systems, matched by label: the labels of a dim and their baseline, or two timings objects."""
 
-import math
-import re
 from collections.abc import Hashable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple, cast
 
 import numpy as np
-import numpy.typing as npt
 import xarray as xr
 
 from perfarray.conventions import (
@@ -33,6 +30,7 @@ from perfarray.timings.comparable import (
     never_together,
 )
 from perfarray.timings.crossed import crossed_notes, label_name, paired_units, unit_labels
+from perfarray.timings.labels import compared_labels, dim_with, find_dim, label_meant, labels_along
 from perfarray.timings.notes import Note
 from perfarray.timings.resolve import (
     Data,
@@ -52,8 +50,6 @@ WORST = 1e150
 # Ratios beyond this come from stopped runs at their worst
 FAR = WORST**0.5
 
-# A label that may be meant as a number
-NUMBER = re.compile(r"-?\d+(?:\.\d*)?")
 
 # The dim of the baselines where every label is one, and what stands for all of them
 BASELINE, EVERY = "baseline", object()
@@ -290,7 +286,7 @@ def _split(candidate: Timings, baseline: object, dim: str | None) -> Pair:
     """Separate the baseline's label from the candidates along the dim compared."""
     array, nest = candidate.array, candidate.levels
     dim, labels = (
-        find_dim(array, baseline, nest) if dim is None else _dim_with(array, dim, baseline, nest)
+        find_dim(array, baseline, nest) if dim is None else dim_with(array, dim, baseline, nest)
     )
     baseline = label_meant(baseline, labels)
     positions = [position for position, label in enumerate(labels) if label == baseline]
@@ -325,7 +321,7 @@ def _split(candidate: Timings, baseline: object, dim: str | None) -> Pair:
 
 def _each_with_each(candidate: Timings, dim: str) -> Pair:
     """Put every label of a dim on both sides: candidates along it, baselines along another."""
-    nest, labels = candidate.levels, _labels_compared(candidate.array, dim, candidate.levels)
+    nest, labels = candidate.levels, compared_labels(candidate.array, dim, candidate.levels)
     if len(labels) < 2:
         raise ValueError(f"nothing to compare: dim {dim!r} has the labels {listed(labels)}")
     array, aligned = align_sides(candidate.array, nest, dim)
@@ -349,30 +345,6 @@ def _each_with_each(candidate: Timings, dim: str) -> Pair:
     )
 
 
-def _labels_compared(array: xr.DataArray, dim: str, nest: Sequence[str]) -> list[Any]:
-    """Return the labels of the dim compared; raise where there is none, and where it is a level."""
-    if dim not in array.dims:
-        raise ValueError(f"dim {dim!r} not found; the array has dims {array.dims}")
-    if dim in nest:
-        raise ValueError(
-            f"dim {dim!r} is a level of the nest {nest}; a comparison is over a dim that is "
-            "not a level"
-        )
-    return labels_along(array, dim)
-
-
-def _dim_with(
-    array: xr.DataArray, dim: str, label: object, nest: Sequence[str]
-) -> tuple[str, list[Any]]:
-    """Return the named dim and its labels; raise where it is a level or lacks the label."""
-    labels = _labels_compared(array, dim, nest)
-    if label_meant(label, labels) is None:
-        raise ValueError(
-            f"label {label!r} not found along {dim!r}; its labels are {listed(labels)}"
-        )
-    return dim, labels
-
-
 def _same_metric(
     baseline: Data, metric: str | Sequence[str] | None, candidate: Timings
 ) -> str | Sequence[str] | None:
@@ -381,67 +353,6 @@ def _same_metric(
         return None
     name = str(candidate.array.name)
     return metric if metric is not None else name if name in baseline.data_vars else None
-
-
-def find_dim(array: xr.DataArray, label: object, levels: Sequence[str]) -> tuple[str, list[Any]]:
-    """Return the only dim that is not a level and has the label, and its labels."""
-    labels = {str(dim): labels_along(array, dim) for dim in array.dims if dim not in levels}
-    holders = [dim for dim, along in labels.items() if label in along]
-    holders = holders or [
-        dim for dim, along in labels.items() if label_meant(label, along) is not None
-    ]
-    if len(holders) == 1:
-        return holders[0], labels[holders[0]]
-    if holders:
-        raise ValueError(
-            f"label {label!r} is found along several dims ({listed(holders)}); say which with dim="
-        )
-    described = "; ".join(f"{dim}: {listed(along)}" for dim, along in labels.items()) or "none"
-    raise ValueError(
-        f"label {label!r} not found along any dim that is not a level; those dims and labels "
-        f"are {described}"
-    )
-
-
-def label_meant(label: object, labels: Sequence[Any]) -> Any:
-    """Return the label that is meant: itself, else the only one that is the same text or number.
-
-    None where there is none.
-
-    Examples
-    --------
-    >>> label_meant("1.0", [1.0, 2.0]), label_meant("2", [1.0, 2.0]), label_meant(3, ["3", "03"]), label_meant("x", ["y"])
-    (1.0, 2.0, '3', None)
-    """
-    if label in labels:
-        return label
-    alike = [other for other in labels if str(other) == str(label)]
-    if not alike and isinstance(label, str) and NUMBER.fullmatch(label):
-        alike = [
-            other
-            for other in labels
-            if isinstance(other, int | float)
-            and not isinstance(other, bool)
-            and other == float(label)
-        ]
-    return alike[0] if len(alike) == 1 else None
-
-
-def labels_along(array: xr.DataArray, dim: Hashable) -> list[Any]:
-    """Return the labels of a dim, or its positions."""
-    labels = label_values(array, dim)
-    # One NaN object for all, which Python then takes for equal.
-    return (
-        [math.nan if label != label else label for label in labels.tolist()]
-        if labels.dtype.kind == "f"
-        else list(labels.tolist())
-    )
-
-
-def label_values(array: xr.DataArray, dim: Hashable) -> npt.NDArray[Any]:
-    """Return the same as an array; five times as fast as `array[dim].values`."""
-    labels = array.coords.variables.get(dim)
-    return np.arange(array.sizes[dim]) if labels is None else np.asarray(labels.values)
 
 
 def _pair_of_objects(candidate: Timings, baseline: Timings, dim: str | None) -> Pair:

@@ -10,9 +10,9 @@ from perfarray.conventions import plural, square_units
 from perfarray.numerics.nested_anova import Components, nested_anova
 from perfarray.numerics.types import Floats, Texts
 from perfarray.timings.apply import LEVEL, Output, apply, outputs
+from perfarray.timings.labels import labels_along
 from perfarray.timings.metrics import for_each_metric
 from perfarray.timings.notes import Note, check, count_note, with_notes
-from perfarray.timings.pairs import labels_along
 from perfarray.timings.resolve import Data, resolve
 from perfarray.timings.units import NOT_MEASURED, more_units
 from perfarray.timings.validation import check_choice, check_confidence_level

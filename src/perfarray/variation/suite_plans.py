@@ -11,16 +11,17 @@ from perfarray.conventions import BENCHMARK, BINARY, SECONDS
 from perfarray.numerics.moderated import moderate_components
 from perfarray.numerics.nested_anova import nested_anova
 from perfarray.numerics.types import Floats
-from perfarray.timings.across import PRIORS, Weights, name_suites
+from perfarray.timings.across import PRIORS
 from perfarray.timings.apply import LEVEL, Output, apply, is_chunked, outputs
 from perfarray.timings.dependence import dependence_note
 from perfarray.timings.metrics import for_each_metric
 from perfarray.timings.movement import together_notes
 from perfarray.timings.notes import Note, check, count_note, with_notes
 from perfarray.timings.resolve import Data, Timings, check_dim, check_names, shared_levels
+from perfarray.timings.suite_labels import name_suites
 from perfarray.timings.units import cells_note
 from perfarray.timings.validation import check_choice, check_number, listed
-from perfarray.timings.weights import weigh
+from perfarray.timings.weights import Weights, weigh
 from perfarray.timings.zeros import Positive
 from perfarray.variation.advice import advice_on_suite
 from perfarray.variation.costs import PRICE
