@@ -72,10 +72,7 @@ class Timings(NamedTuple):
 
     @property
     def unit(self) -> str:
-        """The level whose units are independent.
-
-        Where cells repeat different levels, that of most.
-        """
+        """The level whose units are independent; where cells differ, that of most."""
         return self.unit_of_most or self.levels[0]
 
     @property
@@ -95,13 +92,10 @@ class Timings(NamedTuple):
 
     def stopped_note(self, consequence: str) -> Note | None:
         """Return the note on stopped runs and the consequence; None where none were stopped."""
-        return (
-            stopped_note(
-                {"runs": self.n_stopped}, without_limit(self.array), self.better, consequence
-            )
-            if self.bounded
-            else None
-        )
+        if not self.bounded:
+            return None
+        runs = {"runs": self.n_stopped}
+        return stopped_note(runs, without_limit(self.array), self.better, consequence)
 
     @property
     def crossed(self) -> tuple[Note, ...]:
@@ -124,10 +118,7 @@ class Timings(NamedTuple):
         return str(self.array.attrs.get(BETTER, LOWER))
 
     def verdict_direction(self) -> str:
-        """Return which direction is good, for a verdict.
-
-        Raise for a number of a table that does not say it.
-        """
+        """Return which direction is good; raise for a number of a table that does not say it."""
         name = self.array.name
         if (
             BETTER not in self.array.attrs
@@ -151,13 +142,8 @@ class Timings(NamedTuple):
         }
         attrs |= {f"n_{mark}": number for mark, number in self.left_out.items()}
         attrs |= {FORMAT: self.array.attrs[FORMAT]} if FORMAT in self.array.attrs else {}
-        attrs |= (
-            {CENSORED: "bound"}
-            if self.bounded
-            else {CENSORED: "drop"}
-            if CENSORED in self.left_out
-            else {}
-        )
+        if self.bounded or CENSORED in self.left_out:
+            attrs[CENSORED] = "bound" if self.bounded else "drop"
         return attrs | ({"left_out": " ".join(self.uncounted)} if self.uncounted else {})
 
 
