@@ -52,7 +52,10 @@ class Grid(NamedTuple):
         return self._replace(titles=titles, rows=rows)
 
     def split(self) -> "tuple[Grid, Grid]":
-        """Return what has changed, with the suites, and what has not; all of it without verdicts."""
+        """Return what has changed, with the suites, and what has not.
+
+        All of it without verdicts.
+        """
         if VERDICT not in self.titles:
             return self, self._replace(rows=[], n_suites=0)
         column, end = self.titles.index(VERDICT), self.n_benchmarks

@@ -13,7 +13,7 @@ import xarray as xr
 
 from perfarray.conventions import FORMAT, METRIC, UNKNOWN
 from perfarray.numerics.types import Floats, Integers, same_text
-from perfarray.results.reserved import settle_names
+from perfarray.results.reserved import settle_dims
 from perfarray.tables.columns import (
     EXACT,
     Descriptor,
@@ -73,7 +73,7 @@ def build(table: Table) -> xr.Dataset:
             "more for each measurement"
         )
     try:
-        return settle_names(_laid_out(table, names, codes, shape, cells))
+        return settle_dims(_laid_out(table, names, codes, shape, cells))
     except MemoryError:
         raise ValueError(f"{needed()}, for which there is no memory") from None
 
