@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from perfarray.mixtures.numerics.grid import spread_ties, steps_of
+from perfarray.mixtures.numerics.grid import steps_of
+from perfarray.numerics.normality import spread_ties
 
 
 @pytest.mark.parametrize(

@@ -1,21 +1,24 @@
 """Metrics of mixtures against R, against integrals and samples, and at points."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.integrate import quad
 
 from perfarray.mixtures.numerics import integrals
-from perfarray.mixtures.numerics.comparison import Comparison
-from perfarray.mixtures.numerics.normal import Mixture, density, distribution
-from perfarray.mixtures.numerics.parametric import (
-    difference,
-    fitted,
-    less,
-    resampled,
-    resampled_modes,
+from perfarray.mixtures.numerics.comparison import (
+    MIXTURE,
+    Comparison,
+    number_of_units,
+    percentile_limits,
 )
+from perfarray.mixtures.numerics.metrics import numbers_of_modes
+from perfarray.mixtures.numerics.normal import Mixture, density, distribution
+from perfarray.mixtures.numerics.parametric import difference, fitted, less, replicates
 from perfarray.mixtures.numerics.scale import Scaled, number_of_modes
+from perfarray.mixtures.numerics.valleys import supported_modes
 
 DRAWING = Comparison(n_resamples=19, key=(1, 2), confidence_level=0.9)
 
@@ -125,16 +128,28 @@ def test_blocks_do_not_change_the_answer(monkeypatch):
     assert_array_equal(least(many), whole)
 
 
+def less_with_limits(runs):
+    """Return P[X < Y] of two systems' runs (cell, units, runs) with percentile limits."""
+    units = [number_of_units(values) for values in runs]
+    drawn = replicates(
+        [fitted(values) for values in runs],
+        runs,
+        units,
+        np.arange(len(runs[0])),
+        lambda pair: less(*(one.mixture for one in pair)),
+        DRAWING,
+    )
+    return percentile_limits(drawn, DRAWING.confidence_level)
+
+
 def test_limits_come_from_refitted_samples():
     """Limits surround the estimate of separated samples, are the same again, and differ from cell
     to cell only by chance."""
     rng = np.random.default_rng(2)
-    systems = [fitted(rng.normal(mean, 0.1, (2, 12, 1))) for mean in (1.0, 1.1)]
-    cells = np.arange(2)
-    found = resampled(systems, cells, lambda pair: less(*(one.mixture for one in pair)), DRAWING)
-    assert ((found.lower < found.estimate) & (found.estimate < found.upper)).all()
-    again = resampled(systems, cells, lambda pair: less(*(one.mixture for one in pair)), DRAWING)
-    assert_array_equal(found.lower, again.lower)
+    runs = [rng.normal(mean, 0.1, (2, 12, 1)) for mean in (1.0, 1.1)]
+    limits = less_with_limits(runs)
+    assert ((limits.lower < limits.estimate) & (limits.estimate < limits.upper)).all()
+    assert_array_equal(limits.lower, less_with_limits(runs).lower)
 
 
 @pytest.mark.slow
@@ -144,9 +159,9 @@ def test_runs_of_one_unit_stay_together():
     rng = np.random.default_rng(4)
     nested = rng.normal(0, 1, (1, 10, 1)) + rng.normal(0, 0.1, (1, 10, 3))
     other = rng.normal(0.2, 1, (1, 10, 1))
-    cells, metric = np.arange(1), lambda pair: less(*(one.mixture for one in pair))
-    by_unit = resampled([fitted(nested), fitted(other)], cells, metric, DRAWING)
-    as_runs = resampled([fitted(nested.reshape(1, 30, 1)), fitted(other)], cells, metric, DRAWING)
+    by_unit, as_runs = (
+        less_with_limits([runs, other]) for runs in (nested, nested.reshape(1, 30, 1))
+    )
     assert (by_unit.upper - by_unit.lower)[0] > 1.2 * (as_runs.upper - as_runs.lower)[0]
 
 
@@ -154,13 +169,17 @@ def test_modes_and_their_stability():
     """Two far groups are two modes in most refitted samples, and in none one; a constant is one; no
     runs are NaN."""
     rng = np.random.default_rng(3)
-    runs = np.concatenate(
-        [rng.normal(1, 0.01, (1, 20, 1)), rng.normal(2, 0.01, (1, 20, 1))], axis=1
+    runs = np.concatenate([rng.normal(1, 0.01, (1, 20)), rng.normal(2, 0.01, (1, 20))], axis=1)
+    comparison = Comparison(
+        method=MIXTURE, n_resamples=19, key=(1, 2), confidence_level=0.9, levels=1
     )
-    limits, stable = resampled_modes(fitted(runs), np.arange(1), DRAWING)
-    assert (limits.estimate[0], limits.lower[0]) == (2.0, 2.0)
-    assert 0.7 < stable[0] < 1.0
+    test = partial(supported_modes, n_samples=0, alpha=0.05, key=(1, 2))
+    modes, lower, _, stability, *_ = numbers_of_modes(
+        runs, np.arange(1), comparison=comparison, test=test
+    )
+    assert (modes[0], lower[0]) == (2.0, 2.0)
+    assert 0.7 < stability[0] < 1.0
     assert_array_equal(
-        number_of_modes(fitted(np.stack([np.ones((5, 1)), np.full((5, 1), np.nan)])).scaled),
+        number_of_modes(fitted(np.stack([np.ones((5, 1)), np.full((5, 1), np.nan)]))),
         [1.0, np.nan],
     )

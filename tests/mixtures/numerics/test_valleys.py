@@ -4,7 +4,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from perfarray.mixtures.numerics.valleys import deepest_valley, supported_modes
+from perfarray.mixtures.numerics.valleys import (
+    _intraclass_correlation,
+    deepest_valley,
+    supported_modes,
+)
 from strategies import experiments
 
 
@@ -89,3 +93,17 @@ def test_many_runs_are_looked_at_by_some_of_their_order_statistics(monkeypatch):
         runs, np.full(2, 2.0), np.arange(2), n_samples=19, alpha=0.05, key=(1, 2)
     )
     assert n_supported.tolist() == [1, 2]
+
+
+def test_units_that_resemble_each_other_are_drawn_so():
+    """The intraclass correlation of units of 1, 2 and 9 runs is that of the analysis of variance,
+    whose mean size is 12 / 2 - (1 + 4 + 81) / 12 / 2, and not the mean of 4."""
+    rng = np.random.default_rng(3)
+    runs = rng.normal(0, 1, (3, 1)) + rng.normal(0, 0.8, (3, 9))
+    runs[0, 1:] = runs[1, 2:] = np.nan
+    inside = np.array([1.0, 2, 9])
+    means = np.nanmean(runs, axis=1)
+    between = (inside * (means - np.nanmean(runs)) ** 2).sum() / 2
+    within = np.nansum((runs - means[:, None]) ** 2) / 9
+    component = (between - within) / ((12 - 86 / 12) / 2)
+    assert_allclose(_intraclass_correlation(runs), component / (component + within))

@@ -34,10 +34,10 @@ def steps_of(values: Floats) -> Floats:
     The resolution of float32 is a step as well where that type holds all values of a sample. Its
     numbers are taken as the shortest decimals that they print as, where these have a step.
     """
-    return np.array([_step(row[~np.isnan(row)]) for row in values])
+    return np.array([step_of(row[~np.isnan(row)]) for row in values])
 
 
-def _step(sample: Floats) -> float:
+def step_of(sample: Floats) -> float:
     """Return the step of a sample, NaN where it has none."""
     distinct = np.unique(sample)
     if len(distinct) < (2 if len(distinct) < len(sample) else FEWEST):
@@ -80,14 +80,3 @@ def _common_measure(distinct: Floats, digit: float) -> float:
             return np.nan
     # The range is many steps long, and tells their length more exactly.
     return width / round(width / step)
-
-
-def spread_ties(ordered: Floats) -> Floats:
-    """Return an ascending sample with the values of every tie evenly spread over one step: the gaps of a grid are no valleys."""
-    distinct, index, count = np.unique(ordered, return_inverse=True, return_counts=True)
-    if len(distinct) == len(ordered) or len(distinct) < 2:
-        return ordered
-    step = _step(ordered)
-    step = np.diff(distinct).min() if np.isnan(step) else step
-    rank = np.arange(len(ordered)) - np.searchsorted(ordered, distinct)[index]
-    return np.asarray(ordered + step * ((rank + 0.5) / count[index] - 0.5))

@@ -11,7 +11,8 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import ndtr
 
-from perfarray.mixtures.numerics.grid import spread_ties
+from perfarray.mixtures.numerics.grid import step_of
+from perfarray.numerics.normality import spread_ties
 from perfarray.numerics.random import RUNS, Streams
 from perfarray.numerics.types import Floats, Integers, Mask
 
@@ -116,7 +117,11 @@ def supported_modes(
             [_one_mode(measured, correlation, centred, size, generator) for size in blocks]
         )
         null = np.sort(deepest_valley(samples, samples.shape[-1])[0])
-        depths = _valleys(_thinned(spread_ties(np.sort(runs[row][measured]))), int(number[row]) - 1)
+        # The gaps of a grid are no valleys.
+        sample = runs[row][measured]
+        step = step_of(sample)
+        spread = spread_ties(sample, None if np.isnan(step) else step)
+        depths = _valleys(_thinned(spread), int(number[row]) - 1)
         pvalues = np.maximum.accumulate(
             (1 + len(null) - np.searchsorted(null, depths, side="left")) / (len(null) + 1)
         )
