@@ -278,9 +278,14 @@ def test_infinity_is_refused_where_timings_are_taken():
     times = perfarray.from_samples({"old": [1.0, 9.0, 2.0], "new": [1.0, 2.0, 3.0]})
     times = times.where(times != 9.0, np.inf)
     calls = {
-        "fit_mixture": {}, "goodness_of_fit": {}, "variability_level": {}, "mean_difference": {"baseline": "old"},
-        "prob_faster": {"baseline": "old"}, "prob_fastest": {"dim": "version"}, "normality": {},
-    }  # fmt: skip
+        "fit_mixture": {},
+        "goodness_of_fit": {},
+        "variability_level": {},
+        "mean_difference": {"baseline": "old"},
+        "prob_faster": {"baseline": "old"},
+        "prob_fastest": {"dim": "version"},
+        "normality": {},
+    }
     for name, keywords in calls.items():
         with pytest.raises(ValueError, match="infinit"):
             getattr(perfarray, name)(times, **keywords)

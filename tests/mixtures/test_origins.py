@@ -80,9 +80,13 @@ def test_coordinates_are_tested_among_the_units_that_carry_them():
     that never repeat only where asked."""
     slow = np.broadcast_to((np.arange(10) % 2 == 1)[:, None], (1, 10, 4))
     array = timings(slow).assign_coords(
-        compiler=("binary", ["gcc", "clang"] * 5), core=("execution", [0, 1, 0, 1]), path=("binary", [f"/{k}" for k in range(10)]),
-        host=("binary", ["one"] * 10), warmup=("execution", [False] * 4), misses=(("binary", "execution"), slow[0] + 0.1 * np.eye(10, 4)),
-    )  # fmt: skip
+        compiler=("binary", ["gcc", "clang"] * 5),
+        core=("execution", [0, 1, 0, 1]),
+        path=("binary", [f"/{k}" for k in range(10)]),
+        host=("binary", ["one"] * 10),
+        warmup=("execution", [False] * 4),
+        misses=(("binary", "execution"), slow[0] + 0.1 * np.eye(10, 4)),
+    )
     found = array.perf.modes_by(rng=1).sel(benchmark="b0")
     assert found["factor"].values.tolist() == [
         "binary",

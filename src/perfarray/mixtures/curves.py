@@ -1,4 +1,4 @@
-"""Curves for the pictures of runs and their mixtures: densities, distributions, histograms, quartiles."""
+"""Curves for the pictures of runs and their mixtures."""
 
 from functools import partial
 from math import prod
@@ -98,7 +98,7 @@ def mixture_curves(
 
 
 def joint_curves(result: xr.Dataset, *, times: Data | None = None) -> xr.Dataset:
-    """Return the contours of one mixture of several metrics, drawn for the first two, and the runs it was fitted to.
+    """Return the contours of one mixture of several metrics, for the first two, and its runs.
 
     Along `component`: `weight`; along `metric` too `center`; and `contour` (component, probability,
     metric, place), the ellipses that hold such shares of a component. With `times`, along `run`:
@@ -161,7 +161,7 @@ def _one_cell(result: xr.Dataset) -> xr.Dataset:
 
 
 def _sorted_runs(times: Data, cell: xr.Dataset) -> tuple[Floats, Floats]:
-    """Return the runs that a mixture was fitted to in ascending order, and weights with which every unit counts the same."""
+    """Return the runs that a mixture was fitted to, ascending, and their weights."""
     metric = (
         str(cell.attrs["metric"])
         if isinstance(times, xr.Dataset) and "metric" in cell.attrs
@@ -209,7 +209,7 @@ def violins(times: Data, *, value: str | None = None, metric: str | None = None)
 def overlaid(
     times: Data, *, kind: str = "density", value: str | None = None, metric: str | None = None
 ) -> xr.Dataset:
-    """Return the densities of the runs of every cell as `violins` does, or with `kind="cdf"` the distributions.
+    """Return the densities of the runs of every cell, or with `kind="cdf"` the distributions.
 
     Along `run`, in ascending order: `x` and `reached`, the share of the runs up to each, NaN past
     the last run; and `median`.

@@ -1,4 +1,4 @@
-"""Factors that modes may go with: levels, the order of their repetitions, coordinates and other metrics."""
+"""Factors that modes may go with: levels, orders of repetitions, coordinates, other metrics."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -24,8 +24,8 @@ QUARTER_LABELS = ("first quarter", "second quarter", "third quarter", "last quar
 FEW_VALUES = 4
 
 
-# The codes of a factor along levels, their labels (None: an order), and the depth of the level whose
-# units carry them.
+# The codes of a factor along levels, their labels (None: an order), and the depth of the level
+# whose units carry them.
 Codes = tuple[xr.DataArray, tuple[str, ...] | None, int]
 
 
@@ -163,7 +163,7 @@ def _differs(codes: Any, below: int) -> bool:
 def _numbered(
     factors: dict[str, Codes], nest: tuple[str, ...]
 ) -> tuple[dict[str, Factor], list[xr.DataArray], tuple[str, ...]]:
-    """Number the labels of all factors in one sequence, which has a label of several factors once."""
+    """Number the labels of all factors in one sequence."""
     ranked = any(labels is None for _, labels, _ in factors.values())
     numbers = {label: number for number, label in enumerate(QUARTER_LABELS if ranked else ())}
     tests, arrays = {}, []

@@ -1,4 +1,4 @@
-"""Mixtures fitted to run times: the modes of a program, how often each is taken, and how wide it is."""
+"""Mixtures fitted to run times: the modes of a program, how often each is taken, how wide it is."""
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
@@ -75,8 +75,9 @@ def fit_mixture(
     tolerance : float, optional
         The relative change of the log-likelihood at which EM stops, such as mclust's 1e-5. Default:
         EM goes on to the maximum.
-    distribution : {"normal", "lognormal", "gamma", "weibull", "exponential", "pareto", "extreme", "best"}, or several of them
-        The family of the components. Of several, "best" being all, each cell gets the one with the
+    distribution : str or sequence of str
+        The family of the components: "normal", "lognormal", "gamma", "weibull", "exponential",
+        "pareto" or "extreme". Of several, "best" being all, each cell gets the one with the
         largest BIC, but the normal family unless another's BIC is larger by more than 2.
     joint : bool
         Whether the metrics of a Dataset that `metric` lists are fitted together, by one mixture of

@@ -45,7 +45,7 @@ INNER = {
 
 
 class CompiledRows:
-    """Rows of values (rows, values), each with its own stream, as `LongRow`: two draws at a time where the table stays in the cache."""
+    """Rows of values (rows, values), each with its own stream, as `LongRow`."""
 
     def __init__(self, values: Floats, cell: int, row_streams: list[int], streams: Streams) -> None:
         self._values, self._at = np.ascontiguousarray(values), np.zeros(len(values), np.int64)
@@ -210,7 +210,7 @@ def _accept(
 
 @compiled(**INNER)
 def _add_up(sums: Any, members: Any, numbers: Any, per_sum: int, table: Any, values: Any) -> None:
-    """Fill in the sums of members, of the entries that numbers stand for, in the order of `numpy.einsum`, in two lanes.
+    """Fill in the sums of entries that numbers stand for, in the order of `numpy.einsum`.
 
     The last is added by itself where an odd number of values is drawn in pairs.
     """

@@ -6,7 +6,9 @@ from perfarray.numerics.types import Floats
 
 
 def exact_ks_pvalue(x: Floats, y: Floats) -> Floats:
-    """Return the two-sided permutation p-value of the Kolmogorov-Smirnov distance of samples (..., n) and (..., m), NaN not measured.
+    """Return the two-sided permutation p of the Kolmogorov-Smirnov distance.
+
+    Samples are (..., n) and (..., m), NaN not measured.
 
     Every assignment of values to x and y is a path through a lattice of n by m steps; the p-value
     is the share of paths that at the end of some tie are as far from the diagonal as the data.

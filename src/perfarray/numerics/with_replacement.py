@@ -1,4 +1,4 @@
-"""Rows of values drawn with replacement, as many as there are: what every bootstrap does at every level.
+"""Rows of as many values as there are, drawn with replacement, as every bootstrap does.
 
 Few values can be drawn in few ways. One whole number stands for several draws, so that a row of n
 costs fewer random numbers and fewer gathers than n draws: 27 ways for three values, 900 for a pair
@@ -24,8 +24,8 @@ LOOKED_UP = 1 << 19
 # Numbers that are drawn, and entries that are added up, at once: they stay in the cache.
 SUMMED = 1 << 17
 
-# Numbers of a row up to which they are looked up and summed one after the other, and up to which all
-# rows are looked up and summed column by column.
+# Numbers of a row up to which they are looked up and summed one after the other, and up to which
+# all rows are looked up and summed column by column.
 SHORT, COLUMNS = 4, 8
 
 
@@ -158,7 +158,7 @@ def drawn_entries(
     rows: int,
     start: int,
 ) -> Integers:
-    """Return which entries of tables (`sum_tables`, in a row) sums are made of: (cells, rows, picks).
+    """Return which entries of tables (`sum_tables`, in a row) make sums: (cells, rows, picks).
 
     `tables` (cells, rows) says which table a row is drawn from.
     """
@@ -217,7 +217,8 @@ def one_of_each(
 ) -> Floats:
     """Return for every row one entry of each table of its cell: (kinds, tables, cells, rows).
 
-    Tables are (kinds, tables, cells, size). The entry stands at the same place in the tables of all kinds.
+    Tables are (kinds, tables, cells, size). The entry stands at the same place in the tables of
+    all kinds.
     """
     kinds, number, _, size = tables.shape
     flat, step = tables.reshape(kinds, -1), max(1, LOOKED_UP // (number * len(cells)))
@@ -246,7 +247,7 @@ def add_one_of_each(
     *,
     own_streams: bool = False,
 ) -> None:
-    """Add to every row (kinds, cells, rows) one entry of each table of its cell, table by table, at the same place for all kinds.
+    """Add one entry of each table of its cell to every row (kinds, cells, rows).
 
     The arguments are those of `one_of_each`; with `own_streams` each table has a stream of its own,
     `stream` and those after it.

@@ -145,9 +145,18 @@ def test_no_cells_and_no_runs():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("gap", "spread", "number"), [
-    (1.0, 1.0, 3), (1.0, 1.0, 5), (1.0, 1.0, 10), (1.0, 1.0, 30), (0.0, 2.0, 6), (2.0, 2.0, 6), (4.0, 2.0, 6),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("gap", "spread", "number"),
+    [
+        (1.0, 1.0, 3),
+        (1.0, 1.0, 5),
+        (1.0, 1.0, 10),
+        (1.0, 1.0, 30),
+        (0.0, 2.0, 6),
+        (2.0, 2.0, 6),
+        (4.0, 2.0, 6),
+    ],
+)
 def test_limits_cover(gap, spread, number):
     """A nominal 95 % covers at least 90 % of normal samples, near one as well as at one half."""
     rng = np.random.default_rng(5)

@@ -1,4 +1,4 @@
-"""EM for mixtures of many samples at once: plain as mclust runs and stops it, and accelerated to the maximum."""
+"""EM for mixtures of many samples at once: plain as mclust runs it, and accelerated."""
 
 import itertools
 from collections.abc import Callable, Sequence
@@ -21,7 +21,7 @@ from perfarray.mixtures.numerics.pool import (
     Samples,
     Theta,
     unfinished,
-)  # fmt: skip
+)
 from perfarray.mixtures.numerics.start import parameters_of_classes
 from perfarray.mixtures.numerics.steps import Steps
 from perfarray.numerics.types import Floats, Integers, Mask
@@ -195,7 +195,10 @@ def _run(pool: Pool, theta: Theta, limit: float, forced: bool, last: bool) -> Ru
 
 
 def _accelerated(pool: Pool, theta: Theta, forced: bool) -> Run:
-    """Extrapolate EM by squared steps (Varadhan and Roland 2008), and go back to plain EM wherever that would lose likelihood."""
+    """Extrapolate EM by squared steps (Varadhan and Roland 2008).
+
+    It goes back to plain EM wherever that would lose likelihood.
+    """
     cap = np.full(len(pool.numbers), 4.0)
 
     def advance(active: Batch, fits: Integers, theta: Theta, result: Run) -> tuple[Theta, Mask]:
@@ -234,13 +237,16 @@ def _accelerated(pool: Pool, theta: Theta, forced: bool) -> Run:
 def _extrapolated(
     pool: Pool, start: Theta, first: Theta, second: Theta, cap: Floats
 ) -> tuple[Theta, Floats, Floats, Floats]:
-    """Return where two steps of EM point to, how far that is in steps, the length of the first step, and the steps to the maximum."""
+    """Return where two steps of EM point to, and how far that is in steps.
+
+    And the length of the first step, and the steps to the maximum.
+    """
     deviation = np.sqrt(start.variances)
     # The one variance of a fit is repeated for each component, and counts once.
     wide = np.where(pool.equal, np.sqrt(pool.numbers), 1.0)[pool.owner]
 
     def difference(old: Theta, new: Theta) -> Floats:
-        """Return a step in logarithms of weights, means in deviations, and logarithms of deviations, shape (3, component)."""
+        """Return a step (3, component): logarithms, but means in deviations."""
         by_variance = 0.5 * np.log(new.variances / old.variances) / wide
         return np.stack(
             [

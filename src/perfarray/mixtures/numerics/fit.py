@@ -1,4 +1,4 @@
-"""Mixtures fitted to many samples at once: EM for every number of components and both models, BIC."""
+"""Mixtures fitted to many samples at once: every number of components, both models, BIC."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -77,7 +77,7 @@ class Fits(NamedTuple):
 
 
 def weighted_samples(runs: Floats) -> tuple[Floats, Floats | None]:
-    """Return the runs of cells, shape (..., units, runs), as samples (sample, value), and the weight of each run.
+    """Return runs (..., units, runs) as samples (sample, value), and the weight of each run.
 
     Units count alike, and the weights of a sample sum to the number of its runs; None means that
     all weights are 1.
@@ -94,7 +94,7 @@ def weighted_samples(runs: Floats) -> tuple[Floats, Floats | None]:
 def fit_mixtures(
     values: Floats, weights: Floats | None, request: FitRequest, steps: Steps = NORMAL_STEPS
 ) -> Fits:
-    """Fit mixtures of every number of components and every model to samples (sample, value), and keep the one with the largest BIC.
+    """Fit mixtures to samples (sample, value), and keep the one with the largest BIC.
 
     NaN is not measured; `weights` of the values sum to their number, by default 1 each. Means
     ascend; a sample without values has NaN.
@@ -290,7 +290,7 @@ def _fit_fewer(
     request: FitRequest,
     steps: Steps,
 ) -> None:
-    """Fit samples with fewer distinct values than components: as many components as there are distinct values."""
+    """Fit samples with fewer distinct values than components: as many components as values."""
     distinct = np.array([len(np.unique(row[~np.isnan(row)])) for row in values[rows]], int)
     for number in np.unique(distinct):
         few = rows[distinct == number]
@@ -302,7 +302,7 @@ def _fit_fewer(
 
 
 def grouped(samples: Samples) -> Samples:
-    """Return samples whose values are the means of groups of neighbours, with their weights and the variance inside them.
+    """Return samples whose values are means of neighbours, with the variance inside them.
 
     EM then iterates over hundreds of points instead of thousands of values. All values of a group
     get the same responsibilities: EM maximises the largest lower bound of the log-likelihood of
@@ -329,7 +329,7 @@ def grouped(samples: Samples) -> Samples:
 
 
 def _first_of_group(values: Floats, size: int) -> Mask:
-    """Return which values begin a group: one in `size`, and all different ones at an end or where such a group is too wide."""
+    """Return which values begin a group: one in `size`, and all different ones in wide places."""
     number = values.shape[-1] // size
     groups = values[:, : number * size].reshape(len(values), number, size)
     width = groups[..., -1] - groups[..., 0]

@@ -28,7 +28,7 @@ FINEST = 5e-3
 
 
 def steps_of(values: Floats) -> Floats:
-    """Return the step of every sample (sample, value), shape (sample,): NaN where values are as good as continuous.
+    """Return the step of every sample (sample, value): NaN where values are continuous.
 
     A step is at least a millionth of the range: modes that are far from each other do not hide it.
     The resolution of float32 is a step as well where that type holds all values of a sample. Its
@@ -65,7 +65,10 @@ def step_of(sample: Floats) -> float:
 
 
 def _common_measure(distinct: Floats, digit: float) -> float:
-    """Return the greatest common measure of differences by Euclid's algorithm with nearest remainders; NaN where it may be chance."""
+    """Return the greatest common measure of differences, NaN where it may be chance.
+
+    Euclid's algorithm takes nearest remainders.
+    """
     gaps, width = np.sort(np.diff(distinct)), float(distinct[-1] - distinct[0])
     clear_gaps = gaps[gaps > SAME * digit]
     if len(clear_gaps) < min(2, len(gaps)):

@@ -1,4 +1,4 @@
-"""Comparisons of mixtures of any families, of different ones too: integrals over the values, split so that no component is missed.
+"""Comparisons of mixtures of any families: integrals in which no component is missed.
 
 Means of absolute differences and probabilities of two normal mixtures have closed forms
 (`parametric`).
@@ -32,7 +32,7 @@ def less(x: Scaled, y: Scaled, shift: float, ties: float) -> Floats:
 
 
 def best(systems: Sequence[Scaled], ties: bool, sign: float = 1.0) -> Floats:
-    """Return the probability of every system to be the least, or with sign -1 the greatest, shape (..., system).
+    """Return the probability of every system to be the least, or with sign -1 the greatest.
 
     Points that coincide share their probability alike with `ties`: it is averaged over a lot.
     Otherwise they win nothing.
@@ -50,7 +50,7 @@ def best(systems: Sequence[Scaled], ties: bool, sign: float = 1.0) -> Floats:
 def probabilities(
     systems: Sequence[Scaled], shifts: Sequence[float], *, lot: float, sign: float = 1.0
 ) -> Floats:
-    """Return the probability of every system, shifted, to be the least of all (sign 1) or the greatest (-1), shape (..., system).
+    """Return the probability of every system, shifted, to be the least or the greatest.
 
     `lot` is the share of ties at points that is won. Systems without components are left out, as
     NaN.
@@ -75,7 +75,7 @@ def difference(x: Scaled, y: Scaled) -> Floats:
 
 
 def _by_block(systems: Sequence[Scaled], function: Callable[[Sequence[Scaled]], Floats]) -> Floats:
-    """Evaluate a function for blocks of cells: rows of the systems, without components that no cell has."""
+    """Evaluate a function for blocks of rows, without components that no cell has."""
     shape = np.broadcast_shapes(
         *(np.shape(system.family) for system in systems),
         *(system.mixture.measured.shape for system in systems),
@@ -110,7 +110,7 @@ def _probabilities(
     ]
 
     def losing(number: int, values: Floats) -> Floats:
-        """Return the probability of a system to lie beyond values, plus the lot's share of lying there."""
+        """Return the probability to lie beyond values, plus the lot's share of lying there."""
         y, locations = (
             values - shifts[number],
             np.where(points[number], _places(systems[number]), np.inf)[:, None],
@@ -148,7 +148,7 @@ def _places(system: Scaled) -> Floats:
 
 
 def _rule(systems: Sequence[Scaled], shifts: Sequence[float]) -> tuple[Floats, Floats, Floats]:
-    """Return points and weights of a composite Gauss-Legendre rule, shape (cell, point), and the least value, shape (cell,).
+    """Return points and weights of a Gauss-Legendre rule (cell, point), and the least value.
 
     It integrates over logarithms where all values are positive and none is shifted.
     """

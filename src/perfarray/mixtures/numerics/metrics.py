@@ -1,4 +1,4 @@
-"""The metrics of single runs for labelled arrays: from the repetitions of every cell to estimate, limits and number of units."""
+"""The metrics of single runs: from the repetitions of every cell to estimate and limits."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -49,7 +49,7 @@ def _without_limits(limits: Limits, comparison: Comparison) -> Limits:
 def mean_differences(
     new: Floats, old: Floats, cells: Integers, *, comparison: Comparison
 ) -> tuple[Floats, ...]:
-    """Return E|X - Y| with limits, that of two runs of the baseline, and the units on the smaller side."""
+    """Return E|X - Y| with limits, that of two runs of the baseline, and the units."""
     if comparison.method == EMPIRICAL:
         runs, units = _runs([new, old], cells.shape, comparison)
         limits = placements.mean_differences(runs, cells.shape, comparison)
@@ -83,7 +83,7 @@ def probabilities_faster(
     ties: bool,
     n_runs: int,
 ) -> tuple[Floats, ...]:
-    """Return P[X < Y + shift] of totals, half of the ties counted or none, with limits, the probability of a tie, and the units."""
+    """Return P[X < Y + shift] of totals with limits, the probability of a tie, and the units."""
     arrays = [new, old] if comparison.fitted else [comparison.sign * new, comparison.sign * old]
     if comparison.method == EMPIRICAL:
         runs, units = _runs(arrays, cells.shape, comparison)
@@ -120,7 +120,10 @@ def probabilities_faster(
 def probabilities_fastest(
     values: Floats, cells: Integers, *, comparison: Comparison, ties: bool, n_runs: int
 ) -> tuple[Floats, ...]:
-    """Return how likely every system, the axis before the nest, has the best total of so many runs, with limits, a tie, and their units."""
+    """Return the probability of the best total with limits, that of a tie, and the units.
+
+    Systems lie along the axis before the nest.
+    """
     arrays = np.moveaxis(values, values.ndim - comparison.levels - 1, 0)
     sign = comparison.sign if comparison.fitted else 1.0
     if not comparison.fitted:
@@ -154,7 +157,7 @@ def probabilities_fastest(
 def numbers_of_modes(
     values: Floats, cells: Integers, *, comparison: Comparison, test: SupportTest
 ) -> tuple[Floats, ...]:
-    """Return the number of modes with limits, the share of refitted samples that agree with it, what the runs support, and the units."""
+    """Return the number of modes with limits, its stability, its support, and the units."""
     mixtures = _, runs, (n,) = _mixtures([values], cells.shape, comparison)
     drawn = parametric.replicates(*mixtures, cells, lambda fits: number_of_modes(*fits), comparison)
     limits = percentile_limits(drawn, comparison.confidence_level)
@@ -171,7 +174,7 @@ def numbers_of_modes(
 def numbers_of_modes_by_level(
     values: Floats, cells: Integers, *, levels: int, test: SupportTest
 ) -> tuple[Floats, ...]:
-    """Return the number of modes of the means of every level, centred on the mean they lie inside, what these support, and their number.
+    """Return the number of modes of the means of every level, its support, and their number.
 
     All have the shape (..., level).
     """

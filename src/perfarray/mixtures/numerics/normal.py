@@ -24,7 +24,7 @@ CELLS = 256
 
 
 class Mixture(NamedTuple):
-    """Parameters of mixtures, shape (..., component): weights, means (places of other laws) and standard deviations (spreads)."""
+    """Parameters (..., component): weights, means or places, standard deviations or spreads."""
 
     weights: Floats
     means: Floats
@@ -40,7 +40,7 @@ class Mixture(NamedTuple):
         return Mixture(*(np.asarray(column)[index] for column in self))
 
     def where(self, chosen: Mask) -> "Mixture":
-        """Return the mixtures with weight 0, mean 0 and deviation 1 in place of components that are not chosen."""
+        """Return the mixtures with blank numbers in place of components that are not chosen."""
         return Mixture(
             *(
                 np.where(chosen, column, blank)
@@ -53,7 +53,7 @@ class Mixture(NamedTuple):
         return self.where(np.asarray(self.weights) > 0)
 
     def rows(self, shape: tuple[int, ...]) -> "Mixture":
-        """Return mixtures broadcast to a shape as rows (mixture, component), absent components with harmless numbers."""
+        """Return mixtures of a shape as rows, absent components with harmless numbers."""
         number = np.shape(self.weights)[-1]
         return Mixture(
             *(np.broadcast_to(column, (*shape, number)).reshape(-1, number) for column in self)
@@ -81,7 +81,7 @@ def _weighted_sum(
     smooth: Callable[[Floats, Floats], Floats],
     at_point: Callable[[Floats], Floats],
 ) -> Floats:
-    """Return the weighted sum of a function of the deviation from each component and its spread, or, for points, of the deviation."""
+    """Return the weighted sum of a function of deviations and spreads, or of points' deviations."""
     total = _blank(mixture, x)
     for weight, mean, deviation in _components(mixture):
         point = deviation == 0
@@ -152,7 +152,7 @@ def modes(mixture: Mixture, law: Law = NORMAL, tilt: int = 0, *, counted: bool =
 
 
 def _modes_of_rows(mixture: Mixture, law: Law, tilt: int, counted: bool) -> Floats:
-    """Find falling signs of the slope on a grid fine for every component, and solve for each root."""
+    """Find falling signs of the slope on a fine grid, and solve for each root."""
     weights, means, deviations = mixture
     present = weights > 0
     summits = law.mode(np.where(deviations == 0, 1.0, deviations), tilt)
@@ -187,7 +187,10 @@ def _modes_of_rows(mixture: Mixture, law: Law, tilt: int, counted: bool) -> Floa
 
 
 def _slope(mixture: Mixture, x: Floats, law: Law, tilt: int) -> Floats:
-    """Return the slope of the density at x (row, point), up to a positive factor that keeps it from vanishing between components."""
+    """Return the slope of the density at x (row, point), up to a positive factor.
+
+    The factor keeps it from vanishing between components.
+    """
     spreads = np.where(mixture.deviations == 0, 1.0, mixture.deviations)
     with np.errstate(divide="ignore"):
         components = list(

@@ -1,4 +1,4 @@
-"""Comparisons of two or more mixtures: Worms and Touati (2016), equations 7 and 10 in closed form, and limits by refitting.
+"""Comparisons of mixtures: Worms and Touati (2016), equations 7 and 10, and refits.
 
 A component with weight 0 is absent; one with standard deviation 0 is a point: a constant sample.
 """
@@ -51,7 +51,9 @@ def _over_pairs(
     smooth: Callable[[Floats, Floats], Floats],
     at_points: Callable[[Floats], Floats],
 ) -> Floats:
-    """Return the weighted sum over all pairs of components of a function of the difference of their means and its standard deviation.
+    """Return the weighted sum of a function over all pairs of components.
+
+    It is a function of the difference of their means and its standard deviation.
 
     Where both components are points it is another function, of the difference; NaN where a mixture
     has no components.
@@ -80,7 +82,8 @@ def check_normal(fits: Sequence[Scaled], runs: int) -> None:
     if codes.any():
         raise ValueError(
             f"runs={runs}: totals are of normal mixtures, and these are "
-            f"{', '.join(NAMES[code] for code in codes)}; give the timings, or fit normal components"
+            f"{', '.join(NAMES[code] for code in codes)}; give the timings, or fit normal "
+            "components"
         )
 
 
@@ -152,7 +155,9 @@ def replicates(
 def _smoothed(
     mixture: Mixture, runs: Floats, number: int, generator: np.random.Generator
 ) -> Floats:
-    """Redraw units, and spread their runs inside the component each comes from, whose variance stays what it is.
+    """Redraw units, and spread their runs inside the component each comes from.
+
+    Its variance stays what it is.
 
     The width is Silverman's for the component's share of the runs: ties made by redrawing would
     look like spikes.

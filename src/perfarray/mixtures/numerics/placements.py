@@ -118,7 +118,7 @@ def _variances(
 
 
 def _reached(mass: Floats, *positions: Integers) -> list[Floats]:
-    """Return the share of the weight (cell, run) before each position, exactly 1 behind the last."""
+    """Return the share of the weight (cell, run) before each position: 1 behind the last."""
     sums = _cumulative(mass)
     sums /= np.maximum(sums[:, -1:], 0.5)
     return [np.take_along_axis(sums, index, axis=-1) for index in positions]
@@ -182,8 +182,8 @@ def probabilities_least(
     """Return the probability of every system to be the least, shape (..., system), and of a tie.
 
     `runs` are (..., unit, run) of every system. Totals of `n_runs` runs are compared; of several
-    runs that of the last system is moved by `shift`. With `ties`, systems that tie for the least share its probability
-    alike. Limits are Wilson's.
+    runs that of the last system is moved by `shift`. With `ties`, systems that tie for the least
+    share its probability alike. Limits are Wilson's.
     """
 
     def evaluate(systems: Sequence[Floats]) -> tuple[Floats, ...]:
@@ -312,7 +312,7 @@ def _weights(runs: Floats) -> Floats:
 
 
 def _unit_means(placements: Floats, runs: Floats) -> Floats:
-    """Return the mean placement of every unit (..., unit), NaN without runs, of (..., unit, run)."""
+    """Return the mean placement of every unit (..., unit), NaN without runs."""
     return mean_of_measured(np.where(np.isnan(runs), np.nan, placements))
 
 

@@ -1,4 +1,4 @@
-"""The start of EM: classes of values between quantiles, as mclust has them in one dimension, and their parameters."""
+"""The start of EM: classes of values between quantiles, and their parameters."""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ FINEST = 1000
 
 
 def quantile_classes(ordered: Floats, n: Integers, number: int) -> Integers:
-    """Return where the classes of some ordered samples begin, shape (sample, number + 1): class k holds values `[k]` up to `[k + 1]`.
+    """Return where classes of ordered samples begin (sample, number + 1): k at `[k]`.
 
     The quantiles of a grid on [0, 1] with number + 1 points are the edges of the classes. Where
     ties make edges equal, the grid gets finer until enough are distinct; of too many, those with
@@ -57,7 +57,7 @@ def parameters_of_classes(
 
 
 def _quantiles(ordered: Floats, n: Integers, grid: Floats) -> Floats:
-    """Return quantiles interpolated between order statistics (R's type 7), for samples of different size."""
+    """Return quantiles between order statistics (R's type 7), for samples of different size."""
     index = (n[:, None] - 1) * grid
     low = np.floor(index).astype(np.intp)
     below = np.take_along_axis(ordered, low, axis=-1)
@@ -100,7 +100,7 @@ def _even_classes(sample: Floats, number: int) -> Integers:
 
 
 def edged_classes(ordered: Floats, weights: Floats, n: Integers, number: int) -> Integers:
-    """Return where classes begin that fall exponentially from their least value on, as `quantile_classes` does.
+    """Return where classes begin that fall exponentially from their least value on.
 
     EM does not move the edges of such components: they are those with the largest likelihood of
     values that belong to one class each, among classes of contiguous values with at least a quarter

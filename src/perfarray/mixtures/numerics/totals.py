@@ -157,7 +157,7 @@ def _expected(positions: Integers, rest: Floats, function: Floats) -> Floats:
 def _listed(
     values: Floats, weights: Floats, n_runs: int
 ) -> tuple[Floats, Floats, Floats, Floats] | None:
-    """Return totals and their weights, and for each run (run, rest) its totals, and the rests' weights.
+    """Return totals and their weights, totals of each run (run, rest), and the rests' weights.
 
     None where there are too many.
     """
@@ -283,7 +283,7 @@ def _sum_of_runs(mixture: Mixture, n_runs: int, most: int) -> Mixture | None:
 
 
 def _mixtures_on_lattice(mixtures: Sequence[Mixture], n_runs: int) -> Floats:
-    """Return wins of totals of mixtures (..., component) on a lattice for each row (..., system)."""
+    """Return wins of totals of mixtures (..., component) on lattices (..., system)."""
     shape = np.broadcast_shapes(*(mixture.measured.shape for mixture in mixtures))
     rows = [mixture.rows(shape) for mixture in mixtures]
     ends = [
@@ -307,7 +307,10 @@ def _mixtures_on_lattice(mixtures: Sequence[Mixture], n_runs: int) -> Floats:
 
 
 def _masses(mixture: Mixture, edges: Floats, width: Floats) -> Floats:
-    """Return the masses of mixtures (row, component) on lattices: second differences of E[(x - X)+], edges beside them included."""
+    """Return the masses of mixtures (row, component) on lattices.
+
+    They are second differences of E[(x - X)+], edges beside them included.
+    """
     integral = np.zeros_like(edges)
     for weight, mean, deviation in zip(*(column.T[..., None] for column in mixture), strict=True):
         spread = np.where(deviation > 0, deviation, 1.0)
