@@ -144,13 +144,13 @@ def joint_curves(result: xr.Dataset, *, times: Data | None = None) -> xr.Dataset
 def _one_cell(result: xr.Dataset) -> xr.Dataset:
     """Return the only mixture of a result."""
     dims = list(result["n_components"].dims)
-    several = [str(dim) for dim in dims if result.sizes[dim] > 1]
-    if several:
-        example = ", ".join(f"{dim}={str(result[dim].values[0])!r}" for dim in several)
+    unselected = [str(dim) for dim in dims if result.sizes[dim] > 1]
+    if unselected:
+        example = ", ".join(f"{dim}={str(result[dim].values[0])!r}" for dim in unselected)
         raise ValueError(
-            f"one mixture is drawn at a time; select one label along {', '.join(several)}, as "
+            f"one mixture is drawn at a time; select one label along {', '.join(unselected)}, as "
             f"in .sel({example}),"
-            f" or draw them beside each other: plot(col={several[0]!r}, col_wrap=4)"
+            f" or draw them beside each other: plot(col={unselected[0]!r}, col_wrap=4)"
         )
     cell = result.squeeze(dims).compute()
     if not (cell["weight"] > 0).any():
@@ -233,12 +233,12 @@ def overlaid(
         runs, weights = (
             array.reshape((*by_unit.shape[:-2], -1)) for array in (by_unit, unit_weights(by_unit))
         )
-        drawn = (
+        curve_values = (
             kernel_density(runs, VIOLIN_POINTS, weights=weights)
             if kind == "density"
             else _cumulative(runs, weights)
         )
-        return *drawn, *weighted_quantiles(runs, weights, tuple(quantiles.values()))
+        return *curve_values, *weighted_quantiles(runs, weights, tuple(quantiles.values()))
 
     variables = outputs(data.units, (dim,), x="") | {
         "density" if kind == "density" else "reached": curve

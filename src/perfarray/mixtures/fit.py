@@ -244,7 +244,7 @@ def _apply(
 ) -> xr.Dataset:
     """Fit mixtures to the cells of a metric, or of several together, with a progress bar."""
     nest, depth, largest = metrics[0].levels, value_depth(metrics[0], value), max(request.numbers)
-    described: dict[str, Hashable] = {
+    fit_attrs: dict[str, Hashable] = {
         "result": "fit_mixture",
         "variance_floor": FLOOR,
         "few_runs": FEW_RUNS,
@@ -253,8 +253,8 @@ def _apply(
         "engine": request.engine,
         "distribution": " ".join(request.families),
     }
-    described |= {"tolerance": request.tolerance} if request.tolerance is not None else {}
-    described |= {"n_components": largest} if request.forced else {}
+    fit_attrs |= {"tolerance": request.tolerance} if request.tolerance is not None else {}
+    fit_attrs |= {"n_components": largest} if request.forced else {}
     cells = metrics[0].array.count(nest)
     bar = cells_bar(cells, "fitting mixtures", show=progress, each=len(request.families))
     request = request if bar is None else replace(request, progress=bar.update)
@@ -264,7 +264,7 @@ def _apply(
         core=[nest] * len(metrics),
         outputs=variables,
         coords={COMPONENT: range(1, largest + 1), **coords},
-        attrs={**describe_value(metrics[0], depth), **attrs, **described},
+        attrs={**describe_value(metrics[0], depth), **attrs, **fit_attrs},
     )
     if bar is not None:
         bar.close()
@@ -322,13 +322,15 @@ def check_positive(value: float, name: str, example: str = "a positive number") 
 
 
 def _in_order(
-    names: str | Sequence[str], argument: str, known: tuple[str, ...], every: str | None = None
+    names: str | Sequence[str], argument: str, allowed: tuple[str, ...], wildcard: str | None = None
 ) -> tuple[str, ...]:
     """Return the names, in the order of those that are known; `every` stands for all of these."""
-    chosen = check_names(names, argument)
-    for name in chosen:
-        check_choice(name, argument, known if every is None else (*known, every))
-    return known if every in chosen else tuple(name for name in known if name in chosen)
+    requested = check_names(names, argument)
+    for name in requested:
+        check_choice(name, argument, allowed if wildcard is None else (*allowed, wildcard))
+    return (
+        allowed if wildcard in requested else tuple(name for name in allowed if name in requested)
+    )
 
 
 def _fit_cells(values: Floats, *, levels: int, depth: int, request: FitRequest) -> tuple[Any, ...]:
@@ -379,12 +381,12 @@ def _covariance(fits: Fits) -> Any:
 def fit_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Name the cells that have no proper fit, or components that may be chance."""
     n, unknown = result["n"], result["n_components"].isnull()
-    few = int(result.attrs["few_runs"])
+    few_runs = int(result.attrs["few_runs"])
     without = (unknown & (n > 0)).values & (families_of(result) != (NORMAL,))
-    chance = ((result["n_components"] > 1) & (n < few)).values
+    chance = ((result["n_components"] > 1) & (n < few_runs)).values
     constant = np.isposinf(result["loglik"].values)
     text_of_few = (
-        f"{{cells}} have several components and fewer than {few} runs: they may be chance. "
+        f"{{cells}} have several components and fewer than {few_runs} runs: they may be chance. "
         "variability_level tests what runs support."
     )
     untested = cells_note("few_runs", text_of_few, n, chance)
@@ -421,7 +423,7 @@ def fit_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
 @check("joint")
 def joint_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Name the cells with runs that lack a metric, and those without a fit."""
-    n, lacking = result["n"], result["n_incomplete"]
+    n, n_incomplete = result["n"], result["n_incomplete"]
     metrics = str(result.attrs["metric"]).replace(" ", " and ")
     incomplete = (
         f"{{cells}} have runs without {metrics} together, which are left out (n_incomplete)."
@@ -431,6 +433,6 @@ def joint_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
         "proportional to each other."
     )
     return (
-        cells_note("unmatched", incomplete, lacking, (lacking > 0).values),
+        cells_note("unmatched", incomplete, n_incomplete, (n_incomplete > 0).values),
         cells_note("no_mixture", without, n, (result["n_components"].isnull() & (n > 0)).values),
     )

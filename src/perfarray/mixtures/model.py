@@ -447,30 +447,31 @@ def _checked_parameters(
     if (np.abs(total - 1) > SUM).any():
         wrong = total[np.abs(total - 1) > SUM].ravel()[0]
         raise ValueError(f"the weights of a mixture sum to 1; these sum to {wrong:.9g}")
-    present = weights > 0
-    if not np.isfinite(means[present]).all():
+    has_weight = weights > 0
+    if not np.isfinite(means[has_weight]).all():
         raise ValueError("means must be finite where the weight is positive")
-    if not ((deviations[present] > 0) & np.isfinite(deviations[present])).all():
+    if not ((deviations[has_weight] > 0) & np.isfinite(deviations[has_weight])).all():
         raise ValueError("standard_deviations must be positive where the weight is")
-    if log and (means[present] <= 0).any():
+    if log and (means[has_weight] <= 0).any():
         raise ValueError(
-            f"means of lognormal components must be positive; the least is {means[present].min():g}"
+            "means of lognormal components must be positive; the least is "
+            f"{means[has_weight].min():g}"
         )
     measured = ~np.isnan(weights).all(axis=-1)
     order = np.argsort(
-        np.where(present, means, np.inf), axis=-1, kind="stable"
+        np.where(has_weight, means, np.inf), axis=-1, kind="stable"
     )  # absent components go last
     columns = (
         weights / total,
-        np.where(present, means, np.nan),
-        np.where(present, deviations, np.nan),
+        np.where(has_weight, means, np.nan),
+        np.where(has_weight, deviations, np.nan),
     )
     mixture = Mixture(*(np.take_along_axis(column, order, axis=-1) for column in columns))
     if log:
         spreads = np.sqrt(np.log1p((mixture.deviations / mixture.means) ** 2))
         mixture = Mixture(mixture.weights, np.log(mixture.means) - 0.5 * spreads**2, spreads)
     values = parameter_values(Scaled(mixture, np.full(measured.shape, int(log))), (NAMES[log],))
-    return (*values, np.where(measured, present.sum(axis=-1), np.nan))
+    return (*values, np.where(measured, has_weight.sum(axis=-1), np.nan))
 
 
 def _points(values: Any, dim: str) -> xr.DataArray:

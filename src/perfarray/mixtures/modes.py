@@ -148,7 +148,7 @@ def variability_level(
 @check("modes")
 def modes_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Name the cells whose modes are not supported, or were not tested."""
-    n, several = result["n"].values, (result["estimate"] > 1).values
+    n, multimodal = result["n"].values, (result["estimate"] > 1).values
     tested, unsupported = result["pvalue"].notnull().values, ~result["supported"].values
     risk = 100 * (1 - float(result.attrs["confidence_level"]))
     text_of_unsupported = (
@@ -163,11 +163,13 @@ def modes_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
         f"{{cells}} rest on fewer than {2 * LEAST} runs, in which two modes cannot be told from "
         f"one. Measure at least {FEW_RUNS}."
     )
-    few = cells_note("few_runs", blurred, result["n"], (n > 0) & (n < 2 * LEAST) & ~several)
+    few_runs_note = cells_note(
+        "few_runs", blurred, result["n"], (n > 0) & (n < 2 * LEAST) & ~multimodal
+    )
     cases = (
         ("no_value", NOT_REPEATED if LEVEL in result.dims else NOT_MEASURED, n == 0),
-        ("unsupported_modes", text_of_unsupported, several & tested & unsupported),
-        ("few_runs", untested, several & ~tested & (n < FEW_RUNS)),
+        ("unsupported_modes", text_of_unsupported, multimodal & tested & unsupported),
+        ("few_runs", untested, multimodal & ~tested & (n < FEW_RUNS)),
     )
     notes = (cells_note(code, text, result["n"], where) for code, text, where in cases)
-    return few and replace(few, aside=True), *notes
+    return few_runs_note and replace(few_runs_note, aside=True), *notes

@@ -308,8 +308,12 @@ def _few_exchanges(result: xr.Dataset, stuck: xr.DataArray, *, aside: bool = Fal
     for name in result[FACTOR].values.tolist():
         cells = stuck.sel({FACTOR: name})
         if cells.any():
-            least = result["smallest_pvalue"].sel({FACTOR: name}).where(cells).min()
-            text = f"{least.item():.2g}" if least.notnull() else "none, nothing differs in it"
+            smallest_of_cells = result["smallest_pvalue"].sel({FACTOR: name}).where(cells).min()
+            text = (
+                f"{smallest_of_cells.item():.2g}"
+                if smallest_of_cells.notnull()
+                else "none, nothing differs in it"
+            )
             unit = plural(result[EXCHANGED].sel({FACTOR: name}).item())
             smallest.append(f"{text} for {name} ({unit})")
     modes = result["n_modes"]

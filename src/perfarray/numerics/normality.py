@@ -72,10 +72,10 @@ def spread_ties(values: Floats, step: float | None = None) -> Floats:
     gaps = np.diff(ordered, axis=-1)
     if not (gaps == 0).any():
         return ordered
-    least = np.where(gaps > 0, gaps, np.inf).min(axis=-1, keepdims=True)
+    min_gap = np.where(gaps > 0, gaps, np.inf).min(axis=-1, keepdims=True)
     first, last = tied_positions(ordered)
     offset = (np.arange(ordered.shape[-1]) - first + 0.5) / (last - first + 1) - 0.5
-    width = np.where(np.isinf(least), 0.0, least if step is None else step)
+    width = np.where(np.isinf(min_gap), 0.0, min_gap if step is None else step)
     return np.asarray(ordered + width * offset)
 
 
@@ -127,9 +127,9 @@ def _pvalue(distance: Floats, n: int) -> Floats:
     mean, spread, shift = _transformed_w(n)
     if n > 11:
         return np.asarray(ndtr((mean - score) / spread))
-    far = score >= shift
-    score = -np.log(shift - np.where(far, shift - 1.0, score))
-    return np.where(far, 0.0, ndtr((mean - score) / spread))
+    beyond_shift = score >= shift
+    score = -np.log(shift - np.where(beyond_shift, shift - 1.0, score))
+    return np.where(beyond_shift, 0.0, ndtr((mean - score) / spread))
 
 
 @lru_cache(maxsize=256)

@@ -93,19 +93,19 @@ def drawn_places(
     group = grouping(count)
     blocks = list(_blocks(len(cells), rows, group.picks))
     if len(blocks) > 1:
-        places = np.empty((len(cells), rows, count), dtype)
+        indices = np.empty((len(cells), rows, count), dtype)
         for block in blocks:
-            drawn = places[block]
-            drawn[:] = drawn_places(
+            block_indices = indices[block]
+            block_indices[:] = drawn_places(
                 count,
                 cells[block[0]],
                 stream,
                 streams,
-                drawn.shape[1],
+                block_indices.shape[1],
                 start + block[1].start,
                 dtype,
             )
-        return places
+        return indices
     picks = _picks(count, cells, stream, streams, rows, start)
     if group.together == 1:
         return picks.astype(dtype, copy=False)
@@ -197,10 +197,10 @@ def redrawn_sums(
         lanes: list[Any] = [None] * (
             1 if group.picks <= SHORT else 2 if group.picks < COLUMNS else 4
         )
-        for column, places in enumerate(
+        for column, indices in enumerate(
             streams.columns(sizes, first[block], cells[block[0]], stream, start + block[1].start)
         ):
-            entries = flat[size * (column == group.full) :].take(places, mode="wrap")
+            entries = flat[size * (column == group.full) :].take(indices, mode="wrap")
             lane = (column % 2 + column // 4 * 2) % len(lanes)
             lanes[lane] = (
                 entries if lanes[lane] is None else np.add(lanes[lane], entries, out=entries)

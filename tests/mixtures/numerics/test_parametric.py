@@ -24,13 +24,13 @@ DRAWING = Comparison(n_resamples=19, key=(1, 2), confidence_level=0.9)
 
 
 def mixture(weights, means, deviations) -> Mixture:
-    return Mixture(*(np.array(part, float) for part in (weights, means, deviations)))
+    return Mixture(*(np.array(column, float) for column in (weights, means, deviations)))
 
 
 def least(mixtures, **options):
     """Return the probability of each of several normal mixtures to be the least."""
     return integrals.best(
-        [Scaled(one, np.zeros(one.weights.shape[:-1], int)) for one in mixtures],
+        [Scaled(first, np.zeros(first.weights.shape[:-1], int)) for first in mixtures],
         options.get("ties", False),
     )
 
@@ -59,17 +59,17 @@ def test_oracle_pairs(golden, case):
 @pytest.mark.parametrize("case", range(4))
 def test_oracle_sets(golden, case):
     """Equation 13 with R's parameters; the probabilities sum to 1."""
-    several = golden("varcore_metrics")["multi"][case]
-    found = least([of_oracle(printed) for printed in several["input"]["mixtures"]])
-    assert_allclose(found, several["output"]["I3_param"], rtol=1e-9)
-    assert_allclose(found.sum(), 1.0, atol=1e-12)
+    case_of_sets = golden("varcore_metrics")["multi"][case]
+    result = least([of_oracle(printed) for printed in case_of_sets["input"]["mixtures"]])
+    assert_allclose(result, case_of_sets["output"]["I3_param"], rtol=1e-9)
+    assert_allclose(result.sum(), 1.0, atol=1e-12)
 
 
 def test_narrow_components_are_not_missed():
     """Components a millionth as wide as their distance: the integral is that of cases."""
     narrow = mixture([0.25, 0.75], [1.0, 3.0], [1e-6, 1e-6])
-    found = least([narrow, mixture([1.0], [2.0], [1e-6]), mixture([1.0], [2.0], [1e-6])])
-    assert_allclose(found, [0.25, 0.375, 0.375], atol=1e-12)
+    result = least([narrow, mixture([1.0], [2.0], [1e-6]), mixture([1.0], [2.0], [1e-6])])
+    assert_allclose(result, [0.25, 0.375, 0.375], atol=1e-12)
 
 
 def test_pairs_agree_with_integrals():
@@ -92,7 +92,7 @@ def test_pairs_agree_with_integrals():
 def test_points():
     """Constant samples are points: they tie, or differ by what they differ."""
     assert difference(point(1.0), point(3.0)) == 2.0
-    assert [float(less(point(1.0), point(other), ties=0.5)) for other in (0.0, 1.0, 2.0)] == [
+    assert [float(less(point(1.0), point(second), ties=0.5)) for second in (0.0, 1.0, 2.0)] == [
         0.0,
         0.5,
         1.0,
@@ -107,39 +107,39 @@ def test_points():
 def test_absent_components_and_mixtures():
     """A weight of zero hides whatever stands beside it; a system without components is left out."""
     full, hidden = mixture([1.0], [1.0], [0.2]), mixture([1.0, 0.0], [1.0, np.nan], [0.2, np.nan])
-    other = mixture([1.0], [1.1], [0.3])
-    assert difference(hidden, other) == difference(full, other)
+    second = mixture([1.0], [1.1], [0.3])
+    assert difference(hidden, second) == difference(full, second)
     none = mixture([np.nan], [np.nan], [np.nan])
-    assert np.isnan(less(none, other))
+    assert np.isnan(less(none, second))
     assert_allclose(
-        least([full, none, other]), [less(full, other), np.nan, less(other, full)], atol=1e-13
+        least([full, none, second]), [less(full, second), np.nan, less(second, full)], atol=1e-13
     )
 
 
 def test_blocks_do_not_change_the_answer(monkeypatch):
     """Cells are integrated in blocks."""
     rng = np.random.default_rng(1)
-    many = [
+    large = [
         Mixture(rng.dirichlet([1, 1], 7), rng.normal(size=(7, 2)), rng.uniform(0.1, 1, (7, 2)))
         for _ in range(3)
     ]
-    whole = least(many)
+    complete = least(large)
     monkeypatch.setattr(integrals, "BLOCK", 1)
-    assert_array_equal(least(many), whole)
+    assert_array_equal(least(large), complete)
 
 
 def less_with_limits(runs):
     """Return P[X < Y] of two systems' runs (cell, units, runs) with percentile limits."""
     units = [number_of_units(values) for values in runs]
-    drawn = replicates(
+    samples = replicates(
         [fitted(values) for values in runs],
         runs,
         units,
         np.arange(len(runs[0])),
-        lambda pair: less(*(one.mixture for one in pair)),
+        lambda pair: less(*(first.mixture for first in pair)),
         DRAWING,
     )
-    return percentile_limits(drawn, DRAWING.confidence_level)
+    return percentile_limits(samples, DRAWING.confidence_level)
 
 
 def test_limits_come_from_refitted_samples():
@@ -158,9 +158,9 @@ def test_runs_of_one_unit_stay_together():
     independent runs."""
     rng = np.random.default_rng(4)
     nested = rng.normal(0, 1, (1, 10, 1)) + rng.normal(0, 0.1, (1, 10, 3))
-    other = rng.normal(0.2, 1, (1, 10, 1))
+    second = rng.normal(0.2, 1, (1, 10, 1))
     by_unit, as_runs = (
-        less_with_limits([runs, other]) for runs in (nested, nested.reshape(1, 30, 1))
+        less_with_limits([runs, second]) for runs in (nested, nested.reshape(1, 30, 1))
     )
     assert (by_unit.upper - by_unit.lower)[0] > 1.2 * (as_runs.upper - as_runs.lower)[0]
 

@@ -14,12 +14,12 @@ from strategies import experiments
 
 def by_definition(sample):
     """Look at every valley, with every region on each of its sides, as the text says."""
-    n, found = len(sample), []
+    n, result = len(sample), []
 
     def side(edge, width, inside, beyond):
         depths = []
-        for far in range(2, len(beyond) + 1):
-            together, expected = inside + far, width / (width + abs(beyond[far - 1] - edge))
+        for distant in range(2, len(beyond) + 1):
+            together, expected = inside + distant, width / (width + abs(beyond[distant - 1] - edge))
             share = inside / together
             terms = [(share, expected), (1 - share, 1 - expected)]
             distance = (
@@ -34,9 +34,9 @@ def by_definition(sample):
         for high in range(low + 1, n):
             width, inside = sample[high] - sample[low], high - low - 1
             right = side(sample[high], width, inside, sample[high + 1 :])
-            left = side(sample[low], width, inside, sample[:low][::-1])
-            found.append((min(right, left), 0.5 * (sample[low] + sample[high])))
-    return max(found)
+            remaining = side(sample[low], width, inside, sample[:low][::-1])
+            result.append((min(right, remaining), 0.5 * (sample[low] + sample[high])))
+    return max(result)
 
 
 @pytest.mark.parametrize("n", [6, 7])

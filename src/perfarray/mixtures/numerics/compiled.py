@@ -241,7 +241,7 @@ def _climb(
                 past, low = in_units, low_third and not over
                 for k in range(number):
                     moved += (theta[1, k, 0] - theta[0, k, 0]) ** 2
-                chosen = 0 if over and not (converged and last and moved > MOVED) else 1
+                point = 0 if over and not (converged and last and moved > MOVED) else 1
             else:
                 accepted = following >= loglik
                 low = low or (low_third if accepted else low_second)
@@ -251,10 +251,10 @@ def _climb(
                     cap = cap / 4.0 if cap > 4.0 else 1.0
                 fell = fell or low
                 converged = distance <= SETTLED or abs(loglik - previous) * ahead <= GAIN
-                chosen = 1 if converged or (low and not forced) else 4 if accepted else 2
+                point = 1 if converged or (low and not forced) else 4 if accepted else 2
             for k in range(number):
                 for column in range(3):
-                    theta[0, k, column] = theta[chosen, k, column]
+                    theta[0, k, column] = theta[point, k, column]
         if cycle == 1 and low and not forced:
             loglik, steps = -math.inf, 0
         logliks[fit] = loglik

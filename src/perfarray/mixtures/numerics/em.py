@@ -63,18 +63,20 @@ def em(
     pool = Pool(points, rows, candidate, numbers, equal.astype(bool), steps)
     theta = Theta(*(np.concatenate(columns) for columns in zip(*thetas, strict=True)))
     run = unfinished(theta, len(numbers))
-    single, several = np.flatnonzero(numbers == 1), np.flatnonzero(numbers > 1)
-    if len(several):
+    single_fits, mixture_fits = np.flatnonzero(numbers == 1), np.flatnonzero(numbers > 1)
+    if len(mixture_fits):
         run_em = _engine(engine)
-        components = pool.components(several)
-        ends = run_em(pool.take(several), theta.take(components), limit, forced, last)
-        run.put(several, components, ends)
+        components = pool.components(mixture_fits)
+        ends = run_em(pool.take(mixture_fits), theta.take(components), limit, forced, last)
+        run.put(mixture_fits, components, ends)
     # One component is at its maximum where that has a closed form.
-    if len(single) and steps.closed:
-        run.loglik[single] = _step(Batch(pool, single), theta.take(pool.components(single)))[1]
-        run.converged[single] = True
-    elif len(single):
-        finish(pool, run, single, forced, engine)
+    if len(single_fits) and steps.closed:
+        run.loglik[single_fits] = _step(
+            Batch(pool, single_fits), theta.take(pool.components(single_fits))
+        )[1]
+        run.converged[single_fits] = True
+    elif len(single_fits):
+        finish(pool, run, single_fits, forced, engine)
     return pool, run
 
 
@@ -115,10 +117,10 @@ def _step(pool: Batch, theta: Theta) -> tuple[Theta, Floats]:
     np.exp(joint, out=joint)
     for components, sums in pool.views:
         components.sum(axis=1, out=sums)
-    far = np.flatnonzero(density.min(axis=-1) < TINY)
+    underflown = np.flatnonzero(density.min(axis=-1) < TINY)
     with np.errstate(divide="ignore"):
         log_density = np.log(density)
-    for fit in far:
+    for fit in underflown:
         rows = slice(pool.firsts[fit], pool.firsts[fit] + pool.numbers[fit])
         terms = steps.exponents(pool, theta, rows) + offset[rows]
         largest = terms.max(axis=0)
@@ -207,8 +209,10 @@ def _accelerated(pool: Pool, theta: Theta, forced: bool) -> Run:
         first, low_1 = active.bounded(first)
         second, loglik_1 = _step(active, first)
         second, low_2 = active.bounded(second)
-        far, stretch, length, ahead = _extrapolated(active, theta, first, second, cap[fits])
-        third, loglik_far = _step(active, far)
+        extrapolated, stretch, length, ahead = _extrapolated(
+            active, theta, first, second, cap[fits]
+        )
+        third, loglik_far = _step(active, extrapolated)
         third, low_3 = active.bounded(third)
         accepted = loglik_far >= loglik_1
         longer = accepted & (stretch >= cap[fits])

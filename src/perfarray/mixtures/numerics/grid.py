@@ -44,23 +44,23 @@ def step_of(sample: Floats) -> float:
         return np.nan
     largest = np.abs(distinct[[0, -1]]).max()
     digit = float(np.spacing(largest))
-    resolution, steps, single = (
+    resolution, steps, as_float32 = (
         digit,
         [_common_measure(distinct, digit)],
         distinct.astype(np.float32),
     )
-    if (single == distinct).all():
+    if (as_float32 == distinct).all():
         resolution = float(np.spacing(np.float32(largest)))
         steps += [
-            _common_measure(single.astype(str).astype(float), digit),
+            _common_measure(as_float32.astype(str).astype(float), digit),
             _common_measure(distinct, resolution),
         ]
     # The numbers of a type have a common measure as well: a step is more than that.
     for step in steps:
         if step > SAME * resolution:
             return step
-    near = min(max(len(distinct) // TENTH, FEW), len(distinct)) - 1
-    matters = resolution >= FINEST * (distinct[near:] - distinct[: len(distinct) - near]).min()
+    n_near = min(max(len(distinct) // TENTH, FEW), len(distinct)) - 1
+    matters = resolution >= FINEST * (distinct[n_near:] - distinct[: len(distinct) - n_near]).min()
     return float(np.fmax(steps[0], resolution)) if matters else np.nan
 
 

@@ -62,13 +62,13 @@ def difference(x: Scaled, y: Scaled) -> Floats:
     """Return E|X - Y| = E X + E Y - 2 E min(X, Y), shape (...): infinite where a mean is."""
 
     def differences(rows: Sequence[Scaled]) -> Floats:
-        points, weights, least = _rule(rows, (0.0, 0.0))
+        points, weights, lowest = _rule(rows, (0.0, 0.0))
         survival = np.prod(
             [1 - scale.distribution(system.at_points(), points) for system in rows], axis=0
         )
         return np.asarray(
             sum(scale.mean(system) for system in rows)
-            - 2 * (least + (weights * survival).sum(axis=-1))
+            - 2 * (lowest + (weights * survival).sum(axis=-1))
         )
 
     return _by_block([x, y], differences)
@@ -152,10 +152,10 @@ def _rule(systems: Sequence[Scaled], shifts: Sequence[float]) -> tuple[Floats, F
 
     It integrates over logarithms where all values are positive and none is shifted.
     """
-    present = [system.mixture.weights > 0 for system in systems]
+    with_weight = [system.mixture.weights > 0 for system in systems]
     suited = [
         system.positive | ~components.any(axis=-1)
-        for system, components in zip(systems, present, strict=True)
+        for system, components in zip(systems, with_weight, strict=True)
     ]
     positive = np.asarray(np.all(suited, axis=0) & (not any(shifts)))[:, None]
     codes = {code for system in systems for code in np.unique(system.family)}
@@ -177,7 +177,7 @@ def _rule(systems: Sequence[Scaled], shifts: Sequence[float]) -> tuple[Floats, F
         [system.each(ends_of, 2) + shift for system, shift in zip(systems, shifts, strict=True)],
         axis=1,
     )
-    mask = np.concatenate(present, axis=1)[..., None]
+    mask = np.concatenate(with_weight, axis=1)[..., None]
     first = np.where(mask, ends, np.inf).min(axis=(1, 2), keepdims=True)
     ends = np.sort(
         np.where(mask, ends, np.where(np.isfinite(first), first, 0.0)).reshape(len(ends), -1),
@@ -187,5 +187,5 @@ def _rule(systems: Sequence[Scaled], shifts: Sequence[float]) -> tuple[Floats, F
     y = (middle[..., None] + half[..., None] * NODES).reshape(len(ends), -1)
     weights = (half[..., None] * SHARES).reshape(len(ends), -1)
     x = np.where(positive, np.exp(np.where(positive, y, 0.0)), y)
-    least = np.where(positive, np.exp(ends[:, :1] * positive), ends[:, :1])[:, 0]
-    return x, np.where(positive, weights * x, weights), least
+    lowest = np.where(positive, np.exp(ends[:, :1] * positive), ends[:, :1])[:, 0]
+    return x, np.where(positive, weights * x, weights), lowest

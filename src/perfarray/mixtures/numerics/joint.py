@@ -104,13 +104,13 @@ def fit_joint(points: Floats, weights: Floats, request: FitRequest) -> tuple[Joi
             _em(x, weights, fit, CONVERGED) for fit in competing if fit.bic(n) >= best - MARGIN
         ]
         competing = [fit for fit in finished if not fit.floored] or finished
-    chosen = max(competing, key=lambda fit: fit.bic(n))
-    order = np.argsort(chosen.means[:, 0], kind="stable")
-    return chosen._replace(
-        weights=chosen.weights[order],
-        means=center + scale * chosen.means[order],
-        covariances=chosen.covariances[order] * scale[:, None] * scale,
-        loglik=float(chosen.loglik - n * np.log(scale).sum()),
+    winner = max(competing, key=lambda fit: fit.bic(n))
+    order = np.argsort(winner.means[:, 0], kind="stable")
+    return winner._replace(
+        weights=winner.weights[order],
+        means=center + scale * winner.means[order],
+        covariances=winner.covariances[order] * scale[:, None] * scale,
+        loglik=float(winner.loglik - n * np.log(scale).sum()),
     ), sum(all(fit.floored for fit in starts) for starts in candidates)
 
 
@@ -148,7 +148,7 @@ def _candidates(
     return candidates
 
 
-def _starts(x: Floats, weights: Floats, most: int) -> Iterator[tuple[int, list[Integers]]]:
+def _starts(x: Floats, weights: Floats, max_number: int) -> Iterator[tuple[int, list[Integers]]]:
     """Yield classes to start from, for every number of them.
 
     Between quantiles of the first principal component, and Ward's clusters.
@@ -160,7 +160,7 @@ def _starts(x: Floats, weights: Floats, most: int) -> Iterator[tuple[int, list[I
     order = np.argsort(sphered[:, 0], kind="stable")
     clustered = order[np.unique(np.linspace(0, len(x) - 1, min(CLUSTERED, len(x))).astype(int))]
     tree = linkage(sphered[clustered], "ward") if len(x) > 2 else None
-    for number in range(1, most + 1):
+    for number in range(1, max_number + 1):
         ranks = np.empty(len(x), int)
         ranks[order] = np.arange(len(x)) * number // len(x)
         starts = [ranks]
@@ -292,10 +292,13 @@ def draw(
     Shape (metric, run).
     """
     weights, means, covariances = mixture
-    chosen = draw_components(weights, number, generator)
+    components = draw_components(weights, number, generator)
     scores = generator.standard_normal((number, means.shape[-1]))
     return np.asarray(
-        (means[chosen] + np.einsum("nij,nj->ni", np.linalg.cholesky(covariances)[chosen], scores)).T
+        (
+            means[components]
+            + np.einsum("nij,nj->ni", np.linalg.cholesky(covariances)[components], scores)
+        ).T
     )
 
 

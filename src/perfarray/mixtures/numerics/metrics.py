@@ -56,8 +56,8 @@ def mean_differences(
         baseline = placements.unit_differences(runs[1])
     else:
         mixtures = fits, _, units = _mixtures([new, old], cells.shape, comparison)
-        drawn = parametric.replicates(*mixtures, cells, _difference, comparison)
-        limits = percentile_limits(drawn, comparison.confidence_level)
+        metric_values = parametric.replicates(*mixtures, cells, _difference, comparison)
+        limits = percentile_limits(metric_values, comparison.confidence_level)
         baseline = _difference([fits[1]] * 2)
     return (
         *_without_limits(limits, comparison),
@@ -93,10 +93,10 @@ def probabilities_faster(
                 runs, cells.shape, comparison, shift=shift, ties=0.5 * ties
             )
         else:
-            several, tied = placements.probabilities_least(
+            by_system, tied = placements.probabilities_least(
                 runs, cells.shape, comparison, ties=ties, n_runs=n_runs, shift=shift
             )
-            limits = Limits(*(np.where(n > 0, column[..., 0], np.nan) for column in several))
+            limits = Limits(*(np.where(n > 0, column[..., 0], np.nan) for column in by_system))
         return *_without_limits(limits, comparison), np.where(n > 0, tied, np.nan), n
 
     def less(pair: Sequence[Scaled], share: float) -> Floats:
@@ -111,8 +111,10 @@ def probabilities_faster(
     mixtures = fits, _, units = _mixtures(arrays, cells.shape, comparison)
     if n_runs > 1:
         parametric.check_normal(fits, n_runs)
-    drawn = parametric.replicates(*mixtures, cells, lambda pair: less(pair, 0.5 * ties), comparison)
-    limits = percentile_limits(drawn, comparison.confidence_level)
+    metric_values = parametric.replicates(
+        *mixtures, cells, lambda pair: less(pair, 0.5 * ties), comparison
+    )
+    limits = percentile_limits(metric_values, comparison.confidence_level)
     tied = less(fits, 1.0) - less(fits, 0.0)
     return *limits, np.broadcast_to(tied, cells.shape), np.minimum(*units)
 
@@ -144,13 +146,13 @@ def probabilities_fastest(
     mixtures = fits, _, units = _mixtures(list(arrays), cells.shape, comparison)
     if n_runs > 1:
         parametric.check_normal(fits, n_runs)
-    drawn = parametric.replicates(
-        *mixtures, cells, lambda fits: least(fits, ties), comparison, each=True
+    metric_values = parametric.replicates(
+        *mixtures, cells, lambda fits: least(fits, ties), comparison, by_system=True
     )
-    strict = least(fits, False) if ties else drawn[..., 0]
+    strict = least(fits, False) if ties else metric_values[..., 0]
     measured = ~np.isnan(strict).all(axis=-1)
     tied = np.where(measured, np.clip(1 - np.nansum(strict, axis=-1), 0.0, 1.0), np.nan)
-    limits = percentile_limits(drawn, comparison.confidence_level)
+    limits = percentile_limits(metric_values, comparison.confidence_level)
     return *limits, np.broadcast_to(tied, cells.shape), np.stack(units, axis=-1)
 
 
@@ -159,12 +161,14 @@ def numbers_of_modes(
 ) -> tuple[Floats, ...]:
     """Return the number of modes with limits, its stability, its support, and the units."""
     mixtures = _, runs, (n,) = _mixtures([values], cells.shape, comparison)
-    drawn = parametric.replicates(*mixtures, cells, lambda fits: number_of_modes(*fits), comparison)
-    limits = percentile_limits(drawn, comparison.confidence_level)
-    refitted = drawn[..., 1:]
+    metric_values = parametric.replicates(
+        *mixtures, cells, lambda fits: number_of_modes(*fits), comparison
+    )
+    limits = percentile_limits(metric_values, comparison.confidence_level)
+    refitted = metric_values[..., 1:]
     stability = np.full(cells.shape, np.nan)
     if comparison.n_resamples:
-        agreeing = (refitted == drawn[..., :1]).mean(axis=-1)
+        agreeing = (refitted == metric_values[..., :1]).mean(axis=-1)
         stability = np.where(np.isnan(refitted).any(axis=-1), np.nan, agreeing)
     supported = _supported(None if runs is None else runs[0], limits.estimate, cells, test)
     ends = np.floor(limits.lower), np.ceil(limits.upper)

@@ -129,8 +129,8 @@ def associated(
         exchanged[start : start + step] = explained(centred[order]) / total
     largest = max(observed, exchanged.max(initial=0.0)) - ROUNDING
     pvalue, smallest = (
-        (1 + (exchanged >= least).sum()) / (n_resamples + 1)
-        for least in (observed - ROUNDING, largest)
+        (1 + (exchanged >= threshold).sum()) / (n_resamples + 1)
+        for threshold in (observed - ROUNDING, largest)
     )
     return shares, min(observed, 1.0), float(pvalue), float(smallest), float(n)
 

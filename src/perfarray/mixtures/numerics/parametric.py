@@ -118,7 +118,7 @@ def replicates(
     metric: Callable[[Sequence[Scaled]], Floats],
     comparison: Comparison,
     *,
-    each: bool = False,
+    by_system: bool = False,
 ) -> Floats:
     """Return a metric of mixtures, and of those fitted to samples drawn from them, on a last axis.
 
@@ -126,7 +126,7 @@ def replicates(
     with `each`. `runs` (..., units, runs) are those that were fitted, if known; `cells` are the
     keys of the streams. Refits are NaN where a number of units is unknown or below 2.
     """
-    shape = (*cells.shape, len(fits)) if each else cells.shape
+    shape = (*cells.shape, len(fits)) if by_system else cells.shape
     answer = np.full((*shape, comparison.n_resamples + 1), np.nan)
     answer[..., 0] = metric(fits)
     if not comparison.n_resamples:
@@ -141,12 +141,16 @@ def replicates(
         for fit, values, n, stream in zip(rows, runs_by_row, units, streams, strict=True):
             generator = Streams(comparison.key).generator(int(cells[cell]), SAMPLES + stream)
             mixture, code = fit.mixture.take(row), int(fit.family[row])
-            family, own = family_of(code), None if values is None else values[row]
-            if own is None or own.shape[-1] == 1 or (~np.isnan(own)).sum(axis=-1).max() == 1:
+            family, runs_of_cell = family_of(code), None if values is None else values[row]
+            if (
+                runs_of_cell is None
+                or runs_of_cell.shape[-1] == 1
+                or (~np.isnan(runs_of_cell)).sum(axis=-1).max() == 1
+            ):
                 size = (comparison.n_resamples, int(n[cell]), 1)
                 samples = draw(mixture, size, generator, family.law)
             else:
-                samples = _smoothed(mixture, own, comparison.n_resamples, generator)
+                samples = _smoothed(mixture, runs_of_cell, comparison.n_resamples, generator)
             refits.append(fitted(samples, STOPPED, family.steps, code))
         answer[(*cell, ..., slice(1, None))] = np.moveaxis(metric(refits), 0, -1)
     return answer
@@ -164,14 +168,14 @@ def _smoothed(
     """
     units = runs[~np.isnan(runs).all(axis=-1)]
     component = np.nan_to_num(classes(mixture.take((None, None)), units), nan=1.0).astype(int) - 1
-    present = mixture.present()
-    count = np.maximum(present.weights * (~np.isnan(units)).sum(), 1.0)
+    filled = mixture.present()
+    count = np.maximum(filled.weights * (~np.isnan(units)).sum(), 1.0)
     width = (4 / (3 * count)) ** 0.2
     picks = generator.integers(0, len(units), (number, len(units)))
     values, labels = units[picks], component[picks]
     shift = (
         values
-        - present.means[labels]
-        + width[labels] * present.deviations[labels] * generator.standard_normal(values.shape)
+        - filled.means[labels]
+        + width[labels] * filled.deviations[labels] * generator.standard_normal(values.shape)
     )
-    return np.asarray(present.means[labels] + shift / np.sqrt(1 + width[labels] ** 2))
+    return np.asarray(filled.means[labels] + shift / np.sqrt(1 + width[labels] ** 2))

@@ -234,7 +234,7 @@ def classes(scaled: Scaled, x: Floats) -> Floats:
     return scaled.each(answer)
 
 
-def modes(scaled: Scaled, *, counted: bool = False) -> Floats:
+def modes(scaled: Scaled, *, count_only: bool = False) -> Floats:
     """Return the local maxima of the density of the values, ascending, shape (..., component).
 
     NaN past the last.
@@ -249,7 +249,7 @@ def modes(scaled: Scaled, *, counted: bool = False) -> Floats:
             peaks = np.sort(np.where(mixture.weights > 0, mixture.means, np.nan), axis=-1)
             peaks[..., 1:][peaks[..., 1:] == peaks[..., :-1]] = np.nan
         else:
-            peaks = normal.modes(mixture, family.law, -family.logs, counted=counted)
+            peaks = normal.modes(mixture, family.law, -family.logs, count_only=count_only)
         return np.sort(family.from_scale(peaks), axis=-1)
 
     return scaled.each(answer, 1)
@@ -258,7 +258,7 @@ def modes(scaled: Scaled, *, counted: bool = False) -> Floats:
 def number_of_modes(scaled: Scaled) -> Floats:
     """Count the modes, shape (...); NaN where no component is present."""
     return np.where(
-        scaled.mixture.measured, (~np.isnan(modes(scaled, counted=True))).sum(axis=-1), np.nan
+        scaled.mixture.measured, (~np.isnan(modes(scaled, count_only=True))).sum(axis=-1), np.nan
     )
 
 
@@ -291,20 +291,20 @@ def moments(scaled: Scaled) -> tuple[Floats, Floats, Floats]:
 
 
 def _by_component(
-    scaled: Scaled, function: Callable[[Family, Floats, Floats], tuple[Floats, ...]], absent: float
+    scaled: Scaled, function: Callable[[Family, Floats, Floats], tuple[Floats, ...]], fill: float
 ) -> Floats:
     """Return functions of the family, place and spread of every component, stacked.
 
     Another number where it is absent.
     """
-    present = scaled.mixture.weights > 0
+    with_weight = scaled.mixture.weights > 0
     filled = Scaled(
-        Mixture(*(np.where(present, column, 0.0) for column in scaled.mixture)), scaled.family
+        Mixture(*(np.where(with_weight, column, 0.0) for column in scaled.mixture)), scaled.family
     )
     return np.where(
-        present,
+        with_weight,
         filled.each(lambda family, mixture: np.stack(function(family, *mixture[1:])), 1),
-        absent,
+        fill,
     )
 
 

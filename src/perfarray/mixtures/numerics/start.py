@@ -121,7 +121,7 @@ def _edges(sample: Floats, weights: Floats, number: int) -> Integers | None:
         np.r_[0.0, np.cumsum(weights)],
         np.r_[0.0, np.cumsum(weights * (sample - sample[0]))],
     )
-    least = masses[-1] / (4 * number)
+    min_mass = masses[-1] / (4 * number)
     firsts = np.append(np.flatnonzero(np.diff(sample, prepend=-np.inf) > 0), len(sample))
 
     def likelihood(first: Integers, last: Integers) -> Floats:
@@ -132,7 +132,7 @@ def _edges(sample: Floats, weights: Floats, number: int) -> Integers | None:
             - sums[first]
             - share * (sample[np.minimum(first, len(sample) - 1)] - sample[0])
         )
-        valid = (share >= least) & (excess > 1e-9 * sums[-1])
+        valid = (share >= min_mass) & (excess > 1e-9 * sums[-1])
         share, excess = np.where(valid, share, 1.0), np.where(valid, excess, 1.0)
         return np.where(valid, share * (2 * np.log(share) - np.log(excess)), -np.inf)
 
@@ -152,13 +152,13 @@ def _edges(sample: Floats, weights: Floats, number: int) -> Integers | None:
         path.append(int(previous[path[-1]]))
     edges = np.array([0, *coarse[path[::-1]]])
     for index in range(1, number) if len(coarse) < len(firsts) else ():
-        near = firsts[
+        candidates = firsts[
             np.abs(np.searchsorted(firsts, edges[index]) - np.arange(len(firsts)))
             <= len(firsts) // EDGES
         ]
-        near = near[(near > edges[index - 1]) & (near < edges[index + 1])]
-        gain = likelihood(np.full_like(near, edges[index - 1]), near) + likelihood(
-            near, np.full_like(near, edges[index + 1])
+        candidates = candidates[(candidates > edges[index - 1]) & (candidates < edges[index + 1])]
+        gain = likelihood(np.full_like(candidates, edges[index - 1]), candidates) + likelihood(
+            candidates, np.full_like(candidates, edges[index + 1])
         )
-        edges[index] = near[gain.argmax()]
+        edges[index] = candidates[gain.argmax()]
     return edges
