@@ -1,4 +1,4 @@
-"""Factors that modes may go with: levels, the order of their repetitions, coordinates and other metrics."""
+"""Factors that modes may go with: levels, orders of repetitions, coordinates, other metrics."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -24,8 +24,8 @@ QUARTER_LABELS = ("first quarter", "second quarter", "third quarter", "last quar
 FEW_VALUES = 4
 
 
-# The codes of a factor along levels, their labels (None: an order), and the depth of the level whose
-# units carry them.
+# The codes of a factor along levels, their labels (None: an order), and the depth of the level
+# whose units carry them.
 Codes = tuple[xr.DataArray, tuple[str, ...] | None, int]
 
 
@@ -56,20 +56,20 @@ def factors_of(
     levels = [level for level, below in pairwise(nest) if min(sizes[level], sizes[below]) > 1]
     orders = [level + ORDER for level in nest if sizes[level] > 2] or [nest[-1] + ORDER]
     excluded = {*array.dims, *MARKS, CENSORED_AT}
-    described = {
+    coordinates = {
         str(name): coordinate
         for name, coordinate in array.coords.items()
         if name not in excluded and not set(data.levels).isdisjoint(coordinate.dims)
     }
     if isinstance(times, xr.Dataset):
-        described |= {
+        coordinates |= {
             name: times[name] for name in names if name in times.data_vars and name != array.name
         }
     factors: dict[str, Codes] = {}
-    for name in names or dict.fromkeys([*levels, *orders, *described]):
+    for name in names or dict.fromkeys([*levels, *orders, *coordinates]):
         level = name.removesuffix(ORDER)
-        if name in described:
-            codes = _described_codes(described[name], nest, blank, required=by is not None)
+        if name in coordinates:
+            codes = _described_codes(coordinates[name], nest, blank, required=by is not None)
             factors |= {} if codes is None else {name: codes}
         elif name in nest[:-1]:
             factors[name] = _unit_codes(array, nest, nest.index(name), blank)
@@ -82,8 +82,8 @@ def factors_of(
                 "give as value= a level inside it"
             )
         else:
-            known = listed(dict.fromkeys([*levels, *orders, *described]))
-            raise ValueError(f"by={name!r} is nothing that runs differ in; there is {known}")
+            candidates = listed(dict.fromkeys([*levels, *orders, *coordinates]))
+            raise ValueError(f"by={name!r} is nothing that runs differ in; there is {candidates}")
     return _numbered(factors, nest)
 
 
@@ -142,8 +142,8 @@ def _described_codes(
     depth = next(
         depth for depth in range(len(nest)) if not _differs(codes.values, len(nest) - depth - 1)
     )
-    few = len(distinct) <= FEW_VALUES and 2 * len(distinct) <= (numbers >= 0).sum()
-    if array.dtype.kind in "iufM" and not few:
+    are_labels = len(distinct) <= FEW_VALUES and 2 * len(distinct) <= (numbers >= 0).sum()
+    if array.dtype.kind in "iufM" and not are_labels:
         return codes, None, depth
     units = np.prod([blank.sizes[level] for level in nest[: depth + 1]])
     if (
@@ -163,7 +163,7 @@ def _differs(codes: Any, below: int) -> bool:
 def _numbered(
     factors: dict[str, Codes], nest: tuple[str, ...]
 ) -> tuple[dict[str, Factor], list[xr.DataArray], tuple[str, ...]]:
-    """Number the labels of all factors in one sequence, which has a label of several factors once."""
+    """Number the labels of all factors in one sequence."""
     ranked = any(labels is None for _, labels, _ in factors.values())
     numbers = {label: number for number, label in enumerate(QUARTER_LABELS if ranked else ())}
     tests, arrays = {}, []

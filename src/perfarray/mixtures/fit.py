@@ -1,4 +1,4 @@
-"""Mixtures fitted to run times: the modes of a program, how often each is taken, and how wide it is."""
+"""Mixtures fitted to run times: the modes of a program, how often each is taken, how wide it is."""
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
@@ -75,8 +75,9 @@ def fit_mixture(
     tolerance : float, optional
         The relative change of the log-likelihood at which EM stops, such as mclust's 1e-5. Default:
         EM goes on to the maximum.
-    distribution : {"normal", "lognormal", "gamma", "weibull", "exponential", "pareto", "extreme", "best"}, or several of them
-        The family of the components. Of several, "best" being all, each cell gets the one with the
+    distribution : str or sequence of str
+        The family of the components: "normal", "lognormal", "gamma", "weibull", "exponential",
+        "pareto" or "extreme". Of several, "best" being all, each cell gets the one with the
         largest BIC, but the normal family unless another's BIC is larger by more than 2.
     joint : bool
         Whether the metrics of a Dataset that `metric` lists are fitted together, by one mixture of
@@ -243,7 +244,7 @@ def _apply(
 ) -> xr.Dataset:
     """Fit mixtures to the cells of a metric, or of several together, with a progress bar."""
     nest, depth, largest = metrics[0].levels, value_depth(metrics[0], value), max(request.numbers)
-    described: dict[str, Hashable] = {
+    fit_attrs: dict[str, Hashable] = {
         "result": "fit_mixture",
         "variance_floor": FLOOR,
         "few_runs": FEW_RUNS,
@@ -252,8 +253,8 @@ def _apply(
         "engine": request.engine,
         "distribution": " ".join(request.families),
     }
-    described |= {"tolerance": request.tolerance} if request.tolerance is not None else {}
-    described |= {"n_components": largest} if request.forced else {}
+    fit_attrs |= {"tolerance": request.tolerance} if request.tolerance is not None else {}
+    fit_attrs |= {"n_components": largest} if request.forced else {}
     cells = metrics[0].array.count(nest)
     bar = cells_bar(cells, "fitting mixtures", show=progress, each=len(request.families))
     request = request if bar is None else replace(request, progress=bar.update)
@@ -263,7 +264,7 @@ def _apply(
         core=[nest] * len(metrics),
         outputs=variables,
         coords={COMPONENT: range(1, largest + 1), **coords},
-        attrs={**describe_value(metrics[0], depth), **attrs, **described},
+        attrs={**describe_value(metrics[0], depth), **attrs, **fit_attrs},
     )
     if bar is not None:
         bar.close()
@@ -321,13 +322,15 @@ def check_positive(value: float, name: str, example: str = "a positive number") 
 
 
 def _in_order(
-    names: str | Sequence[str], argument: str, known: tuple[str, ...], every: str | None = None
+    names: str | Sequence[str], argument: str, allowed: tuple[str, ...], wildcard: str | None = None
 ) -> tuple[str, ...]:
     """Return the names, in the order of those that are known; `every` stands for all of these."""
-    chosen = check_names(names, argument)
-    for name in chosen:
-        check_choice(name, argument, known if every is None else (*known, every))
-    return known if every in chosen else tuple(name for name in known if name in chosen)
+    requested = check_names(names, argument)
+    for name in requested:
+        check_choice(name, argument, allowed if wildcard is None else (*allowed, wildcard))
+    return (
+        allowed if wildcard in requested else tuple(name for name in allowed if name in requested)
+    )
 
 
 def _fit_cells(values: Floats, *, levels: int, depth: int, request: FitRequest) -> tuple[Any, ...]:
@@ -378,12 +381,12 @@ def _covariance(fits: Fits) -> Any:
 def fit_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Name the cells that have no proper fit, or components that may be chance."""
     n, unknown = result["n"], result["n_components"].isnull()
-    few = int(result.attrs["few_runs"])
+    few_runs = int(result.attrs["few_runs"])
     without = (unknown & (n > 0)).values & (families_of(result) != (NORMAL,))
-    chance = ((result["n_components"] > 1) & (n < few)).values
+    chance = ((result["n_components"] > 1) & (n < few_runs)).values
     constant = np.isposinf(result["loglik"].values)
     text_of_few = (
-        f"{{cells}} have several components and fewer than {few} runs: they may be chance. "
+        f"{{cells}} have several components and fewer than {few_runs} runs: they may be chance. "
         "variability_level tests what runs support."
     )
     untested = cells_note("few_runs", text_of_few, n, chance)
@@ -420,7 +423,7 @@ def fit_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
 @check("joint")
 def joint_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Name the cells with runs that lack a metric, and those without a fit."""
-    n, lacking = result["n"], result["n_incomplete"]
+    n, n_incomplete = result["n"], result["n_incomplete"]
     metrics = str(result.attrs["metric"]).replace(" ", " and ")
     incomplete = (
         f"{{cells}} have runs without {metrics} together, which are left out (n_incomplete)."
@@ -430,6 +433,6 @@ def joint_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
         "proportional to each other."
     )
     return (
-        cells_note("unmatched", incomplete, lacking, (lacking > 0).values),
+        cells_note("unmatched", incomplete, n_incomplete, (n_incomplete > 0).values),
         cells_note("no_mixture", without, n, (result["n_components"].isnull() & (n > 0)).values),
     )

@@ -38,7 +38,7 @@ def variability_level(
     levels: str | tuple[str, ...] | None = None,
     metric: str | list[str] | None = None,
 ) -> xr.Dataset:
-    """Count the modes of the run times: the different values around which they gather, in the density of a fitted mixture.
+    """Count the modes of the run times, in the density of a fitted mixture.
 
     Each number comes with a test of that many against fewer: the valleys between the modes are
     compared with those of samples of a single mode.
@@ -88,7 +88,8 @@ def variability_level(
     >>> import numpy as np, perfarray
     >>> rng = np.random.default_rng(1)
     >>> runs = np.concatenate([rng.normal(1.0, 0.01, 60), rng.normal(1.2, 0.01, 40)])
-    >>> level = perfarray.from_samples({"old": runs}).perf.variability_level(rng=1).sel(version="old")
+    >>> times = perfarray.from_samples({"old": runs})
+    >>> level = times.perf.variability_level(rng=1).sel(version="old")
     >>> level["estimate"].item(), level["supported"].item(), level["pvalue"].item()
     (2.0, True, 0.005)
     """
@@ -123,9 +124,15 @@ def variability_level(
         )
         return with_notes(result, *data.notes, checks=("modes",))
     systems = resolve_systems(
-        times, metric=metric, levels=levels, method=MIXTURE, confidence_level=confidence_level, n_resamples=n_resamples or 0, rng=rng,
+        times,
+        metric=metric,
+        levels=levels,
+        method=MIXTURE,
+        confidence_level=confidence_level,
+        n_resamples=n_resamples or 0,
+        rng=rng,
         value=value,
-    )  # fmt: skip
+    )
     variables |= outputs(
         lower="", upper="", stability="share of refitted samples with the same number of modes"
     )
@@ -141,7 +148,7 @@ def variability_level(
 @check("modes")
 def modes_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Name the cells whose modes are not supported, or were not tested."""
-    n, several = result["n"].values, (result["estimate"] > 1).values
+    n, multimodal = result["n"].values, (result["estimate"] > 1).values
     tested, unsupported = result["pvalue"].notnull().values, ~result["supported"].values
     risk = 100 * (1 - float(result.attrs["confidence_level"]))
     text_of_unsupported = (
@@ -149,18 +156,20 @@ def modes_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
         f"n_supported, or measure {FEW_RUNS} runs and more."
     )
     untested = (
-        f"The modes of {{cells}} rest on fewer than {FEW_RUNS} runs and may be chance. Give timings "
-        "to have them tested."
+        f"The modes of {{cells}} rest on fewer than {FEW_RUNS} runs and may be chance. Give "
+        "timings to have them tested."
     )
     blurred = (
         f"{{cells}} rest on fewer than {2 * LEAST} runs, in which two modes cannot be told from "
         f"one. Measure at least {FEW_RUNS}."
     )
-    few = cells_note("few_runs", blurred, result["n"], (n > 0) & (n < 2 * LEAST) & ~several)
+    few_runs_note = cells_note(
+        "few_runs", blurred, result["n"], (n > 0) & (n < 2 * LEAST) & ~multimodal
+    )
     cases = (
         ("no_value", NOT_REPEATED if LEVEL in result.dims else NOT_MEASURED, n == 0),
-        ("unsupported_modes", text_of_unsupported, several & tested & unsupported),
-        ("few_runs", untested, several & ~tested & (n < FEW_RUNS)),
+        ("unsupported_modes", text_of_unsupported, multimodal & tested & unsupported),
+        ("few_runs", untested, multimodal & ~tested & (n < FEW_RUNS)),
     )
     notes = (cells_note(code, text, result["n"], where) for code, text, where in cases)
-    return few and replace(few, aside=True), *notes
+    return few_runs_note and replace(few_runs_note, aside=True), *notes

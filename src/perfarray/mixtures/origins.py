@@ -1,4 +1,4 @@
-"""Origins of modes: whether the runs of a program fall into another mode by session, binary, order, or coordinate."""
+"""Origins of modes: whether runs fall into another mode by session, binary, order, coordinate."""
 
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
@@ -51,7 +51,7 @@ def modes_by(
     levels: str | tuple[str, ...] | None = None,
     metric: str | list[str] | None = None,
 ) -> xr.Dataset:
-    """Test what the modes go with: the binary, the session, the order of the runs, a counter, a machine.
+    """Test what the modes go with: a binary, a session, the order of runs, a counter, a machine.
 
     The share of the modes' variation that a factor explains is compared with the share after random
     exchanges of the units that carry the factor.
@@ -109,8 +109,10 @@ def modes_by(
     Six binaries, of which the last is slow.
 
     >>> import numpy as np, perfarray
-    >>> runs = 1 + 0.01 * np.random.default_rng(1).standard_normal((6, 8)) + 0.2 * (np.arange(6) == 5)[:, None]
-    >>> times = perfarray.from_samples({"fft": runs}, dim="benchmark", level=("binary", "execution"))
+    >>> slow = 0.2 * (np.arange(6) == 5)[:, None]
+    >>> runs = 1 + 0.01 * np.random.default_rng(1).standard_normal((6, 8)) + slow
+    >>> nest = ("binary", "execution")
+    >>> times = perfarray.from_samples({"fft": runs}, dim="benchmark", level=nest)
     >>> origins = times.perf.modes_by(rng=1).sel(benchmark="fft")
     >>> origins["finding"].sel(factor="binary").item()
     'mode 2 is binary 5'
@@ -306,8 +308,12 @@ def _few_exchanges(result: xr.Dataset, stuck: xr.DataArray, *, aside: bool = Fal
     for name in result[FACTOR].values.tolist():
         cells = stuck.sel({FACTOR: name})
         if cells.any():
-            least = result["smallest_pvalue"].sel({FACTOR: name}).where(cells).min()
-            text = f"{least.item():.2g}" if least.notnull() else "none, nothing differs in it"
+            smallest_of_cells = result["smallest_pvalue"].sel({FACTOR: name}).where(cells).min()
+            text = (
+                f"{smallest_of_cells.item():.2g}"
+                if smallest_of_cells.notnull()
+                else "none, nothing differs in it"
+            )
             unit = plural(result[EXCHANGED].sel({FACTOR: name}).item())
             smallest.append(f"{text} for {name} ({unit})")
     modes = result["n_modes"]

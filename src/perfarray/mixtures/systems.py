@@ -107,8 +107,8 @@ class Systems(NamedTuple):
                 result, consequence = _between(*_bounds(self.sides, evaluate, along)), BOUNDED
         names = ("candidate", "baseline") if len(self.sides) == 2 else ("runs",)
         numbers = {name: side.n_stopped for name, side in zip(names, self.sides, strict=True)}
-        stopped = stopped_note(numbers, 0, self.data.better, consequence)
-        return with_notes(result, *self.notes, stopped, checks=checks)
+        note_on_stopped = stopped_note(numbers, 0, self.data.better, consequence)
+        return with_notes(result, *self.notes, note_on_stopped, checks=checks)
 
 
 def resolve_systems(
@@ -190,17 +190,17 @@ def resolve_systems(
         n_resamples=number if method == MIXTURE else 0,
         key=key_of(rng),
     )
-    described: dict[str, Hashable] = (
+    comparison_attrs: dict[str, Hashable] = (
         {"metric": str(data.array.name)} if fitted else describe_value(data, comparison.depth)
     )
-    described |= {"method": method, "confidence_level": comparison.confidence_level}
+    comparison_attrs |= {"method": method, "confidence_level": comparison.confidence_level}
     if method == EMPIRICAL and number:
-        described |= {"limits": PLACEMENTS}
+        comparison_attrs |= {"limits": PLACEMENTS}
     else:
-        described |= {"n_resamples": number}
+        comparison_attrs |= {"n_resamples": number}
         attrs = (describe_key(comparison.key) if number else {}) | attrs
-    described |= {"paired": paired} if paired else {}
-    return Systems(sides, comparison, described | attrs, notes)
+    comparison_attrs |= {"paired": paired} if paired else {}
+    return Systems(sides, comparison, comparison_attrs | attrs, notes)
 
 
 def _parameter_array(fit: FittedModel) -> xr.DataArray:
@@ -283,18 +283,22 @@ def _bounds(sides: tuple[Timings, ...], evaluate: Evaluate, along: str | None) -
     return bounds
 
 
-def _between(least: xr.Dataset, most: xr.Dataset) -> xr.Dataset:
+def _between(lower_bound: xr.Dataset, upper_bound: xr.Dataset) -> xr.Dataset:
     """Return the limits of both bounds, and an estimate where they agree."""
     variables = {
-        "estimate": least["estimate"].where(least["estimate"] == most["estimate"]),
-        "upper": most["upper"],
-        "tied": least["tied"].where(least["tied"] == most["tied"]),
-        "at_least": least["estimate"],
-        "at_most": most["estimate"],
+        "estimate": lower_bound["estimate"].where(
+            lower_bound["estimate"] == upper_bound["estimate"]
+        ),
+        "upper": upper_bound["upper"],
+        "tied": lower_bound["tied"].where(lower_bound["tied"] == upper_bound["tied"]),
+        "at_least": lower_bound["estimate"],
+        "at_most": upper_bound["estimate"],
     }
-    attrs = least["estimate"].attrs
-    result = least.assign({name: array.assign_attrs(attrs) for name, array in variables.items()})
-    result["tied"].attrs = most["tied"].attrs
+    attrs = lower_bound["estimate"].attrs
+    result = lower_bound.assign(
+        {name: array.assign_attrs(attrs) for name, array in variables.items()}
+    )
+    result["tied"].attrs = upper_bound["tied"].attrs
     return result
 
 
@@ -306,9 +310,11 @@ def run_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     missing = cells_note("no_value", NOT_MEASURED, result["n"], n == 0)
     if not number and "limits" not in attrs:
         return (missing,)
-    single = f"{{cells}} rest on one {unit}: their limits are NaN, since one unit shows no spread."
-    single += f" {more_units(attrs)}" if "levels" in attrs else ""
-    few = (
+    text_of_single = (
+        f"{{cells}} rest on one {unit}: their limits are NaN, since one unit shows no spread."
+    )
+    text_of_single += f" {more_units(attrs)}" if "levels" in attrs else ""
+    text_of_few = (
         f"{{cells}} rest on fewer than {FEW} units ({unit}). Their limits are too narrow"
         f"{' if runs are skewed' if 'limits' in attrs else ''}. Measure more."
     )
@@ -320,8 +326,8 @@ def run_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     scored = attrs["result"] != "mean_difference" and attrs["method"] == EMPIRICAL
     return (
         missing,
-        cells_note("single_unit", single, result["n"], n == 1),
+        cells_note("single_unit", text_of_single, result["n"], n == 1),
         few_replicates(number, "percentile", float(attrs["confidence_level"])) if number else None,
         cells_note("few_units", few_for_total, result["n"], (n > 1) & (n < attrs.get("runs", 1))),
-        None if scored else cells_note("few_units", few, result["n"], (n > 1) & (n < FEW)),
+        None if scored else cells_note("few_units", text_of_few, result["n"], (n > 1) & (n < FEW)),
     )

@@ -1,4 +1,4 @@
-"""EM for mixtures of many samples at once: plain as mclust runs and stops it, and accelerated to the maximum."""
+"""EM for mixtures of many samples at once: plain as mclust runs it, and accelerated."""
 
 import itertools
 from collections.abc import Callable, Sequence
@@ -21,7 +21,7 @@ from perfarray.mixtures.numerics.pool import (
     Samples,
     Theta,
     unfinished,
-)  # fmt: skip
+)
 from perfarray.mixtures.numerics.start import parameters_of_classes
 from perfarray.mixtures.numerics.steps import Steps
 from perfarray.numerics.types import Floats, Integers, Mask
@@ -63,18 +63,20 @@ def em(
     pool = Pool(points, rows, candidate, numbers, equal.astype(bool), steps)
     theta = Theta(*(np.concatenate(columns) for columns in zip(*thetas, strict=True)))
     run = unfinished(theta, len(numbers))
-    single, several = np.flatnonzero(numbers == 1), np.flatnonzero(numbers > 1)
-    if len(several):
+    single_fits, mixture_fits = np.flatnonzero(numbers == 1), np.flatnonzero(numbers > 1)
+    if len(mixture_fits):
         run_em = _engine(engine)
-        components = pool.components(several)
-        ends = run_em(pool.take(several), theta.take(components), limit, forced, last)
-        run.put(several, components, ends)
+        components = pool.components(mixture_fits)
+        ends = run_em(pool.take(mixture_fits), theta.take(components), limit, forced, last)
+        run.put(mixture_fits, components, ends)
     # One component is at its maximum where that has a closed form.
-    if len(single) and steps.closed:
-        run.loglik[single] = _step(Batch(pool, single), theta.take(pool.components(single)))[1]
-        run.converged[single] = True
-    elif len(single):
-        finish(pool, run, single, forced, engine)
+    if len(single_fits) and steps.closed:
+        run.loglik[single_fits] = _step(
+            Batch(pool, single_fits), theta.take(pool.components(single_fits))
+        )[1]
+        run.converged[single_fits] = True
+    elif len(single_fits):
+        finish(pool, run, single_fits, forced, engine)
     return pool, run
 
 
@@ -115,10 +117,10 @@ def _step(pool: Batch, theta: Theta) -> tuple[Theta, Floats]:
     np.exp(joint, out=joint)
     for components, sums in pool.views:
         components.sum(axis=1, out=sums)
-    far = np.flatnonzero(density.min(axis=-1) < TINY)
+    underflown = np.flatnonzero(density.min(axis=-1) < TINY)
     with np.errstate(divide="ignore"):
         log_density = np.log(density)
-    for fit in far:
+    for fit in underflown:
         rows = slice(pool.firsts[fit], pool.firsts[fit] + pool.numbers[fit])
         terms = steps.exponents(pool, theta, rows) + offset[rows]
         largest = terms.max(axis=0)
@@ -195,7 +197,10 @@ def _run(pool: Pool, theta: Theta, limit: float, forced: bool, last: bool) -> Ru
 
 
 def _accelerated(pool: Pool, theta: Theta, forced: bool) -> Run:
-    """Extrapolate EM by squared steps (Varadhan and Roland 2008), and go back to plain EM wherever that would lose likelihood."""
+    """Extrapolate EM by squared steps (Varadhan and Roland 2008).
+
+    It goes back to plain EM wherever that would lose likelihood.
+    """
     cap = np.full(len(pool.numbers), 4.0)
 
     def advance(active: Batch, fits: Integers, theta: Theta, result: Run) -> tuple[Theta, Mask]:
@@ -204,8 +209,10 @@ def _accelerated(pool: Pool, theta: Theta, forced: bool) -> Run:
         first, low_1 = active.bounded(first)
         second, loglik_1 = _step(active, first)
         second, low_2 = active.bounded(second)
-        far, stretch, length, ahead = _extrapolated(active, theta, first, second, cap[fits])
-        third, loglik_far = _step(active, far)
+        extrapolated, stretch, length, ahead = _extrapolated(
+            active, theta, first, second, cap[fits]
+        )
+        third, loglik_far = _step(active, extrapolated)
         third, low_3 = active.bounded(third)
         accepted = loglik_far >= loglik_1
         longer = accepted & (stretch >= cap[fits])
@@ -234,13 +241,16 @@ def _accelerated(pool: Pool, theta: Theta, forced: bool) -> Run:
 def _extrapolated(
     pool: Pool, start: Theta, first: Theta, second: Theta, cap: Floats
 ) -> tuple[Theta, Floats, Floats, Floats]:
-    """Return where two steps of EM point to, how far that is in steps, the length of the first step, and the steps to the maximum."""
+    """Return where two steps of EM point to, and how far that is in steps.
+
+    And the length of the first step, and the steps to the maximum.
+    """
     deviation = np.sqrt(start.variances)
     # The one variance of a fit is repeated for each component, and counts once.
     wide = np.where(pool.equal, np.sqrt(pool.numbers), 1.0)[pool.owner]
 
     def difference(old: Theta, new: Theta) -> Floats:
-        """Return a step in logarithms of weights, means in deviations, and logarithms of deviations, shape (3, component)."""
+        """Return a step (3, component): logarithms, but means in deviations."""
         by_variance = 0.5 * np.log(new.variances / old.variances) / wide
         return np.stack(
             [

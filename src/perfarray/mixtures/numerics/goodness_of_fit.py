@@ -1,4 +1,4 @@
-"""A test of fit: the Kolmogorov-Smirnov distance, calibrated by samples drawn from the mixture and fitted anew."""
+"""A test of fit: the Kolmogorov-Smirnov distance, calibrated by samples fitted anew."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -23,7 +23,10 @@ TOGETHER = 1 << 16
 
 
 def ks_distance(values: Floats, weights: Floats | None, scaled: Scaled) -> Floats:
-    """Return the largest distance between the distributions of samples (sample, value) and of mixtures, on both sides of every step."""
+    """Return the largest distance between samples (sample, value) and mixtures.
+
+    It is looked for on both sides of every step.
+    """
     order = np.argsort(values, axis=-1)
     ordered = np.take_along_axis(values, order, axis=-1)
     measured = ~np.isnan(ordered)
@@ -91,10 +94,12 @@ def calibrated_fit(
         block = max(1, VALUES // size)
         for start in range(0, n_samples, block):
             shape = (min(block, n_samples - start), size)
-            samples = np.concatenate([
-                _sample(scaled.take(row), generator, steps[row], first[row], shape)
-                for row, generator in zip(rows, generators, strict=True)
-            ])  # fmt: skip
+            samples = np.concatenate(
+                [
+                    _sample(scaled.take(row), generator, steps[row], first[row], shape)
+                    for row, generator in zip(rows, generators, strict=True)
+                ]
+            )
             distances = ks_distance(samples, None, fitted(samples, None, refit))
             replicates[rows, start : start + block] = distances.reshape(len(rows), -1)
         progress(len(rows))
@@ -115,7 +120,7 @@ def calibrated_fit(
 
 
 def _equal_sizes(testable: Mask, sizes: Integers, fits: int) -> Iterator[Integers]:
-    """Yield cells whose samples are fitted at once: of one size, so that none has gaps, and not too many values.
+    """Yield cells whose samples are fitted at once: of one size, and not too many values.
 
     The cost of a step of EM on small samples is that of calling it, and all samples take the steps
     of the slowest.
@@ -127,7 +132,7 @@ def _equal_sizes(testable: Mask, sizes: Integers, fits: int) -> Iterator[Integer
 
 
 def critical_index(number: int, alpha: float) -> int:
-    """Return the index of the critical value among ordered distances: the integer part of N (1 - alpha), counted from 1."""
+    """Return the index of the critical value: the integer part of N (1 - alpha), less one."""
     return max(0, int(np.floor(number * (1 - alpha) + 1e-9)) - 1)
 
 

@@ -1,4 +1,4 @@
-"""Origins of modes: the mode of every run, and the share of the modes' variation that labels, or a curve in an order, explain.
+"""Origins of modes: the mode of every run, and the share of the variation that is explained.
 
 If modes do not go with a factor, the units that carry it are exchangeable: the share of random
 exchanges that explain as much is p.
@@ -60,7 +60,7 @@ def modes_of_runs(runs: Floats, request: FitRequest) -> Floats:
 
 
 def _edges(mixture: Mixture, distinct: Floats, peaks: Floats) -> Floats:
-    """Return the midpoints of two runs where the density is least, one between two neighbouring modes."""
+    """Return the midpoints of runs where the density is least, between neighbouring modes."""
     midpoints = 0.5 * (distinct[1:] + distinct[:-1])
     height = density(mixture, midpoints)
     edges = []
@@ -82,7 +82,7 @@ def associated(
     n_resamples: int,
     generator: np.random.Generator,
 ) -> tuple[Floats, float, float, float, float]:
-    """Return how much of the modes' variation inside parents a factor explains, and how often exchanged units do.
+    """Return how much of the modes' variation inside parents a factor explains, and p.
 
     Given are the mode and the code of every run (n_L, ..., n_V), NaN where not known. Returns
     shares (label, mode), the share explained, its p-value, the smallest possible p, and the number
@@ -129,8 +129,8 @@ def associated(
         exchanged[start : start + step] = explained(centred[order]) / total
     largest = max(observed, exchanged.max(initial=0.0)) - ROUNDING
     pvalue, smallest = (
-        (1 + (exchanged >= least).sum()) / (n_resamples + 1)
-        for least in (observed - ROUNDING, largest)
+        (1 + (exchanged >= threshold).sum()) / (n_resamples + 1)
+        for threshold in (observed - ROUNDING, largest)
     )
     return shares, min(observed, 1.0), float(pvalue), float(smallest), float(n)
 
@@ -143,7 +143,7 @@ def _within_parents(values: Floats, parents: Integers) -> Floats:
 
 
 def _explained_by_curve(basis: Floats) -> Callable[[Floats], Floats]:
-    """Return a function that sums the squares explained by a curve, of shares (draw, unit, mode)."""
+    """Return a function that sums squares explained by a curve, of (draw, unit, mode)."""
     vectors, sizes, _ = np.linalg.svd(
         basis / np.abs(basis).max(axis=0).clip(ROUNDING), full_matrices=False
     )

@@ -199,11 +199,11 @@ class Pool:
         return np.asarray(np.add.reduceat(column, self.firsts))
 
     def pooled(self, column: Floats) -> Floats:
-        """Return the number of every component, or the sum over its fit where components have one spread."""
+        """Return the number of every component, or the sum over its fit if spreads are equal."""
         return np.where(self.equal[self.owner], self.sums(column)[self.owner], column)
 
     def shared(self, column: Floats, shares: Floats) -> Floats:
-        """Return the number of every component over its share of the values, or the fit's over its total where there is one spread."""
+        """Return the number of every component over its share, or the fit's over its total."""
         pooled = (self.sums(column) / self.total)[self.owner]
         return np.where(self.equal[self.owner], pooled, column / shares)
 
