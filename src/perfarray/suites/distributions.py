@@ -11,7 +11,7 @@ import xarray as xr
 
 from perfarray.conventions import RNG_KEY, plural
 from perfarray.numerics.types import Integers
-from perfarray.suites.matching import REPLICATE, count_empty, describe_one, over_cells, resolve_runs
+from perfarray.suites.matching import REPLICATE, count_empty, describe_one
 from perfarray.suites.numerics.distributions import (
     Suite,
     central_score,
@@ -28,6 +28,7 @@ from perfarray.suites.numerics.relative_variation import (
     filled_spread,
     performance_of,
 )
+from perfarray.suites.runs import over_cells, resolve_runs
 from perfarray.timings.across import for_each_suite
 from perfarray.timings.apply import Output, is_chunked, outputs
 from perfarray.timings.best import SUMMARIES, resolve_best
