@@ -1,11 +1,13 @@
 """Variances learned over a suite: the variance of each benchmark is drawn towards what the suite's have in common (Smyth 2004).
 
-With variances s_g^2 on d_g degrees of freedom, sigma_g^2 is taken as d0 s0^2 / chi^2(d0), and the posterior variance
-(d0 s0^2 + d_g s_g^2) / (d0 + d_g) has d0 + d_g degrees of freedom. Variances are those of the logs of unit means, so that benchmarks of
-microseconds and of minutes have a prior in common. The last axis of variances is the benchmarks.
+With variances s_g^2 on d_g degrees of freedom, sigma_g^2 is taken as d0 s0^2 / chi^2(d0), and the
+posterior variance (d0 s0^2 + d_g s_g^2) / (d0 + d_g) has d0 + d_g degrees of freedom. Variances are
+those of the logs of unit means, so that benchmarks of microseconds and of minutes have a prior in
+common. The last axis of variances is the benchmarks.
 
-A benchmark that is noisier than the others needs its own variance (Phipson et al. 2016): where an F test of s_g^2 against the prior of the
-others has a small p-value it has no share of the prior, and else half of d0 / (d0 + d_g). Plans, which judge nothing, have the plain prior.
+A benchmark that is noisier than the others needs its own variance (Phipson et al. 2016): where an F
+test of s_g^2 against the prior of the others has a small p-value it has no share of the prior, and
+else half of d0 / (d0 + d_g). Plans, which judge nothing, have the plain prior.
 """
 
 from collections.abc import Callable, Sequence
@@ -30,19 +32,24 @@ from perfarray.numerics.levels import summarise_units, unit_means
 from perfarray.numerics.nested_anova import Components
 from perfarray.numerics.types import Floats
 
-# Smaller variances are raised to this share of the suite's median, as limma does: their logs would decide everything.
+# Smaller variances are raised to this share of the suite's median, as limma does: their logs would
+# decide everything.
 LEAST = 1e-5
 
-# Standard errors that are added to the spread of log variances before the degrees of freedom of plans are read from it, where there is
-# one side; half of it where there are two. One estimate serves all benchmarks, and plans are too small where it is too small.
+# Standard errors that are added to the spread of log variances before the degrees of freedom of
+# plans are read from it, where there is one side; half of it where there are two. One estimate
+# serves all benchmarks, and plans are too small where it is too small.
 CAUTION = 1.0
 
-# A noisy benchmark whose few runs happen to agree with the others is what makes false verdicts. So a benchmark takes only this part of
-# the prior's share, and nothing where its p-value is below DOUBTED / df^1.5 over the number of sides, at most MOST_DOUBTED: the fewer its
-# runs, the more often they agree by chance, and one side alone has no quiet one beside it (docs/scripts/moderated.py has the levels).
+# A noisy benchmark whose few runs happen to agree with the others is what makes false verdicts. So
+# a benchmark takes only this part of the prior's share, and nothing where its p-value is below
+# DOUBTED / df^1.5 over the number of sides, at most MOST_DOUBTED: the fewer its runs, the more
+# often they agree by chance, and one side alone has no quiet one beside it
+# (docs/scripts/moderated.py has the levels).
 COUNTED, DOUBTED, MOST_DOUBTED = 0.5, 1.7, 0.8
 
-# Benchmarks below this p-value are no part of the prior. Leaving out all that are doubted would make what remains look too quiet.
+# Benchmarks below this p-value are no part of the prior. Leaving out all that are doubted would
+# make what remains look too quiet.
 LEFT_OUT = 0.01
 
 # A noisy benchmark hides a second one from the test until it is left out.
@@ -55,9 +62,10 @@ FEWEST = 4
 class Prior(NamedTuple):
     """What the variances of a suite have in common, one number per suite (...).
 
-    `df` is d0 of all sides together: infinite where variances are no more unlike than chance makes them, 0 where fewer than two benchmarks
-    have one. `cautious_df` is its lower limit. `variances` holds s0^2 of each side. `pvalue` (..., benchmarks) is that of a benchmark whose
-    variances are no larger than those of the others.
+    `df` is d0 of all sides together: infinite where variances are no more unlike than chance makes
+    them, 0 where fewer than two benchmarks have one. `cautious_df` is its lower limit. `variances`
+    holds s0^2 of each side. `pvalue` (..., benchmarks) is that of a benchmark whose variances are
+    no larger than those of the others.
     """
 
     df: Floats
@@ -71,7 +79,9 @@ class Prior(NamedTuple):
         d0 = self.df[..., None]
         with np.errstate(divide="ignore", invalid="ignore"):
             share = np.where(np.isposinf(d0), 1.0, np.where(d0 > 0, d0 / (d0 + df), 0.0))
-            doubted = self.pvalue < np.clip(DOUBTED / len(self.variances) / df**1.5, LEFT_OUT, MOST_DOUBTED)
+            doubted = self.pvalue < np.clip(
+                DOUBTED / len(self.variances) / df**1.5, LEFT_OUT, MOST_DOUBTED
+            )
         return np.asarray(share * np.where(doubted, 0.0, COUNTED) if self.is_robust else share)
 
 
@@ -89,8 +99,8 @@ class _Spread(NamedTuple):
 def fit_prior(*sides: tuple[Floats, Floats]) -> Prior:
     """Return the prior of one or two sides, given as variances and degrees of freedom (..., benchmarks); NaN is not measured.
 
-    With e = log s^2 - digamma(d / 2) + log(d / 2), d0 solves trigamma(d0 / 2) = var(e) - mean of trigamma(d / 2), averaged over the sides:
-    of one side this is limma's `fitFDist`.
+    With e = log s^2 - digamma(d / 2) + log(d / 2), d0 solves trigamma(d0 / 2) = var(e) - mean of
+    trigamma(d / 2), averaged over the sides: of one side this is limma's `fitFDist`.
     """
     sides = _broadcast(sides)
     df, cautious, variances = _fitted([_spread(*side) for side in sides])
@@ -100,7 +110,8 @@ def fit_prior(*sides: tuple[Floats, Floats]) -> Prior:
 def fit_robust_prior(*sides: tuple[Floats, Floats]) -> Prior:
     """Return the same with the p-value of every benchmark: the F test of its variances against the prior of all others.
 
-    Of two sides it is twice the smaller. Benchmarks below LEFT_OUT are not in the prior, and suites of few have none.
+    Of two sides it is twice the smaller. Benchmarks below LEFT_OUT are not in the prior, and suites
+    of few have none.
     """
     from scipy.special import chdtrc, fdtrc
 
@@ -112,14 +123,23 @@ def fit_robust_prior(*sides: tuple[Floats, Floats]) -> Prior:
         for (variance, freedom), expected in zip(sides, variances, strict=True):
             with np.errstate(divide="ignore", invalid="ignore"):
                 excess = variance / expected
-                tail = np.where(np.isposinf(df), chdtrc(freedom, freedom * excess), fdtrc(freedom, finite, excess))
+                tail = np.where(
+                    np.isposinf(df),
+                    chdtrc(freedom, freedom * excess),
+                    fdtrc(freedom, finite, excess),
+                )
             pvalue = np.fmin(pvalue, np.where(df > 0, len(sides) * tail, 1.0))
-        remaining = tuple((np.where(pvalue < LEFT_OUT, np.nan, variance), freedom) for variance, freedom in sides)
+        remaining = tuple(
+            (np.where(pvalue < LEFT_OUT, np.nan, variance), freedom) for variance, freedom in sides
+        )
     prior = fit_prior(*remaining)
     few = np.min([_spread(*side).number for side in sides], axis=0) < FEWEST
     df = np.where(few, 0.0, prior.df)
-    # Noisy benchmarks have errors of their own, so that a d0 that is too large by chance does no harm.
-    return prior._replace(df=df, cautious_df=df, pvalue=np.where(few[..., None], 1.0, pvalue), is_robust=True)
+    # Noisy benchmarks have errors of their own, so that a d0 that is too large by chance does no
+    # harm.
+    return prior._replace(
+        df=df, cautious_df=df, pvalue=np.where(few[..., None], 1.0, pvalue), is_robust=True
+    )
 
 
 def _broadcast(sides: Sequence[tuple[Floats, Floats]]) -> tuple[tuple[Floats, Floats], ...]:
@@ -133,9 +153,13 @@ def _fitted(spreads: list[_Spread]) -> tuple[Floats, Floats, tuple[Floats, ...]]
 
     number = np.min([spread.number for spread in spreads], axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        chance, total = (np.mean([getattr(spread, name) for spread in spreads], axis=0) for name in ("chance", "variance"))
+        chance, total = (
+            np.mean([getattr(spread, name) for spread in spreads], axis=0)
+            for name in ("chance", "variance")
+        )
         excess = total - chance
-        # The error of a variance of n values: 2 sigma^4 / (n - 1) + fourth cumulant / n. Two sides of one benchmark count as one.
+        # The error of a variance of n values: 2 sigma^4 / (n - 1) + fourth cumulant / n. Two sides
+        # of one benchmark count as one.
         fourth = np.mean([spread.fourth for spread in spreads], axis=0)
         error = np.sqrt(2 * np.maximum(total, chance) ** 2 / (number - 1) + fourth / number)
         df, cautious = (
@@ -144,7 +168,10 @@ def _fitted(spreads: list[_Spread]) -> tuple[Floats, Floats, tuple[Floats, ...]]
         )
         half = np.where(np.isfinite(df) & (df > 0), df, 1.0) / 2
         shift = digamma(half) - np.log(half)
-        variances = tuple(np.where(np.isposinf(df), spread.average, np.exp(spread.mean + shift)) for spread in spreads)
+        variances = tuple(
+            np.where(np.isposinf(df), spread.average, np.exp(spread.mean + shift))
+            for spread in spreads
+        )
     return df, cautious, variances
 
 
@@ -152,11 +179,18 @@ def moderate(variance: Floats, df: Floats, prior: Prior, side: int = 0) -> Float
     """Return the posterior variances of a side: (d0 s0^2 + d s^2) / (d0 + d) where the benchmark agrees with the prior."""
     share = prior.share(df)
     with np.errstate(invalid="ignore"):
-        return np.where(share > 0, variance + share * (prior.variances[side][..., None] - variance), variance)
+        return np.where(
+            share > 0, variance + share * (prior.variances[side][..., None] - variance), variance
+        )
 
 
 def moderated_ratio(
-    new: Floats, old: Floats, *, paired: bool, df_rule: str, fit: Callable[..., Prior] = fit_robust_prior
+    new: Floats,
+    old: Floats,
+    *,
+    paired: bool,
+    df_rule: str,
+    fit: Callable[..., Prior] = fit_robust_prior,
 ) -> tuple[Ratio, Floats, Prior]:
     """Return the ratio of unit means (..., benchmarks, units) with moderated errors, its degrees of freedom, and the prior.
 
@@ -169,28 +203,44 @@ def moderated_ratio(
         means = [summarise_units(np.where(complete, side, np.nan)) for side in (new, old)]
         units = [summarise_units(logs[0] - logs[1])]
     else:
-        means, units = [summarise_units(side) for side in (new, old)], [summarise_units(side) for side in logs]
+        means, units = (
+            [summarise_units(side) for side in (new, old)],
+            [summarise_units(side) for side in logs],
+        )
     variances = [(side.variance * side.n, side.n - 1) for side in units]
     prior = fit(*variances)
     shares = tuple(prior.share(df) for _, df in variances)
     # Squared standard errors of the logs, after moderation
-    errors = [moderate(*each, prior, index) / side.n for index, (each, side) in enumerate(zip(variances, units, strict=True))]
+    errors = [
+        moderate(*each, prior, index) / side.n
+        for index, (each, side) in enumerate(zip(variances, units, strict=True))
+    ]
     if paired:
         zero = np.zeros_like(errors[0])
         numerator, denominator = (side._replace(variance=zero) for side in means)
         residual = numerator.mean**2 * errors[0]
-        ratio = Ratio(quotient(numerator.mean, denominator.mean), numerator, denominator, residual, zero, True)
+        ratio = Ratio(
+            quotient(numerator.mean, denominator.mean), numerator, denominator, residual, zero, True
+        )
     else:
-        ratio = ratio_from(*(side._replace(variance=side.mean**2 * error) for side, error in zip(means, errors, strict=True)))
+        ratio = ratio_from(
+            *(
+                side._replace(variance=side.mean**2 * error)
+                for side, error in zip(means, errors, strict=True)
+            )
+        )
     ratio = ratio._replace(prior_df=prior.cautious_df[..., None], prior_shares=shares)
     return ratio, ratio_df(ratio, df_rule), prior
 
 
-def moderate_components(components: Components, *, of_suite: bool = False) -> tuple[Components, Floats]:
+def moderate_components(
+    components: Components, *, of_suite: bool = False
+) -> tuple[Components, Floats]:
     """Return components (..., benchmarks, L) moderated level by level, relative to the mean, and the cautious d0 of every level (..., L).
 
-    S_i^2 is moderated; T_i^2 is what remains of it without the share of the level below, which changes as that level's variance does.
-    Moderated variances of a suite keep their sum, which is without bias, and would be too small where benchmarks differ.
+    S_i^2 is moderated; T_i^2 is what remains of it without the share of the level below, which
+    changes as that level's variance does. Moderated variances of a suite keep their sum, which is
+    without bias, and would be too small where benchmarks differ.
     """
     squared = components.mean**2
     level_variance, variance = components.level_variance.copy(), components.variance.copy()
@@ -202,9 +252,13 @@ def moderate_components(components: Components, *, of_suite: bool = False) -> tu
             prior = fit_prior((before / squared, df))
             after = moderate(before / squared, df, prior)
             if of_suite:
-                after = after * (np.nansum(before / squared, axis=-1) / np.nansum(after, axis=-1))[..., None]
+                after = (
+                    after
+                    * (np.nansum(before / squared, axis=-1) / np.nansum(after, axis=-1))[..., None]
+                )
             after = after * squared
-            # Of a level without a variance of its own (merged), what lies below stays that of the level below it.
+            # Of a level without a variance of its own (merged), what lies below stays that of the
+            # level below it.
             estimated = ~np.isnan(before)
             share = np.where(growth > 0, (before - components.variance[..., level]) * growth, below)
             level_variance[..., level], variance[..., level] = after, after - share
@@ -216,7 +270,13 @@ def moderate_components(components: Components, *, of_suite: bool = False) -> tu
 
 def learned(prior: Prior, ratio: Ratio, unmoderated: Ratio) -> tuple[Floats, ...]:
     """Return d0, the standard deviation that benchmarks have in common, their p-values, and the errors of log ratios with and without."""
-    return prior.df, _deviation(prior), prior.pvalue, standard_error(ratio, LOG_DELTA), standard_error(unmoderated, LOG_DELTA)
+    return (
+        prior.df,
+        _deviation(prior),
+        prior.pvalue,
+        standard_error(ratio, LOG_DELTA),
+        standard_error(unmoderated, LOG_DELTA),
+    )
 
 
 def ratio_by_suite(
@@ -226,7 +286,15 @@ def ratio_by_suite(
     sides = unit_means(new, levels), unit_means(old, levels)
     ratio, df, prior = moderated_ratio(*sides, paired=paired, df_rule=df_rule)
     limits = ratio_limits(ratio, df, level, method, positive=True)
-    return ratio.estimate, limits.lower, limits.upper, df, ratio.n, limits.kind, *learned(prior, ratio, ratio_of(*sides, paired))
+    return (
+        ratio.estimate,
+        limits.lower,
+        limits.upper,
+        df,
+        ratio.n,
+        limits.kind,
+        *learned(prior, ratio, ratio_of(*sides, paired)),
+    )
 
 
 def mean_by_suite(means: Floats, *, level: float) -> tuple[Floats, ...]:
@@ -236,10 +304,23 @@ def mean_by_suite(means: Floats, *, level: float) -> tuple[Floats, ...]:
         variance, df = logs.variance * logs.n, logs.n - 1
         prior = fit_robust_prior((variance, df))
         error = units.mean * np.sqrt(moderate(variance, df, prior) / units.n)
-        df = np.where(units.n > 1, df_with_prior([np.ones(df.shape)], [prior.share(df)], [df], prior.df[..., None]), np.nan)
+        df = np.where(
+            units.n > 1,
+            df_with_prior([np.ones(df.shape)], [prior.share(df)], [df], prior.df[..., None]),
+            np.nan,
+        )
     half = t_quantile((1 + level) / 2, df) * error
     learned_of_suite = prior.df, _deviation(prior), prior.pvalue
-    return units.mean, units.mean - half, units.mean + half, error, df, units.n, *learned_of_suite, np.sqrt(units.variance)
+    return (
+        units.mean,
+        units.mean - half,
+        units.mean + half,
+        error,
+        df,
+        units.n,
+        *learned_of_suite,
+        np.sqrt(units.variance),
+    )
 
 
 def _deviation(prior: Prior) -> Floats:
@@ -248,16 +329,28 @@ def _deviation(prior: Prior) -> Floats:
 
 
 def _spread(variance: Floats, df: Floats, *, without_each: bool = False) -> _Spread:
-    """Return the moments of the log variances of one side; for every benchmark, those of the others.
+    """Return the moments of the log variances of one side.
 
-    Runs that are all equal show that they vary by less than values are rounded to, and not by how much: they teach nothing.
+    For every benchmark, those of the others.
+
+    Runs that are all equal show that they vary by less than values are rounded to, and not by how
+    much: they teach nothing.
     """
     from scipy.special import digamma, polygamma
 
     measured = np.isfinite(variance) & (df > 0) & (variance > 0)
-    filled = np.where(measured | ~measured.any(axis=-1, keepdims=True), np.where(measured, variance, 1.0), np.nan)
-    median = np.nanmedian(filled, axis=-1, keepdims=True) if variance.shape[-1] else np.ones((*variance.shape[:-1], 1))
-    variance, df = np.where(measured, np.maximum(variance, LEAST * median), 1.0), np.where(measured, df, 1.0)
+    filled = np.where(
+        measured | ~measured.any(axis=-1, keepdims=True), np.where(measured, variance, 1.0), np.nan
+    )
+    median = (
+        np.nanmedian(filled, axis=-1, keepdims=True)
+        if variance.shape[-1]
+        else np.ones((*variance.shape[:-1], 1))
+    )
+    variance, df = (
+        np.where(measured, np.maximum(variance, LEAST * median), 1.0),
+        np.where(measured, df, 1.0),
+    )
     number = measured.sum(axis=-1, keepdims=True).astype(float)
     counted = number - measured if without_each else number
 
@@ -271,7 +364,13 @@ def _spread(variance: Floats, df: Floats, *, without_each: bool = False) -> _Spr
         mean = np.where(measured, logs, 0.0).sum(axis=-1, keepdims=True) / number
         squares = average((logs - mean) ** 2) - (average(logs) - mean) ** 2
         chance, fourth = (average(polygamma(order, df / 2)) for order in (1, 3))
-        moments = average(logs), squares * counted / (counted - 1), chance, fourth, average(variance)
+        moments = (
+            average(logs),
+            squares * counted / (counted - 1),
+            chance,
+            fourth,
+            average(variance),
+        )
     return _Spread(*(values if without_each else values[..., 0] for values in (counted, *moments)))
 
 
@@ -290,4 +389,6 @@ def inverse_trigamma(value: Floats) -> Floats:
         if not moving.any():
             break
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(np.where(value >= 1e7, 1 / np.sqrt(value), np.where(value <= 1e-6, 1 / value, x)))
+        return np.asarray(
+            np.where(value >= 1e7, 1 / np.sqrt(value), np.where(value <= 1e-6, 1 / value, x))
+        )
