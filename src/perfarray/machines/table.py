@@ -15,7 +15,7 @@ from perfarray.machines.descriptors import (
     FLAGS,
     OF_BENCHMARKS,
     UNPARSED,
-    described,
+    read_descriptors,
     with_flags,
 )
 from perfarray.machines.responses import ROW, response_columns, score_columns
@@ -160,7 +160,7 @@ def machine_table(
     for name in FLAGS:
         if name in row_arrays[0].coords and row_arrays[0][name].dims == (ROW,):
             by_name[name] = [rows[name].variable for rows in row_arrays]
-    descriptors, flags, unparsed = described(by_name, labels)
+    descriptors, flags, unparsed = read_descriptors(by_name, labels)
     table = pd.concat([labels, columns, pd.DataFrame(descriptors, index=columns.index)], axis=1)
     # What was read of a label whole, in columns of their own, would explain the same twice.
     read = {name for name in labels if f"{name}{FAMILY}" in descriptors and name not in unparsed}
