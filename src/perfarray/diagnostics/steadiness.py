@@ -77,14 +77,13 @@ def steady_state(
 
     Notes
     -----
-    `times.assign_coords(warmup=steady["warmup"])` leaves out, in every method, the repetitions
-    before the steady state. Executions without one are not marked, though their mean is not that of
-    a longer run. :doc:`/how-to/steady_state` has the rules.
+    `times.assign_coords(warmup=steady["warmup"])` leaves out, in every method, what comes before
+    the steady state. Executions without one are not marked. :doc:`/how-to/steady_state` has the
+    rules.
 
     References
     ----------
-    E. Barrett, C. F. Bolz-Tereick, R. Killick, S. Mount, L. Tratt, "Virtual machine warmup blows
-    hot and cold", OOPSLA 2017, section 4.
+    E. Barrett et al., "Virtual machine warmup blows hot and cold", OOPSLA 2017, section 4.
 
     Examples
     --------

@@ -70,9 +70,15 @@ def read_descriptors(
             if name in labels and READINGS[name].columns is PRODUCT:
                 read[f"{name}{FAMILY}"] = read[name]
             for key, values_read in read.items():
-                if key not in labels:
-                    column = _typed(np.array(values_read, dtype=object))[codes]
-                    columns[key] = _filled(column, coordinates.get(key))
+                if key in labels:
+                    continue
+                column = _typed(np.array(values_read, dtype=object))[codes]
+                numbers = coordinates.get(key, ())
+                if numbers and numbers[0].dtype.kind in "iuf":  # what was read fills their gaps
+                    stored = np.concatenate([variable.values for variable in numbers]).astype(float)
+                    is_number = isinstance(column, np.ndarray) and column.dtype.kind == "f"
+                    column = np.where(np.isnan(stored), column, stored) if is_number else stored
+                columns[key] = column
             if any(failed):
                 columns[f"{name}{UNPARSED}"] = [failed[code] for code in codes.tolist()]
                 unparsed[name] = int(np.array([bool(text) for text in failed])[codes].sum())
@@ -105,21 +111,6 @@ def _distinct(values: Values) -> tuple[Any, npt.NDArray[Any]]:
     column = np.empty(len(distinct), dtype=object)
     column[:] = distinct
     return np.concatenate(codes), column
-
-
-def _filled(column: Any, variables: Values | None) -> Any:
-    """Return the numbers of a coordinate, with gaps filled by the column that was read.
-
-    This column where the coordinate holds no numbers.
-    """
-    if variables is None or variables[0].dtype.kind not in "iuf":
-        return column
-    numbers = np.concatenate([variable.values for variable in variables]).astype(float)
-    return (
-        np.where(np.isnan(numbers), column, numbers)
-        if isinstance(column, np.ndarray) and column.dtype.kind == "f"
-        else numbers
-    )
 
 
 def _typed(values: npt.NDArray[Any]) -> Any:
