@@ -54,8 +54,7 @@ def steady_state(
     penalty : float
         The penalty for each change, in log(n): a larger one gives fewer changes.
     levels, metric : str or sequence of str, optional
-        The nest, outermost first (default: the repetition dims present); the variable(s) of a
-        Dataset (default: its `time`).
+        The nest, outermost first; the variable(s) of a Dataset. Default: what is there; `time`.
 
     Returns
     -------

@@ -79,8 +79,7 @@ def machine_table(
     statistic, mean, method, n_resamples, unit, shared, rng, progress : optional
         As for `relative_variation`.
     levels, metric : str or sequence of str; str, optional
-        The nest, outermost first (default: the repetition dims present); the variable of a Dataset
-        (default: its `time`).
+        The nest, outermost first; the variable of a Dataset. Default: what is there; `time`.
 
     Returns
     -------
@@ -101,9 +100,8 @@ def machine_table(
 
     Notes
     -----
-    Rows of a suite are scores of the same benchmarks, as in `suite_score`. A row that lacks one has
-    no response. Of runs stopped at a limit performance is a bound, and variation NaN.
-    :doc:`/how-to/explain_variation` has the names of columns.
+    Rows of a suite are scores of the same benchmarks. A row that lacks one has no response. Of runs
+    stopped at a limit performance is a bound. :doc:`/how-to/explain_variation` names the columns.
 
     References
     ----------
