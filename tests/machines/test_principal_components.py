@@ -199,8 +199,8 @@ def test_machines_without_groups_are_said_to_have_none():
         (
             {"samples": "computer"},
             (
-                "samples 'computer' not found.*are no repetitions, and samples= names the one "
-                "whose labels are points"
+                r"samples 'computer' not found.*are no repetitions\. samples= names the one whose "
+                "labels are points"
             ),
         ),
         ({"features": "machine"}, "are the same dim"),

@@ -45,8 +45,7 @@ def autocorrelation(
         The coordinate along `dim` that gives the order, or "stored". Default: a time stamp (`date`,
         any datetime64, ...), if any; the attr `order` says which.
     levels, metric : str or sequence of str, optional
-        The nest, outermost first (default: the repetition dims present); the variable(s) of a
-        Dataset (default: its `time`).
+        The nest, outermost first; the variable(s) of a Dataset. Default: what is there; `time`.
 
     Returns
     -------
@@ -65,14 +64,13 @@ def autocorrelation(
 
     Notes
     -----
-    `dependence_pvalue` is that of ranks, which assume no distribution. A cell with fewer than 30
-    repetitions cannot be tested: a note says so. `effective_n` of 30 dependent values is too large
-    by a third or more. :doc:`/how-to/dependence` has the methods, error rates and power.
+    `dependence_pvalue` is that of ranks. Fewer than 30 repetitions cannot be tested: a note says so.
+    `effective_n` of 30 dependent values is too large by a third or more. :doc:`/how-to/dependence`
+    has the methods, error rates and power.
 
     References
     ----------
-    G. Ljung, G. Box 1978; A. Wald, J. Wolfowitz 1943 and R. Bartels 1982 (ranks of neighbours); C.
-    Geyer 1992, section 3.3.
+    G. Ljung, G. Box 1978; A. Wald, J. Wolfowitz 1943, R. Bartels 1982 (ranks); C. Geyer 1992.
 
     Examples
     --------

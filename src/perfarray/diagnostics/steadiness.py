@@ -55,8 +55,7 @@ def steady_state(
     penalty : float
         The penalty for each change, in log(n): a larger one gives fewer changes.
     levels, metric : str or sequence of str, optional
-        The nest, outermost first (default: the repetition dims present); the variable(s) of a
-        Dataset (default: its `time`).
+        The nest, outermost first; the variable(s) of a Dataset. Default: what is there; `time`.
 
     Returns
     -------
@@ -78,14 +77,13 @@ def steady_state(
 
     Notes
     -----
-    `times.assign_coords(warmup=steady["warmup"])` leaves out, in every method, the repetitions
-    before the steady state. Executions without one are not marked, though their mean is not that of
-    a longer run. :doc:`/how-to/steady_state` has the rules.
+    `times.assign_coords(warmup=steady["warmup"])` leaves out, in every method, what comes before
+    the steady state. Executions without one are not marked. :doc:`/how-to/steady_state` has the
+    rules.
 
     References
     ----------
-    E. Barrett, C. F. Bolz-Tereick, R. Killick, S. Mount, L. Tratt, "Virtual machine warmup blows
-    hot and cold", OOPSLA 2017, section 4.
+    E. Barrett et al., "Virtual machine warmup blows hot and cold", OOPSLA 2017, section 4.
 
     Examples
     --------

@@ -67,7 +67,7 @@ def explain_variation(
     response : str
         The column to explain.
     predictors : "environment", "flags", or sequence of str, optional
-        Columns that explain it. Default: all that describe machines; "environment": without flags.
+        Columns that explain it. Default: all descriptors; "environment": without flags.
     model : {"boosting", "ols", "mixed"}
         Boosted trees, least squares, or with a random effect of `groups`.
     formula : str, optional
@@ -79,8 +79,8 @@ def explain_variation(
     folds : int, optional
         Cross-validation instead of random splits.
     groups : str or None
-        Column whose labels stay together in fit or test. Default: the machine, where rows repeat it
-        and no predictor names it. None: each row stands alone.
+        Column whose labels stay together in fit or test: the machine, where rows repeat it. None:
+        each row stands alone.
     reml : bool
         Restricted maximum likelihood of a mixed model, else maximum likelihood.
     confidence_level : float
@@ -96,15 +96,13 @@ def explain_variation(
     -------
     VariabilityModel
         With `.sentences()`, `.table()`, `.influence`, `.correlation`, `.predict(table)`, `.plot()`
-        and `.result`, the fitted object. `.to_dataset()` has by `predictor` the part `explained` of
-        the variance, with limits, `influence` in percent, and coefficients; :doc:`/conventions`
-        lists all variables.
+        and `.result`. `.to_dataset()` has by `predictor` the part `explained` of the variance, with
+        limits, `influence` in percent, and coefficients; :doc:`/conventions` lists all variables.
 
     Raises
     ------
     ValueError
-        Unknown columns; too few rows or groups; a constant response; no predictor left; a formula
-        that cannot be computed.
+        Unknown columns; too few rows or groups; nothing to explain, or to explain it by.
     ImportError
         Trees and folds need scikit-learn (`perfarray[regression]`).
 
@@ -115,7 +113,7 @@ def explain_variation(
     Notes
     -----
     Read the sentences first: without predictive power, percentages divide up noise. Near-copies of
-    a machine in the fit flatter: give `groups`. :doc:`/how-to/explain_variation` says more.
+    a machine in the fit flatter: give `groups`. See :doc:`/how-to/explain_variation`.
 
     References
     ----------

@@ -76,8 +76,7 @@ def principal_components(
     unit : str, optional
         The level whose repetitions are independent, default the outermost.
     levels, metric : str or sequence of str; str, optional
-        The nest, outermost first (default: the repetition dims present); the variable of a Dataset
-        (default: its `time`).
+        The nest, outermost first; the variable of a Dataset. Default: what is there; `time`.
 
     Returns
     -------
@@ -85,11 +84,11 @@ def principal_components(
         `score` (samples, principal_component), `loading` (features, principal_component),
         `explained_variance`, `explained_variance_ratio`, `cumulative_variance_ratio`
         (principal_component, from 1), `center`, `divisor` (features), and `correlation` (features,
-        <features>_2). The attrs `dropped_samples` and `dropped_features` name those with gaps.
+        <features>_2). Attrs name what was dropped for gaps.
 
         With `n_resamples` also limits of scores and loadings, `score_covariance`, `region_radius`
-        (samples), `distance` and `apart_pvalue` (samples, <samples>_2) of "the runs of both come
-        from the same distributions".
+        (samples), `distance` and `apart_pvalue` (samples, <samples>_2): do runs of both come from
+        one distribution?
 
     Raises
     ------

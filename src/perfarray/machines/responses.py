@@ -61,9 +61,8 @@ def score_columns(rows: xr.DataArray, across: str, mean: str, names: Sequence[st
         usable = np.where(complete[:, None], values, np.nan)[:, columns]
         if mean != "arithmetic" and (usable <= 0).any():
             raise ValueError(
-                f"mean={mean!r} needs positive values; {int((usable <= 0).sum())} scores are "
-                "zero or negative: zeros that mean "
-                "'not measured' must be NaN"
+                f"mean={mean!r} needs positive values, and {int((usable <= 0).sum())} scores are "
+                "zero or negative. Zeros that mean 'not measured' must be NaN."
             )
         values, benchmarks = suite_mean(usable, mean)[:, None], int(columns.sum())
     table = pd.DataFrame({name: np.full(len(values), np.nan) for name in names})

@@ -106,9 +106,9 @@ def _check_dims(array: xr.DataArray, samples: str, features: str) -> None:
     for name, dim, marker in (("samples", samples, "points"), ("features", features, "arrows")):
         if dim not in array.dims:
             raise ValueError(
-                f"{name} {dim!r} not found; the array has dims {tuple(array.dims)}: principal "
-                "components need two dims that are no"
-                f" repetitions, and {name}= names the one whose labels are {marker}"
+                f"{name} {dim!r} not found; the array has dims {tuple(array.dims)}. Principal "
+                f"components need two dims that are no repetitions. {name}= names the one whose "
+                f"labels are {marker}."
             )
 
 

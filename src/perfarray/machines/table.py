@@ -15,7 +15,7 @@ from perfarray.machines.descriptors import (
     FLAGS,
     OF_BENCHMARKS,
     UNPARSED,
-    described,
+    read_descriptors,
     with_flags,
 )
 from perfarray.machines.responses import ROW, response_columns, score_columns
@@ -74,8 +74,7 @@ def machine_table(
     statistic, mean, method, n_resamples, unit, shared, rng, progress : optional
         As for `relative_variation`.
     levels, metric : str or sequence of str; str, optional
-        The nest, outermost first (default: the repetition dims present); the variable of a Dataset
-        (default: its `time`).
+        The nest, outermost first; the variable of a Dataset. Default: what is there; `time`.
 
     Returns
     -------
@@ -96,9 +95,8 @@ def machine_table(
 
     Notes
     -----
-    Rows of a suite are scores of the same benchmarks, as in `suite_score`. A row that lacks one has
-    no response. Of runs stopped at a limit performance is a bound, and variation NaN.
-    :doc:`/how-to/explain_variation` has the names of columns.
+    Rows of a suite are scores of the same benchmarks. A row that lacks one has no response. Of runs
+    stopped at a limit performance is a bound. :doc:`/how-to/explain_variation` names the columns.
 
     References
     ----------
@@ -155,7 +153,7 @@ def machine_table(
     for name in FLAGS:
         if name in row_arrays[0].coords and row_arrays[0][name].dims == (ROW,):
             by_name[name] = [rows[name].variable for rows in row_arrays]
-    descriptors, flags, unparsed = described(by_name, labels)
+    descriptors, flags, unparsed = read_descriptors(by_name, labels)
     table = pd.concat([labels, columns, pd.DataFrame(descriptors, index=columns.index)], axis=1)
     # What was read of a label whole, in columns of their own, would explain the same twice.
     read = {name for name in labels if f"{name}{FAMILY}" in descriptors and name not in unparsed}
