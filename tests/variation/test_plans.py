@@ -267,7 +267,6 @@ class TestCostsAlone:
             "half_width",
             "default_half_width",
             "more_half_width",
-            "half_width_by_budget",
         ):
             assert plan[name].isnull().all()
         assert plan["advice"].item().startswith("one execution in each binary")
@@ -394,8 +393,7 @@ class TestLaws:
         )
         together = plan_repetitions(times, "old", costs={"execution": 5.0}, **wanted)
         monkeypatch.setattr("perfarray.variation.plans.CELLS", 3)
-        monkeypatch.setattr("perfarray.variation.numerics.plans.BLOCK", 100)
-        monkeypatch.setattr("perfarray.variation.numerics.assurance.BLOCK", 20)
+        monkeypatch.setattr("perfarray.variation.numerics.whole_counts.BLOCK", 100)
         xr.testing.assert_identical(
             together, plan_repetitions(times, "old", costs={"execution": 5.0}, **wanted)
         )

@@ -67,8 +67,16 @@ KINDS: Final = {
         precision=sentences.component_brackets,
     ),
     "counts": Kind(Layout(layouts.counts_columns, "total", (LEVEL,)), picture="counts"),
-    "plan_repetitions": Kind(Layout(layouts.plan_columns, "repetitions", (LEVEL,)), picture="plan"),
-    "plan_suite": Kind(Layout(layouts.plan_columns, "repetitions", (LEVEL,)), picture="plan"),
+    "plan_repetitions": Kind(
+        Layout(layouts.plan_columns, "repetitions", (LEVEL,)),
+        picture="plan",
+        curves="variation.curves.plan_curves",
+    ),
+    "plan_suite": Kind(
+        Layout(layouts.plan_columns, "repetitions", (LEVEL,)),
+        picture="plan",
+        curves="variation.curves.plan_curves",
+    ),
     "five_number_summary": Kind(Layout(layouts.five_columns, "median"), picture="five_numbers"),
     "relative_variation": Kind(
         Layout(layouts.variation_columns, "relative_variation"), picture="relative_variation"

@@ -29,7 +29,7 @@ UNSEEN = "whether more would help, a pilot with one cannot say: measure two or m
 @lru_cache(maxsize=1024)
 def advice_on_nest(
     counts: tuple[float, ...],
-    unseen: tuple[bool, ...],
+    already: tuple[float, ...],
     merged: tuple[bool, ...],
     share: float,
     n: float,
@@ -37,15 +37,14 @@ def advice_on_nest(
 ) -> str:
     """Return the remarks on the plan of one nest, whose lowest level takes this share of the price, from a pilot of n units.
 
-    The first three are of the levels below the outermost; `unseen` says where the pilot has one
-    repetition inside each parent.
+    The first three are of the levels below the outermost; `already` are the pilot's repetitions.
     """
     once, few = [], []
-    for parent, level, count, single, without in zip(
-        levels, levels[1:], counts, unseen, merged, strict=False
+    for parent, level, count, seen, without in zip(
+        levels, levels[1:], counts, already, merged, strict=False
     ):
         if without:
-            reason = UNSEEN if single else "the pilot shows no variation of its own between them"
+            reason = UNSEEN if seen <= 1 else "the pilot shows no variation of its own between them"
             once.append(f"one {level} in each {parent}: {reason}")
         elif count < FEW:
             few.append(
