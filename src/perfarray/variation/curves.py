@@ -63,7 +63,7 @@ def _forest(cell: xr.Dataset) -> tuple[Forest, Floats]:
     """Return the trees that one plan is made for, and its counts (1, nodes)."""
     across = str(cell.attrs.get("across", ""))
     if across not in cell["variance"].dims:
-        arrays = (cell[name].values[None] for name in ("variance", "price", "repetitions"))
+        arrays = (cell[name].values[None] for name in ("variance", "level_cost", "repetitions"))
         variance, cost, counts = (np.nan_to_num(array) for array in arrays)
         return nest(variance, cost), counts
     measured = cell["repetitions"].notnull().all(LEVEL).values
@@ -71,7 +71,7 @@ def _forest(cell: xr.Dataset) -> tuple[Forest, Floats]:
         np.stack(
             [
                 cell[prefix + name].transpose(across, LEVEL).values[measured]
-                for name in ("variance", "price", "repetitions")
+                for name in ("variance", "level_cost", "repetitions")
             ]
         )
         for prefix in ("", "baseline_")

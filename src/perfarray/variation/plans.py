@@ -112,7 +112,7 @@ def plan_repetitions(
     Dataset
         Along `level`: `repetitions` (inside one parent), `unrounded` (equation 14), `merged`;
         `already`, the pilot's repetitions; `more`, the units still to be run; `variance` (relative
-        component) and `price`, which the plan is made from. Per cell: `cost`; `half_width`,
+        component) and `level_cost` (of one more repetition), which the plan is made from. Per cell: `cost`; `half_width`,
         relative; `half_width_lower` and `half_width_upper`, at either limit of the outermost
         component; `more_half_width`, with the pilot's data; `default_half_width`, of the one-level
         experiment at the same cost; `least_budget`, which buys `min_units`; `n`; `advice`.
@@ -234,7 +234,7 @@ def _outputs(cost_units: str) -> dict[str, Output]:
             variance="relative variance component",
         )
         | {"merged": Output((LEVEL,), "", bool, "nothing seen of this level: one repetition")}
-        | outputs(cost_units, (LEVEL,), price="of one more repetition")
+        | outputs(cost_units, (LEVEL,), level_cost="of one more repetition")
         | outputs(cost_units, cost="", least_budget="")
         | outputs(**dict.fromkeys(RELATIVE, "relative to the mean"))
         | outputs(n="independent units of the pilot")

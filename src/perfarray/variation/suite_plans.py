@@ -100,7 +100,7 @@ def plan_suite(
     -------
     Dataset
         Along `across` and `level`: `repetitions` (inside one parent), `unrounded`, `merged`,
-        `already`, `more`, `variance` (of the log of the geometric mean) and `price`; with a
+        `already`, `more`, `variance` (of the log of the geometric mean) and `level_cost`; with a
         baseline, its counts and prices as `baseline_repetitions`, ... Along `across`: `seconds`,
         the benchmark's own part of the cost. Per cell, as for `plan_repetitions`: `cost`,
         `half_width`, `half_width_lower`, `half_width_upper`, `more_half_width`,
@@ -295,7 +295,7 @@ def _outputs(across: str, systems: int) -> dict[str, Output]:
         "already": ("1", "repetitions inside one parent in the pilot"),
         "more": ("1", "units to add to the pilot, and the counts inside each"),
         "variance": ("1", "component of the log of the geometric mean"),
-        "price": (SECONDS, "of one more repetition"),
+        "level_cost": (SECONDS, "of one more repetition"),
     }
     of_baseline = {f"baseline_{name}": text for name, text in of_system.items()}
     along = of_system | (of_baseline if systems > 1 else {})
@@ -467,7 +467,7 @@ def _plan_one(pilots: list[SuitePilot], rules: Rules) -> dict[str, Any]:
         "already": np.column_stack([total[:, :1], total[:, 1:] / parents]),
         "more": np.column_stack([added, counts[forest.paths][:, 1:] * (added > 0)]),
         "variance": forest.variance[forest.paths],
-        "price": forest.cost[forest.paths],
+        "level_cost": forest.cost[forest.paths],
     }
     # Two systems lie one after the other, as the rows of a pair do.
     by_system = (-1, len(rules.names), len(rules.levels))
