@@ -9,13 +9,11 @@ from perfarray.numerics.types import Floats
 from perfarray.timings.validation import listed
 
 NO_PLAN = "no plan: the pilot has one unit, or no variation at any level"
-NO_GOAL = (
-    "no plan: {level} is the only level, and nothing lies inside it. Give half_width= or budget="
-)
+NO_GOAL = "no plan: nothing lies inside one {level}. Give half_width= or budget=."
 # Where equation 14 has no finite count.
 NO_OUTER = (
-    "the pilot shows no variation between {level}s beyond that inside them: the more in each "
-    "the better; give budget= or half_width="
+    "the pilot shows no variation between {level}s beyond that inside them. "
+    "Give half_width= or budget=."
 )
 FEW = 5  # counts below this are small, says section 6.1
 CHEAP = 0.1  # a share of the price that is small enough to advise spending it again

@@ -398,30 +398,28 @@ def _advice(
 @check("plans")
 def plan_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Count the cells without a plan, by reason."""
-    n, outermost = result.variables["n"].values, str(result.attrs["levels"]).split()[0]
-    remedy = f"which shows no spread. {more_units(result.attrs)}"
-    nothing = "{cells} have no plan: no variation at any level (look at the clock's resolution)"
-    no_goal = len(str(result.attrs["levels"]).split()) == 1 and {
-        "budget",
-        "half_width_wanted",
-    }.isdisjoint(result.attrs)
+    n, levels = result.variables["n"].values, str(result.attrs["levels"]).split()
+    has_goal = not {"budget", "half_width_wanted"}.isdisjoint(result.attrs)
     counts, unrounded = (
         result.variables[name].transpose(..., LEVEL).values for name in ("repetitions", "unrounded")
     )
-    planned = ~np.isnan(counts).all(axis=-1)
-    endless = ~planned & np.isinf(unrounded).any(axis=-1)
+    unplanned = np.isnan(counts).all(axis=-1) & (n > 1)
+    endless = unplanned & np.isinf(unrounded).any(axis=-1)
+    alone = (
+        f"{{cells}} have no plan: they rest on one {levels[0]}, which shows no spread. "
+        f"{more_units(result.attrs)}"
+    )
+    if len(levels) == 1 and not has_goal:
+        no_goal = count_note("no_goal", f"{{cells}} have {NO_GOAL.format(level=levels[0])}", n > 1)
+        constant = None
+    else:
+        text = f"{{cells}} have no best counts: {NO_OUTER.format(level=levels[0])}"
+        no_goal = count_note("no_goal", text, endless)
+        text = "{cells} have no plan: no variation at any level. Look at the clock's resolution."
+        constant = count_note("no_variation", text, unplanned & ~endless)
     return (
-        count_note("no_value", "{cells} have no plan: nothing was measured", n == 0),
-        count_note(
-            "single_unit", f"{{cells}} have no plan: they rest on one {outermost}, {remedy}", n == 1
-        ),
-        count_note(
-            "no_outer_variation",
-            f"{{cells}} have no best counts: {NO_OUTER.format(level=outermost)}",
-            endless,
-        ),
-        count_note(
-            "no_goal", f"{{cells}} have {NO_GOAL.format(level=outermost)}", (n > 1) & no_goal
-        ),
-        count_note("no_variation", nothing, ~planned & (n > 1) & ~endless & (not no_goal)),
+        count_note("no_value", "{cells} have no plan: nothing was measured.", n == 0),
+        count_note("single_unit", alone, n == 1),
+        no_goal,
+        constant,
     )

@@ -36,8 +36,8 @@ def check_goal(
     check_choice(negative, "negative", ("merge", "zero"))
     if budget is not None and half_width is not None:
         raise ValueError(
-            "both of budget= and half_width= came; give one: what may be spent, or the "
-            "relative half-width to reach"
+            "Give either budget=, what may be spent, or half_width=, the relative half-width to "
+            "reach."
         )
     if budget is not None and check_number(budget, "budget") <= 0:
         raise ValueError(f"budget={budget!r}: give what may be spent, above zero")

@@ -144,8 +144,8 @@ def plan_suite(
         raise ValueError(f"correlation={correlation!r} is out of range; give a number from 0 to 1")
     if budget is None and half_width is None:
         raise ValueError(
-            "neither of budget= and half_width= came; give one: what may be spent, or the "
-            "relative half-width to reach"
+            "Give either budget=, the seconds that may be spent, or half_width=, the relative "
+            "half-width to reach."
         )
     check_choice(prior, "prior", PRIORS)
     goal = check_goal(budget, half_width, assurance, min_units, confidence_level, negative)
@@ -323,10 +323,10 @@ def suite_plan_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
         str(result.attrs["levels"]).split()[0],
     )
     alone = (
-        f"{{cells}} have a benchmark with fewer than two units ({outermost}) and have no plan: "
-        "one shows no spread"
+        f"{{cells}} have a benchmark with fewer than two units ({outermost}), and no plan. One "
+        "shows no spread. Measure two or more."
     )
-    constant = "{cells} show no variation at any level and have no plan"
+    constant = "{cells} show no variation at any level, and have no plan."
     repetitions = result["repetitions"].isel({LEVEL: 0}, drop=True)
     absent = repetitions.isnull() & result["cost"].notnull()
     return (
@@ -334,7 +334,7 @@ def suite_plan_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
         count_note("no_variation", constant, np.isnan(cost) & (n > 1), "suites"),
         cells_note(
             "no_value",
-            "{cells} have no measured value and are not in the plan",
+            "{cells} have no measured value, and are not in the plan.",
             repetitions,
             absent.values,
         ),

@@ -58,17 +58,14 @@ class Pilot(NamedTuple):
 
     def of(self, cells: Mask | Integers) -> "Pilot":
         """Return the pilots of some cells."""
-        candidate = None if self.candidate is None else self.candidate[cells]
-        return Pilot(
-            self.forest.of(cells),
-            self.unit_variance[cells],
-            self.top[cells],
-            self.df[cells],
-            self.units[cells],
-            self.spent[cells],
-            self.total,
-            self.known,
-            candidate,
+        return self._replace(
+            forest=self.forest.of(cells),
+            unit_variance=self.unit_variance[cells],
+            top=self.top[cells],
+            df=self.df[cells],
+            units=self.units[cells],
+            spent=self.spent[cells],
+            candidate=None if self.candidate is None else self.candidate[cells],
         )
 
     def evidence(self, counts: Floats, cost: Floats, min_units: int) -> Evidence:
@@ -150,7 +147,7 @@ def plan_assured(pilot: Pilot, goal: Goal) -> Plan:
     else:
         units = _fewest_units(plan, single, goal, whole(plan.cost / pilot.forest.cost.sum(axis=1)))
     single[:, pilot.forest.roots] = units[:, None]
-    with np.errstate(invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):
         noise = reduced(np.add, pilot.forest.variance) / units
         half_width = promised(noise, units, plan.evidence, goal)
         if goal.budget is not None:
