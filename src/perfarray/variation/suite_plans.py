@@ -334,7 +334,7 @@ def suite_plan_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
         count_note("no_variation", constant, np.isnan(cost) & (n > 1), "suites"),
         cells_note(
             "no_value",
-            "{cells} have no measured value, and are not in the plan.",
+            "{cells} have no measured value and are not in the plan.",
             repetitions,
             absent.values,
         ),
