@@ -220,7 +220,10 @@ class TestErrors:
             ),
             ((*PRICES, "--cost", "build=3", "--budget", "1h"), "--cost names 'build'"),
             ((*PRICES, "--budget", "1min"), "or lower --min-units (at least 2)"),
-            ((*ONE_HOUR, "--half-width", "1%"), "both of --budget and --half-width came"),
+            (
+                (*ONE_HOUR, "--half-width", "1%"),
+                "Give either --budget, what may be spent, or --half-width",
+            ),
             ((*ONE_HOUR, "--min-units", "1"), "--min-units 1: give a whole number"),
             (
                 (*PRICES, "--half-width", "1%", "--assurance", "190%"),

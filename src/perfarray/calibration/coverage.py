@@ -431,8 +431,7 @@ def experiments_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
         else "count as seeing nothing"
     )
     text = (
-        f"{{cells}}: some experiments have no answer (up to {100 * float(share.max()):.3g} %; "
-        f"`unanswered`) and {counted}; more {units} "
-        "would give it one"
+        f"In {{cells}} up to {100 * float(share.max()):.3g} % of the experiments have no answer. "
+        f"They {counted}. More {units} would give them one."
     )
     return (count_note("unanswered", text, (share > 0).values),)

@@ -275,38 +275,24 @@ def _result(
 
 
 def _notes(result: xr.Dataset, data: Timings) -> list[Note]:
-    n, units = result["n"].values[result["n"].values > 0], plural(data.levels[0])
+    n, unit = result["n"].values[result["n"].values > 0], data.levels[0]
     cells, without, few = len(n), int((n == 1).sum()), int(((n > 1) & (n < 4)).sum())
-    notes = [_summary(result), _caveats(result, data.levels[0])] if without < cells else []
-    if data.levels[0] in data.shared and cells - without > 1:
-        text = (
-            f"the cells share their {units}: what one split shows, others show too, and the "
-            "error is too small"
-        )
-        notes.append(Note("shared_units", text, {"level": data.levels[0]}))
+    notes = [_summary(result), _caveats(result, data)] if without < cells else []
+    few = few if OURS in result["rule"].values else 0
+    sentences = []
     if without or not cells:
-        text = (
-            f"{without} of {cells} cells have one {data.levels[0]}, which cannot be split: "
-            "measure more"
+        lower = f", or name a lower level with levels={data.levels[1:]}" if data.levels[1:] else ""
+        sentences.append(
+            f"{without} of {cells} cells have one {unit}, which cannot be split. Measure more{lower}."
         )
-        text += (
-            f", or name a lower level with levels={data.levels[1:]}" if len(data.levels) > 1 else ""
+    if few:
+        sentences.append(
+            f"{few} of {cells} cells have fewer than 4 {plural(unit)}. With one in a half, {OURS} "
+            "has no answer and raises no alarm."
         )
-        notes.append(Note("no_split", text, {"cells": without, "of": cells}))
-    if few and OURS in result["rule"].values:
-        text = (
-            f"{few} of {cells} cells have fewer than 4 {units}: with one in a half, {OURS} has "
-            "no answer and raises no alarm"
-        )
-        notes.append(Note("few_units", text, {"cells": few, "of": cells}))
-    if cells - without == 1:
-        splits, distinct = int(result["n_splits"].max()), number_of_splits(int(n.max()))
-        n_distinct = f"{distinct:,}" if distinct <= MANY else "more than a million"
-        text = (
-            f"one cell, {splits} of {n_distinct} distinct splits, which are not independent: "
-            "no standard error; more benchmarks give one"
-        )
-        notes.append(Note("one_cell", text, {"splits": splits, "distinct": distinct}))
+    if sentences:
+        numbers = {"one": without, "fewer_than_four": few, "of": cells}
+        notes.append(Note("few_units", " ".join(sentences), numbers))
     return notes
 
 
@@ -314,37 +300,44 @@ def _summary(result: xr.Dataset) -> Note:
     rates = dict(
         zip(result["rule"].values.tolist(), result["false_alarm_rate"].values.tolist(), strict=True)
     )
-    change, risk = (
-        float(result["smallest_change"].median()),
-        round(1 - float(result.attrs["confidence_level"]), 12),
-    )
+    change = float(result["smallest_change"].median())
+    risk = round(1 - float(result.attrs["confidence_level"]), 12)
     (first, rate), *further_rules = rates.items()
     clauses = [
         f"{first} gives no answer" if rate != rate else f"{first} calls {percent(rate)} different"
     ]
     clauses += [f"{name} {percent(rate)}" for name, rate in further_rules]
     text = (
-        f"of comparisons between halves of the same timings, {', '.join(clauses)}, where "
-        f"{percent(risk)} were meant"
+        f"Of comparisons between halves of the same timings, {', '.join(clauses)}, where "
+        f"{percent(risk)} were meant."
     )
-    text += (
-        (
-            f"; changes below {percent(change)} (median of the cells) are not seen with "
-            f"{percent(POWER)} power"
+    if change == change:
+        text += (
+            f" Changes below {percent(change)} (median of the cells) are not seen with "
+            f"{percent(POWER)} power."
         )
-        if change == change
-        else ""
-    )
     return Note("calibration", text, rates | {"smallest_change": change})
 
 
-def _caveats(result: xr.Dataset, unit: str) -> Note:
-    units, most = plural(unit), int(result["n"].max())
+def _caveats(result: xr.Dataset, data: Timings) -> Note:
+    """Say what the rates and their errors rest on."""
+    unit, n = data.levels[0], result["n"].values
+    units, most, split_cells = plural(unit), int(n.max()), int((n > 1).sum())
     above = LEVELS[: LEVELS.index(unit)] if unit in LEVELS else ()
+    differences = " or ".join(map(plural, (*above, MACHINE)))
     text = (
-        f"the rates are those of halves ({most // 2} of {most} {units} a side); splits of a "
-        f"cell share its {units}, so the error is taken "
-        f"between cells; differences between {' or '.join(map(plural, (*above, MACHINE)))} are "
-        "in both halves alike, and so in no rate"
+        f"The rates are those of halves, {most // 2} of {most} {units} a side. This check does not "
+        f"see differences between {differences}."
     )
-    return Note("halves", text, {"units": most})
+    values: dict[str, int] = {"units": most}
+    if split_cells == 1:
+        splits, distinct = int(result["n_splits"].max()), number_of_splits(most)
+        n_distinct = f"{distinct:,}" if distinct <= MANY else "more than a million"
+        values |= {"splits": splits, "distinct": distinct}
+        text += (
+            f" There is one cell, {splits} of {n_distinct} distinct splits, and so no standard "
+            "error. More benchmarks give one."
+        )
+    elif unit in data.shared:
+        text += f" The cells share their {units}, so that the error is too small."
+    return Note("halves", text, values)

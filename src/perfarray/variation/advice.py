@@ -9,13 +9,11 @@ from perfarray.numerics.types import Floats
 from perfarray.timings.validation import listed
 
 NO_PLAN = "no plan: the pilot has one unit, or no variation at any level"
-NO_GOAL = (
-    "no plan: {level} is the only level, and nothing lies inside it. Give half_width= or budget="
-)
+NO_GOAL = "no plan: nothing lies inside one {level}. Give half_width= or budget=."
 # Where equation 14 has no finite count.
 NO_OUTER = (
-    "the pilot shows no variation between {level}s beyond that inside them: the more in each "
-    "the better; give budget= or half_width="
+    "the pilot shows no variation between {level}s beyond that inside them. "
+    "Give half_width= or budget=."
 )
 FEW = 5  # counts below this are small, says section 6.1
 CHEAP = 0.1  # a share of the price that is small enough to advise spending it again
@@ -29,7 +27,7 @@ UNSEEN = "whether more would help, a pilot with one cannot say: measure two or m
 @lru_cache(maxsize=1024)
 def advice_on_nest(
     counts: tuple[float, ...],
-    unseen: tuple[bool, ...],
+    already: tuple[float, ...],
     merged: tuple[bool, ...],
     share: float,
     n: float,
@@ -37,15 +35,14 @@ def advice_on_nest(
 ) -> str:
     """Return the remarks on the plan of one nest, whose lowest level takes this share of the price, from a pilot of n units.
 
-    The first three are of the levels below the outermost; `unseen` says where the pilot has one
-    repetition inside each parent.
+    The first three are of the levels below the outermost; `already` are the pilot's repetitions.
     """
     once, few = [], []
-    for parent, level, count, single, without in zip(
-        levels, levels[1:], counts, unseen, merged, strict=False
+    for parent, level, count, seen, without in zip(
+        levels, levels[1:], counts, already, merged, strict=False
     ):
         if without:
-            reason = UNSEEN if single else "the pilot shows no variation of its own between them"
+            reason = UNSEEN if seen <= 1 else "the pilot shows no variation of its own between them"
             once.append(f"one {level} in each {parent}: {reason}")
         elif count < FEW:
             few.append(

@@ -8,7 +8,7 @@ import xarray as xr
 
 from perfarray.conventions import plural, square_units
 from perfarray.numerics.nested_anova import Components, nested_anova
-from perfarray.numerics.types import Floats, Texts
+from perfarray.numerics.types import Floats, Mask, Texts
 from perfarray.timings.apply import LEVEL, Output, apply, outputs
 from perfarray.timings.labels import labels_along
 from perfarray.timings.metrics import for_each_metric
@@ -291,9 +291,7 @@ def _split(
 @check("components")
 def component_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Count the cells that hold nothing, or one outermost unit, and those where the likelihood's maximum or its limits were not found."""
-    counts, squares, variance = (
-        result.variables[name].values for name in ("repetitions", "level_variance", "variance")
-    )
+    counts, squares = (result.variables[name].values for name in ("repetitions", "level_variance"))
     single, empty = counts[..., 0] == 1, np.isnan(counts[..., -1])
     outermost = str(result.attrs["levels"]).split()[0]
     alone = (
@@ -306,30 +304,14 @@ def component_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
         _carriers_note(result, outermost),
     )
     if result.attrs["method"] == "anova":
-        two = (
-            f"{{cells}} rest on two {plural(outermost)}: leaving out one leaves no variance, "
-            "and limits are those of normal effects"
-        )
-        jackknifed = result.attrs["interval_method"] == JACKKNIFE
-        return (
-            *cases,
-            _uneven(result),
-            count_note("two_units", two, counts[..., 0] == 2) if jackknifed else None,
-        )
-    lost = np.isnan(variance) & ~np.isnan(squares)
-    open_ended = (
-        np.isnan(result.variables["lower"].values) | np.isnan(result.variables["upper"].values)
-    ) & ~np.isnan(variance)
-    nothing = (
-        "{cells}: no maximum of the likelihood was found; their components are NaN "
-        "(method='anova' has an answer)"
+        return *cases, _normal_limits_note(result, counts[..., 0] == 2, plural(outermost))
+    limits = (result.variables[name].values for name in ("lower", "upper"))
+    open_ended = np.logical_or(*map(np.isnan, limits)) & ~np.isnan(squares)
+    text = (
+        "{cells} have no maximum of the likelihood, or no limits of its profile: these are NaN. "
+        "method='anova' has an answer."
     )
-    unlimited = "{cells}: some limits of the profile likelihood were not found and are NaN"
-    return (
-        *cases,
-        count_note("no_maximum", nothing, lost.any(axis=-1)),
-        count_note("no_limits", unlimited, open_ended.any(axis=-1)),
-    )
+    return *cases, count_note("no_limits", text, open_ended.any(axis=-1))
 
 
 def _carriers_note(result: xr.Dataset, unit: str) -> Note | None:
@@ -352,9 +334,8 @@ def _carriers_note(result: xr.Dataset, unit: str) -> Note | None:
         examples.append((f"{name}: " if name else "") + text + row[LEVEL].item())
     listing = "; ".join(examples) + ("; ..." if len(names) > EXAMPLES else "")
     text = (
-        f"{{cells}} have a level that one or two {plural(unit)} carry, more than chance makes "
-        f"({listing}): estimate and limits "
-        f"say little of the others; look at these {plural(unit)}, or leave them out"
+        f"In {{cells}} one or two {plural(unit)} cause most of the spread ({listing}). Estimate and "
+        f"limits say little of the others. Inspect or exclude these {plural(unit)}."
     )
     return count_note(
         "carried",
@@ -364,28 +345,27 @@ def _carriers_note(result: xr.Dataset, unit: str) -> Note | None:
     )
 
 
-def _uneven(result: xr.Dataset) -> Note | None:
-    """Say where limits rest on normal effects and the data are far from that, if more cells show it than chance would make.
+def _normal_limits_note(result: xr.Dataset, two: Mask, units: str) -> Note | None:
+    """Say where limits rest on normal effects though they were not to, or are far from them.
 
-    Nearly all timings are, and few who ask for components ask for their limits: it is said with the
-    result, without a warning.
+    Nearly all timings are uneven, and few who ask for components ask for their limits: unless more
+    cells are than chance would make, nothing is said, and then without a warning.
     """
+    if result.attrs["interval_method"] == JACKKNIFE:
+        text = (
+            f"{{cells}} rest on two {units}: leaving out one leaves no variance. Their limits are "
+            "those of normal effects. Measure more."
+        )
+        return count_note("uneven", text, two)
     values = result.variables["unevenness"].values
-    is_uneven, looked = (
-        np.asarray((values >= UNEVEN).any(axis=-1)),
-        np.asarray((~np.isnan(values)).any(axis=-1)),
-    )
-    n_looked = int(looked.sum())
-    if result.attrs[
-        "interval_method"
-    ] == JACKKNIFE or is_uneven.sum() <= SELDOM * n_looked + 2 * np.sqrt(
-        SELDOM * (1 - SELDOM) * n_looked
-    ):
+    is_uneven = np.asarray((values >= UNEVEN).any(axis=-1))
+    looked_at = np.asarray((~np.isnan(values)).any(axis=-1))
+    n = int(looked_at.sum())
+    if is_uneven.sum() <= SELDOM * n + 2 * np.sqrt(SELDOM * (1 - SELDOM) * n):
         return None
     text = (
-        "{cells} vary so unevenly that their mean squares tell less than a third of what "
-        "normal values would: nominal 95 % limits of "
-        "components may cover only 30 to 80 %; limits='jackknife' allows for it"
+        "In {cells} a few extreme values dominate. The nominal 95 % limits may hold the truth only "
+        "30 to 80 % of the time. limits='jackknife' covers more."
     )
-    note = count_note("uneven", text, is_uneven[looked])
+    note = count_note("uneven", text, is_uneven[looked_at])
     return replace(note, aside=True) if note else None

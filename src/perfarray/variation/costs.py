@@ -51,14 +51,11 @@ def prices(
     )
     untimed = f"{times.array.name or 'the data'} is in {times.units!r}, not seconds"
     if missing:
-        free = (
-            f"only the lowest level, {lowest!r}, needs none: "
-            f"{'its mean time' if cost_units == SECONDS else 'one costs 1'}"
-        )
+        example = ", ".join(f"{level!r}: ..." for level in missing)
+        needed = f" {untimed}, so that {lowest!r} needs a price, too." if alone else ""
         raise ValueError(
-            f"costs= has no price for {listed(missing)}; say what starting one more costs (0 "
-            f"if nothing), in {cost_units}; "
-            f"{f'{untimed}, so that {lowest!r} needs a price, too' if alone else free}"
+            f"costs= has no price for {listed(missing)}. What does one more cost, in {cost_units}? "
+            f"Give costs={{{example}}}, 0 if nothing.{needed}"
         )
     if alone:
         raise ValueError(
@@ -183,8 +180,8 @@ def price_note(sides: Sequence[Mapping[str, xr.DataArray]], cost_units: str) -> 
             f"one more {level}" + (f" {' to '.join(amounts)} {cost_units}" if amounts else "")
         )
     text = (
-        f"prices not in costs= are what the data say: {'; '.join(sentences)} (coordinates "
-        f"{LOOPS!r} and those named {price_of('LEVEL')})"
+        f"Prices not in costs= are what the data say: {', '.join(sentences)}. They come from the "
+        f"coordinates {LOOPS!r} and {price_of('LEVEL')!r}."
     )
     return Note("stated_prices", text, values | {"cost_units": cost_units})
 

@@ -260,15 +260,14 @@ def few_runs_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     n, sizes = result["n"].values, result["group_size"].values
     most = int(sizes[-1])
     overlapping = ((n[..., None] < 4 * sizes) & (n[..., None] >= sizes) & (sizes > 1)).any(axis=-1)
-    lacking = (
-        f"{{cells}} have fewer runs than the largest group ({most}): larger groups are NaN there"
+    if (n < max(2, most)).any():
+        text = (
+            f"{{cells}} have fewer runs than the largest group ({most}): larger groups are NaN. "
+            "Measure more runs."
+        )
+        return (count_note("few_runs", text, n < max(2, most), group_size=most),)
+    text = (
+        f"{{cells}} have groups of more than a quarter of their runs (fewest: {n.min():.0f}), "
+        "which overlap. Their deviations are uncertain. Measure more runs."
     )
-    near = (
-        f"{{cells}} have groups of more than a quarter of their runs (fewest: {n.min():.0f}): "
-        "these overlap so much that their deviations "
-        "are uncertain, and above a half the adjusted ones are NaN; measure more runs"
-    )
-    return (
-        count_note("few_runs", lacking, n < max(2, most), group_size=most),
-        count_note("overlapping_groups", near, overlapping, n=float(n.min())),
-    )
+    return (count_note("few_runs", text, overlapping, n=float(n.min())),)

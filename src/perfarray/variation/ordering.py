@@ -174,25 +174,19 @@ def orders_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     unsure = (pvalue > ESTABLISHED) & ~equal
     few = (n > 0) & (n < 2 * smallest)
     overlapping = (n < 4 * most) & ~few & (n > 0) & (most > 1)
-    text = (
-        "{cells} have means that do not differ at 5 %: all runs do not establish the order of "
-        "these, and shares say how far groups repeat "
-        "the accidents of these runs; measure more"
+    no_order = (
+        "{cells} have means that do not differ at 5 %: all runs do not establish an order. "
+        "Shares say how far groups repeat the accidents of these runs. Measure more."
     )
     near = (
-        f"{{cells}} have groups of more than a quarter of their runs (fewest: {n.min():.0f}): "
-        "shares rest on few separate groups, and "
-        "above a half there are none"
+        f"{{cells}} have groups of more than a quarter of their runs (fewest: {n.min():.0f}). "
+        "Shares rest on few separate groups. Measure more runs."
     )
+    lacking = f"{{cells}} have fewer than two groups of {smallest} runs: no share. Measure more."
+    ties = "{cells} have equal estimates of both programs: there is no order to be right about."
     return (
-        count_note(
-            "equal",
-            "{cells} have equal estimates of both programs: there is no order to be right about",
-            equal,
-        ),
-        count_note("no_order", text, unsure),
-        count_note(
-            "few_runs", f"{{cells}} have fewer than two groups of {smallest} runs: no share", few
-        ),
-        count_note("overlapping_groups", near, overlapping, n=float(n.min())),
+        count_note("no_order", ties, equal),
+        count_note("no_order", no_order, unsure),
+        count_note("few_runs", lacking, few),
+        count_note("few_runs", near, overlapping, n=float(n.min())),
     )

@@ -20,11 +20,6 @@ from perfarray.timings.zeros import Positive
 from perfarray.variation.costs import price_note, prices
 from perfarray.variation.numerics.allocation import Goal
 
-BUDGET_FACTOR = "budget_factor"
-FACTORS = tuple(
-    2.0 ** (step / 2) for step in range(-6, 7)
-)  # multiples of a plan's cost at which a result says what half-width they give
-
 
 def check_goal(
     budget: Any,
@@ -41,8 +36,8 @@ def check_goal(
     check_choice(negative, "negative", ("merge", "zero"))
     if budget is not None and half_width is not None:
         raise ValueError(
-            "both of budget= and half_width= came; give one: what may be spent, or the "
-            "relative half-width to reach"
+            "Give either budget=, what may be spent, or half_width=, the relative half-width to "
+            "reach."
         )
     if budget is not None and check_number(budget, "budget") <= 0:
         raise ValueError(f"budget={budget!r}: give what may be spent, above zero")
@@ -160,19 +155,17 @@ def systems(
     )
 
 
-def check_affordable(
-    least: xr.DataArray, budget: float, min_units: int, outermost: str, cost_units: str
-) -> None:
+def check_affordable(least: xr.DataArray, goal: Goal, outermost: str, cost_units: str) -> None:
     """Raise where the budget does not buy the fewest units.
 
     The message names the budget that does.
     """
-    if not (least.values > budget).any():
+    if not (least.values > goal.budget).any():
         return
     dearest = least.isel(least.argmax(...)) if least.ndim else least
     labels = ", ".join(f"{dim}={dearest[dim].item()}" for dim in least.dims if dim in least.coords)
     raise ValueError(
-        f"budget={budget:g} {cost_units} does not buy {min_units} repetitions of {outermost!r} "
+        f"budget={goal.budget:g} {cost_units} does not buy {goal.min_units} repetitions of {outermost!r} "
         "with one of everything in "
         f"each{f' ({labels})' if labels else ''}; the least budget is {float(dearest):.6g} "
         f"{cost_units}, or lower min_units= (at least 2)"
