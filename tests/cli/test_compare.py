@@ -131,7 +131,7 @@ class TestExitCodes:
         result = run("compare", old, new, code=2)
         assert "3.00x faster (no interval)" in result.stdout
         assert (
-            "No answer: there are no intervals; each side needs at least two executions"
+            "No answer: there are no intervals. Each side needs at least two executions"
             in result.stdout
         )
         (line,) = result.stderr.splitlines()
@@ -260,7 +260,7 @@ class TestOptions:
         printed = run("compare", *sides, *chosen).stdout
         for text in (
             "corrected for their number (holm)",
-            "the suite is at 90 %",
+            "The suite is at 90 %",
             "96.67 % interval",
             "n = 6 matched pairs of executions",
         ):
@@ -290,7 +290,7 @@ class TestOptions:
         )
         assert "(method" not in run("compare", *sides).stdout
         assert (
-            "each side needs more executions"
+            "Each side needs more executions"
             in run("compare", *sides, "--method", "batch_means").stdout
         )
         few = compare({"a": [*OLD[:5], 1.0]}, {"a": [*OLD[:5], 9.0]})
@@ -536,18 +536,18 @@ class TestSides:
             (
                 "",
                 (
-                    "choose what is compared in it: --dim machine ('m1', 'm2'); --dim compiler "
+                    "Choose what to compare with --dim and --baseline: --dim machine ('m1', 'm2'); --dim compiler "
                     "('gcc', 'clang')"
                 ),
             ),
             ("--dim machine --baseline m3", "--baseline 'm3' is no machine; there is 'm1', 'm2'"),
             (
                 "--dim tuning --baseline m1",
-                "--dim 'tuning' not found; what was read has 'benchmark', ",
+                "--dim 'tuning' not found. What was read has 'benchmark', ",
             ),
             (
                 "--baseline m3",
-                "--baseline 'm3' is no label of what was read; there is --dim machine",
+                "--baseline 'm3' is no label of what was read. There is --dim machine",
             ),
         ],
     )
@@ -757,7 +757,7 @@ def test_prior_and_between():
         ).output
     )
     assert "Variances learned from the suite: a standard deviation near" in told
-    assert "Each side is one session; intervals hold what sessions vary by" in told
+    assert "Each side is one session. Intervals hold what sessions vary by" in told
     assert "within one session" in told
     stated = as_json("compare", "old.csv", "new.csv", "--between", "2%,5")["benchmarks"]
     assert stated[0]["session_standard_deviation"] == pytest.approx(0.02)

@@ -352,7 +352,7 @@ def test_streamed_table():
     [
         ("big.csv out.nc --stream", "--stream writes a new Zarr store"),
         ("other.json out.zarr --stream", "is no table that can be streamed"),
-        ("big.csv out.zarr --stream --layout {machine}.csv", "leave out"),
+        ("big.csv out.zarr --stream --layout {machine}.csv", "Leave out"),
     ],
 )
 def test_what_is_not_streamed(arguments, message):

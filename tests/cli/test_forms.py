@@ -137,8 +137,8 @@ def test_a_file_has_the_form_of_its_name(sides, tmp_path, name):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ("-o .", "this is a folder; name a file"),
-        ("-o markdown", "-o markdown names a file; --output markdown says the form"),
+        ("-o .", "this is a folder. Name a file"),
+        ("-o markdown", "-o markdown names a file. --output markdown says the form"),
         ("-o no/a.md", "there is no folder"),
         ("--json --output csv", "ask for two forms"),
     ],
@@ -151,7 +151,7 @@ def test_files_that_cannot_be_written(options, message):
 def test_inputs_and_failures_leave_files(sides, tmp_path):
     """An input is not overwritten, and the file of an answer that fails stays as it was."""
     before = sides[1].read_text()
-    assert "this is what would be read; give another name" in refused(
+    assert "this is what would be read. Give another name" in refused(
         "compare", *sides, "-o", sides[1]
     )
     assert sides[1].read_text() == before

@@ -90,7 +90,7 @@ def test_commands_of_one_file_are_compared_with_the_first():
     write("two.csv", a=1.0, b=1.2)
     assert [row["program"] for row in rows("two.csv")] == ["b"]
     write("three.csv", a=1.0, b=1.2, c=1.3)
-    assert "choose what is compared" in run("compare", "three.csv").stderr
+    assert "Choose what to compare" in run("compare", "three.csv").stderr
 
 
 class TestFailedRuns:

@@ -75,7 +75,7 @@ class TestAnswers:
             if line.startswith(("fft", "sort"))
         ]
         assert rows == ["fft", "sort"]
-        assert "for 2 plans; the widest half-width is that of" in result.stdout
+        assert "for 2 plans. The widest half-width is that of" in result.stdout
         assert "--suite plans them together" in result.stdout
 
     def test_suite(self, pilot, tmp_path, runs):
@@ -107,7 +107,7 @@ class TestAnswers:
         )
         assert again.stderr.count("What does making one more build cost (seconds)?") == 1
         assert (
-            "'soon' is no amount; write a number, or one with a unit, as in 8h or 95s"
+            "'soon' is no amount. Write a number, or one with a unit, as in 8h or 95s"
             in again.stderr
         )
         assert "'furlongs' is no unit here" in again.stderr
@@ -212,11 +212,11 @@ class TestErrors:
             (("--cost", "execution=soon"), "'soon' is no amount"),
             (
                 ("--cost", "execution=3 furlongs"),
-                "'furlongs' is no unit here; known: ms, s, min, h, d",
+                "'furlongs' is no unit here. Known: ms, s, min, h, d",
             ),
             (
                 ("--units", "iterations", "--cost", "execution=3s"),
-                "'s' is no unit here; known: none",
+                "'s' is no unit here. Known: none",
             ),
             ((*PRICES, "--cost", "build=3", "--budget", "1h"), "--cost names 'build'"),
             ((*PRICES, "--budget", "1min"), "or lower --min-units (at least 2)"),
@@ -271,7 +271,7 @@ class TestErrors:
             (
                 "--cost build=3",
                 (
-                    "which is no level; the levels are binary, session, execution, iteration; "
+                    "which is no level. The levels are binary, session, execution, iteration; "
                     "formats call them fork (jmh)"
                 ),
             ),

@@ -64,7 +64,7 @@ def test_missing_prices():
     rows = [f"a,{i},{j},{1 + i / 50 + j / 90}" for i in range(4) for j in range(2)]
     path = write_rows("runs.csv", "benchmark,execution,iteration,time", rows)
     assert (
-        "what one more execution costs is not known; say --cost execution=SECONDS"
+        "what one more execution costs is not known. Say --cost execution=SECONDS"
         in report(path)[0].stderr
     )
     assert report(path, "--cost", "execution=1")[0].stderr == ""

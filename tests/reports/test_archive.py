@@ -311,7 +311,7 @@ def test_sections_may_be_asked_for(times):
     )
     with pytest.raises(
         ValueError,
-        match=r"sections='modes' is no section of this report; choose from 'five_number_summary', ",
+        match=r"sections='modes' is no section of this report. Choose from 'five_number_summary', ",
     ):
         times.perf.report(sections="modes")
     one = perfarray.from_samples({"a": [1.0, 1.1, 1.2]}).perf.report(

@@ -178,7 +178,7 @@ def test_a_printed_table_is_whole(times):
     lines = repr(table).splitlines()
     assert max(map(len, lines)) > 80
     assert "..." not in lines[0]
-    assert lines[-1 - len(table.attrs["notes"])] == table.attrs["about"]
+    assert lines[-1 - len(table.attrs["asides"])] == table.attrs["about"]
     assert type(table.iloc[:1]) is pd.DataFrame
 
 
@@ -247,6 +247,7 @@ def test_what_the_numbers_rest_on_is_said(times):
         found = one.perf.compare("old").perf.table()
     assert found.attrs["about"] == "version new; 95 % intervals; n counts executions"
     assert "execution" in found.attrs["notes"][0]
+    assert found.attrs["notes"][0] not in repr(found) + found._repr_html_()  # the warning told it
     assert found["change"].str.endswith("(no interval)").all()
 
 

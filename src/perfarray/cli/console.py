@@ -41,7 +41,7 @@ STYLED: Final = re.compile(rf"(\x1b\[[0-9;]*m)|{CONTROLS.pattern}")
 
 
 def program() -> str:
-    """Return what to type for `perfarray`: its name where the shell finds it, else how it was called."""
+    """Return what to type for `perfarray`: its name, or how it was called."""
     script = Path(sys.argv[0])
     called = {"perfarray": sys.argv[0], "__main__": f"{sys.executable} -m perfarray"}.get(
         script.stem, ""
@@ -51,7 +51,10 @@ def program() -> str:
 
 
 def prepare_streams() -> None:
-    """Let every text be printed: a closed stream takes it and shows nothing, and what an encoding does not have is printed as an escape."""
+    """Let every text be printed.
+
+    A closed stream takes it and shows nothing. Letters that an encoding lacks become escapes.
+    """
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:  # closed by the shell, as `>&-` does
@@ -94,14 +97,14 @@ def plain(text: str) -> str:
 
 
 def paragraph(text: str, width: int, **style: Any) -> list[str]:
-    """Return the lines of a text that is as wide as the screen; further lines are indented as it is."""
+    """Return the lines of a text as wide as the screen, indented as it is."""
     indent = " " * (len(text) - len(text.lstrip()))
     lines = wrap(text, width, subsequent_indent=indent, break_on_hyphens=False) or [""]
     return [styled(line, **style) for line in lines]
 
 
 def table_lines(grid: "Grid", width: int) -> Iterator[str]:
-    """Yield the lines of a table that fits the width and, where columns had to be dropped, a line that names them."""
+    """Yield the lines of a table that fits the width, and one that names the columns left out."""
     grid = grid._replace(rows=[[CONTROLS.sub("?", text) for text in row] for row in grid.rows])
     dropped = []
     titles = grid.titles[grid.n_labels :]
@@ -127,7 +130,7 @@ def table_lines(grid: "Grid", width: int) -> Iterator[str]:
 
 
 def _widths(grid: "Grid", *, foldable: bool = False) -> list[int]:
-    """Return the width of each column, or that below which it is dropped: numbers are whole, labels and sentences may be folded."""
+    """Return the widths of columns, or the least at which labels and sentences may be folded."""
     widths = []
     for column, (title, side) in enumerate(zip(grid.titles, grid.sides, strict=True)):
         widest = max(map(_width, [*title.split(), *(row[column] for row in grid.rows)]), default=0)
@@ -140,15 +143,17 @@ def _widths(grid: "Grid", *, foldable: bool = False) -> list[int]:
 
 
 def _fitting(grid: "Grid", width: int) -> list[int]:
-    """Return the widths of columns in which a table fits a screen: labels and sentences are folded, or all where nothing else helps."""
+    """Return widths that fit a screen: labels and sentences are folded, or all where it must be."""
     widths = _widths(grid)
-    whole = [max(column, _width(title)) for column, title in zip(widths, grid.titles, strict=True)]
-    if _total(whole) <= width:
-        return whole
-    least = [min(pair) for pair in zip(widths, _widths(grid, foldable=True), strict=True)]
-    limits = least if _total(least) <= width else [1] * len(widths)
+    full_widths = [
+        max(column, _width(title)) for column, title in zip(widths, grid.titles, strict=True)
+    ]
+    if _total(full_widths) <= width:
+        return full_widths
+    least_widths = [min(pair) for pair in zip(widths, _widths(grid, foldable=True), strict=True)]
+    limits = least_widths if _total(least_widths) <= width else [1] * len(widths)
     while _total(widths) > width and widths > limits:
-        column = max(range(len(widths)), key=lambda place: widths[place] - limits[place])
+        column = max(range(len(widths)), key=lambda number: widths[number] - limits[number])
         if widths[column] == limits[column]:
             break
         widths[column] -= 1
@@ -161,11 +166,11 @@ def _row_lines(row: list[str], widths: list[int], sides: Iterable[str]) -> Itera
         [text] if _width(text) <= width else wrap(text, width)
         for text, width in zip(row, widths, strict=True)
     ]
-    for parts in zip_longest(*cells, fillvalue=""):
+    for cell_lines in zip_longest(*cells, fillvalue=""):
         padded = []
-        for part, width, side in zip(parts, widths, sides, strict=True):
-            room = " " * (width - _width(part))
-            text = typer.style(part, **STYLES[part]) if part in STYLES else part
+        for line, width, side in zip(cell_lines, widths, sides, strict=True):
+            room = " " * (width - _width(line))
+            text = typer.style(line, **STYLES[line]) if line in STYLES else line
             padded.append(room + text if side == "right" else text + room)
         yield GAP.join(padded).rstrip()
 

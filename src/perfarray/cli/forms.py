@@ -1,4 +1,4 @@
-"""An answer in the form that was asked for: on the screen, as Markdown, CSV, JSON or HTML, on stdout or in a file."""
+"""An answer on the screen, as Markdown, CSV, JSON or HTML, on stdout or in a file."""
 
 import json as json_format
 from base64 import b64encode
@@ -55,7 +55,7 @@ class Form:
             and file.exists()
             and any(path and Path(path).exists() and file.samefile(path) for path in paths)
         ):
-            raise ValueError(f"-o {self.file}: this is what would be read; give another name")
+            raise ValueError(f"-o {self.file}: this is what would be read. Give another name")
 
 
 Output = Annotated[
@@ -102,11 +102,11 @@ def form(
     """
     with reporting():
         if json and output not in (None, "json"):
-            raise ValueError(f"--json and --output {output} ask for two forms; give one of them")
+            raise ValueError(f"--json and --output {output} ask for two forms. Give one of them")
         if file is not None and str(file) in WRITERS:
-            raise ValueError(f"-o {file} names a file; --output {file} says the form")
+            raise ValueError(f"-o {file} names a file. --output {file} says the form")
         if file is not None and file.is_dir():
-            raise ValueError(f"-o {file}: this is a folder; name a file")
+            raise ValueError(f"-o {file}: this is a folder. Name a file")
         if file is not None and not file.parent.is_dir():
             raise ValueError(f"-o {file}: there is no folder {str(file.parent)!r} to write to")
     by_suffix = SUFFIXES.get(file.suffix.lower(), TABLE) if file is not None else TABLE
@@ -219,8 +219,10 @@ def give(
         legend=() if answer.code == NO_ANSWER and answer.table.empty else legend,
     )
     if target.kind == TABLE and not target.explain and len(answer.legend) > MOST_REMARKS + 1:
-        more = f"--explain says how to read this ({len(answer.legend) - MOST_REMARKS} more lines)."
-        answer = replace(answer, legend=(*answer.legend[:MOST_REMARKS], more))
+        advice = (
+            f"--explain says how to read this ({len(answer.legend) - MOST_REMARKS} more lines)."
+        )
+        answer = replace(answer, legend=(*answer.legend[:MOST_REMARKS], advice))
     if target.file is None:
         lines = _screen(answer, console.screen_width()) if target.kind == TABLE else None
         console.show(lines or [WRITERS[target.kind](answer, warned)])
@@ -254,12 +256,8 @@ def _screen(answer: Answer, width: int) -> list[str]:
     return [line for block in blocks if block for line in ("", *block)][1:]
 
 
-def _as_text(answer: Answer, _: Sequence[str]) -> str:
-    return console.plain("\n".join(_screen(answer, console.WIDTH)))
-
-
 def _as_markdown(answer: Answer, warned: Sequence[str]) -> str:
-    """Return the outcome, a table of what has changed, a folded table of what has not, and the legend."""
+    """Return the outcome, a table of changes, a folded one of the other rows, and the legend."""
     from perfarray.results import printed
 
     grid = printed.grid_of(answer.table)
@@ -317,7 +315,7 @@ def _as_html(answer: Answer, warned: Sequence[str]) -> str:
 
 
 def _picture(result: "xr.Dataset | None") -> str | None:
-    """Return the picture of a result as a data URI; None where it has none, or matplotlib is not installed."""
+    """Return the picture of a result as a data URI; None where there is none."""
     if result is None:
         return None
     try:
@@ -328,7 +326,7 @@ def _picture(result: "xr.Dataset | None") -> str | None:
 
 
 WRITERS: Final[Mapping[str, Callable[[Answer, Sequence[str]], str]]] = {
-    TABLE: _as_text,
+    TABLE: lambda answer, _: console.plain("\n".join(_screen(answer, console.WIDTH))),
     "markdown": _as_markdown,
     "csv": _as_csv,
     "json": lambda answer, warned: _json(answer.content, warned, answer.code, answer.outcome),

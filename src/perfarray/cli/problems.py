@@ -42,7 +42,8 @@ MERGING: Final = re.compile(
 )
 SELECTING: Final = re.compile(r"\.sel\((\w+='[^']*'(?:, \w+='[^']*')*)\)")
 WITH_SUITE: Final = re.compile(
-    r"(?:times\.where\(times|table\[table)\['(\w+)'\] == '?([^'\])]*)'?[\])](?: of table = times\.perf\.machine_table\(\))?"
+    r"(?:times\.where\(times|table\[table)\['(\w+)'\] == '?([^'\])]*)'?[\])]"
+    r"(?: of table = times\.perf\.machine_table\(\))?"
 )
 AS_GROUPS: Final = re.compile(
     r"\. Or give another column as groups=.* by itself$"
@@ -100,7 +101,7 @@ def reporting(
 
 
 def in_line(text: object, options: Mapping[str, str] = MappingProxyType({})) -> str:
-    """Write a message in one line, with options of the command in the places of the library's arguments."""
+    """Write a message in one line, with options in the places of the library's arguments."""
     line = re.sub(r"[\x00-\x1f\x7f-\x9f]", "?", " ".join(str(text).split()))
     line = (
         re.sub(BY_SUITE, "--by suite", line)

@@ -37,14 +37,14 @@ def share_of(statistic: str) -> float | None:
 def percentiles(
     times: "xr.Dataset", share: float, statistic: str
 ) -> "tuple[xr.Dataset, list[str]]":
-    """Return a percentile of the lowest level in each repetition above it, and the sentences that say so."""
+    """Return a percentile of the lowest level in each repetition above it, and sentences."""
     import numpy as np
 
     levels = [level for level in LEVELS if level in times.dims]
     if len(levels) < 2:
         names = plural(levels[0]) if levels else "none"
         raise ValueError(
-            f"--statistic {statistic} is taken over the iterations of each execution; the "
+            f"--statistic {statistic} is taken over the iterations of each execution. The "
             f"files have one level, {names}"
         )
     level, above = levels[-1], levels[-2]

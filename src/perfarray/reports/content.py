@@ -35,13 +35,15 @@ def content_of(
         times = times.assign_coords({SUITE: times.coords[options.by]})
     questions = list(versions.questions(times, () if baseline is None else (baseline,), options))
     may_be_archive = is_archive(times, baseline)
-    _check_sections(
-        options,
-        [
-            *(archive.METHODS if may_be_archive else ()),
-            *(question.method for question in questions),
-        ],
-    )
+    methods = [
+        *(archive.METHODS if may_be_archive else ()),
+        *(question.method for question in questions),
+    ]
+    if unknown := [name for name in options.sections or () if name not in methods]:
+        raise ValueError(
+            f"sections={unknown[0]!r} is no section of this report. Choose from "
+            f"{', '.join(map(repr, dict.fromkeys(methods)))}"
+        )
     sections = _told_once(archive.sections(times, options, pictures)) if may_be_archive else []
     if has_scores := bool(sections):
         sections = (
@@ -55,8 +57,8 @@ def content_of(
             if options.sections
             else options._replace(sections=(PLAN,) if options.priced.get("costs") else ())
         )
-    asked = [question for question in questions if options.asks(question.method)]
-    sections += [versions.titled(answered(times, question, pictures)) for question in asked]
+    requested = [question for question in questions if options.asks(question.method)]
+    sections += [versions.titled(answered(times, question, pictures)) for question in requested]
     if has_scores:
         n_machines = times.sizes.get(MACHINE, 1)
         title, summary = (
@@ -64,7 +66,7 @@ def content_of(
             archive.summary(sections),
         )
         sections[0] = sections[0]._replace(
-            about=" ".join([*_measured(times, None), sections[0].about])
+            explanation=" ".join([*_measured(times, None), sections[0].explanation])
         )
     else:
         counts = [
@@ -98,25 +100,17 @@ def content_of(
     )
 
 
-def _check_sections(options: Options, methods: list[str]) -> None:
-    """Raise for sections that the report does not have."""
-    unknown = [name for name in options.sections or () if name not in methods]
-    if unknown:
-        raise ValueError(
-            f"sections={unknown[0]!r} is no section of this report; choose from "
-            f"{', '.join(map(repr, dict.fromkeys(methods)))}"
-        )
-
-
 def _told_once(sections: Iterable[Section]) -> list[Section]:
     """Return sections without the notes that an earlier one has: all are about the same archive."""
-    told: set[str] = set()
+    earlier_notes: set[str] = set()
     once = []
     for section in sections:
         once.append(
-            section._replace(notes=tuple(note for note in section.notes if note not in told))
+            section._replace(
+                notes=tuple(note for note in section.notes if note not in earlier_notes)
+            )
         )
-        told.update(section.notes)
+        earlier_notes.update(section.notes)
     return once
 
 
@@ -140,8 +134,12 @@ def _measured(times: xr.DataArray | xr.Dataset, counts: xr.Dataset | None) -> li
     ]
     attrs = times.attrs if counts is None else times.attrs | counts.attrs
     if counts is not None:
-        most = counts["maximum"].max([dim for dim in counts["maximum"].dims if dim != "level"])
-        numbers = zip(most["level"].values.tolist(), most.values.tolist(), strict=True)
+        largest_counts = counts["maximum"].max(
+            [dim for dim in counts["maximum"].dims if dim != "level"]
+        )
+        numbers = zip(
+            largest_counts["level"].values.tolist(), largest_counts.values.tolist(), strict=True
+        )
         nest = [
             f"{number:.0f} {level if number == 1 else plural(level)}" for level, number in numbers
         ]
@@ -150,9 +148,13 @@ def _measured(times: xr.DataArray | xr.Dataset, counts: xr.Dataset | None) -> li
     if "format" in attrs:
         sentences.append(f"Read as {attrs['format']}, files: {attrs.get('n_files', 1)}.")
     for name, description in {
-        "n_files_skipped": "Files skipped", "n_files_broken": "Broken files", "n_warmup": "Values of warm-up left out",
-        "n_failed": "Values of failed runs left out", "n_copied": "Copied values left out", "n_censored": "Runs stopped at a limit",
-    }.items():  # fmt: skip
+        "n_files_skipped": "Files skipped",
+        "n_files_broken": "Broken files",
+        "n_warmup": "Values of warm-up left out",
+        "n_failed": "Values of failed runs left out",
+        "n_copied": "Copied values left out",
+        "n_censored": "Runs stopped at a limit",
+    }.items():
         if attrs.get(name):
             sentences.append(f"{description}: {attrs[name]}.")
     return sentences
@@ -170,7 +172,7 @@ def _reading(times: xr.DataArray | xr.Dataset, dim: str | None) -> str:
 
 
 def _described(times: xr.DataArray | xr.Dataset, dim: str | None) -> dict[str, str]:
-    """Return the descriptors that all timings share (machine, versions, options), and those in which a few compared labels differ."""
+    """Return the descriptors of all timings, and those in which a few compared labels differ."""
     descriptors = {
         str(name): str(label.values[()]) for name, label in times.coords.items() if not label.dims
     }

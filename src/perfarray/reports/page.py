@@ -7,17 +7,17 @@ from perfarray.results.printed import grid_of
 
 def as_html(content: Content) -> str:
     """Return the report as one page."""
-    described = "".join(
+    descriptor_rows = "".join(
         f"<tr><th scope=row>{escape_html(name)}</th><td>{escape_html(text)}</td></tr>"
         for name, text in content.described.items()
     )
-    about = (
+    machine_block = (
         "<details><summary>What was measured on and with</summary><div "
-        f"class=wide><table>{described}</table></div></details>"
+        f"class=wide><table>{descriptor_rows}</table></div></details>"
     )
     blocks = [
         f"<ul>{''.join(f'<li>{escape_html(line)}</li>' for line in content.summary)}</ul>",
-        about if described else "",
+        machine_block if descriptor_rows else "",
         *map(_section, content.sections),
         f"<h2>The code</h2><pre>{escape_html(content.code)}</pre>",
     ]
@@ -26,7 +26,7 @@ def as_html(content: Content) -> str:
 
 def _section(section: Section) -> str:
     blocks = [
-        f"<h2>{escape_html(section.title)}</h2><p>{escape_html(section.about)}</p>",
+        f"<h2>{escape_html(section.title)}</h2><p>{escape_html(section.explanation)}</p>",
         picture_block(section.picture, section.title),
     ]
     if section.table is not None:

@@ -21,10 +21,12 @@ def as_markdown(content: Content) -> str:
         "\n".join(f"- {escape_markdown(line)}" for line in content.summary),
     ]
     if content.described:
-        described = pd.Series(content.described, name="value").rename_axis("descriptor").to_frame()
-        blocks.append(markdown_table(grid_of(described)))
+        descriptors = (
+            pd.Series(content.described, name="value").rename_axis("descriptor").to_frame()
+        )
+        blocks.append(markdown_table(grid_of(descriptors)))
     for section in content.sections:
-        blocks += [f"## {section.title}", escape_markdown(section.about)]
+        blocks += [f"## {section.title}", escape_markdown(section.explanation)]
         remarks: list[str] = []
         if section.table is not None:
             grid = grid_of(section.table)
@@ -50,7 +52,7 @@ def as_json(content: Content) -> str:
 def _section(section: Section) -> dict[str, Any]:
     texts = {
         "title": section.title,
-        "about": section.about,
+        "about": section.explanation,
         "code": section.code,
         "notes": section.notes,
     }
@@ -70,7 +72,7 @@ def _section(section: Section) -> dict[str, Any]:
 
 
 def _rows(table: Table, result: xr.Dataset) -> list[dict[str, Any]]:
-    """Return the rows of a table: labels, the numbers by their variables, and as `text` the columns that people read."""
+    """Return the rows of a table: labels, numbers by variable, and as `text` what people read."""
     suite_names = {
         name: str(name).removeprefix(SUITE)
         for name in result.data_vars
@@ -100,12 +102,16 @@ def _rows(table: Table, result: xr.Dataset) -> list[dict[str, Any]]:
 
 
 def _cells(data: xr.Dataset, dims: list[str], positions: Any = None) -> list[dict[str, Any]]:
-    """Return one row for each cell along the dims that the data have, or at some positions, with the variables along any of them."""
-    present = [dim for dim in dims if dim in data.dims]
+    """Return one row for each cell along the dims that the data have, or at some positions."""
+    row_dims = [dim for dim in dims if dim in data.dims]
     return records(
         data[
-            [name for name, array in data.items() if not present or set(present) & set(array.dims)]
+            [
+                name
+                for name, array in data.items()
+                if not row_dims or set(row_dims) & set(array.dims)
+            ]
         ],
-        present,
+        row_dims,
         positions,
     )

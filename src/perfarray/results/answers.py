@@ -51,9 +51,10 @@ def table(result: xr.Dataset | xr.DataArray | FittedModel, *, sort: str | None =
     DataFrame
         Texts, one row a cell in which something was measured, its labels in the index; a dim of one
         label is named below instead, except `benchmark`. Suites stand below their benchmarks.
-        Printed, it shows every column, and its sentences below. The attrs `findings` (of a
-        regression, what it found) and `notes` are tuples of sentences, `about` says in one what the
-        numbers rest on, `suites` is the number of suite rows.
+        Printed, it shows every column, and sentences below. The attrs `findings` (of a regression,
+        what it found) and `notes` are tuples of sentences. `about` says in one what the numbers
+        rest on. `suites` is the number of suite rows. Notes that the call warned of are not printed
+        again: `asides` are those that are.
 
     Raises
     ------
@@ -63,7 +64,8 @@ def table(result: xr.Dataset | xr.DataArray | FittedModel, *, sort: str | None =
     Examples
     --------
     >>> import perfarray
-    >>> times = perfarray.from_samples({"old": [10.0, 10.2, 9.9, 10.1], "new": [9.0, 9.1, 8.9, 9.2]})
+    >>> runs = {"old": [10.0, 10.2, 9.9, 10.1], "new": [9.0, 9.1, 8.9, 9.2]}
+    >>> times = perfarray.from_samples(runs)
     >>> times.perf.compare("old").perf.table()
            old -> new                      change verdict n
     10.05 s -> 9.05 s 1.11x faster (1.08 to 1.14)  faster 4
@@ -80,6 +82,8 @@ def select_rows(
     limit: int | None = None,
     largest: bool = False,
     equal_counts: bool = True,
+    together: str | None = None,
+    columns: Mapping[str, Any] | None = None,
 ) -> Table:
     """Return the table of a result, with the rows that are to be printed.
 
@@ -97,6 +101,10 @@ def select_rows(
         Whether a limit keeps the largest effects, rather than the first rows.
     equal_counts : bool
         Whether the column `n` is shown where all of its rows are the same.
+    together : str, optional
+        A dim whose labels keep their rows together, as suites whose scores have no common scale.
+    columns : mapping of str to title, optional
+        Titles of the columns that are shown, and what the table calls them; default: all.
 
     Returns
     -------
@@ -131,18 +139,28 @@ def select_rows(
             kept = _in_order(part, cells, layout, "effect", positions)[:limit]
             positions = positions[np.isin(positions, kept)]
         positions = _in_order(part, cells, layout, sort, positions)
+        if together is not None:
+            shape = [part.sizes[dim] for dim in cells.dims]
+            labels = np.unravel_index(positions, shape)[cells.dims.index(together)]
+            positions = positions[np.argsort(labels, kind="stable")]
         places = Places(cells.dims, positions[:limit], n_rows - positions[:limit].size)
         tables[name] = _table(part, cells, layout, places)
     table = next(iter(tables.values()))
     if is_combined:
         frame = pd.concat(_same_index_order(tables), axis=1).fillna("")
         table = Table.of_cells(frame, {"suites": 0}, table.places)
+    if columns is not None:
+        frame = table[[*columns.values()]].set_axis([*columns], axis="columns")
+        table = Table.of_cells(frame, table.attrs, table.places)
     if not equal_counts and len(set(table["n"])) == 1:
         table = Table.of_cells(table.drop(columns="n"), table.attrs, table.places)
-    table.attrs |= {
+    remarks = notes(data)
+    table.attrs = {
         "findings": tuple(kind_of(data).findings(data)),
         "about": _about(data, table, next(iter(parts.values()))),
-        "notes": tuple(note.message for note in notes(data)),
+        "notes": tuple(note.message for note in remarks),
+        "asides": tuple(note.message for note in remarks if note.aside),
+        "suites": table.attrs["suites"],
     }
     return table
 
@@ -234,7 +252,7 @@ def _alphabetical(cells: "Cells", position: int) -> list[tuple[bool, float, str]
 
 
 def _suites(data: xr.Dataset, layout: Layout) -> list[Cell]:
-    """Return the cells of suites of several benchmarks, with the variable names of single benchmarks."""
+    """Return the cells of suites of several benchmarks."""
     if "suite_estimate" not in data or "suite_benchmarks" not in data:
         return []
     cells = _cells(data, "suite_estimate", layout.inner, SUITE)
@@ -293,7 +311,7 @@ class Cells(NamedTuple):
 
 
 def _cells(data: xr.Dataset, main: str, inner: tuple[str, ...], prefix: str = "") -> Cells:
-    """Return the cells along the dims of the main variable, for variables with a prefix, which is removed."""
+    """Return the cells along the dims of the main variable; a prefix of names is removed."""
     dims = [str(dim) for dim in data.variables[main].dims if dim not in inner]
     shape = [data.sizes[dim] for dim in dims]
 
@@ -377,7 +395,7 @@ def _effect(value: Any, *, ratio: bool) -> float:
 
 
 def _about(data: xr.Dataset, table: Table, part: xr.Dataset) -> str:
-    """Write the sentence below a table: common labels (of combined results those of the first part), confidence level, unit."""
+    """Write the sentence below a table: common labels, confidence level, unit."""
     kind = kind_of(data)
     if kind.empty is not None and table.empty:
         return kind.empty(data)

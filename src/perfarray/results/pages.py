@@ -1,4 +1,4 @@
-"""The one writer of HTML: tables, and self-contained pages for browsers, in which no value is markup."""
+"""The one writer of HTML: tables, and self-contained pages, in which no value is markup."""
 
 from collections.abc import Iterable
 from html import escape
@@ -79,7 +79,7 @@ for (const table of document.querySelectorAll("table.sortable")) {
 
 
 def escape_html(text: str) -> str:
-    """Return a text with all markup and control characters escaped, as it may stand in attributes, too."""
+    """Return a text with markup and control characters escaped, for attributes, too."""
     return escape(escape_controls(text))
 
 

@@ -52,10 +52,7 @@ class Grid(NamedTuple):
         return self._replace(titles=titles, rows=rows)
 
     def split(self) -> "tuple[Grid, Grid]":
-        """Return what has changed, with the suites, and what has not.
-
-        All of it without verdicts.
-        """
+        """Return what has changed, with the suites, and what has not."""
         if VERDICT not in self.titles:
             return self, self._replace(rows=[], n_suites=0)
         column, end = self.titles.index(VERDICT), self.n_benchmarks
@@ -92,7 +89,7 @@ def grid_of(frame: pd.DataFrame) -> Grid:
 
 
 def common_settings(names: Iterable[str]) -> list[str]:
-    """Return the settings that all names have in their brackets (`[threads=1]`), where there are several names."""
+    """Return the settings that several names all have in their brackets (`[threads=1]`)."""
     sets = [_settings(name) for name in dict.fromkeys(names)]
     return (
         [setting for setting in sets[0] if all(setting in settings for settings in sets)]

@@ -14,7 +14,7 @@ from perfarray.results.printed import grid_of
 
 
 class Places(NamedTuple):
-    """Where the rows of a table are in its result: positions along the dims of its cells, the last varying fastest.
+    """Positions of a table's rows along the dims of its result's cells, the last varying fastest.
 
     `n_left_out` is the number of further cells that would have a row.
     """
@@ -43,7 +43,7 @@ class Table(pd.DataFrame):
         return table
 
     def of_rows(self, rows: Mask | Integers | slice) -> "Table":
-        """Return the table with some rows of cells only, in the order given, and those of suites."""
+        """Return the table with some rows of cells, in the order given, and those of suites."""
         n_cells = self.places.positions.size
         frame = self.iloc[[*np.arange(n_cells)[rows], *range(n_cells, len(self))]]
         positions = self.places.positions[rows]
@@ -63,9 +63,9 @@ class Table(pd.DataFrame):
         return html_table(grid) + "".join(f"<div>{escape_html(line)}</div>" for line in lines)
 
     def sentences(self) -> list[str]:
-        """Return what stands below the table."""
+        """Return what stands below the table: of the notes those that no warning told."""
         lines = (*self.attrs.get("findings", ()), self.attrs.get("about", ""))
-        return [line for line in (*lines, *self.attrs.get("notes", ())) if line]
+        return [line for line in (*lines, *self.attrs.get("asides", ())) if line]
 
 
 def json_value(value: Any) -> Any:
@@ -84,7 +84,9 @@ def json_value(value: Any) -> Any:
 def records(
     data: xr.Dataset, dims: Iterable[str], positions: Integers | None = None
 ) -> list[dict[str, Any]]:
-    """Return one mapping for each cell along some dims: its labels and every variable, as nested mappings along further dims.
+    """Return a mapping for each cell along some dims: its labels and every variable.
+
+    Variables with further dims are nested mappings.
 
     `positions` are those of the cells (the last dim varies fastest); default: all.
     """
