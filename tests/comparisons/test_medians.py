@@ -286,7 +286,7 @@ def test_corrected_verdicts_of_medians():
 
 def test_medians_of_rates_are_the_mirror_image():
     """What is said of times is said of their inverse, but for the middle of an even number."""
-    options = {"statistic": "median", "value": "iteration", "threshold": 0.02, "band": "log"}
+    options = {"statistic": "median", "value": "iteration"}
     times, rates = (data.perf.compare("old", **options) for data in (SUITE, RATES))
     xr.testing.assert_equal(times["verdict"], rates["verdict"])
     xr.testing.assert_allclose(1 / times["upper"], rates["lower"], rtol=1e-3)

@@ -1,16 +1,13 @@
 """Is it faster: verdicts for every benchmark and for the suite."""
 
-from typing import Any, cast
+from typing import Any
 
 import xarray as xr
 
-from perfarray.comparisons.engines import CompareOptions
-from perfarray.comparisons.evidence import measure
-from perfarray.comparisons.medians import check_ratio_method
-from perfarray.comparisons.thresholds import Threshold, varies
-from perfarray.comparisons.verdicts import conclude
+from perfarray.comparisons.methods import check_options
+from perfarray.comparisons.thresholds import Threshold, check_thresholds
+from perfarray.comparisons.verdicts import decide
 from perfarray.conventions import BENCHMARK
-from perfarray.numerics.verdicts import Rules
 from perfarray.timings.across import suite_row_for_each
 from perfarray.timings.resampling import Resample
 from perfarray.timings.resolve import Data
@@ -25,18 +22,14 @@ def compare(
     dim: str | None = None,
     levels: str | tuple[str, ...] | None = None,
     threshold: Threshold = 0.0,
-    band: str = "linear",
-    equivalence_risk: float | None = None,
     confidence_level: float = 0.95,
     statistic: str = "mean",
     value: str | None = None,
     method: str | None = None,
-    df: str = "satterthwaite",
     resample: Resample = None,
     n_resamples: int = 1000,
     rng: Rng = None,
     correction: str | None = None,
-    family: str | tuple[str, ...] | None = None,
     censored: str = "bound",
     across: str = BENCHMARK,
     prior: str | None = None,
@@ -183,17 +176,23 @@ def compare(
     >>> verdict["verdict"].item(), round(verdict["estimate"].item(), 3), round(verdict["upper"].item(), 3)
     ('faster', 0.9, 0.914)
     """
-    varying = varies(threshold)
-    rules = Rules(
-        method=check_ratio_method(statistic, method, df, value), df=df, threshold=0.0 if varying else cast(float, threshold),
-        confidence_level=confidence_level, correction=correction, band=band, equivalence_risk=equivalence_risk,
+    options = check_options(
+        method=method,
+        statistic=statistic,
+        confidence_level=confidence_level,
+        dim=dim,
+        levels=levels,
+        value=value,
+        resample=resample,
+        n_resamples=n_resamples,
+        rng=rng,
+        censored=censored,
+        across=across,
         prior=prior,
-    )  # fmt: skip
-    options = CompareOptions(
-        rules=rules, statistic=statistic, value=value, dim=dim, levels=levels, resample=resample, n_resamples=n_resamples, rng=rng,
-        family=family, censored=censored, across=across, shared=shared, paired=paired, metric=metric,
-        thresholds=threshold if varying else None, between=between,
-    )  # fmt: skip
-    return conclude(
-        [measure(*question) for question in options.each_metric(times, baseline)], options
+        paired=paired,
+        threshold=check_thresholds(threshold),
+        correction=correction,
+        between=between,
+        shared=shared,
     )
+    return decide(times, baseline, options, metric)

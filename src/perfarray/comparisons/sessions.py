@@ -46,24 +46,20 @@ class Sessions(NamedTuple):
     notes: tuple[Note, ...] = ()
     lacking: tuple[xr.DataArray, ...] = ()
 
-    @property
-    def inputs(self) -> tuple[xr.DataArray, ...]:
-        """The arrays that a formula takes: of the benchmarks, then of the suite, then of both sides."""
+    def inputs(self, across: tuple[str, ...]) -> tuple[tuple[xr.DataArray, tuple[str, ...]], ...]:
+        """Return the arrays that a formula takes, with their core dims: of the benchmarks, then of the suite, then of both sides."""
         return (
-            *(noise[name] for noise in (self.rows, self.suite) for name in NOISE),
-            *self.lacking,
+            *((self.rows[name], across) for name in NOISE),
+            *((self.suite[name], ()) for name in NOISE),
+            *((mask, across) for mask in self.lacking),
         )
 
-    def core(self, across: str) -> tuple[list[str], ...]:
-        """The core dims of `inputs`."""
-        return (*([across] for _ in NOISE), *([] for _ in NOISE), *([across] for _ in self.lacking))
 
-
-def session_outputs(across: str) -> dict[str, Output]:
+def session_outputs(*across: str) -> dict[str, Output]:
     """Return the variables that a comparison has besides: what sessions vary by, and the limits of one session on each side."""
     return outputs(
         "1",
-        (across,),
+        across,
         session_standard_deviation="relative standard deviation between sessions, with that of their runs",
         session_df="degrees of freedom of session_standard_deviation",
         within_lower="limit without what varies between sessions",

@@ -26,6 +26,11 @@ def varies(threshold: Any) -> bool:
     )
 
 
+def check_thresholds(threshold: Threshold) -> Threshold:
+    """Return a threshold that differs between verdicts as it is, and one number checked."""
+    return threshold if varies(threshold) else check_threshold(threshold)
+
+
 def thresholds_of(
     threshold: Any, array: xr.DataArray, across: str
 ) -> tuple[xr.Variable, xr.Variable]:

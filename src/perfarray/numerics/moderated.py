@@ -11,10 +11,9 @@ else half of d0 / (d0 + d_g). Plans, which judge nothing, have the plain prior.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from perfarray.numerics.intervals import (
     LOG_DELTA,
@@ -23,12 +22,10 @@ from perfarray.numerics.intervals import (
     quotient,
     ratio_df,
     ratio_from,
-    ratio_limits,
-    ratio_of,
     standard_error,
     t_quantile,
 )
-from perfarray.numerics.levels import summarise_units, unit_means
+from perfarray.numerics.levels import summarise_units
 from perfarray.numerics.nested_anova import Components
 from perfarray.numerics.types import Floats
 
@@ -276,24 +273,6 @@ def learned(prior: Prior, ratio: Ratio, unmoderated: Ratio) -> tuple[Floats, ...
         prior.pvalue,
         standard_error(ratio, LOG_DELTA),
         standard_error(unmoderated, LOG_DELTA),
-    )
-
-
-def ratio_by_suite(
-    new: Floats, old: Floats, *, levels: int, paired: bool, method: str, df_rule: str, level: float
-) -> tuple[npt.NDArray[Any], ...]:
-    """Return `ratio_by_units` of positive timings (..., benchmarks, n_L, ..., n_1) with moderated errors, and what is `learned`."""
-    sides = unit_means(new, levels), unit_means(old, levels)
-    ratio, df, prior = moderated_ratio(*sides, paired=paired, df_rule=df_rule)
-    limits = ratio_limits(ratio, df, level, method, positive=True)
-    return (
-        ratio.estimate,
-        limits.lower,
-        limits.upper,
-        df,
-        ratio.n,
-        limits.kind,
-        *learned(prior, ratio, ratio_of(*sides, paired)),
     )
 
 

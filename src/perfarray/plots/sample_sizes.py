@@ -21,11 +21,6 @@ from perfarray.plots.figure import (
 )
 from perfarray.plots.rows import RowFrame, check_cells, shown_rows
 
-GOALS: Final = {
-    "difference": "to see {change:g} %",
-    "not_slower": "to rule out {threshold:g} % more",
-    "equivalent": "to show equivalence within {threshold:g} %",
-}
 RULES: Final = {
     "stein": "Stein's rule",
     "t": "t after every unit",
@@ -56,9 +51,8 @@ def smallest_changes(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     ('executions a side', 'smallest change seen, percent')
     """
     required, pilot = result["required"], result["n"]
-    percentages = {name: 100 * float(result.attrs[name]) for name in ("change", "threshold")}
-    purpose = GOALS[str(result.attrs["goal"])].format(**percentages)
-    required_label = f"{purpose}, with a chance of {100 * float(result.attrs['planned_power']):g} %"
+    change, power = (100 * float(result.attrs[name]) for name in ("change", "planned_power"))
+    required_label = f"to see {change:g} %, with a chance of {power:g} %"
     units, title_parts = f"{plural(str(result.attrs['unit']))} a side", compared(result, required)
     if required.size > 1:
         frame = RowFrame(ax, *shown_rows(required, units))
@@ -82,12 +76,8 @@ def smallest_changes(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     ax = axes_for(ax, (7.0, 4.2))
     cell = result.squeeze(list(required.dims))
     ax.plot(cell["units"], 100 * cell["smallest_change"], color=COLOURS[0])
-    if result.attrs["goal"] == "difference":
-        change = abs(percentages["change"])
-        ax.axhline(
-            change, color=DARK, linewidth=0.8, linestyle=":", label=f"{percentages['change']:g} %"
-        )
-        ax.plot(cell["required"], change, "o", color=COLOURS[0], label=required_label)
+    ax.axhline(abs(change), color=DARK, linewidth=0.8, linestyle=":", label=f"{change:g} %")
+    ax.plot(cell["required"], abs(change), "o", color=COLOURS[0], label=required_label)
     ax.plot(
         cell["n"],
         100 * cell["pilot_change"],

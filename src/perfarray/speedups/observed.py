@@ -1,18 +1,19 @@
 """Observed speedups, of one benchmark and of a whole suite: Touati, Worms and Briais (2010), section 3."""
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import Any, Final
 
 import numpy as np
 import xarray as xr
 
 from perfarray.conventions import BENCHMARK, CENSORED, LOWER, plural
-from perfarray.numerics.intervals import ratio_by_units
 from perfarray.numerics.levels import one_value_per_unit
-from perfarray.numerics.medians import ratio_of_medians, units_with_limits
+from perfarray.numerics.median_tests import compare_medians
+from perfarray.numerics.medians import units_with_limits
+from perfarray.numerics.ratio_tests import compare_units
 from perfarray.numerics.suite import run_statistic
 from perfarray.numerics.types import Floats, Mask
+from perfarray.numerics.verdicts import Comparison, Rules
 from perfarray.speedups.numerics.tests import overall
 from perfarray.timings.across import check_across, for_each_suite
 from perfarray.timings.apply import Output, apply, is_chunked, outputs
@@ -30,10 +31,10 @@ from perfarray.timings.zeros import Positive, cell_names
 STATISTICS = ("mean", "median", "min", BEST)
 WEIGHT: Final = "weight"  # the coordinate with the weight of each benchmark
 
-# What gives estimate, limits, df, n and kind of the ratio of two samples.
-LIMITS: Final[Mapping[str, Callable[..., Any]]] = {
-    "mean": partial(ratio_by_units, method="fieller", df_rule="satterthwaite"),
-    "median": ratio_of_medians,
+# Methods of comparison that give limits
+METHODS: Final[Mapping[str, tuple[str, Callable[..., Comparison]]]] = {
+    "mean": ("fieller", compare_units),
+    "median": ("order_statistics", compare_medians),
 }
 
 BOUND: Final = (
@@ -111,7 +112,7 @@ def speedup(
     """
     check_choice(statistic, "statistic", STATISTICS)
     level = None if confidence_level is None else check_confidence_level(confidence_level)
-    if level is not None and statistic not in LIMITS:
+    if level is not None and statistic not in METHODS:
         raise ValueError(
             f"statistic={statistic!r} has no limits: a minimum depends on the number of runs; "
             "choose 'mean' or 'median'"
@@ -163,9 +164,10 @@ def _limits(pair: Pair, depth: int, statistic: str, level: float) -> xr.Dataset:
 
     def kernel(numerator: Floats, denominator: Floats) -> Sequence[Any]:
         values = [one_value_per_unit(side, len(nest), depth) for side in (numerator, denominator)]
-        estimate, lower, upper, _, _, kind = LIMITS[statistic](
-            *values, levels=1, paired=False, level=level
-        )
+        name, compare = METHODS[statistic]
+        estimate, lower, upper, *_, kind = compare(
+            *values, level, rules=Rules(name, level), levels=1
+        ).interval
         return estimate, lower, upper, kind
 
     variables = outputs(estimate="", lower="", upper="") | {
