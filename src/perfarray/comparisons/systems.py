@@ -20,12 +20,13 @@ from perfarray.numerics.intervals import FIELLER
 from perfarray.numerics.rank_sums import RANK
 from perfarray.numerics.verdicts import Rules
 from perfarray.timings import copies
-from perfarray.timings.across import SUITES, UNMATCHED, check_across, several_suites
+from perfarray.timings.across import UNMATCHED, check_across
 from perfarray.timings.apply import is_chunked
 from perfarray.timings.censored import ONLY_WORSE
 from perfarray.timings.notes import Note
 from perfarray.timings.pairs import Pair, resolve_pair
 from perfarray.timings.resolve import Data, Timings
+from perfarray.timings.suite_labels import SUITES, several_suites
 from perfarray.timings.units import ONE_PROCESS
 from perfarray.timings.zeros import Positive
 

@@ -7,9 +7,8 @@ import numpy as np
 import xarray as xr
 
 from perfarray.numerics.levels import unit_means
-from perfarray.numerics.suite import common_movement
+from perfarray.numerics.suite import MEANS, common_movement
 from perfarray.numerics.types import Floats, Integers
-from perfarray.readers.nvbench import MEANS
 from perfarray.suites.matching import INDEPENDENT, Names, OneSystem, match_cells
 from perfarray.suites.numerics.distributions import Drawing, Suite, arrange
 from perfarray.timings.apply import Output, apply, is_chunked
