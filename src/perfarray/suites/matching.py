@@ -7,7 +7,9 @@ import numpy as np
 import xarray as xr
 
 from perfarray.conventions import BETTER, SUITE
+from perfarray.numerics.bootstrap import Draws
 from perfarray.numerics.suite import (
+    MEANS,
     Sides,
     match_sides,
     movement,
@@ -17,7 +19,7 @@ from perfarray.numerics.suite import (
 from perfarray.numerics.types import Floats, Mask
 from perfarray.timings.across import UNMATCHED, check_across
 from perfarray.timings.apply import Output, apply, is_chunked, outputs
-from perfarray.timings.best import slow_end_note
+from perfarray.timings.best import SUMMARIES, slow_end_note
 from perfarray.timings.censored import ONLY_WORSE, Bounds, bound_interval
 from perfarray.timings.chunks import evenly_chunked, read_again
 from perfarray.timings.copies import copies_note, same_runs
@@ -26,13 +28,13 @@ from perfarray.timings.movement import MOVEMENT, MOVES
 from perfarray.timings.notes import Note, check, count_note, with_notes
 from perfarray.timings.pairs import Pair, resolve_pair
 from perfarray.timings.resolve import Data, Timings
-from perfarray.timings.streams import cell_keys, order_of_labels
+from perfarray.timings.streams import cell_keys, describe_key, order_of_labels
 from perfarray.timings.suite_labels import measured_along, name_suites, names_one_suite, suites_hint
 from perfarray.timings.units import (
     describe_unit,
     unit_depth,
 )
-from perfarray.timings.validation import listed
+from perfarray.timings.validation import check_choice, listed
 from perfarray.timings.weights import Weighing, Weights, weigh
 from perfarray.timings.zeros import Positive, cell_names
 
@@ -40,6 +42,7 @@ Result = TypeVar("Result", xr.Dataset, xr.DataArray)
 Names = str | Sequence[str] | None
 Kernel = Callable[[Sides, Any], tuple[np.ndarray, ...]]
 
+ALTERNATIVES = ("two-sided", "less", "greater")
 SHOWN = 3  # cells that a note quotes
 INDEPENDENT = (
     "independent (assumed)"  # what the attr `benchmarks` says where no level is known to be shared
@@ -233,6 +236,23 @@ def _bounded_scores(result: Result, system: OneSystem) -> Result:
             else variable.where(where).transpose(*variable.dims).assign_attrs(variable.attrs)
         )
     return result.assign(bounded)
+
+
+def check_choices(
+    mean: str, statistic: str, alternative: str, method: str, methods: tuple[str, ...]
+) -> None:
+    """Check what the comparisons of two suites choose."""
+    check_choice(mean, "mean", MEANS)
+    check_choice(statistic, "statistic", SUMMARIES)
+    check_choice(alternative, "alternative", ALTERNATIVES)
+    check_choice(method, "method", methods)
+
+
+def describe_draws(draws: Draws | None) -> dict[str, Hashable]:
+    """Return the attrs of what was drawn."""
+    if draws is None:
+        return {}
+    return {"n_resamples": draws.n_resamples, "engine": "numpy"} | describe_key(draws.key)
 
 
 def resolve_systems(
