@@ -161,7 +161,6 @@ def required_runs(
         confidence_level=level,
         weights=shares,
     )
-    most = _most(systems, first)
 
     def kernel(sides: Sides, cells: Any) -> tuple[np.ndarray, ...]:
         result = numerics.required_runs(
@@ -175,7 +174,7 @@ def required_runs(
         kernel,
         systems,
         OUTPUTS,
-        {RUNS: range(first, most + 1)},
+        {RUNS: range(first, _most(systems, first) + 1)},
         shared=shared_units,
         in_key_order=draws is not None,
         statistic=score.statistic,

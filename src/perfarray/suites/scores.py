@@ -1,6 +1,5 @@
 """A whole suite of benchmarks in one number: its score, and the ratio of two scores with limits."""
 
-from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -290,8 +289,7 @@ def score_ratio_interval(
     matching.check_choices(mean, statistic, alternative, method, METHODS)
     check_choice(prior, "prior", PRIORS)
     level = check_confidence_level(confidence_level)
-    if not random_benchmarks:
-        check_standard_error(method, statistic)
+    check_standard_error("" if random_benchmarks else method, statistic)
     length = check_count(n_resamples, "n_resamples", 2) if distribution else 0
     draws = None
     if method != "t":
@@ -345,9 +343,8 @@ def score_ratio_interval(
     result = matching.bounded_result(result, systems, alternative)
     if systems.pair.bounded and sensitivity:
         result = _open_without(result, systems)
-    attrs: dict[str, Hashable] = {"result": "score_ratio_interval", "method": method}
-    attrs |= {"confidence_level": level, "mean": mean, "statistic": statistic}
-    attrs |= {"prior": prior} if prior else {}
+    attrs = {"result": "score_ratio_interval", "method": method, "confidence_level": level}
+    attrs |= {"mean": mean, "statistic": statistic} | ({"prior": prior} if prior else {})
     attrs |= {"alternative": alternative, "question": SAMPLED if random_benchmarks else FIXED}
     attrs |= {"benchmarks": SAMPLE} if random_benchmarks else {}
     attrs |= matching.describe_draws(draws)
