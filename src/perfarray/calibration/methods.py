@@ -102,13 +102,11 @@ def with_defaults(
     defaults: dict[str, Any] = {"confidence_level": confidence_level, "rng": rng} | (
         {"levels": tuple(levels)} if method.public else {}
     )
-    if method.options.get("correction") is not None:
-        if not dims:
-            raise ValueError(
-                "correction= is for several verdicts in one experiment; give dims=, as "
-                "{'benchmark': 13}"
-            )
-        defaults["family"] = tuple(dims)
+    if method.options.get("correction") is not None and not dims:
+        raise ValueError(
+            "correction= is for several verdicts in one experiment; give dims=, as "
+            "{'benchmark': 13}"
+        )
     return method._replace(
         options={name: value for name, value in defaults.items() if name in method.takes}
         | method.options
@@ -117,12 +115,19 @@ def with_defaults(
 
 def ask(method: Method, sides: Sequence[xr.DataArray], **more: Any) -> dict[str, xr.DataArray]:
     """Call a method on some experiments, and return the parts of its answer along `experiment`."""
+    count = sides[0].sizes[EXPERIMENT]
+    if method.options.get("correction") is not None and count > 1:
+        # A correction is over all verdicts of a call, and each experiment is a family.
+        parts = [
+            ask(method, [side.isel({EXPERIMENT: [number]}) for side in sides], **more)
+            for number in range(count)
+        ]
+        return {name: xr.concat([part[name] for part in parts], EXPERIMENT) for name in parts[0]}
     with collecting_notes():
         answer = method.function(*sides, **method.options | more)
     if not isinstance(answer, Mapping):
         answer = {name: getattr(answer, name, None) for name in VARIABLES}
     variables = answer.data_vars if isinstance(answer, xr.Dataset) else answer
-    count = sides[0].sizes[EXPERIMENT]
     answers = {
         name: _along_experiments(variables[name], name, method, count)
         for name in VARIABLES

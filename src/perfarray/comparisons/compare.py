@@ -57,12 +57,6 @@ def compare(
         threshold. It may differ by benchmark, as in `{"parse": 0.05, ...: 0.02}`, where `...` is
         all others (default 0) and the suite; or along any dims of the verdicts, the suite's being
         the mean over the benchmarks. The answer then holds `threshold` and `suite_threshold`.
-    band : {"linear", "log"}
-        With "log" the band is 1 / (1 + threshold) to 1 + threshold: symmetric for a ratio and its
-        inverse.
-    equivalence_risk : float, optional
-        Risk of each of the two one-sided tests of "equivalent". Default: half of 1 -
-        `confidence_level` (the whole interval lies inside the band).
     confidence_level : float
         Of the intervals, and 1 minus the error rate of the verdicts.
     statistic : {"mean", "median"}
@@ -74,8 +68,6 @@ def compare(
         bootstrap: "percentile", "basic", "bca", "studentized". For medians "order_statistics"
         (default), "rank" (exact for sides of one shape), or a bootstrap. `ratio_interval` explains
         them.
-    df : {"satterthwaite", "conservative", "normal"}
-        Degrees of freedom of formulas for means.
     resample : None, "all", "flat", str or tuple of str
         For the bootstrap, the levels drawn with replacement; default: the outermost.
     n_resamples, rng : int; int, str or numpy.random.Generator, optional
@@ -84,9 +76,6 @@ def compare(
         For many verdicts: Holm controls the chance of any false verdict (intervals: Bonferroni),
         Benjamini and Hochberg the share of false verdicts (intervals: Benjamini and Yekutieli).
         Corrected p-values then decide.
-    family : str or tuple of str, optional
-        The dims over which verdicts are corrected together, `metric` among them; default: all
-        verdicts but the suite row.
     censored : {"bound", "drop"}
         Runs stopped at a limit (`censored_at`, else their value) count as at least that (rates: at
         most), and only verdicts that hold whatever they would have taken are given; or they are

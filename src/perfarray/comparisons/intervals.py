@@ -401,15 +401,15 @@ def ratio_interval(
         *(array for array, _ in arrays),
         core=[core for _, core in arrays],
         outputs=of_ratios | {**compare.further} | check_outputs(pair, options, together),
-        attrs=pair.attrs
-        | {
+        attrs={
+            **pair.attrs,
             "result": "ratio_interval",
             "method": options.method,
             "confidence_level": options.confidence_level,
-        }
-        | ({"statistic": MEDIAN} if options.medians else {})
-        | ({"paired": paired} if paired else {})
-        | compare.attrs,
+            **({"statistic": MEDIAN} if options.medians else {}),
+            **({"paired": paired} if paired else {}),
+            **compare.attrs,
+        },
     )
     if prior:
         result = with_labels(result, pair, across)

@@ -43,6 +43,10 @@ MEDIAN_METHODS = (
 )
 
 
+# Arrays that a formula takes, with their core dims
+Arguments = list[tuple[xr.DataArray, tuple[str, ...]]]
+
+
 class Options(NamedTuple):
     """The arguments of a comparison, checked; of a bootstrap, `rng` is its key."""
 
@@ -228,7 +232,7 @@ def _bootstrap(
         cells, groups = (keys.broadcast_like(pair.itself) for keys in (cells, groups))
     joint = next((number for number, name in enumerate(nest) if name not in pair.shared), len(nest))
     ends = _stopped_ends(pair, across) if options.medians else ()
-    function = partial(
+    function: Callable[..., Comparison] = partial(
         compare_stopped_draws if ends else compare_draws,
         draws=plan.draws,
         joint=joint,

@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -54,7 +54,7 @@ class Systems(NamedTuple):
     same: xr.DataArray | None
 
 
-def resolve_systems(times: Data, baseline: object, options: Options, metric: str | None) -> Systems:
+def resolve_systems(times: Data, baseline: object, options: Options, metric: Any) -> Systems:
     """Resolve both systems of a comparison, and choose its method."""
     if options.between is not None:
         times, baseline = _single_sessions(times, baseline, options)
@@ -186,7 +186,7 @@ def _incomplete_suites(pair: Pair, result: xr.Dataset, options: Options) -> dict
         result.variables[f"{side}_{options.statistic}"] for side in ("candidate", "baseline")
     )
     # A baseline of 0 was measured.
-    lacks = (np.isnan(candidate) | np.isnan(baseline)) & (baseline != 0)
+    lacks = (candidate.isnull() | baseline.isnull()) & (baseline != 0)
     unmatched = dict.fromkeys(pair.unmatched)
     if pair.baselines:
         lacks = lacks & ~pair.itself.variable

@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable, Mapping
 from types import EllipsisType
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -28,7 +28,7 @@ def varies(threshold: Any) -> bool:
 
 def check_thresholds(threshold: Threshold) -> Threshold:
     """Return a threshold that differs between verdicts as it is, and one number checked."""
-    return threshold if varies(threshold) else check_threshold(threshold)
+    return threshold if varies(threshold) else check_threshold(cast(float, threshold))
 
 
 def thresholds_of(

@@ -62,25 +62,23 @@ def compare_medians(
     if np.ndim(level):
         usual = limits_of(ends, np.full(number, rules.confidence_level), far)
     error, df = _error(medians, errors, rules.paired)
-    not_known = np.full(number, np.nan)
-    fields = (
-        np.where(unknown, np.nan, medians.estimate),
-        finite_df(medians),
-        medians.n,
-        medians.new.median,
-        medians.old.median,
-        np.where(hangs | (usual.kind == UNBOUNDED), np.nan, error),
-        df,
-        not_known,  # limits of a difference are those of means
-        not_known,
-    )
-    # Of stopped runs the spread is not known.
-    spread = not_known if bounds else spread_pvalue(medians.new.ordered, medians.old.ordered)
+    not_known = np.full(batch, np.nan)
+    spread = not_known
+    if ranked and not bounds:  # of stopped runs the spread is not known
+        spread = spread_pvalue(medians.new.ordered, medians.old.ordered)
     comparison = Comparison(
-        *(field.reshape(batch) for field in fields),
+        estimate=np.where(unknown, np.nan, medians.estimate).reshape(batch),
+        df=finite_df(medians).reshape(batch),
+        n=medians.n.reshape(batch),
+        candidate_mean=medians.new.median.reshape(batch),
+        baseline_mean=medians.old.median.reshape(batch),
+        error=np.where(hangs | (usual.kind == UNBOUNDED), np.nan, error).reshape(batch),
+        error_df=df.reshape(batch),
+        difference_error=not_known,  # limits of a difference are those of means
+        difference_df=not_known,
         # The limits allow for stopped runs already.
         censoring=Known(*[none.reshape(batch)] * 2),
-        limits=RatioSet(*(end.reshape(batch) for end in limits)),
+        limits=RatioSet._make(end.reshape(batch) for end in limits),
         further=(spread.reshape(batch),) if ranked else (),
     )
     if rules.threshold is None:

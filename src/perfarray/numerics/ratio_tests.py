@@ -74,7 +74,8 @@ def compare_units(
     suite = NO_SUITE
     if rules.suite_threshold is not None:
         suite = suite_of_units(
-            *units,
+            units[0],
+            units[1],
             ratio,
             rules,
             noise=SessionNoise(*suite_noise) if sessions else None,
@@ -116,7 +117,7 @@ def _with_sessions(
     ratio: Ratio, df: Floats, noise: SessionNoise, rules: Rules, lacking: Lacking
 ) -> tuple[Ratio, Floats, tuple[Floats, Floats]]:
     """Return a ratio whose errors have the noise of sessions, its df, and the deviation of sessions with its own df."""
-    added = np.logical_or(*lacking)
+    added = np.logical_or(lacking[0], lacking[1])
     ratio, joint_df = add_sessions(ratio, noise, rules.df, lacking)
     df = np.where(added, joint_df, df)
     deviation, freedom = (

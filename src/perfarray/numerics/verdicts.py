@@ -114,7 +114,7 @@ class Suite(NamedTuple):
 
 # Of comparisons that are asked for limits alone
 NOT_TESTED = Tests(*[np.asarray(np.nan)] * 4)
-NO_SUITE = Suite(*[np.asarray(np.nan)] * 6, NOT_TESTED)
+NO_SUITE = Suite._make([*[np.asarray(np.nan)] * 6, NOT_TESTED])
 
 
 class Comparison(NamedTuple):
@@ -274,7 +274,7 @@ def _suite_of_one_benchmark(
     estimate, _, _, df, n, _ = comparison.interval
     rows = (estimate, limits.lower, limits.upper, df, n, np.ones_like(n))
     tests = Tests(*map(row, tests, suite.tests))
-    return Suite(*map(row, rows, suite[:6]), tests), row(limits.kind, kind)
+    return Suite._make([*map(row, rows, suite[:6]), tests]), row(limits.kind, kind)
 
 
 def decide(tests: Tests, outside: Mask, inside: Mask, better: str) -> Texts:
