@@ -1,6 +1,5 @@
 """A test of fit: whether a mixture describes the runs of a program."""
 
-from collections.abc import Hashable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -137,27 +136,16 @@ def goodness_of_fit(
         alpha=risk,
         key=key,
     )
-    variables = (
-        outputs(
-            statistic=DISTANCE,
-            critical_value=f"critical value at {risk:.3g}",
-            pvalue="",
-            pvalue_error="Monte Carlo standard error of the p-value",
-        )
-        | outputs(data.units, resolution="what drawn values were rounded to, 0 where they were not")
-        | outputs(n="runs")
+    variables = outputs(
+        statistic=DISTANCE,
+        critical_value=f"critical value at {risk:.3g}",
+        pvalue="",
+        pvalue_error="Monte Carlo standard error of the p-value",
     )
+    variables |= outputs(data.units, resolution="what drawn values were rounded to, else 0")
+    variables |= outputs(n="runs")
     if distribution:
         variables |= outputs("1", (REPLICATE,), null_distance=f"{DISTANCE} of a sample drawn")
-    attrs: dict[str, Hashable] = {
-        "result": "goodness_of_fit",
-        "alpha": risk,
-        "n_resamples": n_samples,
-        "undersample": share,
-        "engine": request.engine,
-        "resolution": "none" if resolution is None else resolution,
-        **({} if request.tolerance is None else {"tolerance": request.tolerance}),
-    }
     result = apply(
         kernel,
         data.array,
@@ -166,7 +154,17 @@ def goodness_of_fit(
         core=[data.levels, (), *parameter_dims(parameters)],
         outputs=variables,
         coords={REPLICATE: range(n_samples)} if distribution else {},
-        attrs=describe_value(data, depth) | attrs | describe_key(key),
+        attrs={
+            **describe_value(data, depth),
+            "result": "goodness_of_fit",
+            "alpha": risk,
+            "n_resamples": n_samples,
+            "undersample": share,
+            "engine": request.engine,
+            "resolution": "none" if resolution is None else resolution,
+            **({} if request.tolerance is None else {"tolerance": request.tolerance}),
+            **describe_key(key),
+        },
     )
     if bar is not None:
         bar.close()
