@@ -28,6 +28,7 @@ from perfarray.timings.validation import check_count, check_number, check_share
 REPLICATE = "replicate"
 
 DISTANCE = "Kolmogorov-Smirnov distance"
+ROUNDED = "what drawn values were rounded to, 0 where they were not"
 
 
 @for_each_metric
@@ -142,7 +143,7 @@ def goodness_of_fit(
         pvalue="",
         pvalue_error="Monte Carlo standard error of the p-value",
     )
-    variables |= outputs(data.units, resolution="what drawn values were rounded to, else 0")
+    variables |= outputs(data.units, resolution=ROUNDED)
     variables |= outputs(n="runs")
     if distribution:
         variables |= outputs("1", (REPLICATE,), null_distance=f"{DISTANCE} of a sample drawn")
