@@ -27,12 +27,13 @@ from perfarray.variation.costs import PRICE
 from perfarray.variation.numerics.allocation import ROUNDING, Goal
 from perfarray.variation.numerics.forests import continuous
 from perfarray.variation.numerics.plans import (
+    Pilot,
     default_half_width,
     half_width_limits,
     plan_assured,
     units_to_add,
 )
-from perfarray.variation.numerics.suite_pilot import Sharing, SuitePilot, suite_pilot, together
+from perfarray.variation.numerics.suite_pilot import Sharing, suite_pilot, together
 from perfarray.variation.plans import RELATIVE
 from perfarray.variation.request import check_affordable, check_goal, describe_goal, systems
 
@@ -247,8 +248,8 @@ def _check_shared(
         for name, value in of_shared.items():
             if value is not None:
                 raise ValueError(
-                    f"{name}={value!r} is about units that benchmarks share; name their level "
-                    f"with shared=, one of {data.levels}"
+                    f"{name}={value!r} is about units that benchmarks share. Name their level with "
+                    f"shared=, one of {data.levels}."
                 )
         return ()
     served = check_names(named, "shared")
@@ -256,15 +257,13 @@ def _check_shared(
         check_choice(name, "shared", data.levels)
     if served != data.levels[: len(served)]:
         raise ValueError(
-            f"shared={listed(served)} is not the outermost level {data.levels[0]!r} (or "
-            "several, from the outside in): units inside one of "
-            "those cannot serve every benchmark unless it does too; name it, or choose "
-            f"levels= that start at {served[0]!r}"
+            f"shared={listed(served)} is not the outermost level {data.levels[0]!r}. Name it too, "
+            f"or choose levels= that start at {served[0]!r}."
         )
     if of_shared["paired"] is not None and len(served) > 1:
         raise ValueError(
             f"paired={of_shared['paired']!r} with several shared levels ({listed(served)}) has "
-            f"no plan yet; share {served[0]!r} alone"
+            f"no plan. Share {served[0]!r} alone."
         )
     return served
 
@@ -283,8 +282,8 @@ def _over_benchmarks(
         level_prices = prices.isel({PRICE: index})
         if not bool((level_prices == level_prices.isel({across: 0})).all()):
             raise ValueError(
-                f"costs[{level!r}] differs between benchmarks; one {level} serves them all and "
-                "has one price"
+                f"costs[{level!r}] differs between benchmarks. One {level} serves them all: give "
+                "one price."
             )
     return prices
 
@@ -317,11 +316,8 @@ def _outputs(across: str, systems: int) -> dict[str, Output]:
 @check("suite_plans")
 def suite_plan_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Count the suites without a plan, by reason."""
-    n, cost, outermost = (
-        result["n"].values,
-        result["cost"].values,
-        str(result.attrs["levels"]).split()[0],
-    )
+    n, cost = result["n"].values, result["cost"].values
+    outermost = str(result.attrs["levels"]).split()[0]
     alone = (
         f"{{cells}} have a benchmark with fewer than two units ({outermost}), and no plan. One "
         "shows no spread. Measure two or more."
@@ -408,8 +404,8 @@ def plan_suites(
 
 def _pilots(
     values: list[Floats], prices: list[Floats], measured: np.ndarray, rules: Rules
-) -> list[SuitePilot]:
-    """Estimate the systems of one suite, or their pairs, or every benchmark of them where they share no units."""
+) -> list[Pilot]:
+    """Estimate the systems of one suite, or their pairs, or every benchmark that shares no units."""
     if not measured.any():
         return []
     shares = rules.shares[measured] / rules.shares[measured].mean() / measured.sum()
@@ -439,7 +435,7 @@ def _pilots(
     ]
 
 
-def _plan_one(pilots: list[SuitePilot], rules: Rules) -> dict[str, Any]:
+def _plan_one(pilots: list[Pilot], rules: Rules) -> dict[str, Any]:
     """Plan one suite: the variables of its plan.
 
     Where there is nothing to plan from, only what is known.
@@ -456,8 +452,7 @@ def _plan_one(pilots: list[SuitePilot], rules: Rules) -> dict[str, Any]:
     plan = plan_assured(pilot, goal)
     low, high = half_width_limits(plan, goal)
     more, more_half_width = units_to_add(pilot, plan, goal)
-    forest, counts = plan.forest.of(0), plan.counts[0]
-    total = np.concatenate([of_tree.total for of_tree in pilots])
+    forest, counts, total = plan.forest.of(0), plan.counts[0], pilot.total
     spent = (forest.cost * forest.totals(counts))[forest.paths]
     optimum = continuous(forest, plan.fewest[0], budget=plan.cost[0])
     added = more[0, forest.root_of][:, None]
