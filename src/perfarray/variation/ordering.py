@@ -103,11 +103,8 @@ def ordering_stability(
     sizes, names = check_groups(group_sizes, statistics)
     check_share(share, "share", example="0.95")
     pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels)
-    nest, depth, better = (
-        pair.candidate.levels,
-        value_depth(pair.candidate, value),
-        pair.candidate.better,
-    )
+    nest, better = pair.candidate.levels, pair.candidate.better
+    depth = value_depth(pair.candidate, value)
     statistic_names = [resolve_best(name, better) for name in names]
 
     def kernel(new: Floats, old: Floats) -> tuple[Floats, ...]:
