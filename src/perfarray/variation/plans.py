@@ -203,13 +203,8 @@ def plan_repetitions(
     )
     if not lazy and goal.budget is not None:
         check_affordable(result["least_budget"], goal, nest_levels[0], cost_units)
-    return with_notes(
-        result,
-        *system.notes,
-        stated,
-        None if components else dependence_note(sides),
-        checks=("plans",),
-    )
+    dependent = None if components else dependence_note(sides)
+    return with_notes(result, *system.notes, stated, dependent, checks=("plans",))
 
 
 def _outputs(cost_units: str) -> dict[str, Output]:

@@ -173,19 +173,14 @@ def plan_suite(
         prior=prior,
     )
     known = " ".join(served[: min(in_pilot)])
-    benchmarks = f"shared: {known}" if known else "independent (assumed)"
-    attrs = describe_goal(
-        goal,
-        SECONDS,
-        negative,
-        result="plan_suite",
-        across=across,
-        paired=paired,
-        correlation=correlation,
-        prior=prior,
-        shared=" ".join(served) or None,
-        benchmarks=benchmarks if correlation is None else None,
-    )
+    attrs = describe_goal(goal, SECONDS, negative, across=across, prior=prior)
+    attrs |= {"result": "plan_suite"} | ({"shared": " ".join(served)} if served else {})
+    if correlation is not None:
+        attrs["correlation"] = correlation
+    else:
+        attrs["benchmarks"] = f"shared: {known}" if known else "independent (assumed)"
+    if paired is not None:
+        attrs["paired"] = paired
     result = apply(
         lambda *values: plan_suites(values, rules, variables),
         *arrays,
@@ -198,14 +193,11 @@ def plan_suite(
     if goal.budget is not None and not any(map(is_chunked, arrays)):
         check_affordable(result["least_budget"], goal, nest[0], SECONDS)
     assumed = correlation is None and shared != () and not known
-    notes = (
-        name_suites(result, arrays[0], arrays[0].notnull().any(nest), across),
-        *(together_notes(sides, across, paired is not None) if assumed else ()),
-        dependence_note(sides, paired is not None),
-    )
-    return with_notes(
-        result, *system.notes, *weighing.notes, stated, *notes, checks=("suite_plans",)
-    )
+    notes = together_notes(sides, across, paired is not None) if assumed else ()
+    mixed = name_suites(result, arrays[0], arrays[0].notnull().any(nest), across)
+    dependent = dependence_note(sides, paired is not None)
+    notes = (*system.notes, *weighing.notes, stated, mixed, *notes, dependent)
+    return with_notes(result, *notes, checks=("suite_plans",))
 
 
 def _check_shared(
