@@ -40,7 +40,7 @@ def calibrate(
     rng: Rng = None,
     metric: str | list[str] | None = None,
 ) -> xr.Dataset:
-    """Count false alarms of each rule: how often it sees a difference between halves of the same timings.
+    """Count false alarms of each rule: how often halves of the same timings seem different.
 
     The independent units of every cell (its executions, or binaries) are split at random into
     halves many times, and the halves are compared.
@@ -48,33 +48,29 @@ def calibrate(
     Parameters
     ----------
     times, levels, metric
-        Timings (lazy ones are computed), their nest, and the variable(s) of a Dataset. The labels
-        of all other dims are separate cells.
+        Timings, their nest, and the variable(s) of a Dataset. The labels of all other dims are
+        separate cells.
     rules : str, callable or sequence of them
         "perfarray" (`compare`); rules that pool all values of a side: "pooled_t" (pyperf),
-        "pooled_mannwhitney" (benchstat, Google Benchmark), "errors_apart" (scores of JMH: errors of
-        99.9 % do not overlap), "means_2_percent", "means_5_percent" (the means differ by more); the
-        name of another method, such as "randomization_test"; or a callable, as for
-        `false_alarm_rate`.
+        "pooled_mannwhitney" (benchstat, Google Benchmark), "errors_apart" (JMH),
+        "means_2_percent", "means_5_percent"; the name of another method; or a callable.
     threshold : float
-        A relative change that does not matter, for rules that accept one: 0.02 means 2 %.
+        A relative change that does not matter: 0.02 means 2 %.
     n_splits : int
         The most splits of a cell that are compared.
     confidence_level : float
         1 less the risk of the rules that have one; also of `noise_floor`.
     rng : int, str or numpy.random.Generator, optional
-        Seed of the splits, which depend on the number of units alone.
+        Seed of the splits.
 
     Returns
     -------
     Dataset
-        Along `rule`: `false_alarm_rate`, the mean over cells of the share of splits with an alarm;
-        `error`, its standard error between cells (NaN for one cell); `unanswered`, the share of
-        splits without an answer; and `used_by`. Along `rule` and the cells' dims: `cell_rate`. For
-        every cell: `noise_floor`, the relative change that 95 % of comparisons with as many units
-        stay below though nothing changed (that of the halves, over the root of 2);
-        `smallest_change`, the one such a comparison sees with 80 % power (as in `compare`);
-        `n_splits`, the distinct splits compared; `n`, the units.
+        Along `rule`: `false_alarm_rate`, the mean over cells; `error`, its standard error between
+        cells; `unanswered`, the share of splits without an answer; `used_by`. Along `rule` and the
+        cells' dims: `cell_rate`. For every cell: `noise_floor`, the relative change that 95 % of
+        comparisons stay below though nothing changed; `smallest_change`, the one seen with 80 %
+        power; `n_splits`; `n`, the units.
 
     Raises
     ------
@@ -83,20 +79,22 @@ def calibrate(
 
     Notes
     -----
-    Rates are those of comparisons with half of the units: a rule with a risk errs about as often
-    with all, a limit on the means less often. What is the same for all units of the data (one
-    session, one machine) is in both halves and raises no alarm: to see it, measure several sessions
-    as the outermost level. :doc:`/how-to/trust` has more.
+    Rates are those of comparisons with half of the units. What is the same for all units (one
+    session, one machine) raises no alarm. See :doc:`/how-to/trust`.
 
     Examples
     --------
     >>> import warnings
     >>> import perfarray
-    >>> variances = {"execution": 1e-4, "iteration": 1e-4}
-    >>> times = perfarray.simulate(sizes={"execution": 10, "iteration": 20}, variances=variances, dims={"benchmark": 20}, rng=1)
+    >>> times = perfarray.simulate(
+    ...     sizes={"execution": 10, "iteration": 20},
+    ...     variances={"execution": 1e-4, "iteration": 1e-4},
+    ...     dims={"benchmark": 20},
+    ...     rng=1,
+    ... )
     >>> with warnings.catch_warnings(action="ignore"):  # it says in sentences what came out
-    ...     found = times.perf.calibrate(rules=("perfarray", "pooled_t"), n_splits=50, rng=1)
-    >>> rate = found["false_alarm_rate"]
+    ...     rates = times.perf.calibrate(rules=("perfarray", "pooled_t"), n_splits=50, rng=1)
+    >>> rate = rates["false_alarm_rate"]
     >>> rate.sel(rule="perfarray").item() < 0.1, rate.sel(rule="pooled_t").item() > 0.4
     (True, True)
     """

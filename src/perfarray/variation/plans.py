@@ -154,53 +154,43 @@ def plan_repetitions(
     check_choice(prior, "prior", PRIORS)
     if prior and is_published(times):
         raise ValueError(
-            "prior='suite' learns from timings, and these are components; give the pilot's timings"
+            "prior='suite' learns from timings, and these are components. Give the pilot's timings."
         )
-    goal, biased = (
-        check_goal(budget, half_width, assurance, min_units, confidence_level, negative),
-        variances == "biased",
-    )
+    goal = check_goal(budget, half_width, assurance, min_units, confidence_level, negative)
+    biased = variances == "biased"
     system, components = (
         published(times, baseline)
         if is_published(times)
         else (systems(times, baseline, dim=dim, metric=metric, levels=levels), ())
     )
-    sides, levels_of_nest = system.sides, system.sides[0].levels
     prices, stated = system.prices(costs, cost_units)
+    sides, nest_levels = system.sides, system.sides[0].levels
     lazy = any(is_chunked(side.array) for side in sides)
     if lazy and goal.budget is not None and not any(map(is_chunked, prices)):
         least = goal.min_units * reduce(add, [price.sum(PRICE, skipna=False) for price in prices])
-        check_affordable(least, goal, levels_of_nest[0], cost_units)
+        check_affordable(least, goal, nest_levels[0], cost_units)
     inputs = [component_arrays(dataset, biased) for dataset in components] or [
-        ([side.array], [levels_of_nest]) for side in sides
+        ([side.array], [nest_levels]) for side in sides
     ]
-    arrays, core = (
-        [array for group, _ in inputs for array in group],
-        [dims for _, group in inputs for dims in group],
-    )
-    of_first = len(inputs[0][0])
+    arrays = [array for group, _ in inputs for array in group]
+    core = [dims for _, group in inputs for dims in group]
 
     def kernel(*arguments: Floats) -> list[np.ndarray]:
         values, by_side = arguments[: len(arrays)], arguments[len(arrays) :]
-        pilots = []
-        for group, cost in zip((values[:of_first], values[of_first:]), by_side, strict=False):
-            keep = "keep" if biased else negative
-            estimated = (
-                group
-                if components
-                else _estimated(group[0], len(levels_of_nest), keep, limits, learn=bool(prior))
-            )
-            pilots.append(_relative(estimated, cost, biased))
+        pilots, first = [], len(inputs[0][0])
+        for group, cost in zip((values[:first], values[first:]), by_side, strict=False):
+            if not components:
+                keep = "keep" if biased else negative
+                group = _estimated(group[0], len(nest_levels), keep, limits, learn=bool(prior))
+            pilots.append(_relative(group, cost, biased))
         fields = pilots[0] if len(pilots) == 1 else _of_ratio(*pilots)
         blocks = -(-fields[-1].size // CELLS)
-        return by_blocks(
-            partial(_plan_cells, goal, levels_of_nest), fields, fields[-1].ndim, blocks
-        )
+        return by_blocks(partial(_plan_cells, goal, nest_levels), fields, fields[-1].ndim, blocks)
 
-    attrs = (
-        system.attrs | {"result": "plan_repetitions"} | describe_goal(goal, cost_units, negative)
-    )
-    attrs |= {"variances": variances, "limits": limits} | ({"prior": prior} if prior else {})
+    attrs = describe_goal(
+        goal, cost_units, negative,
+        result="plan_repetitions", variances=variances, limits=limits, prior=prior,
+    )  # fmt: skip
     run = partial(apply_over_suite, across=across) if prior else apply
     result = run(
         kernel,
@@ -208,18 +198,13 @@ def plan_repetitions(
         *prices,
         core=[*core, *[[PRICE]] * len(prices)],
         outputs=_outputs(cost_units),
-        coords={LEVEL: list(levels_of_nest)},
-        attrs=attrs,
+        coords={LEVEL: list(nest_levels)},
+        attrs=system.attrs | attrs,
     )
     if not lazy and goal.budget is not None:
-        check_affordable(result["least_budget"], goal, levels_of_nest[0], cost_units)
-    return with_notes(
-        result,
-        *system.notes,
-        stated,
-        None if components else dependence_note(sides),
-        checks=("plans",),
-    )
+        check_affordable(result["least_budget"], goal, nest_levels[0], cost_units)
+    dependent = None if components else dependence_note(sides)
+    return with_notes(result, *system.notes, stated, dependent, checks=("plans",))
 
 
 def _outputs(cost_units: str) -> dict[str, Output]:

@@ -28,13 +28,16 @@ def check_goal(
     min_units: Any,
     confidence_level: Any,
     negative: str,
+    *,
+    required: bool = False,
 ) -> Goal:
     """Return what is asked for.
 
-    Raise where a choice is unknown or out of range, or both of budget and half-width came.
+    Raise where a choice is unknown or out of range, where both of budget and half-width came, or,
+    if one is `required`, neither.
     """
     check_choice(negative, "negative", ("merge", "zero"))
-    if budget is not None and half_width is not None:
+    if (budget is not None and half_width is not None) or (required and budget is half_width):
         raise ValueError(
             "Give either budget=, what may be spent, or half_width=, the relative half-width to "
             "reach."
@@ -60,19 +63,20 @@ def check_goal(
     )
 
 
-def describe_goal(goal: Goal, cost_units: str, negative: str) -> dict[str, Hashable]:
-    """Return what the attrs of a plan say of the goal."""
+def describe_goal(
+    goal: Goal, cost_units: str, negative: str, **choices: Hashable
+) -> dict[str, Hashable]:
+    """Return what the attrs of a plan say of the goal, and of the choices that were made."""
     attrs: dict[str, Hashable] = {
         "confidence_level": goal.confidence_level,
         "cost_units": cost_units,
-    }
-    attrs |= {"min_units": goal.min_units, "negative": negative}
-    optional = {
+        "min_units": goal.min_units,
+        "negative": negative,
         "assurance": goal.assurance,
         "budget": goal.budget,
         "half_width_wanted": goal.half_width,
     }
-    return attrs | {name: value for name, value in optional.items() if value is not None}
+    return {name: value for name, value in (attrs | choices).items() if value is not None}
 
 
 class Systems(NamedTuple):

@@ -1,6 +1,6 @@
 """Plans: whole counts, what they cost, and the half-width that a share of experiments stays within."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -40,9 +40,9 @@ class Pilot(NamedTuple):
     """What the data at hand say of a forest, relative to the mean, for each cell.
 
     Along the trees: the variance of the pilot's units, the component in it, which may be negative,
-    its degrees of freedom, and the units. `spent` is what the pilot cost. Where benchmarks share
-    nothing, `total` (rows, L) are the repetitions seen of the one cell, `known` the degrees of
-    freedom (rows, L) that other benchmarks add. Of a nest for a ratio, `candidate`
+    its degrees of freedom, and the units. `spent` is what the pilot cost. Of a suite, which is one
+    cell, `total` (rows, L) are the repetitions seen, `known` the degrees of freedom that other
+    benchmarks add. Of a nest for a ratio, `candidate`
     (cells, L) is what the candidate has of the components.
     """
 
@@ -52,8 +52,8 @@ class Pilot(NamedTuple):
     df: Floats
     units: Floats
     spent: Floats
-    total: Floats | None = None
-    known: Floats | float = 0.0
+    total: Any = None
+    known: Any = None
     candidate: Floats | None = None
 
     def of(self, cells: Mask | Integers) -> "Pilot":
@@ -87,7 +87,7 @@ class Pilot(NamedTuple):
                 own, both = (reduced(np.add, part / below) for part in variances)
                 share = np.where(both > 0, own / both, 1.0)
                 growth = 1 / (share**2 + (1 - share) ** 2)
-        if self.total is not None:
+        if units.shape[1] == len(self.forest.paths) > 1:
             scale = planned_again(self.forest.of(0), self.total, cost[0], min_units, self.known)
             return Evidence(variance, top, df, growth, scale[None], of_plan=True)
         return Evidence(variance, top, df, growth, pilot_scale(df))
