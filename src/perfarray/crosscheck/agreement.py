@@ -34,6 +34,8 @@ ANSWERS = dict.fromkeys(("estimate", "lower", "upper", "pvalue"), np.nan) | {
     "remark": "",
 }
 
+COUNTED = "benchmarks measured on both sides"
+
 # Codes of notes on the units behind all methods
 MOVE_TOGETHER = "move_together"
 OF_UNITS = ("single_unit", "two_units", "few_noisy_units", MOVE_TOGETHER)
@@ -133,7 +135,6 @@ def agreement(
         censored="bound",
     )
     check_across(across, pair.candidate.array, pair.candidate.levels, pair.dim)
-    # Methods of suites answer for the benchmarks given, of whichever suites.
     sides = [
         side.array.compute().drop_vars(SUITE, errors="ignore")
         for side in (pair.candidate, pair.baseline)
@@ -169,8 +170,7 @@ def agreement(
     counted = request.times.notnull().any(request.levels)
     counted = counted & request.baseline.notnull().any(request.levels)
     measured = counted.sum(across) if across in counted.dims else counted.astype(int)
-    named = {"units": "1", "long_name": "benchmarks measured on both sides"}
-    result["suite_benchmarks"] = measured.assign_attrs(named)
+    result["suite_benchmarks"] = measured.assign_attrs(units="1", long_name=COUNTED)
     shared_text = f"shared: {' '.join(request.shared)}"
     result = result.assign_attrs(
         **pair.attrs,

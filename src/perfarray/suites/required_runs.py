@@ -182,9 +182,7 @@ def required_runs(
     attrs: dict[str, Hashable] = {"result": "required_runs", "method": method}
     attrs |= {"question": QUESTION, "mean": mean, "statistic": statistic}
     attrs |= {"confidence_level": level, "width": target, "start": first}
-    attrs |= {
-        name: value for name, value in matching.describe_draws(draws).items() if name != "engine"
-    }
+    attrs |= {} if draws is None else {"n_resamples": draws.n_resamples} | describe_key(draws.key)
     remark = result["remark"].variable
     measured = matching.measured_on_a_side(systems.pair, across).set_dims(dict(remark.sizes))
     result["remark"] = remark.where(measured.transpose(*remark.dims), "")

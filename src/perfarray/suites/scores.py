@@ -334,7 +334,7 @@ def score_ratio_interval(
         kernel,
         systems,
         _ratio_outputs(across if sensitivity else "", length),
-        {matching.REPLICATE: range(length)} if length else {},
+        {matching.REPLICATE: range(length)},
         shared=joint,
         paired=score.paired,
         in_key_order=draws is not None,
@@ -346,8 +346,7 @@ def score_ratio_interval(
     attrs = {"result": "score_ratio_interval", "method": method, "confidence_level": level}
     attrs |= {"mean": mean, "statistic": statistic} | ({"prior": prior} if prior else {})
     attrs |= {"alternative": alternative, "question": SAMPLED if random_benchmarks else FIXED}
-    attrs |= {"benchmarks": SAMPLE} if random_benchmarks else {}
-    attrs |= matching.describe_draws(draws)
+    attrs |= ({"benchmarks": SAMPLE} if random_benchmarks else {}) | matching.describe_draws(draws)
     replicates = ("suite_replicates",) if draws else ()
     checks = ("suite_limits", "suite_benchmarks", *replicates, *systems.movement_checks(joint))
     return matching.describe_two(result, systems, attrs, checks=checks)
