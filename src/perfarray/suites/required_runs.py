@@ -20,7 +20,7 @@ from perfarray.timings.best import resolve_best
 from perfarray.timings.metrics import for_each_metric
 from perfarray.timings.notes import Note, check, count_note
 from perfarray.timings.resolve import Data
-from perfarray.timings.streams import Rng, key_of
+from perfarray.timings.streams import Rng, describe_key, key_of
 from perfarray.timings.units import describe_unit, more_units
 from perfarray.timings.validation import (
     check_confidence_level,

@@ -309,10 +309,8 @@ def score_ratio_interval(
         positive_of=score_above_zero(statistic) if draws is None else "min",
         with_copies=True,
     )
-    # Averaged over the benchmarks inside each unit, pairs may move together or not.
-    joint = systems.shared or paired is not None
-    if prior is not None:
-        _check_prior(prior, method, weights, random_benchmarks, joint)
+    joint = systems.shared or paired is not None  # pairs may move together or not
+    _check_prior(prior, method, weights, random_benchmarks, joint)
     score = Score(
         mean,
         resolve_best(statistic, systems.better),
@@ -341,8 +339,7 @@ def score_ratio_interval(
         statistic=score.statistic,
     )
     result = matching.bounded_result(result, systems, alternative)
-    if systems.pair.bounded and sensitivity:
-        result = _open_without(result, systems)
+    result = _open_without(result, systems) if sensitivity else result
     attrs = {"result": "score_ratio_interval", "method": method, "confidence_level": level}
     attrs |= {"mean": mean, "statistic": statistic} | ({"prior": prior} if prior else {})
     attrs |= {"alternative": alternative, "question": SAMPLED if random_benchmarks else FIXED}
@@ -353,7 +350,7 @@ def score_ratio_interval(
 
 
 def _check_prior(
-    prior: str, method: str, weights: Weights | None, random_benchmarks: bool, joint: bool
+    prior: str | None, method: str, weights: Weights | None, random_benchmarks: bool, joint: bool
 ) -> None:
     """Raise for choices that do not go with variances learned from the suite."""
     others = {
@@ -363,7 +360,7 @@ def _check_prior(
         "shared": joint or None,
     }
     conflicts = [f"{name}={value!r}" for name, value in others.items() if value is not None]
-    if conflicts:
+    if prior is not None and conflicts:
         raise ValueError(
             f"{', '.join(conflicts)} does not go with prior={prior!r}, which is for t of fixed, "
             "independent, equal benchmarks"
@@ -392,6 +389,8 @@ def _ratio_outputs(across: str, length: int) -> dict[str, Output]:
 
 def _open_without(result: xr.Dataset, systems: matching.TwoSystems) -> xr.Dataset:
     """Open the limits of the answers that leave out a benchmark, as those of all are."""
+    if not systems.pair.bounded:
+        return result
     bounds = matching.matched_bounds(result, systems)
     others = Bounds(*(side.sum(systems.across) > side for side in bounds))
     names = {f"{name}_without": name for name in ("estimate", "lower", "upper")}
