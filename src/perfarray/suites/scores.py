@@ -317,7 +317,7 @@ def score_ratio_interval(
         shared=joint,
         paired=paired is not None,
         random_benchmarks=bool(random_benchmarks),
-        confidence_level=level,
+        confidence_level=check_confidence_level(confidence_level),
         alternative=alternative,
         weights=systems.weights(in_key_order=draws is not None),
         learn=prior is not None,
@@ -340,7 +340,7 @@ def score_ratio_interval(
     )
     result = matching.bounded_result(result, systems, alternative)
     result = _open_without(result, systems) if sensitivity else result
-    attrs = {"result": "score_ratio_interval", "method": method, "confidence_level": level}
+    attrs = {"result": "score_ratio_interval", "method": method, "confidence_level": score.confidence_level}
     attrs |= {"mean": mean, "statistic": statistic} | ({"prior": prior} if prior else {})
     attrs |= {"alternative": alternative, "question": SAMPLED if random_benchmarks else FIXED}
     attrs |= ({"benchmarks": SAMPLE} if random_benchmarks else {}) | matching.describe_draws(draws)
