@@ -304,7 +304,7 @@ def over_suites(
     in_key_order: bool = False,
     statistic: str = "mean",
 ) -> xr.Dataset:
-    """Give a formula the matched units of both systems and the keys of the suites; label the answer.
+    """Give a formula the matched units of both systems, and label its answer.
 
     The result also counts the benchmarks, and with `tested` says whether the units of different
     benchmarks move together: NaN where they are treated jointly. Where random numbers are drawn,

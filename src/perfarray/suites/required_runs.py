@@ -1,4 +1,4 @@
-"""How many runs does a suite need: the fewest whose interval of the score ratio is as narrow as asked."""
+"""How many runs a suite needs for an interval of the score ratio as narrow as asked."""
 
 from collections.abc import Hashable
 from typing import Any
@@ -76,7 +76,7 @@ def required_runs(
     rng: Rng = None,
     metric: str | list[str] | None = None,
 ) -> xr.Dataset:
-    """Find how many runs of every benchmark make the interval of the score ratio as narrow as asked.
+    """Find how many runs of every benchmark make the interval of the score ratio narrow.
 
     The search takes the first runs of both sides, then one more of each at a time, until the
     interval is no wider than `width` or the benchmark with fewest runs has no more. Further runs of

@@ -47,7 +47,7 @@ def suite_score(
     levels: str | tuple[str, ...] | None = None,
     metric: str | list[str] | None = None,
 ) -> xr.Dataset:
-    """Summarise a suite in one number: the mean over the benchmarks of a statistic of each one's runs.
+    """Summarise a suite in one number: the mean over the benchmarks of a statistic of runs.
 
     Parameters
     ----------
@@ -288,7 +288,6 @@ def score_ratio_interval(
     """
     matching.check_choices(mean, statistic, alternative, method, METHODS)
     check_choice(prior, "prior", PRIORS)
-    level = check_confidence_level(confidence_level)
     check_standard_error("" if random_benchmarks else method, statistic)
     length = check_count(n_resamples, "n_resamples", 2) if distribution else 0
     draws = None
@@ -340,7 +339,11 @@ def score_ratio_interval(
     )
     result = matching.bounded_result(result, systems, alternative)
     result = _open_without(result, systems) if sensitivity else result
-    attrs = {"result": "score_ratio_interval", "method": method, "confidence_level": score.confidence_level}
+    attrs = {
+        "result": "score_ratio_interval",
+        "method": method,
+        "confidence_level": score.confidence_level,
+    }
     attrs |= {"mean": mean, "statistic": statistic} | ({"prior": prior} if prior else {})
     attrs |= {"alternative": alternative, "question": SAMPLED if random_benchmarks else FIXED}
     attrs |= ({"benchmarks": SAMPLE} if random_benchmarks else {}) | matching.describe_draws(draws)
