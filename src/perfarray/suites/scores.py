@@ -6,7 +6,6 @@ import numpy as np
 import xarray as xr
 
 from perfarray.conventions import BENCHMARK, EXECUTION
-from perfarray.numerics.bootstrap import Draws
 from perfarray.numerics.suite import MEANS, Sides, run_statistic, suite_mean, suite_units
 from perfarray.numerics.types import Floats, Mask
 from perfarray.suites import matching
@@ -20,7 +19,7 @@ from perfarray.timings.metrics import for_each_metric
 from perfarray.timings.notes import Note, check, count_note
 from perfarray.timings.resampling import few_replicates, few_units
 from perfarray.timings.resolve import Data, resolve
-from perfarray.timings.streams import Rng, key_of
+from perfarray.timings.streams import Rng
 from perfarray.timings.units import describe_unit, single_unit_note, unit_depth
 from perfarray.timings.validation import check_choice, check_confidence_level, check_count
 from perfarray.timings.weights import Weights, weigh
@@ -290,9 +289,7 @@ def score_ratio_interval(
     check_choice(prior, "prior", PRIORS)
     check_standard_error("" if random_benchmarks else method, statistic)
     length = check_count(n_resamples, "n_resamples", 2) if distribution else 0
-    draws = None
-    if method != "t":
-        draws = Draws((True,), check_count(n_resamples, "n_resamples", 2), key_of(rng))
+    draws = None if method == "t" else matching.draws_of(n_resamples, rng)
     systems = matching.resolve_systems(
         times,
         baseline,
@@ -339,16 +336,13 @@ def score_ratio_interval(
     )
     result = matching.bounded_result(result, systems, alternative)
     result = _open_without(result, systems) if sensitivity else result
-    attrs = {
-        "result": "score_ratio_interval",
-        "method": method,
-        "confidence_level": score.confidence_level,
-    }
-    attrs |= {"mean": mean, "statistic": statistic} | ({"prior": prior} if prior else {})
+    attrs = {"result": "score_ratio_interval", "method": method, "mean": mean}
+    attrs |= {"confidence_level": score.confidence_level, "statistic": statistic}
+    attrs |= {"prior": prior} if prior else {}
     attrs |= {"alternative": alternative, "question": SAMPLED if random_benchmarks else FIXED}
     attrs |= ({"benchmarks": SAMPLE} if random_benchmarks else {}) | matching.describe_draws(draws)
-    replicates = ("suite_replicates",) if draws else ()
-    checks = ("suite_limits", "suite_benchmarks", *replicates, *systems.movement_checks(joint))
+    checks = ("suite_limits", "suite_benchmarks", *(("suite_replicates",) if draws else ()))
+    checks += systems.movement_checks(joint)
     return matching.describe_two(result, systems, attrs, checks=checks)
 
 
