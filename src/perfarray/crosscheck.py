@@ -47,7 +47,7 @@ ANSWERS = dict.fromkeys(("estimate", "lower", "upper", "pvalue"), np.nan) | {
 }
 
 # Codes of notes on the units behind all methods
-OF_UNITS = ("single_unit", "two_units", "few_noisy_units", "move_together")
+OF_UNITS = ("single_unit", "two_units", "few_skewed_units", "move_together")
 
 TOO_FEW, NOT_MEASURED = "too few units for an interval", "not measured on both sides"
 UNPAIRED = "does not use that units are paired"
