@@ -1,4 +1,4 @@
-"""Designs of simulated experiments: nests of two systems whose sizes, variances and ratio are numbers or maps."""
+"""Designs of simulated experiments, whose sizes, variances and ratio are numbers or maps."""
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -54,7 +54,7 @@ class Study:
 
 
 class Point(NamedTuple):
-    """One point of a map: the systems to draw, their true ratio and variances, and the key of random numbers."""
+    """One point of a map: the systems to draw, their true ratio and variances, and a random key."""
 
     sides: tuple[Side, ...]
     ratio: xr.DataArray

@@ -37,7 +37,7 @@ def simulated(
     result: str,
     description: str,
 ) -> xr.Dataset:
-    """Draw the experiments of every point of a map, judge each, and summarise the outcomes: a share and its description."""
+    """Draw the experiments of every point of a map, judge each, and summarise the outcomes."""
     count = check_count(study.n_experiments, "n_experiments", 2)
     check_confidence_level(study.confidence_level)
     batch = None if study.batch is None else check_count(study.batch, "batch")

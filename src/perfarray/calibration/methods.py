@@ -46,7 +46,10 @@ VARIABLES: Final = (
 
 
 class Method(NamedTuple):
-    """A method with its arguments: `takes` are the names that it accepts, `truth` is what its limits are about ("" for a test)."""
+    """A method with its arguments.
+
+    `takes` are the names that it accepts, `truth` is what its limits are about ("" for a test).
+    """
 
     name: str
     function: Callable[..., Any]
@@ -58,7 +61,7 @@ class Method(NamedTuple):
 
 
 def check_method(method: str | Callable[..., Any], options: Mapping[str, Any]) -> Method:
-    """Return the method of a public name, or a callable of timings, or of timings and a baseline."""
+    """Return the method of a public name, or a callable of timings (and a baseline)."""
     name = (
         method
         if isinstance(method, str)
@@ -158,7 +161,10 @@ def _along_experiments(value: Any, name: str, method: Method, count: int) -> xr.
 def decided(
     method: Method, answer: Mapping[str, xr.DataArray], threshold: Any, risk: float
 ) -> xr.Dataset:
-    """Return for every experiment whether the method sees a difference, its direction (-1: less), and whether it has an answer."""
+    """Return whether the method sees a difference in every experiment.
+
+    And its direction (-1: less), and whether there is an answer.
+    """
     if "verdict" in answer:
         verdict = answer["verdict"]
         direction = xr.where(verdict == FASTER, -1, xr.where(verdict == SLOWER, 1, 0))

@@ -1,4 +1,7 @@
-"""Whether units of an inner level with one label are the same unit in every outer unit: a two-way analysis of variance of unit means."""
+"""Whether units with one label are the same unit in every outer unit.
+
+A two-way analysis of variance of unit means.
+"""
 
 import numpy as np
 
@@ -12,7 +15,9 @@ SMALL = 0.05
 
 
 def label_effect(means: Floats) -> tuple[Floats, Floats]:
-    """Test the main effect of the labels of an inner level: F with inner - 1 and (inner - 1)(outer - 1) degrees of freedom.
+    """Test the main effect of the labels of an inner level.
+
+    F has inner - 1 and (inner - 1)(outer - 1) degrees of freedom.
 
     Inside a true nest a label is chance. Rows of unequal spread make F smaller, but one far value
     in two rows may make it large: a small p-value is no smaller than that of the ranks inside each
@@ -56,7 +61,10 @@ def _two_way(means: Floats) -> tuple[Floats, Floats]:
 
 
 def combined_pvalue(pvalues: Floats) -> float:
-    """Return one p-value of all that are not NaN, which may depend on each other: Liu and Xie's (2020) Cauchy combination; 1 of none."""
+    """Return one p-value of all that are not NaN, which may depend on each other; 1 of none.
+
+    Liu and Xie's (2020) Cauchy combination.
+    """
     valid = pvalues[~np.isnan(pvalues)]
     if not valid.size:
         return 1.0

@@ -33,7 +33,9 @@ def advice_on_nest(
     n: float,
     levels: tuple[str, ...],
 ) -> str:
-    """Return the remarks on the plan of one nest, whose lowest level takes this share of the price, from a pilot of n units.
+    """Return the remarks on the plan of one nest, from a pilot of n units.
+
+    Its lowest level takes this share of the price.
 
     The first three are of the levels below the outermost; `already` are the pilot's repetitions.
     """

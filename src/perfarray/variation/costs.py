@@ -1,4 +1,4 @@
-"""What starting one more repetition of a level costs: prices given as numbers or arrays, with the labels of the timings."""
+"""What starting one more repetition of a level costs."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -22,7 +22,7 @@ COST_UNITS = (ITERATIONS, SECONDS)
 def prices(
     costs: Any, times: Timings, cost_units: str, chosen: Mapping[str, object] | None = None
 ) -> tuple[xr.DataArray, dict[str, xr.DataArray]]:
-    """Return what starting one repetition of each level costs, what `costs` says, else what the data say, and the latter by level.
+    """Return the price of each level, and by level those that the data say.
 
     Prices lie along `PRICE`, NaN at the lowest level where its mean time is the price. `chosen`
     selects labels of dims that the timings no longer have: those of a baseline.
@@ -156,7 +156,7 @@ def _over_levels(array: xr.DataArray, times: Timings) -> xr.DataArray:
 
 
 def price_note(sides: Sequence[Mapping[str, xr.DataArray]], cost_units: str) -> Note | None:
-    """Return the note that names the prices taken from the data, if there is one beyond that of an iteration, which is its own time."""
+    """Return the note that names the prices taken from the data, beyond that of an iteration."""
     levels = dict.fromkeys(level for side in sides for level in side)
     if not levels.keys() - {ITERATION}:
         return None
@@ -203,7 +203,7 @@ def _price(value: Any, level: str, times: Timings, chosen: Mapping[str, object])
 
 
 def _labelled(value: Any, level: str, times: Timings, chosen: Mapping[str, object]) -> xr.DataArray:
-    """Return a number, an array over benchmark, or a labelled array, with the labels of the timings."""
+    """Return a price, an array over benchmark or a labelled array, with the timings' labels."""
     array = times.array
     if isinstance(value, pd.Series):
         value = xr.DataArray(

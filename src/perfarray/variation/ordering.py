@@ -160,7 +160,7 @@ def ordering_stability(
 
 @check("orders")
 def orders_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
-    """Count the cells without an order, those whose order all runs do not establish, and those with few runs for the groups."""
+    """Count the cells without an order, or without enough runs for the groups."""
     n, pvalue, ratio = (result[name].values for name in ("n", "pvalue", "ratio"))
     most, smallest = int(result["group_size"].max()), int(result["group_size"].min())
     equal = (ratio == 1).any(axis=result["ratio"].get_axis_num("statistic"))

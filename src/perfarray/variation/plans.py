@@ -1,4 +1,4 @@
-"""How many repetitions to run at every level of the nest, for a budget or for a width, one plan per benchmark."""
+"""How many repetitions to run at every level of the nest, one plan per benchmark."""
 
 from collections.abc import Sequence
 from functools import partial, reduce
@@ -112,10 +112,11 @@ def plan_repetitions(
     Dataset
         Along `level`: `repetitions` (inside one parent), `unrounded` (equation 14), `merged`;
         `already`, the pilot's repetitions; `more`, the units still to be run; `variance` (relative
-        component) and `level_cost` (of one more repetition), which the plan is made from. Per cell: `cost`; `half_width`,
-        relative; `half_width_lower` and `half_width_upper`, at either limit of the outermost
-        component; `more_half_width`, with the pilot's data; `default_half_width`, of the one-level
-        experiment at the same cost; `least_budget`, which buys `min_units`; `n`; `advice`.
+        component) and `level_cost` (of one more repetition), which the plan is made from. Per cell:
+        `cost`; `half_width`, relative; `half_width_lower` and `half_width_upper`, at either limit
+        of the outermost component; `more_half_width`, with the pilot's data; `default_half_width`,
+        of the one-level experiment at the same cost; `least_budget`, which buys `min_units`; `n`;
+        `advice`.
 
     Raises
     ------
@@ -341,12 +342,9 @@ def _plan_cells(goal: Goal, levels: tuple[str, ...], *fields: Floats) -> list[np
     advice = _advice(counts, unrounded, already, merged, share, n, levels)
     if len(levels) == 1 and goal.budget is None and goal.half_width is None:
         advice[:] = NO_GOAL.format(level=levels[0])
-    return [
-        array.reshape(shape + array.shape[1:])
-        for array in (
-            counts, unrounded, already, more, known, merged, cost, spent, least, *half_widths, n, advice,
-        )
-    ]  # fmt: skip
+    answers = [counts, unrounded, already, more, known, merged, cost, spent, least]
+    answers += [*half_widths, n, advice]
+    return [array.reshape(shape + array.shape[1:]) for array in answers]
 
 
 def _advice(

@@ -1,4 +1,4 @@
-"""Variances that are given: published components, and those that `variance_components` returned, to plan from."""
+"""Variances that are given, to plan from."""
 
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, TypeGuard
@@ -134,9 +134,17 @@ def _pooled(pilots: Sequence[xr.Dataset]) -> xr.Dataset:
     if len(units) > 1:
         raise ValueError(f"the pilots are in {listed(units)}; pooling needs one unit")
     joined = xr.concat(
-        [pilot[["variance", "level_variance", "repetitions", "mean"]].reset_coords(drop=True) for pilot in pilots],
-        PILOT, join="outer", combine_attrs="drop", data_vars="all", coords="minimal", compat="override",
-    )  # fmt: skip
+        [
+            pilot[["variance", "level_variance", "repetitions", "mean"]].reset_coords(drop=True)
+            for pilot in pilots
+        ],
+        PILOT,
+        join="outer",
+        combine_attrs="drop",
+        data_vars="all",
+        coords="minimal",
+        compat="override",
+    )
     cumulative = joined["repetitions"].cumprod(LEVEL)
     inside = xr.concat(
         [xr.ones_like(cumulative.isel({LEVEL: [0]})), cumulative.isel({LEVEL: slice(None, -1)})],
@@ -175,7 +183,7 @@ def is_published(times: object) -> TypeGuard[xr.Dataset]:
 
 
 def published(components: xr.Dataset, baseline: object) -> tuple[Systems, tuple[xr.Dataset, ...]]:
-    """Return components as what a plan is made for, a system whose timings are its mean, and those of all systems with one nest."""
+    """Return given components as systems whose timings are their means, along one nest."""
     datasets: tuple[xr.Dataset, ...] = (components,)
     if baseline is not None:
         if not is_published(baseline):
@@ -204,7 +212,10 @@ def published(components: xr.Dataset, baseline: object) -> tuple[Systems, tuple[
 
 
 def _of_one_nest(*systems: xr.Dataset) -> tuple[xr.Dataset, ...]:
-    """Return the components of two systems along the levels of both: a level that one lacks does not vary there."""
+    """Return the components of two systems along the levels of both.
+
+    A level that one lacks does not vary there.
+    """
     nests = [[str(level) for level in dataset[LEVEL].values] for dataset in systems]
     longest = max(nests, key=len)
     for nest in nests:
@@ -245,7 +256,9 @@ def _of_one_nest(*systems: xr.Dataset) -> tuple[xr.Dataset, ...]:
 def component_arrays(
     components: Data, biased: bool
 ) -> tuple[list[xr.DataArray], list[Sequence[str]]]:
-    """Return mean, components and, where they are estimates, variances of means, degrees of freedom and, of one pilot, repetitions.
+    """Return mean, components and, of estimates, what is known of them.
+
+    These are variances of means, degrees of freedom and, of one pilot, repetitions.
 
     Behind them stand the dims of each that are core.
     """

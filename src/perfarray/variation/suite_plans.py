@@ -1,4 +1,4 @@
-"""How many repetitions for a whole suite, when one build (or boot, or session) serves every benchmark."""
+"""How many repetitions for a whole suite, when one build serves every benchmark."""
 
 from collections.abc import Mapping, Sequence
 from itertools import takewhile
@@ -391,7 +391,7 @@ def plan_suites(
 def _pilots(
     values: list[Floats], prices: list[Floats], measured: np.ndarray, rules: Rules
 ) -> list[Pilot]:
-    """Estimate the systems of one suite, or their pairs, or every benchmark that shares no units."""
+    """Estimate the systems of one suite, or their pairs, or every benchmark that shares nothing."""
     if not measured.any():
         return []
     shares = rules.shares[measured] / rules.shares[measured].mean() / measured.sum()

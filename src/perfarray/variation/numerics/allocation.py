@@ -72,7 +72,9 @@ def _listed(quantile: Callable[[float, Floats], Floats], probability: float) -> 
 
 
 def optimal_counts(variance: Floats, cost: Floats) -> Floats:
-    """Return equation 14: sqrt(c_i / c_{i-1} * T_i^2 / T_{i+1}^2) of every level below the outermost, unrounded.
+    """Return equation 14, unrounded, of every level below the outermost.
+
+    That is sqrt(c_i / c_{i-1} * T_i^2 / T_{i+1}^2).
 
     A level without a component (NaN) is merged: its price joins the level above, and its count is
     NaN. That of the outermost is NaN.

@@ -197,9 +197,12 @@ def cheapest(forest: Forest, goal: Goal) -> tuple[Floats, Floats]:
 
     def price(n: Floats) -> Floats:
         totals = share_out(
-            forest.variance, forest.cost, rates, n[..., None],
+            forest.variance,
+            forest.cost,
+            rates,
+            n[..., None],
             variance_wanted=noise_wanted(forest, n, goal),
-        )  # fmt: skip
+        )
         with np.errstate(invalid="ignore"):
             spent = reduced(np.add, forest.cost * totals)
         return np.where(np.isfinite(spent), spent, np.inf)
@@ -211,7 +214,7 @@ def cheapest(forest: Forest, goal: Goal) -> tuple[Floats, Floats]:
 
 
 def noise_wanted(forest: Forest, units: Floats, goal: Goal) -> Floats:
-    """Return the variance that plans of so many units may leave, where a half-width is asked for."""
+    """Return the variance that plans of so many units may leave, for a half-width."""
     quantile = quantile_of(forest, units, goal.probability)
     half_width = np.asarray(goal.half_width, dtype=float)
     half_width = half_width.reshape(half_width.shape + (1,) * (quantile.ndim - half_width.ndim))

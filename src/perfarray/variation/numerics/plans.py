@@ -1,4 +1,4 @@
-"""Plans: whole counts, what they cost, and the half-width that a share of experiments stays within."""
+"""Plans: whole counts, what they cost, and the half-width they promise."""
 
 from typing import Any, NamedTuple
 
@@ -69,7 +69,7 @@ class Pilot(NamedTuple):
         )
 
     def evidence(self, counts: Floats, cost: Floats, min_units: int) -> Evidence:
-        """Return what the pilot knows of the variance of plans, as if of the tree with the fewest units."""
+        """Return what the pilot knows of plans, as if of the tree with the fewest units."""
         units = counts[:, self.forest.roots]
         shares = units.min(axis=1, keepdims=True) / units
         spread, top = self.unit_variance * shares, (self.top * shares).sum(axis=1)
@@ -221,11 +221,13 @@ def half_width_limits(plan: Plan, goal: Goal) -> list[Floats]:
     df = np.full(np.shape(known.top), np.inf)  # each limit counts as known
     return [
         assured_half_width(
-            plan.fewest, plan.inside,
-            Evidence(component, component, df, known.growth, np.ones(NODES)), goal,
+            plan.fewest,
+            plan.inside,
+            Evidence(component, component, df, known.growth, np.ones(NODES)),
+            goal,
         )
         for component in limits
-    ]  # fmt: skip
+    ]
 
 
 def default_half_width(plan: Plan, goal: Goal) -> Floats:
@@ -337,7 +339,9 @@ def half_widths_by_budget(
 def planned_again(
     forest: Forest, total: Floats, budget: float, min_units: int, known: Floats | float = 0.0
 ) -> Floats:
-    """Return, at the nodes of `assurance`, by how much the variance of a plan of unshared units exceeds the one it promises.
+    """Return by how much the variance of a plan of unshared units exceeds the one it promises.
+
+    At the nodes of `assurance`.
 
     A benchmark whose variance the pilot underrates gets too few repetitions, so that the error of
     the plan is larger than that of the variances it is made from: one of many chains by a factor of

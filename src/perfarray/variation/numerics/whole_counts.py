@@ -1,4 +1,4 @@
-"""Whole counts near the continuous optimum: the narrowest plan for a budget, or the cheapest of a half-width.
+"""Whole counts near the continuous optimum, for a budget or a half-width.
 
 All neighbours of the optimum of a nest are completed to the limit and compared. A tree has too many
 neighbours: what rounding leaves buys one repetition after the other, and a local search follows.
@@ -300,7 +300,7 @@ def _starts(forest: Forest, goal: Goal) -> Floats:
 
 
 def _filled(forest: Forest, goal: Goal, counts: Floats) -> Floats:
-    """Buy one repetition after the other, that which narrows most for its price, as long as the budget or the half-width asks for more."""
+    """Buy one repetition after the other, that which narrows most for its price."""
     counts, active = counts.copy(), np.arange(len(counts))
     if goal.budget is not None:
         active = np.flatnonzero(forest.price(counts) <= goal.budget * (1 + ULPS))
