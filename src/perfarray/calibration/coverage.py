@@ -412,12 +412,14 @@ def _judge_decision(
     method: Method, sides: list[xr.DataArray], point: Point, *, threshold: xr.DataArray, risk: float
 ) -> xr.Dataset:
     if "threshold" in method.takes:  # a method with its own threshold is called for each
-        each = [
+        decisions = [
             decided(method, ask(method, sides, threshold=value), value, risk)
             for value in threshold.values.ravel().tolist()
         ]
         decision = (
-            xr.concat(each, threshold["threshold"], coords="minimal") if threshold.ndim else each[0]
+            xr.concat(decisions, threshold["threshold"], coords="minimal")
+            if threshold.ndim
+            else decisions[0]
         )
     else:
         decision = decided(method, ask(method, sides), threshold, risk)
@@ -451,13 +453,13 @@ def _decision_shares(experiments: xr.Dataset) -> xr.Dataset:
 def experiments_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Count the cells in which some experiments have no answer."""
     share, units = result["unanswered"], plural(str(result.attrs["unit"]))
-    counted = (
+    consequence = (
         "are left out of the other shares"
         if result.attrs["result"] == "coverage"
         else "count as seeing nothing"
     )
     text = (
         f"In {{cells}} up to {100 * float(share.max()):.3g} % of the experiments have no answer. "
-        f"They {counted}. More {units} would give them one."
+        f"They {consequence}. More {units} would give them one."
     )
     return (count_note("unanswered", text, (share > 0).values),)

@@ -253,7 +253,7 @@ def _spans(numbers: Numbers, hidden: Sequence[str]) -> dict[str, tuple[xr.DataAr
     for level, value in sizes.items():
         array = value if isinstance(value, xr.DataArray) else xr.DataArray(0)
         values = array.values.ravel().tolist() if isinstance(value, xr.DataArray) else [value]
-        pairs = [check_span(each, f"sizes[{level!r}]") for each in values]
+        pairs = [check_span(size, f"sizes[{level!r}]") for size in values]
         low, high = (np.reshape([pair[end] for pair in pairs], array.shape) for end in (0, 1))
         spans[level] = (array.copy(data=low), array.copy(data=high))
     unit = next(level for level in sizes if level not in hidden)

@@ -79,16 +79,16 @@ def check_method(method: str | Callable[..., Any], options: Mapping[str, Any]) -
             "f(times)"
         )
     positional = [
-        each
-        for each in parameters.values()
-        if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)
+        parameter
+        for parameter in parameters.values()
+        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
     ]
     two = ("baseline" in parameters and not public) or sum(
-        each.default is each.empty for each in positional
+        parameter.default is parameter.empty for parameter in positional
     ) > 1
     truth = TRUTHS.get(name, "") if public else RATIO if two else MEAN
     takes = frozenset(parameters)
-    open_ended = any(each.kind is each.VAR_KEYWORD for each in parameters.values())
+    open_ended = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
     unknown = [option for option in options if option not in takes]
     if unknown and not open_ended:
         raise ValueError(

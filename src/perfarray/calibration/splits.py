@@ -207,7 +207,7 @@ def _judged(
         pair = [_as_timings(values[:, side[block]], labels, data) for side in sides]
         for index, rule in enumerate(rules):
             alarms[index, :, block], answered[index, :, block] = (
-                each.reshape(labels.shape) for each in rule.judge(*pair)
+                by_split.reshape(labels.shape) for by_split in rule.judge(*pair)
             )
         change[:, block] = np.abs(np.log(_mean(pair[0]) / _mean(pair[1]))).reshape(labels.shape)
     return alarms, answered, change

@@ -252,14 +252,14 @@ def check_groups(
 def few_runs_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Count the cells with fewer runs than groups need."""
     n, sizes = result["n"].values, result["group_size"].values
-    most = int(sizes[-1])
+    largest = int(sizes[-1])
     overlapping = ((n[..., None] < 4 * sizes) & (n[..., None] >= sizes) & (sizes > 1)).any(axis=-1)
-    if (n < max(2, most)).any():
+    if (n < max(2, largest)).any():
         text = (
-            f"{{cells}} have fewer runs than the largest group ({most}): larger groups are NaN. "
+            f"{{cells}} have fewer runs than the largest group ({largest}): larger groups are NaN. "
             "Measure more runs."
         )
-        return (count_note("few_runs", text, n < max(2, most), group_size=most),)
+        return (count_note("few_runs", text, n < max(2, largest), group_size=largest),)
     text = (
         f"{{cells}} have groups of more than a quarter of their runs (fewest: {n.min():.0f}), "
         "which overlap. Their deviations are uncertain. Measure more runs."

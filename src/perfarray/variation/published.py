@@ -156,9 +156,9 @@ def _pooled(pilots: Sequence[xr.Dataset]) -> xr.Dataset:
     weight = level_df / level_df.sum(PILOT).where(lambda total_df: total_df > 0)
     outermost = {LEVEL: 0}
     mean = joined["mean"].weighted(cumulative.isel(outermost, drop=True).fillna(0.0)).mean(PILOT)
-    square, each = mean**2, (joined["mean"] ** 2).where(joined["mean"] != 0)
+    square, pilot_squares = mean**2, (joined["mean"] ** 2).where(joined["mean"] != 0)
     averages = {
-        name: (joined[name] / each * weight).sum(PILOT, min_count=1) * square
+        name: (joined[name] / pilot_squares * weight).sum(PILOT, min_count=1) * square
         for name in ("variance", "level_variance")
     }
     result = _described(averages["variance"].transpose(..., LEVEL), mean, units[0], POOLED)
@@ -240,16 +240,16 @@ def _of_one_nest(*systems: xr.Dataset) -> tuple[xr.Dataset, ...]:
             )
     results = []
     for dataset, nest in zip(systems, nests, strict=True):
-        absent = tuple(level for level in longest if level not in nest)
+        missing_levels = tuple(level for level in longest if level not in nest)
         aligned = dataset.reindex(
             {LEVEL: longest},
             fill_value={name: 0.0 for name in ("variance", "level_variance") if name in dataset},
         )
-        if absent and "df" in dataset and longest[0] in absent:
+        if missing_levels and "df" in dataset and longest[0] in missing_levels:
             aligned = aligned.assign(
                 df=xr.full_like(dataset["df"], np.inf)
             )  # what does not vary is known
-        results.append(aligned.assign_attrs({**dataset.attrs, ABSENT: absent}))
+        results.append(aligned.assign_attrs({**dataset.attrs, ABSENT: missing_levels}))
     return tuple(results)
 
 

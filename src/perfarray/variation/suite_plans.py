@@ -154,7 +154,7 @@ def plan_suite(
     )  # fmt: skip
     sides, nest = system.sides, system.sides[0].levels
     served, in_pilot = _check_shared(sides, across, shared, paired, correlation)
-    prices, stated = system.prices(costs, SECONDS)
+    prices, price_remark = system.prices(costs, SECONDS)
     arrays = [side.array for side in sides]
     prices = [
         _over_benchmarks(price, array[across], served)
@@ -196,7 +196,7 @@ def plan_suite(
     notes = together_notes(sides, across, paired is not None) if assumed else ()
     mixed = name_suites(result, arrays[0], arrays[0].notnull().any(nest), across)
     dependent = dependence_note(sides, paired is not None)
-    notes = (*system.notes, *weighing.notes, stated, mixed, *notes, dependent)
+    notes = (*system.notes, *weighing.notes, price_remark, mixed, *notes, dependent)
     return with_notes(result, *notes, checks=("suite_plans",))
 
 
@@ -406,7 +406,9 @@ def _pilots(
         systems.append((array, cost, components))
         known.append(learned)
     if rules.paired:
-        sharing = rules.sharing[0]._replace(in_pilot=min(each.in_pilot for each in rules.sharing))
+        sharing = rules.sharing[0]._replace(
+            in_pilot=min(side_sharing.in_pilot for side_sharing in rules.sharing)
+        )
         return [suite_pilot(systems, shares, sharing)]
     if rules.sharing[0].planned:
         return [

@@ -59,9 +59,9 @@ def quantile_at(
     df = np.asarray(df, dtype=float)
     row = np.where((df > 0) & (df <= LISTED), df, 0.0).astype(np.intp)
     quantiles = np.asarray(_listed(quantile, probability)[row])
-    other = (row != df) & ~np.isnan(df)
-    if other.any():
-        quantiles[other] = quantile(probability, df[other])
+    unlisted = (row != df) & ~np.isnan(df)
+    if unlisted.any():
+        quantiles[unlisted] = quantile(probability, df[unlisted])
     return quantiles
 
 
@@ -91,10 +91,10 @@ def optimal_counts(variance: Floats, cost: Floats) -> Floats:
             counts[..., level] = np.sqrt(
                 above_cost / level_cost * (np.maximum(component, 0.0) / np.maximum(above, 0.0))
             )
-        present = ~np.isnan(component)
+        has_component = ~np.isnan(component)
         above, above_cost = (
-            np.where(present, component, above),
-            np.where(present, level_cost, above_cost),
+            np.where(has_component, component, above),
+            np.where(has_component, level_cost, above_cost),
         )
     return counts
 

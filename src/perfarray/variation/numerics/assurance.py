@@ -169,11 +169,11 @@ def mixture_quantile(probability: float, df: Floats, variance: Floats) -> Floats
             high[rows] = np.where(short, high[rows], root[rows])
             probit = ndtri(share)
             step = (target - probit) * np.exp(-(probit**2) / 2) / np.sqrt(2 * np.pi) / slope
-            after = root[rows] + step
-            inside = (after > low[rows]) & (after < high[rows])
-            after = np.where(inside, after, (low[rows] + high[rows]) / 2)
-            moved = np.abs(after - root[rows])
-            root[rows] = after
+            next_root = root[rows] + step
+            inside = (next_root > low[rows]) & (next_root < high[rows])
+            next_root = np.where(inside, next_root, (low[rows] + high[rows]) / 2)
+            moved = np.abs(next_root - root[rows])
+            root[rows] = next_root
             rows = rows[moved > PRECISION]
         return np.asarray(np.exp(root).reshape(shape))
 

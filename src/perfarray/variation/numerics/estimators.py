@@ -59,8 +59,10 @@ def estimate_of_runs(values: Floats, statistic: str) -> Floats:
         return np.asarray(np.fmax.reduce(flat, axis=-1))
     reached = np.cumsum(share, axis=-1)
     last = np.maximum((share > 0).sum(axis=-1, keepdims=True) - 1, 0)
-    most = share.max(axis=-1, keepdims=True)
-    equal_weights = np.where(share > 0, share, most).min(axis=-1, keepdims=True) > most - ROUNDING
+    largest = share.max(axis=-1, keepdims=True)
+    equal_weights = (
+        np.where(share > 0, share, largest).min(axis=-1, keepdims=True) > largest - ROUNDING
+    )
     probability = 1 / 2 if statistic == "median" else 1 / 4
     rank = probability * (last + 2.0)
     by_rank = [
