@@ -32,7 +32,10 @@ class UnitSummary(NamedTuple):
 
 
 def reduced(ufunc: np.ufunc, values: Floats) -> Floats:
-    """Reduce the last axis, a few columns one after the other."""
+    """Reduce the last axis.
+
+    A few columns one after the other, which is faster than row by row and rounds alike.
+    """
     if values.size < SMALL or not 0 < values.shape[-1] < FEW:
         return np.asarray(ufunc.reduce(values, axis=-1))
     total = values[..., 0].copy(order="K")
@@ -65,7 +68,7 @@ def unit_means(values: Floats, levels: int) -> Floats:
 
 
 def one_value_per_unit(values: Floats, levels: int, unit: int) -> Floats:
-    """Average the levels below one, and put its repetitions on one axis: the sample of a test.
+    """Average the levels below one, and put all of its repetitions on one axis.
 
     Of values (..., n_L, ..., n_1), `unit` is the position of that level, 0 for the outermost.
     Levels above it are pooled: their repetitions count as independent.
@@ -75,7 +78,7 @@ def one_value_per_unit(values: Floats, levels: int, unit: int) -> Floats:
 
 
 def values_by_unit(values: Floats, levels: int, value: int) -> Floats:
-    """Average the levels below one, and keep its repetitions by outermost unit: the runs.
+    """Average the levels below one, and keep its repetitions by outermost unit.
 
     Of values (..., n_L, ..., n_1), `value` is the position of that level, 0 for the outermost: then
     there is one value per unit.
@@ -100,7 +103,7 @@ def unit_weights(values: Floats) -> Floats:
 
 
 def repeated_level(measured: Mask) -> Integers:
-    """Return the position of the outermost level with two units in each cell; -1 without any.
+    """Return the position of the outermost level with two units or more; -1 without any.
 
     A cell that repeats nothing has the last of these levels.
     """
@@ -213,7 +216,7 @@ def summarise_units(means: Floats) -> UnitSummary:
 
 
 def count_repetitions(values: Floats, levels: int) -> Counts:
-    """Count the measured repetitions at every level, outermost first: arrays (..., L).
+    """Count the measured repetitions of values (..., n_L, ..., n_1) at every level: (..., L).
 
     A cell without data has zeros, and NaN extremes.
     """
