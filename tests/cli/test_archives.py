@@ -274,7 +274,7 @@ class TestExplain:
         told = run(
             "explain", many, "--response", "performance", "--predictors", "cpu_mhz", code=0
         ).stderr
-        assert "The answer is that of 'int2017' alone" in told
+        assert "only 'int2017' is explained" in told
         assert "fp2017:" not in told
         assert "no score" not in told
         assert "variation is NaN" not in told

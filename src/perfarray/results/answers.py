@@ -194,9 +194,27 @@ def _cells_of_rows(data: xr.Dataset) -> "Cells":
 
 
 def _measured_cells(data: xr.Dataset) -> xr.DataArray:
-    """Return which cells of a result have a row."""
+    """Return which cells of a result have a row: those with an answer, or units without one."""
     cells = _cells_of_rows(data)
-    mask = _shown(cells, data) & _measured(cells, layout_of(data).zero)
+    answer, values = cells.values[cells.main], cells.values
+    texts = answer.dtype.kind not in "fciu"
+    answered = (
+        answer != ""
+        if texts
+        else ~np.isnan(answer)
+        if layout_of(data).zero
+        else np.nan_to_num(answer) != 0
+    )
+    answered = np.asarray(answered.any(axis=tuple(range(1, answered.ndim))))
+    # The score of a copy counts in suites, and no unit of its own was measured.
+    answered &= np.not_equal(values.get("n", np.nan), 0)
+    if not texts:
+        answered |= (
+            values.get("unanswered", 0) == 1
+        )  # to have been asked, and to say nothing, is an answer
+        answered |= values.get("remark", "") != ""  # and so is why there is none
+        answered |= np.nan_to_num(values.get("n", 0)) != 0
+    mask = _shown(cells, data) & answered
     return xr.DataArray(mask.reshape([data.sizes[dim] for dim in cells.dims]), dims=cells.dims)
 
 
@@ -211,8 +229,13 @@ def _in_order(
                 f"sort='effect': the answers of {data.attrs['result']} are texts, and none is "
                 "larger; use sort='name'"
             )
-        effects = [_effect(value, ratio=layout.ratio) for value in values[positions]]
-        return positions[np.argsort(np.negative(effects), kind="stable")]
+        largest = values[positions].max(axis=tuple(range(1, values.ndim))).astype(float)
+        effects = np.where(np.isnan(largest), -np.inf, largest)
+        if layout.ratio:  # a change to 0 is the largest
+            with np.errstate(divide="ignore", invalid="ignore"):
+                effects = np.where(effects < 0, -np.inf, np.abs(np.log(largest)))
+            effects = np.where(np.isnan(effects), -np.inf, effects)
+        return positions[np.argsort(-effects, kind="stable")]
     if sort == "name":
         ordered = sorted(positions, key=lambda position: _alphabetical(cells, position))
         return np.array(ordered, dtype=int)
@@ -341,13 +364,11 @@ def _cells(data: xr.Dataset, main: str, inner: tuple[str, ...], prefix: str = ""
         for name in ("units", "better")
         if name in variables and name in data.coords and {*variables[name].dims} & {*dims}
     ]
-    labels = {name: _objects(_plain(over(data[name].variable))) for name in (*dims, *described)}
+    labels = {}
+    for name in (*dims, *described):
+        label_list = _plain(over(data[name].variable))
+        labels[name] = np.fromiter(label_list, dtype=object, count=len(label_list))
     return Cells(dims, main, values, labels, math.prod(shape))
-
-
-def _objects(values: list[Any]) -> Texts:
-    """Return labels as an object array."""
-    return np.fromiter(values, dtype=object, count=len(values))
 
 
 def _plain(values: npt.NDArray[Any]) -> list[Any]:
@@ -367,31 +388,6 @@ def _shown(cells: Cells, data: xr.Dataset) -> Mask:
     order = {label: rank for rank, label in enumerate(dict.fromkeys(cells.labels[dim]))}
     first, second = ([order[label] for label in cells.labels[name]] for name in ("baseline", dim))
     return np.less(first, second)
-
-
-def _measured(cells: Cells, zero: bool) -> Mask:
-    """Return which cells have an answer, or units without an answer."""
-    answer, values = cells.values[cells.main], cells.values
-    texts = answer.dtype.kind not in "fciu"
-    answered = answer != "" if texts else ~np.isnan(answer) if zero else np.nan_to_num(answer) != 0
-    answered = np.asarray(answered.any(axis=tuple(range(1, answered.ndim))))
-    # The score of a copy counts in suites, and no unit of its own was measured.
-    answered &= np.not_equal(values.get("n", np.nan), 0)
-    if not texts:
-        answered |= (
-            values.get("unanswered", 0) == 1
-        )  # to have been asked, and to say nothing, is an answer
-        answered |= values.get("remark", "") != ""  # and so is why there is none
-        answered |= np.nan_to_num(values.get("n", 0)) != 0
-    return answered
-
-
-def _effect(value: Any, *, ratio: bool) -> float:
-    """Return the size of an effect; -inf where it is unknown, inf of a change to 0."""
-    number_of = float(np.max(value)) if np.size(value) else math.nan
-    if math.isnan(number_of) or (ratio and number_of <= 0):
-        return math.inf if number_of == 0 else -math.inf
-    return abs(math.log(number_of)) if ratio else number_of
 
 
 def _about(data: xr.Dataset, table: Table, part: xr.Dataset) -> str:
