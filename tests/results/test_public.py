@@ -11,30 +11,30 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
-from tests.method_calls import CALLS, ELSEWHERE, METHODS, OF_ANSWERS, answer, given, timings
+from tests.method_calls import CALLS, ELSEWHERE, METHODS, OF_ANSWERS, answer, options_given, timings
 
 import perfarray
 from perfarray.results.kinds import KINDS
 from perfarray.results.reserved import ANSWERS, DOCUMENTED, INPUTS
 
-each = pytest.mark.parametrize("name", sorted(CALLS))
+element = pytest.mark.parametrize("name", sorted(CALLS))
 
 
-def names_of(found):
+def names_of(answer_rows):
     """Return the names of all variables and dims of an answer; of a table, its columns."""
-    if isinstance(found, pd.DataFrame):
-        return {str(name) for name in found.columns}
-    return {*found.dims, *found.coords, *getattr(found, "data_vars", ())}
+    if isinstance(answer_rows, pd.DataFrame):
+        return {str(name) for name in answer_rows.columns}
+    return {*answer_rows.dims, *answer_rows.coords, *getattr(answer_rows, "data_vars", ())}
 
 
-def values_of(found):
+def values_of(answer_rows):
     """Return the variables of an answer that are its own."""
-    if isinstance(found, xr.Dataset):
-        return dict(found.data_vars)
+    if isinstance(answer_rows, xr.Dataset):
+        return dict(answer_rows.data_vars)
     return (
-        {name: found[name] for name in found if name in ANSWERS}
-        if isinstance(found, pd.DataFrame)
-        else {"": found}
+        {name: answer_rows[name] for name in answer_rows if name in ANSWERS}
+        if isinstance(answer_rows, pd.DataFrame)
+        else {"": answer_rows}
     )
 
 
@@ -42,29 +42,31 @@ def test_every_method_is_called():
     assert sorted([*CALLS, *OF_ANSWERS, *ELSEWHERE]) == METHODS
 
 
-plain_answer = cache(lambda name: answer(name, given(name)))
+plain_answer = cache(lambda name: answer(name, options_given(name)))
 
 
-@each
+@element
 def test_names_of_answers_are_listed(name):
     """Every variable and dim that an answer has of its own is in the list by which labels of the
     data make room."""
-    times = given(name)
-    own = names_of(plain_answer(name)) - {*times.dims, *times.coords, "time"}
-    assert own - {*KINDS[name].names.split()} <= {
+    times = options_given(name)
+    mean_of_cell = names_of(plain_answer(name)) - {*times.dims, *times.coords, "time"}
+    assert mean_of_cell - {*KINDS[name].names.split()} <= {
         "execution",
         "iteration",
         "confidence_level",
     }
 
 
-def described(name, times):
+def descriptors(name, times):
     """Return timings with descriptors of benchmarks, of machines and of the whole, in turn, with
     all names that variables of other answers have."""
-    places = [*((dim, np.arange(times.sizes[dim])) for dim in ("benchmark", "machine")), 7]
+    positions = [*((dim, np.arange(times.sizes[dim])) for dim in ("benchmark", "machine")), 7]
     meant = {"units", "warmup", "confidence_level"}  # what these say of the data counts
-    taken = {*times.dims, *times.coords, *meant, "iteration", *KINDS[name].names.split()}
-    return times.assign_coords(dict(zip(sorted(ANSWERS - taken), cycle(places), strict=False)))
+    drawn_rows = {*times.dims, *times.coords, *meant, "iteration", *KINDS[name].names.split()}
+    return times.assign_coords(
+        dict(zip(sorted(ANSWERS - drawn_rows), cycle(positions), strict=False))
+    )
 
 
 @pytest.mark.parametrize(
@@ -72,27 +74,30 @@ def described(name, times):
 )  # these are about whatever is said of machines
 def test_descriptors_called_as_a_variable_of_another_answer(name):
     """No number changes, and each answer has its table."""
-    plain, result = plain_answer(name), answer(name, described(name, given(name)))
+    plain, result = plain_answer(name), answer(name, descriptors(name, options_given(name)))
     for variable, values in values_of(plain).items():
         np.testing.assert_array_equal(np.asarray(values_of(result)[variable]), np.asarray(values))
     if "result" in plain.attrs and not isinstance(plain, pd.DataFrame):
         assert perfarray.table(result).equals(perfarray.table(plain))
 
 
-@each
+@element
 def test_names_of_the_answer_are_refused(name):
     """A dim, or a coordinate, that is called as a variable of the answer is refused, with the call
     that renames it: after it there is an answer."""
-    times = given(name)
+    times = options_given(name)
     reserved = {*KINDS[name].names.split()} - {*times.dims, *times.coords} - INPUTS
     for variable in sorted(reserved)[:3]:
-        for named in (times.expand_dims({variable: ["x"]}), times.assign_coords({variable: 1})):
+        for labels_named in (
+            times.expand_dims({variable: ["x"]}),
+            times.assign_coords({variable: 1}),
+        ):
             with pytest.raises(ValueError, match=f"'{variable}'.*the answer") as refusal:
-                answer(name, named)
+                answer(name, labels_named)
             call = re.search(r"times\.rename\((.*)\)", str(refusal.value))
             assert eval(call[1]) == {variable: f"data_{variable}"}
-            named = named.rename(eval(call[1]))
-            assert f"data_{variable}" in {*named.dims, *named.coords}
+            labels_named = labels_named.rename(eval(call[1]))
+            assert f"data_{variable}" in {*labels_named.dims, *labels_named.coords}
 
 
 def test_dims_called_as_what_a_method_reads():
@@ -133,12 +138,12 @@ def test_names_are_settled_where_timings_are_made():
     assert DOCUMENTED <= ANSWERS
 
 
-@each
+@element
 @pytest.mark.parametrize("levels", [("execution",), ("execution", "iteration")])
 def test_a_dim_without_labels(name, levels):
     """Every method answers about timings without labels along some dim, or raises an error that
     names the dim."""
-    times = given(name)
+    times = options_given(name)
     times = (
         times.expand_dims(iteration=2, axis=-1)
         if "iteration" in levels and "iteration" not in times.dims
@@ -186,16 +191,16 @@ def test_labels_that_are_several_in_one():
     be a tuple."""
     times = timings()
     stacked = times.stack(case=("benchmark", "machine"))
-    found = stacked.perf.compare("old")
+    answer_rows = stacked.perf.compare("old")
     np.testing.assert_array_equal(
-        np.ravel(found["estimate"]),
+        np.ravel(answer_rows["estimate"]),
         np.ravel(
             times.perf.compare("old")["estimate"].transpose("version", "benchmark", "machine")
         ),
     )
-    assert found["case"].values[:2].tolist() == ["a, m0", "a, m1"]
-    assert found["machine"].values[:2].tolist() == ["m0", "m1"]
-    assert [note.code for note in found.perf.notes() if note.aside] == ["stacked_labels"]
+    assert answer_rows["case"].values[:2].tolist() == ["a, m0", "a, m1"]
+    assert answer_rows["machine"].values[:2].tolist() == ["m0", "m1"]
+    assert [note.code for note in answer_rows.perf.notes() if note.aside] == ["stacked_labels"]
     builds = times.expand_dims(size=[3]).stack(build=("version", "size"))
     assert builds.perf.compare(("old", 3))["build"].values.tolist() == ["new, 3"]
     runs = times.expand_dims(session=2).rename(execution="run").stack(execution=("session", "run"))
@@ -215,15 +220,15 @@ ODD_LABELS = {
 def test_odd_labels(labels):
     """Each method answers, or says in our words why it does not; the answer has a table."""
     for name in sorted({*CALLS} - {"explain_variation", "report"}):
-        times = given(name, ODD_LABELS[labels](timings()))
+        times = options_given(name, ODD_LABELS[labels](timings()))
         try:
-            found = answer(name, times)
+            answer_rows = answer(name, times)
         except ValueError as error:
             refusals = "not found; the array has dims|no such dim|holds 'a' more than once"
             assert re.search(refusals, str(error)), (name, str(error))  # noqa: PT017
             continue
-        if "result" in found.attrs and not isinstance(found, pd.DataFrame):
-            perfarray.table(found)
+        if "result" in answer_rows.attrs and not isinstance(answer_rows, pd.DataFrame):
+            perfarray.table(answer_rows)
 
 
 def test_functions_travel():

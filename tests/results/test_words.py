@@ -3,14 +3,14 @@
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import options_given
 from hypothesis import strategies as st
 
 from perfarray.results import words
 
 
 @pytest.mark.parametrize(
-    ("found", "better", "text"),
+    ("answer", "better", "text"),
     [
         ((1.13, 1.10, 1.16, "bounded"), "lower", "1.13x slower (1.10 to 1.16)"),
         ((1 / 1.13, 1 / 1.16, 1 / 1.10, "bounded"), "lower", "1.13x faster (1.10 to 1.16)"),
@@ -36,13 +36,13 @@ from perfarray.results import words
         ((math.nan, math.nan, math.nan, "bounded"), "lower", "-"),
     ],
 )
-def test_changes(found, better, text):
+def test_changes(answer, better, text):
     """Every kind of set has its words, in the sense of what is better."""
     sense = better if isinstance(better, tuple) else (better,)
-    assert words.change(*found, *sense) == text
+    assert words.change(*answer, *sense) == text
 
 
-@given(st.floats(1e-3, 1e3), st.floats(1e-3, 1.0))
+@options_given(st.floats(1e-3, 1e3), st.floats(1e-3, 1.0))
 def test_a_change_and_its_reverse_say_the_same(ratio, width):
     """Swapping candidate and baseline swaps faster and slower, and no number."""
     forth = words.change(
@@ -66,12 +66,12 @@ def test_quantities(value, units, text):
     assert words.quantity(value, units) == text
 
 
-@given(st.floats(1e-8, 1e3), st.floats(1e-4, 0.5))
+@options_given(st.floats(1e-8, 1e3), st.floats(1e-4, 0.5))
 def test_an_interval_holds_the_value_as_written(value, half):
     """Rounding never takes a value out of its interval as it is read."""
     text = words.quantity_between(value, value * (1 - half), value * (1 + half), "s")
-    estimate, rest = text.split(" (")
-    lower, upper = rest.rstrip(")").split(" to ")
+    estimate, remainder = text.split(" (")
+    lower, upper = remainder.rstrip(")").split(" to ")
     assert float(lower) <= float(estimate.split()[0]) <= float(upper)
 
 

@@ -4,7 +4,7 @@ The exit code says whether anything is slower.
 """
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from itertools import product, takewhile
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -180,9 +180,8 @@ def compare(
     rows_of = partial(select_rows, result, only_changes=only_changes, equal_counts=False)
     table = rows_of(sort=sort, limit=limit)
     code, outcome = _outcome(verdicts, verdict_counts(verdicts, table))
-    is_one_archive = len(inputs) == 1 and result.sizes[result.attrs["dim"]] > 1
-    n_benchmarks = result.sizes.get(BENCHMARK, 0)
-    lines = [*_unmatched(verdicts)] if is_one_archive else _one_sided(verdicts, n_benchmarks)
+    has_many = len(inputs) == 1 and result.sizes[result.attrs["dim"]] > 1
+    lines = _unmatched(verdicts) if has_many else _one_sided(verdicts, result)
     explanation = legend(verdicts)
     if sort or only_changes:
         verdicts = verdicts.in_order_of(table.places.positions, only=only_changes)
@@ -191,16 +190,15 @@ def compare(
         table = table.of_rows(slice(MOST))
         lines.append(f"and {n_rows - MOST} more benchmarks without an answer (see --output csv)")
     elif table.places.n_left_out:
-        order = "name" if sort == "name" else "effect"
-        table = rows_of(sort=order, limit=LARGEST_CHANGES, largest=True)
+        table = rows_of(sort=sort or "effect", limit=LARGEST_CHANGES, largest=True)
         largest = f"The {LARGEST_CHANGES} largest of {n_rows:,} changes. "
         lines.insert(0, f"{largest}--all, json and csv have every row.")
     settings = _differing(perfarray.notes(result), *SETTINGS)
-    content = {"benchmarks": verdicts.rows, "suites": verdicts.suites, **described(result)}
+    content = paths | {"benchmarks": verdicts.rows, "suites": verdicts.suites, **described(result)}
     answer = Answer(
         table=table,
         rows=verdicts.with_suites(),
-        content=paths | content,
+        content=content,
         outcome=outcome,
         code=code,
         heading=[*sides.heading, *([f"The sides differ in {settings}."] if settings else [])],
@@ -300,8 +298,8 @@ def _outcome(verdicts: Comparison, counts: str) -> tuple[int, str]:
     return (SOMETHING_SLOWER if "slower" in words else NOTHING_SLOWER), counts
 
 
-def _unmatched(verdicts: Comparison) -> "Iterator[str]":
-    """Yield how many results of one archive have no other side."""
+def _unmatched(verdicts: Comparison) -> list[str]:
+    """Return how many results of one archive have no other side."""
     dim = str(verdicts.attrs["dim"])
 
     def cells_of(rows: Iterable[Row]) -> set[tuple[object, ...]]:
@@ -313,13 +311,17 @@ def _unmatched(verdicts: Comparison) -> "Iterator[str]":
         f"{len(lonely):,} of {verdicts.labels[0]}": lonely,
         f"{len(candidates):,} of another {singular(dim)}": candidates,
     }
+    lines = []
     if texts := [text for text, of_side in numbers.items() if of_side]:
-        yield f"Results without the other side: {', '.join(texts)} (--output json names all)."
+        without = ", ".join(texts)
+        lines.append(f"Results without the other side: {without} (--output json names all).")
     if copies := len(verdicts.copies(same=True)) + len(verdicts.copies(same=False)):
-        yield f"Copies of other results: {copies} (they count in the suite, and are not tested)."
+        counted_in = "they count in the suite, and are not tested"
+        lines.append(f"Copies of other results: {copies} ({counted_in}).")
+    return lines
 
 
-def _one_sided(verdicts: Comparison, n_benchmarks: int) -> list[str]:
+def _one_sided(verdicts: Comparison, result: "xr.Dataset") -> list[str]:
     """Name the benchmarks that were not measured on both sides, of many the first."""
     lines = []
     old, new = verdicts.labels
@@ -344,7 +346,7 @@ def _one_sided(verdicts: Comparison, n_benchmarks: int) -> list[str]:
         )
     # In one of several metrics, a benchmark without it has another.
     neither = (
-        max(0, n_benchmarks - len({row.get(BENCHMARK) for row in verdicts.rows}))
+        max(0, result.sizes.get(BENCHMARK, 0) - len({row.get(BENCHMARK) for row in verdicts.rows}))
         if METRIC in verdicts.attrs
         else 0
     )
