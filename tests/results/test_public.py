@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
-from tests.method_calls import CALLS, ELSEWHERE, METHODS, OF_ANSWERS, answer, options_given, timings
+from tests.method_calls import CALLS, ELSEWHERE, METHODS, OF_ANSWERS, answer, given, timings
 
 import perfarray
 from perfarray.results.kinds import KINDS
@@ -42,14 +42,14 @@ def test_every_method_is_called():
     assert sorted([*CALLS, *OF_ANSWERS, *ELSEWHERE]) == METHODS
 
 
-plain_answer = cache(lambda name: answer(name, options_given(name)))
+plain_answer = cache(lambda name: answer(name, given(name)))
 
 
 @element
 def test_names_of_answers_are_listed(name):
     """Every variable and dim that an answer has of its own is in the list by which labels of the
     data make room."""
-    times = options_given(name)
+    times = given(name)
     mean_of_cell = names_of(plain_answer(name)) - {*times.dims, *times.coords, "time"}
     assert mean_of_cell - {*KINDS[name].names.split()} <= {
         "execution",
@@ -74,7 +74,7 @@ def descriptors(name, times):
 )  # these are about whatever is said of machines
 def test_descriptors_called_as_a_variable_of_another_answer(name):
     """No number changes, and each answer has its table."""
-    plain, result = plain_answer(name), answer(name, descriptors(name, options_given(name)))
+    plain, result = plain_answer(name), answer(name, descriptors(name, given(name)))
     for variable, values in values_of(plain).items():
         np.testing.assert_array_equal(np.asarray(values_of(result)[variable]), np.asarray(values))
     if "result" in plain.attrs and not isinstance(plain, pd.DataFrame):
@@ -85,7 +85,7 @@ def test_descriptors_called_as_a_variable_of_another_answer(name):
 def test_names_of_the_answer_are_refused(name):
     """A dim, or a coordinate, that is called as a variable of the answer is refused, with the call
     that renames it: after it there is an answer."""
-    times = options_given(name)
+    times = given(name)
     reserved = {*KINDS[name].names.split()} - {*times.dims, *times.coords} - INPUTS
     for variable in sorted(reserved)[:3]:
         for labels_named in (
@@ -143,7 +143,7 @@ def test_names_are_settled_where_timings_are_made():
 def test_a_dim_without_labels(name, levels):
     """Every method answers about timings without labels along some dim, or raises an error that
     names the dim."""
-    times = options_given(name)
+    times = given(name)
     times = (
         times.expand_dims(iteration=2, axis=-1)
         if "iteration" in levels and "iteration" not in times.dims
@@ -220,7 +220,7 @@ ODD_LABELS = {
 def test_odd_labels(labels):
     """Each method answers, or says in our words why it does not; the answer has a table."""
     for name in sorted({*CALLS} - {"explain_variation", "report"}):
-        times = options_given(name, ODD_LABELS[labels](timings()))
+        times = given(name, ODD_LABELS[labels](timings()))
         try:
             answer_rows = answer(name, times)
         except ValueError as error:

@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from hypothesis import options_given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from perfarray.results import words
@@ -42,7 +42,7 @@ def test_changes(answer, better, text):
     assert words.change(*answer, *sense) == text
 
 
-@options_given(st.floats(1e-3, 1e3), st.floats(1e-3, 1.0))
+@given(st.floats(1e-3, 1e3), st.floats(1e-3, 1.0))
 def test_a_change_and_its_reverse_say_the_same(ratio, width):
     """Swapping candidate and baseline swaps faster and slower, and no number."""
     forth = words.change(
@@ -66,7 +66,7 @@ def test_quantities(value, units, text):
     assert words.quantity(value, units) == text
 
 
-@options_given(st.floats(1e-8, 1e3), st.floats(1e-4, 0.5))
+@given(st.floats(1e-8, 1e3), st.floats(1e-4, 0.5))
 def test_an_interval_holds_the_value_as_written(value, half):
     """Rounding never takes a value out of its interval as it is read."""
     text = words.quantity_between(value, value * (1 - half), value * (1 + half), "s")
