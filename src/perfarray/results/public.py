@@ -104,6 +104,7 @@ REMOVED: Mapping[str, str] = {
     "goal": "threshold= says which change matters",
     "impute": "fill the gaps of the table before, for example with fillna",
     "load_bins": "take groups of runs by your own load with groupby",
+    "parallel": "files are read in one process; split the paths over processes of your own",
     "n_flags": "drop columns of the table that you do not need",
     "shrink": "correction= and prior= remain",
 }
@@ -118,6 +119,8 @@ def public(function: Callable[..., Any]) -> Callable[..., Any]:
     """
     parameters = list(inspect.signature(function).parameters.values())
     removed = REMOVED.keys() - {parameter.name for parameter in parameters}
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
+        removed = set()  # names of the caller's own columns
     accepted = _types(parameters[0].annotation) if parameters else ()
     if not {*LABELLED, pd.DataFrame}.intersection(accepted):
 
