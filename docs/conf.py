@@ -20,6 +20,7 @@ author = "The perfarray developers"
 extensions = [
     "myst_parser",
     "executed",
+    "listing",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.napoleon",

@@ -9,6 +9,7 @@ import xarray as xr
 
 import perfarray
 from perfarray.accessor import Method, TimingsAccessor
+from perfarray.results.kinds import KINDS
 
 METHODS = sorted(name for name, value in vars(TimingsAccessor).items() if isinstance(value, Method))
 
@@ -16,31 +17,25 @@ FEW: dict[str, Any] = {"n_resamples": 19, "rng": 1}
 OLD: dict[str, Any] = {"baseline": "old"}
 VERSIONS: dict[str, Any] = {"dim": "version"}
 RUNS: dict[str, Any] = {"dim": "execution"}
-COMMITS: dict[str, Any] = {"dim": "machine"}
+
+
+def arguments(*positional: Any, **keywords: Any) -> dict[str, Any]:
+    """Return the arguments of an example: what is positional is the baseline."""
+    return dict(zip(("baseline",), positional, strict=False)) | keywords
+
 
 CALLS: dict[str, dict[str, Any]] = {
-    "agreement": OLD | {"rng": 1}, "autocorrelation": RUNS, "bootstrap_distribution": FEW, "bootstrap_interval": FEW,
-    "calibrate": {"n_splits": 20, "rng": 1}, "change_points": COMMITS, "cluster_machines": {"n_clusters": 2},
-    "compare": OLD | {"statistic": "median"}, "counts": {}, "drop_warmup": {}, "estimator_stability": {},
-    "explain_variation": {"rng": 1, "splits": 2}, "fit_mixture": {"n_components": 1}, "five_number_summary": FEW,
-    "goodness_of_fit": FEW | {"distribution": True}, "hierarchical_performance_test": OLD, "machine_ratios": {}, "machine_table": {},
-    "mean_difference": OLD | FEW, "mean_interval": {}, "merge_level": {"level": "execution"},
-    "modes_by": {"by": "execution_order"} | FEW, "normality": {}, "ordering_stability": OLD, "overall_speedup": OLD, "pairwise": VERSIONS,
-    "plan_repetitions": {"half_width": 0.02}, "plan_suite": {"half_width": 0.02}, "principal_components": FEW | {"n_resamples": 29},
-    "prob_faster": OLD | FEW, "prob_fastest": VERSIONS | FEW, "randomization_test": OLD | {"rng": 1, "distribution": True},
-    "ratio_interval": OLD, "relative_variation": {}, "required_runs": OLD | {"width": 0.02}, "required_units": OLD, "run_estimate": {},
-    "score_distribution": FEW, "score_ratio_interval": OLD | {"sensitivity": True}, "speedup": OLD | {"confidence_level": 0.9},
-    "speedup_test": OLD | {"correction": "holm", "confidence_level": 0.9},
-    "steady_state": RUNS, "stopping": OLD | {"half_width": 0.02}, "suite_score": {},
-    "to_frame": {}, "trend": COMMITS, "variability_level": {"n_resamples": 0}, "variance_components": {},
-}  # fmt: skip
-"""By method, what it is asked besides."""
+    name: eval(f"arguments({KINDS[name].example})")
+    for name in METHODS
+    if KINDS[name].example is not None
+}
+"""By method, the arguments of its example."""
 
 OF_ANSWERS = ("accelerated_proportion", "biplot", "next_measurement", "notes", "table")
 """Methods that are given an answer."""
 
-ELSEWHERE = ("join", "report")
-"""Methods with tests of their own here: one is given timings twice, the other takes seconds."""
+ELSEWHERE = ("declare", "join", "report")
+"""Methods with tests of their own: they compute nothing, are given timings twice, take seconds."""
 
 ONE_SYSTEM = (
     "bootstrap_interval", "cluster_machines", "explain_variation", "five_number_summary", "fit_mixture", "goodness_of_fit",

@@ -5,12 +5,14 @@ import pydoc
 import re
 from pathlib import Path
 
+import listing
 import numpy as np
 import pytest
 import xarray as xr
 
 import perfarray
 from perfarray.accessor import FrameAccessor, Method, Picture, PlotAccessor, TimingsAccessor
+from perfarray.results.kinds import functions_by_question
 
 TIMES = xr.DataArray(np.ones((2, 3)), dims=("execution", "iteration"))
 
@@ -35,17 +37,21 @@ def test_every_public_name_loads():
         assert "Parameters" in documented, name
 
 
-def test_every_public_name_is_on_the_api_page():
-    """Once."""
-    page = (Path(__file__).parents[1] / "docs" / "api.md").read_text(encoding="utf-8")
-    assert sorted(re.findall(r"^   (\w+)$", page, re.M)) == perfarray.__all__
+def test_every_public_name_answers_a_question():
+    """Once, but for classes: the page of functions and the README's table are made of the kinds."""
+    listed = re.findall(r"^   (\w+)$", listing.functions(), re.M)
+    assert sorted(listed) == perfarray.__all__
+    functions = [name for names in functions_by_question().values() for name in names]
+    assert all(inspect.isclass(getattr(perfarray, name)) for name in {*listed} - {*functions})
+    assert listing.TABLE.search(listing.README.read_text(encoding="utf-8"))[0] == listing.readme()
 
 
 def test_every_method_is_on_the_accessor_page():
     """Once: those of timings, of pictures, and of long tables."""
-    page = (Path(__file__).parents[1] / "docs" / "accessor.md").read_text(encoding="utf-8")
+    page = [(Path(__file__).parents[1] / "docs" / "accessor.md").read_text(encoding="utf-8")]
+    listing.fill(None, "accessor", page)
     listed = re.findall(
-        r"^   (Dataset\.perf\.plot|Dataset\.perf|DataFrame\.perf)\.(\w+)$", page, re.M
+        r"^   (Dataset\.perf\.plot|Dataset\.perf|DataFrame\.perf)\.(\w+)$", page[0], re.M
     )
     pictures = [name for name in vars(PlotAccessor) if not name.startswith("_")]
     wanted = {

@@ -48,8 +48,10 @@ def least_squares(rows: pd.DataFrame, target: Any) -> Any:
 
 
 def shares(predict: Any, rows: pd.DataFrame, mean: float, chance: np.random.Generator) -> Any:
-    """Return the shares of a fit on rows that it did not see; a row counts by its own loss and by
-    that of the row that gets its value."""
+    """Return the shares of a fit on rows that it did not see, with limits.
+
+    A row counts by its own loss and by that of the row that gets its value.
+    """
     target = np.log(rows["performance"].to_numpy())
     errors = (target - predict(rows)) ** 2
     orders = [chance.permutation(len(rows)) for _ in PREDICTORS]
@@ -60,7 +62,8 @@ def shares(predict: Any, rows: pd.DataFrame, mean: float, chance: np.random.Gene
     losses = np.array([(target - predict(table)) ** 2 - errors for table in permuted])
     elsewhere = np.take_along_axis(losses, np.argsort(orders), axis=-1)
     joint = losses + elsewhere - losses.mean(axis=-1, keepdims=True)
-    return explained_shares(errors, (target - mean) ** 2, joint, np.arange(len(rows)), 0.95, chance)
+    units = np.arange(len(rows))
+    return explained_shares(errors, (target - mean) ** 2, joint, units, 0.95, chance)[1]
 
 
 def coverage(model: str, tested: int, tables: int = TABLES) -> tuple[float, float, float]:
@@ -80,10 +83,8 @@ def coverage(model: str, tested: int, tables: int = TABLES) -> tuple[float, floa
         answer = shares(
             predict, table[fitted:].reset_index(drop=True), float(target.mean()), chance
         )
-        limits.append((answer.lower[1], answer.upper[1]))
-        truths.append(
-            shares(predict, machines(NEW, chance), float(target.mean()), chance).explained[1]
-        )
+        limits.append(answer[1:, 1])
+        truths.append(shares(predict, machines(NEW, chance), float(target.mean()), chance)[0, 1])
         result = (
             perfarray.explain_variation(table, response="performance", model=model, rng=seed)
             .to_dataset()

@@ -25,15 +25,12 @@ import perfarray
 
 
 def print_coefficients(title: str, model: "perfarray.VariabilityModel") -> None:
-    """Print coefficients of every response, with their limits and the number of units."""
-    found = model.to_dataset()
+    """Print coefficients with their limits, and the number of units tested."""
+    result = model.to_dataset()
     print(f"\n{title}")
     columns = ["coefficient", "coefficient_lower", "coefficient_upper", "pvalue"]
-    table = found[columns].to_dataframe()[columns]
-    print(table[table.index.get_level_values("term") != "Intercept"].round(4).to_string())
-    print(
-        "units:", found["n"].to_series().to_dict() if "n" in found else found.attrs["n_test_units"]
-    )
+    print(result[columns].to_dataframe()[columns].drop("Intercept").round(4).to_string())
+    print("units:", result.attrs["n_test_units"])
 
 
 def print_influences(title: str, model: "perfarray.VariabilityModel") -> None:
@@ -62,24 +59,16 @@ def spec_omp(archives: Path) -> None:
     parts = []
     for program in times["benchmark"].values:
         one = times["time"].sel(benchmark=[program])
-        parts.append(
-            one.perf.machine_table(
-                response=("performance", "relative_variation", "execution_variance")
-            ).assign(program=program)
-        )
+        parts.append(one.perf.machine_table().assign(program=program))
     table = pd.concat(parts, ignore_index=True)
     table["threads"] = table["threads"].astype(float)
-    formula = (
-        "levels ~ np.log(threads) + C(compiler) + C(affinity, Treatment('no affinity')) + "
-        "C(program)"
-    )
-    print_coefficients(
-        "SPEC OMP, settings as units", table.perf.explain_variation(model="gamma", formula=formula)
-    )
-    print_coefficients(
-        "SPEC OMP, programs as units",
-        table.perf.explain_variation(model="gamma", formula=formula, groups="program"),
-    )
+    terms = "np.log(threads) + C(compiler) + C(affinity, Treatment('no affinity')) + C(program)"
+    for response in ("performance", "relative_variation"):
+        for units, groups in (("settings", None), ("programs", "program")):
+            model = table.perf.explain_variation(
+                model="ols", formula=f"np.log({response}) ~ {terms}", groups=groups, rng=1
+            )
+            print_coefficients(f"SPEC OMP, {response}, {units} as units", model)
     print_influences(
         "SPEC OMP, relative variation, trees, programs apart",
         table.perf.explain_variation(
@@ -115,27 +104,14 @@ def datamill(archives: Path) -> None:
             **{name: name for name in factors},
         )
         name = next(iter(times.data_vars))
-        table = times[name].perf.machine_table(
-            response=("performance", "relative_variation", "execution_variance")
-        )
-        parts.append(table.assign(program=program))
+        parts.append(times[name].perf.machine_table().assign(program=program))
     table = pd.concat(parts, ignore_index=True)
     terms = "C(address_randomization) + C(link_order) + C(opt_flag) + C(machine)"
-    print_coefficients(
-        "DataMill bzip2, machines as units",
-        table.perf.explain_variation(model="gamma", formula=f"levels ~ {terms}", groups="machine"),
-    )
-    components = table.perf.explain_variation(
-        model="mixed",
-        formula="np.log(performance) ~ C(opt_flag)",
-        random=("machine", "machine:opt_flag"),
-        splits=1,
-        rng=1,
-    )
-    print(
-        "DataMill, variances of log time:",
-        components.to_dataset()["variance"].to_series().round(6).to_dict(),
-    )
+    for response in ("performance", "relative_variation"):
+        model = table.perf.explain_variation(
+            model="ols", formula=f"np.log({response}) ~ {terms}", groups="machine", rng=1
+        )
+        print_coefficients(f"DataMill bzip2, {response}, machines as units", model)
     print_influences(
         "DataMill, relative variation, trees, machines apart",
         table.perf.explain_variation(predictors=factors, groups="machine", folds=7, rng=1),

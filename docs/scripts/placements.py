@@ -1,29 +1,22 @@
-"""Coverage of limits of single runs by placements, and by redrawing units: `python
-docs/scripts/placements.py`.
+"""Coverage of limits of single runs by placements: `python docs/scripts/placements.py`.
 
 Nominal 95 % limits of P[X < Y], of E|X - Y|, and of the probability that the first of four is the
-fastest, a line for each law and number of runs a side. The standard error is 0.3 % for placements
-(5,000 experiments) and 1.1 % for redrawn units (400, of 400 replicates).
+fastest, a line for each law and number of runs a side. The standard error is 0.3 %.
 """
 
 from collections.abc import Callable
-from functools import partial
 
 import numpy as np
 
-from perfarray.mixtures.numerics import placements
-from perfarray.mixtures.numerics.empirical import (
-    Drawing,
-    Limits,
-    difference,
-    least,
-    less,
-    resampled,
+from perfarray.mixtures.numerics.comparison import Comparison, Limits
+from perfarray.mixtures.numerics.placements import (
+    mean_differences,
+    probabilities_least,
+    probabilities_less,
 )
 
-EXPERIMENTS, REDRAWN = 5000, 400
+EXPERIMENTS = 5000
 NUMBERS = (2, 3, 5, 7, 10, 20, 50, 100)
-DRAWING = Drawing(400, (1, 2), False, 0.95)
 
 Law = Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]
 
@@ -68,54 +61,29 @@ def covered(limits: Limits, truth: float) -> str:
     )
 
 
+def metrics(runs: list[np.ndarray]) -> list[Limits]:
+    """Return P[X < Y], E|X - Y| and the probability of the first of four, of runs (cell, run, 1)."""
+    shape, comparison = (len(runs[0]),), Comparison()
+    less, _ = probabilities_less(runs[:2], shape, comparison, shift=0.0, ties=0.0)
+    least, _ = probabilities_least(runs, shape, comparison, ties=False)
+    first = Limits(*(values[..., 0] for values in least))
+    return [less, mean_differences(runs[:2], shape, comparison), first]
+
+
 def main() -> None:
     """Print the table."""
-    shares, pair = partial(placements.less_shares, shift=0.0, ties=0.0), placements.two_systems
-    print(
-        "law, runs a side: P[X < Y] placed, redrawn; E|X - Y| placed, redrawn; fastest of four "
-        "placed, redrawn"
-    )
+    print("law, runs a side: P[X < Y]; E|X - Y|; fastest of four")
     for name, (new, old) in LAWS.items():
         rng = np.random.default_rng(1)
-        large = [law(rng, (1, 1_000_000, 1)) for law in (new, old, old, old)]
-        alone = DRAWING._replace(n_resamples=0)
+        laws = (new, old, old, old)
         truths = [
-            float(pair(large[:2], (1,), shares, alone, score=True)[0].estimate[0]),
-            float(
-                pair(large[:2], (1,), placements.difference_shares, alone, score=False)[0].estimate[
-                    0
-                ]
-            ),
-            float(placements.several_systems(large, (1,), False, alone)[0].estimate[0, 0]),
+            float(limits.estimate[0])
+            for limits in metrics([law(rng, (1, 1_000_000, 1)) for law in laws])
         ]
         for number in NUMBERS:
-            runs = [law(rng, (EXPERIMENTS, number, 1)) for law in (new, old, old, old)]
-            some = [values[:REDRAWN] for values in runs]
-            cells = np.arange(REDRAWN)
-            answers = [
-                covered(pair(runs[:2], (EXPERIMENTS,), shares, alone, score=True)[0], truths[0]),
-                covered(resampled(some[:2], cells, less(0.0, 0.0), DRAWING, score=1), truths[0]),
-                covered(
-                    pair(
-                        runs[:2], (EXPERIMENTS,), placements.difference_shares, alone, score=False
-                    )[0],
-                    truths[1],
-                ),
-                covered(resampled(some[:2], cells, difference, DRAWING), truths[1]),
-                covered(
-                    _first(placements.several_systems(runs, (EXPERIMENTS,), False, alone)[0]),
-                    truths[2],
-                ),
-                covered(
-                    _first(resampled(some, cells, least(False), DRAWING, each=True, score=1)),
-                    truths[2],
-                ),
-            ]
-            print(f"{name:<26}{number:>4} ", " ".join(answers), flush=True)
-
-
-def _first(limits: Limits) -> Limits:
-    return Limits(*(values[..., 0] for values in limits))
+            limits = metrics([law(rng, (EXPERIMENTS, number, 1)) for law in laws])
+            shares = [covered(*pair) for pair in zip(limits, truths, strict=True)]
+            print(f"{name:<26}{number:>4} ", " ".join(shares), flush=True)
 
 
 if __name__ == "__main__":

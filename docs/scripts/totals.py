@@ -35,9 +35,7 @@ def main(experiments: int) -> None:
                     rng.standard_normal((experiments, units)),
                     apart + rng.standard_normal((experiments, units)),
                 )
-                found = perfarray.prob_faster(
-                    timings(new), timings(old), runs=runs, n_resamples=60, rng=1
-                )
+                found = perfarray.prob_faster(timings(new), timings(old), runs=runs)
                 truth = ndtr(runs * apart / np.sqrt(2 * runs))
                 covered = ((found["lower"] <= truth) & (truth <= found["upper"])).mean().item()
                 print(
@@ -47,4 +45,4 @@ def main(experiments: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 600)
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 1500)

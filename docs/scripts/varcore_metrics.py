@@ -23,13 +23,12 @@ import numpy as np
 import pandas as pd
 from real_samples import samples
 
-from perfarray.mixtures.numerics import empirical, integrals, parametric
-from perfarray.mixtures.numerics.empirical import Drawing
+from perfarray.mixtures.numerics import integrals, parametric, placements
+from perfarray.mixtures.numerics.comparison import Comparison
 from perfarray.mixtures.numerics.fit import STOPPED, FitRequest, fit_mixtures
 from perfarray.mixtures.numerics.normal import Mixture, draw, modes
 from perfarray.mixtures.numerics.scale import Scaled
 
-ONCE = Drawing(0, (1, 2), False, 0.95)
 CASES = [
     ("I1", 2, 30),
     ("I1", 2, 100),
@@ -73,9 +72,13 @@ def framework(
     metric, systems, runs = case
     rng = np.random.default_rng(seed)
     on_runs: Callable = {
-        "I1": empirical.difference,
-        "I2": empirical.less(0.0, 0.0),
-        "I3": empirical.least(False),
+        "I1": lambda all_: placements.mean_differences(all_, (experiments,), Comparison()),
+        "I2": lambda all_: placements.probabilities_less(
+            all_, (experiments,), Comparison(), shift=0.0, ties=0.0
+        )[0],
+        "I3": lambda all_: placements.probabilities_least(
+            all_, (experiments,), Comparison(), ties=False
+        )[0],
     }[metric]
     on_mixtures: Callable = {
         "I1": lambda all_: parametric.difference(*all_),
@@ -87,13 +90,7 @@ def framework(
     truths = [random_mixture(rng) for _ in range(systems)]
     truth = float(on_mixtures(truths))
     drawn = [draw(own, (experiments, runs), rng) for own in truths]
-    plain = empirical.resampled(
-        [own[..., None] for own in drawn],
-        np.arange(experiments),
-        on_runs,
-        ONCE,
-        each=metric == "I3",
-    ).estimate
+    plain = on_runs([own[..., None] for own in drawn]).estimate
     found = {
         "empirical": plain[..., 0] if metric == "I3" else plain,
         "mixture": on_mixtures([fit(own, engine) for own in drawn]),

@@ -66,6 +66,7 @@ from .tables.joining import join as join
 from .timings.counts import counts as counts
 from .timings.counts import drop_warmup as drop_warmup
 from .timings.counts import merge_level as merge_level
+from .timings.declared import declare as declare
 from .timings.notes import Note as Note
 from .timings.notes import PerfarrayWarning as PerfarrayWarning
 from .timings.notes import notes as notes

@@ -114,7 +114,7 @@ def _drawn(
     """Draw a result, or its facets; where the kind declares curves, the keywords are theirs."""
     from perfarray import plots
     from perfarray.results.kinds import KINDS
-    from perfarray.results.public import without_foreign_names
+    from perfarray.results.reserved import without_foreign_names
 
     if isinstance(result, xr.Dataset) and "result" not in result.attrs:
         stored = [
@@ -153,11 +153,11 @@ def _with_ax(function: Callable[..., Any], draw: "Callable[..., Axes]") -> inspe
     return signature.replace(parameters=parameters, return_annotation=drawing.return_annotation)
 
 
-def _public(module: str, name: str) -> Callable[..., xr.Dataset]:
-    """Return a function that computes what a picture draws, with the gate of public functions."""
+def _curves(topic: str, name: str) -> Callable[..., xr.Dataset]:
+    """Return a topic's function that computes what a picture draws, with the check of arguments."""
     from perfarray.results.public import public
 
-    return public(getattr(import_module(module), name))
+    return public(getattr(import_module(f"perfarray.{topic}.curves"), name))
 
 
 class Accessor:
@@ -170,7 +170,7 @@ class Accessor:
         """Write what the object holds, and the methods by question."""
         from perfarray.results.overview import overview
 
-        return overview(self._object)
+        return overview(self._object, dir(self))
 
     def _repr_html_(self) -> str:
         return f"<pre>{escape(repr(self))}</pre>"
@@ -192,6 +192,7 @@ class TimingsAccessor(Accessor):
     cluster_machines = Method(lambda: perfarray.cluster_machines)
     compare = Method(lambda: perfarray.compare)
     counts = Method(lambda: perfarray.counts)
+    declare = Method(lambda: perfarray.declare)
     drop_warmup = Method(lambda: perfarray.drop_warmup)
     estimator_stability = Method(lambda: perfarray.estimator_stability)
     ordering_stability = Method(lambda: perfarray.ordering_stability)
@@ -274,80 +275,28 @@ class PlotAccessor(Accessor):
     Each method computes, draws, and returns the Axes.
     """
 
-    against = Picture(
-        lambda: _public("perfarray.diagnostics.curves", "against"),
-        "Draw all measurements against a coordinate",
-    )
+    against = Picture(lambda: _curves("diagnostics", "against"), "Draw values against a coordinate")
     biplot = Method(lambda: perfarray.biplot)
-    cdf_fit = Picture(
-        lambda: perfarray.fit_mixture,
-        "Fit a mixture; draw its distribution and its runs'",
-        runs=True,
-        kind="cdf",
-    )
-    counts = Picture(lambda: perfarray.counts, "Count the repetitions of every level and draw them")
-    dendrogram = Picture(
-        lambda: perfarray.cluster_machines,
-        "Group machines that behave alike and draw how they are joined",
-    )
-    distribution = Picture(
-        lambda: perfarray.bootstrap_distribution,
-        "Redraw the experiment and draw the replicates' distribution",
-    )
-    five_numbers = Picture(
-        lambda: perfarray.five_number_summary, "Draw box plots of the suite's score"
-    )
-    heat_map = Picture(
-        lambda: perfarray.machine_ratios,
-        "Draw every machine and benchmark relative to the median machine",
-    )
+    cdf_fit = Picture(lambda: perfarray.fit_mixture, "Draw fit and runs", runs=True, kind="cdf")
+    counts = Picture(lambda: perfarray.counts, "Draw the repetitions of every level")
+    dendrogram = Picture(lambda: perfarray.cluster_machines, "Draw how machines are joined")
+    distribution = Picture(lambda: perfarray.bootstrap_distribution, "Draw the replicates")
+    five_numbers = Picture(lambda: perfarray.five_number_summary, "Draw boxes of suite scores")
+    heat_map = Picture(lambda: perfarray.machine_ratios, "Draw machines against the median machine")
     history = Picture(
-        lambda: perfarray.change_points,
-        "Find the commits at which a metric changed; draw it over them",
+        lambda: perfarray.change_points, "Draw a metric over commits, with its changes"
     )
-    influence = Picture(
-        lambda: perfarray.explain_variation,
-        "Explain the variation and draw what each predictor contributes",
-    )
-    intervals = Picture(
-        lambda: perfarray.compare, "Compare with a baseline and draw the forest plot of ratios"
-    )
-    lag = Picture(
-        lambda: _public("perfarray.diagnostics.curves", "lagged"),
-        "Draw every value against an earlier one of its series",
-    )
-    mixture = Picture(
-        lambda: perfarray.fit_mixture,
-        "Fit a mixture to one cell and draw it over its runs",
-        runs=True,
-    )
-    ordering = Picture(
-        lambda: perfarray.ordering_stability, "Draw how often estimators order two programs rightly"
-    )
-    plan = Picture(
-        lambda: perfarray.plan_repetitions, "Plan the repetitions and draw half-width against cost"
-    )
-    pvalues = Picture(
-        lambda: perfarray.compare,
-        "Compare with a baseline and draw the p-values, the smallest first",
-        kind="pvalues",
-    )
-    relative_variation = Picture(
-        lambda: perfarray.relative_variation,
-        "Draw how much the suite's score of every machine varies",
-    )
-    scree = Picture(
-        lambda: perfarray.principal_components,
-        "Draw the variance that each component explains",
-        kind="scree",
-    )
-    stability = Picture(
-        lambda: perfarray.estimator_stability,
-        "Draw how much estimators vary against the size of the group",
-    )
-    variance_components = Picture(
-        lambda: perfarray.variance_components, "Draw each level's share of the variance"
-    )
+    influence = Picture(lambda: perfarray.explain_variation, "Draw what each predictor contributes")
+    intervals = Picture(lambda: perfarray.compare, "Draw ratios with their intervals")
+    lag = Picture(lambda: _curves("diagnostics", "lagged"), "Draw values against earlier ones")
+    mixture = Picture(lambda: perfarray.fit_mixture, "Draw a mixture over its runs", runs=True)
+    ordering = Picture(lambda: perfarray.ordering_stability, "Draw how often orders are right")
+    plan = Picture(lambda: perfarray.plan_repetitions, "Draw half-width against cost")
+    pvalues = Picture(lambda: perfarray.compare, "Draw p-values, smallest first", kind="pvalues")
+    relative_variation = Picture(lambda: perfarray.relative_variation, "Draw how much scores vary")
+    scree = Picture(lambda: perfarray.principal_components, "Draw the variances", kind="scree")
+    stability = Picture(lambda: perfarray.estimator_stability, "Draw how much estimators vary")
+    variance_components = Picture(lambda: perfarray.variance_components, "Draw shares of variance")
 
     def __call__(
         self,
@@ -405,15 +354,22 @@ class PlotAccessor(Accessor):
         return svg(_drawn(self._object, **keywords))
 
     def png(self, **keywords: Any) -> bytes:
-        """Draw a result as `svg` does, and return the picture as PNG: smaller where there are thousands of points."""
+        """Draw a result, and return the picture as PNG."""
         from perfarray.plots.figure import png
 
         return png(_drawn(self._object, **keywords))
 
     def overlay(
-        self, *, kind: str = "density", value: str | None = None, metric: str | None = None, ax: "Axes | None" = None,
-        row: str | None = None, col: str | None = None, col_wrap: int | None = None,
-    ) -> "Axes":  # fmt: skip
+        self,
+        *,
+        kind: str = "density",
+        value: str | None = None,
+        metric: str | None = None,
+        ax: "Axes | None" = None,
+        row: str | None = None,
+        col: str | None = None,
+        col_wrap: int | None = None,
+    ) -> "Axes":
         """Draw the runs of every cell on common axes, one colour each.
 
         Parameters
@@ -421,84 +377,84 @@ class PlotAccessor(Accessor):
         kind : {"density", "cdf"}
             Densities, or the share of the runs up to each place.
         value : str, optional
-            The level whose repetitions are runs, those of lower levels averaged; default:
-            `execution`, else the lowest.
+            The level whose repetitions are runs; default: `execution`, else the lowest.
         metric : str, optional
             Variable of a Dataset.
-        ax : Axes, optional
-            Where to draw; default: a new figure.
-        row, col, col_wrap : str, str, int, optional
-            As for `run_sequence`: a picture for each benchmark, say.
+        ax, row, col, col_wrap : Axes, str, str, int, optional
+            As for `result.perf.plot()`.
         """
         from perfarray import plots
 
-        overlaid = _public("perfarray.mixtures.curves", "overlaid")
+        overlaid = _curves("mixtures", "overlaid")
 
-        def draw(part: Any, ax: "Axes | None") -> "Axes":
-            return plots.overlay(overlaid(part, kind=kind, value=value, metric=metric), ax=ax)
+        def draw(cells: Any, ax: "Axes | None") -> "Axes":
+            return plots.overlay(overlaid(cells, kind=kind, value=value, metric=metric), ax=ax)
 
         return plots.facets(draw, self._object, ax, row=row, col=col, col_wrap=col_wrap)
 
     def run_sequence(
-        self, *, metric: str | None = None, max_lines: int = 20, steady: bool = False, ax: "Axes | None" = None, row: str | None = None,
-        col: str | None = None, col_wrap: int | None = None,
-    ) -> "Axes":  # fmt: skip
-        """Draw measurements in the order they were taken, one line for each execution.
-
-        warm-up is marked.
+        self,
+        *,
+        metric: str | None = None,
+        max_lines: int = 20,
+        steady: bool = False,
+        ax: "Axes | None" = None,
+        row: str | None = None,
+        col: str | None = None,
+        col_wrap: int | None = None,
+    ) -> "Axes":
+        """Draw measurements in the order they were taken, a line for each execution, with warm-up marked.
 
         Parameters
         ----------
         metric : str, optional
             Variable of a Dataset.
         max_lines : int
-            With more executions, this many are drawn.
+            The most executions that are drawn.
         steady : bool
-            Whether each is drawn with its segments, and what comes before its steady state
-            (`steady_state`) as warm-up.
-        ax : Axes, optional
-            Where to draw; default: a new figure.
-        row, col, col_wrap : str, str, int, optional
-            A picture for each label of these dims, and how many columns of them there are; the
-            first Axes is returned.
+            Whether to draw the segments of `steady_state`, and mark what comes before as warm-up.
+        ax, row, col, col_wrap : Axes, str, str, int, optional
+            As for `result.perf.plot()`.
         """
         from perfarray import plots
 
-        sequence = _public("perfarray.diagnostics.curves", "sequence")
+        sequence = _curves("diagnostics", "sequence")
 
-        def draw(part: Any, ax: "Axes | None") -> "Axes":
-            return plots.run_sequence(
-                sequence(part, metric=metric, steady=steady), ax, max_lines=max_lines
-            )
+        def draw(cells: Any, ax: "Axes | None") -> "Axes":
+            series = sequence(cells, metric=metric, steady=steady)
+            return plots.run_sequence(series, ax, max_lines=max_lines)
 
         return plots.facets(draw, self._object, ax, row=row, col=col, col_wrap=col_wrap)
 
     def violin(
-        self, *, value: str | None = None, metric: str | None = None, relative: bool | None = None, ax: "Axes | None" = None,
-        row: str | None = None, col: str | None = None, col_wrap: int | None = None,
-    ) -> "Axes":  # fmt: skip
+        self,
+        *,
+        value: str | None = None,
+        metric: str | None = None,
+        relative: bool | None = None,
+        ax: "Axes | None" = None,
+        row: str | None = None,
+        col: str | None = None,
+        col_wrap: int | None = None,
+    ) -> "Axes":
         """Draw a violin of the runs of every cell.
 
         Parameters
         ----------
         value : str, optional
-            The level whose repetitions are runs, those of lower levels averaged; default:
-            `execution`, else the lowest.
+            The level whose repetitions are runs; default: `execution`, else the lowest.
         metric : str, optional
             Variable of a Dataset.
         relative : bool, optional
-            Whether runs are divided by their median; default: where the shapes would not be seen on
-            one axis.
-        ax : Axes, optional
-            Where to draw; default: a new figure.
-        row, col, col_wrap : str, str, int, optional
-            As for `run_sequence`.
+            Whether runs are divided by their median; default: where one axis would hide the shapes.
+        ax, row, col, col_wrap : Axes, str, str, int, optional
+            As for `result.perf.plot()`.
         """
         from perfarray import plots
 
-        violins = _public("perfarray.mixtures.curves", "violins")
+        violins = _curves("mixtures", "violins")
 
-        def draw(part: Any, ax: "Axes | None") -> "Axes":
-            return plots.violin(violins(part, value=value, metric=metric), ax, relative)
+        def draw(cells: Any, ax: "Axes | None") -> "Axes":
+            return plots.violin(violins(cells, value=value, metric=metric), ax, relative)
 
         return plots.facets(draw, self._object, ax, row=row, col=col, col_wrap=col_wrap)

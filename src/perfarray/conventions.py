@@ -85,6 +85,15 @@ VALID: Final = "valid"
 ESTIMATED: Final = "estimated"
 
 METRIC: Final = "metric"
+
+# Attrs of timings, by the argument that they stand for (`declare`)
+DECLARED: Final = {
+    "levels": "declared_levels",
+    "value": "declared_value",
+    "unit": "declared_unit",
+    "paired": "declared_paired",
+    "shared": "shared_levels",
+}
 # Attr of results with random numbers: `rng=` takes it to reproduce them
 RNG_KEY: Final = "rng_key"
 

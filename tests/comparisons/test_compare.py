@@ -339,7 +339,7 @@ def test_pairwise_is_compare_against_every_label(suite):
 
 def test_pairwise_keeps_what_is_known_of_its_labels(suite):
     """Of every label, the first too, and by benchmark and label; a dim `baseline` of the data is
-    `data_baseline` there."""
+    refused."""
     build, flags = (
         np.array(values, dtype=object) for values in (["a", "b", "c"], [["x", "y", "z"]] * 3)
     )
@@ -350,43 +350,8 @@ def test_pairwise_keeps_what_is_known_of_its_labels(suite):
     )
     assert found["build"].values.tolist() == alone["build"].values.tolist() == ["a", "b", "c"]
     assert found["flags"].sel(benchmark="fft").values.tolist() == ["x", "y", "z"]
-    plain = suite.perf.pairwise(dim="version")["estimate"]
-    named = suite.rename(version="baseline")
-    found = named.perf.pairwise(dim="baseline")
-    assert found.attrs["dim"] == "data_baseline"
-    np.testing.assert_array_equal(
-        found["estimate"].transpose("data_baseline", ...), plain.transpose("version", ...)
-    )
-    assert named.perf.pairwise(dim="machine")["estimate"].sizes == {
-        "benchmark": 3,
-        "data_baseline": 3,
-        "machine": 2,
-        "baseline": 2,
-    }
-
-
-@pytest.mark.filterwarnings("ignore:.*are not normal:perfarray.PerfarrayWarning")
-def test_descriptors_named_like_a_variable_of_the_result(suite):
-    """A parameter called `n` is `data_n` in a result; nothing is lost and nothing fails."""
-    named = suite.assign_coords(
-        n=("benchmark", [1, 2, 3]),
-        estimate=("version", ["a", "b", "c"]),
-        total="x",
-        mean=("machine", [1, 2]),
-    )
-    for name, keywords in (
-        ("counts", {}),
-        ("variance_components", {}),
-        ("mean_interval", {}),
-        ("pairwise", {"dim": "version"}),
-    ):
-        found, plain = getattr(named.perf, name)(**keywords), getattr(suite.perf, name)(**keywords)
-        assert set(found.data_vars) == set(plain.data_vars)
-    found = named.perf.compare("v1")
-    assert found["data_n"].values.tolist() == [1, 2, 3]
-    assert found["data_estimate"].values.tolist() == ["b", "c"]
-    assert "mean" in found.coords
-    np.testing.assert_allclose(found["n"], suite.perf.compare("v1")["n"])
+    with pytest.raises(ValueError, match=r"rename\({'baseline': 'data_baseline'}\)"):
+        suite.rename(version="baseline").perf.pairwise(dim="baseline")
 
 
 def test_groupby_map(suite):

@@ -6,7 +6,7 @@ import xarray as xr
 from numpy.testing import assert_allclose
 
 import perfarray
-from perfarray.diagnostics.numerics.steady import SteadyRules, classify, without_outliers
+from perfarray.diagnostics.numerics.steady import classify, without_outliers
 
 NOISE = 1 + 0.01 * np.random.default_rng(1).normal(size=(6, 200))
 
@@ -94,11 +94,8 @@ def test_outliers_are_clipped_to_three_ranges():
 def test_segments_within_the_tolerance_are_steady(second, kind, start):
     """A segment that is faster by less than the tolerance belongs to the steady state; a faster one
     makes a slowdown."""
-    rules = SteadyRules(tolerance=0.01, share=0.25, penalty=10.0, higher=False)
-    assert classify(np.array([0, 20, 60]), np.array([1.5, second, 1.0]), 200, rules) == (
-        kind,
-        start,
-    )
+    starts, means = np.array([0, 20, 60]), np.array([1.5, second, 1.0])
+    assert classify(starts, means, 200, 0.01, 0.25, higher=False) == (kind, start)
 
 
 def test_the_mark_is_respected():

@@ -12,6 +12,8 @@ from scipy import stats
 
 import perfarray
 from perfarray.machines import evaluation
+from perfarray.machines.models import ModelChoice
+from perfarray.machines.problem import by_columns
 from strategies import experiments
 
 pytest.importorskip("sklearn", reason="needs perfarray[regression] (since 2026-11)")
@@ -151,10 +153,24 @@ def test_small_tests():
     assert len(caught) == 1
     assert result[["lower", "upper"]].isnull().all().to_array().all()
     assert (result.attrs["n_test_units"], result["influence"].item()) == (5, pytest.approx(100))
-    with pytest.warns(UserWarning, match="'cores' are the same throughout each test"):
+    with pytest.warns(UserWarning, match="'cores' are the same throughout each test.*cannot be"):
         model = least_squares(made(16, 25), folds=16)
     assert model.to_dataset()["permutation_influence"].isnull().all()
     assert model.correlation > 0.5
+
+
+def test_folds_cover_every_row_once():
+    """No group is in two folds, and folds are as equal as the groups allow."""
+    groups = np.repeat(np.arange(12), np.arange(12) + 1)
+    chance = np.random.default_rng(1)
+    table = pd.DataFrame({"y": chance.uniform(size=78), "x": chance.uniform(size=78), "of": groups})
+    problem = by_columns(table, "y", ["x"], False, ModelChoice("ols", "of", True, 0))
+    folds = evaluation.draw_test_sets(problem, 0.3, 1, 4, chance)
+    assert sorted(np.concatenate(folds)) == list(range(78))
+    assert all(not set(groups[fold]) & set(np.delete(groups, fold)) for fold in folds)
+    # The largest group left to the smallest part: 12, 11, 10, 9; 8 to the 9, 7 to the 10, 6 to the
+    # 11, 5 to the 12; 4, 3, 2, 1 likewise.
+    assert sorted(len(fold) for fold in folds) == [18, 19, 20, 21]
 
 
 def test_rows_without_a_group_are_one_group():
@@ -179,156 +195,6 @@ def test_one_split_has_fishers_interval():
     assert folds["correlation_lower"] == pytest.approx(
         np.tanh(np.arctanh(folds["correlation"].item()) - half)
     )
-
-
-@pytest.mark.parametrize(("unit", "level"), [(1.0, 0.95), (1e6, 0.8)])
-def test_limits_of_a_gamma_model_are_the_jackknifes(unit, level):
-    """The fits of statsmodels without each row, of a column between 1 and 5, give the limits in
-    units of any size."""
-    from statsmodels.api import GLM, families
-
-    chance = np.random.default_rng(3)
-    x = chance.uniform(1, 5, 14)
-    y = np.exp(0.3 * x + chance.standard_normal(14))
-    design, law = np.column_stack([np.ones(14), x]), families.Gamma(families.links.Log())
-
-    def fitted(rows):
-        return GLM(y[rows], design[rows], family=law).fit(tol=1e-14, maxiter=1000).params[1]
-
-    slope, without = (
-        fitted(np.full(14, True)),
-        np.array([fitted(np.arange(14) != row) for row in range(14)]),
-    )
-    half = stats.t.ppf((1 + level) / 2, 12) * np.sqrt(13 / 14 * ((without - slope) ** 2).sum())
-    table = pd.DataFrame({"y": y, "x": unit * x})
-    model = table.perf.explain_variation(
-        model="gamma", formula="y ~ x", confidence_level=level, rng=1
-    )
-    term = model.to_dataset().sel(term="x")
-    limits = [unit * term[f"coefficient{name}"].item() for name in ("_lower", "", "_upper")]
-    np.testing.assert_allclose(limits, [slope - half, slope, slope + half], rtol=1e-5)
-
-
-class TestLevels:
-    """`response="levels"`: the mean and the variance of each level, one after the other."""
-
-    @staticmethod
-    def nested(
-        machines: int, rng: int, executions: float = 0.0, iterations: float = 0.0, mean: float = 0.0
-    ) -> xr.DataArray:
-        """Return timings whose relative variance between executions, within them, and whose mean
-        grow by factors for each core."""
-        chance = np.random.default_rng(rng)
-        cores = chance.integers(0, 4, machines).astype(float)
-        between = (
-            0.02
-            * np.exp(executions * cores / 2)[:, None, None]
-            * chance.standard_normal((machines, 10, 1))
-        )
-        within = (
-            0.03
-            * np.exp(iterations * cores / 2)[:, None, None]
-            * chance.standard_normal((machines, 10, 5))
-        )
-        level = (10 * np.exp(mean * cores + 0.1 * chance.standard_normal(machines)))[:, None, None]
-        array = xr.DataArray(
-            level * (1 + between + within),
-            dims=("machine", "execution", "iteration"),
-            name="time",
-            attrs={"units": "s"},
-        )
-        return array.assign_coords(
-            cores=("machine", cores), clock=("machine", chance.uniform(2, 4, machines))
-        )
-
-    @staticmethod
-    def explained(times: xr.DataArray, **keywords) -> perfarray.VariabilityModel:
-        return times.perf.explain_variation(
-            response="levels", model="gamma", rng=1, **({"predictors": ["cores"]} | keywords)
-        )
-
-    @pytest.mark.parametrize(
-        ("keywords", "level"),
-        [
-            ({"executions": 0.8}, "execution_variance"),
-            ({"iterations": 0.8}, "iteration_variance"),
-            ({"mean": 0.3}, "performance"),
-        ],
-    )
-    def test_the_level_that_a_descriptor_acts_on(self, keywords, level):
-        """Cores act on one level only: its coefficient is the one put in, and there alone is it
-        surely not 0; the clock acts on none."""
-        model = self.explained(
-            self.nested(80, 2, **keywords), formula="levels ~ cores + clock", predictors=None
-        )
-        result = model.to_dataset()
-        assert (
-            result["response"].values.tolist()
-            == [*model.result]
-            == ["performance", "execution_variance", "iteration_variance"]
-        )
-        term = result.sel(response=level).isel(term=result["term"].values.tolist().index("cores"))
-        assert term["coefficient_lower"] < next(iter(keywords.values())) < term["coefficient_upper"]
-        significant = (result["pvalue"] < 0.001).to_pandas()
-        assert significant["cores"].to_dict() == {name: name == level for name in significant.index}
-        assert not significant["clock"].any()
-        assert result["n"].values.tolist() == [80] * 3
-
-    @pytest.mark.slow
-    def test_no_level_where_there_is_none(self):
-        """Of sets of 24 machines on which cores have no effect, 5 % (within four standard errors)
-        have a p-value below 0.05."""
-        count = experiments(60)
-        sets = [self.explained(self.nested(24, seed)).to_dataset() for seed in range(count)]
-        rate = np.mean([(result["pvalue"][:, 1] < 0.05).values for result in sets])
-        assert rate == pytest.approx(0.05, abs=4 * np.sqrt(0.05 * 0.95 / (3 * count)))
-
-    def test_does_the_spread_grow_with_the_mean(self):
-        """Where the standard deviation is the same for all, the relative variance falls with the
-        square of the mean: a slope of -2."""
-        chance = np.random.default_rng(3)
-        mean = np.exp(chance.uniform(2, 4, 60))
-        values = mean[:, None] + 0.1 * chance.standard_normal((60, 12))
-        times = xr.DataArray(
-            values, dims=("machine", "execution"), name="time", attrs={"units": "s"}
-        )
-        result = times.perf.explain_variation(
-            model="gamma", formula="execution_variance ~ np.log(performance)", rng=1
-        ).to_dataset()
-        assert result["coefficient_lower"][1] < -2 < result["coefficient_upper"][1] < -1.8
-
-    def test_a_level_without_variance_is_no_error(self):
-        """A level in which executions do not differ has no coefficients; the others have, and one
-        warning names it."""
-        times = self.nested(30, 6)
-        quiet = times.copy(
-            data=times - times.mean("iteration") + times.mean(("execution", "iteration"))
-        )
-        with pytest.warns(
-            UserWarning,
-            match="execution_variance: model='gamma' needs a response with a positive mean",
-        ):
-            result = self.explained(quiet).to_dataset()
-        assert result["coefficient"].isnull().all("term").values.tolist() == [False, True, False]
-
-    def test_several_responses_have_no_single_influence(self):
-        """Influence, correlation and predictions are of one response; the message names the
-        responses."""
-        model = self.explained(self.nested(20, 7))
-        for attribute in (
-            lambda: model.influence,
-            lambda: model.correlation,
-            lambda: model.predict(pd.DataFrame({"cores": [1.0]})),
-        ):
-            with pytest.raises(
-                ValueError,
-                match="is of one response, and this result has 'performance', 'execution_variance'",
-            ):
-                attribute()
-        with pytest.raises(
-            ValueError, match="predict is of one response, and this result has 'performance': ask"
-        ):
-            model.sel(response="performance").predict(pd.DataFrame({"cores": [1.0]}))
 
 
 def test_limits_know_groups():
@@ -507,13 +373,6 @@ def test_the_table_has_every_predictor_and_the_correlation_once():
     weights = result["coefficient"].sel(term=["os = linux", "os = windows"]).values
     of_systems = result["standardized_coefficient"].sel(predictor="os").item()
     assert of_systems == pytest.approx((systems @ weights).std(ddof=1) / spread)
-    levels = TestLevels.explained(
-        TestLevels.nested(40, 2), formula="levels ~ C(cores)", predictors=None
-    ).table()
-    assert levels.index.get_level_values("term").unique().tolist() == [
-        "Intercept",
-        *(f"cores = {n}.0" for n in (1, 2, 3)),
-    ]
 
 
 def test_mixed_model_knows_families():
@@ -538,37 +397,6 @@ def test_mixed_model_knows_families():
         residuals.mean(axis=1).var(ddof=1) - inside / 10, rel=1e-4
     )
     assert model.result.fe_params.iloc[1] == pytest.approx(slope, rel=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("name", "formula", "random"),
-    [
-        ("(1|machine)+(1|machine:exec), balanced", "y ~ 1", ("machine", "machine:exec")),
-        ("(1|machine)+(1|machine:exec), 90 of 120 rows", "y ~ 1", ("machine", "machine:exec")),
-        (
-            "bench fixed, machine and machine:bench:exec random",
-            "y ~ bench",
-            ("machine", "machine:bench:exec"),
-        ),
-        (
-            "nlme::Machines: machine fixed, worker and worker:machine random",
-            "y ~ C(machine)",
-            ("worker", "worker:machine"),
-        ),
-        ("lme4::Penicillin plate x sample", "y ~ 1", ("plate", "sample")),
-    ],
-)
-def test_crossed_effects_agree_with_lme4(golden, name, formula, random):
-    case = next(case for case in golden("varcomp_crossed")["cases"] if case["name"] == name)
-    options = {"model": "mixed", "formula": formula, "random": random, "groups": None}
-    model = pd.DataFrame(case["input"]).perf.explain_variation(**options, splits=1, rng=1)
-    expected = case["output"]["lme4_REML"]
-    variances = model.to_dataset()["variance"].to_series()
-    assert variances["residual"] == pytest.approx(expected["variances"]["Residual"], rel=1e-4)
-    for effect in random:
-        assert variances[effect] == pytest.approx(expected["variances"][effect], rel=1e-4)
-    assert -2 * model.result.llf == pytest.approx(expected["criterion"], abs=1e-6)
-    assert model.result.fe_params.iloc[0] == pytest.approx(expected["intercept"], rel=1e-5)
 
 
 def test_near_copies_inflate_the_correlation():
@@ -691,7 +519,7 @@ def test_gaps_are_considered_before_copies():
         result = least_squares(table, predictors=["half", "late"], splits=1).to_dataset()
     note, left_out = caught[0].message.notes
     values = {"rows": 15, "of": 40, "predictors": ["half"], "lacking": [15]}
-    assert (note.code, dict(note.values)) == ("incomplete_predictors", values)
+    assert (note.code, dict(note.values)) == ("rows_left_out", values)
     assert (left_out.code, dict(left_out.values)) == (
         "predictors_left_out",
         {"predictors": ["late"], "reasons": ["constant"]},
@@ -741,7 +569,7 @@ def test_collinear_terms_have_no_coefficients():
     coefficients."""
     table = made(60, 24).assign(twice=lambda t: 2 * t["cores"])
     with pytest.warns(
-        UserWarning, match="the terms 'cores', 'twice' are linear combinations of each other"
+        UserWarning, match="The terms 'cores', 'twice' are linear combinations of each other"
     ):
         both = least_squares(
             table, "np.log(relative_variation) ~ cores + twice + cpu_mhz", splits=1
@@ -786,10 +614,9 @@ OLS = {"model": "ols"}
         (
             {},
             {"formula": "relative_variation ~ cores"},
-            "a formula is for model='ols', 'gamma' or 'mixed'",
+            "A formula needs model='ols' or 'mixed'",
         ),
         ({}, {"model": "mixed"}, "needs a random effect"),
-        ({}, {"random": "vendor"}, "is for model='mixed'"),
         ({}, {"groups": "family"}, "columns 'family' not found"),
         ({}, {"test_size": 1.5}, "test_size=1.5 is out of range"),
         ({}, {"response": "os"}, "holds category values, not numbers"),
@@ -800,14 +627,9 @@ OLS = {"model": "ols"}
             "a test needs 20 or more",
         ),
         ({}, {"metric": "time"}, "it chooses a variable of a Dataset"),
-        ({}, {"splits": 3, "folds": 4}, "splits=3 and folds=4"),
+        ({}, {"splits": 3, "folds": 4}, "splits=3 and folds=4 were given"),
         ({}, {"splits": 0}, "splits=0: give a whole number of at least 1"),
-        ({}, {"response": "levels"}, "response='levels' needs model='gamma'"),
-        (
-            {},
-            {"response": "levels", "model": "gamma"},
-            "a table with columns such as 'execution_variance'",
-        ),
+        ({}, {"model": "gamma"}, "model='gamma' is not known"),
         (
             {},
             OLS | {"formula": "np.log(relative_variation) ~ np.log(cores - 1)"},
@@ -853,6 +675,11 @@ def test_bad_input(change, keywords, message):
         made(40, 11).assign(**change).perf.explain_variation(rng=1, **keywords)
 
 
+def test_crossed_effects_are_gone():
+    with pytest.raises(TypeError, match=r"no argument 'random' any more\. .*groups="):
+        made(40, 11).perf.explain_variation(model="mixed", random="vendor")
+
+
 def test_tables_that_cannot_be_used():
     """One row; two columns of one name; something else than a table."""
     table = made(40, 31)
@@ -889,7 +716,7 @@ def test_one_warning_for_the_table_and_the_test():
     with pytest.warns(perfarray.PerfarrayWarning) as caught:
         result = least_squares(times, groups="family").to_dataset()
     assert [[note.code for note in warning.message.notes] for warning in caught] == [
-        ["incomplete_rows", "few_test_units"]
+        ["rows_left_out", "untested_influence"]
     ]
     assert result.perf.notes() == caught[0].message.notes
     assert dict(result.perf.notes()[1].values) == {

@@ -222,7 +222,10 @@ def test_one_machine_is_one_unit(machine):
     assert set(times.perf.machine_table()["machine"]) == {"a"}
     with pytest.raises(
         ValueError,
-        match=r"'machine' has 1 label in 8 rows; a test needs 2 or more.*Select more: limits take 6",
+        match=(
+            r"'machine' has 1 label in 8 rows; a test needs 2 or more.*"
+            r"Select more: limits take 6"
+        ),
     ):
         times.perf.explain_variation(response="performance", predictors=["threads"], model="ols")
 
@@ -241,10 +244,14 @@ def test_the_genuine_archives():
         )
     )
     assert scores == {
-        ("int2006_rate", "base", 35.27): 12, ("int2006_rate", "base", 416.44): 12, ("int2006_rate", "peak", 432.09): 12,
-        ("int2006_speed", "base", 38.12): 12, ("int2006_speed", "peak", 42.55): 12,
-        ("fp2006_speed", "base", 66.52): 17, ("fp2006_speed", "peak", 70.69): 17,
-    }  # fmt: skip
+        ("int2006_rate", "base", 35.27): 12,
+        ("int2006_rate", "base", 416.44): 12,
+        ("int2006_rate", "peak", 432.09): 12,
+        ("int2006_speed", "base", 38.12): 12,
+        ("int2006_speed", "peak", 42.55): 12,
+        ("fp2006_speed", "base", 66.52): 17,
+        ("fp2006_speed", "peak", 70.69): 17,
+    }
     with warnings.catch_warnings(action="ignore"):
         assert (
             perfarray.read_archive(ARCHIVES / "spec_txt", on_error="skip")

@@ -172,7 +172,7 @@ def test_shared_units():
     assert (together["relative_variation"] > 1.2 * apart["relative_variation"]).all()
 
 
-def test_columns_are_typed(times):
+def test_columns_are_typed(times, monkeypatch):
     """Numbers, True and False, categories, the most frequent flags; texts that cannot be read stay,
     and are counted."""
     table = times.perf.machine_table()
@@ -193,9 +193,8 @@ def test_columns_are_typed(times):
         "flag -O2",
     ]
     assert table["flag -flto"].tolist() == [True, False, True, False]
-    assert [name for name in times.perf.machine_table(n_flags=1) if name.startswith("flag ")] == [
-        "flag -O3"
-    ]
+    monkeypatch.setattr("perfarray.machines.descriptors.MAX_FLAGS", 1)
+    assert [name for name in times.perf.machine_table() if name.startswith("flag ")] == ["flag -O3"]
 
 
 def test_rows(times):
@@ -317,14 +316,14 @@ def test_bad_input(times):
         match=r"response='speed' is not known; choose one of 'performance'.*'execution_variation'",
     ):
         times.perf.machine_table(response="speed")
-    with pytest.raises(ValueError, match="n_flags"):
+    with pytest.raises(TypeError, match=r"no argument 'n_flags' any more\. drop columns"):
         times.perf.machine_table(n_flags=-1)
     several = xr.Dataset({"a": ("machine", [1.0]), "b": ("machine", [2.0])})
     with pytest.raises(ValueError, match="which variable"):
         perfarray.machine_table(several)
 
 
-def test_flags_of_single_benchmarks_are_columns():
+def test_flags_of_single_benchmarks_are_columns(monkeypatch):
     """SPEC lists flags benchmark by benchmark: a machine has those of any of them; what has none,
     or is not said, has no flag."""
     values = np.array([[[1.0, 1.1], [2.0, 2.1]], [[1.0, 1.2], [2.0, 2.2]]])
@@ -354,7 +353,9 @@ def test_flags_of_single_benchmarks_are_columns():
     ).assign_coords(flags=["-O2", "-O3"])
     roles = json.loads(sets.perf.machine_table().attrs["roles"])
     assert (roles["flags"], roles["flag -O2"]) == ("label", "flag")
-    assert "flags" not in json.loads(sets.perf.machine_table(n_flags=0).attrs["roles"])
+    with monkeypatch.context() as context:
+        context.setattr("perfarray.machines.descriptors.MAX_FLAGS", 0)
+        assert "flags" not in json.loads(sets.perf.machine_table().attrs["roles"])
     whole = described.assign_coords(
         flags=("machine", np.array(["-O0", "-O0"], dtype=object))
     ).perf.machine_table()
@@ -392,11 +393,12 @@ def many_machines(number, chunks):
     return times, times.assign_coords(stored)
 
 
-def test_texts_of_a_store():
+def test_texts_of_a_store(monkeypatch):
     """They are read as those in memory are, with the same columns and categories; each row
     counts."""
     times, stored = many_machines(300, 70)
-    expected, found = (perfarray.machine_table(given, n_flags=3) for given in (times, stored))
+    monkeypatch.setattr("perfarray.machines.descriptors.MAX_FLAGS", 3)
+    expected, found = (perfarray.machine_table(given) for given in (times, stored))
     pd.testing.assert_frame_equal(found, expected)
     assert found.attrs == expected.attrs
     assert found.attrs["unparsed"] == "os: 200"

@@ -5,7 +5,7 @@ import pickle
 import re
 import warnings
 from functools import cache
-from itertools import cycle, islice
+from itertools import cycle
 
 import numpy as np
 import pandas as pd
@@ -14,15 +14,8 @@ import xarray as xr
 from tests.method_calls import CALLS, ELSEWHERE, METHODS, OF_ANSWERS, answer, given, timings
 
 import perfarray
-from perfarray.results.answer_names import ANSWER_NAMES
-from perfarray.results.public import EVERY_NAME, INPUTS
-from strategies import MANY
-
-UNTOUCHED = ("drop_warmup", "merge_level", "to_frame")
-"""Methods that give timings back, with the names that they have."""
-
-DRAWN = ("against", "lagged", "overlaid", "sequence", "violins")
-"""What says what a picture draws, and is no public function."""
+from perfarray.results.kinds import KINDS
+from perfarray.results.reserved import ANSWERS, DOCUMENTED, INPUTS
 
 each = pytest.mark.parametrize("name", sorted(CALLS))
 
@@ -39,7 +32,7 @@ def values_of(found):
     if isinstance(found, xr.Dataset):
         return dict(found.data_vars)
     return (
-        {name: found[name] for name in found if name in EVERY_NAME}
+        {name: found[name] for name in found if name in ANSWERS}
         if isinstance(found, pd.DataFrame)
         else {"": found}
     )
@@ -47,7 +40,6 @@ def values_of(found):
 
 def test_every_method_is_called():
     assert sorted([*CALLS, *OF_ANSWERS, *ELSEWHERE]) == METHODS
-    assert {*ANSWER_NAMES} == {*CALLS, "report", *DRAWN} - {*UNTOUCHED}
 
 
 plain_answer = cache(lambda name: answer(name, given(name)))
@@ -59,84 +51,86 @@ def test_names_of_answers_are_listed(name):
     data make room."""
     times = given(name)
     own = names_of(plain_answer(name)) - {*times.dims, *times.coords, "time"}
-    assert own - {*ANSWER_NAMES.get(name, "").split()} <= {
+    assert own - {*KINDS[name].names.split()} <= {
         "execution",
         "iteration",
         "confidence_level",
     }
 
 
-@cache
-def described(shift):
+def described(name, times):
     """Return timings with descriptors of benchmarks, of machines and of the whole, in turn, with
-    all names that answers have."""
-    times = timings()
+    all names that variables of other answers have."""
     places = [*((dim, np.arange(times.sizes[dim])) for dim in ("benchmark", "machine")), 7]
     meant = {"units", "warmup", "confidence_level"}  # what these say of the data counts
-    names = sorted(EVERY_NAME - {*times.dims, *times.coords, *meant, "iteration"})
-    return times.assign_coords(dict(zip(names, islice(cycle(places), shift, None), strict=False)))
+    taken = {*times.dims, *times.coords, *meant, "iteration", *KINDS[name].names.split()}
+    return times.assign_coords(dict(zip(sorted(ANSWERS - taken), cycle(places), strict=False)))
 
 
-@pytest.mark.parametrize("shift", range(3 if MANY else 1))
 @pytest.mark.parametrize(
-    "name", sorted({*CALLS} - {"explain_variation"})
-)  # it explains by whatever is said of machines
-def test_descriptors_called_as_any_variable_of_any_answer(name, shift):
+    "name", sorted({*CALLS} - {"explain_variation", "machine_table"})
+)  # these are about whatever is said of machines
+def test_descriptors_called_as_a_variable_of_another_answer(name):
     """No number changes, and each answer has its table."""
-    plain, found = plain_answer(name), answer(name, given(name, described(shift)))
+    plain, result = plain_answer(name), answer(name, described(name, given(name)))
     for variable, values in values_of(plain).items():
-        np.testing.assert_array_equal(np.asarray(values_of(found)[variable]), np.asarray(values))
+        np.testing.assert_array_equal(np.asarray(values_of(result)[variable]), np.asarray(values))
     if "result" in plain.attrs and not isinstance(plain, pd.DataFrame):
-        assert perfarray.table(found).equals(perfarray.table(plain))
+        assert perfarray.table(result).equals(perfarray.table(plain))
 
 
 @each
-def test_dims_called_as_a_variable_of_the_answer(name):
-    """Dims of one label with all names that the answer has: no number changes, and each is there as
-    `data_<name>`."""
+def test_names_of_the_answer_are_refused(name):
+    """A dim, or a coordinate, that is called as a variable of the answer is refused, with the call
+    that renames it: after it there is an answer."""
     times = given(name)
-    reserved = sorted({*ANSWER_NAMES.get(name, "").split()} - {*times.dims, *times.coords} - INPUTS)
-    plain = plain_answer(name)
-    for start in range(0, len(reserved), 20):  # NumPy has 64 dims
-        dims = reserved[start : start + 20]
-        found = answer(name, times.expand_dims({dim: ["x"] for dim in dims}))
-        for variable, values in values_of(plain).items():
-            own = np.asarray(values_of(found)[variable])
-            if (
-                own.size == values.size and own.dtype.kind == "f" and "rng" not in CALLS[name]
-            ):  # more labels, other random numbers
-                np.testing.assert_allclose(
-                    np.squeeze(own), np.squeeze(np.asarray(values)), rtol=1e-9
-                )
-        if (
-            isinstance(found, xr.Dataset)
-            and "machine" in found.dims
-            and name != "explain_variation"
-        ):
-            assert {f"data_{dim}" for dim in dims} & {*found.dims}
-        if "result" in plain.attrs and not isinstance(plain, pd.DataFrame):
-            perfarray.table(found)
+    reserved = {*KINDS[name].names.split()} - {*times.dims, *times.coords} - INPUTS
+    for variable in sorted(reserved)[:3]:
+        for named in (times.expand_dims({variable: ["x"]}), times.assign_coords({variable: 1})):
+            with pytest.raises(ValueError, match=f"'{variable}'.*the answer") as refusal:
+                answer(name, named)
+            call = re.search(r"times\.rename\((.*)\)", str(refusal.value))
+            assert eval(call[1]) == {variable: f"data_{variable}"}
+            named = named.rename(eval(call[1]))
+            assert f"data_{variable}" in {*named.dims, *named.coords}
 
 
-@pytest.mark.parametrize("dim", [{}, {"dim": "version"}])
-def test_a_dim_called_as_what_a_method_reads(dim):
+def test_dims_called_as_what_a_method_reads():
     """A coordinate `confidence_level` says at which level each benchmark is tested; a dim of that
-    name has labels like any other."""
+    name is refused."""
     times = timings().isel(machine=slice(3))
-    plain = times.perf.speedup_test("old", **dim)
-    renamed = times.rename(machine="confidence_level").perf.speedup_test("old", **dim)
-    assert renamed["data_confidence_level"].values.tolist() == ["m0", "m1", "m2"]
-    np.testing.assert_array_equal(
-        renamed["confidence_level"].values, plain["confidence_level"].values
-    )
     levels = times.assign_coords(confidence_level=("benchmark", [0.6, 0.8, 0.9])).perf.speedup_test(
-        "old", **dim
+        "old"
     )
     assert levels["confidence_level"].isel(machine=0, version=0).values.tolist() == [0.6, 0.8, 0.9]
-    compared = times.rename(version="confidence_level").perf.speedup_test(
-        "old", dim="confidence_level"
+    with pytest.raises(ValueError, match="data_confidence_level"):
+        times.rename(machine="confidence_level").perf.speedup_test("old", dim="version")
+
+
+def test_names_are_settled_where_timings_are_made():
+    """Dims and coordinates called as a variable of an answer are `data_<name>`, with a note; names
+    that readers document stay."""
+    table = pd.DataFrame(
+        {
+            "benchmark": ["fft", "fft", "sort", "sort"] * 3,
+            "estimate": ["x", "y"] * 6,
+            "time": np.arange(1.0, 13.0),
+        }
     )
-    np.testing.assert_array_equal(compared["pvalue"].values, plain["pvalue"].values)
+    times = table.perf.to_timings(level="execution")
+    assert {*times.dims} == {"benchmark", "data_estimate", "execution"}
+    (note,) = [note for note in times.perf.notes() if note.code == "renamed"]
+    assert (note.code, note.aside) == ("renamed", True)
+    assert note.values == {"names": {"data_estimate": "estimate"}}
+    assert "data_estimate" in times.perf.mean_interval()["estimate"].dims
+    with pytest.raises(ValueError, match="'data_estimate'"):
+        times.perf.compare("x", dim="estimate")
+    assert perfarray.from_samples({"old": [1.0, 2.0]}, dim="n").sizes == {
+        "data_n": 1,
+        "execution": 2,
+    }
+    assert perfarray.from_samples({"old": [1.0]}, dim="mode").sizes == {"mode": 1, "execution": 1}
+    assert DOCUMENTED <= ANSWERS
 
 
 @each
@@ -160,10 +154,7 @@ def test_a_dim_without_labels(name, levels):
         assert not isinstance(refusal, str) or refusal == f"{dim!r}|lowest level"
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["estimate", "n", "lower", "pvalue", "verdict", "change", "candidate", "required", "gain"],
-)
+@pytest.mark.parametrize("name", ["required", "gain", "modes", "trend"])
 @pytest.mark.parametrize(
     "method",
     [
@@ -190,78 +181,6 @@ def test_tables_of_dims_called_as_a_variable_of_another_answer(method, name):
     assert {"x", "y"} <= {*table.split()}
 
 
-def test_what_labels_are_called_is_noted():
-    """The note is kept and shown below the table; nobody is warned, and the data keep their
-    names."""
-    times = timings().rename(machine="n").assign_coords(lower=("benchmark", [1, 2, 3]), cpu="x")
-    found = times.perf.compare("old")
-    note = found.perf.notes()[-1]
-    assert (note.code, note.aside) == ("data_names", True)
-    assert note.message == (
-        "the data's 'lower', 'n' are called 'data_lower', 'data_n' here: variables of the "
-        "answer have those names"
-    )
-    assert note.values["names"] == {"data_lower": "lower", "data_n": "n"}
-    assert note.message in found.perf.table().attrs["notes"]
-    assert found["data_lower"].values.tolist() == [1, 2, 3]
-    assert {*found["n"].dims} == {"benchmark", "data_n", "version"}
-    assert "n" in times.dims
-    assert times.perf.mean_interval(levels=("execution",))["estimate"].sizes["data_n"] == 4
-
-
-def test_arguments_name_what_the_data_name():
-    """`dim=`, `across=`, `by=`, `levels=` and `family=` take the names of the data."""
-    plain = timings().assign_coords(group=("benchmark", ["x", "x", "y"]))
-    named = plain.rename(version="kind", benchmark="estimate", execution="df", group="verdict")
-    options = {
-        "dim": "kind",
-        "across": "estimate",
-        "levels": ("df",),
-        "by": "verdict",
-        "correction": "holm",
-    }
-    found = named.perf.compare("old", **options, family="estimate")
-    expected = plain.perf.compare(
-        "old", dim="version", by="group", correction="holm", family="benchmark"
-    )
-    assert found.attrs["dim"] == "data_kind"
-    assert found["suite_estimate"].dims[0] == "data_verdict"
-    for name in ("pvalue_adjusted", "suite_upper"):
-        np.testing.assert_allclose(found[name], expected[name])
-
-
-def test_names_that_are_taken():
-    """Where the data have `data_n`, too, the name is longer; a dim `metric` makes room for that of
-    the answer."""
-    found = timings().assign_coords(n=("benchmark", [1, 2, 3]), data_n="x").perf.mean_interval()
-    assert (found["data_data_n"].values.tolist(), found["data_n"].item()) == ([1, 2, 3], "x")
-    both = (
-        xr.Dataset({"time": timings(), "energy": 2 * timings()})
-        .expand_dims(metric=["a"])
-        .assign_coords(units="old")
-    )
-    found = both.perf.mean_interval(metric=["time", "energy"])
-    assert found["metric"].values.tolist() == ["time", "energy"]
-    assert {"data_metric", "data_units"} <= {*found.coords}
-
-
-def test_two_answers_side_by_side():
-    """What was called otherwise in one answer alone does not keep them apart."""
-    times = timings().assign_coords(lower=("benchmark", [1, 2, 3]))
-    both = perfarray.combine({"mean": times.perf.mean_interval(), "runs": times.perf.counts()})
-    assert {"lower", "data_lower", "mean_lower"} <= {*both.variables}
-    perfarray.table(
-        perfarray.combine({"mean": times.perf.mean_interval(), "run": times.perf.run_estimate()})
-    )
-
-
-def test_mixtures_of_timings_with_such_names():
-    """Whoever has a mixture of renamed cells assigns the runs of the same data."""
-    times = timings().sel(version="new").rename(machine="mean")
-    mixture = times.perf.fit_mixture(n_components=1)
-    assert mixture.assign(times).sizes == {"benchmark": 3, "data_mean": 4, "execution": 6}
-
-
 def test_labels_that_are_several_in_one():
     """Stacked dims are answered with a text for each label, and its parts beside it; a baseline may
     be a tuple."""
@@ -276,35 +195,16 @@ def test_labels_that_are_several_in_one():
     )
     assert found["case"].values[:2].tolist() == ["a, m0", "a, m1"]
     assert found["machine"].values[:2].tolist() == ["m0", "m1"]
-    assert [note.code for note in found.perf.notes() if note.aside] == [
-        "data_names",
-        "stacked_labels",
-    ]
-    builds = times.expand_dims(level=[3]).stack(build=("version", "level"))
+    assert [note.code for note in found.perf.notes() if note.aside] == ["stacked_labels"]
+    builds = times.expand_dims(size=[3]).stack(build=("version", "size"))
     assert builds.perf.compare(("old", 3))["build"].values.tolist() == ["new, 3"]
     runs = times.expand_dims(session=2).rename(execution="run").stack(execution=("session", "run"))
     assert runs.perf.counts()["total"].values.max() == 12
     assert len(stacked.perf.to_frame()) == times.size
 
 
-def odd_names(times):
-    """Return timings with a dim `level`, a dim, a coordinate and a variable whose names are
-    numbers, and labels that are missing."""
-    named = (
-        times.drop_vars(["machine", "cores"])
-        .rename(machine="m")
-        .swap_dims(m=5)
-        .expand_dims(level=[np.nan])
-    )
-    return (
-        named.assign_coords({6: ("benchmark", [1, 2, 3]), "benchmark": ["a", None, "c"]})
-        .to_dataset(name="7")
-        .rename({"7": 7})
-    )
-
-
 ODD_LABELS = {
-    "names": odd_names,
+    "missing": lambda times: times.assign_coords(benchmark=["a", None, "c"]),
     "stacked": lambda times: times.stack(case=("benchmark", "machine")),
     "the same twice": lambda times: times.assign_coords(machine=list("aabc")),
     "none at all": lambda times: times.drop_vars(["machine", "benchmark", "cores"]),

@@ -128,7 +128,7 @@ def test_ragged_designs_keep_their_labels():
 @pytest.mark.parametrize(("columns", "dims"), [
     ({"threads": [1, 1, 8, 8]}, {"threads": 2}),
     ({"threads": [1, 2, 3, 4]}, {"threads": 4}),
-    ({"n": [10, 10, 10, 1000]}, {"n": 2}),
+    ({"n": [10, 10, 10, 1000]}, {"data_n": 2}),
     ({"blockSize": [10] * 2 + [20] * 2 + [10] * 2 + [20] * 2 + [300] * 2 + [400] * 2 + [300] * 2 + [400] * 2}, {"blockSize": 4}),
 ])  # fmt: skip
 def test_numbers_that_cut_equally_are_dims(columns, dims):

@@ -193,22 +193,6 @@ def test_size_that_separates_two_programs():
     )
 
 
-def test_load_makes_classes():
-    """Each class of load is answered as if its runs stood alone, in their order."""
-    times = sample(3.0, 30.0, 1.0, 7.0, 50.0, 5.0)
-    load = xr.DataArray([10.0, 90.0, 20.0, 79.9, 80.0, 0.0], dims="execution")
-    found = overlapping(times, group_sizes=(1, 2), load=load, load_bins=(0, 80, 125))
-    assert found["load"].values.tolist() == ["[0, 80)", "[80, 125)"]
-    assert found["n"].squeeze("benchmark").values.tolist() == [4, 2]
-    alone = overlapping(sample(3.0, 1.0, 7.0, 5.0), group_sizes=(1, 2))
-    for name in ("estimate", "relative_standard_deviation"):
-        assert_allclose(found[name].sel(load="[0, 80)").transpose(*alone[name].dims), alone[name])
-    by_name = overlapping(
-        times.assign_coords(load=load), group_sizes=(1, 2), load="load", load_bins=(0, 80, 125)
-    )
-    xr.testing.assert_allclose(by_name["estimate"], found["estimate"])
-
-
 @pytest.mark.parametrize(
     ("keywords", "message"),
     [
@@ -219,19 +203,6 @@ def test_load_makes_classes():
         ),
         ({"difference": 0}, "difference=0 and deviations=2.0 must be positive"),
         ({"value": "iteration"}, "value='iteration' is not known; choose one of 'execution'"),
-        ({"load": "load"}, "load='load' is not a coordinate of the data"),
-        (
-            {"load": xr.DataArray([1.0], dims="day"), "load_bins": (0, 1)},
-            "load lies along 'day', which the data do not have",
-        ),
-        (
-            {"load": xr.DataArray([1.0, 2.0, 3.0], dims="execution")},
-            "load_bins=None: give the edges of the classes of load",
-        ),
-        (
-            {"load": xr.DataArray([1.0, 2.0, 3.0], dims="execution"), "load_bins": (1, 0)},
-            r"load_bins=\(1, 0\): give the edges",
-        ),
     ],
 )
 def test_bad_input(keywords, message):

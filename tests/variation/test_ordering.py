@@ -104,9 +104,8 @@ def test_few_runs_are_told():
     assert found["right"].isnull().all()
 
 
-def test_rates_and_lazy_arrays_and_load():
-    """The direction does not matter to `best`, nor do chunks; classes of load have shares of their
-    own."""
+def test_rates_and_lazy_arrays():
+    """The direction does not matter to `best`, nor do chunks."""
     rates = (1 / SMALL).assign(
         time=lambda data: data["time"].assign_attrs(better="higher", units="1/s")
     )
@@ -122,13 +121,6 @@ def test_rates_and_lazy_arrays_and_load():
         .values,
         expected,
     )
-    loaded = SMALL.assign_coords(load_of_run=("execution", [10, 20, 90] * 4))
-    with collecting_notes():
-        by_load = loaded.perf.ordering_stability(
-            "old", group_sizes=(1, 2), load="load_of_run", load_bins=(0, 50, 100)
-        )
-    assert by_load["right"].sel(load="[0, 50)", group_size=2).values.tolist() == [[1.0] * 4]
-    assert by_load["n"].values.ravel().tolist() == [8.0, 4.0]
 
 
 @pytest.mark.parametrize(

@@ -209,13 +209,11 @@ def test_a_system_without_builds(turned):
 
 
 def test_prices_of_each_side():
-    """No whole plan of two nests at their own prices is cheaper; the baseline pays as the candidate
-    but where it says so."""
+    """No whole plan of two nests is cheaper, at the mean of their prices: both run the same
+    counts."""
     interpreted = from_components({"execution": 0.04**2, "iteration": 0.02**2})
-    costs, own = {"binary": 50, "execution": 5}, {"execution": 200, "iteration": 3}
-    plan = plan_repetitions(
-        components(), interpreted, costs=costs, baseline_costs=own, half_width=0.02, assurance=None
-    )
+    costs = {"binary": 50, "execution": (5 + 200) / 2, "iteration": (1 + 3) / 2}
+    plan = plan_repetitions(components(), interpreted, costs=costs, half_width=0.02, assurance=None)
     least = math.inf
     for executions, iterations in itertools.product(range(1, 8), range(1, 30)):
         variance = (
@@ -242,12 +240,14 @@ def test_a_plan_of_two_nests_keeps_its_word(systems, costs, own):
     """Carried out, four of five experiments are as narrow as promised, where the units of one side
     vary much more than its builds."""
     systems = [dict(zip(NEST[-len(own) :], own, strict=True)) for own in systems]
+    binary, execution = costs
     prices = {
-        "costs": dict(zip(NEST, costs, strict=False)),
-        "baseline_costs": dict(zip(NEST[1:], own, strict=False)),
+        "binary": binary,
+        "execution": (execution + own[0]) / 2,
+        "iteration": (1 + own[1]) / 2,
     }
     plan = plan_repetitions(
-        *map(from_components, systems), **prices, half_width=0.02, assurance=0.8
+        *map(from_components, systems), costs=prices, half_width=0.02, assurance=0.8
     )
     sizes = dict(zip(NEST, plan["repetitions"].values.astype(int).tolist(), strict=True))
     variances = [dict.fromkeys(NEST, 0.0) | own for own in systems]
@@ -260,9 +260,9 @@ def test_a_plan_of_two_nests_keeps_its_word(systems, costs, own):
     assert kept.mean().item() == pytest.approx(0.8, abs=3.5 * math.sqrt(0.16 / 1000))
 
 
-def test_prices_of_a_label_or_of_an_object():
-    """An array over the dim compared, `baseline_costs` with a label, and with an object are one;
-    suites take them, too."""
+def test_prices_of_each_label():
+    """An array over the dim compared has the prices of both; of one number of builds for both
+    systems, the mean of the prices plans the same."""
     sizes, dims = (
         {"binary": 5, "execution": 3},
         {"benchmark": ["fft", "lu"], "version": ["new", "old"]},
@@ -272,21 +272,18 @@ def test_prices_of_a_label_or_of_an_object():
     )["time"]
     new, old = (pilots.sel(version=name, drop=True) for name in ("new", "old"))
     array = xr.DataArray([50.0, 9.0], dims="version", coords={"version": ["new", "old"]})
-    for plan, target in (
-        (plan_repetitions, {"half_width": 0.01}),
-        (perfarray.plan_suite, {"budget": 2000.0}),
-    ):
-        labelled = plan(pilots, "old", dim="version", costs={"binary": array}, **target).squeeze(
-            drop=True
-        )
-        for sides in ((pilots, "old"), (new, old)):
-            found = plan(
-                *sides, costs={"binary": 50.0}, baseline_costs={"binary": 9.0}, **target
-            ).squeeze(drop=True)
-            for name in ("repetitions", "cost", "half_width"):
-                np.testing.assert_allclose(
-                    found[name].transpose(*labelled[name].dims), labelled[name], rtol=1e-12
-                )
+    labelled = plan(pilots, "old", dim="version", costs={"binary": array}, half_width=0.01)
+    mean = plan(new, old, costs={"binary": 29.5}, half_width=0.01)
+    for name in ("repetitions", "cost", "half_width"):
+        expected = labelled[name].squeeze("version", drop=True)
+        np.testing.assert_allclose(mean[name].transpose(*expected.dims), expected, rtol=1e-12)
+    suite = perfarray.plan_suite(pilots, "old", costs={"binary": array}, budget=2000.0)
+    builds = [
+        suite[name].isel(level=0, benchmark=0).item()
+        for name in ("repetitions", "baseline_repetitions")
+    ]
+    paid = 50.0 * builds[0] + 9.0 * builds[1] + suite["seconds"].sum().item()
+    assert suite["cost"].item() == pytest.approx(paid)
 
 
 def plan(*systems, costs=None, **keywords):
@@ -307,15 +304,6 @@ BOTH = {"binary": 1, "execution": 1}
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: plan(components(), baseline_costs={}), "name the baseline too"),
-        (
-            lambda: plan(components(), components(), baseline_costs=7),
-            "baseline_costs=7: give a mapping",
-        ),
-        (
-            lambda: plan(components(), only("iteration"), baseline_costs={"binary": 3}),
-            "names 'binary', which the baseline does not have",
-        ),
         (lambda: from_components({}), "give a mapping of levels to variances"),
         (lambda: from_components({"binary": -1.0}), r"components\['binary'\] holds -1 to -1"),
         (lambda: from_components({"binary": np.inf}), "zero or more, and finite"),

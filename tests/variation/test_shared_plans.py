@@ -65,6 +65,19 @@ def test_what_is_assumed_is_noted():
     )
 
 
+def test_candidates_share_a_baseline_without_shared_units():
+    """Two candidates of a suite without builds are each planned against the one baseline."""
+    rng = np.random.default_rng(1)
+    dims = ("version", "benchmark", "execution")
+    labels = {"version": ["old", "new", "newer"], "benchmark": ["fft", "sort"]}
+    times = xr.DataArray(
+        rng.normal(1, 0.02, (3, 2, 8)), labels, dims, name="time", attrs={"units": "s"}
+    )
+    plan = times.perf.plan_suite("old", half_width=0.02)
+    assert plan["version"].values.tolist() == ["new", "newer"]
+    assert (plan["half_width"] <= 0.02).all()
+
+
 def test_half_of_the_plans_reach_their_half_width():
     """Of builds that move together and are declared as shared, about half of the experiments reach
     it; taken as independent, few."""

@@ -33,8 +33,6 @@ def coverage(
     sizes: Numbers,
     variances: Numbers,
     ratio: Any = 0.95,
-    baseline_sizes: Numbers | None = None,
-    baseline_variances: Numbers | None = None,
     distribution: str | Draw = "normal",
     autocorrelation: Mapping[str, float] | None = None,
     shared: Mapping[str, float] | None = None,
@@ -65,8 +63,6 @@ def coverage(
     ratio : float, list or DataArray
         The candidate's mean over the baseline's; it scales mean and spread alike, so that means,
         medians and minima have this ratio.
-    baseline_sizes, baseline_variances : as `sizes` and `variances`, optional
-        Those of the baseline, before scaling; default: the candidate's.
     distribution : {"normal", "lognormal", "exponential", "bimodal"} or callable
         Of the effects of every level, as for `simulate`.
     autocorrelation, shared : mapping, optional
@@ -130,7 +126,7 @@ def coverage(
     (True, True)
     """
     study = Study(
-        sizes=sizes, variances=variances, baseline_sizes=baseline_sizes, baseline_variances=baseline_variances, ratio=ratio,
+        sizes=sizes, variances=variances, ratio=ratio,
         distribution=distribution, autocorrelation=autocorrelation, shared=shared, pairs=pairs, dims=dims, ignored=ignored,
         confidence_level=confidence_level, n_experiments=n_experiments, batch=batch, rng=rng, progress=progress,
     )  # fmt: skip
@@ -212,8 +208,6 @@ def false_alarm_rate(
     sizes: Numbers,
     variances: Numbers,
     threshold: Any = 0.0,
-    baseline_sizes: Numbers | None = None,
-    baseline_variances: Numbers | None = None,
     distribution: str | Draw = "normal",
     autocorrelation: Mapping[str, float] | None = None,
     shared: Mapping[str, float] | None = None,
@@ -241,9 +235,9 @@ def false_alarm_rate(
         A relative change that does not matter: an interval raises an alarm where it lies wholly
         outside 1 +- threshold. A list is a map along `threshold`, over the same experiments. Not
         for tests.
-    sizes, variances, baseline_sizes, baseline_variances, distribution, autocorrelation, shared,
-    pairs, dims, ignored, n_experiments, \
-batch, rng, progress, **options
+    sizes, variances, distribution, autocorrelation
+        As for `coverage`.
+    shared, pairs, dims, ignored, n_experiments, batch, rng, progress, **options
         As for `coverage`.
     confidence_level : float
         Of intervals; 1 less the risk of tests.
@@ -276,7 +270,7 @@ batch, rng, progress, **options
     True
     """
     study = Study(
-        sizes=sizes, variances=variances, baseline_sizes=baseline_sizes, baseline_variances=baseline_variances, ratio=1.0,
+        sizes=sizes, variances=variances, ratio=1.0,
         distribution=distribution, autocorrelation=autocorrelation, shared=shared, pairs=pairs, dims=dims, ignored=ignored,
         confidence_level=confidence_level, n_experiments=n_experiments, batch=batch, rng=rng, progress=progress,
     )  # fmt: skip
@@ -299,8 +293,6 @@ def power(
     sizes: Numbers,
     variances: Numbers,
     threshold: Any = 0.0,
-    baseline_sizes: Numbers | None = None,
-    baseline_variances: Numbers | None = None,
     distribution: str | Draw = "normal",
     autocorrelation: Mapping[str, float] | None = None,
     shared: Mapping[str, float] | None = None,
@@ -324,9 +316,9 @@ def power(
         The candidate's mean over the baseline's: 0.95 is 5 % less. A list is a map along `ratio`.
         Methods of one system ignore it: their alternative is the distribution or the
         autocorrelation.
-    sizes, variances, baseline_sizes, baseline_variances, distribution, autocorrelation, shared,
-    pairs, dims, ignored, n_experiments, \
-batch, rng, progress, **options
+    sizes, variances, distribution, autocorrelation
+        As for `coverage`.
+    shared, pairs, dims, ignored, n_experiments, batch, rng, progress, **options
         As for `coverage`.
 
     Returns
@@ -352,7 +344,7 @@ batch, rng, progress, **options
     (True, True)
     """
     study = Study(
-        sizes=sizes, variances=variances, baseline_sizes=baseline_sizes, baseline_variances=baseline_variances, ratio=ratio,
+        sizes=sizes, variances=variances, ratio=ratio,
         distribution=distribution, autocorrelation=autocorrelation, shared=shared, pairs=pairs, dims=dims, ignored=ignored,
         confidence_level=confidence_level, n_experiments=n_experiments, batch=batch, rng=rng, progress=progress,
     )  # fmt: skip

@@ -39,8 +39,6 @@ class Study:
 
     sizes: Numbers
     variances: Numbers
-    baseline_sizes: Numbers | None
-    baseline_variances: Numbers | None
     ratio: Any
     distribution: str | Draw
     autocorrelation: Mapping[str, float] | None
@@ -66,13 +64,14 @@ class Point(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Design:
-    """A checked nest: candidate and baseline by level, over the dims of the map and those of one experiment."""
+    """A checked nest by level, over the dims of the map and those of one experiment."""
 
     levels: tuple[str, ...]
     hidden: tuple[str, ...]
     labels: dict[str, npt.NDArray[Any]]
-    spans: tuple[dict[str, tuple[xr.DataArray, xr.DataArray]], ...]
-    variances: tuple[dict[str, xr.DataArray], ...]
+    systems: int
+    spans: dict[str, tuple[xr.DataArray, xr.DataArray]]
+    variances: dict[str, xr.DataArray]
     ratio: xr.DataArray
     draw: Draw
     autocorrelation: tuple[float, ...]
@@ -91,10 +90,10 @@ class Design:
         for index in np.ndindex(self.map.shape):
             at = dict(zip(self.map.dims, index, strict=True))
             arrays = xr.broadcast(
-                *(self.variances[0][level].isel(at, missing_dims="ignore") for level in self.levels)
+                *(self.variances[level].isel(at, missing_dims="ignore") for level in self.levels)
             )
             truth = xr.DataArray([array.values for array in arrays], dims=(LEVEL, *arrays[0].dims))
-            sides = tuple(self._side(side, at) for side in range(len(self.spans)))
+            sides = tuple(self._side(side, at) for side in range(self.systems))
             yield Point(
                 sides,
                 self.ratio.isel(at, missing_dims="ignore"),
@@ -115,15 +114,13 @@ class Design:
             )
 
         ends = [
-            [int(end.isel(at, missing_dims="ignore")) for end in self.spans[side][level]]
+            [int(end.isel(at, missing_dims="ignore")) for end in self.spans[level]]
             for level in self.levels
         ]
         return Side(
             spans=tuple((low, high) for low, high in ends),
-            scales=tuple(
-                np.sqrt(over_labels(self.variances[side][level])) for level in self.levels
-            ),
-            factor=over_labels(self.ratio) if side == 0 and len(self.spans) == 2 else 1.0,
+            scales=tuple(np.sqrt(over_labels(self.variances[level])) for level in self.levels),
+            factor=over_labels(self.ratio) if side == 0 and self.systems == 2 else 1.0,
             outer=tuple(len(labels) for labels in self.labels.values()),
             common=list(self.labels).index(BENCHMARK) if self.shared else None,
             shared=tuple(self.shared.get(level, 0.0) for level in self.levels),
@@ -160,11 +157,6 @@ def check_design(study: Study, *, two: bool) -> Design:
     check_named((*hidden, *neighbours, *shared, *pairs), levels)
     if pairs and not two:
         raise ValueError(f"pairs={listed(pairs)} is about two systems, and the method is of one")
-    if pairs and study.baseline_sizes is not None:
-        raise ValueError(
-            f"pairs={listed(pairs)}: units of different numbers are no pairs; leave "
-            "baseline_sizes out"
-        )
     if levels[-1] in hidden:
         raise ValueError(
             f"ignored={listed(hidden)}: the repetitions of {levels[-1]!r}, the lowest level, "
@@ -176,50 +168,25 @@ def check_design(study: Study, *, two: bool) -> Design:
             f"shared={listed(shared)} is about units that serve several benchmarks: say how "
             f"many with dims={{'benchmark': 13}}"
         )
-    spans, variances = (
-        [_spans(study.sizes, "sizes", hidden)],
-        [_variances(study.variances, "variances", levels)],
-    )
-    if two:
-        spans.append(
-            spans[0]
-            if study.baseline_sizes is None
-            else _spans(study.baseline_sizes, "baseline_sizes", hidden)
-        )
-        check_named(spans[1], levels)
-        missing = [level for level in levels if level not in spans[1]]
-        if missing:
-            raise ValueError(
-                f"baseline_sizes has no {listed(missing)}; the levels in sizes are {listed(levels)}"
-            )
-        same = study.baseline_variances is None
-        variances.append(
-            variances[0]
-            if same
-            else _variances(study.baseline_variances, "baseline_variances", levels)
-        )
+    spans = _spans(study.sizes, hidden)
+    variances = _variances(study.variances, levels)
     ratio = _as_map(study.ratio, "ratio")
     if not bool((ratio > 0).all()):
         raise ValueError(
             f"ratio={study.ratio!r}: give what the candidate's mean is of the baseline's, a "
             "number above zero such as 0.95"
         )
-    arrays = [array for side in spans for span in side.values() for array in span]
-    arrays += [array for side in variances for array in side.values()]
+    arrays = [array for span in spans.values() for array in span]
     return Design(
         levels=levels,
         hidden=hidden,
         labels=labels,
-        spans=tuple(
-            {
-                level: (_labelled(low, labels), _labelled(high, labels))
-                for level, (low, high) in side.items()
-            }
-            for side in spans
-        ),
-        variances=tuple(
-            {level: _labelled(v, labels) for level, v in side.items()} for side in variances
-        ),
+        systems=1 + two,
+        spans={
+            level: (_labelled(low, labels), _labelled(high, labels))
+            for level, (low, high) in spans.items()
+        },
+        variances={level: _labelled(array, labels) for level, array in variances.items()},
         ratio=_labelled(ratio, labels),
         draw=check_distribution(study.distribution),
         autocorrelation=tuple(
@@ -232,25 +199,24 @@ def check_design(study: Study, *, two: bool) -> Design:
         pairs=tuple(
             check_correlation(pairs.get(level, 0.0), f"pairs[{level!r}]") for level in levels
         ),
-        map=_map_of([*arrays, ratio], labels),
+        map=_map_of([*arrays, *variances.values(), ratio], labels),
     )
 
 
-def _by_level(numbers: Numbers | None, name: str, suffix: str = "") -> dict[str, Any]:
+def _by_level(numbers: Numbers, name: str, suffix: str = "") -> dict[str, Any]:
     """Return the numbers of each level: a list becomes a map along a dim named after the level."""
-    prefix = "baseline_" if name.startswith("baseline_") else ""
     if isinstance(numbers, xr.DataArray) and LEVEL in numbers.dims:
         numbers = {
             str(level): numbers.sel({LEVEL: level}, drop=True)
             for level in numbers[LEVEL].values.tolist()
         }
-    if not isinstance(numbers, Mapping) or (name.endswith("sizes") and not numbers):
+    if not isinstance(numbers, Mapping) or (name == "sizes" and not numbers):
         raise ValueError(
             f"{name}={numbers!r}: give a mapping of levels to numbers, outermost first, such "
             f"as {{'execution': 30, 'iteration': 10}}"
         )
     return {
-        level: _listed(value, f"{prefix}{level}{suffix}") if _is_list(value) else value
+        level: _listed(value, f"{level}{suffix}") if _is_list(value) else value
         for level, value in numbers.items()
     }
 
@@ -278,18 +244,16 @@ def _as_map(value: Any, dim: str) -> xr.DataArray:
     return array
 
 
-def _spans(
-    numbers: Numbers | None, name: str, hidden: Sequence[str]
-) -> dict[str, tuple[xr.DataArray, xr.DataArray]]:
+def _spans(numbers: Numbers, hidden: Sequence[str]) -> dict[str, tuple[xr.DataArray, xr.DataArray]]:
     """Return the fewest and most repetitions by level.
 
     Independent units are repeated at least twice.
     """
-    sizes, spans = _by_level(numbers, name), {}
+    sizes, spans = _by_level(numbers, "sizes"), {}
     for level, value in sizes.items():
         array = value if isinstance(value, xr.DataArray) else xr.DataArray(0)
         values = array.values.ravel().tolist() if isinstance(value, xr.DataArray) else [value]
-        pairs = [check_span(each, f"{name}[{level!r}]") for each in values]
+        pairs = [check_span(each, f"sizes[{level!r}]") for each in values]
         low, high = (np.reshape([pair[end] for pair in pairs], array.shape) for end in (0, 1))
         spans[level] = (array.copy(data=low), array.copy(data=high))
     unit = next(level for level in sizes if level not in hidden)
@@ -300,22 +264,19 @@ def _spans(
         units = units * spans[level][0]
     if int(units.min()) < 2:
         raise ValueError(
-            f"{name} leaves one {unit} in an experiment, whose spread nothing shows: give at "
-            f"least 2 {plural(unit)}, or leave the level "
-            f"out of the answer with ignored={unit!r}"
+            f"sizes leaves one {unit} in an experiment, whose spread nothing shows. Give at "
+            f"least 2 {plural(unit)}, or hide the level with ignored={unit!r}"
         )
     return spans
 
 
-def _variances(
-    numbers: Numbers | None, name: str, levels: Sequence[str]
-) -> dict[str, xr.DataArray]:
-    by_level = _by_level(numbers if numbers is not None else {}, name, "_variance")
+def _variances(numbers: Numbers, levels: Sequence[str]) -> dict[str, xr.DataArray]:
+    by_level = _by_level(numbers, "variances", "_variance")
     check_named(by_level, levels)
-    arrays = {level: _as_map(by_level.get(level, 0.0), f"{name}[{level!r}]") for level in levels}
+    arrays = {level: _as_map(by_level.get(level, 0.0), f"variances[{level!r}]") for level in levels}
     for level, array in arrays.items():
         if bool((array < 0).any()):
-            raise ValueError(f"{name}[{level!r}]={float(array.min()):g} is negative")
+            raise ValueError(f"variances[{level!r}]={float(array.min()):g} is negative")
     return arrays
 
 

@@ -55,12 +55,10 @@ def autocorrelation(
     Dataset
         For every series: along `lag`, from 0, `autocorrelation`; `effective_n`, the number of
         independent repetitions that its mean is worth; `pvalue` (Ljung and Box's, at min(10, n //
-        5) lags, NaN below 5 values), `drift` (slope per repetition, relative to the mean) and
-        `drift_pvalue` (NaN below 6), and `n`. For every cell, pooled over its series:
-        `pooled_autocorrelation` along `lag`, without the bias of series without order;
-        `pooled_effective_n`; `pooled_drift` with `pooled_drift_pvalue` (t over the slopes of the
-        series: NaN for one); `pooled_n`; and `dependence_pvalue`, that of neighbours that are
-        alike, or of a drift.
+        5) lags), `drift` (slope per repetition, relative to the mean), `drift_pvalue`, and `n`. For
+        every cell, pooled over its series: `pooled_autocorrelation` along `lag`,
+        `pooled_effective_n`, `pooled_drift`, `pooled_drift_pvalue`, `pooled_n`; and
+        `dependence_pvalue`, that of neighbours that are alike, or of a drift.
 
     Raises
     ------
@@ -69,14 +67,10 @@ def autocorrelation(
 
     Notes
     -----
-    `dependence_pvalue` is twice the smaller p of two tests of ranks, which assume no distribution;
-    that of neighbours is one-sided, since alternating values make limits too wide, not too narrow.
-    A cell with fewer than 30 repetitions cannot be tested: a note says so.
-
-    `drift_pvalue` is that of a line through the means of at most 8 batches of values without the
-    correlation of neighbours, so that it holds under dependence that is short beside the series.
-    `effective_n` follows Geyer; of 30 dependent values it is too large by a third or more.
-    :doc:`/how-to/dependence` has error rates and power.
+    `dependence_pvalue` is that of ranks, which assume no distribution. Neighbours are tested
+    one-sided, since alternating values make limits too wide, not too narrow. A cell with fewer than
+    30 repetitions cannot be tested: a note says so. `effective_n` of 30 dependent values is too
+    large by a third or more. :doc:`/how-to/dependence` has the methods, error rates and power.
 
     References
     ----------
@@ -87,54 +81,64 @@ def autocorrelation(
     --------
     >>> import numpy as np, perfarray
     >>> noise = np.random.default_rng(4).normal(size=201)
-    >>> times = perfarray.from_samples({"fft": 10 + noise[1:] + noise[:-1]}, dim="benchmark", level="iteration")
+    >>> sample = {"fft": 10 + noise[1:] + noise[:-1]}
+    >>> times = perfarray.from_samples(sample, dim="benchmark", level="iteration")
     >>> fft = times.perf.autocorrelation().sel(benchmark="fft")
-    >>> [round(fft["autocorrelation"].sel(lag=lag).item(), 1) for lag in (0, 1, 2)], round(fft["effective_n"].item(), -1)
-    ([1.0, 0.5, 0.0], 100.0)
+    >>> [round(fft["autocorrelation"].sel(lag=lag).item(), 1) for lag in (0, 1, 2)]
+    [1.0, 0.5, 0.0]
+    >>> round(fft["effective_n"].item(), -1)
+    100.0
     """
     series = in_order(times, dim, levels, metric, order)
     data, size = series.data, series.data.array.sizes[dim]
-    most = (
-        min(size - 1, max(10, math.floor(10 * math.log10(max(size, 1)))))
-        if max_lag is None
-        else check_count(max_lag, "max_lag")
-    )
-    if most >= size and max_lag is not None:
-        raise ValueError(
-            f"max_lag={max_lag} needs more than {max_lag} repetitions along {dim!r}; there are "
-            f"{size}"
-        )
-    variables = outputs("1", (*series.outer, "lag"), autocorrelation="") | outputs(
-        "1", ("lag",), pooled_autocorrelation=""
-    )
-    variables |= outputs(
-        "1",
-        series.outer,
-        effective_n="independent repetitions",
-        pvalue="",
-        drift="relative slope per repetition",
-    )
-    variables |= outputs("1", series.outer, drift_pvalue="", n="repetitions")
-    variables |= outputs(
-        pooled_n="repetitions of all series",
-        pooled_effective_n="independent repetitions of all series",
-    )
-    variables |= outputs(pooled_drift="mean relative slope per repetition", pooled_drift_pvalue="")
-    variables |= outputs(dependence_pvalue="p-value of neighbours alike, or of a drift")
+    if max_lag is None:
+        n_lags = min(size - 1, max(10, math.floor(10 * math.log10(max(size, 1)))))
+    else:
+        n_lags = check_count(max_lag, "max_lag")
+        if n_lags >= size:
+            raise ValueError(
+                f"max_lag={max_lag} needs more than {max_lag} repetitions along {dim!r}; there are "
+                f"{size}"
+            )
+    of_series = {
+        "effective_n": "independent repetitions",
+        "pvalue": "",
+        "drift": "relative slope per repetition",
+        "drift_pvalue": "",
+        "n": "repetitions",
+    }
+    of_cells = {
+        "pooled_n": "repetitions of all series",
+        "pooled_effective_n": "independent repetitions of all series",
+        "pooled_drift": "mean relative slope per repetition",
+        "pooled_drift_pvalue": "",
+        "dependence_pvalue": "p-value of neighbours alike, or of a drift",
+    }
     result = apply(
-        partial(_describe, outer=len(series.outer), inner=len(series.inner), most=most),
+        partial(_describe, outer=len(series.outer), inner=len(series.inner), n_lags=n_lags),
         data.array,
         core=[data.levels],
-        outputs=variables,
-        coords={"lag": range(most + 1), **{name: data.array[name].values for name in series.outer}},
+        outputs={
+            **outputs("1", (*series.outer, "lag"), autocorrelation=""),
+            **outputs("1", ("lag",), pooled_autocorrelation=""),
+            **outputs("1", series.outer, **of_series),
+            **outputs(**of_cells),
+        },
+        coords={
+            "lag": range(n_lags + 1),
+            **{name: data.array[name].values for name in series.outer},
+        },
         attrs=data.describe()
         | {"result": "autocorrelation", "unit": dim, "dim": dim, "order": series.order},
     )
     return with_notes(result, *data.notes, checks=("order",))
 
 
-def _describe(values: Floats, *, outer: int, inner: int, most: int) -> tuple[Any, ...]:
-    """Return the variables of every series and of every cell, from timings (..., outer levels, n, inner levels)."""
+def _describe(values: Floats, *, outer: int, inner: int, n_lags: int) -> tuple[Any, ...]:
+    """Return the variables of every series and of every cell.
+
+    Timings are (..., outer levels, n, inner levels).
+    """
     ordered = unit_means(values, inner + 1)
     batch, shape = ordered.shape[: ordered.ndim - 1 - outer], ordered.shape[:-1]
     series, n = dependence.measured_first(ordered.reshape(*batch, -1, ordered.shape[-1]))
@@ -154,8 +158,8 @@ def _describe(values: Floats, *, outer: int, inner: int, most: int) -> tuple[Any
     pvalue = np.where(total >= LEAST_RANKED, dependence.order_pvalue(scores), np.nan)
     share = dependence.effective_share(pool, total / np.maximum((n > 0).sum(axis=-1), 1))
     return (
-        correlations[..., : most + 1].reshape(*shape, -1),
-        pool[..., : most + 1],
+        correlations[..., : n_lags + 1].reshape(*shape, -1),
+        pool[..., : n_lags + 1],
         *(array.reshape(shape) for array in by_series),
         total,
         total * share,
@@ -167,23 +171,16 @@ def _describe(values: Floats, *, outer: int, inner: int, most: int) -> tuple[Any
 
 @check("order")
 def order_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
-    """Count the cells that do not vary, and those with too few repetitions to test dependence, unless they show it."""
-    dim, pvalue, total = (
-        str(result.attrs["dim"]),
-        result["dependence_pvalue"].values,
-        result["pooled_n"].values,
-    )
+    """Count the cells that do not vary, and those with too few repetitions to show a dependence."""
+    dim = str(result.attrs["dim"])
+    pvalue, total = result["dependence_pvalue"].values, result["pooled_n"].values
     few = (
-        f"{{cells}} have fewer than {LEAST} {plural(dim)}: dependence cannot be tested there "
-        "(of correlations of 0.3 between neighbours, "
-        f"11 % are seen with 10, 34 % with {LEAST} and 81 % with 100)"
+        f"{{cells}} have fewer than {LEAST} {plural(dim)}. Dependence cannot be tested there: of "
+        "correlations of 0.3 between neighbours, "
+        f"11 % are seen with 10, 34 % with {LEAST} and 81 % with 100."
     )
-    constant = (total >= LEAST) & np.isnan(pvalue)
+    constant = f"{{cells}} have {plural(dim)} that do not vary: they have no order to test."
     return (
-        count_note("untested_order", few, (total < LEAST) & ~(pvalue <= 0.05), least=LEAST),
-        count_note(
-            "no_spread",
-            f"{{cells}} have {plural(dim)} that do not vary: they have no order to test",
-            constant,
-        ),
+        count_note("not_tested", few, (total < LEAST) & ~(pvalue <= 0.05), least=LEAST),
+        count_note("no_spread", constant, (total >= LEAST) & np.isnan(pvalue)),
     )

@@ -1,4 +1,4 @@
-"""Data for pictures of single measurements: sequences, lag plots, and plots against a coordinate."""
+"""Data for pictures of single measurements: sequences, lags, and against a coordinate."""
 
 import xarray as xr
 
@@ -12,10 +12,10 @@ from perfarray.timings.validation import check_count, listed
 
 
 def sequence(times: Data, *, metric: str | None = None, steady: bool = False) -> xr.Dataset:
-    """Return measurements (`value`), those that answers use (`counted`), and their mean over the lowest level (`mean`).
+    """Return measurements (`value`), those that answers use (`counted`), and their `mean`.
 
-    With `steady`, repetitions before the steady state are marked as warm-up, and the `segment_mean`
-    of every execution is given.
+    The mean is over the lowest level. With `steady`, repetitions before the steady state are marked
+    as warm-up, and the `segment_mean` of every execution is given.
     """
     segments = {}
     if steady:
@@ -34,7 +34,9 @@ def sequence(times: Data, *, metric: str | None = None, steady: bool = False) ->
         "mean": data.array.mean(data.levels[-1]),
     } | segments
     attrs = array.attrs | {"metric": str(array.name or "time"), "levels": " ".join(data.levels)}
-    return xr.Dataset({name: each.variable for name, each in arrays.items()}, array.coords, attrs)
+    return xr.Dataset(
+        {name: values.variable for name, values in arrays.items()}, array.coords, attrs
+    )
 
 
 def lagged(
@@ -45,23 +47,26 @@ def lagged(
     order: str | None = None,
     metric: str | None = None,
 ) -> xr.Dataset:
-    """Pair every `value` with the one `lag` repetitions before it (`earlier`), with their pooled `correlation` inside the series."""
-    series, far = in_order(times, dim, None, metric, order), check_count(lag, "lag")
+    """Pair every `value` with the one `lag` repetitions before it (`earlier`).
+
+    Their pooled `correlation` is that inside the series.
+    """
+    series, distance = in_order(times, dim, None, metric, order), check_count(lag, "lag")
     array = (
         series.data.array.mean(series.inner, keep_attrs=True) if series.inner else series.data.array
     )
-    if far >= array.sizes[dim]:
+    if distance >= array.sizes[dim]:
         raise ValueError(
             f"lag={lag} needs more than {lag} repetitions along {dim!r}; there are "
             f"{array.sizes[dim]}"
         )
     with collecting_notes():
-        correlations = autocorrelation(times, dim=dim, max_lag=far, order=order, metric=metric)[
-            "pooled_autocorrelation"
-        ]
+        correlations = autocorrelation(
+            times, dim=dim, max_lag=distance, order=order, metric=metric
+        )["pooled_autocorrelation"]
     arrays = {
         "value": array,
-        "earlier": array.shift({dim: far}),
+        "earlier": array.shift({dim: distance}),
         "correlation": correlations.isel(lag=-1, drop=True),
     }
     attrs: dict[str, str | int] = {
@@ -69,8 +74,10 @@ def lagged(
         "units": series.data.units,
         "outer": " ".join(series.outer),
     }
-    attrs |= {"dim": dim, "lag": far, "result": "lag"}
-    return xr.Dataset({name: each.variable for name, each in arrays.items()}, array.coords, attrs)
+    attrs |= {"dim": dim, "lag": distance, "result": "lag"}
+    return xr.Dataset(
+        {name: values.variable for name, values in arrays.items()}, array.coords, attrs
+    )
 
 
 def against(
@@ -80,7 +87,10 @@ def against(
     levels: str | tuple[str, ...] | None = None,
     metric: str | None = None,
 ) -> xr.Dataset:
-    """Pair every measurement (`value`) with a numeric coordinate along the repetition dims (`beside`), such as the load of the machine."""
+    """Pair every measurement (`value`) with a number recorded beside it (`beside`), such as a load.
+
+    The number is a coordinate along the repetition dims.
+    """
     data = resolve(times, metric, levels, as_nested=True)
     array = data.array
     numeric = [

@@ -39,8 +39,7 @@ def normality(
     alpha : float
         The risk of rejecting a normal sample.
     group_sizes : sequence of int
-        Runs in a group: groups are consecutive and do not overlap, and their means or medians are
-        tested; 1 tests the runs themselves.
+        Runs in a group: consecutive groups, whose means or medians are tested; 1 tests the runs.
     statistic : {"mean", "median"}
         The statistic of each group.
     unit : str, optional
@@ -65,21 +64,20 @@ def normality(
 
     Notes
     -----
-    Normal samples are rejected with the risk `alpha`, large samples nearly always, for departures
-    of no consequence: with thousands of runs, look at the picture. The intervals of this package
-    rest on means of units, not on normal runs.
+    Large samples are nearly always rejected, for departures of no consequence: with thousands of
+    runs, look at the picture. The intervals of this package rest on means of units, not on normal
+    runs.
 
     References
     ----------
-    S. Touati, J. Worms, S. Briais, "The Speedup-Test", 2010, appendix C, tables 3 to 6; J. Worms,
-    S. Touati, "Parametric and non-parametric statistics for program performance analysis and
-    comparison", 2016, figure 3.
+    S. Touati, J. Worms, S. Briais, "The Speedup-Test", 2010, appendix C, tables 3 to 6.
 
     Examples
     --------
     >>> import numpy as np, perfarray
     >>> skewed = np.random.default_rng(1).exponential(size=1000)
-    >>> tests = perfarray.from_samples({"fft": skewed}, dim="benchmark").perf.normality(group_sizes=(1, 5, 50))
+    >>> times = perfarray.from_samples({"fft": skewed}, dim="benchmark")
+    >>> tests = times.perf.normality(group_sizes=(1, 5, 50))
     >>> tests["rejected"].sel(benchmark="fft").to_series().to_dict()
     {1: True, 5: True, 50: False}
     """
@@ -87,11 +85,16 @@ def normality(
     check_choice(statistic, "statistic", STATISTICS)
     sizes = sorted({check_count(size, "group_sizes") for size in group_sizes})
     data = resolve(times, metric, levels, as_nested=unit is not None)
-    depth = unit_depth(data, unit)
+    depth, mean = unit_depth(data, unit), statistic == "mean"
 
     def kernel(values: Floats) -> tuple[np.ndarray, ...]:
         runs = one_value_per_unit(values, len(data.levels), depth)
-        groups = [_group_values(runs, size, statistic) for size in sizes]
+        in_order, _ = measured_first(runs)
+        groups = []
+        for size in sizes:
+            number = runs.shape[-1] // size
+            of_size = in_order[..., : number * size].reshape(*runs.shape[:-1], number, size)
+            groups.append(np.mean(of_size, axis=-1) if mean else np.median(of_size, axis=-1))
         tests = [shapiro_wilk(sample) for sample in groups]
         pvalue = np.stack([test.pvalue for test in tests], axis=-1)
         n = np.stack([(~np.isnan(sample)).sum(axis=-1) for sample in groups], axis=-1).astype(float)
@@ -119,27 +122,13 @@ def normality(
     return with_notes(result, *data.notes, checks=("untested",))
 
 
-def _group_values(runs: Floats, size: int, statistic: str) -> Floats:
-    """Return one value per group of consecutive runs; incomplete groups are NaN."""
-    if size == 1:
-        return runs
-    in_order, _ = measured_first(runs)
-    number = runs.shape[-1] // size
-    groups = in_order[..., : number * size].reshape(*runs.shape[:-1], number, size)
-    return np.asarray(groups.mean(axis=-1) if statistic == "mean" else np.median(groups, axis=-1))
-
-
 @check("untested")
 def untested_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Count the cells that were not tested at any size."""
     unit, levels = str(result.attrs["unit"]), str(result.attrs["levels"]).split()
     inner = levels[levels.index(unit) + 1 :]
-    text = f"{{cells}} were not tested: they have fewer than {LEAST} values, or equal ones"
-    text += (
-        f" (values are {unit} means; unit={inner[0]!r} takes each {inner[0]} as a value)"
-        if inner
-        else ""
-    )
-    return (
-        count_note("not_tested", text, result["pvalue"].isnull().all("group_size"), least=LEAST),
-    )
+    text = f"{{cells}} were not tested: they have fewer than {LEAST} values, or equal ones."
+    if inner:
+        text += f" Values are {unit} means; unit={inner[0]!r} takes each {inner[0]} as a value."
+    untested = result["pvalue"].isnull().all("group_size")
+    return (count_note("not_tested", text, untested, least=LEAST),)

@@ -18,9 +18,10 @@ STORED = "stored"
 
 
 class Series(NamedTuple):
-    """Timings in the order of one dim: the levels outside it number the series, those inside are averaged.
+    """Timings in the order of one dim.
 
-    `positions` are those of the repetitions as stored.
+    Levels outside it number the series, those inside are averaged. `positions` are those of the
+    repetitions as stored.
     """
 
     data: Timings
@@ -33,7 +34,10 @@ class Series(NamedTuple):
 def in_order(
     times: Data, dim: str, levels: str | tuple[str, ...] | None, metric: Any, order: str | None
 ) -> Series:
-    """Choose the metric and the nest, with `dim` as a level (the outermost if it is not a usual one), and sort along it."""
+    """Choose the metric and the nest, and sort the repetitions along `dim`.
+
+    `dim` is the outermost level if it is not a usual one.
+    """
     array = choose_metric(times, metric, levels or dim)
     check_dim(array, dim)
     if levels is None and dim not in LEVELS:
@@ -44,36 +48,25 @@ def in_order(
             "that of a level"
         )
     data = resolve(times, metric, levels, as_nested=True)
-    depth = data.levels.index(dim)
-    name = _stamp(data.array, dim, order)
-    order_of_values = np.arange(data.array.sizes[dim])
-    if name != STORED:
-        order_of_values = np.argsort(_moments(data.array.coords[name]), kind="stable")
-        data = data._replace(array=data.array.isel({dim: order_of_values}))
-    return Series(data, data.levels[:depth], data.levels[depth + 1 :], name, order_of_values)
-
-
-def _stamp(array: xr.DataArray, dim: str, order: str | None) -> str:
-    """Return the name of the coordinate that gives the order along a dim, or `stored`."""
-    along = {str(name): label for name, label in array.coords.items() if label.dims == (dim,)}
-    if order is not None:
-        if order != STORED and (order not in along or _moments(along[order]) is None):
-            raise ValueError(
-                f"order={order!r} is no complete coordinate along {dim!r} alone; there is "
-                f"{listed((STORED, *along))}"
-            )
-        return order
-    named = [name for name in STAMPS if name in along] + [
-        name for name, label in along.items() if label.dtype.kind == "M"
-    ]
-    return next((name for name in named if _moments(along[name]) is not None), STORED)
+    depth, positions = data.levels.index(dim), np.arange(data.array.sizes[dim])
+    along = {str(name): label for name, label in data.array.coords.items() if label.dims == (dim,)}
+    if order is None:
+        stamps = [name for name in STAMPS if name in along]
+        stamps += [name for name, label in along.items() if label.dtype.kind == "M"]
+        order = next((name for name in stamps if _moments(along[name]) is not None), STORED)
+    elif order != STORED and (order not in along or _moments(along[order]) is None):
+        raise ValueError(
+            f"order={order!r} is no complete coordinate along {dim!r} alone; there is "
+            f"{listed((STORED, *along))}"
+        )
+    if order != STORED:
+        positions = np.argsort(_moments(along[order]), kind="stable")
+        data = data._replace(array=data.array.isel({dim: positions}))
+    return Series(data, data.levels[:depth], data.levels[depth + 1 :], order, positions)
 
 
 def _moments(stamps: xr.DataArray) -> Any:
-    """Return dates or numbers that can be sorted.
-
-    None for other texts, and where one is missing.
-    """
+    """Return dates or numbers that can be sorted; None for other texts, or where one is missing."""
     values = stamps.values
     if values.dtype.kind in "OUT":
         values = pd.to_datetime(

@@ -1,5 +1,6 @@
 """Whether executions reach a steady state, and from which repetition on."""
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -12,7 +13,6 @@ from perfarray.diagnostics.numerics.steady import (
     LEAST,
     SHORT,
     UNSTEADY,
-    SteadyRules,
     steady,
 )
 from perfarray.diagnostics.ordering import in_order
@@ -38,7 +38,7 @@ def steady_state(
     levels: str | tuple[str, ...] | None = None,
     metric: str | list[str] | None = None,
 ) -> xr.Dataset:
-    """Find for every execution whether it becomes steady, from which iteration on, and whether it was slower or faster before.
+    """Find for every execution whether and when it becomes steady.
 
     Parameters
     ----------
@@ -52,8 +52,7 @@ def steady_state(
     share : float
         The share of a series that has to be steady at its end.
     penalty : float
-        The penalty for each change of mean or variance, in log(n): a larger one gives fewer
-        changes.
+        The penalty for each change, in log(n): a larger one gives fewer changes.
     levels, metric : str or sequence of str, optional
         The nest, outermost first (default: the repetition dims present); the variable(s) of a
         Dataset (default: its `time`).
@@ -63,10 +62,10 @@ def steady_state(
     Dataset
         For every series: `kind`, `flat`, `warmup` (slower before), `slowdown` (faster at some time
         before), `no_steady_state`, `unknown` (fewer than 10 values), or "" (none); `start`, the
-        label of the first steady repetition (its position where labels are no numbers; NaN where
-        there is none), `steady_mean`, and `n_segments`. Along `dim`: the mark `warmup` of
-        repetitions before `start` or marked before, and `segment`, `segment_mean`. For every cell:
-        `kind_of_all`, the kind that all its series have, or `inconsistent`.
+        label (or position) of the first steady repetition, NaN if none; `steady_mean`, and
+        `n_segments`. Along `dim`: the mark `warmup` of repetitions before `start`, `segment` and
+        `segment_mean`. For every cell: `kind_of_all`, the kind of all its series, or
+        `inconsistent`.
 
     Raises
     ------
@@ -81,11 +80,7 @@ def steady_state(
     -----
     `times.assign_coords(warmup=steady["warmup"])` leaves out, in every method, the repetitions
     before the steady state. Executions without one are not marked, though their mean is not that of
-    a longer run.
-
-    Segments are found by optimal partitioning (normal values with a mean and a variance each) after
-    single outliers were clipped. The rules are those of Barrett and others, made relative to the
-    mean and the length of the series (:doc:`/how-to/steady_state`).
+    a longer run. :doc:`/how-to/steady_state` has the rules.
 
     References
     ----------
@@ -97,14 +92,13 @@ def steady_state(
     >>> import numpy as np, perfarray
     >>> noise = np.random.default_rng(1).normal(size=100)
     >>> slow = np.where(np.arange(100) < 12, 2.0, 1.0) * (10 + 0.1 * noise)
-    >>> times = perfarray.from_samples({"fft": [slow]}, dim="benchmark", level=("execution", "iteration"))
-    >>> steady = times.perf.steady_state()
+    >>> nest = {"dim": "benchmark", "level": ("execution", "iteration")}
+    >>> steady = perfarray.from_samples({"fft": [slow]}, **nest).perf.steady_state()
     >>> steady["kind"].item(), steady["start"].item(), steady["warmup"].sum().item()
     ('warmup', 12.0, 12)
     """
-    least, least_share = check_number(tolerance, "tolerance"), check_share(share, "share", "0.25")
-    cost = check_number(penalty, "penalty")
-    if least < 0 or cost <= 0:
+    tolerance, share = check_number(tolerance, "tolerance"), check_share(share, "share", "0.25")
+    if tolerance < 0 or check_number(penalty, "penalty") <= 0:
         raise ValueError(
             f"tolerance={tolerance!r} and penalty={penalty!r}: give a share from 0 up, and a "
             "number above 0"
@@ -116,9 +110,14 @@ def steady_state(
         if data.array[dim].dtype.kind in "iuf"
         else np.arange(data.array.sizes[dim])
     )
-    along, rules = (*outer, dim), SteadyRules(least, least_share, cost, data.better == HIGHER)
+    along = (*outer, dim)
+    classify = partial(
+        steady, tolerance=tolerance, share=share, penalty=penalty, higher=data.better == HIGHER
+    )
     result = apply(
-        partial(_describe, inner=len(series.inner), outer=len(outer), rules=rules, labels=labels),
+        partial(
+            _describe, classify=classify, labels=labels, inner=len(series.inner), outer=len(outer)
+        ),
         data.array.drop_vars("warmup", errors="ignore"),  # the answer has a mark of this name
         core=[data.levels],
         outputs={
@@ -133,13 +132,8 @@ def steady_state(
         },
         coords={name: data.array[name].values for name in along},
         attrs=data.describe()
-        | {
-            "result": "steady_state",
-            "dim": dim,
-            "order": series.order,
-            "tolerance": least,
-            "share": least_share,
-        },
+        | {"result": "steady_state", "dim": dim, "order": series.order}
+        | {"tolerance": tolerance, "share": share},
     )
     if "warmup" in data.array.coords:
         marked = as_mark(data.array.coords["warmup"]).drop_vars("warmup")
@@ -156,11 +150,14 @@ def steady_state(
 
 
 def _describe(
-    values: Floats, *, inner: int, outer: int, rules: SteadyRules, labels: Any
+    values: Floats, *, classify: Callable[[Floats], Any], labels: Any, inner: int, outer: int
 ) -> tuple[Any, ...]:
-    """Return the variables of every series and of every cell, from timings (..., outer levels, n, inner levels)."""
+    """Return the variables of every series and of every cell.
+
+    Timings are (..., outer levels, n, inner levels).
+    """
     ordered = unit_means(values, inner + 1)
-    kind, first, mean, number, segment, segment_mean = steady(ordered, rules)
+    kind, first, mean, number, segment, segment_mean = classify(ordered)
     position = np.nan_to_num(first).astype(int)
     is_warmup = np.arange(ordered.shape[-1]) < position[..., None]
     start = np.where(np.isnan(first), np.nan, np.asarray(labels, dtype=float)[position])
@@ -179,15 +176,12 @@ def steady_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     dim, kind = str(result.attrs["dim"]), result["kind"].values
     kind = kind[kind != ABSENT]
     unsteady = (
-        "{cells} reach no steady state: nothing of them is marked, and their mean is not what "
-        "a longer run would give; leave them out with "
-        "times.where(found['kind'] != 'no_steady_state'), or measure longer"
+        "{cells} reach no steady state. Nothing of them is marked, and their mean is not that of a "
+        "longer run. Measure longer, or leave them out with "
+        "times.where(steady['kind'] != 'no_steady_state')."
     )
-    short = (
-        f"{{cells}} have fewer than {LEAST} {plural(dim)}: whether they become steady cannot "
-        "be said"
-    )
+    short = f"{{cells}} have fewer than {LEAST} {plural(dim)}, too few to see a steady state."
     return (
         count_note("no_steady_state", unsteady, kind == UNSTEADY, "series"),
-        count_note("short", short, kind == SHORT, "series"),
+        count_note("not_tested", short, kind == SHORT, "series"),
     )

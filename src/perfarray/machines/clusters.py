@@ -1,6 +1,7 @@
-"""Which machines behave alike: groups by the distances between their scores on the principal components."""
+"""Which machines behave alike: groups by distances between scores on principal components."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import cast
 
 import numpy as np
@@ -9,7 +10,7 @@ import xarray as xr
 from perfarray.machines.numerics.clusters import clusters_of
 from perfarray.machines.principal_components import coordinates_along, principal_components
 from perfarray.machines.regions import COMPONENT
-from perfarray.numerics.types import Floats
+from perfarray.numerics.types import Floats, Integers
 from perfarray.timings.apply import Output, apply
 from perfarray.timings.notes import Note, add_notes, count_note
 from perfarray.timings.resolve import Data
@@ -31,12 +32,11 @@ def cluster_machines(
     statistic: str = "median",
     scale: bool = False,
     n_components: int | None = None,
-    impute: str | None = None,
     unit: str | None = None,
     levels: str | Sequence[str] | None = None,
     metric: str | None = None,
 ) -> xr.DataArray:
-    """Group machines that behave alike, by the distances between their scores on the principal components.
+    """Group machines that behave alike, by distances between scores on principal components.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def cluster_machines(
         group where no silhouette is positive.
     method : {"ward", "average", "complete", "single", "weighted", "centroid", "median"}
         How groups are joined (`scipy.cluster.hierarchy.linkage`).
-    times, samples, features, by, statistic, scale, impute, unit, levels, metric
+    times, samples, features, by, statistic, scale, unit, levels, metric
         As for `principal_components`; lazy timings are computed.
     n_components : int, optional
         The number of components from which distances are computed. Default: all, which gives the
@@ -54,15 +54,12 @@ def cluster_machines(
     Returns
     -------
     DataArray
-        The cluster 1, 2, ... of every sample, an integer. Samples that are dropped because of gaps
-        are named in the attr `dropped_samples`, and are in cluster 0 where suites or other dims
-        make several analyses.
+        The cluster 1, 2, ... of every sample; 0 for one without. The attr `dropped_samples` names
+        samples with gaps, `criterion` says what chose the number.
 
-        Coordinates `n_clusters` and `silhouette`, the mean over samples (NaN for one cluster). The
-        dendrogram, along samples: `leaf`, the place from 1; `join_distance`, at which the branch of
-        a sample joins the next one, NaN for the last; `join_step`, the order of these joins, from
-        1, 0 for the last. The attr `criterion` says what chose the number; the attr `n_clusters`
-        has it where all analyses have the same.
+        Coordinates: `n_clusters` and `silhouette`, the mean over samples; and of the dendrogram,
+        along samples, `leaf`, the place from 1, `join_distance`, at which the branch of a sample
+        joins the next one, and `join_step`, the order of these joins (0 and NaN for the last).
 
     Raises
     ------
@@ -72,9 +69,8 @@ def cluster_machines(
     Notes
     -----
     The silhouette of a sample compares the mean distance to its own cluster with that to the
-    nearest other one: 1 is well apart, 0 between two. It needs no model of the clusters and no
-    resampling, and is defined for every `method`. A mean below 0.25 shows no groups, and the note
-    on the number says so.
+    nearest other one: 1 is well apart, 0 between two. A mean below 0.25 shows no groups, and a note
+    says so.
 
     References
     ----------
@@ -85,7 +81,8 @@ def cluster_machines(
     Examples
     --------
     >>> import xarray as xr, perfarray
-    >>> table = xr.DataArray([[1.0, 2.0], [1.1, 2.1], [9.0, 8.0]], dims=("machine", "benchmark"), coords={"machine": ["x", "y", "z"]})
+    >>> coords = {"machine": ["x", "y", "z"], "benchmark": ["fft", "sort"]}
+    >>> table = xr.DataArray([[1.0, 2.0], [1.1, 2.1], [9.0, 8.0]], coords, list(coords))
     >>> clusters = table.perf.cluster_machines()
     >>> clusters.values.tolist(), clusters["n_clusters"].item(), clusters.attrs["criterion"]
     ([1, 1, 2], 2, 'largest mean silhouette')
@@ -93,40 +90,24 @@ def cluster_machines(
     check_choice(method, "method", LINKAGES)
     number = None if n_clusters is None else check_count(n_clusters, "n_clusters")
     components = principal_components(
-        times, samples=samples, features=features, by=by, statistic=statistic, scale=scale, n_components=n_components, impute=impute,
-        unit=unit, levels=levels, metric=metric,
-    )  # fmt: skip
+        times,
+        samples=samples,
+        features=features,
+        by=by,
+        statistic=statistic,
+        scale=scale,
+        n_components=n_components,
+        unit=unit,
+        levels=levels,
+        metric=metric,
+    )
     score = components["score"].compute()
     sizes = score.notnull().any(COMPONENT).sum(samples)
     if number is not None and number > sizes.max():
         raise ValueError(
             f"n_clusters={n_clusters}: there are {int(sizes.max())} labels of {samples!r} to group"
         )
-
-    def kernel(scores: Floats) -> tuple[np.ndarray, ...]:
-        cells = scores.reshape(-1, *scores.shape[-2:])
-        labels, leaves, steps = (np.zeros(cells.shape[:-1], dtype=int) for _ in range(3))
-        numbers, silhouettes, heights = (
-            np.zeros(len(cells), dtype=int),
-            np.full(len(cells), np.nan),
-            np.full(cells.shape[:-1], np.nan),
-        )
-        # SciPy clusters one set of points at a time; samples and components that a cell lacks are
-        # NaN.
-        for position, cell in enumerate(cells):
-            (complete,) = np.nonzero(~np.isnan(cell).all(axis=-1))
-            if len(complete) >= (number or 2):
-                clusters = clusters_of(np.nan_to_num(cell[complete]), method, number, MAX_CLUSTERS)
-                numbers[position], silhouettes[position] = clusters.number, clusters.silhouette
-                for along_samples, values in zip(
-                    (labels, leaves, steps, heights), clusters, strict=False
-                ):
-                    along_samples[position, complete] = values
-        shape = scores.shape[:-1]
-        along = (array.reshape(shape) for array in (labels, leaves, steps, heights))
-        return (*along, numbers.reshape(shape[:-1]), silhouettes.reshape(shape[:-1]))
-
-    distance_units = str(components["score"].attrs.get("units", "1"))
+    distance_units = str(score.attrs.get("units", "1"))
     outputs = {
         "cluster": Output((samples,), "1", int),
         "leaf": Output((samples,), "", int, "place in the dendrogram"),
@@ -137,36 +118,48 @@ def cluster_machines(
         "n_clusters": Output((), "", int),
         "silhouette": Output((), "1", float, "mean silhouette"),
     }
-    labels = score[samples].values.tolist()
     result = apply(
-        kernel, score, core=[(samples, COMPONENT)], outputs=outputs, coords={samples: labels}
+        partial(_cluster_cells, method=method, number=number),
+        score,
+        core=[(samples, COMPONENT)],
+        outputs=outputs,
+        coords={samples: score[samples].values.tolist()},
     )
-    result = result.assign_coords(coordinates_along(score, samples)).set_coords(
-        [name for name in outputs if name != "cluster"]
-    )
-    criterion = "given" if number is not None else "largest mean silhouette"
-    attrs = components.attrs | {
-        "result": "cluster_machines",
-        "method": method,
-        "criterion": criterion,
-    }
-    clusters, numbers = (
-        result["cluster"].assign_attrs(attrs),
-        np.unique(result["n_clusters"].values[sizes.values > 0]),
-    )
-    clusters.attrs |= {"n_clusters": int(numbers[0])} if numbers.size == 1 else {}
-    few = sizes.values[sizes.values > 0] < (number or 0)
-    without_clusters = count_note(
-        "cells_without_answer",
-        f"{{cells}} have fewer than {number} labels of {samples!r} and no clusters",
-        few,
-    )
-    notes = [
-        note
-        for note in (without_clusters, None if number is not None else _number_note(clusters))
-        if note is not None
-    ]
-    return cast(xr.DataArray, add_notes(clusters, *notes)) if notes else clusters
+    result = result.assign_coords(coordinates_along(score, samples))
+    result = result.set_coords([name for name in outputs if name != "cluster"])
+    criterion = "largest mean silhouette" if number is None else "given"
+    attrs = {"result": "cluster_machines", "method": method, "criterion": criterion}
+    clusters = result["cluster"].assign_attrs(components.attrs | attrs)
+    analysed = sizes.values > 0
+    numbers = np.unique(result["n_clusters"].values[analysed])
+    if numbers.size == 1:
+        clusters.attrs["n_clusters"] = int(numbers[0])
+    if number is None:
+        return cast(xr.DataArray, add_notes(clusters, _number_note(clusters)))
+    text = f"{{cells}} have fewer than {number} labels of {samples!r} and no clusters"
+    note = count_note("cells_without_answer", text, sizes.values[analysed] < number)
+    return clusters if note is None else cast(xr.DataArray, add_notes(clusters, note))
+
+
+def _cluster_cells(
+    scores: Floats, *, method: str, number: int | None
+) -> tuple[Integers | Floats, ...]:
+    """Return the variables of `cluster_machines` for scores (..., samples, components)."""
+    cells = scores.reshape(-1, *scores.shape[-2:])
+    labels, leaves, steps = (np.zeros(cells.shape[:-1], dtype=int) for _ in range(3))
+    heights = np.full(cells.shape[:-1], np.nan)
+    numbers, silhouettes = np.zeros(len(cells), dtype=int), np.full(len(cells), np.nan)
+    # SciPy clusters one set of points at a time; samples and components that a cell lacks are NaN.
+    for position, cell in enumerate(cells):
+        (complete,) = np.nonzero(~np.isnan(cell).all(axis=-1))
+        if len(complete) >= (number or 2):
+            labels[position, complete], dendrogram, numbers[position], silhouettes[position] = (
+                clusters_of(np.nan_to_num(cell[complete]), method, number, MAX_CLUSTERS)
+            )
+            for along_samples, values in zip((leaves, steps, heights), dendrogram, strict=True):
+                along_samples[position, complete] = values
+    along = (array.reshape(scores.shape[:-1]) for array in (labels, leaves, steps, heights))
+    return (*along, *(array.reshape(scores.shape[:-2]) for array in (numbers, silhouettes)))
 
 
 def _number_note(clusters: xr.DataArray) -> Note:
@@ -175,28 +168,22 @@ def _number_note(clusters: xr.DataArray) -> Note:
     It warns where one shows no groups.
     """
     analysed = clusters["n_clusters"].values > 0
-    numbers, silhouettes = (
-        clusters["n_clusters"].values[analysed].tolist(),
-        clusters["silhouette"].values[analysed],
-    )
+    numbers = clusters["n_clusters"].values[analysed].tolist()
+    silhouettes = clusters["silhouette"].values[analysed]
+    several = len(numbers) > 1
     span = f"{min(numbers)}" if len(set(numbers)) == 1 else f"{min(numbers)} to {max(numbers)}"
-    text = (
-        f"{span} "
-        f"cluster{'' if span == '1' else 's'}{f' in {len(numbers)} analyses' if len(numbers) > 1 else ''}: "
-        ""
-        ""
-    )
+    text = f"{span} cluster{'' if span == '1' else 's'}"
+    text += f" in {len(numbers)} analyses: " if several else ": "
     if max(numbers) == 1:
         text += f"no number of 2 to {MAX_CLUSTERS} has a positive mean silhouette."
     else:
-        text += f"the largest mean silhouette of 2 to {MAX_CLUSTERS}" + (
-            f", {silhouettes[0]:.2f}." if len(numbers) == 1 else "."
-        )
+        text += f"the largest mean silhouette of 2 to {MAX_CLUSTERS}"
+        text += "." if several else f", {silhouettes[0]:.2f}."
     n_weak = int(np.count_nonzero(silhouettes < WEAK))
     if n_weak:
         text += (
-            f" Below {WEAK}{f', in {n_weak} of them,' if len(numbers) > 1 else ''} the "
-            "machines form no clear groups."
+            f" Below {WEAK}{f', in {n_weak} of them,' if several else ''} the machines form no "
+            "clear groups."
         )
     return Note(
         "n_clusters",

@@ -1,4 +1,4 @@
-"""The coefficients of a linear model with their limits, in units and standardised, and what its residuals show."""
+"""The coefficients of a linear model with their limits, and what its residuals show."""
 
 from typing import Any
 
@@ -7,14 +7,8 @@ import numpy as np
 from perfarray.conventions import MACHINE
 from perfarray.machines.formulas import design_columns
 from perfarray.machines.models import aliased_columns, design_of
-from perfarray.machines.numerics.variance_models import (
-    Jackknife,
-    cook_distances,
-    jackknife,
-    log_linear,
-)
+from perfarray.machines.numerics.leaving_out import cook_distances, jackknife
 from perfarray.machines.problem import Problem
-from perfarray.numerics.types import Floats, Integers, Mask
 
 
 def coefficients(result: Any, problem: Problem, confidence_level: float) -> dict[str, Any]:
@@ -27,14 +21,10 @@ def coefficients(result: Any, problem: Problem, confidence_level: float) -> dict
         return {}
     from scipy.special import stdtr, stdtrit
 
-    estimate = np.asarray(
-        result.fe_params if choice.model == "mixed" else result.params, dtype=float
-    )
+    is_mixed = choice.model == "mixed"
+    estimate = np.asarray(result.fe_params if is_mixed else result.params, dtype=float)
     design, fitted = np.asarray(result.model.exog), np.asarray(result.fittedvalues, dtype=float)
-    # The residuals of a gamma model are relative to what is fitted, as its standard deviation is.
-    residuals = (np.asarray(result.model.endog) - fitted) / (
-        fitted if choice.model == "gamma" else 1.0
-    )
+    residuals = np.asarray(result.model.endog) - fitted
     names = (
         problem.rows[MACHINE].astype(str).to_numpy()
         if MACHINE in problem.rows
@@ -42,18 +32,15 @@ def coefficients(result: Any, problem: Problem, confidence_level: float) -> dict
     )
     variables: dict[str, Any] = {"fitted_row": names.astype(object)}
     variables |= {"fitted": ("fitted_row", fitted), "residual": ("fitted_row", residuals)}
-    if choice.model == "mixed":
+    if is_mixed:
         error, df = np.asarray(result.bse_fe, dtype=float), np.inf
     else:
         units = np.arange(len(design)) if groups is None else groups
-        scaled, without = _without_each(result, choice.model, design, residuals, estimate, units)
-        error = np.sqrt(np.diag(without.covariance))
+        covariance, changes = jackknife(design, residuals, units)
+        error = np.sqrt(np.diag(covariance))
         df = float(len(design) - design.shape[1] if groups is None else units.max())
-        variables["cook_distance"] = (
-            "fitted_row",
-            cook_distances(scaled, residuals, without.changes)[units],
-            {"units": "1"},
-        )
+        distances = cook_distances(design, residuals, changes)[units]
+        variables["cook_distance"] = ("fitted_row", distances, {"units": "1"})
     estimate, error = (
         np.where(aliased_columns(design), np.nan, values) for values in (estimate, error)
     )
@@ -61,8 +48,7 @@ def coefficients(result: Any, problem: Problem, confidence_level: float) -> dict
     with np.errstate(invalid="ignore", divide="ignore"):
         pvalue = 2 * stdtr(df, -np.abs(estimate) / error)
     titles, names_of_columns = design_columns(design_of(result))
-    # A gamma model explains a logarithm, which has no unit to be rid of.
-    spread = 1.0 if choice.model == "gamma" else float(np.std(result.model.endog))
+    spread = float(np.std(result.model.endog))
     standardized, half_standardized, in_units, half_in_units = np.full((4, len(predictors)), np.nan)
     for number, predictor in enumerate(predictors):
         columns = [
@@ -90,22 +76,3 @@ def coefficients(result: Any, problem: Problem, confidence_level: float) -> dict
         "unit_lower": ("predictor", in_units - half_in_units),
         "unit_upper": ("predictor", in_units + half_in_units),
     }
-
-
-def _without_each(
-    result: Any, model: str, design: Floats, residuals: Floats, estimate: Floats, units: Integers
-) -> tuple[Floats, Jackknife]:
-    """Return the design scaled as the residuals are, and what leaving out each unit changes."""
-    if model == "ols":
-        return design, jackknife(design, residuals, units)
-    fitted, measured = np.asarray(result.fittedvalues), result.model.endog
-    variance = np.exp(design @ estimate)
-
-    def change(rows: Mask) -> Floats | None:
-        estimate_without = log_linear(
-            design[rows], measured[rows], (fitted - variance)[rows], estimate
-        )
-        return None if estimate_without is None else estimate - estimate_without
-
-    scaled = design * (variance / fitted)[:, None]
-    return scaled, jackknife(scaled, residuals, units, change)

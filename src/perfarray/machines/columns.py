@@ -45,7 +45,7 @@ RESERVED: Final = frozenset({"C", "I", "Q", "np"})
 
 
 def level_columns(level: str) -> tuple[str, str, str]:
-    """Return the names of the variance between the repetitions of a level, its noise (from the levels below), and its root.
+    """Return the names of the variance of a level, its noise (from the levels below), and its root.
 
     All are relative to the mean. The variance is estimated without bias, and may be negative.
     """
@@ -58,51 +58,43 @@ def computable_responses(levels: Sequence[str]) -> tuple[str, ...]:
 
 
 def computed_roles(responses: Sequence[str], levels: Sequence[str]) -> dict[str, str]:
-    """Return the roles of the columns that are computed from timings with these levels for these responses."""
-    variances = [name for name, _, _ in map(level_columns, levels) if name in responses]
-    noise = dict.fromkeys(
-        [noise for name, noise, _ in map(level_columns, levels) if name in responses], "noise"
-    )
+    """Return the roles of the columns that are computed for these responses."""
+    roles = dict.fromkeys(responses, "response")
+    names_of_levels = [names for names in map(level_columns, levels) if names[0] in responses]
+    roles |= {variance: "variance" for variance, _, _ in names_of_levels}
+    roles |= dict.fromkeys(COUNTS, "count")
+    roles |= {noise: "noise" for _, noise, _ in names_of_levels}
     if "relative_variation" in responses or "variation" in responses:
-        noise[LOG_NOISE] = "log_noise"
-    return (
-        dict.fromkeys(responses, "response")
-        | dict.fromkeys(variances, "variance")
-        | dict.fromkeys(COUNTS, "count")
-        | noise
-    )
+        roles[LOG_NOISE] = "log_noise"
+    return roles
 
 
 def roles_of(table: pd.DataFrame) -> dict[str, str]:
-    """Return the roles of columns: from the attr, or for a table of other origin by the documented names."""
-    written = table.attrs.get(ROLES)
-    if written is not None:
-        roles = json.loads(written)
+    """Return the roles of columns: from the attr, else by the documented names."""
+    if ROLES in table.attrs:
+        roles = json.loads(table.attrs[ROLES])
     else:
-        roles = computed_roles(computable_responses(LEVELS), LEVELS) | dict.fromkeys(
-            LABELS, "label"
-        )
+        roles = computed_roles(computable_responses(LEVELS), LEVELS)
+        roles |= dict.fromkeys(LABELS, "label")
         roles |= {f"{name}{UNPARSED}": "unparsed" for name in READINGS}
         roles |= {name: "flag" for name in map(str, table) if name.startswith(FLAG)}
     return {str(name): roles[name] for name in table if name in roles}
 
 
 def hardware_columns(table: pd.DataFrame) -> list[str]:
-    """Return the columns that describe hardware: numbers and texts about it, without flags, software, dates and what is compared."""
+    """Return the columns with numbers and texts about hardware.
+
+    Flags, software, dates and what is compared are not hardware.
+    """
     of_software = {
         name for name, reading in READINGS.items() if reading.parse.__module__ == software.__name__
     }
-    other = {
-        *of_software,
-        *(f"{name}_version" for name in of_software),
-        *COMPARED,
-        *SOFTWARE,
-        *roles_of(table),
-    }
+    versions = {f"{name}_version" for name in of_software}
+    not_hardware = {*of_software, *versions, *COMPARED, *SOFTWARE, *roles_of(table)}
     return [
         str(name)
         for name in table
-        if name not in other and (name in DESCRIPTORS or is_number(table[name]))
+        if name not in not_hardware and (name in DESCRIPTORS or is_number(table[name]))
     ]
 
 
@@ -125,7 +117,7 @@ def check_columns(table: pd.DataFrame, names: Sequence[str]) -> None:
         )
 
 
-def chosen_columns(
+def predictor_columns(
     table: pd.DataFrame, predictors: str | Sequence[str] | None, excluded: set[str]
 ) -> list[str]:
     """Return the predictors by name, or those of a set without the `excluded` ones."""
@@ -138,37 +130,33 @@ def chosen_columns(
     return [str(name) for name in table if roles.get(str(name)) in usable and name not in excluded]
 
 
-def useful_columns(rows: pd.DataFrame, names: list[str], *, trees: bool) -> list[str]:
-    """Drop columns without information: constant, empty, a label for nearly every row, a copy or linear combination of others."""
-    unique: dict[bytes, str] = {}
+def columns_left_out(rows: pd.DataFrame, names: Sequence[str], *, trees: bool) -> dict[str, str]:
+    """Return the columns without information, and why each is left out."""
+    reasons: dict[str, str] = {}
+    by_content: dict[bytes, str] = {}
     for name in names:
-        values, numeric = stated(rows[name]).dropna(), is_number(rows[name])
-        distinct = values.nunique()
-        sparse = not trees and numeric and len(values) < len(rows) / 2
-        if distinct >= 2 and not sparse and (numeric or distinct <= len(rows) / 2):
-            unique.setdefault(_content(rows[name]), name)
-    return list(unique.values()) if trees else _independent(rows, list(unique.values()))
-
-
-def reason_left_out(rows: pd.DataFrame, name: str, useful: Sequence[str]) -> str:
-    """Write why `useful_columns` dropped a column."""
-    values = stated(rows[name]).dropna()
-    if values.nunique() < 2:
-        return "empty" if values.empty else "constant"
-    if not is_number(rows[name]) and values.nunique() > len(rows) / 2:
-        return "a label of nearly every row"
-    content = _content(rows[name])
-    copies = [other for other in useful if _content(rows[other]) == content]
-    if copies:
-        return f"a copy of {copies[0]}"
-    return "mostly missing" if len(values) < len(rows) / 2 else "a combination of others"
-
-
-def _content(column: pd.Series) -> bytes:
-    """Return what identifies the content of a column: its numbers, or where each label occurs."""
-    if is_number(column):
-        return column.to_numpy(dtype=float, na_value=np.nan).tobytes()
-    return b"labels" + pd.factorize(column.astype(str))[0].astype(np.int32).tobytes()
+        column, values = rows[name], known_values(rows[name]).dropna()
+        n_distinct = values.nunique()
+        content = (
+            column.to_numpy(dtype=float, na_value=np.nan).tobytes()
+            if is_number(column)
+            else b"labels" + pd.factorize(column.astype(str))[0].astype(np.int32).tobytes()
+        )
+        if n_distinct < 2:
+            reasons[name] = "empty" if values.empty else "constant"
+        elif not is_number(column) and n_distinct > len(rows) / 2:
+            reasons[name] = "a label of nearly every row"
+        elif content in by_content:
+            reasons[name] = f"a copy of {by_content[content]}"
+        elif not trees and is_number(column) and len(values) < len(rows) / 2:
+            reasons[name] = "mostly missing"
+        else:
+            by_content[content] = name
+    if not trees:
+        distinct = list(by_content.values())
+        combined = set(distinct).difference(_independent(rows, distinct))
+        reasons |= {name: "a combination of others" for name in distinct if name in combined}
+    return reasons
 
 
 def _independent(rows: pd.DataFrame, names: list[str]) -> list[str]:
@@ -193,7 +181,7 @@ def _independent(rows: pd.DataFrame, names: list[str]) -> list[str]:
     return independent
 
 
-def stated(column: pd.Series) -> pd.Series:
+def known_values(column: pd.Series) -> pd.Series:
     """Return a column in which `unknown` is missing."""
     return (
         column

@@ -20,13 +20,15 @@ FLAG: Final = "flag "
 # The end of the names of columns with texts that could not be read.
 UNPARSED: Final = "_unparsed"
 
-# The end of the name of the column with the family of what labels the rows, such as GCC of `GCC
-# 12.2.0`.
+# The end of the name of the column with the family of a label of rows: GCC of `GCC 12.2.0`.
 FAMILY: Final = "_family"
 
 # Coordinates and dims with flags, and coordinates with the flags of each benchmark or of all.
 FLAGS: Final = ("flags", "base_flags", "peak_flags", "compiler_flags", "jvm_args")
 OF_BENCHMARKS: Final = ("optimization_flags", "portability_flags", "other_flags")
+
+# The most frequent flags that become columns: further ones are in few rows, and explain little.
+MAX_FLAGS: Final = 100
 
 # Rows of a lazy descriptor in memory at once.
 BLOCK: Final = 1 << 16
@@ -36,7 +38,7 @@ Values = Sequence[xr.Variable]
 
 
 def described(
-    coordinates: Mapping[str, Values], labels: Container[str], n_flags: int
+    coordinates: Mapping[str, Values], labels: Container[str]
 ) -> tuple[dict[str, Any], list[str], Counter[str]]:
     """Read descriptors, each with a value for every row.
 
@@ -50,7 +52,7 @@ def described(
     unparsed: Counter[str] = Counter()
     for name, values in coordinates.items():
         if name in FLAGS:
-            of_flags |= _flag_columns(*_distinct(values), n_flags)
+            of_flags |= _flag_columns(*_distinct(values))
             columns |= of_flags
         elif name in READINGS and values[0].dtype.kind in "OUST":
             codes, distinct = _distinct(values)  # machines are many, and descriptions few
@@ -98,14 +100,14 @@ def _distinct(values: Values) -> tuple[Any, npt.NDArray[Any]]:
     return np.concatenate(codes), column
 
 
-def _filled(column: Any, stated: Values | None) -> Any:
-    """Return stated numbers, with gaps filled by the column that was read.
+def _filled(column: Any, variables: Values | None) -> Any:
+    """Return the numbers of a coordinate, with gaps filled by the column that was read.
 
-    This column where no numbers are stated.
+    This column where the coordinate holds no numbers.
     """
-    if stated is None or stated[0].dtype.kind not in "iuf":
+    if variables is None or variables[0].dtype.kind not in "iuf":
         return column
-    numbers = np.concatenate([variable.values for variable in stated]).astype(float)
+    numbers = np.concatenate([variable.values for variable in variables]).astype(float)
     return (
         np.where(np.isnan(numbers), column, numbers)
         if isinstance(column, np.ndarray) and column.dtype.kind == "f"
@@ -114,37 +116,25 @@ def _filled(column: Any, stated: Values | None) -> Any:
 
 
 def _typed(values: npt.NDArray[Any]) -> Any:
-    """Return numbers as float, complete answers as True and False, and all else as categories with `unknown`."""
+    """Return numbers as float, complete answers as True and False, all else as categories."""
     if values.dtype.kind in "iufb":
         return values
-    stated = [
-        value
+    known = [
+        None if value is None or value == UNKNOWN or value != value else value
         for value in values.tolist()
-        if value is not None and value != UNKNOWN and value == value
     ]
-    if stated and all(isinstance(value, bool) for value in stated):
-        if len(stated) == len(values):
+    answers = [value for value in known if value is not None]
+    if answers and all(isinstance(value, bool) for value in answers):
+        if len(answers) == len(values):
             return values.astype(bool)
-        return pd.Categorical(
-            [
-                UNKNOWN if value is None else {True: "yes", False: "no"}.get(value, UNKNOWN)
-                for value in values.tolist()
-            ]
-        )
-    if stated and all(isinstance(value, int | float) for value in stated):
-        return np.array(
-            [
-                float(value) if isinstance(value, int | float) else np.nan
-                for value in values.tolist()
-            ]
-        )
-    return pd.Categorical(
-        [UNKNOWN if value is None or value != value else str(value) for value in values.tolist()]
-    )
+        known = [value if value is None else "yes" if value else "no" for value in known]
+    elif answers and all(isinstance(value, int | float) for value in answers):
+        return np.array(known, dtype=float)
+    return pd.Categorical([UNKNOWN if value is None else str(value) for value in known])
 
 
 def with_flags(rows: xr.DataArray, row: str, across: str) -> xr.DataArray:
-    """Return rows with one coordinate of all flags of their benchmarks, instead of lists by kind of flag."""
+    """Return rows with one coordinate of all flags of their benchmarks, not several lists."""
     lists = [rows.coords[name] for name in OF_BENCHMARKS if name in rows.coords]
     # A list that is the same for all benchmarks lies along the rows alone.
     lists = [texts for texts in lists if set(texts.dims) <= {row, across}]
@@ -164,7 +154,7 @@ def with_flags(rows: xr.DataArray, row: str, across: str) -> xr.DataArray:
     )
 
 
-def _flag_columns(codes: Any, distinct: npt.NDArray[Any], n_flags: int) -> dict[str, Mask]:
+def _flag_columns(codes: Any, distinct: npt.NDArray[Any]) -> dict[str, Mask]:
     """Return the most frequent flags, in that order, as True and False."""
     flag_lists = [flag_list or () for flag_list in read_each(flags, distinct.tolist())]
     number: Counter[str] = Counter()
@@ -172,8 +162,8 @@ def _flag_columns(codes: Any, distinct: npt.NDArray[Any], n_flags: int) -> dict[
         flag_lists, np.bincount(np.arange(len(distinct))[codes]).tolist(), strict=True
     ):
         number.update(dict.fromkeys(flag_list, rows))
-    chosen = sorted(number, key=lambda flag: (-number[flag], flag))[:n_flags]
+    frequent = sorted(number, key=lambda flag: (-number[flag], flag))[:MAX_FLAGS]
     return {
         f"{FLAG}{flag}": np.array([flag in flag_list for flag_list in flag_lists])[codes]
-        for flag in chosen
+        for flag in frequent
     }

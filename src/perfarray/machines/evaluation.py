@@ -2,7 +2,8 @@
 
 from collections.abc import Hashable
 from contextlib import nullcontext
-from typing import Any, Final, NamedTuple
+from importlib import import_module
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -11,11 +12,10 @@ from perfarray.conventions import MACHINE
 from perfarray.machines.columns import LOG_NOISE, is_number, is_text, roles_of
 from perfarray.machines.models import Fit, Predict
 from perfarray.machines.numerics.influence import (
-    LEAST_UNITS,
-    Influence,
+    MIN_UNITS_FOR_LIMITS,
     correlation_interval,
     influence_of,
-    split_rows,
+    random_rows,
 )
 from perfarray.machines.numerics.noise_ceiling import noise_ceiling
 from perfarray.machines.numerics.shares import explained_shares
@@ -39,260 +39,219 @@ SIMILAR: Final = 0.95
 RANKED: Final = 2_000
 
 # Predictors with a partial dependence, points of each, and rows that are averaged.
-SHOWN, GRID, AVERAGED = 8, 12, 100
+DEPENDENT, GRID, AVERAGED = 8, 12, 100
 
 
-class Tests(NamedTuple):
-    """By test of a row: the row, its split, its prediction, the mean of the rows fitted, and what permuting adds to its squared error.
+def draw_test_sets(
+    problem: Problem, test_size: float, splits: int, folds: int | None, rng: np.random.Generator
+) -> list[Integers]:
+    """Return the rows of each test: shares drawn at random, or folds that cover all rows.
 
-    Losses (2, predictors, n) are NaN where nothing was permuted; the second also count what the
-    value of the row adds to the error of another. Then rows whose predictors are those of a row
-    that was fitted, and rows without a prediction.
+    Rows of a group stay together.
     """
-
-    rows: Integers
-    split: Integers
-    predicted: Floats
-    mean: Floats
-    losses: Floats
-    copies: Integers
-    unanswered: Integers
+    n_rows, groups = len(problem.rows), problem.groups
+    if folds is not None and check_count(folds, "folds", 2) > n_rows:
+        raise ValueError(f"folds={folds} of {n_rows} rows: give {n_rows} or fewer")
+    if not problem.predictors:
+        return []
+    units = np.arange(n_rows) if groups is None else groups
+    n_units = int(units.max()) + 1
+    if n_units < (folds or 2):
+        remedy = (
+            "Give fewer folds=."
+            if folds is not None and n_units > 1
+            else f"Select more: limits take {MIN_UNITS_FOR_LIMITS}."
+        )
+        raise ValueError(
+            f"{problem.choice.groups!r} has {number_of(n_units, 'label')} in {n_rows} rows; a test "
+            f"needs {folds or 2} or more. Rows of one label stay together. {remedy} "
+            "groups= names another column; groups=None tests each row by itself."
+        )
+    if folds is None:
+        return [random_rows(units, test_size, rng) for _ in range(splits)]
+    try:
+        splitters = import_module("sklearn.model_selection")
+    except ImportError as error:
+        raise ImportError("folds= needs scikit-learn: install perfarray[regression].") from error
+    # GroupKFold fills the smallest fold with the largest group left: groups of one size take turns
+    # in the order of their labels, which is made random.
+    labels = rng.permutation(n_units)[units]
+    return [test for _, test in splitters.GroupKFold(folds).split(labels, groups=labels)]
 
 
 def evaluate(
     problem: Problem,
     fit: Fit,
-    *,
-    test_size: float,
-    folds: int | None,
-    splits: int,
+    test_sets: list[Integers],
+    covers_rows: bool,
     confidence_level: float,
     rng: np.random.Generator,
     progress: bool | None,
 ) -> tuple[dict[str, Any], dict[Hashable, Any], tuple[Note, ...]]:
     """Test a model on rows that are left out of its fits; return variables, attrs and notes.
 
-    `fit` is that of all rows.
+    `fit` is that of all rows. The test sets are random, or cover all rows once.
     """
-    rows, target, predictors, groups = (
-        problem.rows,
-        problem.target,
-        problem.predictors,
-        problem.groups,
+    rows, target, predictors = problem.rows, problem.target, problem.predictors
+    groups = problem.groups
+    repeats = REPEATS if covers_rows else max(1, REPEATS // max(len(test_sets), 1))
+    tests, losses = _tests(problem, test_sets, repeats, rng, progress)
+    has_answer = np.isfinite(tests["predicted"].to_numpy())
+    n_copies, n_unanswered = (
+        tests.loc[mask, "row"].nunique() for mask in (tests["is_copy"], ~has_answer)
     )
-    tests = _tests(problem, test_size, folds, splits, rng, progress)
-    tested, answers = tests.rows, tests.predicted
+    tests, losses = tests[has_answer], losses.compress(has_answer, axis=-1)
+    tested, answers, means, split = (
+        tests[name].to_numpy() for name in ("row", "predicted", "mean", "split")
+    )
     answered, times = np.unique(tested, return_counts=True)
-    units_of_rows = tested if groups is None else groups[tested]
+    units = tested if groups is None else groups[tested]
     independent = groups is None and len(answered) == len(tested)
-    estimate, lower, upper = correlation_interval(
+    correlation = correlation_interval(
         target[tested],
         answers,
-        None if independent else units_of_rows,
+        None if independent else units,
         confidence_level,
-        None if folds else tests.split,
-        exchanged=folds is not None or splits > 1,
+        None if covers_rows else split,
+        exchanged=covers_rows or len(test_sets) > 1,
     )
     variance = float(target[answered].var()) if len(answered) else np.nan
-    influence = influence_of(tests.losses[0], variance, units_of_rows, confidence_level)
-    errors, baseline = (target[tested] - answers) ** 2, (target[tested] - tests.mean) ** 2
-    shares = explained_shares(
-        errors, baseline, tests.losses[1], units_of_rows, confidence_level, rng
-    )
+    percent, increase = influence_of(losses[0], variance, units, confidence_level)
+    errors, baseline = (target[tested] - answers) ** 2, (target[tested] - means) ** 2
+    total, explained = explained_shares(errors, baseline, losses[1], units, confidence_level, rng)
     predicted = np.bincount(tested, weights=answers, minlength=len(rows))[answered] / times
-    names = (
-        rows[MACHINE].astype(str).to_numpy()[answered] if MACHINE in rows else answered.astype(str)
-    )
+    names = rows[MACHINE].to_numpy()[answered] if MACHINE in rows else answered
+    strongest = [predictors[n] for n in np.argsort(-percent, kind="stable")[:DEPENDENT]]
+    one, ends = {"units": "1"}, ("", "_lower", "_upper")
     variables: dict[str, Any] = {
-        "explained": ("predictor", shares.explained, {"units": "1"}),
-        "explained_lower": ("predictor", shares.lower, {"units": "1"}),
-        "explained_upper": ("predictor", shares.upper, {"units": "1"}),
-        "total_explained": ((), shares.total, {"units": "1"}),
-        "total_explained_lower": ((), shares.total_lower, {"units": "1"}),
-        "total_explained_upper": ((), shares.total_upper, {"units": "1"}),
-        "influence": ("predictor", influence.percent, {"units": "percent"}),
-        "permutation_influence": ("predictor", influence.increase, {"units": "1"}),
-        "lower": ("predictor", influence.lower, {"units": "1"}),
-        "upper": ("predictor", influence.upper, {"units": "1"}),
+        **{f"explained{end}": ("predictor", explained[n], one) for n, end in enumerate(ends)},
+        **{f"total_explained{end}": ((), total[n], one) for n, end in enumerate(ends)},
+        "influence": ("predictor", percent, {"units": "percent"}),
+        "permutation_influence": ("predictor", increase[0], one),
+        "lower": ("predictor", increase[1], one),
+        "upper": ("predictor", increase[2], one),
         "measured": ("row", target[answered]),
         "predicted": ("row", predicted),
-        "correlation": ((), estimate, {"units": "1"}),
-        "correlation_lower": ((), lower, {"units": "1"}),
-        "correlation_upper": ((), upper, {"units": "1"}),
-        "noise_ceiling": ((), _ceiling(problem), {"units": "1"}),
-        **_dependence(
-            fit,
-            rows,
-            [predictors[n] for n in np.argsort(-influence.percent, kind="stable")[:SHOWN]],
-        ),
-        **_variances(fit.result),
+        **{f"correlation{end}": ((), correlation[n], one) for n, end in enumerate(ends)},
+        "noise_ceiling": ((), _ceiling(problem), one),
+        **_dependence(fit, rows, strongest),
         "predictor": np.array(predictors, dtype=object),
-        "row": names.astype(object),
+        "row": names.astype(str).astype(object),
     }
-    number = len(np.unique(units_of_rows))
+    if problem.choice.model == "mixed":
+        variances = [float(np.asarray(fit.result.cov_re)[0, 0]), float(fit.result.scale)]
+        variables["effect"] = np.array(["groups", "residual"], dtype=object)
+        variables["variance"] = ("effect", np.array(variances))
     attrs: dict[Hashable, Any] = {
         "n": len(rows),
-        "n_unanswered": len(np.unique(tests.unanswered)),
+        "n_unanswered": n_unanswered,
         "n_test": len(answered),
-        "n_test_units": number,
-        "n_test_copies": len(np.unique(tests.copies)),
-        "better_than_mean": int(shares.total_lower > 0),
+        "n_test_units": len(np.unique(units)),
+        "n_test_copies": n_copies,
+        "better_than_mean": int(total[1] > 0),
     }
-    return variables, attrs, _notes(problem, influence, number)
+    return variables, attrs, _notes(problem, increase, int(attrs["n_test_units"]))
 
 
-def _notes(problem: Problem, influence: Influence, number: int) -> tuple[Note, ...]:
-    """Return what limits the answer: few units tested, predictors that never vary in a test, and those that rise and fall together."""
+def _notes(problem: Problem, increase: Floats, n_units: int) -> tuple[Note, ...]:
+    """Say where limits are missing, and which predictors rise and fall together."""
     rows, predictors, notes = problem.rows, problem.predictors, []
-    if predictors and number < LEAST_UNITS:
-        noun = (
-            "rows"
-            if problem.groups is None
-            else "machines"
-            if problem.choice.groups == MACHINE
-            else "groups"
-        )
+    if predictors and n_units < MIN_UNITS_FOR_LIMITS:
+        noun = "machines" if problem.choice.groups == MACHINE else "groups"
         text = (
-            f"{number} {noun} were tested, too few to tell an influence from chance (it takes "
-            f"{LEAST_UNITS}): its limits are NaN"
+            f"{n_units} {noun if problem.choice.groups else 'rows'} were tested, too few to tell "
+            f"an influence from chance. Its limits are NaN: they need {MIN_UNITS_FOR_LIMITS}."
         )
-        notes.append(Note("few_test_units", text, {"units": number, "needed": LEAST_UNITS}))
+        values = {"units": n_units, "needed": MIN_UNITS_FOR_LIMITS}
+        notes.append(Note("untested_influence", text, values))
     constant = [
-        name
-        for name, increase in zip(predictors, influence.increase, strict=True)
-        if not np.isfinite(increase)
+        name for name, value in zip(predictors, increase[0], strict=True) if not np.isfinite(value)
     ]
     if constant:
         text = (
-            f"{listed(constant)} are the same throughout each test: permuting them says "
-            "nothing, and their influence is not known"
+            f"{listed(constant)} are the same throughout each test. "
+            "Their influence cannot be measured."
         )
-        notes.append(Note("constant_in_tests", text, {"predictors": constant}))
-    return *notes, *_similar(
-        rows,
-        [name for name, low in zip(predictors, influence.lower, strict=True) if low > 0],
-        predictors,
-    )
-
-
-def _similar(rows: pd.DataFrame, strong: list[str], predictors: list[str]) -> list[Note]:
-    """Return a note where predictors that surely contribute rise and fall with others, which could stand for them."""
+        notes.append(Note("untested_influence", text, {"predictors": constant}))
+    # Where a predictor surely contributes, another that says the same could stand for it.
+    strong = {name for name, low in zip(predictors, increase[1], strict=True) if low > 0}
     numbers = [name for name in predictors if is_number(rows[name])]
     ranks = rows[numbers].iloc[_evenly(len(rows), RANKED)].rank()
     correlations = ranks.fillna(ranks.mean()).astype(float).corr().to_numpy()
     similar = [
         (numbers[first], numbers[second], float(correlations[first, second]))
         for first, second in np.argwhere(np.triu(np.abs(correlations) >= SIMILAR, 1)).tolist()
-        if {numbers[first], numbers[second]} & {*strong}
+        if strong.intersection((numbers[first], numbers[second]))
     ]
-    if not similar:
-        return []
-    texts = listed(
-        [f"{first} and {second} ({correlation:.2f})" for first, second, correlation in similar], 5
-    )
-    text = (
-        f"Predictors rise and fall together: {texts}. The model divides between them what "
-        "either explains. Leave one out to see"
-    )
-    values = {
-        "predictors": [list(pair) for *pair, _ in similar],
-        "correlations": [correlation for *_, correlation in similar],
-    }
-    return [Note("similar_predictors", text, values, aside=True)]
+    if similar:
+        pairs = [f"{first} and {second} ({value:.2f})" for first, second, value in similar]
+        text = (
+            f"Predictors rise and fall together: {listed(pairs, 5)}. "
+            "The model divides between them what either explains. Leave one out to see."
+        )
+        similarities = {
+            "predictors": [list(pair) for *pair, _ in similar],
+            "correlations": [correlation for *_, correlation in similar],
+        }
+        notes.append(Note("similar_predictors", text, similarities, aside=True))
+    return tuple(notes)
 
 
 def _tests(
     problem: Problem,
-    test_size: float,
-    folds: int | None,
-    splits: int,
+    test_sets: list[Integers],
+    repeats: int,
     rng: np.random.Generator,
     progress: bool | None,
-) -> Tests:
-    """Predict the rows of each split by a fit that did not see them, and permute the predictors there."""
-    rows, target, predictors, groups = (
-        problem.rows,
-        problem.target,
-        problem.predictors,
-        problem.groups,
-    )
-    if folds is not None and check_count(folds, "folds", 2) > len(rows):
-        raise ValueError(f"folds={folds} of {len(rows)} rows: give {len(rows)} or fewer")
-    if groups is not None and predictors and problem.units < (folds or 2):
-        fewer = (
-            " Give fewer folds=,"
-            if folds is not None and problem.units > 1
-            else f" Select more: limits take {LEAST_UNITS}. Or give"
-        )
-        raise ValueError(
-            f"{problem.choice.groups!r} has {number_of(problem.units, 'label')} in {len(rows)} "
-            f"rows; a test needs {folds or 2} or more, "
-            f"since rows of one label stay together.{fewer} another column as groups=, or "
-            "groups=None, which tests each row by itself"
-        )
-    no_rows = np.empty(0, dtype=np.intp)
-    if not predictors:
-        return Tests(
-            no_rows, no_rows, np.empty(0), np.empty(0), np.empty((2, 0, 0)), no_rows, no_rows
-        )
+) -> tuple[pd.DataFrame, Floats]:
+    """Predict the rows of each test by a fit that did not see them, and permute predictors there.
+
+    Returns a line for each test of a row: the row, its split, its prediction, the mean of the rows
+    fitted, and whether a row that was fitted has the same predictors. Then what permuting adds to
+    its squared error (2, predictors, lines), NaN where nothing was permuted: of the row itself, and
+    with what its value adds to the error of another.
+    """
+    rows, target, predictors = problem.rows, problem.target, problem.predictors
+    groups = problem.groups
+    tests = pd.DataFrame(
+        {"row": [], "split": [], "predicted": [], "mean": [], "is_copy": []}, dtype=float
+    ).astype({"row": int, "split": int, "is_copy": bool})
+    losses = np.empty((2, len(predictors), 0))
+    if not test_sets:
+        return tests, losses
+    units = np.arange(len(rows)) if groups is None else groups
     codes = rows[predictors].apply(lambda column: pd.factorize(column)[0])
     marks = pd.util.hash_pandas_object(codes, index=False).to_numpy()
-    tests = []
-    test_sets = split_rows(len(rows), groups, test_size, folds, rng, splits)
-    with (
-        progress_bar(
-            len(test_sets) * (1 + len(predictors)), "testing the model", "step", show=progress
-        )
-        or nullcontext() as bar
-    ):
-        for number, chosen in enumerate(test_sets):
-            training = np.setdiff1d(np.arange(len(rows)), chosen)
+    n_steps = len(test_sets) * (1 + len(predictors))
+    with progress_bar(n_steps, "testing the model", "step", show=progress) or nullcontext() as bar:
+        for split, test in enumerate(test_sets):
+            training = np.setdiff1d(np.arange(len(rows)), test)
             fit = problem.fit(rows.iloc[training].reset_index(drop=True), target[training])
             if bar is not None:
                 bar.update()
-            copies = chosen[np.isin(marks[chosen], marks[training])]
-            prepared = fit.prepare(rows.iloc[chosen].reset_index(drop=True))
-            predicted = fit.predict_prepared(prepared)
-            answered = np.isfinite(predicted)
-            unanswered = chosen[~answered]
+            prepared = fit.prepare(rows.iloc[test].reset_index(drop=True))
+            lines = pd.DataFrame({"row": test, "split": split})
+            lines["predicted"] = fit.predict_prepared(prepared)
+            lines["mean"] = target[training].mean()
+            lines["is_copy"] = np.isin(marks[test], marks[training])
             # Permuting would give labels that the fit did not see to other rows.
-            chosen, predicted, prepared = chosen[answered], predicted[answered], prepared[answered]
-            losses = np.full((2, len(predictors), len(chosen)), np.nan)
-            permuted = _sampled(chosen, groups, rng)
-            repeats = int(
-                np.clip(
-                    ROWS_PERMUTED // max(len(permuted), 1),
-                    1,
-                    REPEATS if folds else max(1, REPEATS // splits),
-                )
-            )
-            losses[..., permuted] = _permuted(
+            permuted = np.flatnonzero(np.isfinite(lines["predicted"]))
+            if len(permuted) > ROWS_PERMUTED:
+                share = ROWS_PERMUTED / len(permuted)
+                permuted = permuted[random_rows(units[test[permuted]], share, rng)]
+            losses_of_split = np.full((2, len(predictors), len(test)), np.nan)
+            losses_of_split[..., permuted] = _permuted(
                 fit.predict_prepared,
                 prepared.iloc[permuted].reset_index(drop=True),
-                target[chosen[permuted]],
-                predicted[permuted],
-                repeats,
+                target[test[permuted]],
+                lines["predicted"].to_numpy()[permuted],
+                int(np.clip(ROWS_PERMUTED // max(len(permuted), 1), 1, repeats)),
                 rng,
                 bar,
             )
-            mean = np.full(len(chosen), target[training].mean())
-            tests.append(
-                (chosen, np.full(len(chosen), number), predicted, mean, losses, copies, unanswered)
-            )
-    return Tests(*(np.concatenate(arrays, axis=-1) for arrays in zip(*tests, strict=True)))
-
-
-def _sampled(chosen: Integers, groups: Integers | None, rng: np.random.Generator) -> Integers:
-    """Return the positions of the rows to permute: all, or of many a random part, rows of a group together."""
-    if len(chosen) <= ROWS_PERMUTED:
-        return np.arange(len(chosen))
-    return split_rows(
-        len(chosen),
-        None if groups is None else groups[chosen],
-        ROWS_PERMUTED / len(chosen),
-        None,
-        rng,
-    )[0]
+            tests = pd.concat([tests, lines], ignore_index=True)
+            losses = np.concatenate([losses, losses_of_split], axis=-1)
+    return tests, losses
 
 
 def _permuted(
@@ -304,9 +263,7 @@ def _permuted(
     rng: np.random.Generator,
     bar: Any,
 ) -> Floats:
-    """Return what permuting each predictor adds to the squared error of each row.
-
-    NaN where it is the same in all of them.
+    """Return what permuting each predictor adds to the squared error of each row, NaN if constant.
 
     Then the same with what the value of the row adds in the row that gets it, less the mean. Both
     have the same mean. Where a predictor adds nothing, the spread of the first is that of its mean;
@@ -356,7 +313,7 @@ def _ceiling(problem: Problem) -> float:
 
 
 def _dependence(fit: Fit, rows: pd.DataFrame, names: list[str]) -> dict[str, Any]:
-    """Return the average prediction at values of the most influential predictors, with all others as they are in the rows."""
+    """Return the average prediction at values of predictors, with all others as in the rows."""
     sample = rows.iloc[_evenly(len(rows), AVERAGED)].reset_index(drop=True)
     prepared = fit.prepare(sample)
     at = np.full((len(names), GRID), "", dtype=object)
@@ -413,19 +370,6 @@ def _dependence(fit: Fit, rows: pd.DataFrame, names: list[str]) -> dict[str, Any
     }
 
 
-def _evenly(number: int, most: int) -> Integers:
+def _evenly(number: int, n_max: int) -> Integers:
     """Return at most so many positions of rows, at equal steps."""
-    return np.unique(np.linspace(0, number - 1, min(most, number)).astype(int))
-
-
-def _variances(result: Any) -> dict[str, Any]:
-    if not hasattr(result, "vcomp"):
-        return {}
-    if len(result.vcomp):
-        names, values = list(result.model.exog_vc.names), list(result.vcomp)
-    else:
-        names, values = ["groups"], [float(np.asarray(result.cov_re)[0, 0])]
-    return {
-        "effect": ("effect", np.array([*names, "residual"], dtype=object)),
-        "variance": ("effect", np.array([*values, float(result.scale)])),
-    }
+    return np.unique(np.linspace(0, number - 1, min(n_max, number)).astype(int))

@@ -1,4 +1,4 @@
-"""Model formulas, read by patsy as statsmodels does: terms, and the columns from which each is computed."""
+"""Model formulas, read by patsy as statsmodels does: terms and their columns."""
 
 import ast
 import builtins
@@ -64,15 +64,11 @@ def read_formula(text: str) -> Formula:
     return formula
 
 
-class Columns(NamedTuple):
-    """The columns of a design: their names for people, and the names that each is computed from."""
+def design_columns(design: Any) -> tuple[list[str], list[list[str]]]:
+    """Name the columns of a design of patsy, and the names that each is computed from.
 
-    titles: list[str]
-    names: list[list[str]]
-
-
-def design_columns(design: Any) -> Columns:
-    """Name the columns of a design of patsy: `os = linux` for `C(os)[T.linux]`, `flag -O3` for `Q("flag -O3")[T.True]`."""
+    A name is `os = linux` for `C(os)[T.linux]`, and `flag -O3` for `Q("flag -O3")[T.True]`.
+    """
     titles: list[str] = []
     names: list[list[str]] = []
     for term, columns in design.term_slices.items():
@@ -80,7 +76,7 @@ def design_columns(design: Any) -> Columns:
         classes = [design.factor_infos[factor].type == "categorical" for factor in term.factors]
         names += [names_in(codes)] * (columns.stop - columns.start)
         titles += [_title(name, codes, classes) for name in design.column_names[columns]]
-    return Columns(titles, names)
+    return titles, names
 
 
 def _title(column: str, codes: Sequence[str], classes: Sequence[bool]) -> str:
@@ -106,11 +102,13 @@ def _codes_of(terms: Iterable[Any]) -> list[str]:
 
 
 def names_in(codes: Iterable[str]) -> list[str]:
-    """Return the names that code is computed from, in order, each once: quoted by Q, or neither called nor bound in the code.
+    """Return the names that code is computed from, in order, each once.
+
+    They are quoted by Q, or neither called nor bound in the code.
 
     Examples
     --------
-    >>> names_in(["np.log(cores)", "C(os, Treatment(reference='linux'))", "bs(clock, df=4)", 'Q("flag -O3")'])
+    >>> names_in(["np.log(cores)", "C(os, Treatment('linux'))", "bs(clock)", 'Q("flag -O3")'])
     ['np', 'cores', 'os', 'clock', 'flag -O3']
     """
     names: dict[str, None] = {}
@@ -133,13 +131,16 @@ def names_in(codes: Iterable[str]) -> list[str]:
 
 
 def columns_in(codes: Iterable[str], table: pd.DataFrame) -> list[str]:
-    """Return the columns that code is computed from, including those that the table lacks, without the names of functions."""
+    """Return the columns that code is computed from, also those that the table lacks.
+
+    Names of functions are no columns.
+    """
     builtin_names = {"np", *dir(builtins), *import_module("patsy.builtins").__all__}
     return [name for name in names_in(codes) if name in table or name not in builtin_names]
 
 
 def arguments_of(codes: Iterable[str], functions: Container[str]) -> set[str]:
-    """Return the names that are the first argument of certain functions, such as `log` of `np.log(cores)`."""
+    """Return the names that are the first argument of certain functions, as in `np.log(cores)`."""
     calls = [
         node
         for nodes in _nodes(codes)

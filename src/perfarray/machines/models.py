@@ -1,4 +1,4 @@
-"""The models that explain a response by columns of a table: boosted trees, least squares, gamma and mixed models."""
+"""The models that explain a response by columns of a table: boosted trees and linear models."""
 
 import warnings
 from collections.abc import Callable
@@ -10,7 +10,6 @@ import pandas as pd
 
 from perfarray.machines.columns import is_number, is_text
 from perfarray.machines.formulas import design_columns
-from perfarray.machines.numerics.variance_models import log_linear
 from perfarray.numerics.types import Floats, Mask
 from perfarray.timings.notes import Note
 from perfarray.timings.validation import listed
@@ -29,7 +28,10 @@ Predict = Callable[[pd.DataFrame], Floats]
 
 
 class Fit(NamedTuple):
-    """A fitted object, notes, and how it predicts: `prepare` reads the predictors of a table, `predict_prepared` predicts from these."""
+    """A fitted object, notes, and how it predicts.
+
+    `prepare` reads the predictors of a table, `predict_prepared` predicts from these.
+    """
 
     result: Any
     prepare: Callable[[pd.DataFrame], pd.DataFrame]
@@ -42,11 +44,10 @@ class Fit(NamedTuple):
 
 
 class ModelChoice(NamedTuple):
-    """The model and its random effects."""
+    """The model, the column of groups, the likelihood of a mixed model, and the seed of trees."""
 
     model: str
     groups: str | None
-    effects: tuple[str, ...]
     reml: bool
     seed: int
 
@@ -69,11 +70,15 @@ def boosted(rows: pd.DataFrame, target: Floats, predictors: list[str], seed: int
     def prepare(table: pd.DataFrame) -> pd.DataFrame:
         columns = {}
         for name in predictors:
-            columns[name] = (
-                _codes(table[name], labels[name])
-                if name in labels
-                else table[name].to_numpy(dtype=float, na_value=np.nan)
+            if name not in labels:
+                columns[name] = table[name].to_numpy(dtype=float, na_value=np.nan)
+                continue
+            codes, distinct = pd.factorize(table[name], use_na_sentinel=False)
+            positions = labels[name].get_indexer(pd.Index(distinct).astype(str))
+            positions = np.where(
+                positions < 0, labels[name].get_indexer(pd.Index([OTHER])), positions
             )
+            columns[name] = positions[codes].astype(float)
         return pd.DataFrame(columns)
 
     trees = ensemble.HistGradientBoostingRegressor(
@@ -99,25 +104,15 @@ def boosted(rows: pd.DataFrame, target: Floats, predictors: list[str], seed: int
     return Fit(trees, prepare, predict_prepared)
 
 
-def _codes(column: pd.Series, labels: pd.Index) -> Floats:
-    """Return the position of each label among some, that of `OTHER` for all others."""
-    distinct, texts = pd.factorize(column, use_na_sentinel=False)
-    positions = labels.get_indexer(pd.Index(texts).astype(str))
-    return np.where(positions < 0, labels.get_indexer(pd.Index([OTHER])), positions)[
-        distinct
-    ].astype(float)
-
-
 def linear(
     rows: pd.DataFrame,
     target: Floats,
     right: str,
     predictors: list[str],
     classes: set[str],
-    noise: Floats,
     choice: ModelChoice,
 ) -> Fit:
-    """Fit a linear, gamma or mixed model of the terms `right`.
+    """Fit a linear or mixed model of the terms `right`.
 
     Rows with labels that the fit did not see have no prediction.
     """
@@ -129,63 +124,45 @@ def linear(
     ]
     rows = rows.assign(**{name: rows[name].astype(str) for name in texts}, _response=target)
     formula = f"_response ~ {right}"
+    notes = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
             if choice.model == "ols":
                 result = models.ols(formula, rows).fit()
-            elif choice.model == "mixed":
-                result = _mixed(models, formula, rows, choice).fit(
+            else:
+                result = models.mixedlm(formula, rows, groups=rows[choice.groups].astype(str)).fit(
                     reml=choice.reml, method=["bfgs", "lbfgs"], maxiter=500, gtol=1e-8
                 )
-            else:
-                result = _gamma(models, formula, rows, noise)
         except import_module("patsy").PatsyError as error:
             raise ValueError(
                 f"the terms {right!r} cannot be computed of {len(rows)} of the rows alone: {error}"
             ) from error
         except np.linalg.LinAlgError as error:  # as where rows of one label have equal responses
-            reason = (
-                "The variances of its random effects cannot be told apart. Take a row for each "
-                "label, or model='ols'"
-            )
             raise ValueError(
-                f"model={choice.model!r} cannot be fitted to {len(rows)} rows ({error}). {reason}"
+                f"model={choice.model!r} cannot be fitted to {len(rows)} rows ({error}). "
+                "The variances of its random effects cannot be told apart. "
+                "Take one row for each label, or model='ols'."
             ) from error
-    notes = []
     if choice.model == "mixed" and not result.converged and caught:
-        notes.append(
-            Note(
-                "not_converged",
-                f"statsmodels says: {caught[-1].message}",
-                {"message": str(caught[-1].message)},
-            )
-        )
-    titles = design_columns(design_of(result)).titles
-    aliased = [
-        title
-        for title, lost in zip(titles, aliased_columns(result.model.exog), strict=True)
-        if lost
-    ]
+        message = str(caught[-1].message)
+        notes.append(Note("not_converged", f"statsmodels says: {message}", {"message": message}))
+    titles, _ = design_columns(design_of(result))
+    is_aliased = aliased_columns(result.model.exog)
+    aliased = [title for title, lost in zip(titles, is_aliased, strict=True) if lost]
     if aliased:
         text = (
-            f"the terms {listed(aliased)} are linear combinations of each other: they have no "
-            "coefficients of their own (NaN), and "
+            f"The terms {listed(aliased)} are linear combinations of each other. "
+            "They have no coefficients of their own, and influence divides between them at will."
         )
-        notes.append(
-            Note(
-                "aliased_terms", f"{text}influence divides between them at will", {"terms": aliased}
-            )
-        )
+        notes.append(Note("similar_predictors", text, {"terms": aliased}))
     labels = {name: set(rows[name]) for name in predictors if name in texts or name in classes}
-    arrays = _same_for_arrays(result, rows[predictors])
 
     def prepare(table: pd.DataFrame) -> pd.DataFrame:
-        return (
-            table[predictors]
-            .assign(**{name: table[name].astype(str) for name in texts})
-            .reset_index(drop=True)
-        )
+        columns = table[predictors].assign(**{name: table[name].astype(str) for name in texts})
+        return columns.reset_index(drop=True)
+
+    arrays = _same_for_arrays(result, rows[predictors])
 
     def predict_prepared(columns: pd.DataFrame) -> Floats:
         complete = columns.notna().all(axis=1).to_numpy(copy=True)
@@ -195,7 +172,6 @@ def linear(
         if complete.any():
             with np.errstate(invalid="ignore", divide="ignore"):
                 predictions[complete] = _predictions(result, arrays, columns[complete])
-                predictions = np.exp(predictions) if choice.model == "gamma" else predictions
         return predictions
 
     return Fit(result, prepare, predict_prepared, tuple(notes))
@@ -227,7 +203,10 @@ def _design(result: Any, rows: pd.DataFrame, arrays: bool) -> Floats:
 
 
 def _same_for_arrays(result: Any, rows: pd.DataFrame) -> bool:
-    """Return whether the fitted formula has the same values for arrays, for which patsy needs a tenth of the time."""
+    """Return whether the fitted formula has the same values for arrays.
+
+    patsy takes a tenth of the time for arrays.
+    """
     # Integers divided by zero are 0 in arrays, and infinite or NaN in columns, perhaps in later
     # rows only.
     if any(operator in name for name in result.model.exog_names for operator in ("//", "%")):
@@ -261,74 +240,8 @@ def _predictions(result: Any, arrays: bool, rows: pd.DataFrame) -> Floats:
     )
 
 
-def _gamma(models: Any, formula: str, rows: pd.DataFrame, noise: Floats) -> Any:
-    """Fit the log of an expected variance that was estimated as the difference of a mean square and its noise.
-
-    The difference may be negative. The mean square is positive, and its standard deviation is
-    proportional to its expectation, as in the gamma family. So the mean square is the response, and
-    the link is log(expected mean square - noise). The noise is that expected from the predictors of
-    the row; that of the row itself would give less weight to rows whose variance was estimated too
-    low.
-    """
-    families = import_module("statsmodels.genmod.families")
-    if noise.any():
-        terms = models.glm(formula, rows, family=families.Gamma(families.links.Log())).exog
-        start = np.linalg.lstsq(terms, np.full(len(rows), np.log(noise.mean())), rcond=None)[0]
-        expected = log_linear(terms, noise, np.zeros(len(rows)), start)
-        noise = np.full(len(rows), noise.mean()) if expected is None else np.exp(terms @ expected)
-
-    class AboveNoise(families.links.Log):  # type: ignore[misc,name-defined]
-        """Logarithm of what is above the noise."""
-
-        def __call__(self, mean: Floats) -> Any:
-            return super().__call__(mean - noise)
-
-        def inverse(self, z: Floats) -> Any:
-            return np.exp(z) + noise
-
-        def deriv(self, mean: Floats) -> Any:
-            return super().deriv(mean - noise)
-
-    mean = float(rows["_response"].mean())
-    if not mean > 0:
-        raise ValueError(
-            f"model='gamma' needs a response with a positive mean, and it is {mean:g}: there "
-            "is nothing to explain"
-        )
-    model = models.glm(
-        formula,
-        rows.assign(_response=rows["_response"] + noise),
-        family=families.Gamma(AboveNoise()),
-    )
-    start = np.linalg.lstsq(model.exog, np.full(len(rows), np.log(mean)), rcond=None)[0]
-    coefficients = log_linear(model.exog, model.endog, noise, start)
-    if coefficients is None:
-        raise ValueError(
-            "model='gamma' found no coefficients: for some values of the predictors the "
-            "estimated variance is zero or less"
-        )
-    return model.fit(start_params=coefficients, maxiter=1)
-
-
-def _mixed(models: Any, formula: str, rows: pd.DataFrame, choice: ModelChoice) -> Any:
-    """Return a mixed model: one random effect, or several crossed ones as variance components of a single group."""
-    if not choice.effects:
-        return models.mixedlm(formula, rows, groups=rows[choice.groups].astype(str))
-    combined, components = {}, {}
-    for number, effect in enumerate(choice.effects):
-        combined[f"_effect_{number}"] = rows[effect.split(":")].astype(str).agg(":".join, axis=1)
-        components[effect] = f"0 + C(_effect_{number})"
-    return models.mixedlm(
-        formula,
-        rows.assign(**combined),
-        groups=np.ones(len(rows)),
-        re_formula="0",
-        vc_formula=components,
-    )
-
-
 def aliased_columns(design: Floats) -> Mask:
-    """Return which columns are linear combinations of others, so that their coefficients are not determined."""
+    """Return which columns are linear combinations of others: these have no coefficient."""
     length = np.linalg.norm(design, axis=0)
     _, singular, directions = np.linalg.svd(
         np.linalg.qr(design / np.where(length > 0, length, 1.0), mode="r")

@@ -1,4 +1,4 @@
-"""Principal components of machines and benchmarks: in which directions machines differ, and which benchmarks make them; biplots."""
+"""Principal components of machines and benchmarks, and biplots."""
 
 from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -27,8 +27,10 @@ from perfarray.timings.validation import check_choice, check_confidence_level, c
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-IMPUTATIONS = (None, "mean")
-NAMED = 5  # cells with gaps that a note names
+MAX_NAMED = 5  # cells with gaps that a note names
+
+# Attrs of values, which an answer with several variables does not have
+VALUE_ATTRS = ("units", "long_name")
 
 Analysis = tuple[xr.Dataset, tuple[Note, ...]]
 Analyse = Callable[[xr.DataArray, dict[Hashable, int]], Analysis]
@@ -44,7 +46,6 @@ def principal_components(
     statistic: str = "median",
     scale: bool = False,
     n_components: int | None = None,
-    impute: str | None = None,
     n_resamples: int | None = None,
     confidence_level: float = 0.95,
     unit: str | None = None,
@@ -52,36 +53,31 @@ def principal_components(
     rng: Rng = None,
     metric: str | None = None,
 ) -> xr.Dataset:
-    """Compute the principal components of machines: the directions in which they differ most, and the benchmarks that make them.
+    """Compute the directions in which machines differ most, and the benchmarks that make them.
 
     Parameters
     ----------
     times : DataArray or Dataset
-        Timings or scores, with or without repetitions. Every other dim broadcasts: each of its
-        cells is analysed with the samples and features that it has.
+        Timings or scores, with or without repetitions. Each cell of the other dims is analysed
+        alone, with the samples and features that it has.
     samples, features : str
         The dims whose labels are the points and the arrows of a biplot.
     by : str, optional
-        A coordinate along `features`, such as `suite`: an analysis for each of its values, without
-        those with too little data. Default: `suite` where one name stands for benchmarks of several
-        suites.
+        A coordinate along `features`: an analysis for each of its values. Default: `suite`, where
+        there are several.
     statistic : {"median", "mean", "min", "best", "geometric"}
         The summary of the units of a cell.
     scale : bool
-        Divide every feature by its standard deviation. Otherwise features with larger numbers count
-        for more.
+        Divide every feature by its standard deviation; else larger numbers count for more.
     n_components : int, optional
         The number to keep. Default: as many as samples or features, whichever is less.
-    impute : {None, "mean"}
-        Gaps: None drops the sample or feature with the largest share of them until none is left;
-        "mean" fills them with the mean of the feature.
     n_resamples, rng : int; int, str or numpy.random.Generator, optional
-        Resample the runs so many times, for regions and tests; and their seed or the `rng_key` of
-        an earlier result. Lazy timings are computed for it.
+        Resample the runs so many times, for regions and tests; and their seed, or the `rng_key` of
+        an earlier result.
     confidence_level : float
         Of regions and limits.
     unit : str, optional
-        The level whose repetitions are independent: lower levels are averaged. Default: the
+        The level whose repetitions are independent: lower ones are averaged. Default: the
         outermost.
     levels, metric : str or sequence of str; str, optional
         The nest, outermost first (default: the repetition dims present); the variable of a Dataset
@@ -91,16 +87,13 @@ def principal_components(
     -------
     Dataset
         `score` (samples, principal_component), `loading` (features, principal_component),
-        `explained_variance`, `explained_variance_ratio` and `cumulative_variance_ratio`
-        (principal_component, from 1), `center` and `divisor` (features), and `correlation`
-        (features, <features>_2). Attrs `dropped_samples`, `dropped_features` and `n_imputed`
-        describe gaps.
+        `explained_variance`, `explained_variance_ratio`, `cumulative_variance_ratio`
+        (principal_component, from 1), `center`, `divisor` (features), and `correlation` (features,
+        <features>_2). The attrs `dropped_samples` and `dropped_features` name those with gaps.
 
-        With `n_resamples`: `score_lower`, `score_upper`, `score_covariance` (samples,
-        principal_component, principal_component_2); `region_radius` (samples), the radius of the
-        region of two components in standard deviations; `loading_lower`, `loading_upper`;
-        `distance` (samples, <samples>_2) over all components, and `apart_pvalue` of "the runs of
-        both come from the same distributions".
+        With `n_resamples` also limits of scores and loadings, `score_covariance`, `region_radius`
+        (samples), `distance` and `apart_pvalue` (samples, <samples>_2) of "the runs of both come
+        from the same distributions".
 
     Raises
     ------
@@ -110,13 +103,9 @@ def principal_components(
 
     Notes
     -----
-    The largest loading of a component is made positive, since its sign is arbitrary. Of n samples,
-    at most n - 1 components have a variance. With `scale=False`, benchmarks that run longer have
-    larger loadings, unless logs are given.
-
-    Regions show how far runs move a sample; other benchmarks would move it, too. Regions that
-    overlap may still differ: read `apart_pvalue`, which is of one pair and has to be corrected for
-    many. See docs/how-to/biplots.md for how both are computed.
+    The largest loading of a component is positive, since its sign is arbitrary. Regions that
+    overlap may still differ: read `apart_pvalue`, which is of one pair. :doc:`/how-to/biplots` has
+    the methods.
 
     References
     ----------
@@ -126,34 +115,32 @@ def principal_components(
     Examples
     --------
     >>> import xarray as xr, perfarray
-    >>> table = xr.DataArray(
-    ...     [[1.0, 2.0], [2.0, 4.0], [3.0, 6.0]],
-    ...     dims=("machine", "benchmark"), coords={"machine": ["x", "y", "z"], "benchmark": ["fft", "sort"]},
-    ... )
+    >>> coords = {"machine": ["x", "y", "z"], "benchmark": ["fft", "sort"]}
+    >>> table = xr.DataArray([[1.0, 2.0], [2.0, 4.0], [3.0, 6.0]], coords, list(coords))
     >>> result = table.perf.principal_components(n_components=1)
-    >>> result["loading"].round(3).values.ravel().tolist(), result["score"].round(3).values.ravel().tolist()
-    ([0.447, 0.894], [-2.236, 0.0, 2.236])
+    >>> result["loading"].round(3).values.ravel().tolist()
+    [0.447, 0.894]
+    >>> result["score"].round(3).values.ravel().tolist()
+    [-2.236, 0.0, 2.236]
     """
     check_choice(statistic, "statistic", SUMMARIES)
-    check_choice(impute, "impute", IMPUTATIONS)
     check_choice(scale, "scale", (True, False))
     level = check_confidence_level(confidence_level)
-    number, key = (
-        (0, (0, 0))
-        if n_resamples is None
-        else (check_count(n_resamples, "n_resamples", 20), key_of(rng))
-    )
+    draws, key = 0, (0, 0)
+    if n_resamples is not None:
+        draws, key = check_count(n_resamples, "n_resamples", 20), key_of(rng)
     table, notes = sample_table(times, samples, features, statistic, unit, levels, metric)
-    n_kept = None if n_components is None else check_count(n_components, "n_components")
-    resampled = (
-        resampled_units(times, table, samples, features, unit=unit, levels=levels, metric=metric)
-        if number
-        else None
-    )
+    if n_components is not None:
+        check_count(n_components, "n_components")
+    resampled = None
+    if draws:
+        resampled = resampled_units(
+            times, table, samples, features, unit=unit, levels=levels, metric=metric
+        )
 
     def analyse(cell_table: xr.DataArray, cell: dict[Hashable, int]) -> Analysis:
-        complete, indexers, gaps, gap_notes = without_gaps(cell_table, samples, features, impute)
-        answer = _components(complete, samples, features, scale, n_kept)
+        complete, indexers, gaps, gap_notes = without_gaps(cell_table, samples, features)
+        answer = _components(complete, samples, features, scale, n_components)
         if resampled is not None:
             units = resampled.isel({**cell, **indexers}, missing_dims="ignore")
             answer, region_notes = with_regions(
@@ -163,7 +150,7 @@ def principal_components(
                 samples,
                 features,
                 scale=scale,
-                draws=number,
+                draws=draws,
                 key=key,
                 level=level,
             )
@@ -171,29 +158,22 @@ def principal_components(
         return answer.assign_attrs(gaps), gap_notes
 
     cell_dims = [dim for dim in table.dims if dim not in (samples, features)]
-    if (
-        cell_dims
-        or resampled is not None
-        or (is_chunked(table) and len(table.chunksizes[samples]) == 1)
-    ):
+    in_one_chunk = is_chunked(table) and len(table.chunksizes[samples]) == 1
+    if cell_dims or resampled is not None or in_one_chunk:
         table = table.compute()
     result, cell_notes = (
         _each_cell(table, cell_dims, samples, features, analyse)
         if cell_dims
         else analyse(table, {})
     )
-    attrs = {
-        name: value for name, value in table.attrs.items() if name not in ("units", "long_name")
-    } | result.attrs
-    attrs |= {
-        "result": "principal_components",
-        "samples": samples,
-        "features": features,
-        "scale": int(scale),
-    }
-    if number:
-        attrs |= {"n_resamples": number, "confidence_level": level} | describe_key(key)
-    return with_notes(result.assign_attrs(attrs), *notes, *cell_notes)
+    own_attrs: dict[Hashable, Any] = {"result": "principal_components", "scale": int(scale)}
+    own_attrs |= {"samples": samples, "features": features}
+    if draws:
+        own_attrs |= {"n_resamples": draws, "confidence_level": level}
+        own_attrs.update(describe_key(key))
+    of_table = {name: value for name, value in table.attrs.items() if name not in VALUE_ATTRS}
+    result.attrs = of_table | result.attrs | own_attrs
+    return with_notes(result, *notes, *cell_notes)
 
 
 def _each_cell(
@@ -203,12 +183,8 @@ def _each_cell(
 
     A cell with too little data is NaN, and so are labels that a cell lacks.
     """
-    is_measured = (
-        table.notnull()
-        .any([dim for dim in table.dims if dim not in cell_dims])
-        .transpose(*cell_dims)
-        .values
-    )
+    of_cells = [dim for dim in table.dims if dim not in cell_dims]
+    is_measured = table.notnull().any(of_cells).transpose(*cell_dims).values
     answers: dict[tuple[int, ...], xr.Dataset] = {}
     reason, number, holes = "", int(is_measured.sum()), list[str]()
     for indices in map(tuple, np.argwhere(is_measured).tolist()):
@@ -217,38 +193,31 @@ def _each_cell(
         try:
             answers[indices], cell_notes = analyse(cell_table, cell)
         except TooFew as error:
-            reason = str(error)
+            reason = f"; in the last, {error}"
             continue
         # A sample or feature that nobody measured in this cell has no hole: it is not named.
         measured = cell_table.dropna(samples, how="all").dropna(features, how="all")
-        names = [str(name) for dim in (samples, features) for name in measured[dim].values]
-        names = [
+        names = {str(name) for dim in (samples, features) for name in measured[dim].values}
+        dropped = [
             name for note in cell_notes for name in note.values.get("labels", ()) if name in names
         ]
-        if names or any(note.code == "imputed" for note in cell_notes):
+        if dropped:
             labels = ", ".join(str(table[dim].values[position]) for dim, position in cell.items())
-            holes.append(f"{labels}: {listed(names)}" if names else labels)
+            holes.append(f"{labels}: {listed(dropped)}")
+    along = f"{number} cells along {listed(cell_dims)}"
     if not answers:
-        text = f"none of {number} cells along {listed(cell_dims)} has enough data"
-        raise TooFew(f"{text}; in the last, {reason}" if reason else text)
+        raise TooFew(f"none of {along} has enough data{reason}")
     notes = []
     if len(answers) < number:
-        text = (
-            f"{number - len(answers)} of {number} cells along {listed(cell_dims)} have too "
-            "little data and are NaN"
-        )
-        notes.append(
-            Note("cells_without_answer", text, {"cells": number - len(answers), "of": number})
-        )
+        n_without = number - len(answers)
+        text = f"{n_without} of {along} have too little data and are NaN"
+        notes.append(Note("cells_without_answer", text, {"cells": n_without, "of": number}))
     if holes:
-        text = (
-            f"{len(holes)} cells leave out or fill what was not measured in them: "
-            f"{'; '.join(holes[:NAMED])}"
-        )
-        text += f"; and {len(holes) - NAMED} more" if len(holes) > NAMED else ""
-        notes.append(
-            Note("cells_with_gaps", text, {"cells": len(holes), "of": number, "left_out": holes})
-        )
+        text = f"{len(holes)} cells leave out what was not measured in them: "
+        text += "; ".join(holes[:MAX_NAMED])
+        text += f"; and {len(holes) - MAX_NAMED} more" if len(holes) > MAX_NAMED else ""
+        values = {"cells": len(holes), "of": number, "left_out": holes}
+        notes.append(Note("labels_left_out", text, values))
     return _joined(table, cell_dims, answers).assign_attrs(n_cells=len(answers)), tuple(notes)
 
 
@@ -296,14 +265,14 @@ def coordinates_along(array: xr.DataArray, dim: str) -> dict[Hashable, Any]:
 
 
 def _components(
-    table: xr.DataArray, samples: str, features: str, scale: bool, n_kept: int | None
+    table: xr.DataArray, samples: str, features: str, scale: bool, n_components: int | None
 ) -> xr.Dataset:
     """Return the principal components of a complete table as labelled arrays."""
     n_samples, n_features = table.sizes[samples], table.sizes[features]
-    n_kept, most = n_kept or min(n_samples, n_features), min(n_samples, n_features)
-    if n_kept > most:
+    n_max = min(n_samples, n_features)
+    if n_components is not None and n_components > n_max:
         raise ValueError(
-            f"n_components={n_kept}: there are {most}, the lesser of {n_samples} labels of "
+            f"n_components={n_components}: there are {n_max}, the lesser of {n_samples} labels of "
             f"{samples!r} and {n_features} of {features!r}"
         )
     constant = (table.max(samples) == table.min(samples)).compute() if scale else None
@@ -311,7 +280,7 @@ def _components(
         names = listed(table[features].values[constant.values])
         raise ValueError(
             f"scale=True divides by the standard deviation, which is 0 for {names} of "
-            f"{features!r}; drop them, or scale=False"
+            f"{features!r}. Drop them, or give scale=False."
         )
     matrix = table.transpose(samples, features).data
     axes = (
@@ -322,16 +291,16 @@ def _components(
     units, second = str(table.attrs.get("units", "1")), f"{features}_2"
     unit = "1" if scale else units
     variables = {
-        "score": ((samples, COMPONENT), axes.scores[:, :n_kept], unit),
-        "loading": ((features, COMPONENT), axes.loadings[:, :n_kept], "1"),
-        "explained_variance": ((COMPONENT,), axes.variances[:n_kept], square_units(unit)),
-        "explained_variance_ratio": ((COMPONENT,), axes.ratios[:n_kept], "1"),
-        "cumulative_variance_ratio": ((COMPONENT,), axes.ratios[:n_kept].cumsum(), "1"),
+        "score": ((samples, COMPONENT), axes.scores[:, :n_components], unit),
+        "loading": ((features, COMPONENT), axes.loadings[:, :n_components], "1"),
+        "explained_variance": ((COMPONENT,), axes.variances[:n_components], square_units(unit)),
+        "explained_variance_ratio": ((COMPONENT,), axes.ratios[:n_components], "1"),
+        "cumulative_variance_ratio": ((COMPONENT,), axes.ratios[:n_components].cumsum(), "1"),
         "center": ((features,), axes.centres, units),
         "divisor": ((features,), axes.divisors, units if scale else "1"),
         "correlation": ((features, second), axes.correlations, "1"),
     }
-    labels = {COMPONENT: np.arange(1, n_kept + 1), second: table[features].values}
+    labels = {COMPONENT: np.arange(1, (n_components or n_max) + 1), second: table[features].values}
     described = coordinates_along(table, samples) | coordinates_along(table, features)
     result = xr.Dataset(
         {name: (dims, values, {"units": unit}) for name, (dims, values, unit) in variables.items()},
@@ -342,7 +311,10 @@ def _components(
 
 
 def _axes_of_chunks(table: Any, *, scale: bool) -> Components:
-    """Return the components of a dask array (samples, features) with lazy scores, with no more than a chunk in memory."""
+    """Return the components of a dask array (samples, features), with lazy scores.
+
+    No more than a chunk is in memory.
+    """
     from dask.array.linalg import tsqr
     from dask.base import compute
 
@@ -368,7 +340,6 @@ def biplot(
     by: str | None = None,
     statistic: str = "median",
     scale: bool = False,
-    impute: str | None = None,
     n_resamples: int | None = None,
     confidence_level: float = 0.95,
     unit: str | None = None,
@@ -383,8 +354,9 @@ def biplot(
 
     Parameters
     ----------
-    times, samples, features, by, statistic, scale, impute, confidence_level, unit, levels, rng,
-    metric
+    times, samples, features, by, statistic, scale
+        As for `principal_components`.
+    confidence_level, unit, levels, rng, metric
         As for `principal_components`.
     n_resamples : int, optional
         Resample the runs so many times, and draw the region of each sample as an ellipse.
@@ -410,15 +382,25 @@ def biplot(
     Examples
     --------
     >>> import numpy as np, xarray as xr, perfarray
-    >>> table = xr.DataArray(np.eye(3), dims=("machine", "benchmark"), coords={"machine": [1, 2, 3], "benchmark": ["a", "b", "c"]})
-    >>> ax = table.perf.biplot()
+    >>> coords = {"machine": [1, 2, 3], "benchmark": ["a", "b", "c"]}
+    >>> ax = xr.DataArray(np.eye(3), coords, list(coords)).perf.biplot()
     >>> ax.get_xlabel()
     'principal component 1 (50 % of the variance)'
     """
     result = principal_components(
-        times, samples=samples, features=features, by=by, statistic=statistic, scale=scale, impute=impute, n_resamples=n_resamples,
-        confidence_level=confidence_level, unit=unit, levels=levels, rng=rng, metric=metric,
-    )  # fmt: skip
+        times,
+        samples=samples,
+        features=features,
+        by=by,
+        statistic=statistic,
+        scale=scale,
+        n_resamples=n_resamples,
+        confidence_level=confidence_level,
+        unit=unit,
+        levels=levels,
+        rng=rng,
+        metric=metric,
+    )
     axes: Axes = result.perf.plot(
         ax=ax, kind=kind, components=components, regions=n_resamples is not None
     )

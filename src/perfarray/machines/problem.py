@@ -1,4 +1,4 @@
-"""A regression on the rows of a table: which rows can be used, what is explained, by what, and how it is fitted."""
+"""A regression on the rows of a table: usable rows, response, predictors, and how it is fitted."""
 
 from collections.abc import Hashable, Sequence
 from typing import Any, Final, NamedTuple
@@ -9,13 +9,11 @@ import pandas as pd
 from perfarray.conventions import MACHINE, UNKNOWN
 from perfarray.machines.columns import (
     check_columns,
-    chosen_columns,
+    columns_left_out,
     is_number,
-    reason_left_out,
-    roles_of,
-    stated,
+    known_values,
+    predictor_columns,
     term_of,
-    useful_columns,
 )
 from perfarray.machines.formulas import LOGS, Formula, arguments_of, columns_in, evaluate_formula
 from perfarray.machines.models import Fit, ModelChoice, boosted, linear
@@ -24,7 +22,7 @@ from perfarray.timings.notes import Note
 from perfarray.timings.validation import listed
 
 # The smallest number of rows for a model.
-LEAST: Final = 6
+MIN_ROWS: Final = 6
 
 
 class Problem(NamedTuple):
@@ -52,24 +50,11 @@ class Problem(NamedTuple):
             labels.astype(object).where(labels.notna(), UNKNOWN).astype(str), sort=True
         )[0]
 
-    @property
-    def units(self) -> int:
-        """The number of independent rows or groups."""
-        return len(self.rows) if (groups := self.groups) is None else int(groups.max()) + 1
-
     def fit(self, rows: pd.DataFrame, target: Floats) -> Fit:
         """Fit the model to some rows."""
         if self.choice.model == "boosting":
             return boosted(rows, target, self.predictors, self.choice.seed)
-        noise = f"{self.attrs['response']}_noise"  # what was subtracted from a variance
-        subtracted = (
-            rows[noise].to_numpy(dtype=float)
-            if roles_of(self.rows).get(noise) == "noise"
-            else np.zeros(len(rows))
-        )
-        return linear(
-            rows, target, self.terms, self.predictors, self.classes, subtracted, self.choice
-        )
+        return linear(rows, target, self.terms, self.predictors, self.classes, self.choice)
 
 
 def by_columns(
@@ -80,26 +65,26 @@ def by_columns(
     choice: ModelChoice,
 ) -> Problem:
     """Explain a column by columns; those without information are dropped."""
-    names = chosen_columns(
-        table,
-        predictors,
-        {*choice.effects, *([choice.groups] if choice.groups and choice.model == "mixed" else [])},
-    )
+    random_effect = {choice.groups} if choice.groups and choice.model == "mixed" else set()
+    names = predictor_columns(table, predictors, random_effect)
     names = [name for name in names if name != response]
     check_columns(table, [response])
-    usable, attrs, notes = _with_response(table, response, log)
-    lacking = pd.DataFrame()
-    rows = _enough(table[usable].reset_index(drop=True), response)
+    has_response, attrs, notes = _with_response(table, response, log)
+    is_missing = pd.DataFrame()
+    rows = _enough(table[has_response].reset_index(drop=True), response)
     trees = choice.model == "boosting"
-    useful = useful_columns(rows, names, trees=trees)
+    reasons = columns_left_out(rows, names, trees=trees)
+    useful = [name for name in names if name not in reasons]
     if not trees and useful:
-        lacking = rows[useful].isna()
-        rows = _enough(rows[~lacking.any(axis=1)].reset_index(drop=True), response, lacking)
-        useful = useful_columns(rows, useful, trees=trees)
-        attrs["n_incomplete"] = int(lacking.any(axis=1).sum())
-    left_out = [name for name in names if name not in useful]
+        is_missing = rows[useful].isna()
+        is_complete = ~is_missing.any(axis=1)
+        rows = _enough(rows[is_complete].reset_index(drop=True), response, is_missing)
+        reasons |= columns_left_out(rows, useful, trees=trees)
+        attrs["n_incomplete"] = int((~is_complete).sum())
+    useful = [name for name in names if name not in reasons]
+    left_out = [name for name in names if name in reasons]
     attrs.update(response=response, log=int(log), left_out=", ".join(left_out))
-    if not useful and not choice.effects:
+    if not useful:
         reason = (
             f"{listed(left_out)} are constant, empty, copies, or labels of rows"
             if left_out
@@ -108,20 +93,18 @@ def by_columns(
         raise ValueError(f"nothing is left to explain {response!r} by: {reason}")
     measured = rows[response].to_numpy(dtype=float)
     target = _varied(np.log(measured) if log else measured, response, log)
-    terms = " + ".join(term_of(rows, name) for name in useful) or "1"
+    terms = " + ".join(term_of(rows, name) for name in useful)
     classes = {name for name in useful if not is_number(rows[name])}
-    notes += _incomplete(lacking)
+    notes += _incomplete(is_missing)
     if left_out and predictors is not None and not isinstance(predictors, str):
-        reasons = [reason_left_out(rows, name, useful) for name in left_out]
-        texts = ", ".join(
-            f"{name!r} ({reason})" for name, reason in zip(left_out, reasons, strict=True)
-        )
+        texts = ", ".join(f"{name!r} ({reasons[name]})" for name in left_out)
         text = (
-            f"{len(left_out)} of {len(names)} predictors are left out: {texts}. The answer is "
-            "that of the others"
+            f"{len(left_out)} of {len(names)} predictors are left out: {texts}. "
+            "The answer is that of the others."
         )
-        notes += (Note("predictors_left_out", text, {"predictors": left_out, "reasons": reasons}),)
-    return Problem(rows, target, useful, terms, classes, choice=choice, attrs=attrs, notes=notes)
+        values = {"predictors": left_out, "reasons": [reasons[name] for name in left_out]}
+        notes += (Note("predictors_left_out", text, values),)
+    return Problem(rows, target, useful, terms, classes, choice, attrs=attrs, notes=notes)
 
 
 def by_formula(table: pd.DataFrame, formula: Formula, choice: ModelChoice) -> Problem:
@@ -130,8 +113,8 @@ def by_formula(table: pd.DataFrame, formula: Formula, choice: ModelChoice) -> Pr
     check_columns(table, [*on_left, *on_right])
     if not on_left:
         raise ValueError(f"formula={formula.text!r} names no response left of '~'")
-    empty = [name for name in on_right if stated(table[name]).dropna().nunique() < 2]
-    if empty and not formula.without(empty).codes() and not choice.effects:
+    empty = [name for name in on_right if known_values(table[name]).dropna().nunique() < 2]
+    if empty and not formula.without(empty).codes():
         raise ValueError(
             f"no term is left of {formula.right()!r}: {listed(empty)} are constant or empty"
         )
@@ -142,36 +125,28 @@ def by_formula(table: pd.DataFrame, formula: Formula, choice: ModelChoice) -> Pr
     logged = arguments_of([formula.response], LOGS)
     measured, attrs, notes = _with_response(table, response, response in logged)
     described = table[measured]
-    lacking = described[list(dict.fromkeys((*further_names, *predictors)))].isna()
-    for name in lacking:
+    is_missing = described[list(dict.fromkeys((*further_names, *predictors)))].isna()
+    for name in is_missing:
         if (
             name != response
             and name in logged | arguments_of(codes, LOGS)
             and is_number(table[name])
         ):
-            lacking[name] |= ~(described[name].to_numpy(dtype=float, na_value=np.nan) > 0)
-    incomplete = lacking.any(axis=1).to_numpy(dtype=bool)
+            is_missing[name] |= ~(described[name].to_numpy(dtype=float, na_value=np.nan) > 0)
+    incomplete = is_missing.any(axis=1).to_numpy(dtype=bool)
     attrs |= {
         "n_incomplete": int(incomplete.sum()),
         "formula": f"{formula.response} ~ {formula.right()}",
     }
     attrs.update(response=response, log=0, left_out=", ".join(empty))
-    rows = _enough(described[~incomplete].reset_index(drop=True), response, lacking)
+    rows = _enough(described[~incomplete].reset_index(drop=True), response, is_missing)
     target = _varied(evaluate_formula(formula, rows), formula.response, bool(logged))
     if empty:
-        text = f"{listed(empty)} are constant or empty: terms with them are left out of the formula"
-        notes = (Note("constant_terms", text, {"columns": empty}), *notes)
+        text = f"{listed(empty)} are constant or empty. The formula is fitted without their terms."
+        notes = (Note("predictors_left_out", text, {"predictors": empty}), *notes)
     terms, classes = formula.right(), arguments_of(codes, ("C",))
-    return Problem(
-        rows,
-        target,
-        predictors,
-        terms,
-        classes,
-        choice=choice,
-        attrs=attrs,
-        notes=(*notes, *_incomplete(lacking)),
-    )
+    notes = (*notes, *_incomplete(is_missing))
+    return Problem(rows, target, predictors, terms, classes, choice, attrs=attrs, notes=notes)
 
 
 def _with_response(
@@ -188,28 +163,21 @@ def _with_response(
     notes: tuple[Note, ...] = ()
     if missing:
         text = (
-            f"{missing} of {len(values)} rows have no {response} and are left out. The answer "
-            "is that of the others"
+            f"{missing} of {len(values)} rows have no {response} and are left out. "
+            "The answer is that of the others."
         )
-        notes = (
-            Note(
-                "missing_response", text, {"response": response, "rows": missing, "of": len(values)}
-            ),
+        counts = {"response": response, "missing": missing, "of": len(values)}
+        notes = (Note("rows_left_out", text, counts),)
+    if zero.any():
+        labels = table[MACHINE].to_numpy() if MACHINE in table else np.arange(len(table))
+        names = [str(name) for name in labels[zero]]
+        attrs["zero"] = ", ".join(names)
+        text = (
+            f"{len(names)} rows have a {response} of zero or less, which has no log. "
+            f"They are left out: {listed(names)}."
         )
-    if not zero.any():
-        return finite, attrs, notes
-    labels = table[MACHINE].to_numpy() if MACHINE in table else np.arange(len(table))
-    names = [str(name) for name in labels[zero]]
-    attrs["zero"] = ", ".join(names)
-    text = (
-        f"{int(zero.sum())} rows have a {response} of zero or less, which has no log, and are "
-        f"left out: {listed(names)}"
-    )
-    return (
-        finite & ~zero,
-        attrs,
-        (*notes, Note("no_log", text, {"response": response, "rows": names})),
-    )
+        notes += (Note("rows_left_out", text, {"response": response, "rows": names}),)
+    return finite & ~zero, attrs, notes
 
 
 def _varied(target: Floats, response: str, log: bool) -> Floats:
@@ -224,57 +192,49 @@ def _varied(target: Floats, response: str, log: bool) -> Floats:
     return target
 
 
-def _enough(rows: pd.DataFrame, response: str, lacking: pd.DataFrame | None = None) -> pd.DataFrame:
+def _enough(
+    rows: pd.DataFrame, response: str, is_missing: pd.DataFrame | None = None
+) -> pd.DataFrame:
     """Return the rows; raise if they are too few.
 
-    `lacking` says which predictors each row with a response lacks.
+    `is_missing` says which predictors each row with a response lacks.
     """
-    if len(rows) >= LEAST:
+    if len(rows) >= MIN_ROWS:
         return rows
-    if lacking is None:
+    if is_missing is None:
         raise ValueError(
-            f"{len(rows)} rows have a {response!r} that can be explained; a model needs "
-            f"{LEAST} or more"
+            f"{len(rows)} rows have a {response!r} that can be explained. A model needs "
+            f"{MIN_ROWS} or more."
         )
-    gaps = _gaps(lacking)
-    remedy = f": leave out predictors with gaps, {_counted(gaps, len(lacking))}" if gaps else ""
+    gaps = _gaps(is_missing)[1]
     raise ValueError(
-        f"{len(rows)} rows have a {response!r} and all that the model needs; it needs {LEAST} "
-        f"or more{remedy}"
+        f"{len(rows)} rows have a {response!r} and all predictors. A model needs {MIN_ROWS} or more"
+        + (f": leave out predictors with gaps, {gaps}." if gaps else ".")
     )
 
 
-def _incomplete(lacking: pd.DataFrame) -> tuple[Note, ...]:
+def _incomplete(is_missing: pd.DataFrame) -> tuple[Note, ...]:
     """Say how many rows lack which predictors."""
-    gaps = _gaps(lacking)
+    gaps, text = _gaps(is_missing)
     if not gaps:
         return ()
-    rows = int(lacking.any(axis=1).sum())
+    rows = int(is_missing.any(axis=1).sum())
     text = (
-        f"{rows} of {len(lacking)} rows lack a predictor that the model needs, and are left "
-        f"out: {_counted(gaps, len(lacking))}. "
-        "The answer is that of the other rows. Leave out these predictors, or use "
-        "model='boosting', which takes gaps"
+        f"{rows} of {len(is_missing)} rows lack a predictor that the model needs, and are left "
+        f"out: {text}. Leave out these predictors, or use model='boosting', which takes gaps."
     )
     values = {
         "rows": rows,
-        "of": len(lacking),
-        "predictors": list(gaps),
-        "lacking": list(gaps.values()),
+        "of": len(is_missing),
+        "predictors": [*gaps],
+        "lacking": [*gaps.values()],
     }
-    return (Note("incomplete_predictors", text, values),)
+    return (Note("rows_left_out", text, values),)
 
 
-def _gaps(lacking: pd.DataFrame) -> dict[str, int]:
-    """Return the number of rows that lack each predictor, the largest first."""
-    gaps = lacking.sum().sort_values(ascending=False, kind="stable")
-    return {str(name): int(number) for name, number in gaps.items() if number}
-
-
-def _counted(gaps: dict[str, int], rows: int) -> str:
-    """Write the predictors with the most gaps."""
-    more = f" and {len(gaps) - 5} more" if len(gaps) > 5 else ""
-    return (
-        ", ".join(f"{name!r} ({number} of {rows})" for name, number in list(gaps.items())[:5])
-        + more
-    )
+def _gaps(is_missing: pd.DataFrame) -> tuple[dict[str, int], str]:
+    """Return the number of rows that lack each predictor, the largest first, and a text."""
+    gaps = is_missing.sum().sort_values(ascending=False, kind="stable")
+    numbers = {str(name): int(number) for name, number in gaps.items() if number}
+    texts = [f"{name!r} ({number} of {len(is_missing)})" for name, number in numbers.items()]
+    return numbers, ", ".join(texts[:5]) + (f" and {len(texts) - 5} more" if texts[5:] else "")

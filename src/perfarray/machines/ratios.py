@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import xarray as xr
 
 from perfarray.machines.numerics.ratios import ratios_to_median
-from perfarray.machines.principal_components import coordinates_along
+from perfarray.machines.principal_components import VALUE_ATTRS, coordinates_along
 from perfarray.machines.sample_table import sample_table
 from perfarray.timings.across import TooFew, for_each_suite
 from perfarray.timings.best import SUMMARIES
@@ -62,10 +62,8 @@ def machine_ratios(
     Examples
     --------
     >>> import xarray as xr, perfarray
-    >>> table = xr.DataArray(
-    ...     [[1.0, 8.0], [2.0, 4.0], [4.0, 2.0]],
-    ...     dims=("machine", "benchmark"), coords={"machine": ["x", "y", "z"], "benchmark": ["fft", "sort"]},
-    ... )
+    >>> coords = {"machine": ["x", "y", "z"], "benchmark": ["fft", "sort"]}
+    >>> table = xr.DataArray([[1.0, 8.0], [2.0, 4.0], [4.0, 2.0]], coords, list(coords))
     >>> result = table.perf.machine_ratios()
     >>> result["ratio"].values.tolist(), result["reference"].values.tolist()
     ([[0.5, 2.0], [1.0, 1.0], [2.0, 0.5]], [2.0, 4.0])
@@ -74,7 +72,7 @@ def machine_ratios(
     table, notes = sample_table(times, samples, features, statistic, unit, levels, metric)
     table = table.compute()
     zeros = count_note(
-        "without_ratio",
+        "holes",
         "{cells} are 0 or negative: they have no ratio and are holes.",
         (table <= 0).values,
     )
@@ -90,29 +88,23 @@ def machine_ratios(
             f"{table.sizes[samples]} labels of {samples!r} have a positive value: a median "
             "machine needs two"
         )
-    rows = table.notnull().any(features)
-    is_hole = table.isnull() & rows
-    n_holes, n_cells = int(is_hole.sum()), int(rows.sum()) * table.sizes[features]
-    names = [
-        str(label)
-        for label in table[samples].values[
-            is_hole.any([dim for dim in table.dims if dim != samples]).values
-        ]
-    ]
-    text = (
-        f"{n_holes} of {n_cells} values are holes, of {number_of(len(names), 'label')} of "
-        f"{samples!r}: {listed(names)}."
-    )
-    holes = (
-        Note("holes", text, {"values": n_holes, "of": n_cells, "labels": names}, aside=True)
-        if n_holes
-        else None
-    )
-    shape = table.shape
+    is_row = table.notnull().any(features)
+    is_hole = table.isnull() & is_row
+    n_holes, holes = int(is_hole.sum()), None
+    if n_holes:
+        n_cells = int(is_row.sum()) * table.sizes[features]
+        with_holes = is_hole.any([dim for dim in table.dims if dim != samples]).values
+        names = [str(label) for label in table[samples].values[with_holes]]
+        text = (
+            f"{n_holes} of {n_cells} values are holes, of {number_of(len(names), 'label')} of "
+            f"{samples!r}: {listed(names)}."
+        )
+        values = {"values": n_holes, "of": n_cells, "labels": names}
+        holes = Note("holes", text, values, aside=True)
+    shape, units = table.shape, str(table.attrs.get("units", "1"))
     ratios, means, spreads, reference, reach = ratios_to_median(
         table.values.reshape(shape[0], -1, shape[-1])
     )
-    units = str(table.attrs.get("units", "1"))
     variables = {
         "ratio": (table.dims, ratios.reshape(shape), "1", "ratio to the median machine"),
         "mean_ratio": (
@@ -125,20 +117,14 @@ def machine_ratios(
         "reach": ((), reach, "1", "factor within which 98 % of the ratios lie"),
         "reference": ((features,), reference, units, "value of the median machine"),
     }
-    attrs = {
-        name: value for name, value in table.attrs.items() if name not in ("units", "long_name")
-    }
     result = xr.Dataset(
         {
             name: (dims, values, {"units": unit_of, "long_name": text})
             for name, (dims, values, unit_of, text) in variables.items()
         },
-        {dim: table.coords[dim] for dim in table.dims if dim in table.coords},
-        attrs | {"result": "machine_ratios", "samples": samples, "features": features},
+        attrs={name: value for name, value in table.attrs.items() if name not in VALUE_ATTRS},
     )
-    described = {
-        name: coord
-        for dim in table.dims
-        for name, coord in coordinates_along(table, str(dim)).items()
-    }
-    return with_notes(result.assign_coords(described), *notes, zeros, holes)
+    for dim in table.dims:
+        result = result.assign_coords(coordinates_along(table, str(dim)))
+    attrs = {"result": "machine_ratios", "samples": samples, "features": features}
+    return with_notes(result.assign_attrs(attrs), *notes, zeros, holes)

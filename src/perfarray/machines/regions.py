@@ -1,4 +1,4 @@
-"""Regions of machines in a biplot by the variation of their runs, and which machines differ by more than that."""
+"""Regions of machines in a biplot by the variation of their runs, and which machines differ."""
 
 from math import prod
 from typing import Any
@@ -24,7 +24,7 @@ UNIT = "_unit"
 COMPONENT = "principal_component"
 
 # Samples up to which every two are compared: 4,950 pairs.
-MOST = 100
+MAX_PAIRED = 100
 
 
 def resampled_units(
@@ -37,9 +37,10 @@ def resampled_units(
     levels: Any,
     metric: str | None,
 ) -> xr.Dataset:
-    """Return the units behind a table of samples and features, in memory, with keys of cells and of features, and their statistic.
+    """Return the units behind a table of samples and features, and keys of cells and features.
 
-    Shared units have the same random numbers for all features.
+    Shared units have the same random numbers for all features. All is in memory; the attr
+    `statistic` summarises units.
     """
     if "statistic" not in table.attrs:
         units, statistic, shared = table.compute().expand_dims({UNIT: 1}, -1), "mean", False
@@ -47,33 +48,28 @@ def resampled_units(
         data = resolve(times, metric, levels)
         depth_of_unit, depth = unit_depth(data, unit), len(data.levels)
         outer = data.levels[: depth_of_unit + 1]
-        statistic, shared = (
-            resolve_best(str(table.attrs["statistic"]), data.better),
-            set(outer) <= set(data.shared),
-        )
+        statistic = resolve_best(str(table.attrs["statistic"]), data.better)
+        shared = set(outer) <= set(data.shared)
 
         def kernel(values: Floats) -> tuple[Floats, ...]:
             return (one_value_per_unit(values, depth, depth_of_unit),)
 
-        named, labels = (
-            {"value": Output((UNIT,), data.units)},
-            range(prod(data.array.sizes[level] for level in outer)),
-        )
         units = apply(
-            kernel, data.array.compute(), core=[data.levels], outputs=named, coords={UNIT: labels}
+            kernel,
+            data.array.compute(),
+            core=[data.levels],
+            outputs={"value": Output((UNIT,), data.units)},
+            coords={UNIT: range(prod(data.array.sizes[level] for level in outer))},
         )["value"].drop_vars(UNIT)
     if shared:
         units = units.where(units.notnull().all(features))
     cells = units.isel({UNIT: 0}, drop=True)
-    keys, feature_keys = (
-        cell_keys([cells], (), excluded=features if shared else None),
-        cell_keys([cells], (), excluded=samples),
-    )
+    keys = cell_keys([cells], (), excluded=features if shared else None)
+    feature_keys = cell_keys([cells], (), excluded=samples)
     if shared:
         keys, feature_keys = keys.broadcast_like(cells), xr.zeros_like(feature_keys)
-    return xr.Dataset(
-        {"units": units, "keys": keys, "feature_keys": feature_keys}, attrs={"statistic": statistic}
-    )
+    arrays = {"units": units, "keys": keys, "feature_keys": feature_keys}
+    return xr.Dataset(arrays, attrs={"statistic": statistic})
 
 
 def with_regions(
@@ -96,10 +92,6 @@ def with_regions(
     units, keys = (
         resampled[name].transpose(samples, features, ...).values for name in ("units", "keys")
     )
-    score, values = (
-        result["score"].transpose(samples, COMPONENT).values,
-        table.transpose(samples, features).values,
-    )
     unit, second = result["score"].attrs["units"], f"{samples}_2"
     layouts: dict[str, tuple[tuple[str, ...], str]] = {
         "score_lower": ((samples, COMPONENT), unit),
@@ -114,53 +106,38 @@ def with_regions(
     arrays = regions(
         units,
         keys,
-        values,
-        score,
+        table.transpose(samples, features).values,
+        result["score"].transpose(samples, COMPONENT).values,
         scale=scale,
         statistic=statistic,
         draws=draws,
         key=key,
         level=level,
     )
-    labels = {f"{COMPONENT}_2": result[COMPONENT].values}
-    if len(units) <= MOST:
-        order = order_of_labels(
-            table[samples].values
-        )  # the first of two samples does not depend on their positions
+    labels, notes, number = table[samples].values, [], table.sizes[samples]
+    result = result.assign_coords({f"{COMPONENT}_2": result[COMPONENT].values})
+    if number <= MAX_PAIRED:
+        # The first of two samples does not depend on their positions.
+        order, feature_keys = order_of_labels(labels), resampled["feature_keys"].values
         tests = pairwise_tests(
-            units[order],
-            statistic,
-            result["divisor"].values,
-            resampled["feature_keys"].values,
-            draws,
-            key,
+            units[order], statistic, result["divisor"].values, feature_keys, draws, key
         )
         inverse = np.argsort(order)
         arrays += tuple(matrix[np.ix_(inverse, inverse)] for matrix in tests)
-        labels[second] = table[samples].values
-    added = {
-        name: (along, array, {"units": text})
-        for (name, (along, text)), array in zip(layouts.items(), arrays, strict=False)
-    }
-    result = result.assign(added).assign_coords(labels)
-    notes, number = [], table.sizes[samples]
-    without = table[samples].values[np.isnan(result["region_radius"].values)]
-    if len(without):
+        result = result.assign_coords({second: labels})
+    else:
+        text = (
+            f"{number} labels of {samples!r} are more than {MAX_PAIRED}: they are not compared "
+            "two by two. Select some."
+        )
+        notes.append(Note("cells_without_answer", text, {"labels": number, "of": MAX_PAIRED}))
+    for (name, (dims, units_of)), array in zip(layouts.items(), arrays, strict=False):
+        result[name] = (dims, array, {"units": units_of})
+    without = [str(label) for label in labels[np.isnan(result["region_radius"].values)]]
+    if without:
         text = (
             f"{len(without)} of {number} labels of {samples!r} have a single run of something, "
-            "and no region, since one shows no spread: "
+            f"and no region, since one shows no spread: {listed(without, 5)}."
         )
-        notes.append(
-            Note(
-                "single_unit",
-                text + listed(without, 5),
-                {"labels": [str(label) for label in without], "of": number},
-            )
-        )
-    if number > MOST:
-        text = (
-            f"{number} labels of {samples!r} are more than {MOST} and are not compared two by "
-            "two; select some"
-        )
-        notes.append(Note("not_compared", text, {"labels": number, "most": MOST}))
+        notes.append(Note("single_unit", text, {"labels": without, "of": number}))
     return result, tuple(notes)

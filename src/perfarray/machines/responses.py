@@ -1,4 +1,4 @@
-"""The responses of a table of machines: performance, its variation, and how well the variation is known."""
+"""The responses of a table of machines: performance, its variation, and the noise of it."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -66,16 +66,11 @@ def score_columns(rows: xr.DataArray, across: str, mean: str, names: Sequence[st
                 "'not measured' must be NaN"
             )
         values, benchmarks = suite_mean(usable, mean)[:, None], int(columns.sum())
-    table = {
-        name: values[:, 0] if name == "performance" else np.full(len(values), np.nan)
-        for name in names
-    }
-    table |= dict(
-        zip(
-            COUNTS, (np.ones(len(values), dtype=int), np.full(len(values), benchmarks)), strict=True
-        )
-    )
-    return pd.DataFrame(table), left_out, notes
+    table = pd.DataFrame({name: np.full(len(values), np.nan) for name in names})
+    if "performance" in names:
+        table["performance"] = values[:, 0]
+    table["n_runs"], table["n_benchmarks"] = 1, benchmarks
+    return table, left_out, notes
 
 
 def _same_suite(
@@ -83,8 +78,8 @@ def _same_suite(
 ) -> tuple[Mask, Mask, tuple[str, ...], tuple[Note, ...]]:
     """Return the rows and benchmarks that leave no gap, the benchmarks that are dropped, and notes.
 
-    Benchmarks of a named suite are those that its scores are of, if any row has them all. Others
-    are those that leave most rows.
+    Benchmarks of a named suite are those of its scores, if any row has them all. Else benchmarks
+    and rows are dropped until no gap is left.
     """
     cells = measured.astype(float).where(measured)
     if names_one_suite(cells, across) and (measured | ~measured.any(ROW)).all(across).any():
@@ -99,16 +94,15 @@ def _same_suite(
             f"{len(left_out)} of {len(columns)} benchmarks are left out, so that all rows have "
             f"the same suite: {listed(left_out)}{hint}"
         )
-        notes.append(
-            Note("benchmarks_left_out", text, {"benchmarks": list(left_out), "of": len(columns)})
-        )
+        values = {"dim": across, "labels": list(left_out), "of": len(columns)}
+        notes.append(Note("labels_left_out", text, values))
     if not rows.all():
-        lacking = int((~rows).sum())
+        n_incomplete = int((~rows).sum())
         text = (
-            f"{lacking} of {len(rows)} rows lack benchmarks of the suite and have no "
+            f"{n_incomplete} of {len(rows)} rows lack benchmarks of the suite and have no "
             f"response{'' if left_out else hint}"
         )
-        notes.append(Note("incomplete_rows", text, {"rows": lacking, "of": len(rows)}))
+        notes.append(Note("rows_left_out", text, {"rows": n_incomplete, "of": len(rows)}))
     return rows, columns, left_out, tuple(notes)
 
 
@@ -120,9 +114,8 @@ def response_columns(
     options: dict[str, Any],
 ) -> Columns:
     """Return responses and how well they are known; lazy timings are read chunk by chunk."""
-    array = rows.reset_coords(drop=True).assign_coords(
-        {CENSORED: rows.coords[CENSORED].variable} if CENSORED in rows.coords else {}
-    )
+    marks = {name: rows[name].variable for name in (CENSORED,) if name in rows.coords}
+    array = rows.reset_coords(drop=True).assign_coords(marks)
     if across not in array.dims:
         array = array.expand_dims({across: ["all"]})
     array = array.transpose(ROW, across, *nest)
@@ -142,58 +135,45 @@ def response_columns(
     statistic = resolve_best(options["statistic"], str(rows.attrs.get(BETTER, LOWER)))
     uncensored = suite
     if CENSORED in suite.coords:  # how rows with stopped runs vary is unknown
-        mark = suite.coords[CENSORED]
-        uncensored = suite.where(~mark.any([dim for dim in mark.dims if dim != ROW])).transpose(
-            *suite.dims
-        )
+        is_stopped = suite.coords[CENSORED]
+        is_stopped = is_stopped.any([dim for dim in is_stopped.dims if dim != ROW])
+        uncensored = suite.where(~is_stopped).transpose(*suite.dims)
+    by_default = options["levels"] is None
+    n_units = number_of_unit_levels(nest) if by_default else 1
+    variables = [*(name for level in nest for name in level_columns(level)), CONCENTRATION, UNIT]
     by_level = apply(
-        partial(
-            _level_columns,
-            levels=nest,
-            n_units=number_of_unit_levels(nest) if options["levels"] is None else 1,
-            statistic=statistic,
-        ),
+        partial(_level_columns, levels=nest, n_units=n_units, statistic=statistic),
         uncensored,
         core=[(across, *nest)],
-        outputs=outputs(
-            **dict.fromkeys(
-                [*(name for level in nest for name in level_columns(level)), CONCENTRATION, UNIT],
-                "",
-            )
-        ),
+        outputs=outputs(**dict.fromkeys(variables, "")),
     )
     roles = computed_roles(names, nest)
-    numbers_named = [*names, *(name for name, role in roles.items() if role == "noise")]
+    of_table = [*names, *(name for name, role in roles.items() if role == "noise")]
     responses = responses.assign(
-        {name: by_level[name] for name in (*numbers_named, CONCENTRATION, UNIT) if name in by_level}
+        {name: by_level[name] for name in (*of_table, CONCENTRATION, UNIT) if name in by_level}
     )
     if is_lazy(responses):
         responses = responses.compute()
-        if options["levels"] is None:  # until it was computed, the outermost level was
-            responses.attrs["unit"] = nest[
-                int(np.bincount(responses[UNIT].values.astype(int)).argmax())
-            ]
+        if by_default:  # until it was computed, the outermost level was the unit
+            depth = np.bincount(responses[UNIT].values.astype(int)).argmax()
+            responses.attrs["unit"] = nest[int(depth)]
         notes += notes_of(responses)
-    if "variation" in numbers_named:
+    if "variation" in of_table:
         responses["variation"] = responses["performance"] * responses["relative_variation"]
     runs = responses["n"].values.astype(int)
-    table = {name: responses[name].values for name in numbers_named}
-    table |= dict(zip(COUNTS, (runs, np.where(runs > 0, columns.sum(), 0)), strict=True))
+    values = {name: responses[name].values for name in of_table}
+    table = pd.DataFrame(values, index=np.flatnonzero(complete))
+    table["n_runs"], table["n_benchmarks"] = runs, np.where(runs > 0, columns.sum(), 0)
     if LOG_NOISE in roles:
         concentrations, noise = responses[CONCENTRATION].values, np.full(len(runs), np.nan)
-        for number in np.unique(
-            runs[runs > 1]
-        ).tolist():  # rows with equally many runs have the same noise
-            noise[runs == number] = log_spread_noise(
-                concentrations[runs == number], suite.sizes[across], number, statistic
-            )
+        # Rows with equally many runs have the same noise.
+        for number in np.unique(runs[runs > 1]).tolist():
+            concentrated, n_benchmarks = concentrations[runs == number], suite.sizes[across]
+            noise[runs == number] = log_spread_noise(concentrated, n_benchmarks, number, statistic)
         table[LOG_NOISE] = noise
-    frame = pd.DataFrame(table, index=np.flatnonzero(complete)).reindex(range(len(complete)))
-    return (
-        frame.fillna(dict.fromkeys(COUNTS, 0)).astype(dict.fromkeys(COUNTS, int)),
-        left_out,
-        notes,
-    )
+    table = table.reindex(range(len(complete)))
+    table[[*COUNTS]] = table[[*COUNTS]].fillna(0).astype(int)
+    return table, left_out, notes
 
 
 def _level_columns(
@@ -201,7 +181,7 @@ def _level_columns(
 ) -> tuple[Floats, ...]:
     """Return the relative variance of each level, averaged over benchmarks, its noise and root.
 
-    And the concentration of units.
+    Also the concentration of units, and the depth of the level that most benchmarks repeat.
     """
     components = nested_anova(values, len(levels))
     squared = components.mean[..., None] ** 2

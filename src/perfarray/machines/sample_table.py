@@ -1,4 +1,4 @@
-"""One number for each sample and feature: repetitions are summarised, gaps are dropped or filled."""
+"""One number for each sample and feature: repetitions are summarised, gaps are dropped."""
 
 from collections.abc import Hashable, Sequence
 
@@ -59,7 +59,7 @@ def sample_table(
     levels: str | Sequence[str] | None,
     metric: str | None,
 ) -> tuple[xr.DataArray, tuple[Note | None, ...]]:
-    """Return one number per sample and feature with the attrs of a result, lazy for lazy data, and notes."""
+    """Return one number per sample and feature, and notes; lazy for lazy data."""
     if samples == features:
         raise ValueError(
             f"samples={samples!r} and features={features!r} are the same dim; name two"
@@ -112,53 +112,37 @@ def _check_dims(array: xr.DataArray, samples: str, features: str) -> None:
 
 
 def without_gaps(
-    table: xr.DataArray, samples: str, features: str, impute: str | None
+    table: xr.DataArray, samples: str, features: str
 ) -> tuple[xr.DataArray, dict[Hashable, Integers], dict[str, Hashable], tuple[Note, ...]]:
-    """Drop or fill what was not measured.
+    """Drop the samples and features that were not measured completely.
 
     Return the table, the positions of its labels, attrs, and notes.
     """
     finite = (table.notnull() & (abs(table) != np.inf)).transpose(samples, features).compute()
-    if impute == "mean":
-        rows, columns = (finite.any(dim).values for dim in (features, samples))
-    else:
-        rows, columns = complete_part(finite.values)
-    kept = ((samples, rows), (features, columns))
-    indexers: dict[Hashable, Integers] = {
-        dim: np.flatnonzero(keep) for dim, keep in kept if not keep.all()
-    }
-    complete, measured = evenly_chunked(table.isel(indexers)), finite.isel(indexers)
-    if complete.sizes[samples] < 2 or complete.sizes[features] < 1:
+    rows, columns = complete_part(finite.values)
+    if rows.sum() < 2 or not columns.any():
         raise TooFew(
-            f"{complete.sizes[samples]} labels of {samples!r} and {complete.sizes[features]} "
-            f"of {features!r} are left without gaps, of "
-            f"{table.sizes[samples]} and {table.sizes[features]}; two and one are needed: "
-            "measure more, select, or give impute='mean'"
+            f"{rows.sum()} labels of {samples!r} and {columns.sum()} of {features!r} are left "
+            f"without gaps, of {len(rows)} and {len(columns)}. Two and one are needed: measure "
+            "more, select, or fill the gaps before."
         )
-    attrs: dict[str, Hashable] = {"impute": impute or "none"}
+    indexers: dict[Hashable, Integers] = {}
+    attrs: dict[str, Hashable] = {}
     notes = []
-    for name, dim, keep in (
+    for name, dim, is_complete in (
         ("dropped_samples", samples, rows),
         ("dropped_features", features, columns),
     ):
-        dropped = [str(label) for label in table[dim].values[~keep]]
-        if dropped:
-            attrs[name] = ", ".join(dropped)
-            text = (
-                f"{len(dropped)} of {len(keep)} labels of {dim!r} are left out for lack of "
-                f"values: {listed(dropped)}"
-            )
-            text += suites_hint(table, features, by=False) if dim == features else ""
-            notes.append(Note(name, text, {"dim": dim, "labels": dropped, "of": len(keep)}))
-    filled = int((~measured).sum())
-    if filled:
-        attrs["n_imputed"] = filled
+        if is_complete.all():
+            continue
+        indexers[dim] = np.flatnonzero(is_complete)
+        dropped = [str(label) for label in table[dim].values[~is_complete]]
+        attrs[name] = ", ".join(dropped)
         text = (
-            f"{filled} of {complete.size} values were not measured and are replaced by the "
-            f"mean of their {features}"
+            f"{len(dropped)} of {len(is_complete)} labels of {dim!r} are left out for lack of "
+            f"values: {listed(dropped)}"
         )
-        notes.append(Note("imputed", text, {"values": filled, "of": complete.size}))
-        complete = complete.where(measured, complete.where(measured).mean(samples)).assign_attrs(
-            complete.attrs
-        )
-    return complete, indexers, attrs, tuple(notes)
+        text += suites_hint(table, features, by=False) if dim == features else ""
+        values = {"dim": dim, "labels": dropped, "of": len(is_complete)}
+        notes.append(Note("labels_left_out", text, values))
+    return evenly_chunked(table.isel(indexers)), indexers, attrs, tuple(notes)

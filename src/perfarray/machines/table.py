@@ -1,7 +1,7 @@
-"""A table of machines: how fast each is, how much it varies, and how it is described, as typed columns."""
+"""A table of machines: how fast each is, how much it varies, and how it is described."""
 
 import json
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -33,10 +33,13 @@ from perfarray.timings.notes import Note, collecting_notes, with_notes
 from perfarray.timings.resolve import Data, check_names, resolve
 from perfarray.timings.streams import Rng
 from perfarray.timings.units import pool_above_unit
-from perfarray.timings.validation import check_choice, check_count
+from perfarray.timings.validation import check_choice
 
 # The end of the names of coordinates that say where a row lies along a dim
 POSITION = "_position"
+
+# Attrs of the values that a table keeps
+DEFAULT_ATTRS = {"units": "1", "better": "lower"}
 
 # Codes of the notes on how well a variation is known, which a table without one does not need
 OF_VARIATION = ("single_unit", "one_session", "move_together")
@@ -52,7 +55,6 @@ def machine_table(
     mean: str = "geometric",
     method: str = "exact",
     n_resamples: int | None = None,
-    n_flags: int = 100,
     unit: str | None = None,
     shared: str | Sequence[str] | None = None,
     levels: str | Sequence[str] | None = None,
@@ -60,28 +62,24 @@ def machine_table(
     progress: bool | None = None,
     metric: str | None = None,
 ) -> pd.DataFrame:
-    """Make a table of machines: performance, its relative variation, and every descriptor as a typed column.
+    """Make a table with a row for each machine: performance, relative variation, and descriptors.
 
     Parameters
     ----------
     times : DataArray or Dataset
-        Timings or scores with a dim of machines, or one score per machine without repetitions. Lazy
-        timings are computed chunk by chunk.
+        Timings with a dim of machines, or one score per machine without repetitions. Lazy timings
+        are computed chunk by chunk.
     response : str or tuple of str
-        The responses: `performance`, `relative_variation`, `variation` (their product), and for
-        each level of the nest the variation that it adds, relative to the mean
-        (`execution_variation`), or its square as estimated without bias (`execution_variance`,
-        which may be negative, beside `execution_variance_noise`, what the levels below add to the
-        variance of the means of executions).
+        `performance`, `relative_variation`, `variation` (their product), and for each level of the
+        nest the variation that it adds, relative to the mean (`execution_variation`), or its square
+        (`execution_variance`, without bias: it may be negative).
     across : str
         The dim of the suite; without it, each row is a benchmark.
     by : str, optional
-        A coordinate along `across`: rows for each of its values, and a column with its name.
-        Default: `suite` where the benchmarks are of several suites.
+        A coordinate along `across`: rows and a column for its values. Default: `suite`, where there
+        are several.
     statistic, mean, method, n_resamples, unit, shared, rng, progress : optional
         As for `relative_variation`.
-    n_flags : int
-        The number of the most frequent flags that become columns.
     levels, metric : str or sequence of str; str, optional
         The nest, outermost first (default: the repetition dims present); the variable of a Dataset
         (default: its `time`).
@@ -89,20 +87,11 @@ def machine_table(
     Returns
     -------
     pandas.DataFrame
-        One row per configuration that was measured: machine and the labels of other dims
-        (`compiler`, `flags`, `tuning`, `suite`), each a column. Columns: responses; `n_runs` (of
-        the benchmark with the fewest); `n_benchmarks`; `relative_variation_noise`, the standard
-        deviation of the sampling noise of log relative variation; and descriptors, as numbers, True
-        or False, or categories, NaN or `unknown` where not stated. Caches become `l1_kb` and
-        `l1_per`, memory `memory_gb` and `memory_speed`, dates years, `os` and `compiler` families
-        with `os_version` and `compiler_version` (beside labels `GCC 12.2.0` of a dim,
-        `compiler_family`), flags columns `flag -O3`. Runs stopped at a limit count as that:
-        performance is then a bound, and variation NaN.
-
-        A text that cannot be read stays in a column `<name>_unparsed`. Attrs: `n_unparsed` and
-        `unparsed` count them; `n_zero_variation` counts rows with equal runs; `unmatched` names the
-        benchmarks that were dropped; `roles` are those of the columns that do not describe machines
-        (JSON).
+        One row per machine and label of the other dims. Columns: labels, responses, `n_runs` (of
+        the benchmark with the fewest), `n_benchmarks`, `relative_variation_noise` (the standard
+        deviation of the sampling noise of log relative variation), and descriptors: numbers, True
+        or False, or categories with `unknown`. Texts that cannot be read stay in
+        `<name>_unparsed`. The attr `roles` (JSON) says what is no descriptor.
 
     Raises
     ------
@@ -115,11 +104,9 @@ def machine_table(
 
     Notes
     -----
-    Rows of a suite are scores of the same benchmarks. Of a named suite these are all, as in
-    `suite_score`, if any row has them all. Else the benchmark or the row with the largest share of
-    gaps is dropped until no gap is left. A row that lacks a benchmark stays without responses, and
-    a warning names it. Copies of other results count as in `suite_score` and `relative_variation`.
-    The runs of a row are the outermost level that it repeats.
+    Rows of a suite are scores of the same benchmarks, as in `suite_score`. A row that lacks one has
+    no response, and a warning names it. Runs stopped at a limit count as that: performance is a
+    bound, and variation NaN. :doc:`/how-to/explain_variation` has the names of columns.
 
     References
     ----------
@@ -129,30 +116,20 @@ def machine_table(
     Examples
     --------
     >>> import perfarray
-    >>> times = perfarray.from_samples({"a": [9.0, 10.0, 11.0], "b": [19.0, 20.0, 21.0]}, dim="machine")
-    >>> described = times.assign_coords(l1_cache=("machine", ["32 KB I + 32 KB D on chip per core", "a lot"]))
-    >>> table = perfarray.machine_table(described)
+    >>> samples = {"a": [9.0, 10.0, 11.0], "b": [19.0, 20.0, 21.0]}
+    >>> times = perfarray.from_samples(samples, dim="machine")
+    >>> caches = ["32 KB I + 32 KB D on chip per core", "a lot"]
+    >>> table = perfarray.machine_table(times.assign_coords(l1_cache=("machine", caches)))
     >>> table[["machine", "n_runs", "l1_kb", "l1_cache_unparsed"]].values.tolist()
     [['a', 3, 64.0, ''], ['b', 3, nan, 'a lot']]
-    >>> table.attrs["unparsed"]
-    'l1_cache: 1'
     """
-    check_count(n_flags, "n_flags", 0)
     responses = check_names(response, "response")
     scores = single_values(times, metric) if levels is None else None
     if scores is None:
-        data = pool_above_unit(
-            resolve(
-                times,
-                metric,
-                levels,
-                shared=shared,
-                censored="bound",
-                with_copies=True,
-                as_nested=True,
-            ),
-            unit,
+        data = resolve(
+            times, metric, levels, shared=shared, censored="bound", with_copies=True, as_nested=True
         )
+        data = pool_above_unit(data, unit)
         array, nest, shared, data_notes = data.array, data.levels, data.shared or shared, data.notes
     else:
         for name, option in (("unit", unit), ("shared", shared)):
@@ -162,62 +139,48 @@ def machine_table(
     for name in responses:
         check_choice(name, "response", computable_responses(nest))
     check_across(across, array, nest)
-    full_chunks: dict[Hashable, int] = {
-        dim: array.sizes[dim] for dim in (across, *nest) if dim in array.dims
-    }
-    array = (
-        evenly_chunked(array, full_chunks)
-        if is_chunked(array) and nest
-        else array.copy(data=array.values)
-    )  # descriptors stay lazy
-    options = {
-        "statistic": statistic,
-        "mean": mean,
-        "method": method,
-        "n_resamples": n_resamples,
-        "shared": shared,
-        "rng": rng,
-    }
-    options |= {"progress": progress, "levels": None if unit is None and levels is None else nest}
+    if is_chunked(array) and nest:
+        dims = [dim for dim in (across, *nest) if dim in array.dims]
+        array = evenly_chunked(array, {dim: array.sizes[dim] for dim in dims})
+    else:
+        array = array.copy(data=array.values)  # descriptors stay lazy
     several = several_suites_note(array, across) if by is None else None
     by = by if several is None else SUITE
-    descriptors_of_cells, array = _apart(array, nest, across, by)
+    coordinates, array = _apart(array, nest, across, by)
+    options: dict[str, Any] = {"statistic": statistic, "mean": mean, "method": method}
+    options |= {"n_resamples": n_resamples, "shared": shared, "rng": rng, "progress": progress}
+    options["levels"] = None if unit is None and levels is None else nest
     row_arrays, labels, columns, left_out, notes = _suites_in_rows(
         array, nest, across, by, responses, options
     )
-    coordinates = {
-        name: [_at_rows(variable, rows) for rows in row_arrays]
-        for name, variable in descriptors_of_cells.items()
+    by_name = {
+        name: [
+            variable.isel({dim: rows[f"{dim}{POSITION}"].variable for dim in variable.dims})
+            for rows in row_arrays
+        ]
+        for name, variable in coordinates.items()
     }
-    along_rows = [
-        name
-        for name in FLAGS
-        if name in row_arrays[0].coords and row_arrays[0].coords[name].dims == (ROW,)
-    ]
-    coordinates |= {
-        name: [rows.coords[name].variable for rows in row_arrays] for name in along_rows
-    }
-    descriptors, flags, unparsed = described(coordinates, labels, n_flags)
+    for name in FLAGS:
+        if name in row_arrays[0].coords and row_arrays[0][name].dims == (ROW,):
+            by_name[name] = [rows[name].variable for rows in row_arrays]
+    descriptors, flags, unparsed = described(by_name, labels)
     table = pd.concat([labels, columns, pd.DataFrame(descriptors, index=columns.index)], axis=1)
     # What was read of a label whole, in columns of their own, would explain the same twice.
     read = {name for name in labels if f"{name}{FAMILY}" in descriptors and name not in unparsed}
-    read |= {*FLAGS} if flags else set()
-    roles = dict.fromkeys(
-        [str(name) for name in table if name in (*LABELS, by, *read)], "label"
-    ) | computed_roles(responses, nest)
-    roles |= {f"{name}{UNPARSED}": "unparsed" for name in unparsed} | dict.fromkeys(flags, "flag")
-    table.attrs = {
+    of_rows = {*LABELS, by, *read, *(FLAGS if flags else ())}
+    roles = {str(name): "label" for name in table if name in of_rows}
+    roles |= computed_roles(responses, nest) | dict.fromkeys(flags, "flag")
+    roles |= {f"{name}{UNPARSED}": "unparsed" for name in unparsed}
+    table.attrs = {name: str(array.attrs.get(name, text)) for name, text in DEFAULT_ATTRS.items()}
+    table.attrs |= {
         "result": "machine_table",
         METRIC: str(array.name or "time"),
-        "units": str(array.attrs.get("units", "1")),
-        "better": str(array.attrs.get("better", "lower")),
         "n_unparsed": sum(unparsed.values()),
         "unparsed": ", ".join(f"{name}: {count}" for name, count in sorted(unparsed.items())),
     }
     if "relative_variation" in table:
         table.attrs["n_zero_variation"] = int((table["relative_variation"] == 0).sum())
-    if left_out:
-        table.attrs["unmatched"] = ", ".join(left_out)
+    table.attrs |= {"unmatched": ", ".join(left_out)} if left_out else {}
     table.attrs[ROLES] = json.dumps(roles)
     return with_notes(table, *data_notes, several, *notes)
 
@@ -230,10 +193,21 @@ def _suites_in_rows(
     responses: Sequence[str],
     options: dict[str, Any],
 ) -> tuple[list[xr.DataArray], pd.DataFrame, pd.DataFrame, tuple[str, ...], list[Note]]:
-    """Return the rows of each suite, the labels and responses of all, the benchmarks that were dropped, and notes."""
+    """Return the rows of each suite, and the labels and responses of all.
+
+    Also the benchmarks that were dropped, and notes.
+    """
+    suites = {"": array}
+    if by is not None:
+        arrays = {
+            name: select_suite(array, by, across, name, benchmarks)
+            for name, benchmarks in suites_of(array, by, across).items()
+        }
+        # Suites in which nothing was measured have no rows.
+        suites = {name: part for name, part in arrays.items() if part.notnull().any()} or suites
     row_arrays, labels, columns = [], [], []
     left_out, by_code = dict[str, None](), dict[str, dict[str, Note]]()
-    for suite, suite_array in _suites(array, by, across).items():
+    for suite, suite_array in suites.items():
         rows, suite_labels = _rows(suite_array, nest, across)
         rows = with_flags(rows, ROW, across)
         with collecting_notes() as inner:
@@ -257,26 +231,27 @@ def _suites_in_rows(
         for by_label in by_code.values()
         for note in (by_label.values() if by is None else [joined_notes(by_label, by)])
     ]
-    return (
-        row_arrays,
-        pd.concat(labels, ignore_index=True),
-        pd.concat(columns, ignore_index=True),
-        tuple(left_out),
-        notes,
-    )
+    all_labels, all_columns = (pd.concat(frames, ignore_index=True) for frames in (labels, columns))
+    return row_arrays, all_labels, all_columns, tuple(left_out), notes
 
 
 def _apart(
     array: xr.DataArray, levels: Sequence[str], across: str, by: str | None
 ) -> tuple[dict[str, xr.Variable], xr.DataArray]:
-    """Return the descriptors of cells, and the array without these, but with positions, by which each row finds its own once."""
+    """Return the descriptors of cells, and the array with positions instead.
+
+    By the positions each row finds its descriptors once.
+    """
     if MACHINE in array.coords and not array.coords[MACHINE].dims:  # one machine was selected
         array = array.expand_dims(MACHINE)
-    inner, read = {across, *levels}, {*MARKS, CENSORED_AT, *FLAGS, *OF_BENCHMARKS, SUITE, by}
-    others = [name for name in array.coords if name not in read]
+    inner, not_descriptors = (
+        {across, *levels},
+        {*MARKS, CENSORED_AT, *FLAGS, *OF_BENCHMARKS, SUITE, by},
+    )
+    names = [name for name in array.coords if name not in not_descriptors]
     descriptors = {
         str(name): array.coords[name].variable
-        for name in others
+        for name in names
         if array.coords[name].dims and not inner & {*array.coords[name].dims}
     }
     positions = {
@@ -284,30 +259,8 @@ def _apart(
         for dim, size in array.sizes.items()
         if dim not in inner
     }
-    return descriptors, array.drop_vars(
-        [name for name in others if name not in array.dims]
-    ).assign_coords(positions)
-
-
-def _at_rows(variable: xr.Variable, rows: xr.DataArray) -> xr.Variable:
-    """Return the values of a descriptor in the cells of some rows."""
-    return variable.isel({dim: rows.coords[f"{dim}{POSITION}"].variable for dim in variable.dims})
-
-
-def _suites(array: xr.DataArray, by: str | None, across: str) -> dict[str, xr.DataArray]:
-    """Return the array of each suite in which anything was measured.
-
-    The whole array without `by`.
-    """
-    if by is None:
-        return {"": array}
-    arrays = {
-        name: select_suite(array, by, across, name, benchmarks)
-        for name, benchmarks in suites_of(array, by, across).items()
-    }
-    return {
-        name: suite_array for name, suite_array in arrays.items() if suite_array.notnull().any()
-    } or {"": array}
+    array = array.drop_vars([name for name in names if name not in array.dims])
+    return descriptors, array.assign_coords(positions)
 
 
 def _rows(

@@ -1,17 +1,16 @@
-"""Comparisons of single runs: the mean difference of two systems' runs, and which of two or more systems is fastest."""
+"""Comparisons of single runs: the mean difference of two systems' runs, and which of several is fastest."""
 
 from functools import partial
 
 import xarray as xr
 
 from perfarray.mixtures.numerics.metrics import (
-    EMPIRICAL,
     mean_differences,
     probabilities_faster,
     probabilities_fastest,
 )
-from perfarray.mixtures.systems import Runs, Systems, resolve_systems, resolve_two_systems
-from perfarray.timings.apply import Output, outputs
+from perfarray.mixtures.systems import Runs, resolve_systems
+from perfarray.timings.apply import outputs
 from perfarray.timings.comparable import check_systems
 from perfarray.timings.metrics import for_each_metric
 from perfarray.timings.resolve import check_dim
@@ -19,10 +18,6 @@ from perfarray.timings.streams import Rng
 from perfarray.timings.validation import check_choice, check_count, check_number
 
 TIES = ("strict", "half")
-
-# Experiments redrawn for limits of totals unless another number is given: each takes long, and only
-# their variance is needed.
-OF_TOTALS = 200
 
 # The most runs of a total: the lattice of more would be too coarse.
 MOST_RUNS = 1000
@@ -43,37 +38,32 @@ def mean_difference(
     levels: str | tuple[str, ...] | None = None,
     metric: str | list[str] | None = None,
 ) -> xr.Dataset:
-    """Return the mean difference of a run of the candidate and a run of the baseline, whichever is faster: E|X - Y|.
+    """Return the mean difference of a run of the candidate and a run of the baseline, E|X - Y|.
 
     Parameters
     ----------
     times : DataArray, Dataset or GaussianMixture
         Timings; dims that are not levels broadcast. Or mixtures, as `fit_mixture` returns them.
     baseline, dim : label, DataArray, Dataset or GaussianMixture; str, optional
-        A label of `dim` (default: the only dim that has it), or another object of the same kind,
-        matched by the labels of all dims but repetitions.
+        A label of `dim` (default: the only dim that has it), or another object of the same kind.
     method : {"empirical", "mixture"}
-        All pairs of runs; or mixtures of normals fitted to both (given mixtures are always compared
-        as such).
+        All pairs of runs; or mixtures of normals fitted to both. Given mixtures are always compared
+        as such.
     paired : str, optional
-        The outermost level, if its units match between the two systems (the same sessions): units
-        are then redrawn for both together, and those measured on one side only are left out. Not
-        for mixtures.
+        The outermost level, if its units match between the two systems. Not for mixtures.
     confidence_level : float
         Between 0 and 1.
     n_resamples, rng : int; int, str or numpy.random.Generator, optional
-        Redrawn experiments for the limits (0 for no limits), and their seed or the `rng_key` of an
-        earlier result. By default nothing is redrawn: limits of runs rest on placements. For
-        mixtures the default is 200, each of which is a fit.
+        Samples drawn from mixtures and fitted again for their limits (default: 200), and their seed
+        or the `rng_key` of an earlier result. Limits of runs take no draws. 0: no limits.
     value, levels, metric : optional
         As for `fit_mixture`.
 
     Returns
     -------
     Dataset
-        `estimate`, `lower`, `upper` and `baseline_difference`, the mean difference of two runs of
-        the baseline (of different units), with which to compare the estimate (all in the units of
-        the data); `n`, units on the smaller side.
+        `estimate`, `lower`, `upper`, and `baseline_difference`, that of two runs of different units
+        of the baseline (units of the data); `n`, units on the smaller side.
 
     Raises
     ------
@@ -82,19 +72,14 @@ def mean_difference(
 
     Notes
     -----
-    Every outermost unit has equal weight. Empirical limits are Student's, of the variance of the
-    units' placements (the placement of a run is its mean difference from all runs of the other
-    side); with `n_resamples`, percentiles over redrawn units. Both are too narrow for skewed runs;
-    below 10 units percentiles always are (:doc:`/how-to/which_is_faster` has the coverage). Limits
-    of mixtures refit samples drawn from the fit or, if units have several runs, redrawn units whose
-    runs are smoothed inside their component. Mixtures given without `n` have no limits. Mixtures
-    may be of any families.
+    Every outermost unit has equal weight. Limits of runs are Student's, of the variance of their
+    placements; they are too narrow for skewed runs. Limits of mixtures are percentiles. See
+    :doc:`/how-to/which_is_faster` for both, and for their coverage.
 
     References
     ----------
     J. Worms, S. Touati, "Parametric and non-parametric statistics for program performance analysis
-    and comparison", 2016, equations 4, 5 and 7; F. E. Satterthwaite, "An approximate distribution
-    of estimates of variance components", Biometrics Bulletin 2, 1946.
+    and comparison", 2016, equations 4, 5 and 7.
 
     Examples
     --------
@@ -104,18 +89,18 @@ def mean_difference(
     >>> result["estimate"].item(), result["baseline_difference"].item()
     (1.5, 2.0)
     """
-    systems = resolve_two_systems(
-        times, baseline, dim, metric=metric, levels=levels, paired=paired, method=method, confidence_level=confidence_level,
-        n_resamples=n_resamples, rng=rng, value=value,
+    systems = resolve_systems(
+        times, baseline, dim, metric=metric, levels=levels, paired=paired, method=method,
+        confidence_level=confidence_level, n_resamples=n_resamples, rng=rng, value=value,
     )  # fmt: skip
-    units = systems.data.units
-    variables = _limits(units) | outputs(
-        units, baseline_difference="mean difference of two runs of the baseline"
-    )
-    variables |= outputs(n="independent units on the smaller side")
-    return systems.compute(
-        mean_differences, variables, {"result": "mean_difference"}, ("run_units", "run_percentiles")
-    )
+    variables = outputs(
+        systems.data.units,
+        estimate="",
+        lower="",
+        upper="",
+        baseline_difference="mean difference of two runs of the baseline",
+    ) | outputs(n="independent units on the smaller side")
+    return systems.compute(mean_differences, variables, {"result": "mean_difference"})
 
 
 @for_each_metric
@@ -137,7 +122,9 @@ def prob_faster(
     levels: str | tuple[str, ...] | None = None,
     metric: str | list[str] | None = None,
 ) -> xr.Dataset:
-    """Return the probability that a run of the candidate, or the total of several, is faster than the baseline's: P[X < Y + shift].
+    """Return the probability that a run, or a total of several, is faster than the baseline's.
+
+    It is P[X < Y + shift]; with `better="higher"` in the data, P[X > Y - shift].
 
     Parameters
     ----------
@@ -147,11 +134,10 @@ def prob_faster(
     ties : {"strict", "half"}
         Whether runs that tie count 0 or one half.
     runs : int
-        The number of independent runs of each whose totals are compared, up to 1,000. The default
-        of `n_resamples` is then 200.
+        The number of independent runs of each whose totals are compared, up to 1,000.
     censored : {"bound", "drop"}
-        Runs stopped at a limit count as far as they determine the order of pairs (mixtures fitted
-        here give NaN); or they are left out.
+        Runs stopped at a limit count as far as they determine the order of pairs; or they are left
+        out. Mixtures fitted here give NaN.
     times, baseline, dim, method, paired, confidence_level, n_resamples, rng, value, levels, metric
         As for `mean_difference`.
 
@@ -159,10 +145,8 @@ def prob_faster(
     -------
     Dataset
         `estimate`, `lower`, `upper`, probabilities for each cell; `tied`, that of a tie; `n`, units
-        on the smaller side. With `better="higher"` in the data, faster means more: P[X > Y -
-        shift]. With stopped runs also `at_least` and `at_most`: the probability if no stopped run
-        of the candidate had ended, and if none of the baseline had. Where they differ, `estimate`
-        is NaN, and the limits are the lower limit of `at_least` and the upper limit of `at_most`.
+        on the smaller side. With stopped runs also `at_least` and `at_most`, the probability if
+        they had taken longest on one side: where they differ, `estimate` is NaN.
 
     Raises
     ------
@@ -171,45 +155,42 @@ def prob_faster(
 
     Notes
     -----
-    Every outermost unit has equal weight. Empirical limits are score limits (Wilson) for the number
-    of units that has the variance of the units' placements (of a run X, P[X < Y + shift]), or over
-    redrawn units with `n_resamples`, held between the smaller side's number and twice it. Limits of
-    mixtures are percentiles over refitted samples, as for `mean_difference`.
-
-    A total is that of `runs` independent runs, each drawn from all that were measured, so that one
-    run may count more than once: the probability is biased towards one half if units are few. Up to
-    some thousand different totals are listed, with their ties; more lie on a lattice, on which ties
-    are shared alike and `tied` is 0. Totals of mixtures take normal components. Limits of totals
-    cover too little where units are fewer than `runs`, which a note says; means can be compared
-    instead (`ratio_interval`). :doc:`/how-to/which_is_faster` has the coverage.
+    Every outermost unit has equal weight. Limits of runs are score limits (Wilson) for the number
+    of units that has the variance of their placements. A total draws from all runs that were
+    measured, so that one may count more than once: with few units the probability is biased towards
+    one half, and limits are too narrow. Totals of mixtures take normal components. See
+    :doc:`/how-to/which_is_faster` for methods and coverage.
 
     References
     ----------
     J. Worms, S. Touati, "Parametric and non-parametric statistics for program performance analysis
-    and comparison", 2016, equations 8 to 10. The paper's software counts ties one half; equation 9
-    does not. E. R. DeLong and others, "Comparing the areas under two or more correlated receiver
-    operating characteristic curves", Biometrics 44, 1988 (the variance).
+    and comparison", 2016, equations 8 to 10; E. R. DeLong and others, "Comparing the areas under
+    two or more correlated receiver operating characteristic curves", Biometrics 44, 1988.
 
     Examples
     --------
     >>> import perfarray
     >>> times = perfarray.from_samples({"old": [10.0, 12.0], "new": [9.0, 10.0]})
-    >>> result = times.perf.prob_faster("old", rng=1)
-    >>> result["estimate"].item(), result["tied"].item(), times.perf.prob_faster("old", ties="half", rng=1)["estimate"].item()
+    >>> result = times.perf.prob_faster("old")
+    >>> result["estimate"].item(), result["tied"].item(), times.perf.prob_faster("old", ties="half")["estimate"].item()
     (0.75, 0.25, 0.875)
     """
     check_choice(ties, "ties", TIES)
-    shift, (number, n_resamples) = check_number(shift, "shift"), _check_runs(runs, n_resamples)
-    systems = resolve_two_systems(
+    shift, n_runs = check_number(shift, "shift"), _check_runs(runs)
+    systems = resolve_systems(
         times, baseline, dim, metric=metric, levels=levels, paired=paired, censored=censored, method=method,
         confidence_level=confidence_level, n_resamples=n_resamples, rng=rng, value=value,
     )  # fmt: skip
-    variables = _limits("1") | outputs(
-        tied="probability of a tie", n="independent units on the smaller side"
+    variables = outputs(
+        estimate="",
+        lower="",
+        upper="",
+        tied="probability of a tie",
+        n="independent units on the smaller side",
     )
-    attrs = {"result": "prob_faster", "shift": shift, "ties": ties, "runs": number}
-    kernel = partial(probabilities_faster, shift=shift, ties=0.5 * (ties == "half"), runs=number)
-    return systems.compute(kernel, variables, attrs, _checks(systems, number))
+    attrs = {"result": "prob_faster", "shift": shift, "ties": ties, "runs": n_runs}
+    kernel = partial(probabilities_faster, shift=shift, ties=ties == "half", n_runs=n_runs)
+    return systems.compute(kernel, variables, attrs)
 
 
 @for_each_metric
@@ -229,7 +210,7 @@ def prob_fastest(
     levels: str | tuple[str, ...] | None = None,
     metric: str | list[str] | None = None,
 ) -> xr.Dataset:
-    """Return for each of several systems the probability that its run, or its total of several, is the fastest.
+    """Return for each system the probability that its run, or total of several, is the fastest.
 
     Parameters
     ----------
@@ -238,16 +219,8 @@ def prob_fastest(
     ties : {"strict", "half"}
         Whether a tie for the first place counts for none of the systems, or is shared alike by
         those that tie.
-    runs : int
+    times, runs, method, paired, censored, confidence_level, n_resamples, rng, value, levels, metric
         As for `prob_faster`.
-    method : {"empirical", "mixture"}
-        All combinations of runs (they are not counted one by one); or mixtures of normals fitted to
-        each.
-    censored : {"bound", "drop"}
-        Runs stopped at a limit count as far as they determine the order of pairs (mixtures fitted
-        here give NaN); or they are left out.
-    times, paired, confidence_level, n_resamples, rng, value, levels, metric
-        As for `mean_difference`.
 
     Returns
     -------
@@ -271,15 +244,15 @@ def prob_fastest(
     --------
     >>> import perfarray
     >>> times = perfarray.from_samples({"a": [1.0, 4.0], "b": [2.0, 3.0], "c": [3.0, 5.0]})
-    >>> result = times.perf.prob_fastest(dim="version", rng=1)
+    >>> result = times.perf.prob_fastest(dim="version")
     >>> result["estimate"].values.tolist(), result["tied"].item()
     ([0.5, 0.375, 0.0], 0.125)
     """
     check_choice(ties, "ties", TIES)
-    number, n_resamples = _check_runs(runs, n_resamples)
+    n_runs = _check_runs(runs)
     systems = resolve_systems(
-        times, metric=metric, levels=levels, censored=censored, method=method, paired=paired, confidence_level=confidence_level,
-        n_resamples=n_resamples, rng=rng, value=value,
+        times, metric=metric, levels=levels, censored=censored, method=method, paired=paired,
+        confidence_level=confidence_level, n_resamples=n_resamples, rng=rng, value=value,
     )  # fmt: skip
     array, nest = systems.data.array, systems.data.levels
     check_dim(array, dim)
@@ -288,42 +261,27 @@ def prob_fastest(
             f"dim={dim!r}: give a dim with two or more systems that is not one of the levels {nest}"
         )
     systems = systems._replace(notes=(*systems.notes, *check_systems(array, nest, dim)))
-    variables = _limits("1", (dim,)) | outputs(tied="probability of a tie for the first place")
-    variables |= outputs("1", (dim,), n="independent units")
+    variables = (
+        outputs("1", (dim,), estimate="", lower="", upper="")
+        | outputs(tied="probability of a tie for the first place")
+        | outputs("1", (dim,), n="independent units")
+    )
     attrs = {
         "result": "prob_fastest",
         "dim": dim,
         "ties": ties,
-        "runs": number,
+        "runs": n_runs,
         "better": systems.data.verdict_direction(),
     }
-    kernel = partial(probabilities_fastest, ties=ties == "half", runs=number)
-    return systems.compute(kernel, variables, attrs, _checks(systems, number), (dim,))
+    kernel = partial(probabilities_fastest, ties=ties == "half", n_runs=n_runs)
+    return systems.compute(kernel, variables, attrs, along=dim)
 
 
-def _check_runs(runs: int, n_resamples: int | None) -> tuple[int, int | None]:
-    """Return the number of runs of a total, and that of redrawn experiments."""
+def _check_runs(runs: int) -> int:
     number = check_count(runs, "runs")
     if number > MOST_RUNS:
         raise ValueError(
-            f"runs={number}: totals are of up to {MOST_RUNS} runs; of more, the smaller mean "
-            "wins: compare means (ratio_interval)"
+            f"runs={number}: totals are of up to {MOST_RUNS} runs. Of more, the smaller mean "
+            "wins: compare means (ratio_interval)."
         )
-    return number, OF_TOTALS if n_resamples is None and number > 1 else n_resamples
-
-
-def _checks(systems: Systems, runs: int) -> tuple[str, ...]:
-    """Return the checks of a probability.
-
-    Empirical limits are score limits, which few units do not make too narrow.
-    """
-    totals = ("run_totals",) if runs > 1 else ()
-    return (
-        ("run_units", *totals)
-        if systems.comparison.method == EMPIRICAL
-        else ("run_units", *totals, "run_percentiles")
-    )
-
-
-def _limits(units: str, dims: tuple[str, ...] = ()) -> dict[str, Output]:
-    return outputs(units, dims, estimate="", lower="", upper="")
+    return number

@@ -23,7 +23,7 @@ from perfarray.mixtures.numerics.scale import NAMES, Scaled
 from perfarray.numerics.random import Streams
 from perfarray.numerics.types import Floats
 from perfarray.results.models import FittedModel
-from perfarray.results.public import as_in_answer
+from perfarray.results.public import flat
 from perfarray.timings.apply import Output, apply, outputs
 from perfarray.timings.resolve import resolve
 from perfarray.timings.streams import Rng, cell_keys, describe_key, key_of
@@ -259,7 +259,7 @@ class GaussianMixture(FittedModel):
         ValueError
             A Dataset without the metric that was fitted.
         """
-        times = as_in_answer("fit_mixture", times)
+        times = flat(times)
         if is_joint(self.dataset):
             return assign_jointly(self.dataset, times)
         if isinstance(times, xr.Dataset):

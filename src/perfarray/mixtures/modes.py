@@ -7,7 +7,8 @@ from functools import partial
 import xarray as xr
 
 from perfarray.mixtures.fit import FEW_RUNS
-from perfarray.mixtures.numerics.metrics import MIXTURE, numbers_of_modes, numbers_of_modes_by_level
+from perfarray.mixtures.numerics.comparison import MIXTURE
+from perfarray.mixtures.numerics.metrics import numbers_of_modes, numbers_of_modes_by_level
 from perfarray.mixtures.numerics.valleys import LEAST, SupportTest
 from perfarray.mixtures.systems import Runs, resolve_systems
 from perfarray.results.models import FittedModel
@@ -121,7 +122,7 @@ def variability_level(
         stability="share of refitted samples with the same number of modes",
     )
     variables |= _support_outputs(()) | outputs(n="independent units")
-    checks = ("modes", "run_units", "run_percentiles") if n_resamples else ("modes",)
+    checks = ("modes", "run_units") if n_resamples else ("modes",)
     return systems.compute(partial(numbers_of_modes, test=test), variables, attrs, checks)
 
 

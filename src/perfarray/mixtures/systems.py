@@ -1,7 +1,4 @@
-"""The systems whose single runs are compared: timings or mixtures, matched by label.
-
-Bounds where runs were stopped.
-"""
+"""The systems whose single runs are compared: timings or mixtures, matched by label."""
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import replace
@@ -15,8 +12,7 @@ import xarray as xr
 from perfarray.conventions import CENSORED, HIGHER, plural
 from perfarray.mixtures.joint import COMPONENT
 from perfarray.mixtures.model import PARAMETERS, parameter_dims, parameters_of, scaled_mixture
-from perfarray.mixtures.numerics.empirical import Drawing
-from perfarray.mixtures.numerics.metrics import EMPIRICAL, METHODS, MIXTURE, Comparison
+from perfarray.mixtures.numerics.comparison import EMPIRICAL, METHODS, MIXTURE, Comparison
 from perfarray.results.models import FittedModel
 from perfarray.timings.apply import Output, apply, outputs
 from perfarray.timings.censored import stopped_note
@@ -25,7 +21,13 @@ from perfarray.timings.pairs import resolve_pair, with_unknown_at_best, with_wor
 from perfarray.timings.resampling import few_replicates
 from perfarray.timings.resolve import Data, Timings, resolve
 from perfarray.timings.streams import Rng, cell_keys, describe_key, key_of, label_hashes
-from perfarray.timings.units import cells_note, describe_value, more_units, value_depth
+from perfarray.timings.units import (
+    NOT_MEASURED,
+    cells_note,
+    describe_value,
+    more_units,
+    value_depth,
+)
 from perfarray.timings.validation import check_choice, check_confidence_level, check_count
 
 PARAMETER = "parameter"
@@ -33,7 +35,7 @@ PARAMETER = "parameter"
 # The attr `limits` of answers whose limits rest on placements.
 PLACEMENTS = "placements"
 
-# Units below which percentile limits cover clearly less than their level.
+# Units below which limits of mixtures and of mean differences cover clearly less than their level.
 FEW = 10
 
 BOUNDED = "a probability that depends on their run times is NaN, between `at_least` and `at_most`"
@@ -44,10 +46,11 @@ UNFITTED = (
 )
 
 Runs = Data | FittedModel
+Evaluate = Callable[..., xr.Dataset]
 
 
 class Systems(NamedTuple):
-    """Systems of the same labels, one in each array or along a dim of one, and how they are compared."""
+    """Systems of the same labels, one in each array or along a dim of one."""
 
     sides: tuple[Timings, ...]
     comparison: Comparison
@@ -59,56 +62,44 @@ class Systems(NamedTuple):
         """Return the timings of the candidate."""
         return self.sides[0]
 
-    @property
-    def bounded(self) -> bool:
-        """Return whether stopped runs count as their limits."""
-        return any(side.bounded for side in self.sides)
-
     def compute(
         self,
         kernel: Callable[..., Any],
         variables: Mapping[str, Output],
         attrs: Mapping[str, Hashable],
-        checks: tuple[str, ...],
-        along: tuple[str, ...] = (),
+        checks: tuple[str, ...] = ("run_units",),
+        *,
+        along: str | None = None,
     ) -> xr.Dataset:
         """Compare systems, and add notes; `along` is the dim of the systems of one array.
 
         With stopped runs, the answer lies between the bounds that they allow; mixtures are fitted
         where all runs ended.
         """
-        comparison = self.comparison
-        # streams are named by labels: selecting or reordering systems changes no other's numbers
-        if along:
-            streams = (
-                label_hashes(self.data.array[along[0]].values) & np.uint64(2**32 - 1)
-            ).tolist()
-            comparison = replace(
-                comparison, drawing=comparison.drawing._replace(streams=tuple(streams))
-            )
-        levels, coords = (
-            self.data.levels,
-            {dim: self.data.array[dim].values.tolist() for dim in along},
-        )
+        comparison, levels = self.comparison, self.data.levels
+        core, coords = levels, {}
+        if along is not None:
+            labels = self.data.array[along].values
+            # Streams are named by labels: selecting systems changes no other's numbers.
+            streams = (label_hashes(labels) & np.uint64(2**32 - 1)).tolist()
+            comparison = replace(comparison, streams=tuple(streams))
+            core, coords = (along, *levels), {along: labels.tolist()}
 
         def evaluate(*arrays: xr.DataArray) -> xr.Dataset:
-            keys = cell_keys(arrays, levels, excluded=along)
-            core = [*[(*along, *levels)] * len(arrays), ()]
-            run = partial(kernel, comparison=comparison)
+            keys = cell_keys(arrays, levels, excluded=core[: len(core) - len(levels)])
             return apply(
-                run,
+                partial(kernel, comparison=comparison),
                 *arrays,
                 keys,
-                core=core,
+                core=[*[core] * len(arrays), ()],
                 outputs=variables,
                 coords=coords,
                 attrs={**self.attrs, **attrs},
             )
 
-        if not self.bounded:
-            return with_notes(
-                evaluate(*(side.array for side in self.sides)), *self.notes, checks=checks
-            )
+        if not any(side.bounded for side in self.sides):
+            result = evaluate(*(side.array for side in self.sides))
+            return with_notes(result, *self.notes, checks=checks)
         with collecting_notes():
             if comparison.method == MIXTURE:
                 result, consequence = _where_all_ended(self.sides, evaluate, along), UNFITTED
@@ -116,122 +107,107 @@ class Systems(NamedTuple):
                 result, consequence = _between(*_bounds(self.sides, evaluate, along)), BOUNDED
         names = ("candidate", "baseline") if len(self.sides) == 2 else ("runs",)
         numbers = {name: side.n_stopped for name, side in zip(names, self.sides, strict=True)}
-        return with_notes(
-            result,
-            *self.notes,
-            stopped_note(numbers, 0, self.data.better, consequence),
-            checks=checks,
-        )
+        stopped = stopped_note(numbers, 0, self.data.better, consequence)
+        return with_notes(result, *self.notes, stopped, checks=checks)
 
 
 def resolve_systems(
-    times: Any, *, metric: Any, levels: Any, censored: str = "drop", **choices: Any
-) -> Systems:
-    """Resolve the systems that lie in one object; `choices` are those of `_comparison`."""
-    fitted = isinstance(times, FittedModel)
-    if fitted:
-        times, levels, censored = _parameter_array(times), (PARAMETER, COMPONENT), "drop"
-    data = resolve(times, metric, levels, censored=censored, measured=not fitted)
-    comparison, attrs = _comparison(data, fitted, **choices)
-    return Systems((data,), comparison, attrs, data.notes)
-
-
-def resolve_two_systems(
     times: Any,
-    baseline: object,
-    dim: str | None,
+    baseline: object = None,
+    dim: str | None = None,
     *,
     metric: Any,
     levels: Any,
-    paired: str | None,
-    censored: str = "drop",
-    **choices: Any,
-) -> Systems:
-    """Resolve a candidate and a baseline; `choices` are those of `_comparison`."""
-    fitted = isinstance(times, FittedModel)
-    if fitted and isinstance(baseline, xr.DataArray | xr.Dataset):
-        raise ValueError(
-            "a mixture is compared with a mixture, and the baseline is timings; fit both, or "
-            "give timings twice"
-        )
-    if not fitted and isinstance(baseline, FittedModel):
-        raise ValueError(
-            "timings are compared with timings, and the baseline is a mixture; fit both, or "
-            "give timings twice"
-        )
-    new = _parameter_array(times) if fitted else times
-    old = _parameter_array(baseline) if isinstance(baseline, FittedModel) else baseline
-    if fitted:
-        levels, censored = (PARAMETER, COMPONENT), "drop"
-    pair = resolve_pair(
-        new,
-        old,
-        dim=dim,
-        metric=metric,
-        levels=levels,
-        paired=None if fitted else paired,
-        censored=censored,
-        measured=not fitted,
-    )
-    comparison, attrs = _comparison(pair.candidate, fitted, paired=paired, **choices)
-    attrs |= {
-        key: text for key, text in pair.attrs.items() if not (fitted and key in ("levels", "unit"))
-    }
-    attrs |= {"baseline": "other mixtures"} if isinstance(baseline, FittedModel) else {}
-    return Systems((pair.candidate, pair.baseline), comparison, attrs, pair.notes)
-
-
-def _comparison(
-    data: Timings,
-    fitted: bool,
-    *,
     method: str,
     confidence_level: float,
     n_resamples: int | None,
     rng: Rng,
     value: str | None,
     paired: str | None = None,
-) -> tuple[Comparison, dict[str, Hashable]]:
-    """Check how systems are to be compared; return that and the attrs that describe it."""
-    check_choice(method, "method", METHODS)
-    level = check_confidence_level(confidence_level)
-    method = MIXTURE if fitted else method
-    placed = method == EMPIRICAL and n_resamples is None
-    number = (
-        0 if placed else 200 if n_resamples is None else check_count(n_resamples, "n_resamples", 0)
+    censored: str = "drop",
+) -> Systems:
+    """Resolve a candidate and a baseline, or without one the systems that lie in one object."""
+    fitted = isinstance(times, FittedModel)
+    sides: tuple[Any, ...] = tuple(
+        _parameter_array(side) if isinstance(side, FittedModel) else side
+        for side in (times, baseline)
     )
+    if fitted:
+        if isinstance(baseline, xr.DataArray | xr.Dataset):
+            raise ValueError(
+                "A mixture is compared with a mixture, and the baseline is timings. Fit both, or "
+                "give timings twice."
+            )
+        if value is not None:
+            raise ValueError(f"value={value!r} was given with mixtures, which are fitted already")
+        levels, censored, method = (PARAMETER, COMPONENT), "drop", MIXTURE
+    elif isinstance(baseline, FittedModel):
+        raise ValueError(
+            "Timings are compared with timings, and the baseline is a mixture. Fit both, or "
+            "give timings twice."
+        )
+    check_choice(method, "method", METHODS)
+    attrs: dict[str, Hashable] = {}
+    if baseline is None:
+        data = resolve(sides[0], metric, levels, censored=censored, measured=not fitted)
+        sides, notes = (data,), data.notes
+    else:
+        pair = resolve_pair(
+            *sides,
+            dim=dim,
+            metric=metric,
+            levels=levels,
+            paired=None if fitted else paired,
+            censored=censored,
+            measured=not fitted,
+        )
+        data, sides, notes = pair.candidate, (pair.candidate, pair.baseline), pair.notes
+        attrs = {
+            name: text
+            for name, text in pair.attrs.items()
+            if not (fitted and name in ("levels", "unit"))
+        }
+        attrs |= {"baseline": "other mixtures"} if isinstance(baseline, FittedModel) else {}
+    number = 200 if n_resamples is None else check_count(n_resamples, "n_resamples", 0)
     if number == 1:
         raise ValueError("n_resamples=1: give 0 for no limits, or a number of at least 2")
+    if paired is not None and method == MIXTURE:
+        raise ValueError(
+            f"paired={paired!r} is for method='empirical'. A mixture does not know which runs "
+            "belong together."
+        )
     if paired is not None:
-        if method == MIXTURE:
-            raise ValueError(
-                f"paired={paired!r} is for method='empirical': a mixture does not know which "
-                "runs belong together"
-            )
         check_choice(paired, "paired", data.levels[:1])
-    if fitted and value is not None:
-        raise ValueError(f"value={value!r} was given with mixtures, which are fitted already")
     comparison = Comparison(
         method=method,
         fitted=fitted,
         levels=len(data.levels),
         depth=0 if fitted else value_depth(data, value),
-        drawing=Drawing(number, key_of(rng), paired is not None, level),
         sign=-1.0 if data.better == HIGHER else 1.0,
-        placed=placed,
+        paired=paired is not None,
+        confidence_level=check_confidence_level(confidence_level),
+        with_limits=number > 0,
+        n_resamples=number if method == MIXTURE else 0,
+        key=key_of(rng),
     )
-    attrs: dict[str, Hashable] = (
+    described: dict[str, Hashable] = (
         {"metric": str(data.array.name)} if fitted else describe_value(data, comparison.depth)
     )
-    attrs |= {"method": method, "confidence_level": level} | (
-        {"limits": PLACEMENTS} if placed else {"n_resamples": number}
-    )
-    attrs |= {"paired": paired} if paired else {}
-    return comparison, attrs | (describe_key(comparison.drawing.key) if number else {})
+    described |= {"method": method, "confidence_level": comparison.confidence_level}
+    if method == EMPIRICAL and number:
+        described |= {"limits": PLACEMENTS}
+    else:
+        described |= {"n_resamples": number}
+        attrs = (describe_key(comparison.key) if number else {}) | attrs
+    described |= {"paired": paired} if paired else {}
+    return Systems(sides, comparison, described | attrs, notes)
 
 
 def _parameter_array(fit: FittedModel) -> xr.DataArray:
-    """Return a mixture's parameters on the scale of its family, the number of runs and the family, along `parameter` and `component`."""
+    """Return a mixture's parameters on the scale of its family, the number of runs and the family.
+
+    Along `parameter` and `component`.
+    """
     dataset = fit.to_dataset()
     if not set(PARAMETERS) <= set(dataset.data_vars):
         raise ValueError(f"expected timings or a GaussianMixture, got {type(fit).__name__}")
@@ -243,23 +219,18 @@ def _parameter_array(fit: FittedModel) -> xr.DataArray:
         scaled = scaled_mixture(*values)
         return *scaled.mixture, np.asarray(scaled.family, float)
 
-    variables = outputs("1", (COMPONENT,), weight="", mean="", deviation="") | outputs(
-        "1", family=""
-    )
-    *columns, family = apply(
-        kernel, *parameters, core=parameter_dims(parameters), outputs=variables
-    ).data_vars.values()
-    rows = [array.broadcast_like(parameters[0]) for array in (*columns, n, family)]
+    variables = outputs("1", (COMPONENT,), weight="", mean="", deviation="") | outputs(family="")
+    columns = apply(kernel, *parameters, core=parameter_dims(parameters), outputs=variables)
+    arrays = [columns[name] for name in ("weight", "mean", "deviation")]
+    rows = [array.broadcast_like(parameters[0]) for array in (*arrays, n, columns["family"])]
     array = xr.concat(rows, dim=PARAMETER, coords="minimal", compat="override")
-    units = str(dataset.attrs.get("units", dataset["mean"].attrs.get("units", "s")))
-    better = {"better": dataset.attrs["better"]} if "better" in dataset.attrs else {}
-    return array.rename(str(dataset.attrs.get("metric", "time"))).assign_attrs(
-        units=units, **better
-    )
+    attrs = {"units": dataset.attrs.get("units", dataset["mean"].attrs.get("units", "s"))}
+    attrs |= {"better": dataset.attrs["better"]} if "better" in dataset.attrs else {}
+    return array.rename(str(dataset.attrs.get("metric", "time"))).assign_attrs(attrs)
 
 
 def _where_all_ended(
-    sides: tuple[Timings, ...], evaluate: Callable[..., xr.Dataset], along: tuple[str, ...]
+    sides: tuple[Timings, ...], evaluate: Evaluate, along: str | None
 ) -> xr.Dataset:
     """Compare the runs that ended; NaN where others did not."""
     marks = [side.array.coords[CENSORED].reset_coords(drop=True) for side in sides if side.bounded]
@@ -269,12 +240,9 @@ def _where_all_ended(
             for side in sides
         )
     )
+    over = (along, *sides[0].levels)
     any_stopped = reduce(
-        or_,
-        (
-            mark.any([dim for dim in (*along, *sides[0].levels) if dim in mark.dims])
-            for mark in marks
-        ),
+        or_, (mark.any([dim for dim in over if dim in mark.dims]) for mark in marks)
     )
     names = ("estimate", "lower", "upper", "tied")
     return result.assign(
@@ -282,43 +250,36 @@ def _where_all_ended(
     )
 
 
-def _bounds(
-    sides: tuple[Timings, ...], evaluate: Callable[..., xr.Dataset], along: tuple[str, ...]
-) -> list[xr.Dataset]:
-    """Compare with a system's stopped runs at their worst and the others' at their best, and the other way round."""
+def _bounds(sides: tuple[Timings, ...], evaluate: Evaluate, along: str | None) -> list[xr.Dataset]:
+    """Compare with a system's stopped runs at their worst and the others' at their best.
+
+    And the other way round.
+    """
     worst, best = (
         [at_limit(side).array for side in sides]
         for at_limit in (with_worst_case, with_unknown_at_best)
     )
-    if not along:
+    if along is None:
         return [evaluate(worst[0], best[1]), evaluate(best[0], worst[1])]
-    (dim,), bounds = along, []
+    bounds = []
     for of_system, of_others in ((worst[0], best[0]), (best[0], worst[0])):
         rows = []
-        for index in range(of_system.sizes[dim]):
-            system = xr.DataArray(np.arange(of_system.sizes[dim]) == index, dims=dim)
-            array = (
-                of_system.where(system, of_others)
-                .transpose(*of_system.dims)
-                .assign_attrs(of_system.attrs)
-            )
-            rows.append(evaluate(array).isel({dim: [index]}))
+        for index in range(of_system.sizes[along]):
+            system = xr.DataArray(np.arange(of_system.sizes[along]) == index, dims=along)
+            array = of_system.where(system, of_others).transpose(*of_system.dims)
+            rows.append(evaluate(array.assign_attrs(of_system.attrs)).isel({along: [index]}))
         bound = xr.concat(
             rows,
-            dim,
+            along,
             data_vars="all",
             coords="minimal",
             compat="override",
             combine_attrs="override",
         )
-        first = bound["tied"].isel({dim: 0}, drop=True)
-        bounds.append(
-            bound.assign(
-                tied=first.where((bound["tied"] == first).all(dim))
-                if of_system is worst[0]
-                else first
-            )
-        )
+        tied = bound["tied"].isel({along: 0}, drop=True)
+        if of_system is worst[0]:
+            tied = tied.where((bound["tied"] == tied).all(along))
+        bounds.append(bound.assign(tied=tied))
     return bounds
 
 
@@ -331,77 +292,36 @@ def _between(least: xr.Dataset, most: xr.Dataset) -> xr.Dataset:
         "at_least": least["estimate"],
         "at_most": most["estimate"],
     }
-    result = least.assign(
-        {
-            name: variable.assign_attrs(least["estimate"].attrs)
-            for name, variable in variables.items()
-        }
-    )
+    attrs = least["estimate"].attrs
+    result = least.assign({name: array.assign_attrs(attrs) for name, array in variables.items()})
     result["tied"].attrs = most["tied"].attrs
     return result
 
 
 @check("run_units")
-def unit_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
-    """Name the cells without limits, of no unit or one.
-
-    And limits that are the extreme replicates.
-    """
-    n, number, placed = (
-        result["n"].values,
-        int(result.attrs.get("n_resamples", 0)),
-        "limits" in result.attrs,
+def run_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
+    """Name the cells without limits, and those whose limits rest on few units."""
+    attrs, n = result.attrs, result["n"].values
+    number, unit = int(attrs.get("n_resamples", 0)), str(attrs.get("unit", "run"))
+    missing = cells_note("no_value", NOT_MEASURED, result["n"], n == 0)
+    if not number and "limits" not in attrs:
+        return (missing,)
+    single = f"{{cells}} rest on one {unit}: their limits are NaN, since one unit shows no spread."
+    single += f" {more_units(attrs)}" if "levels" in attrs else ""
+    few = (
+        f"{{cells}} rest on fewer than {FEW} units ({unit}). Their limits are too narrow"
+        f"{' if runs are skewed' if 'limits' in attrs else ''}. Measure more."
     )
-    text = (
-        f"{{cells}} rest on one {result.attrs.get('unit', 'run')}: their limits are NaN, since "
-        "one unit shows no spread"
+    few_for_total = (
+        f"{{cells}} have fewer {plural(unit)} than the {attrs.get('runs')} runs of a total. "
+        "Nominal 95 % limits may then cover only 70 to 90 %. Measure more, choose fewer runs, or "
+        "compare means (ratio_interval)."
     )
-    text += f". {more_units(result.attrs)}" if "levels" in result.attrs else ""
+    scored = attrs["result"] != "mean_difference" and attrs["method"] == EMPIRICAL
     return (
-        cells_note(
-            "no_value",
-            "{cells} have no measured value on one side; their answers are NaN",
-            result["n"],
-            n == 0,
-        ),
-        cells_note("single_unit", text, result["n"], n == 1) if number or placed else None,
-        few_replicates(number, "percentile", float(result.attrs["confidence_level"]))
-        if number
-        else None,
-    )
-
-
-@check("run_percentiles")
-def percentile_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
-    """Name the cells whose limits by percentiles, or by Student's t of placements, rest on few units."""
-    n, placed = result["n"].values, "limits" in result.attrs
-    text = (
-        f"{{cells}} rest on fewer than {FEW} units ({result.attrs.get('unit', 'run')}): their "
-        "limits are too narrow"
-    )
-    text += " if runs are skewed" if placed else ""
-    return (
-        cells_note("few_units", text, result["n"], (n > 1) & (n < FEW))
-        if placed or int(result.attrs["n_resamples"])
-        else None,
-    )
-
-
-@check("run_totals")
-def totals_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
-    """Name the cells with totals of more runs than they have units."""
-    n, runs, unit = (
-        result["n"].values,
-        int(result.attrs["runs"]),
-        str(result.attrs.get("unit", "run")),
-    )
-    text = (
-        f"{{cells}} have fewer {plural(unit)} than the {runs} runs of a total: nominal 95 % "
-        "limits then cover about 80 %; measure more, "
-        "choose fewer runs, or compare means (ratio_interval)"
-    )
-    return (
-        cells_note("few_units_for_total", text, result["n"], (n > 1) & (n < runs))
-        if int(result.attrs["n_resamples"])
-        else None,
+        missing,
+        cells_note("single_unit", single, result["n"], n == 1),
+        few_replicates(number, "percentile", float(attrs["confidence_level"])) if number else None,
+        cells_note("few_units", few_for_total, result["n"], (n > 1) & (n < attrs.get("runs", 1))),
+        None if scored else cells_note("few_units", few, result["n"], (n > 1) & (n < FEW)),
     )

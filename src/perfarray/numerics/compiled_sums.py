@@ -9,9 +9,6 @@ from typing import Any, TypeVar
 
 import numba
 import numpy as np
-from llvmlite import ir
-from numba.core import types
-from numba.extending import intrinsic
 
 from perfarray.numerics.random import Streams
 from perfarray.numerics.types import Floats, Integers
@@ -143,24 +140,14 @@ def _fill(
         words[at], words[at + ONE], words[at + TWO], words[at + THREE] = a, b, c, d
 
 
-def _code_of_product(_: Any, a: Any, b: Any) -> Any:
-    """Return the type and the code of the upper and the lower half of the product of two words."""
-
-    def halves(context: Any, builder: Any, signature: Any, words: Any) -> Any:
-        product = builder.mul(*(builder.zext(word, ir.IntType(128)) for word in words))
-        upper = builder.lshr(product, ir.Constant(ir.IntType(128), 64))
-        return context.make_tuple(
-            builder,
-            signature.return_type,
-            [builder.trunc(half, ir.IntType(64)) for half in (upper, product)],
-        )
-
-    return types.UniTuple(a, 2)(a, b), halves
-
-
-_product: Any = intrinsic(
-    _code_of_product
-)  # numba has no function for it; most processors have an instruction
+@compiled(**INNER)
+def _product(constant: Any, word: Any) -> tuple[Any, Any]:
+    """Return the upper and the lower half of the product of two words, by halves of words."""
+    c, d, a, b = constant >> HALF, constant & LARGEST, word >> HALF, word & LARGEST
+    low = b * d
+    middle = a * d + (low >> HALF)
+    cross = b * c + (middle & LARGEST)
+    return a * c + (middle >> HALF) + (cross >> HALF), constant * word
 
 
 @compiled(**INNER)

@@ -19,7 +19,10 @@ SUSPECT = 1.8  # standard errors above which the ranks of a series are tested
 
 
 class Scores(NamedTuple):
-    """How alike neighbours in a series are, and how far it drifts: differences from the expectation without order, and variances."""
+    """How alike neighbours in a series are, and how far it drifts.
+
+    Both are differences from the expectation without order, with variances.
+    """
 
     serial: Floats
     serial_variance: Floats
@@ -53,7 +56,10 @@ def autocorrelations(values: Floats) -> Floats:
 
 
 def ljung_box(correlations: Floats, n: Integers) -> Floats:
-    """Return the p-value of Ljung and Box's (1978) test of autocorrelations at min(10, n // 5) lags; NaN where that is none."""
+    """Return the p-value of Ljung and Box's (1978) test of autocorrelations.
+
+    It takes min(10, n // 5) lags, and is NaN where that is none.
+    """
     from scipy.special import gammaincc
 
     lags = np.minimum(10, n // 5)
@@ -68,14 +74,20 @@ def ljung_box(correlations: Floats, n: Integers) -> Floats:
 
 
 def without_bias(correlations: Floats, n: Integers) -> Floats:
-    """Return autocorrelations (lags last, from 0) less their expectation without order, -(n - lag) / (n (n - 1))."""
+    """Return autocorrelations (lags last, from 0) less their expectation without order.
+
+    That is -(n - lag) / (n (n - 1)).
+    """
     lag, n_ = np.arange(correlations.shape[-1]), np.asarray(n)[..., None]
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(lag > 0, correlations + (n_ - lag) / (n_ * (n_ - 1.0)), correlations)
 
 
 def pooled(correlations: Floats, n: Integers) -> Floats:
-    """Return the average of the autocorrelations of series (..., series, lags), weighted by length, over those that have the lag."""
+    """Return the average of the autocorrelations of series (..., series, lags), by length.
+
+    It is over the series that have the lag.
+    """
     weights = np.where(np.isnan(correlations), 0.0, np.asarray(n, dtype=float)[..., None])
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(
@@ -84,10 +96,10 @@ def pooled(correlations: Floats, n: Integers) -> Floats:
 
 
 def effective_share(correlations: Floats, n: Integers | Floats) -> Floats:
-    """Return how many independent values one value is worth: 1 / (1 + 2 sum of (1 - lag / n) correlation).
+    """Return how many independent values one value is worth.
 
-    The sum ends before the first pair of lags (2, 3), (4, 5), ... that is not positive (Geyer 1992,
-    section 3.3).
+    That is 1 / (1 + 2 sum of (1 - lag / n) correlation). The sum ends before the first pair of lags
+    (2, 3), (4, 5), ... that is not positive (Geyer 1992, section 3.3).
     """
     lags = correlations.shape[-1] // 2 * 2
     if not lags:
@@ -142,7 +154,10 @@ def order_scores(values: Floats) -> Scores:
 
 
 def order_pvalue(scores: Scores) -> Floats:
-    """Return twice the smaller p-value of "neighbours are alike" (one-sided) and "the series drifts" (two-sided)."""
+    """Return twice the smaller p-value of "neighbours are alike" and of "the series drifts".
+
+    The first is one-sided, the second two-sided.
+    """
     from scipy.special import ndtr
 
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -168,17 +183,11 @@ def dependence_pvalue(*units: Floats, paired: bool = False) -> Floats:
             units = (units[0] / units[1],)
     if len(units) == 1:
         return _screened_pvalue(units[0])
-    if units[0].shape == units[1].shape:  # one array takes half as long as two
-        if units[0].shape[-1] < LEAST_RANKED:
-            return _screened_pvalue(units[0])  # NaN, as of both
-        smallest = np.fmin.reduce(_screened_pvalue(np.stack(units)), axis=0)
-    else:
-        smallest = np.fmin(*map(_screened_pvalue, units))
-    return np.asarray(np.minimum(1.0, 2 * smallest))
+    return np.asarray(np.minimum(1.0, 2 * np.fmin(*map(_screened_pvalue, units))))
 
 
 def _screened_pvalue(units: Floats) -> Floats:
-    """Return p-values of the order of series (..., n): by ranks where the values look suspect, else 1."""
+    """Return p-values of the order of series (..., n): by ranks if values look suspect, else 1."""
     if units.shape[-1] < LEAST_RANKED:
         return np.full(units.shape[:-1], np.nan)
     series, n, mean = units, np.asarray(float(units.shape[-1])), units.mean(axis=-1)
@@ -208,17 +217,14 @@ def mid_ranks(series: Floats) -> Floats:
     """
     order = np.argsort(series, axis=-1)
     ordered = np.take_along_axis(series, order, axis=-1)
-    positions = np.broadcast_to(np.arange(1.0, series.shape[-1] + 1), series.shape)
-    if not (ordered[..., 1:] > ordered[..., :-1]).all():  # ties take twice as long
-        first, last = tied_positions(ordered)
-        positions = (first + last) / 2 + 1
+    first, last = tied_positions(ordered)
     ranks = np.empty(series.shape)
-    np.put_along_axis(ranks, order, positions, axis=-1)
+    np.put_along_axis(ranks, order, (first + last) / 2 + 1, axis=-1)
     return ranks
 
 
 def batch_means(*sides: Floats, paired: bool = False) -> list[Floats]:
-    """Return values (..., `BATCHES`) that represent unit means (..., n) which depend on those before them.
+    """Return values (..., `BATCHES`) that represent unit means (..., n) which depend on each other.
 
     The correlation c of neighbours is removed, x_t - c x_(t-1), and the rest is averaged over
     consecutive batches. Their variance is that of independent values whose mean varies as that of
@@ -266,7 +272,10 @@ def _batch_means_of_side(units: Floats, correlation: Floats | None) -> Floats:
 
 
 def _ragged_neighbours(units: Floats) -> Floats:
-    """Return the correlation of neighbours in series of unit means with gaps, 0 for fewer than `LEAST` units."""
+    """Return the correlation of neighbours in series of unit means with gaps.
+
+    It is 0 for fewer than `LEAST` units.
+    """
     series, sizes = measured_first(units)
     correlations = np.zeros(sizes.shape)
     for n in np.unique(sizes[sizes >= LEAST]).tolist():
@@ -278,7 +287,10 @@ def _ragged_neighbours(units: Floats) -> Floats:
 
 
 def neighbours(residuals: Floats, parameters: int) -> Floats:
-    """Return the correlation of neighbours in residuals of a mean (1 parameter) or a line (2), without its bias, in 0 to `STRONGEST`."""
+    """Return the correlation of neighbours in residuals of a mean (1 parameter) or a line (2).
+
+    It is without its bias, in 0 to `STRONGEST`.
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
         correlation = (residuals[..., 1:] * residuals[..., :-1]).sum(axis=-1) / (residuals**2).sum(
             axis=-1
@@ -290,7 +302,7 @@ def neighbours(residuals: Floats, parameters: int) -> Floats:
 
 
 def batches(values: Floats, correlation: Floats, number: int) -> Floats:
-    """Return the means of so many consecutive batches of x_t - c x_(t-1), over 1 - c, for complete series (..., n)."""
+    """Return the means of consecutive batches of x_t - c x_(t-1), over 1 - c, of a series."""
     differences = values[..., 1:] - correlation[..., None] * values[..., :-1]
     edges = _edges(differences.shape[-1], number)
     sums = np.add.reduceat(differences, edges[:-1], axis=-1)
@@ -303,11 +315,14 @@ def _edges(n: int, number: int) -> Integers:
 
 
 def drift(values: Floats) -> tuple[Floats, Floats]:
-    """Return the slope of series (..., n) by least squares, per repetition and relative to the mean, and its p-value.
+    """Return the slope of series (..., n) by least squares, and its p-value.
 
-    The p-value is that of a line through the means of (at most 8) batches of values without the
-    correlation of neighbours; NaN for fewer than six values.
+    The slope is per repetition, relative to the mean. The p-value is that of a line through the
+    means of (at most 8) batches of values without the correlation of neighbours; NaN for fewer than
+    six values.
     """
+    from scipy.special import stdtr
+
     series, sizes = measured_first(values)
     slope, pvalue = np.full(sizes.shape, np.nan), np.full(sizes.shape, np.nan)
     for n in np.unique(sizes[sizes > 1]).tolist():  # batches depend on the number of values
@@ -317,8 +332,15 @@ def drift(values: Floats) -> tuple[Floats, Floats]:
         with np.errstate(divide="ignore", invalid="ignore"):
             slope[rows] = np.where(mean == 0, np.nan, slope_of_rows / mean)
         number = min(BATCHES, n // 2)
-        if number >= 3:
-            pvalue[rows] = _slope_pvalue(batches(complete, neighbours(residuals, 2), number))
+        if number < 3:
+            continue
+        means = batches(complete, neighbours(residuals, 2), number)
+        _, slope_of_means, residuals = _line(means)
+        squares, sum_of_squares = (residuals**2).sum(axis=-1), number * (number**2 - 1) / 12
+        # NaN where all means are equal
+        with np.errstate(divide="ignore", invalid="ignore"):
+            error = np.sqrt(squares / (number - 2) / sum_of_squares)
+            pvalue[rows] = 2 * stdtr(number - 2, -np.abs(slope_of_means) / error)
     return slope, pvalue
 
 
@@ -327,21 +349,6 @@ def _line(series: Floats) -> tuple[Floats, Floats, Floats]:
     distances = series - mean[:, None]
     slope = np.einsum("rn,n->r", distances, position) / (position**2).sum()
     return mean, slope, distances - slope[:, None] * position
-
-
-def _slope_pvalue(series: Floats) -> Floats:
-    """Return the p-value of the slopes of lines through independent values (rows, n).
-
-    NaN where all values are equal.
-    """
-    from scipy.special import stdtr
-
-    n = series.shape[-1]
-    _, slope, residuals = _line(series)
-    squares, sum_of_squares = (residuals**2).sum(axis=-1), n * (n**2 - 1) / 12
-    with np.errstate(divide="ignore", invalid="ignore"):
-        statistic = np.abs(slope) / np.sqrt(squares / (n - 2) / sum_of_squares)
-    return np.asarray(2 * stdtr(n - 2, -statistic))
 
 
 def mean_pvalue(units: UnitSummary) -> Floats:

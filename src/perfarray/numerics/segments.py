@@ -1,4 +1,4 @@
-"""Where a series changes: optimal partitioning into segments with a mean, or a mean and a variance, of their own."""
+"""Where a series changes: the best segments with a mean, or a mean and a variance, each."""
 
 from typing import Any
 
@@ -13,11 +13,11 @@ DENSE, CANDIDATES = 100, 300
 
 
 def change_points(series: Floats, penalty: float, noise: float, *, spread: bool = True) -> Integers:
-    """Return the starts of the segments of a series, the first at 0, that minimise their cost and a penalty for each.
+    """Return the starts of the segments of a series, the first at 0, that cost least.
 
-    The cost of a segment of m values is m log(variance), which is -2 log likelihood of normal
-    values up to a constant. Without `spread`, where the standard deviation is the same everywhere,
-    it is the sum of squares over noise^2.
+    The costs of segments and a penalty for each are added. The cost of a segment of m values is m
+    log(variance), which is -2 log likelihood of normal values up to a constant. Without `spread`,
+    where the standard deviation is the same everywhere, it is the sum of squares over noise^2.
 
     Parameters
     ----------

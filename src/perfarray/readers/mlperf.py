@@ -125,10 +125,10 @@ def _run(source: Source, start: Event, stop: Event | None) -> Run:
         float(
             checked(
                 [event.at],
-                lambda _, event=event: f"{event.location}: the time of {event.key!r}",
+                lambda _, event=event: f"{event.location}: the time of {event.key!r}",  # type: ignore[misc]
                 source,
             )[0]
-        )  # type: ignore[misc]
+        )
         for event in (start, stop)
     )
     if not stop_seconds > start_seconds:

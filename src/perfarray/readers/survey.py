@@ -142,7 +142,7 @@ def formats(name: str | None = None) -> pd.DataFrame:
     --------
     >>> import perfarray
     >>> print(perfarray.formats("jmh").loc["jmh", "what"])
-    JMH JSON (`-rf json`), or its CSV: forks are executions, measurement iterations iterations; warm-up is not in the file.
+    JMH JSON (`-rf json`), or its CSV: forks are executions, measurement iterations iterations.
     """
     formats_by_name = dict(sorted(recognising.formats().items()))
     if name is not None:

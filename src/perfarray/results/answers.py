@@ -17,7 +17,7 @@ from perfarray.results.combine import as_dataset, parts_of
 from perfarray.results.kinds import kind_of, layout_of
 from perfarray.results.layouts import OF_SUITE, Layout
 from perfarray.results.models import FittedModel
-from perfarray.results.public import without_foreign_names
+from perfarray.results.reserved import without_foreign_names
 from perfarray.results.rows import Places, Table
 from perfarray.results.words import Cell, Columns
 from perfarray.timings.apply import LEVEL

@@ -1,164 +1,443 @@
-"""The kinds of results: one declaration for each, by the name of the function that returns it."""
+"""The public functions and their results: one declaration for each."""
 
-from collections.abc import Callable
-from typing import Final, NamedTuple
+from collections.abc import Collection
+from typing import Final
 
 import xarray as xr
 
 from perfarray.conventions import LEVELS
 from perfarray.results import axes, diagnoses, explanations, layouts, sentences
-from perfarray.results.layouts import PLAIN, Layout
+from perfarray.results.kind import (
+    CHANGES,
+    DATA,
+    FASTER,
+    HISTORY,
+    INTERVALS,
+    MACHINES,
+    MODES,
+    NUMBER,
+    PEOPLE,
+    RATES,
+    REPETITIONS,
+    SPEEDUP_TEST,
+    SUITE,
+    TESTS,
+    TRUST,
+    VARIATION,
+    Kind,
+)
+from perfarray.results.layouts import Layout
+from perfarray.results.variables import (
+    AGREEMENT,
+    CHANGE_POINTS,
+    CHECKS,
+    CLUSTERS,
+    COMPARED,
+    COMPONENTS,
+    EXPLAINED,
+    LEARNED,
+    LIMITS,
+    MACHINE,
+    MIXTURE,
+    PLAN,
+    PRINCIPAL_COMPONENTS,
+    RATIO,
+    SERIES,
+    STEADY,
+    TOGETHER,
+)
 from perfarray.timings.apply import LEVEL
 
-
-class Kind(NamedTuple):
-    """How one kind of result is shown: as a table, as a picture, and in sentences below the table."""
-
-    layout: Layout = PLAIN
-    # The function of `perfarray.plots` that draws it; "" for a kind without a picture
-    picture: str = ""
-    # The function, as topic.curves.name, that computes what the picture draws, where the result
-    # does not hold it
-    curves: str = ""
-    # Writes what the limits are, where this is more than the confidence level
-    precision: Callable[[xr.Dataset], list[str]] | None = None
-    # Writes what was found, in sentences for a report, which stand below the table
-    findings: Callable[[xr.Dataset], list[str]] = sentences.no_remarks
-    # Writes further remarks below the table
-    remarks: Callable[[xr.Dataset], list[str]] = sentences.no_remarks
-    # Writes the sentence of a table without rows
-    empty: Callable[[xr.Dataset], str] | None = None
-
-
-# By the attr `result` of an answer or of its curves
-KINDS: Final = {
-    "compare": Kind(
-        Layout(layouts.changes_columns, ratio=True),
-        picture="ratio_intervals",
-        remarks=sentences.statistic_remarks,
+# Every public function by its name, and by the attr `result` what only pictures draw
+KINDS: Final[dict[str, Kind]] = {
+    "read": Kind(DATA),
+    "read_archive": Kind(DATA),
+    "from_samples": Kind(DATA),
+    "to_timings": Kind(DATA),
+    "join": Kind(DATA),
+    "declare": Kind(DATA),
+    "counts": Kind(
+        DATA,
+        names="minimum maximum total balanced level",
+        example="",
+        layout=Layout(layouts.counts_columns, "total", (LEVEL,)),
+        picture="counts",
     ),
-    "pairwise": Kind(
-        Layout(layouts.changes_columns, ratio=True),
-        picture="ratio_intervals",
-        remarks=sentences.pair_remarks,
-    ),
-    "ratio_interval": Kind(
-        Layout(layouts.changes_columns, ratio=True),
-        picture="ratio_intervals",
-        remarks=sentences.statistic_remarks,
-    ),
-    "score_ratio_interval": Kind(
-        Layout(layouts.changes_columns, ratio=True), picture="score_ratios"
-    ),
-    "mean_interval": Kind(Layout(layouts.intervals_columns), picture="mean_intervals"),
-    "bootstrap_interval": Kind(Layout(layouts.intervals_columns), picture="mean_intervals"),
-    "suite_score": Kind(Layout(layouts.intervals_columns), picture="suite_scores"),
-    "run_estimate": Kind(Layout(layouts.intervals_columns)),
-    "mean_difference": Kind(Layout(layouts.intervals_columns), picture="estimates"),
-    "prob_faster": Kind(
-        Layout(layouts.shares_columns), picture="estimates", remarks=sentences.total_remarks
-    ),
-    "prob_fastest": Kind(
-        Layout(layouts.shares_columns), picture="estimates", remarks=sentences.total_remarks
-    ),
+    "drop_warmup": Kind(DATA, example=""),
+    "merge_level": Kind(DATA, example='level="execution"'),
+    "to_frame": Kind(DATA, example=""),
+    **dict.fromkeys(("convert_table", "archive_table", "formats"), Kind(DATA)),
+    **dict.fromkeys(("load_dataset", "dataset_path", "set_options"), Kind(DATA)),
     "variance_components": Kind(
-        Layout(layouts.components_columns, "coefficient_of_variation", (LEVEL,)),
+        VARIATION,
+        names=COMPONENTS,
+        example="",
+        layout=Layout(layouts.components_columns, "coefficient_of_variation", (LEVEL,)),
         picture="variance_components",
         precision=sentences.component_brackets,
     ),
-    "counts": Kind(Layout(layouts.counts_columns, "total", (LEVEL,)), picture="counts"),
-    "plan_repetitions": Kind(Layout(layouts.plan_columns, "repetitions", (LEVEL,)), picture="plan"),
-    "plan_suite": Kind(Layout(layouts.plan_columns, "repetitions", (LEVEL,)), picture="plan"),
-    "five_number_summary": Kind(Layout(layouts.five_columns, "median"), picture="five_numbers"),
-    "relative_variation": Kind(
-        Layout(layouts.variation_columns, "relative_variation"), picture="relative_variation"
+    "plan_repetitions": Kind(
+        REPETITIONS,
+        names=PLAN,
+        example="half_width=0.02",
+        layout=Layout(layouts.plan_columns, "repetitions", (LEVEL,)),
+        picture="plan",
     ),
-    "randomization_test": Kind(
-        Layout(layouts.randomization_columns, "statistic", ratio=True), picture="pvalues"
+    "plan_suite": Kind(
+        REPETITIONS,
+        names=PLAN + TOGETHER + "suite_benchmarks",
+        example="half_width=0.02",
+        layout=Layout(layouts.plan_columns, "repetitions", (LEVEL,)),
+        picture="plan",
     ),
-    "hierarchical_performance_test": Kind(
-        Layout(layouts.hierarchical_columns, "speedup", ratio=True),
-        picture="pvalues",
-        precision=sentences.tested_speedups,
+    "from_components": Kind(REPETITIONS),
+    "required_units": Kind(
+        REPETITIONS,
+        names=COMPARED + "required power pilot_change units",
+        example='"old"',
+        layout=Layout(diagnoses.units, "required"),
+        picture="smallest_changes",
     ),
-    "required_runs": Kind(Layout(layouts.required_columns, "required"), picture="required_runs"),
-    "required_units": Kind(Layout(diagnoses.units, "required"), picture="smallest_changes"),
-    "stopping": Kind(Layout(diagnoses.stops, "required", ("runs",)), picture="half_widths"),
-    "speedup": Kind(
-        Layout(layouts.speedups_columns, ratio=True),
-        picture="estimates",
+    "required_runs": Kind(
+        REPETITIONS,
+        names=LIMITS
+        + TOGETHER
+        + "required extrapolated width n_candidate n_baseline remark runs suite_benchmarks",
+        example='"old", width=0.02',
+        layout=Layout(layouts.required_columns, "required"),
+        picture="required_runs",
+    ),
+    "stopping": Kind(
+        REPETITIONS,
+        names=LIMITS
+        + (
+            "half_width required extrapolated estimate_at_stop lower_at_stop upper_at_stop "
+            "remaining runs dependence_pvalue"
+        ),
+        example='"old", half_width=0.02',
+        layout=Layout(diagnoses.stops, "required", ("runs",)),
+        picture="half_widths",
+    ),
+    "compare": Kind(
+        FASTER,
+        names=COMPARED,
+        example='"old", statistic="median"',
+        layout=CHANGES,
+        picture="ratio_intervals",
         remarks=sentences.statistic_remarks,
     ),
-    "overall_speedup": Kind(Layout(layouts.speedups_columns, "speedup", ratio=True)),
-    "speedup_test": Kind(Layout(layouts.tested_columns, "speedup", ratio=True), picture="protocol"),
-    "autocorrelation": Kind(
-        Layout(diagnoses.dependence, "pooled_effective_n", ("lag",)), picture="correlogram"
+    "ratio_interval": Kind(
+        FASTER,
+        names=RATIO + LEARNED,
+        example='"old"',
+        layout=CHANGES,
+        picture="ratio_intervals",
+        remarks=sentences.statistic_remarks,
     ),
-    "change_points": Kind(
-        Layout(diagnoses.changes, "verdict", ratio=True, effect="estimate"),
-        picture="history",
-        empty=sentences.no_change,
+    "mean_interval": Kind(
+        FASTER,
+        names=LIMITS + CHECKS + LEARNED + "df",
+        example="",
+        layout=INTERVALS,
+        picture="mean_intervals",
     ),
-    "next_measurement": Kind(Layout(layouts.plain_columns, "culprit_probability")),
-    "trend": Kind(Layout(diagnoses.slopes, "slope", ratio=True)),
-    "steady_state": Kind(
-        Layout(diagnoses.steadiness, "kind_of_all", LEVELS), picture="steady_kinds"
+    "pairwise": Kind(
+        FASTER,
+        names=COMPARED + "baseline",
+        example='dim="version"',
+        layout=CHANGES,
+        picture="ratio_intervals",
+        remarks=sentences.pair_remarks,
     ),
     "agreement": Kind(
-        Layout(layouts.agreement_columns, "verdict", ("method",), whole_suites=True),
+        FASTER,
+        names=AGREEMENT,
+        example='"old", rng=1',
+        layout=Layout(layouts.agreement_columns, "verdict", ("method",), whole_suites=True),
         picture="agreement",
         precision=sentences.agreement_intervals,
     ),
-    "variability_level": Kind(Layout(layouts.modes_columns), picture="modes"),
-    "modes_by": Kind(Layout(diagnoses.origins, "statistic", zero=True), picture="mode_origins"),
-    "goodness_of_fit": Kind(Layout(layouts.tests_columns, "statistic"), picture="pvalues"),
-    "normality": Kind(Layout(layouts.tests_columns, "statistic"), picture="pvalues"),
-    "estimator_stability": Kind(
-        Layout(layouts.stability_columns, "adjusted_standard_deviation", ("group_size",)),
-        picture="stability",
+    "bootstrap_distribution": Kind(
+        FASTER,
+        names="replicate observed n",
+        example="n_resamples=19, rng=1",
+        picture="distribution",
+        curves="comparisons.curves.histograms",
     ),
-    "ordering_stability": Kind(
-        Layout(diagnoses.orders, "right", ("group_size",)), picture="stability"
+    "bootstrap_interval": Kind(
+        FASTER,
+        names=LIMITS + "standard_error",
+        example="n_resamples=19, rng=1",
+        layout=INTERVALS,
+        picture="mean_intervals",
     ),
+    "suite_score": Kind(
+        SUITE, names="estimate", example="", layout=INTERVALS, picture="suite_scores"
+    ),
+    "score_ratio_interval": Kind(
+        SUITE,
+        names=LIMITS
+        + TOGETHER
+        + (
+            "change standard_error df pvalue suite_benchmarks estimate_without lower_without "
+            "upper_without distribution replicate"
+        ),
+        example='"old", sensitivity=True',
+        layout=CHANGES,
+        picture="score_ratios",
+    ),
+    "randomization_test": Kind(
+        SUITE,
+        names=LIMITS
+        + TOGETHER
+        + (
+            "change statistic pvalue smallest_pvalue n_exchanges suite_benchmarks "
+            "null_distribution replicate"
+        ),
+        example='"old", rng=1, distribution=True',
+        layout=Layout(layouts.randomization_columns, "statistic", ratio=True),
+        picture="pvalues",
+    ),
+    "hierarchical_performance_test": Kind(
+        SUITE,
+        names="confidence pvalue speedup better_benchmarks worse_benchmarks n suite_benchmarks",
+        example='"old"',
+        layout=Layout(layouts.hierarchical_columns, "speedup", ratio=True),
+        picture="pvalues",
+        precision=sentences.tested_speedups,
+    ),
+    "five_number_summary": Kind(
+        SUITE,
+        names=TOGETHER
+        + (
+            "minimum q1 median q3 maximum range interquartile_range standard_deviation n "
+            "number q1_lower q1_upper median_lower median_upper q3_lower q3_upper"
+        ),
+        example="n_resamples=19, rng=1",
+        layout=Layout(layouts.five_columns, "median"),
+        picture="five_numbers",
+    ),
+    "score_distribution": Kind(
+        SUITE,
+        names="replicate suite_score suite_correlation suite_correlation_pvalue score",
+        example="n_resamples=19, rng=1",
+        picture="score_densities",
+        curves="suites.curves.densities",
+    ),
+    "relative_variation": Kind(
+        SUITE,
+        names=TOGETHER
+        + "performance standard_deviation relative_variation monte_carlo_error n drawn",
+        example="",
+        layout=Layout(layouts.variation_columns, "relative_variation"),
+        picture="relative_variation",
+    ),
+    "speedup": Kind(
+        SPEEDUP_TEST,
+        names=RATIO + "baseline candidate",
+        example='"old", confidence_level=0.9',
+        layout=Layout(layouts.speedups_columns, ratio=True),
+        picture="estimates",
+        remarks=sentences.statistic_remarks,
+    ),
+    "speedup_test": Kind(
+        SPEEDUP_TEST,
+        names="speedup significant confidence_level pvalue pvalue_adjusted test warnings "
+        "n_baseline n_candidate n searched judged_level protocol step_pvalue step_outcome "
+        "required step",
+        example='"old", correction="holm", confidence_level=0.9',
+        layout=Layout(layouts.tested_columns, "speedup", ratio=True),
+        picture="protocol",
+    ),
+    "overall_speedup": Kind(
+        SPEEDUP_TEST,
+        names=LIMITS
+        + "speedup gain accelerated_speedup accelerated_gain n_accelerated baseline candidate",
+        example='"old"',
+        layout=Layout(layouts.speedups_columns, "speedup", ratio=True),
+    ),
+    **dict.fromkeys(("accelerated_proportion", "required_benchmarks"), Kind(SPEEDUP_TEST)),
+    "speedup_report": Kind(SPEEDUP_TEST, picture="reported"),
     "fit_mixture": Kind(
-        Layout(diagnoses.mixtures, "mean", ("component",)),
+        MODES,
+        names=MIXTURE,
+        example="n_components=1",
+        layout=Layout(diagnoses.mixtures, "mean", ("component",)),
         picture="mixture",
         curves="mixtures.curves.mixture_curves",
     ),
-    "principal_components": Kind(
-        Layout(axes.components, "explained_variance_ratio"), picture="principal_components"
+    "goodness_of_fit": Kind(
+        MODES,
+        names=MIXTURE
+        + "statistic critical_value pvalue pvalue_error resolution null_distance replicate",
+        example="n_resamples=19, rng=1, distribution=True",
+        layout=TESTS,
+        picture="pvalues",
     ),
-    "cluster_machines": Kind(Layout(axes.clusters, "cluster"), picture="dendrogram"),
+    "variability_level": Kind(
+        MODES,
+        names=LIMITS + "stability supported n_supported pvalue level",
+        example="n_resamples=0",
+        layout=Layout(layouts.modes_columns),
+        picture="modes",
+    ),
+    "modes_by": Kind(
+        MODES,
+        names="n_modes weight location statistic pvalue pvalue_adjusted smallest_pvalue "
+        "n_exchanged share finding exchanged factor label mode n",
+        example='by="execution_order", n_resamples=19, rng=1',
+        layout=Layout(diagnoses.origins, "statistic", zero=True),
+        picture="mode_origins",
+    ),
+    "prob_faster": Kind(
+        MODES,
+        names=LIMITS + "tied",
+        example='"old", n_resamples=19, rng=1',
+        layout=Layout(layouts.shares_columns),
+        picture="estimates",
+        remarks=sentences.total_remarks,
+    ),
+    "prob_fastest": Kind(
+        MODES,
+        names=LIMITS + "tied",
+        example='dim="version", n_resamples=19, rng=1',
+        layout=Layout(layouts.shares_columns),
+        picture="estimates",
+        remarks=sentences.total_remarks,
+    ),
+    "mean_difference": Kind(
+        MODES,
+        names=LIMITS + "baseline_difference",
+        example='"old", n_resamples=19, rng=1',
+        layout=INTERVALS,
+        picture="estimates",
+    ),
+    "run_estimate": Kind(NUMBER, names=LIMITS, example="", layout=INTERVALS),
+    "estimator_stability": Kind(
+        NUMBER,
+        names="estimate relative_standard_deviation adjusted_standard_deviation "
+        "required_group_size n group_size statistic",
+        example="",
+        layout=Layout(layouts.stability_columns, "adjusted_standard_deviation", ("group_size",)),
+        picture="stability",
+    ),
+    "ordering_stability": Kind(
+        NUMBER,
+        names="right required ratio pvalue n group_size statistic",
+        example='"old"',
+        layout=Layout(diagnoses.orders, "right", ("group_size",)),
+        picture="stability",
+    ),
     "machine_ratios": Kind(
-        Layout(axes.ratios, "ratio", ratio=True, effect="mean_ratio"), picture="heat_map"
+        MACHINES,
+        names="ratio mean_ratio spread reference reach value",
+        example="",
+        layout=Layout(axes.ratios, "ratio", ratio=True, effect="mean_ratio"),
+        picture="heat_map",
     ),
-    "calibrate": Kind(
-        Layout(layouts.calibrated_columns, "false_alarm_rate", zero=True), picture="rates"
+    "principal_components": Kind(
+        MACHINES,
+        names=PRINCIPAL_COMPONENTS,
+        example="n_resamples=29, rng=1",
+        layout=Layout(axes.components, "explained_variance_ratio"),
+        picture="principal_components",
     ),
-    "coverage": Kind(Layout(layouts.rates_columns, zero=True), picture="rates"),
-    "false_alarm_rate": Kind(Layout(layouts.rates_columns, zero=True), picture="rates"),
-    "power": Kind(Layout(layouts.rates_columns, zero=True), picture="rates"),
-    "against": Kind(picture="against"),
-    "bootstrap_distribution": Kind(picture="distribution", curves="comparisons.curves.histograms"),
-    "distribution": Kind(picture="ratio_distributions", curves="suites.curves.ratio_histograms"),
+    "biplot": Kind(MACHINES),
+    "cluster_machines": Kind(
+        MACHINES,
+        names=CLUSTERS,
+        example="n_clusters=2",
+        layout=Layout(axes.clusters, "cluster"),
+        picture="dendrogram",
+    ),
+    "machine_table": Kind(MACHINES, names=MACHINE, example=""),
     "explain_variation": Kind(
-        Layout(explanations.explained, "influence", zero=True),
+        MACHINES,
+        names=EXPLAINED,
+        example="rng=1, splits=2",
+        layout=Layout(explanations.explained, "influence", zero=True),
         picture="explained",
         findings=explanations.findings,
         remarks=explanations.explained_remarks,
     ),
-    "lag": Kind(picture="lag"),
+    "change_points": Kind(
+        HISTORY,
+        names=CHANGE_POINTS,
+        example='dim="machine"',
+        layout=Layout(diagnoses.changes, "verdict", ratio=True, effect="estimate"),
+        picture="history",
+        empty=sentences.no_change,
+    ),
+    "next_measurement": Kind(HISTORY, layout=Layout(layouts.plain_columns, "culprit_probability")),
+    "trend": Kind(
+        HISTORY,
+        names="slope lower upper pvalue verdict total n correlation stepped segment",
+        example='dim="machine"',
+        layout=Layout(diagnoses.slopes, "slope", ratio=True),
+    ),
+    "calibrate": Kind(
+        TRUST,
+        names=COMPARED
+        + (
+            "false_alarm_rate error unanswered used_by cell_rate noise_floor n_splits rule "
+            "split half"
+        ),
+        example="n_splits=20, rng=1",
+        layout=Layout(layouts.calibrated_columns, "false_alarm_rate", zero=True),
+        picture="rates",
+    ),
+    "coverage": Kind(TRUST, layout=RATES, picture="rates"),
+    "false_alarm_rate": Kind(TRUST, layout=RATES, picture="rates"),
+    "power": Kind(TRUST, layout=RATES, picture="rates"),
+    "simulate": Kind(TRUST),
+    "normality": Kind(
+        TRUST,
+        names="statistic pvalue rejected n share_rejected group_size",
+        example="",
+        layout=TESTS,
+        picture="pvalues",
+    ),
+    "autocorrelation": Kind(
+        TRUST,
+        names=SERIES,
+        example='dim="execution"',
+        layout=Layout(diagnoses.dependence, "pooled_effective_n", ("lag",)),
+        picture="correlogram",
+    ),
+    "steady_state": Kind(
+        TRUST,
+        names=STEADY,
+        example='dim="execution"',
+        layout=Layout(diagnoses.steadiness, "kind_of_all", LEVELS),
+        picture="steady_kinds",
+    ),
+    **dict.fromkeys(("table", "notes", "combine"), Kind(PEOPLE)),
+    "report": Kind(PEOPLE, names=COMPARED + PLAN),
+    # What pictures draw, and no public function returns
+    "against": Kind(names="value beside", picture="against"),
+    "distribution": Kind(picture="ratio_distributions", curves="suites.curves.ratio_histograms"),
+    "lag": Kind(names=SERIES + "value earlier correlation", picture="lag"),
     "mixture": Kind(picture="mixture", curves="mixtures.curves.mixture_curves"),
     "null_distance": Kind(picture="distances", curves="mixtures.curves.distance_histograms"),
     "null_distribution": Kind(
         picture="ratio_distributions", curves="suites.curves.ratio_histograms"
     ),
-    "score_distribution": Kind(picture="score_densities", curves="suites.curves.densities"),
-    "speedup_report": Kind(picture="reported"),
+    "overlaid": Kind(names="place x density q1 median q3 run reached"),
+    "sequence": Kind(names=STEADY + "value counted mean"),
+    "violins": Kind(names="place x density q1 median q3"),
 }
 
 
-def kind_of(data: xr.Dataset) -> Kind:
+def functions_by_question(names: Collection[str] = KINDS) -> dict[str, list[str]]:
+    """Return the public functions, or those of some names, by the question they answer."""
+    questions: dict[str, list[str]] = {}
+    for name, kind in KINDS.items():
+        if kind.question and name in names:
+            questions.setdefault(kind.question, []).append(name)
+    return questions
+
+
+def kind_of(data: xr.DataArray | xr.Dataset) -> Kind:
     """Return the kind of a result; the default `Kind()` where none is declared."""
     return KINDS.get(str(data.attrs.get("result")), Kind())
 

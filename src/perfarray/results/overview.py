@@ -1,43 +1,18 @@
 """What `times.perf` shows of itself: what the array holds, and the methods by question."""
 
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Collection, Mapping
 
 import pandas as pd
 import xarray as xr
 
 from perfarray.conventions import BETTER, LEVELS, LOWER, METRIC, plural
+from perfarray.results.kinds import functions_by_question
 from perfarray.timings.resolve import metrics_of
 from perfarray.timings.validation import listed
 
-QUESTIONS: Final[Mapping[str, str]] = {
-    "how much was measured?": "counts drop_warmup merge_level join to_frame",
-    "where does the variation come from?": "variance_components",
-    "how many repetitions?": "plan_repetitions plan_suite required_units required_runs stopping",
-    "is it faster, by how much, how sure?": "compare ratio_interval mean_interval pairwise agreement bootstrap_distribution "
-    "bootstrap_interval",
-    "how did the suite do?": "suite_score score_ratio_interval randomization_test hierarchical_performance_test "
-    "five_number_summary "
-    "score_distribution relative_variation",
-    "what does the Speedup-Test say?": "speedup speedup_test overall_speedup accelerated_proportion",
-    "are there several modes?": (
-        "fit_mixture goodness_of_fit variability_level modes_by prob_faster prob_fastest "
-        "mean_difference"
-    ),
-    "which single number?": "run_estimate estimator_stability ordering_stability",
-    "which machines behave alike, and why?": (
-        "machine_ratios principal_components biplot cluster_machines machine_table "
-        "explain_variation"
-    ),
-    "since when?": "change_points next_measurement trend",
-    "can the answer be trusted?": "calibrate normality autocorrelation steady_state",
-    "all of it, or a picture": "report plot",
-}
-OF_RESULTS: Final = "table plot notes"
 
-
-def overview(data: xr.DataArray | xr.Dataset | pd.DataFrame) -> str:
-    """Return what is in timings, a result or a table, and what can be asked of it."""
+def overview(data: xr.DataArray | xr.Dataset | pd.DataFrame, methods: Collection[str]) -> str:
+    """Return what is in timings, a result or a table, and the methods that answer questions on it."""
     if isinstance(data, pd.DataFrame):
         return (
             f"a table of {len(data)} rows: df.perf.to_timings(...) makes timings of it; its "
@@ -45,13 +20,13 @@ def overview(data: xr.DataArray | xr.Dataset | pd.DataFrame) -> str:
         )
     if "result" in data.attrs:
         lines = [f"a result of {data.attrs['result']}", *_dims(data)]
-        return "\n".join([*lines, *_columns({"its methods": OF_RESULTS})])
+        return "\n".join([*lines, *_columns({"its methods": ["table", "plot", "notes"]})])
     return "\n".join(
         [
             *_metrics(data),
             *_dims(data),
             "What can be asked, as times.perf.compare(...):",
-            *_columns(QUESTIONS),
+            *_columns(functions_by_question(methods)),
         ]
     )
 
@@ -94,9 +69,7 @@ def _noun(dim: str, size: int) -> str:
     return dim if size == 1 else plural(dim)
 
 
-def _columns(methods: Mapping[str, str]) -> list[str]:
+def _columns(methods: Mapping[str, list[str]]) -> list[str]:
     """Write the methods behind their questions."""
     width = max(map(len, methods))
-    return [
-        f"  {question:<{width}}  {', '.join(names.split())}" for question, names in methods.items()
-    ]
+    return [f"  {question:<{width}}  {', '.join(names)}" for question, names in methods.items()]

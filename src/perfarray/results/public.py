@@ -1,4 +1,4 @@
-"""The gate of public functions: it checks the kinds of the arguments, and renames labels that collide with variables of the answer."""
+"""The check of the arguments of public functions."""
 
 import functools
 import inspect
@@ -8,49 +8,51 @@ from numbers import Number
 from os import PathLike
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Any, TypeVar, Union, cast, get_args, get_origin
+from typing import Any, Union, cast, get_args, get_origin
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 from xarray.indexes import PandasMultiIndex
 
-from perfarray.conventions import (
-    BENCHMARK,
-    BETTER,
-    CENSORED_AT,
-    LEVELS,
-    LOOPS,
-    MARKS,
-    METRIC,
-    price_of,
-)
-from perfarray.results.answer_names import ANSWER_NAMES
+from perfarray.conventions import BENCHMARK, METRIC
 from perfarray.results.models import FittedModel
-from perfarray.timings.notes import DATA_NAMES, Note, add_notes
+from perfarray.results.reserved import check_free
+from perfarray.timings.declared import declared_arguments
+from perfarray.timings.notes import Note, add_notes
 from perfarray.timings.validation import listed
-
-Labelled = TypeVar("Labelled", bound=xr.DataArray | xr.Dataset)
-
-EVERY_NAME = frozenset(" ".join(ANSWER_NAMES.values()).split())
 
 LABELLED = (xr.DataArray, xr.Dataset)
 
 # Arguments whose values are names of dims, coordinates or variables
-NAMING = frozenset({
-    "across", "along", "by", "coordinate", "dim", "family", "features", "groups", "host", "level", "levels", "load", "metric", "order",
-    "paired", "predictors", "random", "resample", "response", "samples", "shared", "unit", "value",
-})  # fmt: skip
-
-# Coordinates that methods compute with, which keep their names; a dim of such a name has labels
-# like any other
-INPUTS = frozenset({*MARKS, CENSORED_AT, LOOPS, "confidence_level", *map(price_of, LEVELS)})
+NAMING = frozenset(
+    {
+        "across",
+        "along",
+        "by",
+        "coordinate",
+        "dim",
+        "features",
+        "groups",
+        "host",
+        "level",
+        "levels",
+        "metric",
+        "order",
+        "paired",
+        "predictors",
+        "random",
+        "resample",
+        "response",
+        "samples",
+        "shared",
+        "unit",
+        "value",
+    }
+)
 
 # Separates the parts of a label of a stacked dim
 SEPARATOR = ", "
-
-# Names in every answer on several metrics
-OF_METRICS = (METRIC, "units", BETTER)
 
 TIMINGS = "a DataArray or a Dataset of timings"
 SEVERAL = frozenset((tuple, list, Sequence))
@@ -94,7 +96,7 @@ FROM_NUMBERS = 'perfarray.from_samples({"old": [...], "new": [...]}) makes timin
 # Arguments that earlier versions had, and what to use instead
 REMOVED: Mapping[str, str] = {
     "band": "the band of equivalence is 1 - threshold to 1 + threshold",
-    "baseline_costs": "give the costs of both systems as arrays in costs=",
+    "baseline_costs": "costs= takes arrays over the dim compared; else give the mean of both prices",
     "baseline_sizes": "both sides have the sizes of sizes=",
     "baseline_variances": "both sides have the variances of variances=",
     "commit_cost": "every commit costs the same; multiply runs by your own cost",
@@ -103,72 +105,57 @@ REMOVED: Mapping[str, str] = {
     "family": "a correction is over all verdicts of the call; call once for each family",
     "goal": "threshold= says which change matters",
     "impute": "fill the gaps of the table before, for example with fillna",
-    "load_bins": "take groups of runs by your own load with groupby",
-    "parallel": "files are read in one process; split the paths over processes of your own",
+    "load": "select the runs of a class of load with where or groupby, and ask about each class",
+    "load_bins": "select the runs of a class of load with where or groupby, and ask about each class",
     "n_flags": "drop columns of the table that you do not need",
+    "parallel": "files are read in one process; split the paths over processes of your own",
+    "random": "explain_variation has one random effect, the column of groups=",
     "shrink": "correction= and prior= remain",
 }
 
 
 def public(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that checks its arguments.
-
-    It names what replaces an argument of earlier versions, and renames labels that collide with
-    variables of its answer. Functions whose first argument is not labelled data are returned with the
-    check of removed arguments alone.
-    """
+    """Return a function that checks its arguments and, where data are stacked, makes texts of labels."""
     parameters = list(inspect.signature(function).parameters.values())
-    removed = REMOVED.keys() - {parameter.name for parameter in parameters}
-    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
-        removed = set()  # names of the caller's own columns
-    accepted = _types(parameters[0].annotation) if parameters else ()
-    if not {*LABELLED, pd.DataFrame}.intersection(accepted):
-
-        @functools.wraps(function)
-        def unchecked(*args: Any, **kwargs: Any) -> Any:
-            _check_removed(function.__name__, removed.intersection(kwargs))
-            return function(*args, **kwargs)
-
-        unchecked.__module__, unchecked.__qualname__ = "perfarray", function.__name__
-        return unchecked
-    kinds = {parameter.name: _types(parameter.annotation) for parameter in parameters[1:]}
+    kinds = {parameter.name: _types(parameter.annotation) for parameter in parameters}
     defaults = {parameter.name: parameter.default for parameter in parameters}
     positional = [
         parameter.name for parameter in parameters if parameter.kind is not parameter.KEYWORD_ONLY
     ]
+    of_data = positional and {*LABELLED, pd.DataFrame}.intersection(kinds[positional[0]])
+    removed = REMOVED.keys() - kinds.keys()
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
+        # Other keywords are those of the method that is studied, which checks them itself.
+        removed = {"baseline_sizes", "baseline_variances"}
 
     @functools.wraps(function)
     def checked(*args: Any, **kwargs: Any) -> Any:
-        arguments = dict(zip(positional, args, strict=False)) | kwargs
-        _check_removed(function.__name__, removed.intersection(kwargs))
-        if positional[0] in arguments:
-            _check_data(arguments[positional[0]], positional[0], accepted)
-        for name, value in arguments.items():
-            if name in kinds and value is not defaults[name]:
-                _check_argument(name, value, kinds[name])
-        names, stacked = new_names(function.__name__, arguments), stacked_dims(arguments.values())
-        if not names and not stacked:
+        for name in removed.intersection(kwargs):
+            raise TypeError(
+                f"{function.__name__}() has no argument {name!r} any more. {REMOVED[name]}"
+            )
+        if not of_data:
             return function(*args, **kwargs)
-        argument_names = [*positional, *("" for _ in args[len(positional) :])]
-        renamed = [
-            _renamed(_flat(value, name), names, name)
-            for name, value in zip(argument_names, args, strict=False)
-        ]
-        answer = function(
-            *renamed,
-            **{name: _renamed(_flat(value, name), names, name) for name, value in kwargs.items()},
-        )
-        return _noted(answer, names, stacked)
+        arguments = dict(zip(positional, args, strict=False)) | kwargs
+        for name, value in arguments.items():
+            if name == positional[0]:
+                _check_data(value, name, kinds[name])
+            elif name in kinds and value is not defaults[name]:
+                _check_argument(name, value, kinds[name])
+        declared = declared_arguments(arguments.get(positional[0]), arguments, [*kinds])
+        kwargs, arguments = kwargs | declared, arguments | declared
+        stacked = stacked_dims(arguments.values())
+        if stacked:
+            names = [*positional, *("" for _ in args[len(positional) :])]
+            args = tuple(flat(value, name) for name, value in zip(names, args, strict=False))
+            kwargs = {name: flat(value, name) for name, value in kwargs.items()}
+        check_free(function.__name__, [*args, *kwargs.values()], kwargs.get(METRIC))
+        answer = function(*args, **kwargs)
+        return _with_stacked_notes(answer, stacked) if stacked else answer
 
     # Pickle finds the function by its public address.
     checked.__module__, checked.__qualname__ = "perfarray", function.__name__
     return checked
-
-
-def _check_removed(function: str, names: Iterable[str]) -> None:
-    """Raise for an argument that earlier versions had, with what to use instead."""
-    for name in sorted(names):
-        raise TypeError(f"{function}() has no argument {name!r} any more. {REMOVED[name]}")
 
 
 def _types(annotation: Any) -> tuple[type, ...]:
@@ -265,60 +252,6 @@ def _described(value: Any) -> str:
     )
 
 
-def new_names(function: str, arguments: Mapping[str, Any]) -> dict[Hashable, str]:
-    """Return new names, `data_<name>`, for dims and coordinates that collide with variables or dims of the answer."""
-    reserved = {
-        *ANSWER_NAMES.get(function, "").split(),
-        *(OF_METRICS if isinstance(arguments.get(METRIC), list | tuple) else ()),
-    }
-    data = [
-        value
-        for value in arguments.values()
-        if isinstance(value, LABELLED) and "result" not in value.attrs
-    ]
-    if not reserved or not data:
-        return {}
-    if function == "bootstrap_interval" and any("replicate" in value.dims for value in data):
-        return {}  # an answer of bootstrap_distribution without its attrs
-    coords = [value.coords.variables for value in data]  # many times as fast as value.coords
-    present = {
-        name
-        for value, variables in zip(data, coords, strict=True)
-        for name in (*value.dims, *variables)
-    }
-    inputs = INPUTS.difference(*(value.dims for value in data))
-    of_variables = {
-        name for value in data if isinstance(value, xr.Dataset) for name in value.data_vars
-    }
-    not_text = [name for name in {*present, *of_variables} if not isinstance(name, str)]
-    # A suite without a dim `benchmark` is given one, with which a coordinate of that name along
-    # other dims would collide.
-    crossing = any(
-        variables[BENCHMARK].dims not in ((), (BENCHMARK,))
-        for variables in coords
-        if BENCHMARK in variables
-    )
-    names: dict[Hashable, str] = {name: str(name) for name in not_text}
-    names |= {
-        name: f"data_{name}"
-        for name in sorted((reserved & present - inputs) | ({BENCHMARK} if crossing else set()))
-    }
-    for old, new in names.items():
-        while new in present:
-            new = f"data_{new}"
-        names[old] = new
-    return names
-
-
-def as_in_answer(function: str, data: Any) -> Any:
-    """Return data with the names that they have in the answer of a public function."""
-    return (
-        _renamed(_flat(data), new_names(function, {"": data}), "")
-        if isinstance(data, LABELLED)
-        else data
-    )
-
-
 def stacked_dims(values: Iterable[Any]) -> dict[Hashable, list[str]]:
     """Return the dims with a MultiIndex, as `stack` makes them, and the names of its levels."""
     return {
@@ -330,69 +263,32 @@ def stacked_dims(values: Iterable[Any]) -> dict[Hashable, list[str]]:
     }
 
 
-def _flat(value: Any, argument: str = "") -> Any:
-    """Return data in which each label of a MultiIndex is one text, with its parts as coordinates.
+def flat(value: Any, argument: str = "") -> Any:
+    """Return data, or the label of a baseline, in which each label of a MultiIndex is one text.
 
-    A baseline's label likewise.
+    The parts of the labels of data are coordinates. That of benchmarks makes room for the dim.
     """
     if argument == "baseline" and isinstance(value, tuple):
         return SEPARATOR.join(map(str, value))
     for dim in stacked_dims([value]):
         texts = [SEPARATOR.join(map(str, label)) for label in value.indexes[dim]]
         value = value.reset_index(dim).assign_coords({dim: (dim, np.array(texts, dtype=object))})
+        if BENCHMARK in value.coords and value[BENCHMARK].dims == (dim,) and dim != BENCHMARK:
+            value = value.rename({BENCHMARK: f"data_{BENCHMARK}"})
     return value
 
 
-def _renamed(value: Any, names: Mapping[Hashable, str], argument: str) -> Any:
-    """Return an argument with the new names: data with their dims and coordinates renamed, or names of dims."""
-    if isinstance(value, LABELLED):
-        present = (
-            set()
-            if "result" in value.attrs
-            else {*value.dims, *value.coords, *getattr(value, "data_vars", ())}
+def _with_stacked_notes(answer: Any, stacked: Mapping[Hashable, list[str]]) -> Any:
+    """Add notes on the labels that are texts now."""
+    notes = [
+        Note(
+            "stacked_labels",
+            f"Each label of {str(dim)!r} is one text here, made of {listed(names)}.",
+            {"dim": str(dim), "names": names},
+            aside=True,
         )
-        return value.rename({old: new for old, new in names.items() if old in present})
-    if argument not in NAMING or argument == METRIC:
-        return value
-    if isinstance(value, str):
-        return names.get(value, value)
-    return tuple(names.get(name, name) for name in value) if isinstance(value, Iterable) else value
-
-
-def _noted(
-    answer: Any, names: Mapping[Hashable, str], stacked: Mapping[Hashable, list[str]]
-) -> Any:
-    """Add notes on the new names to an answer."""
-    remarks = []
-    if names:
-        text = (
-            f"the data's {listed(names)} are called {listed(names.values())} here: variables "
-            "of the answer have those names"
-        )
-        remarks.append(
-            Note(
-                DATA_NAMES,
-                text,
-                {"names": {new: str(old) for old, new in names.items()}},
-                aside=True,
-            )
-        )
-    for dim, level_names in stacked.items():
-        text = f"a label of {str(dim)!r} is {listed(level_names)} in one, and a text here"
-        remarks.append(
-            Note("stacked_labels", text, {"dim": str(dim), "names": level_names}, aside=True)
-        )
+        for dim, names in stacked.items()
+    ]
     if isinstance(answer, FittedModel):
-        return replace(answer, dataset=add_notes(answer.dataset, *remarks))
-    return add_notes(answer, *remarks) if isinstance(answer, (*LABELLED, pd.DataFrame)) else answer
-
-
-def without_foreign_names(answer: Labelled) -> Labelled:
-    """Return an answer without descriptors of the data named like a variable of other answers, for which tables and pictures look."""
-    reserved = ANSWER_NAMES.get(str(answer.attrs.get("result")), "").split()
-    foreign = EVERY_NAME - {*reserved, *OF_METRICS, *answer.dims}
-    return (
-        cast(Labelled, answer.drop_vars([name for name in answer.coords if name in foreign]))
-        if reserved
-        else answer
-    )
+        return replace(answer, dataset=add_notes(answer.dataset, *notes))
+    return add_notes(answer, *notes) if isinstance(answer, (*LABELLED, pd.DataFrame)) else answer

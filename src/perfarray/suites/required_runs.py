@@ -73,8 +73,9 @@ def required_runs(
         of the baseline.
     start : int
         Runs to begin with, at least 2.
-    times, baseline, dim, mean, weights, statistic, confidence_level, method, n_resamples, across,
-    by, unit, levels, shared, rng, metric
+    times, baseline, dim, mean, weights, statistic, confidence_level, method, n_resamples
+        As for `score_ratio_interval`.
+    across, by, unit, levels, shared, rng, metric
         As for `score_ratio_interval`; the timings are those of a pilot, a run is a unit.
 
     Returns

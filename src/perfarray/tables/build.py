@@ -13,6 +13,7 @@ import xarray as xr
 
 from perfarray.conventions import FORMAT, METRIC, UNKNOWN
 from perfarray.numerics.types import Floats, Integers, same_text
+from perfarray.results.reserved import settle_names
 from perfarray.tables.columns import (
     EXACT,
     Descriptor,
@@ -22,7 +23,7 @@ from perfarray.tables.columns import (
     level_order,
     objects,
 )
-from perfarray.timings.apply import Labels, kept_labels, labels_of_dim
+from perfarray.timings.apply import Labels, labels_of_dim
 from perfarray.timings.options import options
 
 # Cells that an array may have however few are measured
@@ -30,9 +31,6 @@ SMALL = 2**24
 
 # Size of the memory pages that systems use for large arrays, in bytes
 LARGE_PAGE = 2**21
-
-# Numbered repetitions of a level up to which its index is kept for the next file
-FEW = 100
 
 
 def build(table: Table) -> xr.Dataset:
@@ -46,7 +44,8 @@ def build(table: Table) -> xr.Dataset:
     Returns
     -------
     Dataset
-        Metrics over all dims; marks, columns and descriptors as coordinates.
+        Metrics over all dims; marks, columns and descriptors as coordinates. Names that answers
+        use are `data_<name>`.
 
     Raises
     ------
@@ -74,7 +73,7 @@ def build(table: Table) -> xr.Dataset:
             "more for each measurement"
         )
     try:
-        return _laid_out(table, names, codes, shape, cells)
+        return settle_names(_laid_out(table, names, codes, shape, cells))
     except MemoryError:
         raise ValueError(f"{needed()}, for which there is no memory") from None
 
@@ -102,15 +101,10 @@ def _laid_out(
     # Indexes that are handed over take half the time of those that xarray makes and compares.
     indexes: dict[Hashable, Any] = {}
     for name, size in zip(names, shape, strict=True):
-        if name not in table.labels and 0 < size <= FEW:
-            of_dim = kept_labels(name, tuple(range(size)))
-        else:
-            of_dim = labels_of_dim(
-                name,
-                _label_array(table.labels[name].labels)
-                if name in table.labels
-                else np.arange(size),
-            )
+        of_dim = labels_of_dim(
+            name,
+            _label_array(table.labels[name].labels) if name in table.labels else np.arange(size),
+        )
         coords |= of_dim.variables
         indexes |= of_dim.indexes
     for name, mark in table.marks.items():
@@ -139,8 +133,7 @@ def _attrs(table: Table) -> dict[Hashable, Any]:
 def _variable(
     dims: Sequence[str], values: npt.NDArray[Any], attrs: Mapping[str, str] | None = None
 ) -> xr.Variable:
-    """Return a variable without xarray's inspection of every text in an object array."""
-    return xr.Variable(tuple(dims), values, attrs, fastpath=True)
+    return xr.Variable(tuple(dims), values, attrs)
 
 
 def _metric_variable(

@@ -4,9 +4,7 @@ import math
 import os
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import nullcontext
-from functools import lru_cache
-from inspect import signature
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -36,11 +34,6 @@ ENOUGH = (
     "answer to Zarr"
 )
 
-# What makes a Dataset as apply_ufunc does, and a DataArray as a Dataset does: private names of
-# xarray, see docs/design.md
-CONSTRUCT = getattr(xr.Dataset, "_construct_direct", None)
-FASTPATH = "fastpath" in signature(xr.DataArray).parameters
-
 # A formula: takes arrays with their core axes last, returns one array for each variable
 Kernel = Callable[..., Sequence[Any]]
 
@@ -55,10 +48,7 @@ class Output(NamedTuple):
 
 
 class Labels(NamedTuple):
-    """The coordinates of an answer and their indexes.
-
-    Xarray would rebuild these from plain variables.
-    """
+    """The coordinates of an answer and their indexes, which xarray would otherwise build anew."""
 
     variables: dict[Hashable, xr.Variable]
     indexes: dict[Hashable, Any]
@@ -66,24 +56,12 @@ class Labels(NamedTuple):
     def dataset(
         self, variables: Mapping[Any, xr.Variable], attrs: Mapping[Any, Any] | None = None
     ) -> xr.Dataset:
-        """Return a Dataset of variables whose sizes agree, without the checks of `xr.Dataset`, which take 0.2 ms."""
-        if CONSTRUCT is None or not variables.keys().isdisjoint(
-            self.variables
-        ):  # the public constructor names what is in conflict
-            return xr.Dataset(variables, xr.Coordinates(self.variables, self.indexes), attrs)
-        coords = {name: variable.copy(deep=False) for name, variable in self.variables.items()}
-        dataset: xr.Dataset = CONSTRUCT(
-            {**variables, **coords}, {*coords}, attrs=dict(attrs or {}), indexes=dict(self.indexes)
-        )
-        return dataset
+        """Return a Dataset of variables."""
+        return xr.Dataset(variables, xr.Coordinates(self.variables, self.indexes), attrs)
 
     def array(self, variable: xr.Variable, name: Hashable | None = None) -> xr.DataArray:
-        """Return an array of a variable with all dims of the labels, without the checks of `xr.DataArray`, which take 0.15 ms."""
-        if not FASTPATH:
-            return xr.DataArray(variable, xr.Coordinates(self.variables, self.indexes), name=name)
-        return xr.DataArray(
-            variable, dict(self.variables), name=name, indexes=dict(self.indexes), fastpath=True
-        )
+        """Return an array of a variable."""
+        return xr.DataArray(variable, xr.Coordinates(self.variables, self.indexes), name=name)
 
 
 def outputs(units: str = "1", dims: tuple[str, ...] = (), /, **named: str) -> dict[str, Output]:
@@ -239,7 +217,7 @@ def _in_memory(
     except MemoryError as error:
         raise MemoryError(f"{error or 'there is not enough memory'}: {ENOUGH}") from None
     return [
-        xr.Variable((*broadcast, *output.dims), np.asarray(array), fastpath=True)
+        xr.Variable((*broadcast, *output.dims), np.asarray(array))
         for output, array in zip(outputs.values(), results, strict=True)
     ]
 
@@ -353,7 +331,7 @@ def _labels_of(arrays: Sequence[xr.DataArray], used: set[str], coords: Mapping[s
         variables |= labels
         indexes |= {name: index for name, index in array.xindexes.items() if name in labels}
     for name, values in coords.items():
-        new_labels = kept_labels(name, tuple(values))
+        new_labels = labels_of_dim(name, tuple(values))
         variables |= new_labels.variables
         indexes |= new_labels.indexes
     return Labels(variables, indexes)
@@ -366,83 +344,22 @@ def is_chunked(array: xr.DataArray | xr.Variable) -> bool:
     )  # ten times faster than `array.chunks is not None`
 
 
-def labels_of_dim(name: str, values: npt.NDArray[Any]) -> Labels:
+def labels_of_dim(name: str, values: Sequence[Any] | npt.NDArray[Any]) -> Labels:
     """Return the labels of a dim, and their index.
 
     Text has object dtype, which every join and file keeps.
     """
-    index = PandasIndex(pd.Index(values, dtype=values.dtype), name, coord_dtype=values.dtype)
-    return Labels(index.create_variables(), {name: index})
-
-
-@lru_cache(maxsize=64)
-def kept_labels(name: str, values: tuple[Any, ...]) -> Labels:
-    """Return the same from a cache, since building an index is slow.
-
-    Values are read-only, because many Datasets share them.
-    """
     array = np.asarray(values)
     array = array.astype(object) if array.dtype.kind in "US" else array
-    array.setflags(write=False)
-    return labels_of_dim(name, array)
+    index = PandasIndex(pd.Index(array, dtype=array.dtype), name, coord_dtype=array.dtype)
+    return Labels(index.create_variables(), {name: index})
 
 
 def in_order(variable: xr.Variable, order: tuple[Hashable, ...]) -> xr.Variable:
     """Transpose the dims that broadcast to the order of the input; new dims stay at the end."""
-    dims, axes = _dims_in_order(variable.dims, order)
-    # Three times as fast as Variable.transpose, of which a comparison needs 80.
-    return (
-        variable
-        if dims == variable.dims
-        else xr.Variable(dims, variable.data.transpose(axes), variable.attrs, fastpath=True)
-    )
-
-
-@lru_cache(maxsize=256)
-def _dims_in_order(
-    dims: tuple[Hashable, ...], order: tuple[Hashable, ...]
-) -> tuple[tuple[Hashable, ...], tuple[int, ...]]:
-    """Return dims in order, and where they are."""
-    ordered = (*(dim for dim in order if dim in dims), *(dim for dim in dims if dim not in order))
-    return ordered, tuple(map(dims.index, ordered))
-
-
-def take(array: xr.DataArray, dim: str, positions: int | slice | Integers) -> xr.DataArray:
-    """Return an array at positions of a dim, as `isel` with `drop=True` does, in a third of its time."""
-    labels, indexes, one = (
-        array.coords.variables,
-        dict(array.xindexes),
-        isinstance(positions, int | np.integer),
-    )
-    along = {name: indexes.pop(name) for name in [*indexes] if dim in labels[name].dims}
-    if not along.keys() <= {dim}:
-        return array.isel({dim: positions}, drop=True)
-    own: dict[Hashable, xr.Variable] = {}
-    if along and not one:
-        indexes[dim] = index = cast(xr.Index, along[dim].isel({dim: positions}))
-        own = dict(index.create_variables({dim: labels[dim]}))
-    kept = {name: label for name, label in labels.items() if not (one and label.dims == (dim,))}
-    taken = {
-        name: own[name] if name in own else cut(label, dim, positions)
-        for name, label in kept.items()
-    }
-    return Labels(taken, indexes).array(cut(array.variable, dim, positions), array.name)
+    return variable.transpose(*(dim for dim in order if dim in variable.dims), ...)
 
 
 def cut(variable: xr.Variable, dim: str, positions: int | slice | Integers) -> xr.Variable:
-    """Return a variable at positions of a dim, and variables without the dim as they are.
-
-    A single position removes the dim.
-    """
-    if dim not in variable.dims:
-        return variable
-    dims = (
-        tuple(name for name in variable.dims if name != dim)
-        if isinstance(positions, int | np.integer)
-        else variable.dims
-    )
-    key = (
-        *(positions if name == dim else slice(None) for name in variable.dims),
-        ...,
-    )  # with `...` a single value stays an array
-    return xr.Variable(dims, variable.data[key], variable.attrs, variable.encoding, fastpath=True)
+    """Return a variable at positions of a dim, and variables without the dim as they are."""
+    return variable.isel({dim: positions}) if dim in variable.dims else variable

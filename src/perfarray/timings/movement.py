@@ -1,6 +1,7 @@
 """Whether the units of different benchmarks move together, so that benchmarks are not independent: tested with every suite, and noted."""
 
 from collections.abc import Sequence
+from functools import reduce
 
 import numpy as np
 import xarray as xr
@@ -85,8 +86,11 @@ def together_notes(sides: Sequence[Timings], across: str, paired: bool) -> tuple
 
     def kernel(*values: Floats) -> tuple[Floats, ...]:
         means = [unit_means(side, len(nest)) for side in values]
-        measured = np.all([~np.isnan(side).all(axis=-1) for side in means], axis=0).sum(axis=-1)
-        return *(movement(*means, paired=True) if paired else common_movement(*means)), measured
+        # Sides may have dims of their own, such as two candidates beside one baseline.
+        measured = reduce(np.logical_and, (~np.isnan(side).all(axis=-1) for side in means))
+        return *(
+            movement(*means, paired=True) if paired else common_movement(*means)
+        ), measured.sum(axis=-1)
 
     variables = MOVES | {"suite_benchmarks": Output((), "1")}
     return movement_notes(

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import pandas as pd
@@ -23,10 +23,6 @@ CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\u
 
 # Attr: the notes of a result, as JSON
 NOTES = "notes"
-
-# Code of the note on labels of the data that were renamed because a variable of the answer has
-# their name
-DATA_NAMES = "data_names"
 
 # Attr: the checks to run once a lazy result is computed
 UNCHECKED = "unchecked"
@@ -197,18 +193,18 @@ def _measured_cells(result: xr.Dataset) -> Mask | None:
     return None if measured.all() or not measured.any() else measured
 
 
-def keep_notes(data: Told, *notes: Note | None) -> Told:
-    """Emit notes and keep them in the attr `notes` of timings, which are returned."""
-    if emitted := emit(*notes):
-        data.attrs[NOTES] = to_json(emitted)
+def add_notes(data: Any, *notes: Note | None) -> Any:
+    """Emit notes on timings or a result, and keep them behind those that it has."""
+    emitted = emit(*notes)
+    if emitted:
+        earlier = json.loads(str(data.attrs.get(NOTES, "[]")))
+        data.attrs[NOTES] = json.dumps([*earlier, *json.loads(to_json(emitted))])
     return data
 
 
-def add_notes(result: Any, *notes: Note) -> Any:
-    """Emit further notes of a result, and keep them with its own."""
-    earlier = json.loads(str(result.attrs.get(NOTES, "[]")))
-    result.attrs[NOTES] = json.dumps([*earlier, *json.loads(to_json(emit(*notes)))])
-    return result
+def keep_notes(data: Told, *notes: Note | None) -> Told:
+    """Do the same with timings."""
+    return cast(Told, add_notes(data, *notes))
 
 
 @cache

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 import numpy.typing as npt
 import xarray as xr
-from xarray.indexes import PandasIndex
 
 from perfarray.conventions import (
     BENCHMARK,
@@ -23,7 +22,7 @@ from perfarray.conventions import (
     SESSION,
     SEVERAL_SESSIONS,
 )
-from perfarray.timings.apply import Labels, is_chunked, take
+from perfarray.timings.apply import is_chunked
 from perfarray.timings.censored import Bounds, ratio_bounds, stopped_note, without_limit
 from perfarray.timings.chunks import chunk_lengths, evenly_chunked
 from perfarray.timings.comparable import (
@@ -78,25 +77,17 @@ class Pair(NamedTuple):
     @property
     def itself(self) -> xr.DataArray:
         """Which candidates are their own baselines, where each label is on both sides."""
-        dims, sides = (
-            (str(self.dim), str(self.baselines)),
-            (self.candidate.array, self.baseline.array),
-        )
-        labels = Labels({}, {})
-        for dim, side in zip(dims, sides, strict=True):
-            labels.variables[dim], labels.indexes[dim] = (
-                side.coords.variables[dim],
-                side.xindexes[dim],
-            )
-        return labels.array(xr.Variable(dims, np.eye(sides[0].sizes[dims[0]], dtype=bool)))
+        dims = (str(self.dim), str(self.baselines))
+        labels = {dims[0]: self.candidate.array[dims[0]], dims[1]: self.baseline.array[dims[1]]}
+        return xr.DataArray(np.eye(labels[dims[0]].size, dtype=bool), labels, dims)
 
     def against(self, position: int) -> "Pair":
         """Return one of the baselines, where each label is on both sides, and the other labels."""
         array = self.candidate.array
         others = np.delete(np.arange(array.sizes[self.dim]), position)
-        old = take(self.baseline.array, str(self.baselines), position)
+        old = self.baseline.array.isel({self.baselines: position}, drop=True)
         sides = (
-            self.candidate._replace(array=take(array, str(self.dim), others)),
+            self.candidate._replace(array=array.isel({self.dim: others})),
             self.baseline._replace(array=old),
         )
         return self._replace(candidate=sides[0], baseline=sides[1], baselines=None)
@@ -316,7 +307,7 @@ def _split(candidate: Timings, baseline: object, dim: str | None) -> Pair:
     # Where the rest is one block, it is not copied.
     block = array.dims[0] == dim and positions[0] in (0, len(labels) - 1)
     rest = slice(rest_positions[0], rest_positions[-1] + 1) if block else rest_positions
-    old, new = take(array, dim, positions[0]), take(array, dim, rest)
+    old, new = array.isel({dim: positions[0]}, drop=True), array.isel({dim: rest})
     notes = (
         *check_label(array, positions[0], rest_positions, nest, dim, aligned),
         *candidate.notes,
@@ -338,11 +329,11 @@ def _each_with_each(candidate: Timings, dim: str) -> Pair:
     if len(labels) < 2:
         raise ValueError(f"nothing to compare: dim {dim!r} has the labels {listed(labels)}")
     array, aligned = align_sides(candidate.array, nest, dim)
-    array = array if dim in array.coords else _relabelled(array, dim, dim, labels)
+    array = array if dim in array.coords else array.assign_coords({dim: labels})
     names = np.array(
         [str(label) if isinstance(label, str) else label for label in labels], dtype=object
     )
-    old = _relabelled(array, dim, BASELINE, names)
+    old = array.rename({dim: BASELINE}).assign_coords({BASELINE: names})
     notes = (
         *check_systems(array, nest, dim, aligned),
         *candidate.notes,
@@ -356,28 +347,6 @@ def _each_with_each(candidate: Timings, dim: str) -> Pair:
         notes,
         baselines=BASELINE,
     )
-
-
-def _relabelled(array: xr.DataArray, dim: str, name: str, labels: Any) -> xr.DataArray:
-    """Return an array with another name and other labels of a dim, in a sixth of the time of `rename` and `assign_coords`."""
-
-    def renamed(variable: xr.Variable) -> xr.Variable:
-        dims = tuple(name if present == dim else present for present in variable.dims)
-        return (
-            xr.Variable(dims, variable.data, variable.attrs, fastpath=True)
-            if dim in variable.dims
-            else variable
-        )
-
-    new_index = PandasIndex(labels, name)
-    coords = array.coords.variables
-    variables = {
-        label: renamed(variable) for label, variable in coords.items() if label != dim
-    } | new_index.create_variables()
-    indexes = {
-        label: index for label, index in array.xindexes.items() if dim not in coords[label].dims
-    } | {name: new_index}
-    return Labels(variables, indexes).array(renamed(array.variable), array.name)
 
 
 def _labels_compared(array: xr.DataArray, dim: str, nest: Sequence[str]) -> list[Any]:

@@ -602,7 +602,10 @@ def check_levels(
 def check_dim(array: xr.DataArray | xr.Dataset, dim: object, role: str = "dim") -> str:
     """Return `dim`; raise with the dims of the array unless it is one of these."""
     if not isinstance(dim, str) or dim not in array.dims:
-        raise ValueError(f"{role} {dim!r} not found; the array has dims {tuple(array.dims)}")
+        renamed = f". {dim!r} is called 'data_{dim}' here" if f"data_{dim}" in array.dims else ""
+        raise ValueError(
+            f"{role} {dim!r} not found; the array has dims {tuple(array.dims)}{renamed}"
+        )
     return dim
 
 

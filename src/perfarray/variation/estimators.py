@@ -1,6 +1,5 @@
 """Which single number stands for the run time of a program, and how stable that number is."""
 
-import itertools
 from collections.abc import Sequence
 
 import numpy as np
@@ -16,7 +15,7 @@ from perfarray.timings.notes import Note, check, count_note, with_notes
 from perfarray.timings.pairs import statistic_bounds, with_unknown_at_best, with_worst_case
 from perfarray.timings.resolve import Data, Timings, check_names, resolve
 from perfarray.timings.units import MEASURED, describe_value, value_depth
-from perfarray.timings.validation import check_choice, check_count, check_number, listed
+from perfarray.timings.validation import check_choice, check_count, check_number
 from perfarray.variation.numerics.estimators import (
     estimate_of_runs,
     size_from_which,
@@ -26,7 +25,6 @@ from perfarray.variation.numerics.estimators import (
 PAPERS = ("mean", "median", "quartile", "min")
 STATISTICS = (*PAPERS, BEST)
 ODD_SIZES = (1, 3, 5, 7, 9, 11, 13, 15, 17, 19)
-LOAD = "load"
 
 
 @for_each_metric
@@ -123,8 +121,6 @@ def estimator_stability(
     statistics: str | Sequence[str] = PAPERS,
     difference: float = 0.01,
     deviations: float = 2.0,
-    load: xr.DataArray | str | None = None,
-    load_bins: Sequence[float] | None = None,
     value: str | None = None,
     levels: str | tuple[str, ...] | None = None,
     metric: str | list[str] | None = None,
@@ -147,12 +143,6 @@ def estimator_stability(
     deviations : float
         How many standard deviations two estimates must lie apart to be called distinct; the paper's
         rule is two, or three.
-    load : str or DataArray, optional
-        A coordinate of the data, or an array along some of its dims: the load of the machine at
-        each run.
-    load_bins : sequence of float, optional
-        With `load`, edges of classes: the answer then has a dim `load`, and each class keeps its
-        runs in order.
     value, levels, metric
         As for `run_estimate`.
 
@@ -170,8 +160,7 @@ def estimator_stability(
     Raises
     ------
     ValueError
-        Unknown levels, statistics or value; group sizes that are not whole numbers; a load without
-        classes.
+        Unknown levels, statistics or value; group sizes that are not whole numbers.
 
     Notes
     -----
@@ -207,8 +196,6 @@ def estimator_stability(
         )
     data = resolve(times, metric, levels)
     depth = value_depth(data, value)
-    if load is not None:
-        data = data._replace(array=by_load(data, load, load_bins))
 
     def kernel(values: Floats) -> tuple[Floats, ...]:
         by_unit = values_by_unit(values, len(data.levels), depth)
@@ -265,36 +252,6 @@ def check_groups(
     for name in names:
         check_choice(name, "statistics", STATISTICS)
     return sizes, names
-
-
-def by_load(data: Timings, load: xr.DataArray | str, bins: Sequence[float] | None) -> xr.DataArray:
-    """Return the runs of each class of load along a new dim, the others as not measured."""
-    array = data.array
-    if isinstance(load, str) and load not in array.coords:
-        raise ValueError(
-            f"load={load!r} is not a coordinate of the data; they have {listed(array.coords)}"
-        )
-    at_run: xr.DataArray = array.coords[load] if isinstance(load, str) else load
-    edges = [check_number(edge, "load_bins") for edge in bins] if bins is not None else []
-    if len(edges) < 2 or sorted(set(edges)) != edges:
-        raise ValueError(
-            f"load_bins={bins!r}: give the edges of the classes of load, ascending, such as "
-            "(0, 80, 90, 125)"
-        )
-    foreign = [dim for dim in at_run.dims if dim not in array.dims]
-    if foreign:
-        raise ValueError(
-            f"load lies along {listed(foreign)}, which the data do not have: {tuple(array.dims)}"
-        )
-    bare = array.reset_coords([name for name in array.coords if name == LOAD], drop=True)
-    amount = at_run.reset_coords(drop=True)
-    classes = [
-        bare.where((amount >= low) & (amount < high)) for low, high in itertools.pairwise(edges)
-    ]
-    labels = np.array(
-        [f"[{low:g}, {high:g})" for low, high in itertools.pairwise(edges)], dtype=object
-    )
-    return xr.concat(classes, dim=xr.IndexVariable(LOAD, labels)).assign_attrs(array.attrs)
 
 
 @check("few_runs")

@@ -13,10 +13,10 @@ from perfarray.timings.best import resolve_best, slow_end_note
 from perfarray.timings.metrics import for_each_metric
 from perfarray.timings.notes import Note, check, count_note, with_notes
 from perfarray.timings.pairs import resolve_pair
-from perfarray.timings.resolve import Data, resolve
+from perfarray.timings.resolve import Data
 from perfarray.timings.units import describe_value, value_depth
 from perfarray.timings.validation import check_share
-from perfarray.variation.estimators import ODD_SIZES, PAPERS, by_load, check_groups
+from perfarray.variation.estimators import ODD_SIZES, PAPERS, check_groups
 from perfarray.variation.numerics.estimators import (
     estimate_of_runs,
     share_of_right_orders,
@@ -36,8 +36,6 @@ def ordering_stability(
     group_sizes: Sequence[int] = ODD_SIZES,
     statistics: str | Sequence[str] = PAPERS,
     share: float = 0.95,
-    load: xr.DataArray | str | None = None,
-    load_bins: Sequence[float] | None = None,
     value: str | None = None,
     levels: str | tuple[str, ...] | None = None,
     metric: str | list[str] | None = None,
@@ -60,9 +58,6 @@ def ordering_stability(
         The estimators, as for `run_estimate`.
     share : float
         How often groups have to be right to be large enough.
-    load, load_bins : optional
-        Classes of load, as for `estimator_stability`: the answer then has a dim `load`. An array
-        must have the labels of `times`.
     value, levels, metric
         As for `run_estimate`.
 
@@ -79,8 +74,7 @@ def ordering_stability(
     Raises
     ------
     ValueError
-        Unknown dims, levels, labels, statistics or value; group sizes that are not whole numbers; a
-        load without classes.
+        Unknown dims, levels, labels, statistics or value; group sizes that are not whole numbers.
 
     Notes
     -----
@@ -108,10 +102,6 @@ def ordering_stability(
     """
     sizes, names = check_groups(group_sizes, statistics)
     check_share(share, "share", example="0.95")
-    if load is not None:
-        times, metric = by_load(resolve(times, metric, levels), load, load_bins), None
-        if isinstance(baseline, xr.DataArray | xr.Dataset):
-            baseline = by_load(resolve(baseline, None, levels), load, load_bins)
     pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels)
     nest, depth, better = (
         pair.candidate.levels,

@@ -68,7 +68,6 @@ def plan_repetitions(
     *,
     dim: str | None = None,
     costs: Any = None,
-    baseline_costs: Any = None,
     levels: str | tuple[str, ...] | None = None,
     budget: float | None = None,
     half_width: float | None = None,
@@ -102,8 +101,6 @@ def plan_repetitions(
         `binary`, start and warm-up for `execution`. Arrays lie over `benchmark`. Default: the
         coordinates `loops` and `<level>_seconds`, which readers set; an iteration costs 1, or its
         mean time; the other levels must be named.
-    baseline_costs : mapping of str to float, array or DataArray, optional
-        The baseline's prices where they differ.
     levels, metric : str or sequence of str, optional
         The nest, outermost first (default: the repetition dims present); the variable(s) of a
         Dataset (default: its `time`).
@@ -205,7 +202,7 @@ def plan_repetitions(
         else (systems(times, baseline, dim=dim, metric=metric, levels=levels), ())
     )
     sides, nest = system.sides, system.sides[0].levels
-    prices, stated = system.prices(costs, baseline_costs, cost_units)
+    prices, stated = system.prices(costs, cost_units)
     lazy = any(is_chunked(side.array) for side in sides)
     if lazy and goal.budget is not None and not any(map(is_chunked, prices)):
         least = goal.min_units * reduce(add, [price.sum(PRICE, skipna=False) for price in prices])

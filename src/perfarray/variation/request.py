@@ -1,6 +1,6 @@
 """What a plan is asked for, checked once, and the systems it is for."""
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any, NamedTuple
 
 import xarray as xr
@@ -15,7 +15,6 @@ from perfarray.timings.validation import (
     check_count,
     check_number,
     check_share,
-    listed,
 )
 from perfarray.timings.zeros import Positive
 from perfarray.variation.costs import price_note, prices
@@ -93,44 +92,17 @@ class Systems(NamedTuple):
     chosen: dict[str, object]
     absent: tuple[tuple[str, ...], ...] = ((), ())
 
-    def prices(
-        self, costs: Any, baseline_costs: Any, cost_units: str
-    ) -> tuple[list[xr.DataArray], Note | None]:
+    def prices(self, costs: Any, cost_units: str) -> tuple[list[xr.DataArray], Note | None]:
         """Return the prices of every system, and a note on those that `costs` does not name."""
-        of_baseline = costs  # those of the candidate, where the baseline has none of its own
-        if baseline_costs is not None:
-            if len(self.sides) == 1:
-                raise ValueError(
-                    f"baseline_costs={baseline_costs!r} are the prices of a baseline; name the "
-                    "baseline too"
-                )
-            if not isinstance(baseline_costs, Mapping):
-                raise ValueError(
-                    f"baseline_costs={baseline_costs!r}: give a mapping of levels to prices, "
-                    f"as in {{'execution': 19, 'binary': 5343}}"
-                )
-            lacking = [name for name in baseline_costs if name in self.absent[-1]]
-            if lacking:
-                raise ValueError(
-                    f"baseline_costs= names {listed(lacking)}, which the baseline does not "
-                    "have: it costs nothing there"
-                )
-            of_baseline = (
-                {**costs, **baseline_costs}
-                if isinstance(costs, Mapping)
-                else baseline_costs
-                if costs is None
-                else costs
-            )
         priced = [
             prices(
-                {**(named or {}), **dict.fromkeys(gone, 0.0)} if gone else named,
+                {**(costs or {}), **dict.fromkeys(gone, 0.0)} if gone else costs,
                 side,
                 cost_units,
                 chosen,
             )
-            for side, gone, chosen, named in zip(
-                self.sides, self.absent, (None, self.chosen), (costs, of_baseline), strict=False
+            for side, gone, chosen in zip(
+                self.sides, self.absent, (None, self.chosen), strict=False
             )
         ]
         return [by_level for by_level, _ in priced], price_note(

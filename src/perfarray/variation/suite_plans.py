@@ -56,7 +56,6 @@ def plan_suite(
     *,
     dim: str | None = None,
     costs: Any = None,
-    baseline_costs: Any = None,
     levels: str | tuple[str, ...] | None = None,
     budget: float | None = None,
     half_width: float | None = None,
@@ -85,7 +84,7 @@ def plan_suite(
     baseline : label, DataArray or Dataset, optional
         Plan for the ratio of geometric means to it; each system gets its own counts, and both share
         the budget.
-    dim, baseline_costs, levels, assurance, min_units, confidence_level, negative, prior, metric
+    dim, levels, assurance, min_units, confidence_level, negative, prior, metric
         As for `plan_repetitions`.
     costs : mapping of str to float, array or DataArray
         Seconds it takes to start one more repetition of a level: a build for `binary` (one number),
@@ -180,7 +179,7 @@ def plan_suite(
     )
     sides, nest = system.sides, system.sides[0].levels
     served = _check_shared(sides[0], across, shared, {"paired": paired, "correlation": correlation})
-    prices, stated = system.prices(costs, baseline_costs, SECONDS)
+    prices, stated = system.prices(costs, SECONDS)
     arrays = [side.array for side in sides]
     prices = [
         _over_benchmarks(price, array[across], served)

@@ -13,8 +13,8 @@ from perfarray.machines.numerics.clusters import clusters_of
 def test_clusters_are_numbered_as_they_appear():
     """Two groups far apart, in any order of samples."""
     scores = np.array([[9.0], [0.0], [9.1], [0.1], [0.2]])
-    assert clusters_of(scores, "ward", 2, 10).labels.tolist() == [1, 2, 1, 2, 2]
-    assert clusters_of(scores, "average", 5, 10).labels.tolist() == [1, 2, 3, 4, 5]
+    assert clusters_of(scores, "ward", 2, 10)[0].tolist() == [1, 2, 1, 2, 2]
+    assert clusters_of(scores, "average", 5, 10)[0].tolist() == [1, 2, 3, 4, 5]
 
 
 @pytest.mark.parametrize("number", [2, 4])
@@ -26,8 +26,9 @@ def test_silhouettes_are_those_of_scikit_learn(number, monkeypatch):
     labels = np.append(np.arange(11) % number, number)
     expected = metrics.silhouette_score(scores, labels)
     monkeypatch.setattr(clusters, "BLOCK", 5)
-    found = clusters.mean_silhouettes(scores, np.stack([labels, np.zeros(12, dtype=int)], axis=1))
-    np.testing.assert_allclose(found, [expected, np.nan], rtol=1e-12)
+    cuts = np.stack([labels, np.zeros(12, dtype=int)], axis=1)
+    silhouettes = clusters.mean_silhouettes(scores, cuts)
+    np.testing.assert_allclose(silhouettes, [expected, np.nan], rtol=1e-12)
 
 
 def test_the_largest_silhouette_chooses_the_number():
@@ -37,19 +38,13 @@ def test_the_largest_silhouette_chooses_the_number():
     groups = np.repeat([[0.0, 0.0], [9.0, 0.0], [0.0, 9.0], [9.0, 9.0]], 5, axis=0) + rng.normal(
         0, 0.3, (20, 2)
     )
-    found = clusters_of(groups, "ward", None, 10)
-    assert (found.number, found.labels.tolist()) == (4, np.repeat([1, 2, 3, 4], 5).tolist())
-    assert found.silhouette == max(
-        clusters_of(groups, "ward", number, 10).silhouette for number in range(2, 11)
-    )
-    assert clusters_of(groups, "ward", None, 3).number == 3
+    labels, _, number, silhouette = clusters_of(groups, "ward", None, 10)
+    assert (number, labels.tolist()) == (4, np.repeat([1, 2, 3, 4], 5).tolist())
+    assert silhouette == max(clusters_of(groups, "ward", count, 10)[-1] for count in range(2, 11))
+    assert clusters_of(groups, "ward", None, 3)[2] == 3
     for alike in (np.ones((5, 2)), groups[:2]):
-        found = clusters_of(alike, "ward", None, 10)
-        assert (found.number, np.isnan(found.silhouette), set(found.labels.tolist())) == (
-            1,
-            True,
-            {1},
-        )
+        labels, _, number, silhouette = clusters_of(alike, "ward", None, 10)
+        assert (number, np.isnan(silhouette), set(labels.tolist())) == (1, True, {1})
 
 
 @pytest.mark.parametrize("method", ["ward", "centroid"])
@@ -58,10 +53,10 @@ def test_the_dendrogram_is_that_of_scipy(method):
     distances, where these fall, too."""
     scores = np.random.default_rng(3).normal(size=(15, 2))
     tree = linkage(pdist(scores), method)
-    found = clusters_of(scores, method, 3, 10)
-    order = np.argsort(found.positions)
+    positions, steps, heights = clusters_of(scores, method, 3, 10)[1]
+    order = np.argsort(positions)
     assert order.tolist() == leaves_list(tree).tolist()
-    steps, heights = found.steps[order], found.heights[order]
+    steps, heights = steps[order], heights[order]
     assert (steps[-1], np.isnan(heights[-1])) == (0, True)
     runs = [[leaf] for leaf in range(15)]
     for step, (_, _, distance, size) in enumerate(tree, 1):

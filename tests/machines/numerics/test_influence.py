@@ -1,5 +1,4 @@
-"""Splits that keep groups whole, intervals of a correlation, influence with its limits, and the
-noise ceiling."""
+"""Splits that keep groups whole, intervals of a correlation, influence, and the noise ceiling."""
 
 import tracemalloc
 
@@ -7,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import polygamma
 
-from perfarray.machines.numerics.influence import correlation_interval, influence_of, split_rows
+from perfarray.machines.numerics.influence import correlation_interval, influence_of, random_rows
 from perfarray.machines.numerics.noise_ceiling import (
     concentration,
     log_spread_noise,
@@ -19,26 +18,17 @@ from strategies import experiments
 
 
 def test_groups_stay_together():
-    """No group is on both sides, and folds cover every row once."""
+    """No group is on both sides, and the share is not exceeded."""
     groups = np.repeat(np.arange(12), np.arange(1, 13))  # sizes 1 to 12
-    rng = np.random.default_rng(1)
-    (test,) = split_rows(len(groups), groups, 0.3, None, rng)
+    test = random_rows(groups, 0.3, np.random.default_rng(1))
     assert not set(groups[test]) & set(np.delete(groups, test))
     assert 0 < len(test) <= 0.3 * len(groups)
-    folds = split_rows(len(groups), groups, 0.3, 4, rng)
-    assert sorted(np.concatenate(folds)) == list(range(len(groups)))
-    assert all(len(set(groups[fold]) & set(np.delete(groups, fold))) == 0 for fold in folds)
-    # The largest group left to the smallest part: 12, 11, 10, 9; 8 to the 9, 7 to the 10, 6 to the
-    # 11, 5 to the 12; 4, 3, 2, 1 likewise.
-    assert sorted(len(fold) for fold in folds) == [18, 19, 20, 21]
 
 
 def test_split_without_groups():
-    first = split_rows(100, None, 0.3, None, np.random.default_rng(3))[0]
+    first, second = (random_rows(np.arange(100), 0.3, np.random.default_rng(3)) for _ in range(2))
     assert len(first) == 30
-    np.testing.assert_array_equal(
-        first, split_rows(100, None, 0.3, None, np.random.default_rng(3))[0]
-    )
+    np.testing.assert_array_equal(first, second)
 
 
 def test_fisher_interval():
@@ -93,25 +83,23 @@ def test_influence_worked_by_hand():
     """Mean increases 3 and 1 are 75 and 25 percent; a negative one counts as none; t limits of the
     mean of 6 rows."""
     losses = np.array([[2.0, 4.0, 3.0, 3.0, 2.0, 4.0], [1.0] * 6, [-1.0] * 6])
-    found = influence_of(losses, 2.0, np.arange(6), 0.95)
-    np.testing.assert_allclose(found.percent, [75, 25, 0])
-    np.testing.assert_allclose(found.increase, [1.5, 0.5, -0.5])
-    np.testing.assert_allclose([found.lower[0], found.upper[0]], [1.5 - HALF, 1.5 + HALF])
-    np.testing.assert_allclose(influence_of(-losses[:2], 1.0, np.arange(6), 0.95).percent, 0)
+    percent, increase = influence_of(losses, 2.0, np.arange(6), 0.95)
+    np.testing.assert_allclose(percent, [75, 25, 0])
+    np.testing.assert_allclose(increase[0], [1.5, 0.5, -0.5])
+    np.testing.assert_allclose(increase[1:, 0], [1.5 - HALF, 1.5 + HALF])
+    np.testing.assert_allclose(influence_of(-losses[:2], 1.0, np.arange(6), 0.95)[0], 0)
 
 
 def test_influence_of_what_never_varied():
     """Where permuting changed nothing there is no increase, not one of 0; the others have theirs
     from the rows where it did."""
     losses = np.array([[2.0, 4.0, 3.0, 3.0, 2.0, 4.0, np.nan, np.nan], [np.nan] * 8])
-    found = influence_of(losses, 2.0, np.array([0, 1, 2, 3, 4, 5, 6, 6]), 0.95)
-    np.testing.assert_allclose(found.percent, [100, 0])
-    np.testing.assert_allclose(
-        [found.increase[0], found.lower[0], found.upper[0]], [1.5, 1.5 - HALF, 1.5 + HALF]
-    )
-    assert np.isnan([found.increase[1], found.lower[1], found.upper[1]]).all()
-    constant = influence_of(np.ones((2, 6)), 0.0, np.arange(6), 0.95)  # no variance to compare with
-    assert np.isnan(constant.increase).all()
+    percent, increase = influence_of(losses, 2.0, np.array([0, 1, 2, 3, 4, 5, 6, 6]), 0.95)
+    np.testing.assert_allclose(percent, [100, 0])
+    np.testing.assert_allclose(increase[:, 0], [1.5, 1.5 - HALF, 1.5 + HALF])
+    assert np.isnan(increase[:, 1]).all()
+    # There is no variance to compare with.
+    assert np.isnan(influence_of(np.ones((2, 6)), 0.0, np.arange(6), 0.95)[1][0]).all()
 
 
 @pytest.mark.slow
@@ -127,7 +115,11 @@ def test_coverage_where_rows_are_fitted_and_tested_in_turn(correlation, splits, 
     for experiment in range(count):
         x, noise = rng.standard_normal((2, 30))
         y = correlation * x + np.sqrt(1 - correlation**2) * noise
-        parts = split_rows(30, None, 0.3, folds, rng, splits)
+        parts = (
+            np.array_split(rng.permutation(30), folds)
+            if folds
+            else [random_rows(np.arange(30), 0.3, rng) for _ in range(splits)]
+        )
         fits = [np.polyfit(np.delete(x, part), np.delete(y, part), 1) for part in parts]
         row, split = (
             np.concatenate(parts),
@@ -179,7 +171,7 @@ def test_noise_of_very_many_runs_is_scaled_from_fewer(monkeypatch, statistic, er
     """Each of both has the error of a standard deviation of 4000 draws, 1 / sqrt(8000); the rate of
     medians is 3 % off at 100 runs."""
     whole = noise_table(2, 200, statistic)[1]
-    monkeypatch.setattr("perfarray.machines.numerics.noise_ceiling.DRAWN", 4000 * 2 * 100)
+    monkeypatch.setattr("perfarray.machines.numerics.noise_ceiling.MAX_DRAWN", 4000 * 2 * 100)
     np.testing.assert_allclose(noise_table(2, 200, statistic)[1], whole, rtol=error)
 
 
@@ -187,7 +179,7 @@ def test_noise_of_very_many_benchmarks_is_that_of_fewer_suites(monkeypatch):
     """Runs stay as many as their law needs: from two, that of a mean was told 39 % too large. 400
     suites have an error of 3.5 %."""
     whole = noise_table(20, 60, "mean")
-    monkeypatch.setattr("perfarray.machines.numerics.noise_ceiling.DRAWN", 4000 * 20 * 2)
+    monkeypatch.setattr("perfarray.machines.numerics.noise_ceiling.MAX_DRAWN", 4000 * 20 * 2)
     for found, expected in zip(noise_table(20, 60, "mean"), whole, strict=True):
         np.testing.assert_allclose(found, expected, rtol=0.1)
 

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.integrate import quad
 
 from perfarray.mixtures.numerics import integrals
-from perfarray.mixtures.numerics.empirical import Drawing
+from perfarray.mixtures.numerics.comparison import Comparison
 from perfarray.mixtures.numerics.normal import Mixture, density, distribution
 from perfarray.mixtures.numerics.parametric import (
     difference,
@@ -17,7 +17,7 @@ from perfarray.mixtures.numerics.parametric import (
 )
 from perfarray.mixtures.numerics.scale import Scaled, number_of_modes
 
-DRAWING = Drawing(19, (1, 2), False, 0.9)
+DRAWING = Comparison(n_resamples=19, key=(1, 2), confidence_level=0.9)
 
 
 def mixture(weights, means, deviations) -> Mixture:

@@ -7,9 +7,8 @@ import pandas as pd
 import pytest
 from matplotlib.colors import to_hex
 
-import perfarray
 from perfarray.plots import explained
-from picture_parts import legend, rows, segments, title
+from picture_parts import legend, rows, title
 
 
 @pytest.fixture(scope="module")
@@ -76,8 +75,7 @@ def test_nothing_is_surely_more_than_chance_without_a_prediction():
 
 
 def test_coefficients(model):
-    """A point at each but the intercept, a line between its limits; several responses have a colour
-    each; of many the extremes."""
+    """A point at each but the intercept, a line between its limits; of many the extremes."""
     result = model.to_dataset()
     ax = model.plot(kind="coefficients")
     np.testing.assert_allclose(ax.collections[1].get_offsets()[:, 0], result["coefficient"][1:])
@@ -92,23 +90,6 @@ def test_coefficients(model):
     ax = explained(many, kind="coefficients")
     assert rows(ax) == [f"t{number}" for number in (*range(25), *range(55, 80))]
     assert title(ax).endswith("50 of 80: lowest and highest coefficient")
-
-
-def test_coefficients_of_several_responses():
-    """Beside each other in a row, none on the frame; the model has no influence."""
-    sizes, variances = {"execution": 4, "iteration": 3}, {"execution": 0.1, "iteration": 0.1}
-    times = perfarray.simulate(
-        sizes=sizes, variances=variances, mean=10.0, dims={"machine": 20}, rng=1
-    )["time"]
-    model = times.assign_coords(cores=("machine", np.arange(20.0))).perf.explain_variation(
-        response="levels", model="gamma", rng=1
-    )
-    ax = model.plot()
-    assert ax.get_ylim() == (0.5, -0.5)
-    assert all(-0.4 < y < 0.4 for y, _ in segments(ax, axis=1))
-    assert legend(ax) == ["performance", "execution_variance", "iteration_variance"]
-    with pytest.raises(ValueError, match="kind='influence' needs 'influence'"):
-        model.plot(kind="influence")
 
 
 def test_measured_against_predicted(model):

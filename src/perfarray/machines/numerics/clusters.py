@@ -1,58 +1,62 @@
-"""Hierarchical clusters of samples: the dendrogram, and the number of clusters with the largest mean silhouette."""
-
-from typing import NamedTuple
+"""Hierarchical clusters: the dendrogram, and the number with the largest mean silhouette."""
 
 import numpy as np
 
-from perfarray.numerics.types import Floats, Integers, Mask
+from perfarray.numerics.types import Floats, Integers
 
 BLOCK = 500  # samples whose distances to all others are held at once
 
+Dendrogram = tuple[Integers, Integers, Floats]
 
-class Clusters(NamedTuple):
-    """Clusters of samples, and the dendrogram that they are cut from.
 
-    Clusters (samples) 1, 2, ... in the order in which they appear; the position (samples) of each
-    sample in the dendrogram, from 1; the step (samples) of the clustering that joins its branch
-    with the next one, 0 for the last; the distance (samples) of that step; the number of clusters,
-    and their mean silhouette, NaN for one cluster.
+def clusters_of(
+    scores: Floats, method: str, number: int | None, n_max: int
+) -> tuple[Integers, Dendrogram, int, float]:
+    """Return clusters of samples, and the dendrogram that they are cut from.
+
+    Parameters
+    ----------
+    scores : array, shape (samples, components)
+        Where the samples lie.
+    method : str
+        That of `scipy.cluster.hierarchy.linkage`.
+    number, n_max : int
+        The number of clusters; None takes that up to `n_max` with the largest mean silhouette.
+
+    Returns
+    -------
+    labels : array, shape (samples,)
+        Clusters 1, 2, ... in the order in which they appear.
+    dendrogram : (array, array, array)
+        By sample its position, from 1; the step that joins its branch with the next one, 0 for the
+        last; and the distance of that step.
+    number : int
+        The number of clusters.
+    silhouette : float
+        Their mean silhouette, NaN for one cluster.
     """
-
-    labels: Integers
-    positions: Integers
-    steps: Integers
-    heights: Floats
-    number: int
-    silhouette: float
-
-
-def clusters_of(scores: Floats, method: str, number: int | None, most: int) -> Clusters:
-    """Return the clusters of samples (samples, components): so many, or the number up to `most` with the largest mean silhouette."""
     from scipy.cluster.hierarchy import cut_tree, linkage
     from scipy.spatial.distance import pdist
 
     # linkage warns of scores that could be distances, such as those of machines that are all alike;
     # it does not of distances.
     tree = linkage(pdist(scores), method)
-    candidates = [number] if number is not None else [1, *range(2, min(most, len(scores) - 1) + 1)]
-    cuts = cut_tree(tree, n_clusters=candidates)
+    numbers = [number] if number is not None else [1, *range(2, min(n_max, len(scores) - 1) + 1)]
+    cuts = cut_tree(tree, n_clusters=numbers)
     silhouettes = mean_silhouettes(scores, cuts)
     # One cluster has no silhouette. It is the answer where no split has a positive one, as of
     # machines that are all alike.
     best = int(np.argmax(np.nan_to_num(silhouettes)))
-    return Clusters(
-        in_order_of_appearance(cuts[:, best]),
-        *_dendrogram(tree),
-        candidates[best],
-        float(silhouettes[best]),
-    )
+    _, first, codes = np.unique(cuts[:, best], return_index=True, return_inverse=True)
+    labels = np.argsort(np.argsort(first))[codes] + 1
+    return labels.astype(np.int64), _dendrogram(tree), numbers[best], float(silhouettes[best])
 
 
 def mean_silhouettes(scores: Floats, cuts: Integers) -> Floats:
-    """Return the mean silhouette of samples (samples, components) in each of some partitions (samples, partitions); NaN of one cluster.
+    """Return the mean silhouette of samples (samples, components) in partitions (samples, cuts).
 
-    Rousseeuw 1987: (b - a) / max(a, b) of a sample, with its mean distances a to its own cluster
-    and b to the nearest other; 0 for a sample alone in its cluster.
+    NaN of one cluster. Rousseeuw 1987: (b - a) / max(a, b) of a sample, with its mean distances a
+    to its own cluster and b to the nearest other; 0 for a sample alone in its cluster.
     """
     from scipy.spatial.distance import cdist
 
@@ -64,46 +68,30 @@ def mean_silhouettes(scores: Floats, cuts: Integers) -> Floats:
             for block in np.array_split(scores, len(scores) // BLOCK + 1)
         ]
     )
-    offsets = np.cumsum([is_member.shape[1] for is_member in members])[:-1]
-    return np.array(
-        [
-            _mean_silhouette(*pair)
-            for pair in zip(np.split(sums, offsets, axis=1), members, strict=True)
-        ]
-    )
+    ends = np.cumsum([is_member.shape[1] for is_member in members])
+    means = np.full(len(members), np.nan)
+    for number, (is_member, end) in enumerate(zip(members, ends.tolist(), strict=True)):
+        if is_member.shape[1] < 2:
+            continue
+        of_clusters, sizes = sums[:, end - is_member.shape[1] : end], is_member.sum(axis=0)
+        own_size = sizes[is_member.argmax(axis=1)]
+        within = of_clusters[is_member] / np.maximum(own_size - 1, 1)
+        nearest = np.where(is_member, np.inf, of_clusters / sizes).min(axis=1)
+        larger = np.maximum(within, nearest)
+        defined = (own_size > 1) & (larger > 0)
+        means[number] = np.where(
+            defined, (nearest - within) / np.where(defined, larger, 1.0), 0.0
+        ).mean()
+    return means
 
 
-def _mean_silhouette(sums: Floats, is_member: Mask) -> float:
-    """Return the mean silhouette of the clusters of samples, from the sums of distances of each sample to each cluster."""
-    if is_member.shape[1] < 2:
-        return float("nan")
-    sizes = is_member.sum(axis=0)
-    own_size = sizes[is_member.argmax(axis=1)]
-    within = sums[is_member] / np.maximum(own_size - 1, 1)
-    nearest = np.where(is_member, np.inf, sums / sizes).min(axis=1)
-    larger = np.maximum(within, nearest)
-    defined = (own_size > 1) & (larger > 0)
-    return float(np.where(defined, (nearest - within) / np.where(defined, larger, 1.0), 0.0).mean())
-
-
-def in_order_of_appearance(labels: Integers) -> Integers:
-    """Return clusters renumbered 1, 2, ... in the order in which they appear."""
-    _, first, order = np.unique(labels, return_index=True, return_inverse=True)
-    return np.asarray(np.argsort(np.argsort(first))[order] + 1, dtype=np.int64)
-
-
-def _dendrogram(tree: Floats) -> tuple[Integers, Integers, Floats]:
-    """Return the position of every sample in a dendrogram, and the step and the distance at which it is joined with the next."""
+def _dendrogram(tree: Floats) -> Dendrogram:
+    """Return by sample its position, and the step and distance that join it with the next."""
     from scipy.cluster.hierarchy import leaves_list
 
-    samples = len(tree) + 1
     order = leaves_list(tree)
-    positions, steps, heights = (
-        np.empty(samples, dtype=np.int64),
-        np.zeros(samples, dtype=np.int64),
-        np.full(samples, np.nan),
-    )
-    positions[order] = np.arange(1, samples + 1)
+    steps, heights = np.zeros(len(order), dtype=np.int64), np.full(len(order), np.nan)
+    positions = np.argsort(order) + 1
     # Every cluster is a run of leaves: a join lies between the last leaf of its first branch and
     # the next leaf.
     last = positions.tolist()

@@ -1,61 +1,27 @@
-"""How well a model predicts rows that it was not fitted to, and how much each predictor contributes."""
-
-from typing import NamedTuple
+"""How well a model predicts rows that it was not fitted to, and what each predictor contributes."""
 
 import numpy as np
 
 from perfarray.numerics.types import Floats, Integers
 
 # With fewer rows or groups tested, the influence of a predictor has no limits.
-LEAST_UNITS = 6
+MIN_UNITS_FOR_LIMITS = 6
 
 
-class Influence(NamedTuple):
-    """By predictor: percent of the increase by permutation, this increase relative to the variance of the response, and its limits."""
+def random_rows(groups: Integers, share: float, rng: np.random.Generator) -> Integers:
+    """Draw groups at random until they hold a share of the rows, and return their rows.
 
-    percent: Floats
-    increase: Floats
-    lower: Floats
-    upper: Floats
-
-
-def split_rows(
-    number: int,
-    groups: Integers | None,
-    test_size: float,
-    folds: int | None,
-    rng: np.random.Generator,
-    splits: int = 1,
-) -> list[Integers]:
-    """Draw test sets of rows: a share, once or several times, or `folds` parts that cover all.
-
-    Rows of a group stay together.
-
-    A group that exceeds the share is passed over, so that a large one is not half of the data.
-    Folds are as equal as the groups allow.
+    A group larger than what is left is passed over, so that a large one is not half of the data.
     """
-    codes = np.arange(number) if groups is None else np.unique(groups, return_inverse=True)[1]
+    codes = np.unique(groups, return_inverse=True)[1]
     sizes = np.bincount(codes)
-    if folds is None:
-        return [_share(codes, sizes, max(1.0, test_size * number), rng) for _ in range(splits)]
-    order = rng.permutation(len(sizes))
-    order = order[np.argsort(-sizes[order], kind="stable")]
-    totals = np.zeros(folds)
-    fold_of = np.empty(len(sizes), dtype=np.intp)
-    for group in order:  # the largest group left joins the smallest fold
-        fold_of[group] = np.argmin(totals)
-        totals[fold_of[group]] += sizes[group]
-    return [np.flatnonzero(fold_of[codes] == fold) for fold in range(folds)]
-
-
-def _share(codes: Integers, sizes: Integers, limit: float, rng: np.random.Generator) -> Integers:
-    total = 0
-    chosen: list[int] = []
-    for group in rng.permutation(len(sizes)):
-        if not chosen or total + sizes[group] <= limit:
-            chosen.append(int(group))
-            total += sizes[group]
-    return np.flatnonzero(np.isin(codes, chosen))
+    limit, n_rows = max(1.0, share * len(groups)), 0
+    drawn: list[int] = []
+    for group in rng.permutation(len(sizes)).tolist():
+        if not drawn or n_rows + sizes[group] <= limit:
+            drawn.append(group)
+            n_rows += sizes[group]
+    return np.flatnonzero(np.isin(codes, drawn))
 
 
 def correlation_interval(
@@ -66,18 +32,25 @@ def correlation_interval(
     splits: Integers | None = None,
     exchanged: bool = False,
 ) -> tuple[float, float, float]:
-    """Return Pearson's correlation of measured and predicted values, with limits on Fisher's scale.
+    """Return Pearson's correlation of measured and predicted values, with limits.
 
-    Values of one of the `units` (a row tested in several splits, a group) depend on each other: the
-    standard error is then the jackknife's over units, with t; without units, it is that of Fisher's
-    z. With `splits`, the correlation is within them: across splits, rows fitted with a low mean
-    predict tested rows with a high one, which would look like a negative correlation. With
-    `exchanged`, rows are fitted and tested in turn: without anything to predict, the covariance is
-    then a sum over pairs of rows, each with either one tested, and its variance is twice that of
-    leaving out rows of the test.
+    Limits are on Fisher's scale: with the standard error of Fisher's z, or of leaving out each
+    unit, with t. All are NaN where one variable is constant; limits need 4 rows, or 3 units.
 
-    Returns NaN where one of the variables is constant, and NaN limits for fewer than 4 rows, or 3
-    units.
+    Parameters
+    ----------
+    measured, predicted : array, shape (n,)
+        Values of the rows tested.
+    units : array, shape (n,), optional
+        Values of one unit (a row tested in several splits, a group) depend on each other.
+    confidence_level : float
+        Of the limits.
+    splits : array, shape (n,), optional
+        The correlation is within splits. Across them, rows fitted with a low mean predict tested
+        rows with a high one, which would look like a negative correlation.
+    exchanged : bool
+        Rows are fitted and tested in turn. Without anything to predict, the covariance is then a
+        sum over pairs of rows, each with either one tested: its variance is doubled.
     """
     from scipy.stats import norm, t
 
@@ -88,7 +61,20 @@ def correlation_interval(
         if splits is None
         else np.unique(splits, return_inverse=True)[1]
     )
-    estimate, without = _correlations(measured, predicted, codes, split_codes)
+    if len(measured) < 2 or not np.isfinite(measured).all():
+        return np.nan, np.nan, np.nan
+    x, y = measured - measured.mean(), predicted - predicted.mean()
+    shape = int(codes.max()) + 1, int(split_codes.max()) + 1
+    cells = codes * shape[1] + split_codes
+    sums = np.stack(
+        [
+            np.bincount(cells, weights=moment, minlength=shape[0] * shape[1]).reshape(shape)
+            for moment in (np.ones_like(x), x, y, x * x, y * y, x * y)
+        ]
+    )
+    total = sums.sum(axis=1)
+    floors = tuple(1e-22 * len(x) * np.abs(values).max() ** 2 for values in (measured, predicted))
+    estimate, without = float(_within(total, floors)), _within(total[:, None] - sums, floors)
     if not np.isfinite(estimate):
         return np.nan, np.nan, np.nan
     z = np.arctanh(np.clip(estimate, -1 + 1e-15, 1 - 1e-15))
@@ -104,28 +90,8 @@ def correlation_interval(
     return estimate, float(np.tanh(z - half)), float(np.tanh(z + half))
 
 
-def _correlations(
-    first: Floats, second: Floats, codes: Integers, split_codes: Integers
-) -> tuple[float, Floats]:
-    if len(first) < 2 or not np.isfinite(first).all():
-        return float("nan"), np.empty(0)
-    x, y = first - first.mean(), second - second.mean()
-    shape = int(codes.max()) + 1, int(split_codes.max()) + 1
-    cell = codes * shape[1] + split_codes
-    moments = (np.ones_like(x), x, y, x * x, y * y, x * y)
-    by_unit = np.stack(
-        [
-            np.bincount(cell, weights=moment, minlength=shape[0] * shape[1]).reshape(shape)
-            for moment in moments
-        ]
-    )
-    total = by_unit.sum(axis=1)
-    floors = tuple(1e-22 * len(x) * np.abs(values).max() ** 2 for values in (first, second))
-    return float(_within(total, floors)), _within(total[:, None] - by_unit, floors)
-
-
-def _within(sums: Floats, floors: tuple[float, float]) -> Floats:
-    """Return the correlation from sums of 1, x, y, x^2, y^2, xy along the first axis, with splits along the last."""
+def _within(sums: Floats, floors: tuple[float, ...]) -> Floats:
+    """Return the correlation from sums of 1, x, y, x^2, y^2, xy (first axis) of splits (last)."""
     number, x, y, *products = sums
     pairs = zip(products, ((x, x), (y, y), (x, y)), strict=True)
     xx, yy, xy = (
@@ -138,22 +104,34 @@ def _within(sums: Floats, floors: tuple[float, float]) -> Floats:
 
 def influence_of(
     losses: Floats, variance: float, units: Integers, confidence_level: float
-) -> Influence:
+) -> tuple[Floats, Floats]:
     """Return the influence of predictors.
 
-    `losses` (predictors, n) are what permuting each predictor adds to the squared error of each row
-    tested, NaN where permuting changes nothing; `variance` is that of the response in the test
-    rows. Values of one of the `units` (a row tested several times, a group) depend on each other:
-    their sums are independent.
+    Parameters
+    ----------
+    losses : array, shape (predictors, n)
+        What permuting each predictor adds to the squared error of each row tested, NaN where
+        permuting changes nothing.
+    variance : float
+        That of the response in the test rows.
+    units : array, shape (n,)
+        Rows of one unit (a row tested several times, a group) depend on each other: their sums are
+        independent.
+    confidence_level : float
+        Of the limits.
 
-    Percent are zero where no predictor has a positive increase. Limits are NaN for fewer than
-    `LEAST_UNITS` units, and for a predictor without losses, as is its increase.
+    Returns
+    -------
+    percent : array, shape (predictors,)
+        The influence, zero where no predictor has a positive increase.
+    increase : array, shape (3, predictors)
+        The increase by permutation, relative to the variance, and its limits. Limits are NaN for
+        fewer than `MIN_UNITS_FOR_LIMITS` units; a predictor without losses has neither.
     """
     from scipy.stats import t
 
     if not losses.size:
-        nothing = np.full(len(losses), np.nan)
-        return Influence(np.zeros(len(losses)), nothing, nothing, nothing)
+        return np.zeros(len(losses)), np.full((3, len(losses)), np.nan)
     finite = np.isfinite(losses)
     values = finite.sum(axis=-1)
     mean = np.where(
@@ -174,9 +152,9 @@ def influence_of(
         values, 1
     )
     half = np.where(
-        number >= LEAST_UNITS,
+        number >= MIN_UNITS_FOR_LIMITS,
         t.ppf((1 + confidence_level) / 2, np.maximum(number - 1, 1)) * error,
         np.nan,
     )
     scale = variance if variance > 0 else np.nan
-    return Influence(percent, mean / scale, (mean - half) / scale, (mean + half) / scale)
+    return percent, np.stack([mean, mean - half, mean + half]) / scale

@@ -11,7 +11,7 @@ from perfarray.numerics.order_statistics import ORDER_STATISTICS, order_law
 from perfarray.numerics.types import Floats
 
 # Suites simulated for each inequality, and the smallest number where each has very many runs.
-DRAWS, FEWEST = 4000, 400
+DRAWS, MIN_DRAWS = 4000, 400
 
 # Standard deviations, over benchmarks, of the log variance of a benchmark, for which the noise is
 # simulated.
@@ -22,10 +22,10 @@ SEED = 20180
 
 # The largest number of runs simulated, and of values in memory at once, which does not change the
 # numbers.
-DRAWN, BLOCK = 1 << 24, 1 << 18
+MAX_DRAWN, BLOCK = 1 << 24, 1 << 18
 
 # From so many runs of a benchmark on, the noise follows its asymptotic rate.
-ENOUGH = 50
+ASYMPTOTIC_RUNS = 50
 
 # The power of the number of runs with which the noise falls (median: Hall and Martin 1988); 1 / 2
 # for a mean.
@@ -36,10 +36,10 @@ NEGLIGIBLE = 1e-20
 
 
 def spread_of_redrawn(units: Floats, statistic: str) -> Floats:
-    """Return the variance of a statistic of units resampled with replacement (last axis; NaN is not measured, one unit has none).
+    """Return the variance of a statistic of units resampled with replacement (last axis).
 
-    It is exact for `median`, `min` and `max` (order statistics); for any other statistic it is the
-    variance of the mean.
+    NaN is not measured, and one unit has no variance. It is exact for `median`, `min` and `max`
+    (order statistics); for any other statistic it is the variance of the mean.
     """
     rows = units.reshape(-1, units.shape[-1])
     number = (~np.isnan(rows)).sum(axis=-1)
@@ -50,12 +50,12 @@ def spread_of_redrawn(units: Floats, statistic: str) -> Floats:
         return variances.reshape(units.shape[:-1])
     rows = np.sort(rows, axis=-1)
     for n in np.unique(number[number > 1]).tolist():
-        chosen = np.flatnonzero(number == n)
+        rows_of_n = np.flatnonzero(number == n)
         law = order_law(n, statistic)
         counts = law.probability > NEGLIGIBLE
         low, high, probability = law.low[counts], law.high[counts], law.probability[counts]
         size = max(1, BLOCK // len(low))
-        for block in np.split(chosen, range(size, len(chosen), size)):
+        for block in np.split(rows_of_n, range(size, len(rows_of_n), size)):
             values = rows[block]
             support = (values[:, low] + values[:, high]) / 2
             support -= (support * probability).sum(axis=-1, keepdims=True)
@@ -74,11 +74,11 @@ def concentration(variances: Floats) -> Floats:
 
 
 def noise_table(benchmarks: int, runs: int, statistic: str = "median") -> tuple[Floats, Floats]:
-    """Simulate the spread of the score of suites with normal runs, whose benchmarks vary alike up to very unequally.
+    """Simulate the spread of the score of suites with normal runs.
 
-    The variances of the benchmarks are lognormal quantiles, so that one number, their inequality,
-    describes a suite. With very many runs, the noise of fewer runs is scaled by `RATES`; with very
-    many benchmarks, fewer suites are simulated.
+    Benchmarks vary alike up to very unequally. The variances of the benchmarks are lognormal
+    quantiles, so that one number, their inequality, describes a suite. With very many runs, the
+    noise of fewer runs is scaled by `RATES`; with very many benchmarks, fewer suites are simulated.
 
     Returns
     -------
@@ -89,8 +89,8 @@ def noise_table(benchmarks: int, runs: int, statistic: str = "median") -> tuple[
 
     rng = np.random.default_rng(SEED)
     if statistic in ORDER_STATISTICS:
-        simulated = min(runs, max(ENOUGH, DRAWN // (DRAWS * benchmarks)))
-        draws = min(DRAWS, max(FEWEST, DRAWN // (simulated * benchmarks)))
+        simulated = min(runs, max(ASYMPTOTIC_RUNS, MAX_DRAWN // (DRAWS * benchmarks)))
+        draws = min(DRAWS, max(MIN_DRAWS, MAX_DRAWN // (simulated * benchmarks)))
         size = max(1, BLOCK // (benchmarks * simulated))
         blocks = (min(size, draws - start) for start in range(0, draws, size))
         variances = np.concatenate(
@@ -100,7 +100,10 @@ def noise_table(benchmarks: int, runs: int, statistic: str = "median") -> tuple[
             ]
         )
     else:  # the variance of a mean of normal runs is chi-square: no runs need be drawn
-        simulated, draws = runs, min(DRAWS, max(FEWEST, DRAWN // (ENOUGH * benchmarks)))
+        simulated, draws = (
+            runs,
+            min(DRAWS, max(MIN_DRAWS, MAX_DRAWN // (ASYMPTOTIC_RUNS * benchmarks))),
+        )
         variances = rng.chisquare(runs - 1, (draws, benchmarks)) / runs**2
     weights = np.exp(INEQUALITY * ndtri((np.arange(benchmarks) + 0.5) / benchmarks)[:, None])
     total = variances @ weights
@@ -129,10 +132,10 @@ def log_spread_noise(
 
 
 def noise_ceiling(log_measured: Floats, noise: Floats) -> float:
-    """Return the largest correlation of any prediction with measured logs (machines,), given the standard deviation of their noise.
+    """Return the largest correlation of any prediction with measured logs (machines,).
 
-    It is sqrt(1 - V_noise / Var(log measured)): 0 where all is noise, NaN with fewer than 3
-    machines.
+    With the standard deviation of their `noise` it is sqrt(1 - V_noise / Var(log measured)): 0
+    where all is noise, NaN with fewer than 3 machines.
 
     Examples
     --------

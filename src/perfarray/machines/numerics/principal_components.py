@@ -24,10 +24,10 @@ class Components(NamedTuple):
 
 
 def principal_axes(table: Floats, *, scale: bool) -> Components:
-    """Return the min(samples, features) principal components of complete tables (..., samples, features), by falling variance.
+    """Return the principal components of complete tables (..., samples, features).
 
-    With `scale`, features are divided by their standard deviations. The largest loading of each
-    component is positive.
+    There are min(samples, features), by falling variance. With `scale`, features are divided by
+    their standard deviations. The largest loading of each component is positive.
     """
     centres = table.mean(axis=-2)
     centred = table - centres[..., None, :]
@@ -43,7 +43,10 @@ def principal_axes(table: Floats, *, scale: bool) -> Components:
 
 
 def axes_of(scaled: Floats, samples: int) -> tuple[Floats, Floats, Floats]:
-    """Return loadings, variances and their shares of centred tables (..., samples, features), or of the triangles R of their QR."""
+    """Return loadings, variances and their shares of centred tables (..., samples, features).
+
+    The triangles R of their QR have the same.
+    """
     _, singular, right = np.linalg.svd(scaled, full_matrices=False)
     loadings = np.swapaxes(right, -1, -2)
     largest = np.take_along_axis(loadings, np.abs(loadings).argmax(axis=-2, keepdims=True), axis=-2)

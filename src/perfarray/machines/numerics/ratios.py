@@ -6,16 +6,16 @@ import numpy as np
 
 from perfarray.numerics.types import Floats
 
-MOST = 98.0  # percent of the ratios; a few far ones would make the colours of all others pale
+REACHED = 98.0  # percent of the ratios; a few large ones would make the colours of all others pale
 
 
 def ratios_to_median(values: Floats) -> tuple[Floats, ...]:
-    """Return what positive values (samples, configurations, features) are relative to the median sample; NaN is a hole.
+    """Return positive values (samples, configurations, features) relative to the median sample.
 
-    The ratios; the geometric mean (samples, configurations) of each row; the geometric standard
-    deviation (features) of each column; the median (features) over samples of the medians over
-    their configurations, so that every sample counts once; and the factor from 1 within which most
-    ratios lie.
+    NaN is a hole. Returned are the ratios; the geometric mean (samples, configurations) of each
+    row; the geometric standard deviation (features) of each column; the median (features) over
+    samples of the medians over their configurations, so that every sample counts once; and the
+    factor from 1 within which most ratios lie.
     """
     with warnings.catch_warnings(
         action="ignore", category=RuntimeWarning
@@ -26,6 +26,6 @@ def ratios_to_median(values: Floats) -> tuple[Floats, ...]:
         means, spreads, reach = (
             np.nanmean(logs, axis=-1),
             np.nanstd(logs, axis=(0, 1)),
-            np.nanpercentile(np.abs(logs), MOST),
+            np.nanpercentile(np.abs(logs), REACHED),
         )
         return ratios, np.exp(means), np.exp(spreads), reference, np.exp(reach)

@@ -1,4 +1,4 @@
-"""Regions of machines among principal components by the variation of their runs, and which machines differ by more than that.
+"""Regions of machines among principal components by the variation of their runs.
 
 Units are (samples, features, units), NaN where not measured.
 """
@@ -41,12 +41,12 @@ def regions(
     key: tuple[int, int],
     level: float,
 ) -> tuple[Floats, ...]:
-    """Return how far the variation of runs moves the observed scores (samples, components) and loadings of a table (samples, features).
+    """Return how far the variation of runs moves the scores and loadings of a table.
 
-    Tables are resampled from the units of every cell, and their axes are rotated onto the observed
-    ones (orthogonal Procrustes, of the scores), since components may change sign or order. The
-    degrees of freedom of the covariance of a sample's scores are Welch and Satterthwaite's over the
-    features.
+    `table` is (samples, features), `scores` are (samples, components). Tables are resampled from
+    the units of every cell, and their axes are rotated onto the observed ones (orthogonal
+    Procrustes, of the scores), since components may change sign or order. The degrees of freedom of
+    the covariance of a sample's scores are Welch and Satterthwaite's over the features.
 
     Returns by sample the limits of the scores, their covariance, and the radius of a region in
     standard deviations; and by feature the limits of the loadings.
@@ -120,13 +120,14 @@ def pairwise_tests(
     draws: int,
     key: tuple[int, int],
 ) -> tuple[Floats, Floats]:
-    """Return the distance between every two samples, and the p-value of "their runs come from the same distributions".
+    """Return the distance between every two samples, and the p-value that their runs differ.
 
-    The units of two samples are exchanged at random, feature by feature; `features` with one key
-    are exchanged together. The p-value is the share of exchanges with as large a sum over features
-    of likelihood ratios of two means against one, -log(1 - R^2). In a distance (of a `statistic`,
-    each feature divided by one of `divisors`), a feature would count by its size, or by how much
-    other samples differ in it, and not by how much its units vary.
+    The hypothesis is "their runs come from the same distributions". The units of two samples are
+    exchanged at random, feature by feature; `features` with one key are exchanged together. The
+    p-value is the share of exchanges with as large a sum over features of likelihood ratios of two
+    means against one, -log(1 - R^2). In a distance (of a `statistic`, each feature divided by one
+    of `divisors`), a feature would count by its size, or by how much other samples differ in it,
+    and not by how much its units vary.
 
     Both are NaN where a sample lacks a feature, and p-values with one unit a side, whose exchange
     changes nothing.
@@ -172,13 +173,16 @@ def pairwise_tests(
     return distances, matrix
 
 
-def _likelihood_ratios(pool: Floats, chosen: Integers) -> Floats:
-    """Return -log(1 - R^2) (rows, ways) of giving the chosen units (ways, n) of every row to one sample, the others to another."""
-    number, n = pool.shape[-1], chosen.shape[-1]
+def _likelihood_ratios(pool: Floats, positions: Integers) -> Floats:
+    """Return -log(1 - R^2) (rows, ways) of dividing the units of every row between two samples.
+
+    `positions` (ways, n) are those of the units of the first sample.
+    """
+    number, n = pool.shape[-1], positions.shape[-1]
     deviations = pool - pool[:, :1]  # equal units differ from their rounded mean
     deviations -= deviations.mean(axis=-1, keepdims=True)
     total = (deviations**2).sum(axis=-1, keepdims=True)
-    between = deviations[:, chosen].sum(axis=-1) ** 2 * (number / (n * (number - n)))
+    between = deviations[:, positions].sum(axis=-1) ** 2 * (number / (n * (number - n)))
     explained = np.divide(
         between, total, out=np.zeros_like(between), where=total > 0
     )  # equal units tell nothing

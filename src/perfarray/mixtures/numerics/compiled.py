@@ -64,7 +64,7 @@ def compiled(**options: Any) -> Callable[[F], F]:
 
 
 def run_compiled(pool: Pool, theta: Theta, task: Task) -> Run:
-    """Run EM on the fits of a pool, a block of them at a time, in threads: plain EM to the limit, or accelerated if the limit is 0."""
+    """Run EM on the fits of a pool, a block of them at a time, in threads."""
     samples, size = pool.samples, len(pool.rows)
     values, weights, inside = map(
         np.ascontiguousarray, (samples.values, samples.weights, samples.inside)

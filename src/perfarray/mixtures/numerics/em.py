@@ -5,12 +5,11 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from perfarray.mixtures.numerics.newton import climb
 from perfarray.mixtures.numerics.pool import (
+    ACCELERATED,
     CALM,
     FLOOR,
     GAIN,
-    LONG,
     MOST_STEPS,
     MOVED,
     SETTLED,
@@ -69,12 +68,16 @@ def em(
     )
 
 
-def _plain_em(engine: str) -> Callable[[Pool, Theta, Task], Run]:
-    if engine == "numba":
+def _engine(name: str) -> Callable[[Pool, Theta, Task], Run]:
+    if name == "numba":
         from perfarray.mixtures.numerics.compiled import run_compiled
 
         return run_compiled
-    return _plain
+    return lambda pool, theta, task: (
+        _plain(pool, theta, task)
+        if task.limit > ACCELERATED
+        else _accelerated(pool, theta, task.forced)
+    )
 
 
 def _from_classes(pool: Pool, theta: Theta, task: Task, engine: str) -> Run:
@@ -84,7 +87,7 @@ def _from_classes(pool: Pool, theta: Theta, task: Task, engine: str) -> Run:
     if len(several):
         components = pool.components(several)
         run.put(
-            several, components, _plain_em(engine)(pool.take(several), theta.take(components), task)
+            several, components, _engine(engine)(pool.take(several), theta.take(components), task)
         )
     if len(single) and pool.steps.closed:
         run.loglik[single] = _step(Batch(pool, single), theta.take(pool.components(single)))[1]
@@ -95,29 +98,17 @@ def _from_classes(pool: Pool, theta: Theta, task: Task, engine: str) -> Run:
 
 
 def finish(pool: Pool, run: Run, fits: Integers, forced: bool, engine: str) -> None:
-    """Go on with some fits: plain EM until it is calm, then accelerated to the maximum, the longest ways with Newton's method."""
-    plain = _plain_em(engine)
-    methods: list[Callable[[Pool, Theta], Run]] = [
-        lambda part, theta: plain(part, theta, Task(CALM, forced, False))
-    ]
-    if engine == "numba":
-        methods += [lambda part, theta: plain(part, theta, Task(0.0, forced, False))]
-    elif pool.steps.law is None or pool.grouped:
-        methods += [lambda part, theta: _accelerated(part, theta, forced)]
-    else:  # where Newton's method finds no maximum, accelerated EM goes on from where it stood
-        methods += [lambda part, theta: _accelerated(part, theta, forced, LONG), _climbed]
-        methods += [lambda part, theta: _accelerated(part, theta, forced)]
-    for method in methods:  # each takes those that the one before left unfinished
+    """Go on with some fits to the maximum: plain EM until it is calm, then accelerated EM."""
+    run_em = _engine(engine)
+    for limit in (CALM, ACCELERATED):
         if not len(fits):
             return
         components = pool.components(fits)
-        end = method(pool.take(fits), run.theta.take(components))
-        n_iterations, floored = (
-            run.n_iterations[fits] + end.n_iterations,
-            run.floored[fits] | end.floored,
-        )
+        end = run_em(pool.take(fits), run.theta.take(components), Task(limit, forced, last=False))
+        n_iterations = run.n_iterations[fits] + end.n_iterations
+        floored = run.floored[fits] | end.floored
         run.put(fits, components, end._replace(n_iterations=n_iterations, floored=floored))
-        fits = fits[(end.converged == (method is methods[0])) & (forced | ~end.floored)]
+        fits = fits[end.converged & (forced | ~end.floored)]
 
 
 def _step(pool: Batch, theta: Theta) -> tuple[Theta, Floats]:
@@ -222,29 +213,7 @@ def _last_step(pool: Pool, theta: Theta, following: Theta) -> Theta:
     )
 
 
-def _climbed(pool: Pool, theta: Theta) -> Run:
-    """Go on with Newton's method, fit by fit: each has second derivatives of its own."""
-    result, law = unfinished(theta, len(pool.numbers)), pool.steps.law
-    assert law is not None
-    for fit, (row, first, number) in enumerate(
-        zip(pool.rows, pool.firsts, pool.numbers, strict=True)
-    ):
-        measured, components = slice(pool.n[fit]), slice(first, first + number)
-        samples = pool.samples
-        values, weights, scale = (
-            samples.values[row, measured],
-            samples.weights[row, measured],
-            samples.scale[row],
-        )
-        end = climb(values, weights, scale, law, theta.take(components), bool(pool.equal[fit]))
-        result.n_iterations[fit] = end.n_steps
-        if end.converged:
-            result.theta.put(components, end.theta)
-            result.loglik[fit], result.converged[fit] = end.loglik, True
-    return result
-
-
-def _accelerated(pool: Pool, theta: Theta, forced: bool, most: int = MOST_STEPS) -> Run:
+def _accelerated(pool: Pool, theta: Theta, forced: bool) -> Run:
     """Extrapolate EM by squared steps (Varadhan and Roland 2008), and go back to plain EM wherever that would lose likelihood."""
     cap = np.full(len(pool.numbers), 4.0)
 
@@ -266,7 +235,7 @@ def _accelerated(pool: Pool, theta: Theta, forced: bool, most: int = MOST_STEPS)
         result.n_iterations[fits] += 3
         result.floored[fits] |= low
         converged = (length * ahead <= SETTLED) | (np.abs(loglik_1 - loglik) * ahead <= GAIN)
-        continues = ~converged & (forced | ~low) & (result.n_iterations[fits] + 3 <= most)
+        continues = ~converged & (forced | ~low) & (result.n_iterations[fits] + 3 <= MOST_STEPS)
         if not continues.all():
             result.loglik[fits], result.converged[fits] = loglik_1, converged
             ends = ~continues[active.owner]

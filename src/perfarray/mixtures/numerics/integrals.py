@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from perfarray.mixtures.numerics import scale
-from perfarray.mixtures.numerics.empirical import lots
+from perfarray.mixtures.numerics.comparison import lots
 from perfarray.mixtures.numerics.normal import Mixture
 from perfarray.mixtures.numerics.scale import Family, Scaled
 from perfarray.numerics.types import Floats

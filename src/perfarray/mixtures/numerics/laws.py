@@ -31,7 +31,6 @@ class Law(NamedTuple):
     cdf: Callable[[Floats, Floats], Floats]  # (d, s)
     quantile: Callable[[Floats, Floats], Floats]  # (probability, s)
     score: Callable[[Floats, Floats], Floats]  # (d, s): slope of the log density by d
-    widening: Callable[[Floats, Floats], Floats]  # (d, s): and by log s
     mode: Callable[[Floats, int], Floats]  # (s, tilt): the maximum of log density + tilt d
     draw: Callable[
         [np.random.Generator, Floats], Floats
@@ -46,7 +45,6 @@ NORMAL = Law(
     cdf=lambda d, s: ndtr(d / s),
     quantile=lambda p, s: s * ndtri(p),
     score=lambda d, s: -(d / s) / s,
-    widening=lambda d, s: (d / s) ** 2 - 1,
     mode=lambda s, tilt: tilt * s**2 if tilt else 0.0 * s,
     draw=lambda generator, s: s * generator.standard_normal(np.shape(s)),
 )
@@ -64,7 +62,6 @@ GUMBEL = Law(
     cdf=quiet(lambda d, s: np.exp(-np.exp(-d / s))),
     quantile=quiet(lambda p, s: -s * np.log(-np.log(p))),
     score=lambda d, s: np.expm1(np.minimum(-d / s, STEEPEST)) / s,
-    widening=lambda d, s: -d / s * np.expm1(np.minimum(-d / s, STEEPEST)) - 1,
     mode=_gumbel_mode,
     draw=lambda generator, s: -s * np.log(generator.standard_exponential(np.shape(s))),
 )
@@ -113,7 +110,6 @@ LOG_GAMMA = Law(
     cdf=quiet(lambda d, s: gammainc(s**-2.0, s**-2.0 * np.exp(d))),
     quantile=quiet(lambda p, s: np.log(gammaincinv(s**-2.0, p) / s**-2.0)),
     score=lambda d, s: -np.expm1(np.minimum(d, STEEPEST)) / s**2,
-    widening=lambda d, s: 2 * (np.expm1(np.minimum(d, STEEPEST)) - d - _gap(s**-2.0)) / s**2,
     mode=_log_gamma_mode,
     draw=_log_gamma_draw,
 )
@@ -124,7 +120,6 @@ EDGED = Law(
     cdf=lambda d, s: -np.expm1(-np.maximum(d, 0.0) / s),
     quantile=quiet(lambda p, s: -s * np.log1p(-p)),
     score=lambda d, s: -1 / s + 0 * d,
-    widening=lambda d, s: d / s - 1,
     mode=lambda s, tilt: 0.0 * s,  # noqa: ARG005
     draw=lambda generator, s: s * generator.standard_exponential(np.shape(s)),
 )

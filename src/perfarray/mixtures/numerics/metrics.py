@@ -1,96 +1,61 @@
 """The metrics of single runs for labelled arrays: from the repetitions of every cell to estimate, limits and number of units."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from perfarray.mixtures.numerics import empirical, integrals, parametric, placements, totals
-from perfarray.mixtures.numerics.empirical import Drawing, Limits
+from perfarray.mixtures.numerics import integrals, parametric, placements, totals
+from perfarray.mixtures.numerics.comparison import EMPIRICAL, Comparison, Limits, number_of_units
 from perfarray.mixtures.numerics.scale import Scaled, number_of_modes
 from perfarray.mixtures.numerics.valleys import SupportTest, supported_modes
 from perfarray.numerics.levels import mean_of_measured, unit_means, values_by_unit
 from perfarray.numerics.types import Floats, Integers
 
-EMPIRICAL, MIXTURE = METHODS = ("empirical", "mixture")
+
+def _systems(
+    arrays: Sequence[Floats], shape: tuple[int, ...], comparison: Comparison, sign: float = 1.0
+) -> tuple[list[Any], list[Floats]]:
+    """Return runs times a sign, or mixtures of them, or the given mixtures, and numbers of units."""
+    if comparison.fitted:
+        mixtures = [parametric.from_parameters(array) for array in arrays]
+        return mixtures, [np.broadcast_to(system.n, shape) for system in mixtures]
+    runs = [values_by_unit(sign * array, comparison.levels, comparison.depth) for array in arrays]
+    units = [np.broadcast_to(number_of_units(values), shape) for values in runs]
+    if comparison.method == EMPIRICAL:
+        return runs, units
+    return [parametric.fitted(values) for values in runs], units
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
-    """How systems are compared."""
-
-    method: str
-    # arrays are parameters of mixtures (..., parameter, component), and not measurements (..., n_L,
-    # ..., n_1)
-    fitted: bool
-    levels: int
-    depth: int  # that of the level whose repetitions are runs
-    drawing: Drawing
-    sign: float  # -1 where more is better
-    placed: bool = False  # limits of runs rest on placements: nothing is redrawn
-
-    def systems(self, *arrays: Floats, sign: float = 1.0) -> list[Any]:
-        """Return the arguments of the formulas: runs by unit, times the sign.
-
-        Mixtures fitted to them; or the given mixtures.
-        """
-        if self.fitted:
-            return [parametric.from_parameters(array) for array in arrays]
-        runs = [values_by_unit(sign * array, self.levels, self.depth) for array in arrays]
-        return [parametric.fitted(values) for values in runs] if self.method == MIXTURE else runs
-
-    def at_once(self, runs: int) -> bool:
-        """Return whether totals of so many runs are computed by placements, all cells at once."""
-        return self.method == EMPIRICAL and runs == 1 and not self.drawing.n_resamples
-
-    def limits(self, limits: Limits) -> Limits:
-        """Return limits by placements; NaN where none were asked for."""
-        return (
-            limits
-            if self.placed
-            else Limits(limits.estimate, *[np.full_like(limits.estimate, np.nan)] * 2)
-        )
-
-    def units(self, systems: list[Any], cells: Integers) -> list[Floats]:
-        """Return the number of independent units of every system."""
-        numbers = [
-            system.n if self.method == MIXTURE else empirical.number_of_units(system)
-            for system in systems
-        ]
-        return [np.broadcast_to(n, cells.shape) for n in numbers]
+def _without_limits(limits: Limits, comparison: Comparison) -> Limits:
+    if comparison.with_limits:
+        return limits
+    return Limits(limits.estimate, *[np.full_like(limits.estimate, np.nan)] * 2)
 
 
 def mean_differences(
     new: Floats, old: Floats, cells: Integers, *, comparison: Comparison
 ) -> tuple[Floats, ...]:
     """Return E|X - Y| with limits, that of two runs of the baseline, and the units on the smaller side."""
-    systems = comparison.systems(new, old)
-    units = np.minimum(*comparison.units(systems, cells))
-    baseline: Any
+    systems, units = _systems([new, old], cells.shape, comparison)
     if comparison.method == EMPIRICAL:
-        baseline = empirical.unit_differences(systems[1])
-        if comparison.at_once(1):
-            placed, _ = placements.two_systems(
-                systems, cells.shape, placements.difference_shares, comparison.drawing, score=False
-            )
-            limits = comparison.limits(placed)
-        else:
-            limits = empirical.resampled(systems, cells, empirical.difference, comparison.drawing)
+        limits = placements.mean_differences(systems, cells.shape, comparison)
+        baseline = placements.unit_differences(systems[1])
     else:
-        normal = parametric.are_normal(systems)
+        limits = parametric.resampled(systems, cells, _difference, comparison)
+        baseline = _difference([systems[1].scaled] * 2)
+    return (
+        *_without_limits(limits, comparison),
+        np.broadcast_to(baseline, cells.shape),
+        np.minimum(*units),
+    )
 
-        def difference(pair: Sequence[Scaled]) -> Floats:
-            return (
-                parametric.difference(pair[0].mixture, pair[1].mixture)
-                if normal
-                else integrals.difference(*pair)
-            )
 
-        limits = parametric.resampled(systems, cells, difference, comparison.drawing)
-        baseline = difference([systems[1].scaled] * 2)
-    return *limits, np.broadcast_to(baseline, cells.shape), units
+def _difference(pair: Sequence[Scaled]) -> Floats:
+    x, y = pair
+    if np.any(x.family) or np.any(y.family):
+        return integrals.difference(x, y)
+    return parametric.difference(x.mixture, y.mixture)
 
 
 def probabilities_faster(
@@ -100,88 +65,79 @@ def probabilities_faster(
     *,
     comparison: Comparison,
     shift: float,
-    ties: float,
-    runs: int,
+    ties: bool,
+    n_runs: int,
 ) -> tuple[Floats, ...]:
-    """Return P[X < Y + shift] of the totals of so many runs, ties counting `ties`, with limits, the probability of a tie, and the units."""
-    systems = comparison.systems(new, old, sign=comparison.sign)
-    units = np.minimum(*comparison.units(systems, cells))
-    if comparison.at_once(runs):
-        shares = partial(placements.less_shares, shift=shift, ties=ties)
-        placed, tied = placements.two_systems(
-            systems, cells.shape, shares, comparison.drawing, score=True
+    """Return P[X < Y + shift] of totals, half of the ties counted or none, with limits, the probability of a tie, and the units."""
+    systems, units = _systems([new, old], cells.shape, comparison, comparison.sign)
+    n = np.minimum(*units)
+    if comparison.method == EMPIRICAL and n_runs == 1:
+        limits, tied = placements.probabilities_less(
+            systems, cells.shape, comparison, shift=shift, ties=0.5 * ties
         )
-        return *comparison.limits(placed), tied, units
-    normal = comparison.method == MIXTURE and parametric.are_normal(systems, runs)
-    if normal and comparison.fitted and comparison.sign < 0:
-        systems = parametric.negated(systems)
+        return *_without_limits(limits, comparison), tied, n
+    if comparison.method == EMPIRICAL:
+        limits, tied = placements.probabilities_least(
+            systems, cells.shape, comparison, ties=ties, n_runs=n_runs, shift=shift
+        )
+        first = Limits(*(np.where(n > 0, column[..., 0], np.nan) for column in limits))
+        return *_without_limits(first, comparison), np.where(n > 0, tied, np.nan), n
 
-    def less(share: float, drawing: Drawing) -> Limits:
-        if comparison.method == EMPIRICAL:
-            return empirical.resampled(
-                systems, cells, totals.less_in_total(runs, shift, share), drawing, score=runs
-            )
-
-        def metric(pair: Sequence[Scaled]) -> Floats:
-            if normal:
-                return totals.less_of_mixtures(pair[0].mixture, pair[1].mixture, runs, shift, share)
-            x, y = pair if comparison.sign > 0 else pair[::-1]
+    def less(pair: Sequence[Scaled], share: float) -> Floats:
+        # P[X > Y - shift] is P[Y < X + shift]: of given mixtures of rates, more is faster.
+        x, y = pair[::-1] if comparison.fitted and comparison.sign < 0 else pair
+        if n_runs > 1:
+            return totals.less_of_mixtures(x.mixture, y.mixture, n_runs, shift, share)
+        if np.any(x.family) or np.any(y.family):
             return integrals.less(x, y, shift, share)
+        return parametric.less(x.mixture, y.mixture, shift, share)
 
-        return parametric.resampled(systems, cells, metric, drawing)
-
-    estimate_only = comparison.drawing._replace(n_resamples=0)
-    limits, loose = less(ties, comparison.drawing), less(1.0, estimate_only).estimate
-    strict = less(0.0, estimate_only).estimate if ties else limits.estimate
-    return *limits, loose - strict, units
+    if n_runs > 1:
+        parametric.check_normal(systems, n_runs)
+    limits = parametric.resampled(systems, cells, lambda pair: less(pair, 0.5 * ties), comparison)
+    strict, loose = (less([system.scaled for system in systems], share) for share in (0.0, 1.0))
+    return *limits, np.broadcast_to(loose - strict, cells.shape), n
 
 
 def probabilities_fastest(
-    values: Floats, cells: Integers, *, comparison: Comparison, ties: bool, runs: int
+    values: Floats, cells: Integers, *, comparison: Comparison, ties: bool, n_runs: int
 ) -> tuple[Floats, ...]:
     """Return how likely every system, the axis before the nest, has the best total of so many runs, with limits, a tie, and their units."""
     arrays = np.moveaxis(values, values.ndim - comparison.levels - 1, 0)
-    systems = comparison.systems(*arrays, sign=comparison.sign)
-    units = np.stack(comparison.units(systems, cells), axis=-1)
-    if comparison.at_once(runs):
-        placed, tied = placements.several_systems(systems, cells.shape, ties, comparison.drawing)
-        return *comparison.limits(placed), tied, units
+    systems, units = _systems(list(arrays), cells.shape, comparison, comparison.sign)
+    n = np.stack(units, axis=-1)
+    if comparison.method == EMPIRICAL:
+        limits, tied = placements.probabilities_least(
+            systems, cells.shape, comparison, ties=ties, n_runs=n_runs
+        )
+        return *_without_limits(limits, comparison), tied, n
     sign = comparison.sign if comparison.fitted else 1.0
-    if comparison.method == MIXTURE and parametric.are_normal(systems, runs) and sign < 0:
-        systems, sign = parametric.negated(systems), 1.0
+    if n_runs > 1:
+        parametric.check_normal(systems, n_runs)
 
-    def least(shared: bool, drawing: Drawing) -> Limits:
-        if comparison.method == EMPIRICAL:
-            return empirical.resampled(
-                systems, cells, totals.least_in_total(runs, shared), drawing, each=True, score=runs
-            )
-
-        def metric(fits: Sequence[Scaled]) -> Floats:
-            if runs > 1:
-                return totals.least_of_mixtures([fit.mixture for fit in fits], runs, shared)
+    def least(fits: Sequence[Scaled], shared: bool) -> Floats:
+        if n_runs == 1:
             return integrals.best(fits, shared, sign)
+        signed = [fit.mixture._replace(means=sign * fit.mixture.means) for fit in fits]
+        return totals.least_of_mixtures(signed, n_runs, shared)
 
-        return parametric.resampled(systems, cells, metric, drawing, each=True)
-
-    limits = least(ties, comparison.drawing)
-    strict = (
-        least(False, comparison.drawing._replace(n_resamples=0)).estimate
-        if ties
-        else limits.estimate
+    limits = parametric.resampled(
+        systems, cells, lambda fits: least(fits, ties), comparison, each=True
     )
+    strict = least([system.scaled for system in systems], False) if ties else limits.estimate
     measured = ~np.isnan(strict).all(axis=-1)
     tied = np.where(measured, np.clip(1 - np.nansum(strict, axis=-1), 0.0, 1.0), np.nan)
-    return *limits, tied, units
+    return *limits, np.broadcast_to(tied, cells.shape), n
 
 
 def numbers_of_modes(
     values: Floats, cells: Integers, *, comparison: Comparison, test: SupportTest
 ) -> tuple[Floats, ...]:
     """Return the number of modes with limits, the share of refitted samples that agree with it, what the runs support, and the units."""
-    systems = comparison.systems(values)
-    limits, stability = parametric.resampled_modes(systems[0], cells, comparison.drawing)
-    supported = _supported(systems[0].runs, limits.estimate, cells, test)
-    return *limits, stability, *supported, *comparison.units(systems, cells)
+    (system,), units = _systems([values], cells.shape, comparison)
+    limits, stability = parametric.resampled_modes(system, cells, comparison)
+    supported = _supported(system.runs, limits.estimate, cells, test)
+    return *limits, stability, *supported, *units
 
 
 def numbers_of_modes_by_level(

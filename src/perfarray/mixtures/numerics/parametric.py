@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtr
 
-from perfarray.mixtures.numerics.empirical import (
-    Drawing,
+from perfarray.mixtures.numerics.comparison import (
+    Comparison,
     Limits,
     number_of_units,
     percentile_limits,
@@ -83,37 +83,20 @@ def _over_pairs(
     return np.where(new.measured & old.measured, total, np.nan)
 
 
-def are_normal(systems: Sequence[System], runs: int = 1) -> bool:
-    """Return whether all mixtures are normal.
+def check_normal(systems: Sequence[System], runs: int) -> None:
+    """Refuse totals of mixtures of other families.
 
     Raises
     ------
     ValueError
-        Totals of other families.
+        A mixture that is not normal.
     """
-    codes = {
-        code
-        for system in systems
-        for code in np.unique(np.asarray(system.scaled.family)[system.scaled.mixture.measured])
-    }
-    if runs > 1 and not codes <= {0}:
-        named = ", ".join(NAMES[int(code)] for code in sorted(codes))
+    codes = np.unique([np.max(system.scaled.family, initial=0) for system in systems])
+    if codes.any():
         raise ValueError(
-            f"runs={runs}: totals are of normal mixtures, and these are {named}; give the "
-            "timings, or fit normal components"
+            f"runs={runs}: totals are of normal mixtures, and these are "
+            f"{', '.join(NAMES[code] for code in codes)}; give the timings, or fit normal components"
         )
-    return codes <= {0}
-
-
-def negated(systems: Sequence[System]) -> list[System]:
-    """Return normal mixtures of minus the values."""
-    mixtures = [
-        system.scaled.mixture._replace(means=-system.scaled.mixture.means) for system in systems
-    ]
-    return [
-        system._replace(scaled=Scaled(mixture, system.scaled.family))
-        for system, mixture in zip(systems, mixtures, strict=True)
-    ]
 
 
 def from_parameters(parameters: Floats) -> System:
@@ -154,7 +137,7 @@ def resampled(
     systems: Sequence[System],
     cells: Integers,
     metric: Callable[[Sequence[Scaled]], Floats],
-    drawing: Drawing,
+    comparison: Comparison,
     *,
     each: bool = False,
 ) -> Limits:
@@ -164,24 +147,26 @@ def resampled(
     on its scale. Limits are NaN where a number of units is unknown or below 2.
     """
     return percentile_limits(
-        _replicates(systems, cells, metric, drawing, each), drawing.confidence_level
+        _replicates(systems, cells, metric, comparison, each), comparison.confidence_level
     )
 
 
-def resampled_modes(system: System, cells: Integers, drawing: Drawing) -> tuple[Limits, Floats]:
+def resampled_modes(
+    system: System, cells: Integers, comparison: Comparison
+) -> tuple[Limits, Floats]:
     """Count the modes of mixtures.
 
     Return the count with percentile limits, and the share of refitted samples that agree with it.
     """
-    replicates = _replicates([system], cells, lambda fits: number_of_modes(fits[0]), drawing)
+    replicates = _replicates([system], cells, lambda fits: number_of_modes(fits[0]), comparison)
     refitted = replicates[..., 1:]
     stable = (
         (refitted == replicates[..., :1]).mean(axis=-1)
-        if drawing.n_resamples
+        if comparison.n_resamples
         else np.full(cells.shape, np.nan)
     )
     stable = np.where(np.isnan(refitted).any(axis=-1), np.nan, stable)
-    limits = percentile_limits(replicates, drawing.confidence_level)
+    limits = percentile_limits(replicates, comparison.confidence_level)
     return Limits(limits.estimate, np.floor(limits.lower), np.ceil(limits.upper)), stable
 
 
@@ -189,28 +174,29 @@ def _replicates(
     systems: Sequence[System],
     cells: Integers,
     metric: Callable[[Sequence[Scaled]], Floats],
-    drawing: Drawing,
+    comparison: Comparison,
     each: bool = False,
 ) -> Floats:
     """Return a metric of mixtures, and of those fitted to samples drawn from them, along the last axis."""
     shape = (*cells.shape, len(systems)) if each else cells.shape
-    replicates = np.full((*shape, drawing.n_resamples + 1), np.nan)
+    replicates = np.full((*shape, comparison.n_resamples + 1), np.nan)
     replicates[..., 0] = metric([system.scaled for system in systems])
-    if drawing.n_resamples:
+    if comparison.n_resamples:
         scaled = [system.scaled.rows(cells.shape) for system in systems]
         runs = [
             None if system.runs is None else rows_of_cells([system.runs], cells.shape)[0]
             for system in systems
         ]
         numbers = [np.broadcast_to(system.n, cells.shape).ravel() for system in systems]
+        streams = comparison.streams or range(len(systems))
         for row, cell in enumerate(np.ndindex(cells.shape)):  # each has a stream of its own
             members = [
                 System(mixtures.take(row), None if values is None else values[row], n[row])
                 for mixtures, values, n in zip(scaled, runs, numbers, strict=True)
             ]
             refits = [
-                _redrawn(member, int(cells[cell]), number, drawing)
-                for number, member in enumerate(members)
+                _redrawn(member, int(cells[cell]), stream, comparison)
+                for stream, member in zip(streams, members, strict=True)
             ]
             complete = [fit for fit in refits if fit is not None]
             if len(complete) == len(systems):
@@ -218,21 +204,21 @@ def _replicates(
     return replicates
 
 
-def _redrawn(system: System, cell: int, number: int, drawing: Drawing) -> Scaled | None:
+def _redrawn(system: System, cell: int, stream: int, comparison: Comparison) -> Scaled | None:
     """Draw samples of one cell and fit them on its scale, by EM that stops where mclust does.
 
     None if there are no two units.
     """
     if not system.n >= 2:
         return None
-    generator = Streams(drawing.key).generator(cell, SAMPLES + drawing.stream(number))
+    generator = Streams(comparison.key).generator(cell, SAMPLES + stream)
     runs, mixture, family = system.runs, system.scaled.mixture, family_of(system.scaled.family)
     if runs is None or runs.shape[-1] == 1 or (~np.isnan(runs)).sum(axis=-1).max() == 1:
-        samples = draw(mixture, (drawing.n_resamples, int(system.n), 1), generator, family.law)
+        samples = draw(mixture, (comparison.n_resamples, int(system.n), 1), generator, family.law)
     else:
-        samples = _smoothed(mixture, runs, drawing.n_resamples, generator)
+        samples = _smoothed(mixture, runs, comparison.n_resamples, generator)
     return Scaled(
-        _fit(samples, STOPPED, family.steps), np.full(drawing.n_resamples, system.scaled.family)
+        _fit(samples, STOPPED, family.steps), np.full(comparison.n_resamples, system.scaled.family)
     )
 
 

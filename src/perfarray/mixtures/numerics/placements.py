@@ -1,105 +1,136 @@
-"""Limits of comparisons of single runs by placements: a run's placement is the metric given that run, such as P[x < Y].
+"""Comparisons of single runs and of totals: Worms and Touati (2016), equations 5, 9 and 12.
 
-A metric is a mean of placements over the units of each system, so that its variance is the sum over
-systems of the variance of their units' mean placements, divided by their number (DeLong and others
-1988; Brunner and Munzel 2000). All cells are sorted at once: O(n log n) for each, and nothing is
-redrawn.
+Every unit has equal weight, and so have the runs inside one. The placement of a run is the metric
+given that run, such as P[x < Y]. A metric is a mean of placements over the units of each system, so
+that its variance is the sum over systems of the variance of their units' mean placements, divided
+by their number (DeLong and others 1988; Brunner and Munzel 2000). All cells are sorted at once:
+O(n log n) for each, and nothing is redrawn.
 """
 
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from perfarray.mixtures.numerics.empirical import (
-    ROUNDING,
-    Drawing,
+from perfarray.mixtures.numerics.comparison import (
+    Comparison,
     Limits,
-    cumulative,
     lots,
-    matched,
     number_of_units,
     rows_of_cells,
     wilson_limits,
-)  # fmt: skip
+)
+from perfarray.mixtures.numerics.totals import race_of_totals
 from perfarray.numerics.intervals import t_quantile
 from perfarray.numerics.levels import mean_of_measured, summarise_units, unit_weights
 from perfarray.numerics.statistics import tied_positions
-from perfarray.numerics.types import Floats, Integers
+from perfarray.numerics.types import Floats, Integers, Mask
 
 # Values of cells that are ranked at once.
 BLOCK = 1 << 18
 
 
-class Ranked(NamedTuple):
-    """Runs of several systems (cell, run) in ascending order, not measured ones last, and where the ties of each begin and end."""
+def mean_differences(
+    runs: Sequence[Floats], shape: tuple[int, ...], comparison: Comparison
+) -> Limits:
+    """Return E|X - Y| of two systems, runs (..., unit, run), with Student's limits.
 
-    order: Integers
-    first: Integers
-    end: Integers
+    Degrees of freedom are Satterthwaite's (1946).
+    """
 
-    def sorted(self, values: Floats) -> Floats:
-        """Return values of runs in ascending order of the runs."""
-        return np.take_along_axis(values, self.order, axis=-1)
+    def evaluate(systems: Sequence[Floats]) -> tuple[Floats, ...]:
+        (new, old), weights, measured = _pair(systems)
+        placed = _distances(new, old, weights)
+        estimate = np.where(measured, (weights[0] * placed[0]).sum(axis=-1), np.nan)
+        variances, numbers = _variances(placed, systems, comparison.paired)
+        variance = np.sum(variances, axis=0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            degrees = variance**2 / np.sum(
+                [part**2 / (n - 1) for part, n in zip(variances, numbers, strict=True)], axis=0
+            )
+            quantile = t_quantile(0.5 + 0.5 * comparison.confidence_level, degrees)
+            half = np.where(variance > 0, quantile * np.sqrt(variance), variance)
+        return estimate, np.maximum(estimate - half, 0.0), estimate + half
 
-    def unsorted(self, values: Any) -> Any:
-        """Return values of sorted runs in the order of the data."""
-        result = np.empty_like(values)
-        np.put_along_axis(result, np.broadcast_to(self.order, values.shape), values, axis=-1)
-        return result
-
-
-class Shares(NamedTuple):
-    """Values of placements of two systems: the metric, the placements of each system's runs, and the probability of a tie."""
-
-    estimate: Floats
-    new: Floats
-    old: Floats
-    tied: Floats
+    return Limits(*_in_blocks(evaluate, runs, shape, comparison.paired, [()] * 3))
 
 
-def ranked(values: Floats) -> Ranked:
-    """Sort runs (cell, run)."""
-    order = np.argsort(values, axis=-1)
-    ascending = np.take_along_axis(values, order, axis=-1)
-    if (ascending[:, 1:] != ascending[:, :-1]).all():  # ties take twice as long
-        position = np.broadcast_to(np.arange(values.shape[-1]), values.shape)
-        return Ranked(order, position, position + 1)
-    first, last = tied_positions(ascending)
-    return Ranked(order, first, last + 1)
+def probabilities_less(
+    runs: Sequence[Floats],
+    shape: tuple[int, ...],
+    comparison: Comparison,
+    *,
+    shift: float,
+    ties: float,
+) -> tuple[Limits, Floats]:
+    """Return P[X < Y + shift] + ties P[X = Y + shift] with Wilson's limits, and that of a tie.
+
+    It is what `probabilities_least` has of two systems, in 40 % of the time.
+    """
+
+    def evaluate(systems: Sequence[Floats]) -> tuple[Floats, ...]:
+        (new, old), weights, measured = _pair(systems)
+        size = new.shape[-1]
+        order, first, end = _ranked(np.concatenate([new, old + shift], axis=-1))
+        before, upto = (_unsorted(position, order) for position in (first, end))
+        is_new = order < size
+        mass = np.take_along_axis(np.concatenate(weights, axis=-1), order, axis=-1)
+        less, at_most = _reached(mass * is_new, before[:, size:], upto[:, size:])
+        beaten, reached = _reached(mass * ~is_new, before[:, :size], upto[:, :size])
+        tie = reached - beaten
+        placed = [1 - reached + ties * tie, less + ties * (at_most - less)]
+        estimate = np.clip((weights[0] * placed[0]).sum(axis=-1), 0.0, 1.0)
+        variances, numbers = _variances(placed, systems, comparison.paired)
+        limits = wilson_limits(
+            np.where(measured, estimate, np.nan),
+            np.sum(variances, axis=0),
+            np.minimum.reduce(numbers),
+            comparison,
+        )
+        return *limits, np.where(measured, (weights[0] * tie).sum(axis=-1), np.nan)
+
+    *limits, tied = _in_blocks(evaluate, runs, shape, comparison.paired, [()] * 4)
+    return Limits(*limits), tied
 
 
-def less_shares(
-    new: Floats, old: Floats, weights: Sequence[Floats], shift: float, ties: float
-) -> Shares:
-    """Return P[X < Y + shift] + ties P[X = Y + shift], and placements, of runs (cell, run): equation 9 of Worms and Touati (2016)."""
-    size = new.shape[-1]
-    ranks = ranked(np.concatenate([new, old + shift], axis=-1))
-    edges = [ranks.unsorted(position) for position in (ranks.first, ranks.end)]
-    is_new, mass = ranks.order < size, ranks.sorted(np.concatenate(weights, axis=-1))
-    less, at_most = _reached(mass * is_new, [edge[:, size:] for edge in edges])
-    beaten, reached = _reached(mass * ~is_new, [edge[:, :size] for edge in edges])
-    tied_new = reached - beaten
-    placed_new, placed_old = 1 - reached + ties * tied_new, less + ties * (at_most - less)
-    estimate = np.clip((weights[0] * placed_new).sum(axis=-1), 0.0, 1.0)
-    return Shares(estimate, placed_new, placed_old, (weights[0] * tied_new).sum(axis=-1))
+def _pair(systems: Sequence[Floats]) -> tuple[list[Floats], list[Floats], Mask]:
+    """Return runs and weights (cell, run) of two systems, and which cells have both."""
+    flat = [values.reshape(len(values), -1) for values in systems]
+    weights = [
+        _weights(values).reshape(runs.shape) for values, runs in zip(systems, flat, strict=True)
+    ]
+    measured = (weights[0] > 0).any(axis=-1) & (weights[1] > 0).any(axis=-1)
+    return flat, weights, np.asarray(measured)
 
 
-def _reached(mass: Floats, positions: Sequence[Integers]) -> list[Floats]:
-    """Return the share of the weight (cell, run) that lies before each position: exactly 1 behind the last run, though sums are rounded."""
-    sums = cumulative(mass)
+def _variances(
+    placed: Sequence[Floats], systems: Sequence[Floats], paired: bool
+) -> tuple[tuple[Floats, ...], tuple[Floats, ...]]:
+    """Return the variances of mean placements, and numbers of units, of systems or of pairs."""
+    means = [
+        _unit_means(placement.reshape(values.shape), values)
+        for placement, values in zip(placed, systems, strict=True)
+    ]
+    means = [means[0] + means[1]] if paired else means
+    _, variances, numbers = zip(*map(summarise_units, means), strict=True)
+    return variances, numbers
+
+
+def _reached(mass: Floats, *positions: Integers) -> list[Floats]:
+    """Return the share of the weight (cell, run) before each position, exactly 1 behind the last."""
+    sums = _cumulative(mass)
     sums /= np.maximum(sums[:, -1:], 0.5)
     return [np.take_along_axis(sums, index, axis=-1) for index in positions]
 
 
-def difference_shares(new: Floats, old: Floats, weights: Sequence[Floats]) -> Shares:
-    """Return E|X - Y| and placements of runs (cell, run): equation 5."""
+def _distances(new: Floats, old: Floats, weights: Sequence[Floats]) -> list[Floats]:
+    """Return the mean distance of each run (cell, run) from the runs of the other system."""
     runs, mass = np.concatenate([new, old], axis=-1), np.concatenate(weights, axis=-1)
     runs = runs - np.where(np.isnan(runs), np.inf, runs).min(axis=-1, keepdims=True, initial=np.inf)
-    ranks = ranked(runs)
-    is_new, mass = ranks.order < new.shape[-1], ranks.sorted(mass)
-    values = np.nan_to_num(ranks.sorted(runs))
+    order = np.argsort(runs, axis=-1)
+    is_new, mass = order < new.shape[-1], np.take_along_axis(mass, order, axis=-1)
+    values = np.nan_to_num(np.take_along_axis(runs, order, axis=-1))
     # E|v - X| = v (2 F(v) - 1) + E[X] - 2 E[X; X <= v]; runs that tie with v add nothing, so that
     # their order does not matter.
     distances = []
@@ -107,11 +138,172 @@ def difference_shares(new: Floats, old: Floats, weights: Sequence[Floats]) -> Sh
         weight = np.where(side, mass, 0.0)
         reached, moment = np.cumsum(weight, axis=-1), np.cumsum(weight * values, axis=-1)
         distances.append(values * (2 * reached - reached[:, -1:]) + moment[:, -1:] - 2 * moment)
-    placements = ranks.unsorted(np.where(is_new, *distances))
-    placed_new, placed_old = np.split(placements, [new.shape[-1]], axis=-1)
-    return Shares(
-        (weights[0] * placed_new).sum(axis=-1), placed_new, placed_old, np.full(len(new), np.nan)
+    return np.split(_unsorted(np.where(is_new, *distances), order), [new.shape[-1]], axis=-1)
+
+
+def unit_differences(runs: Floats) -> Floats:
+    """Return E|X - X'| of two runs of different units for every cell, runs (..., units, runs)."""
+    measured = ~np.isnan(runs)
+    inside = measured.sum(axis=-1, keepdims=True)
+    n_units = (inside > 0).sum(axis=(-2, -1)).astype(float)
+    shares = np.where(measured, 1 / np.maximum(inside, 1), 0.0)
+    lowest = np.where(measured, runs, np.inf).min(axis=(-2, -1), keepdims=True, initial=np.inf)
+    above = np.where(measured, runs - np.where(np.isfinite(lowest), lowest, 0.0), np.inf)
+    cell = (*above.shape[:-2], -1)
+    # Pairs inside a unit, which would make the difference too small, are taken away again.
+    pairs = _sum_of_distances(above.reshape(cell), shares.reshape(cell))
+    pairs = pairs - _sum_of_distances(above, shares).sum(axis=-1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.where(n_units > 1, pairs / (n_units * (n_units - 1)), np.nan))
+
+
+def _sum_of_distances(values: Floats, weights: Floats) -> Floats:
+    """Return the weighted sum of |x_i - x_j| over all ordered pairs (..., run).
+
+    Values that count nothing are infinite.
+    """
+    order = np.argsort(values, axis=-1)
+    x, w = (np.take_along_axis(array, order, axis=-1) for array in (values, weights))
+    reached = np.cumsum(w, axis=-1)
+    return np.asarray(
+        2 * (w * np.where(w > 0, x, 0.0) * (2 * reached - w - reached[..., -1:])).sum(axis=-1)
     )
+
+
+def probabilities_least(
+    runs: Sequence[Floats],
+    shape: tuple[int, ...],
+    comparison: Comparison,
+    *,
+    ties: bool,
+    n_runs: int = 1,
+    shift: float = 0.0,
+) -> tuple[Limits, Floats]:
+    """Return the probability of every system to be the least, shape (..., system), and of a tie.
+
+    `runs` are (..., unit, run) of every system. Totals of `n_runs` runs are compared; of several
+    runs that of the last system is moved by `shift`. With `ties`, systems that tie for the least share its probability
+    alike. Limits are Wilson's.
+    """
+
+    def evaluate(systems: Sequence[Floats]) -> tuple[Floats, ...]:
+        values = _stacked(systems)  # (cell, system, unit, run)
+        weights = _weights(values)
+        measured = (weights > 0).any(axis=(-2, -1))
+        samples = values.reshape(*values.shape[:2], -1)
+        shares = weights.reshape(samples.shape)
+        if n_runs == 1:
+            wins, tied, placed = _race(samples, shares, ties)
+        else:
+            wins, tied, placed = race_of_totals(samples, shares, n_runs, shift, ties)
+        wins = np.where(measured, np.clip(wins, 0.0, 1.0), np.nan)
+        # Units of every rival (cell, system, rival, unit): all of them vary the probability of a
+        # system.
+        placements = placed.reshape(*placed.shape[:2], *values.shape[1:])
+        means = _unit_means(placements, values[:, None])
+        means = means.sum(axis=2, keepdims=True) if comparison.paired else means
+        variance = n_runs**2 * np.nan_to_num(summarise_units(means).variance).sum(axis=-1)
+        n = number_of_units(values)
+        fewest = np.where(n > 0, n, np.inf).min(axis=-1, keepdims=True)
+        limits = wilson_limits(wins, variance, fewest, comparison, n_runs)
+        return *limits, np.where(measured.any(axis=-1), tied, np.nan)
+
+    *limits, tied = _in_blocks(evaluate, runs, shape, comparison.paired, [(len(runs),)] * 3 + [()])
+    return Limits(*limits), tied
+
+
+def _stacked(systems: Sequence[Floats]) -> Floats:
+    """Return the runs (cell, unit, run) of all systems along a second axis, padded with NaN."""
+    units, runs = np.max([values.shape[1:] for values in systems], axis=0)
+    stacked = np.full((len(systems[0]), len(systems), units, runs), np.nan)
+    for system, values in enumerate(systems):
+        stacked[:, system, : values.shape[1], : values.shape[2]] = values
+    return stacked
+
+
+def _race(runs: Floats, weights: Floats, ties: bool) -> tuple[Floats, Floats, Floats]:
+    """Return wins (cell, system), ties (cell,) and placements (cell, system, rival, run)."""
+    cells, systems, n = runs.shape
+    runs, weights = runs.reshape(cells, -1), weights.reshape(cells, -1)
+    order, first, end = _ranked(runs)
+    mass = np.take_along_axis(weights, order, axis=-1)
+    itself = (order // n)[:, None] == np.arange(systems)[:, None]
+    # The probability that a run of the rival is more, or ties (cell, rival, run); 1 and 0 for a run
+    # of its own.
+    sums = _cumulative(np.where(itself, mass[:, None], 0.0))
+    sums /= np.maximum(sums[..., -1:], 0.5)
+    reached = np.take_along_axis(sums, end[:, None], axis=-1)
+    above = np.where(itself, 1.0, 1.0 - reached)
+    tie = np.where(itself, 0.0, reached - np.take_along_axis(sums, first[:, None], axis=-1))
+    # Runs of every system in ascending order, as positions among all; how many of them precede each
+    # run, or are at most as large.
+    positions = np.sort(np.argsort(order, axis=-1).reshape(cells, systems, n), axis=-1)
+    counts = np.zeros((cells, systems, systems * n + 1), int)
+    np.cumsum(itself, axis=-1, out=counts[..., 1:])
+    preceding, upto = (
+        np.take_along_axis(counts, _unsorted(index, order)[:, None], axis=-1)
+        .reshape(cells, systems, systems, n)
+        .swapaxes(1, 2)
+        for index in (first, end)
+    )
+    # Contiguous, so that sums do not depend on how cells are chunked.
+    placed = np.zeros((cells, systems, systems, n))
+    # A product over rivals is averaged over the lot that breaks a tie.
+    for lot, weight in lots(systems) if ties else [(0.0, 1.0)]:
+        factors = above + lot * tie if ties else above
+        chances = _chances(factors, mass, positions)
+        given_lot = np.take_along_axis(chances, preceding, axis=-1)
+        if ties:
+            given_lot = (1 - lot) * given_lot + lot * np.take_along_axis(chances, upto, axis=-1)
+        diagonal = np.arange(systems)
+        given_lot[:, diagonal, diagonal] = _unsorted(factors.prod(axis=1), order).reshape(
+            cells, systems, n
+        )
+        placed += weight * given_lot
+    wins = np.einsum(
+        "csr,crs->cs",
+        weights.reshape(cells, systems, n),
+        np.diagonal(placed, axis1=1, axis2=2),
+    )
+    strict = np.einsum("csi,ci->cs", itself, mass * above.prod(axis=1)) if ties else wins
+    return wins, np.clip(1 - strict.sum(axis=-1), 0.0, 1.0), placed.swapaxes(1, 2)
+
+
+def _ranked(runs: Floats) -> tuple[Integers, Integers, Integers]:
+    """Return the order of runs (cell, run), and where the tie of each begins and ends in it."""
+    order = np.argsort(runs, axis=-1)
+    ascending = np.take_along_axis(runs, order, axis=-1)
+    if (ascending[:, 1:] != ascending[:, :-1]).all():  # ties take twice as long
+        position = np.broadcast_to(np.arange(runs.shape[-1]), runs.shape)
+        return order, position, position + 1
+    first, last = tied_positions(ascending)
+    return order, first, last + 1
+
+
+def _chances(factors: Floats, mass: Floats, positions: Integers) -> Floats:
+    """Return the summed probabilities of wins over all rivals but one, before each own run."""
+    cells, systems, n = positions.shape
+    # Products over all rivals but one: up to it, and from it on, since a factor may be 0.
+    chances = np.repeat(mass[:, None], systems, axis=1)
+    chances[:, 1:] *= np.cumprod(factors[:, :-1], axis=1)
+    chances[:, :-1] *= np.cumprod(factors[:, :0:-1], axis=1)[:, ::-1]
+    own = np.take_along_axis(chances, positions.reshape(cells, 1, -1), axis=-1)
+    return _cumulative(own.reshape(cells, systems, systems, n))
+
+
+def _cumulative(values: Floats) -> Floats:
+    """Return cumulative sums along the last axis that start at 0."""
+    sums = np.empty((*values.shape[:-1], values.shape[-1] + 1))
+    sums[..., 0] = 0.0
+    np.cumsum(values, axis=-1, out=sums[..., 1:])
+    return sums
+
+
+def _unsorted(values: Any, order: Integers) -> Any:
+    """Return values of sorted runs (cell, run) in the order of the data."""
+    result = np.empty_like(values)
+    np.put_along_axis(result, order, values, axis=-1)
+    return result
 
 
 def _weights(runs: Floats) -> Floats:
@@ -120,7 +312,7 @@ def _weights(runs: Floats) -> Floats:
 
 
 def _unit_means(placements: Floats, runs: Floats) -> Floats:
-    """Return the mean placement of every unit (..., unit), NaN without runs, of runs (..., unit, run)."""
+    """Return the mean placement of every unit (..., unit), NaN without runs, of (..., unit, run)."""
     return mean_of_measured(np.where(np.isnan(runs), np.nan, placements))
 
 
@@ -129,206 +321,21 @@ def _in_blocks(
     runs: Sequence[Floats],
     shape: tuple[int, ...],
     paired: bool,
-    each: bool = False,
-) -> tuple[Limits, Floats]:
+    tails: Sequence[tuple[int, ...]],
+) -> list[Floats]:
     """Evaluate a function of the runs (cell, unit, run) of all systems, some cells at a time.
 
-    With `each` it has limits for each system.
+    Its answers have the shapes (cell, *tail).
     """
     rows = rows_of_cells(runs, shape)
-    tail = (len(rows),) if each else ()
-    step = max(1, BLOCK // max(sum(prod(values.shape[1:]) for values in rows) * prod(tail), 1))
-    answers = [np.full((prod(shape), *axes), np.nan) for axes in (tail, tail, tail, ())]
+    size = sum(prod(values.shape[1:]) for values in rows) * prod(tails[0])
+    step = max(1, BLOCK // max(size, 1))
+    answers = [np.empty((prod(shape), *tail)) for tail in tails]
     for start in range(0, prod(shape), step):
         block = [values[start : start + step] for values in rows]
-        for answer, values in zip(
-            answers, function(matched(block) if paired else block), strict=True
-        ):
+        if paired:  # units that all systems measured
+            common = np.logical_and.reduce([(~np.isnan(values)).any(axis=-1) for values in block])
+            block = [np.where(common[..., None], values, np.nan) for values in block]
+        for answer, values in zip(answers, function(block), strict=True):
             answer[start : start + step] = values
-    *limits, tied = (answer.reshape((*shape, *answer.shape[1:])) for answer in answers)
-    return Limits(*limits), tied
-
-
-def two_systems(
-    runs: Sequence[Floats],
-    shape: tuple[int, ...],
-    shares: Callable[..., Shares],
-    drawing: Drawing,
-    *,
-    score: bool,
-) -> tuple[Limits, Floats]:
-    """Return a metric of two systems with limits, and the probability of a tie, all of a shape.
-
-    Runs are (..., unit, run).
-
-    Limits are Wilson's with `score`, else Student's with the degrees of freedom of Satterthwaite
-    (1946).
-    """
-
-    def evaluate(runs: Sequence[Floats]) -> tuple[Floats, ...]:
-        weights = [_weights(values).reshape(len(values), -1) for values in runs]
-        answer = shares(*(values.reshape(len(values), -1) for values in runs), weights)
-        measured = (weights[0] > 0).any(axis=-1) & (weights[1] > 0).any(axis=-1)
-        means = [
-            _unit_means(placed.reshape(values.shape), values)
-            for placed, values in zip((answer.new, answer.old), runs, strict=True)
-        ]
-        if drawing.paired:
-            means = [means[0] + means[1]]
-        _, variances, numbers = zip(*map(summarise_units, means), strict=True)
-        estimate = np.where(measured, answer.estimate, np.nan)
-        if score:
-            limits = _score_limits(
-                estimate, np.sum(variances, axis=0), np.minimum.reduce(numbers), drawing
-            )
-        else:
-            limits = _student_limits(estimate, variances, numbers, drawing.confidence_level)
-        return *limits, np.where(measured, answer.tied, np.nan)
-
-    return _in_blocks(evaluate, runs, shape, drawing.paired)
-
-
-def _score_limits(estimate: Floats, variance: Floats, n: Floats, drawing: Drawing) -> Limits:
-    """Return Wilson's limits for the number of units that has a variance.
-
-    NaN for fewer than two units.
-    """
-    spread = estimate * (1 - estimate)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        number = np.where(spread < ROUNDING, np.nan, spread / variance)
-    return wilson_limits(estimate, number, np.where(n > 1, n, np.nan), drawing)
-
-
-def _student_limits(
-    estimate: Floats, variances: Sequence[Floats], numbers: Sequence[Floats], level: float
-) -> Limits:
-    """Return limits of a positive mean of independent parts, each with the variance of its mean and its number of units."""
-    variance = np.sum(variances, axis=0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        degrees = variance**2 / np.sum(
-            [share**2 / (n - 1) for share, n in zip(variances, numbers, strict=True)], axis=0
-        )
-        half = np.where(
-            variance > 0, t_quantile(0.5 + 0.5 * level, degrees) * np.sqrt(variance), variance
-        )
-    return Limits(estimate, np.maximum(estimate - half, 0.0), estimate + half)
-
-
-def several_systems(
-    runs: Sequence[Floats], shape: tuple[int, ...], ties: bool, drawing: Drawing
-) -> tuple[Limits, Floats]:
-    """Return the probability of every system to be the least, shape (..., system), with Wilson's limits, and that of a tie for the least.
-
-    `runs` are (..., unit, run) of every system. With `ties`, those that tie for the least share its
-    probability alike (equation 12).
-    """
-
-    def evaluate(systems: Sequence[Floats]) -> tuple[Floats, ...]:
-        runs = np.stack(systems, axis=1)  # (cell, system, unit, run)
-        race = _race(runs, ties)
-        placed = _placements(race, runs.shape[1])
-        winners = np.diagonal(placed, axis1=1, axis2=2)
-        weights = _weights(runs)
-        wins = np.einsum("csr,crs->cs", weights.reshape(*weights.shape[:2], -1), winners)
-        strict = (
-            wins
-            if not ties
-            else np.einsum("csi,ci->cs", race.itself, race.mass * race.above.prod(axis=1))
-        )
-        # Units of every rival (cell, system, rival, unit): all of them vary the probability of a
-        # system.
-        means = _unit_means(
-            placed.swapaxes(1, 2).reshape(*runs.shape[:2], *runs.shape[1:]), runs[:, None]
-        )
-        of_units = summarise_units(means.sum(axis=2) if drawing.paired else means).variance
-        variance = of_units if drawing.paired else np.nan_to_num(of_units).sum(axis=-1)
-        measured = (weights > 0).any(axis=(-2, -1))
-        n = number_of_units(runs)
-        least = np.where(n > 0, n, np.inf).min(axis=-1, keepdims=True)
-        limits = _score_limits(
-            np.where(measured, np.clip(wins, 0.0, 1.0), np.nan), variance, least, drawing
-        )
-        tied = np.clip(1 - np.where(measured, strict, 0.0).sum(axis=-1), 0.0, 1.0)
-        return *limits, np.where(measured.any(axis=-1), tied, np.nan)
-
-    return _in_blocks(evaluate, runs, shape, drawing.paired, each=True)
-
-
-class Race(NamedTuple):
-    """The runs of several systems in ascending order, with their weights, and whether each is a run of a system (cell, system, run).
-
-    `above` and, where ties are shared, `tie` (cell, rival, run) are the probabilities that a run of
-    the rival is more, or ties; 1 and 0 for a run of its own.
-    """
-
-    ranks: Ranked
-    mass: Floats
-    itself: Integers
-    above: Floats
-    tie: Floats | None
-
-
-def _race(runs: Floats, ties: bool) -> Race:
-    """Compare every run of (cell, system, unit, run) with the runs of every rival."""
-    cells, systems = runs.shape[:2]
-    ranks = ranked(runs.reshape(cells, -1))
-    itself = (ranks.order // runs[0, 0].size)[:, None] == np.arange(systems)[:, None]
-    mass = ranks.sorted(_weights(runs).reshape(cells, -1))
-    sums = cumulative(np.where(itself, mass[:, None], 0.0))
-    sums /= np.maximum(sums[..., -1:], 0.5)
-    above = np.take_along_axis(sums, ranks.end[:, None], axis=-1)
-    tie = (
-        np.where(itself, 0.0, above - np.take_along_axis(sums, ranks.first[:, None], axis=-1))
-        if ties
-        else None
-    )
-    np.subtract(1.0, above, out=above)
-    above[itself] = 1.0
-    return Race(ranks, mass, itself, above, tie)
-
-
-def _placements(race: Race, systems: int) -> Floats:
-    """Return the probability of every system to be the least given each run (cell, rival, system, run)."""
-    ranks, cells = race.ranks, len(race.mass)
-    shape = (cells, systems, systems, race.mass.shape[-1] // systems)
-    # Runs of every system in ascending order, as positions among all; how many of them precede each
-    # run, or are at most as large.
-    positions = np.sort(
-        np.argsort(ranks.order, axis=-1).reshape(cells, systems, -1), axis=-1
-    ).reshape(cells, 1, -1)
-    counts = np.zeros((cells, systems, race.mass.shape[-1] + 1), int)
-    np.cumsum(race.itself, axis=-1, out=counts[..., 1:])
-    preceding, reached = (
-        np.take_along_axis(counts, ranks.unsorted(index)[:, None], axis=-1)
-        .reshape(shape)
-        .swapaxes(1, 2)
-        for index in (ranks.first, ranks.end)
-    )
-    if race.tie is None:
-        return _given_lot(race, race.above, positions, preceding)
-    placed = np.zeros(shape)
-    for lot, weight in lots(
-        systems
-    ):  # a product over rivals is averaged over the lot that breaks a tie
-        factors = race.above + lot * race.tie
-        below, upto = (
-            _given_lot(race, factors, positions, numbers) for numbers in (preceding, reached)
-        )
-        placed += weight * ((1 - lot) * below + lot * upto)
-    return placed
-
-
-def _given_lot(race: Race, factors: Floats, positions: Integers, preceding: Integers) -> Floats:
-    """Return placements for given probabilities (cell, rival, run) that a run of the rival comes after a run."""
-    systems = factors.shape[1]
-    # Products over all rivals but one: up to it, and from it on, since a factor may be 0.
-    chances = np.repeat(race.mass[:, None], systems, axis=1)
-    chances[:, 1:] *= np.cumprod(factors[:, :-1], axis=1)
-    chances[:, :-1] *= np.cumprod(factors[:, :0:-1], axis=1)[:, ::-1]
-    sums = cumulative(np.take_along_axis(chances, positions, axis=-1).reshape(preceding.shape))
-    placements = np.take_along_axis(sums, preceding, axis=-1)
-    diagonal = np.arange(systems)
-    placements[:, diagonal, diagonal] = race.ranks.unsorted(factors.prod(axis=1)).reshape(
-        len(factors), systems, -1
-    )
-    return np.asarray(placements)
+    return [answer.reshape((*shape, *answer.shape[1:])) for answer in answers]

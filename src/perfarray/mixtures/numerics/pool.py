@@ -25,10 +25,10 @@ SETTLED = 1e-7
 # far away and no better.
 GAIN = 1e-12
 
-MOST_STEPS = 20_000
+# The limit that stands for accelerated EM, which ends at a maximum.
+ACCELERATED = 0.0
 
-# Steps of accelerated EM after which Newton's method takes over: one fit in fifty.
-LONG = 300
+MOST_STEPS = 20_000
 
 # Densities below this are computed again, relative to the nearest component.
 TINY = 1e-280
@@ -48,7 +48,7 @@ Candidate = tuple[int, bool]
 
 
 class Task(NamedTuple):
-    """How plain EM ends: at which relative change, whether fits at the floor go on, whether mclust's last step is taken."""
+    """How EM ends: at which relative change, whether fits at the floor go on, whether mclust's last step is taken."""
 
     limit: float
     forced: bool

@@ -7,14 +7,7 @@ are made of; `joint` holds each component's share of each value.
 
 import numpy as np
 
-from perfarray.mixtures.numerics.laws import (
-    GUMBEL,
-    LOG_GAMMA,
-    NORMAL,
-    Law,
-    gamma_constant,
-    gamma_shape,
-)
+from perfarray.mixtures.numerics.laws import gamma_constant, gamma_shape
 from perfarray.mixtures.numerics.pool import LOG_2PI, Batch, Rows, Samples, Theta
 from perfarray.mixtures.numerics.start import edged_classes, quantile_classes
 from perfarray.numerics.types import Floats, Integers
@@ -30,14 +23,12 @@ LARGEST = 100.0
 class Steps:
     """The steps of normal components; other laws override them.
 
-    `law` is the law whose derivatives Newton's method takes, None where densities jump or a
-    parameter is fixed. `spreads` is 0 where spreads are no parameters. `edges` is how often the
+    `spreads` is 0 where spreads are no parameters. `edges` is how often the
     place of a component beyond the first counts once more in BIC: an edge is known to 1 / n and not
     to its root. `closed` says that the start of one component is its maximum. `constant` belongs to
     every log density.
     """
 
-    law: Law | None = NORMAL
     constant, spreads, edges, closed = -0.5 * LOG_2PI, 1, 0, True
 
     def classes(self, samples: Samples, number: int) -> Integers:
@@ -86,7 +77,7 @@ class _GumbelSteps(Steps):
     constant, closed = 0.0, False
 
     def __init__(self, *, fixed: bool = False) -> None:
-        self.fixed, self.spreads, self.law = fixed, int(not fixed), None if fixed else GUMBEL
+        self.fixed, self.spreads = fixed, int(not fixed)
 
     def start(self, samples: Samples, starts: Integers, theta: Theta, equal: bool) -> Theta:  # noqa: ARG002
         if self.fixed:
@@ -145,7 +136,7 @@ class _GammaSteps(Steps):
     The shape is one over the square of the spread before standardising.
     """
 
-    law, constant, closed = LOG_GAMMA, 0.0, False
+    constant, closed = 0.0, False
 
     def start(self, samples: Samples, starts: Integers, theta: Theta, equal: bool) -> Theta:  # noqa: ARG002
         """Return approximately the parameters that have the moments of classes."""
@@ -185,7 +176,7 @@ class _GammaSteps(Steps):
 class _EdgedSteps(Steps):
     """The steps of an edge and an exponential fall beyond it; EM does not move the edges."""
 
-    law, constant, edges, closed = None, 0.0, 1, False
+    constant, edges, closed = 0.0, 1, False
 
     def classes(self, samples: Samples, number: int) -> Integers:
         return edged_classes(samples.raw, samples.weights, samples.n, number)

@@ -1,11 +1,11 @@
-"""Totals of several independent runs: all of them listed where they are few, else spread over a lattice.
+"""Totals of several independent runs: all of them listed where they are few, else on a lattice.
 
 A lattice lies over the range of the runs of all systems. A run between two of its points is shared
 between them, so that means stay; a power of its Fourier transform is that of the total. Ties on a
 lattice are shared alike, which leaves errors of the square of its step.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import combinations
 from math import comb
@@ -14,11 +14,11 @@ import numpy as np
 from scipy.special import gammaln, ndtr
 
 from perfarray.mixtures.numerics import integrals, parametric
-from perfarray.mixtures.numerics.empirical import Metric, Weighted, least, less
+from perfarray.mixtures.numerics.comparison import ROUNDING, lots
 from perfarray.mixtures.numerics.grid import steps_of
 from perfarray.mixtures.numerics.normal import Mixture
 from perfarray.mixtures.numerics.scale import Scaled
-from perfarray.numerics.types import Floats
+from perfarray.numerics.types import Floats, Integers, Mask
 
 # Sums that are listed at a time before those that tie are merged.
 LISTED = 1 << 13
@@ -42,127 +42,183 @@ COMPONENTS, OF_MANY = 256, 16
 # Standard deviations of a component that a lattice spans.
 REACH = 8.0
 
+# The mean, over a system's other runs, of a function of the total, for each run: of the function's
+# values at all points, its values by run.
+Expectation = Callable[[Floats], Floats]
 
-def less_in_total(runs: int, shift: float, ties: float) -> Metric:
-    """Return a function that computes P[S < T + shift], ties counting `ties`, of the totals of so many runs of two systems."""
-    return (
-        less(shift, ties)
-        if runs == 1
-        else partial(_in_total, lambda steps: less(steps, ties), less(0.0, 0.5), runs, shift)
-    )
+# Shares of a tie that are won, and their weights.
+Lots = Sequence[tuple[float, float]]
 
-
-def least_in_total(runs: int, ties: bool) -> Metric:
-    """Return a function that computes the probability of every system to have the least total of so many runs (system, replicate)."""
-    return (
-        least(ties)
-        if runs == 1
-        else partial(_in_total, lambda _shift: least(ties), least(True), runs, 0.0)
-    )
+STRICT: Lots = [(0.0, 1.0)]
 
 
-def _in_total(
-    listed: Callable[[float], Metric],
-    on_lattice: Metric,
-    runs: int,
-    shift: float,
-    systems: Sequence[Weighted],
-) -> Floats:
-    """Compute a metric of totals, of which the last system's is shifted: of all of them, or of those on a lattice."""
-    finite = [_finite(system) for system in systems]
-    unit, totals = _listed(finite, runs)
-    if totals is not None:
-        steps = shift / unit
-        steps = round(steps) if abs(steps - round(steps)) < 1e-6 else steps
-        return listed(steps)([_with_infinite(*pair) for pair in zip(totals, systems, strict=True)])
-    finite[-1] = Weighted(finite[-1].values + shift / runs, finite[-1].weights)
-    return _on_lattice(on_lattice, finite, systems, runs)
+def race_of_totals(
+    runs: Floats, weights: Floats, n_runs: int, shift: float, ties: bool
+) -> tuple[Floats, Floats, Floats]:
+    """Return wins (cell, system), ties (cell,) and placements (cell, system, rival, run).
 
-
-def _finite(system: Weighted) -> Weighted:
-    """Return the runs that end: their weights may sum to less than 1."""
-    inside = np.abs(system.values) < FAR
-    return Weighted(system.values[inside], system.weights[:, inside])
-
-
-def _with_infinite(total: Weighted, runs: Weighted) -> Weighted:
-    """Add the totals that hold a run without end, if there is one."""
-    infinite = runs.values[np.abs(runs.values) >= FAR]
-    if not infinite.size:
-        return total
-    missing = 1 - total.weights.sum(axis=-1, keepdims=True)
-    pairs = [(total.values, total.weights), (np.array([np.inf * np.sign(infinite[0])]), missing)]
-    values, weights = zip(*(pairs if infinite[0] > 0 else pairs[::-1]), strict=True)
-    return Weighted(np.concatenate(values), np.concatenate(weights, axis=-1))
-
-
-def _listed(systems: Sequence[Weighted], runs: int) -> tuple[float, list[Weighted] | None]:
-    """Return the unit of the runs, and the totals in units above the least there could be.
-
-    None where they are too many.
+    Runs and their weights are (cell, system, run), NaN and 0 where not measured. The placement of a
+    run is the probability that the system has the least total if the run is part of the rival's.
     """
-    values = np.concatenate([system.values for system in systems])
-    unit, first = 1.0, 0.0
-    if values.size:
-        step = float(steps_of(values[None])[0])
-        unit, first = (
-            step if step > 0 else EXACT * float(np.ptp(values)) or 1.0,
-            float(values.min()),
-        )
-    totals = []
-    for system in systems:
-        single = total = _merged(np.rint((system.values - first) / unit), system.weights)
-        for _ in range(runs - 1):
-            if len(total.values) * len(single.values) > LISTED:
-                return unit, None
-            sums = (total.values[:, None] + single.values).ravel()
-            weights = (total.weights[:, :, None] * single.weights[:, None, :]).reshape(
-                len(single.weights), -1
+    cells, systems, n = runs.shape
+    wins, placed = np.zeros((cells, systems)), np.zeros((cells, systems, systems, n))
+    tied = np.zeros(cells)
+    measured = weights > 0
+    for cell in range(cells):  # each has totals of its own
+        present = np.flatnonzero(measured[cell].any(axis=-1))
+        if not len(present):
+            continue
+        inside = [measured[cell, system] for system in present]
+        samples = [
+            (runs[cell, system, own], weights[cell, system, own])
+            for system, own in zip(present, inside, strict=True)
+        ]
+        mass, expectations, listed = _totals(samples, n_runs, shift)
+        shared = lots(len(present)) if ties or not listed else STRICT
+        wins[cell, present] = _wins(mass, shared)
+        for rival, expectation in enumerate(expectations):
+            placed[cell, present[:, None], present[rival], np.flatnonzero(inside[rival])] = (
+                _placements(mass, expectation, rival, shared)
             )
-            total = _merged(sums, weights)
-        totals.append(total)
-    return unit, totals
+        if listed:
+            tie = 1 - _wins(mass, STRICT).sum()
+            tied[cell] = tie if tie > ROUNDING else 0.0
+    return wins, tied, placed
 
 
-def _merged(values: Floats, weights: Floats) -> Weighted:
+def _wins(mass: Floats, shared: Lots) -> Floats:
+    """Return wins (system, ...), of masses of totals (system, ..., point)."""
+    wins = np.zeros(mass.shape[:-1])
+    for lot, weight in shared:
+        above = _above(mass, lot)
+        for system, own in enumerate(mass):
+            rivals = np.delete(above, system, axis=0).prod(axis=0)
+            wins[system] += weight * (own * rivals).sum(axis=-1)
+    return wins
+
+
+def _above(mass: Floats, lot: float) -> Floats:
+    """Return the probability that a total is more than a point, and the lot's share of a tie."""
+    return np.clip(1 - np.cumsum(mass, axis=-1) + lot * mass, 0.0, 1.0)
+
+
+def _placements(mass: Floats, expectation: Expectation, rival: int, shared: Lots) -> Floats:
+    """Return the probability of every system (system, run) to win, given a run of a rival."""
+    placed = []
+    for system, own in enumerate(mass):
+        placement: Floats | float = 0.0
+        for lot, weight in shared:
+            chance = np.delete(_above(mass, lot), [system, rival], axis=0).prod(axis=0)
+            if system != rival:
+                winning = own * chance
+                chance = np.cumsum(winning) - (1 - lot) * winning
+            placement = placement + weight * expectation(chance)
+        placed.append(placement)
+    return np.array(placed)
+
+
+def _totals(
+    samples: Sequence[tuple[Floats, Floats]], n_runs: int, shift: float
+) -> tuple[Floats, list[Expectation], bool]:
+    """Return the masses of totals (system, point), expectations, and whether totals are listed.
+
+    Samples are runs and their weights; the total of the last system is moved by a shift.
+    """
+    values = np.concatenate([sample for sample, _ in samples])
+    values = values[np.abs(values) < FAR]
+    step = float(steps_of(values[None])[0])
+    unit = step if step > 0 else EXACT * float(np.ptp(values)) if values.size else 1.0
+    unit = unit or 1.0
+    steps = shift / unit
+    steps = round(steps) if abs(steps - round(steps)) < 1e-6 else steps
+    lists = []
+    for number, (sample, share) in enumerate(samples, start=1):
+        endless = np.abs(sample) >= FAR
+        whole = np.rint((sample - values.min(initial=np.inf)) / unit)
+        sums = _listed(np.where(endless, np.copysign(np.inf, sample), whole), share, n_runs)
+        if sums is None:
+            return *_on_lattice(samples, n_runs, shift), False
+        move = steps if number == len(samples) else 0.0
+        lists.append((sums[0] + move, sums[1], sums[2] + move, sums[3]))
+    points = np.unique(np.concatenate([totals for totals, *_ in lists]))
+    mass = np.zeros((len(samples), len(points)))
+    expectations: list[Expectation] = []
+    for row, (totals, weights, by_run, rest) in zip(mass, lists, strict=True):
+        row[np.searchsorted(points, totals)] = weights
+        expectations.append(partial(_expected, np.searchsorted(points, by_run), rest))
+    return mass, expectations, True
+
+
+def _expected(positions: Integers, rest: Floats, function: Floats) -> Floats:
+    """Return means over the rest of a total, (run, rest) being the positions of totals."""
+    return np.asarray(function[positions] @ rest)
+
+
+def _listed(
+    values: Floats, weights: Floats, n_runs: int
+) -> tuple[Floats, Floats, Floats, Floats] | None:
+    """Return totals and their weights, and for each run (run, rest) its totals, and the rests' weights.
+
+    None where there are too many.
+    """
+    single = _merged(values, weights)
+    rest = np.zeros(1), np.ones(1)
+    for remaining in reversed(range(n_runs)):
+        if len(rest[0]) * len(single[0]) > LISTED:
+            return None
+        total = _merged(np.add.outer(rest[0], single[0]), np.multiply.outer(rest[1], single[1]))
+        rest = total if remaining else rest
+    return *total, np.add.outer(values, rest[0]), rest[1]
+
+
+def _merged(values: Floats, weights: Floats) -> tuple[Floats, Floats]:
     """Return distinct values in ascending order, with the weights of those that tie added up."""
-    if not values.size:
-        return Weighted(values, weights)
-    order = np.argsort(values, kind="stable")
-    distinct, first = np.unique(values[order], return_index=True)
-    return Weighted(distinct, np.add.reduceat(weights[:, order], first, axis=-1))
+    distinct, inverse = np.unique(values, return_inverse=True)
+    return distinct, np.asarray(np.bincount(inverse.ravel(), weights.ravel()), float)
 
 
 def _on_lattice(
-    metric: Metric, finite: Sequence[Weighted], systems: Sequence[Weighted], runs: int
-) -> Floats:
-    """Compute a metric of totals on a lattice, some replicates at a time."""
-    values = np.concatenate([system.values for system in finite])
-    edges, width = np.linspace(values.min(), values.max(), _steps(runs) + 1, retstep=True)
-    shares = [
-        np.clip(1 - np.abs(system.values[:, None] - edges) / width, 0.0, 1.0) for system in finite
+    samples: Sequence[tuple[Floats, Floats]], n_runs: int, shift: float
+) -> tuple[Floats, list[Expectation]]:
+    """Return the masses of totals on a lattice between two points at infinity, and expectations."""
+    moves = np.zeros(len(samples))
+    moves[-1] = shift / n_runs
+    moved = [
+        sample[np.abs(sample) < FAR] + move
+        for (sample, _), move in zip(samples, moves, strict=True)
     ]
-    answers = []
-    for block in _blocks(len(finite[0].weights), runs):
-        totals = []
-        for system, share, runs_of in zip(finite, shares, systems, strict=True):
-            total = _total(system.weights[block] @ share, runs)
-            totals.append(_with_infinite(total, Weighted(runs_of.values, runs_of.weights[block])))
-        answers.append(metric(totals))
-    return np.concatenate(answers, axis=-1)
+    values = np.concatenate(moved)
+    edges, width = np.linspace(values.min(), values.max(), _steps(n_runs) + 1, retstep=True)
+    mass = np.zeros((len(samples), n_runs * _steps(n_runs) + 3))
+    expectations: list[Expectation] = []
+    for row, (sample, weights), places in zip(mass, samples, moved, strict=True):
+        finite = np.abs(sample) < FAR
+        shares = np.clip(1 - np.abs(places[:, None] - edges) / width, 0.0, 1.0)
+        single = (weights[finite] @ shares)[None]
+        row[1:-1], rest = _total(single, n_runs)[0], _total(single, n_runs - 1)[0]
+        end = -1 if (sample >= FAR).any() else 0
+        row[end] = max(1 - row.sum(), 0.0) if not finite.all() else 0.0
+
+        expectations.append(partial(_expected_on_lattice, finite, shares, rest, end))
+    return mass, expectations
+
+
+def _expected_on_lattice(
+    finite: Mask, shares: Floats, rest: Floats, end: int, function: Floats
+) -> Floats:
+    """Return means over the rest of a total, of runs shared between points (finite run, point)."""
+    answer = np.full(len(finite), function[end])
+    by_point = np.correlate(function[1:-1], rest, "valid")
+    answer[finite] = shares @ by_point + max(1 - rest.sum(), 0.0) * function[end]
+    return answer
 
 
 def _steps(runs: int) -> int:
     return min(STEPS, POINTS // runs)
 
 
-def _blocks(rows: int, runs: int) -> Iterator[slice]:
-    step = max(1, BLOCK // (runs * _steps(runs)))
-    return (slice(start, start + step) for start in range(0, rows, step))
-
-
-def _total(masses: Floats, runs: int) -> Weighted:
-    """Return the total of runs of masses (row, point) on a lattice, in its steps."""
+def _total(masses: Floats, runs: int) -> Floats:
+    """Return the masses of totals of runs of masses (row, point) on a lattice, in its steps."""
     points = runs * (masses.shape[-1] - 1) + 1
     size = 1 << (points - 1).bit_length()
     factor, exponent = np.fft.rfft(masses, size), runs
@@ -172,70 +228,62 @@ def _total(masses: Floats, runs: int) -> Weighted:
             power = power * factor
         exponent >>= 1
         factor = factor * factor if exponent else factor
-    return Weighted(
-        np.arange(points, dtype=float), np.clip(np.fft.irfft(power, size)[:, :points], 0.0, None)
-    )
+    return np.clip(np.fft.irfft(power, size)[:, :points], 0.0, None)
 
 
-def less_of_mixtures(new: Mixture, old: Mixture, runs: int, shift: float, ties: float) -> Floats:
+def less_of_mixtures(new: Mixture, old: Mixture, n_runs: int, shift: float, ties: float) -> Floats:
     """Return P[S < T + shift] of the totals of so many runs of two normal mixtures, shape (...)."""
-    totals = [_sum_of_runs(mixture, runs, COMPONENTS) for mixture in (new, old)]
+    totals = [_sum_of_runs(mixture, n_runs, COMPONENTS) for mixture in (new, old)]
     if totals[0] is not None and totals[1] is not None:
         return parametric.less(totals[0], totals[1], shift, ties)
-    answer = _mixtures_on_lattice(
-        less(0.0, 0.5), [new, old._replace(means=old.means + shift / runs)], runs
-    )
+    moved = old._replace(means=old.means + shift / n_runs)
+    answer = _mixtures_on_lattice([new, moved], n_runs)[..., 0]
     return np.where(new.measured & old.measured, answer, np.nan)
 
 
-def least_of_mixtures(mixtures: Sequence[Mixture], runs: int, ties: bool) -> Floats:
-    """Return the probability of every normal mixture (..., component) to have the least total of so many runs, shape (..., system)."""
-    totals = [_sum_of_runs(mixture, runs, OF_MANY) for mixture in mixtures]
-    if all(total is not None for total in totals):
-        return integrals.best(
-            [
-                Scaled(total, np.zeros(total.measured.shape, int))
-                for total in totals
-                if total is not None
-            ],
-            ties,
-        )
-    answer = np.moveaxis(_mixtures_on_lattice(least(True), mixtures, runs), 0, -1)
-    return np.where(
-        np.stack(np.broadcast_arrays(*(mixture.measured for mixture in mixtures)), axis=-1),
-        answer,
-        np.nan,
-    )
+def least_of_mixtures(mixtures: Sequence[Mixture], n_runs: int, ties: bool) -> Floats:
+    """Return the probability of every normal mixture (..., component) to have the least total.
+
+    Shape (..., system).
+    """
+    totals = [_sum_of_runs(mixture, n_runs, OF_MANY) for mixture in mixtures]
+    normal = [
+        Scaled(total, np.zeros(total.measured.shape, int)) for total in totals if total is not None
+    ]
+    if len(normal) == len(totals):
+        return integrals.best(normal, ties)
+    measured = np.stack(np.broadcast_arrays(*(mixture.measured for mixture in mixtures)), axis=-1)
+    return np.where(measured, _mixtures_on_lattice(mixtures, n_runs), np.nan)
 
 
-def _sum_of_runs(mixture: Mixture, runs: int, most: int) -> Mixture | None:
+def _sum_of_runs(mixture: Mixture, n_runs: int, most: int) -> Mixture | None:
     """Return the mixture of a total: a component for every number of runs from each.
 
     None where there are too many.
     """
-    if runs == 1:
+    if n_runs == 1:
         return mixture
     used = (mixture.weights > 0).any(axis=tuple(range(mixture.weights.ndim - 1)))
     number = int(used.sum())
     if not number:
         return mixture
-    ways = comb(runs + number - 1, number - 1)
+    ways = comb(n_runs + number - 1, number - 1)
     if ways > most:
         return None
     weights, means, deviations = (column[..., used] for column in mixture.present())
     # How many of the runs come from each component: the gaps between bars among the runs.
-    bars = np.array(list(combinations(range(runs + number - 1), number - 1)), int).reshape(
+    bars = np.array(list(combinations(range(n_runs + number - 1), number - 1)), int).reshape(
         ways, number - 1
     )
-    times = np.diff(bars, prepend=-1, append=runs + number - 1, axis=-1) - 1.0
+    times = np.diff(bars, prepend=-1, append=n_runs + number - 1, axis=-1) - 1.0
     with np.errstate(divide="ignore", invalid="ignore"):
         log_powers = np.where(times > 0, times * np.log(weights)[..., None, :], 0.0).sum(axis=-1)
-    chances = np.exp(gammaln(runs + 1) - gammaln(times + 1).sum(axis=-1) + log_powers)
+    chances = np.exp(gammaln(n_runs + 1) - gammaln(times + 1).sum(axis=-1) + log_powers)
     return Mixture(chances, means @ times.T, np.sqrt(deviations**2 @ times.T))
 
 
-def _mixtures_on_lattice(metric: Metric, mixtures: Sequence[Mixture], runs: int) -> Floats:
-    """Compute a metric of totals of mixtures (..., component) on lattices, each row on its own, shape (...) or (system, ...)."""
+def _mixtures_on_lattice(mixtures: Sequence[Mixture], n_runs: int) -> Floats:
+    """Return wins of totals of mixtures (..., component) on a lattice for each row (..., system)."""
     shape = np.broadcast_shapes(*(mixture.measured.shape for mixture in mixtures))
     rows = [mixture.rows(shape) for mixture in mixtures]
     ends = [
@@ -246,16 +294,16 @@ def _mixtures_on_lattice(metric: Metric, mixtures: Sequence[Mixture], runs: int)
     low = np.concatenate(ends[::2], axis=-1).min(axis=-1)
     high = np.concatenate(ends[1::2], axis=-1).max(axis=-1)
     measured = np.isfinite(low)
-    width = np.where(measured & (high > low), high - low, 1.0) / _steps(runs)
+    width = np.where(measured & (high > low), high - low, 1.0) / _steps(n_runs)
     low = np.where(measured, low, 0.0)
-    answers = []
-    for block in _blocks(len(low), runs):
-        edges = low[block, None] + width[block, None] * np.arange(-1, _steps(runs) + 2)
-        answers.append(
-            metric([_total(_masses(row.take(block), edges, width[block]), runs) for row in rows])
-        )
-    answer = np.where(measured, np.concatenate(answers, axis=-1), np.nan)
-    return answer.reshape((*answer.shape[:-1], *shape))
+    shared, wins = lots(len(rows)), np.full((len(low), len(rows)), np.nan)
+    step = max(1, BLOCK // (n_runs * _steps(n_runs)))
+    for start in range(0, len(low), step):
+        block = slice(start, start + step)
+        edges = low[block, None] + width[block, None] * np.arange(-1, _steps(n_runs) + 2)
+        mass = [_total(_masses(row.take(block), edges, width[block]), n_runs) for row in rows]
+        wins[block] = _wins(np.stack(mass), shared).T
+    return np.where(measured[:, None], wins, np.nan).reshape(*shape, len(rows))
 
 
 def _masses(mixture: Mixture, edges: Floats, width: Floats) -> Floats:

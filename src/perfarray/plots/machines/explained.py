@@ -25,7 +25,6 @@ KINDS: Final = {
     "influence": "influence", "predicted": "predicted", "dependence": "dependence", "coefficients": "coefficient",
     "standardized": "standardized_coefficient", "diagnostics": "residual",
 }  # fmt: skip
-RESPONSE: Final = "response"
 MOST: Final = 12  # predictors with a bar
 STRONGEST: Final = 3  # predictors whose dependence is drawn side by side
 NAMED: Final = 4  # machines with a colour among the residuals
@@ -51,10 +50,9 @@ def explained(
     kind : {"influence", "predicted", "dependence", "coefficients", "standardized", "diagnostics"}, optional
         What each predictor explains, the largest first, with limits; measured against predicted
         values of the test rows; the average prediction at values of a predictor; the coefficients
-        of a linear model with their limits, which is the default for several responses; its
-        standardised coefficients, which compare predictors, beside those in units; or its residuals
-        against fitted values, with the machines that move the fit most in colours (Cook's
-        distance).
+        of a linear model with their limits; its standardised coefficients, which compare
+        predictors, beside those in units; or its residuals against fitted values, with the
+        machines that move the fit most in colours (Cook's distance).
     predictor : str, optional
         The predictor of a partial dependence. Default: the strongest three side by side, or on the
         Axes given the strongest.
@@ -79,7 +77,7 @@ def explained(
     >>> ax.get_xlabel()
     'explains, percent of the variation of log relative_variation'
     """
-    kind = ("influence" if "influence" in result else "coefficients") if kind is None else kind
+    kind = "influence" if kind is None else kind
     if kind not in KINDS:
         raise ValueError(f"kind={kind!r} is not known; choose one of {', '.join(map(repr, KINDS))}")
     if KINDS[kind] not in result:
@@ -151,44 +149,22 @@ def _correlation(result: xr.Dataset) -> str:
 
 
 def _draw_coefficients(result: xr.Dataset, ax: Axes | None) -> Axes:
-    """Draw the coefficients but the intercept, each response in its colour."""
-    coefficients = result.isel(term=result["term"].values != "Intercept").expand_dims(
-        () if RESPONSE in result.dims else RESPONSE
-    )
-    count = coefficients.sizes[RESPONSE]
-    first, left_out, limit = (
-        coefficients["coefficient"].isel({RESPONSE: 0}),
-        list[str](),
-        int(TALLEST / 0.3 / count),
-    )
-    if first.size > limit:
-        low, high, left_out = extremes(first, limit, "coefficient")
+    """Draw the coefficients but the intercept."""
+    coefficients = result.isel(term=result["term"].values != "Intercept")
+    left_out, limit = list[str](), int(TALLEST / 0.3)
+    if coefficients.sizes["term"] > limit:
+        low, high, left_out = extremes(coefficients["coefficient"], limit, "coefficient")
         coefficients = coefficients.isel(term=[*low, *high])
     terms = [str(name) for name in coefficients["term"].values]
-    names = (
-        [str(name) for name in coefficients[RESPONSE].values]
-        if RESPONSE in coefficients.coords
-        else [_response(result)]
-    )
-    ax = axes_for(ax, (7.0, 1.6 + 0.3 * len(terms) * count))
+    positions = np.arange(len(terms))
+    ax = axes_for(ax, (7.0, 1.6 + 0.3 * len(terms)))
     ax.axvline(0.0, color=GREY, linewidth=0.8, zorder=1)
-    for number, name in enumerate(names):
-        response, colour = coefficients.isel({RESPONSE: number}), COLOURS[number % len(COLOURS)]
-        positions = np.arange(len(terms)) + 0.6 * ((number + 0.5) / count - 0.5)
-        ax.hlines(
-            positions,
-            response["coefficient_lower"],
-            response["coefficient_upper"],
-            color=colour,
-            linewidth=1.6,
-        )
-        ax.scatter(response["coefficient"], positions, s=26, color=colour, label=name, zorder=2)
-    ax.set_yticks(np.arange(len(terms)), shortened(terms), fontsize=LABEL_SIZE)
+    lower, upper = (coefficients[f"coefficient_{end}"] for end in ("lower", "upper"))
+    ax.hlines(positions, lower, upper, color=COLOURS[0], linewidth=1.6)
+    ax.scatter(coefficients["coefficient"], positions, s=26, color=COLOURS[0], zorder=2)
+    ax.set_yticks(positions, shortened(terms), fontsize=LABEL_SIZE)
     ax.set_ylim(len(terms) - 0.5, -0.5)
-    ax.set_xlabel(
-        f"coefficient: change {'of the log ' if result.attrs['model'] == 'gamma' else ''}for "
-        "one more"
-    )
+    ax.set_xlabel("coefficient: effect of one unit more")
     return describe(
         ax,
         [
@@ -282,11 +258,7 @@ def _draw_diagnostics(result: xr.Dataset, ax: Axes | None) -> Axes:
         ax.scatter(
             fitted[rows], residuals[rows], s=26, color=colour, linewidths=0, label=label, zorder=3
         )
-    is_gamma = result.attrs["model"] == "gamma"
-    ax.set(
-        xlabel=f"fitted {_response(result)}",
-        ylabel="residual, relative to what is fitted" if is_gamma else "residual",
-    )
+    ax.set(xlabel=f"fitted {_response(result)}", ylabel="residual")
     return describe(
         ax,
         [
