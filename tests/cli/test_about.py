@@ -52,8 +52,8 @@ def test_proposed_commands_have_an_answer(executions):
     completed, proposed = sentence(
         write_rows("runs.csv", "benchmark,execution,iteration,time", rows)
     )
-    labels_named = [words[0] for words in proposed if "OTHER" not in words]
-    assert labels_named == (["components", "compare", "plan", "plot"] if executions > 1 else []) + [
+    renamed = [words[0] for words in proposed if "OTHER" not in words]
+    assert renamed == (["components", "compare", "plan", "plot"] if executions > 1 else []) + [
         "counts",
         "report",
         "convert",

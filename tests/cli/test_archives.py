@@ -187,16 +187,16 @@ class TestMachines:
 
 class TestExplain:
     @pytest.fixture
-    def long_series(self):
+    def large_archive(self):
         pytest.importorskip("sklearn")
         return write_archive("many.csv", n_machines=30)
 
-    def test_sentences(self, long_series):
+    def test_sentences(self, large_archive):
         """The outcome is what a report says: the clock explains performance; every predictor has a
         row, the strongest first."""
         command = (
             "explain",
-            long_series,
+            large_archive,
             "--select",
             "suite=int2017",
             "--response",
@@ -213,12 +213,12 @@ class TestExplain:
         assert printed.splitlines()[-1].startswith("cpu_mhz explains ")
         assert "Both predictors together explain" in one_line(printed)
 
-    def test_models(self, long_series, tmp_path):
+    def test_models(self, large_archive, tmp_path):
         """Least squares has coefficients; a page has a picture."""
         pytest.importorskip("matplotlib")
         command = (
             "explain",
-            long_series,
+            large_archive,
             "--select",
             "suite=int2017",
             "--response",
@@ -268,11 +268,11 @@ class TestExplain:
         assert "Select more: limits take 6" in error
         assert "groups=" not in error
 
-    def test_notes_are_of_the_answer(self, long_series):
+    def test_notes_are_of_the_answer(self, large_archive):
         """Of several suites the notes are those of the suite that is explained; of performance,
         none about variation."""
         output = run(
-            "explain", long_series, "--response", "performance", "--predictors", "cpu_mhz", code=0
+            "explain", large_archive, "--response", "performance", "--predictors", "cpu_mhz", code=0
         ).stderr
         assert "only 'int2017' is explained" in output
         assert "fp2017:" not in output
@@ -311,11 +311,11 @@ class TestComparisons:
         ]
         assert printed.count("\nall ") == 2 * 11
         by_name = run(*command, "--sort", "name").stdout
-        labels_named = [
+        renamed = [
             line.split()[0] for line in by_name.splitlines() if "slower" in line and " -> " in line
         ]
-        assert len(labels_named) == 20
-        assert labels_named == sorted(labels_named)
+        assert len(renamed) == 20
+        assert renamed == sorted(renamed)
         everything = run(*command, "--all").stdout
         assert sum(" -> " in line and "box-" in line for line in everything.splitlines()) == n_rows
         assert "largest of" not in everything

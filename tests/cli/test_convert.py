@@ -58,21 +58,6 @@ def test_it_writes_what_was_read(archive, tmp_path, name):
     assert "old -> new" in comparison.stdout
 
 
-@pytest.mark.parametrize(
-    ("options", "workers"), [((), False), (("--parallel", 1), False), (("--parallel", 3), 3)]
-)
-def test_processes_that_read(archive, monkeypatch, options, workers):
-    """--parallel says how many; one is this process."""
-    read, requested = perfarray.read_archive, []
-    monkeypatch.setattr(
-        perfarray,
-        "read_archive",
-        lambda *args, parallel, **choices: requested.append(parallel) or read(*args, **choices),
-    )
-    run("convert", archive, "a.nc", "--layout", "{version}.json", *options, code=0)
-    assert requested[0] is workers
-
-
 def test_options_of_reading(tmp_path):
     """Options describe columns and positions, in every command, and errors name them."""
     table = write(tmp_path / "a.csv", "fft,5.0\nfft,6.0\n".encode("utf-16"))

@@ -221,7 +221,7 @@ def test_every_note_below_an_answer_is_kept(capsys):
 
 
 @pytest.mark.parametrize(
-    ("argument", "answer_rows", "typed"),
+    ("argument", "result", "typed"),
     [
         (".venv/bin/perfarray", None, ".venv/bin/perfarray"),
         (".venv/bin/perfarray", "/bin/perfarray", "perfarray"),
@@ -229,10 +229,10 @@ def test_every_note_below_an_answer_is_kept(capsys):
         ("lib/pytest/__main__.py", None, "perfarray"),
     ],
 )
-def test_printed_commands_can_be_typed(monkeypatch, argument, answer_rows, typed):
+def test_printed_commands_can_be_typed(monkeypatch, argument, result, typed):
     write("old.csv", fft=1.0)
     monkeypatch.setattr("sys.argv", [argument])
-    monkeypatch.setattr("shutil.which", lambda _: answer_rows)
+    monkeypatch.setattr("shutil.which", lambda _: result)
     assert f"\n  {typed} components old.csv" in run("about", "old.csv").stdout
 
 

@@ -41,8 +41,8 @@ def test_rates_are_compared_by_what_spec_publishes(tmp_path, machine):
     assert answer["suites"][0]["estimate"] == pytest.approx(10.0)
     sides = [perfarray.read(path).squeeze("machine", drop=True) for path in (old, new)]
     with pytest.warns(perfarray.PerfarrayWarning, match="copies 24 against 2"):
-        answer_rows = sides[1].perf.compare(sides[0])
-    assert answer_rows["suite_estimate"].item() == pytest.approx(10.0)
+        result = sides[1].perf.compare(sides[0])
+    assert result["suite_estimate"].item() == pytest.approx(10.0)
     by_time = run("compare", old, new, "--metric", "time", code=1)
     assert "A time does not count copies, a rate does (--metric 'ratio'" in by_time.stderr
     run("report", old, new, "--output", "markdown", "-o", "page.md", code=0)

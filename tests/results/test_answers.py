@@ -95,8 +95,8 @@ def test_every_result_has_a_table(times, name):
     assert len(answer) > 0
     assert answer.map(lambda text: isinstance(text, str)).all(axis=None)
     assert not answer.isin(["nan", "None"]).any(axis=None)
-    labels_named = {level for level in answer.index.names if level is not None}
-    assert labels_named == {
+    renamed = {level for level in answer.index.names if level is not None}
+    assert renamed == {
         dim for dim in answer.places.dims if dim == "benchmark" or as_dataset(result).sizes[dim] > 1
     }
 
