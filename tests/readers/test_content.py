@@ -121,14 +121,11 @@ def test_a_table_that_is_not_utf8(tmp_path, name, guess):
     [("max_file_bytes", "a.csv.gz"), ("max_file_bytes", "b.csv"), ("max_unpack_ratio", "a.csv.gz")],
 )
 def test_a_file_too_large(tmp_path, monkeypatch, limit, name):
-    """A huge file, and one that unpacks to a huge one, are refused; the message names the limit,
-    which holds in other processes."""
+    """A huge file, and one that unpacks to a huge one, are refused; the message names the limit."""
     monkeypatch.setattr("perfarray.readers.opening.UNPACKED", 1000)
     path = write(tmp_path / name, TABLE + "\n" * 2000)
     assert perfarray.read(path)["time"].item() == 1.5
     readings = [perfarray.read, lambda path: perfarray.read_archive([path])]
-    if name == "b.csv":
-        readings.append(lambda path: perfarray.read_archive([path], parallel=1))
     with perfarray.set_options(**{limit: 1000 if limit == "max_file_bytes" else 2}):
         for reading in readings:
             with pytest.raises(

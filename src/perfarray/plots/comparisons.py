@@ -388,10 +388,7 @@ def _draw_reference(frame: RowFrame, result: xr.Dataset, n_benchmarks: int) -> t
         thresholds = np.array(
             [float(result[name].isel(row.cell, missing_dims="ignore")) for name, row in cells]
         )
-    low, high = (
-        (1 / (1 + thresholds) if result.attrs.get("band") == "log" else 1 - thresholds),
-        1 + thresholds,
-    )
+    low, high = 1 - thresholds, 1 + thresholds
     frame.ax.axvline(1, color="black", linewidth=0.8, zorder=1)
     if "threshold" in result:
         frame.ax.barh(
@@ -405,11 +402,7 @@ def _draw_reference(frame: RowFrame, result: xr.Dataset, n_benchmarks: int) -> t
             label="within its threshold",
         )
     elif threshold > 0:
-        label = (
-            f"within a factor of {high[0]:g}"
-            if result.attrs.get("band") == "log"
-            else f"within ±{100 * threshold:g} %"
-        )
+        label = f"within ±{100 * threshold:g} %"
         frame.ax.axvspan(low[0], high[0], color=BAND, linewidth=0, zorder=0, label=label)
     return float(low.min()), float(high.max())
 
