@@ -82,8 +82,8 @@ def files(shipped, tmp_path, monkeypatch):
 
 
 @pytest.mark.filterwarnings(
-    "ignore:(?s).*(skewed|depend on those before them|cannot be tested|carry, more than "
-    "chance):perfarray.PerfarrayWarning"
+    "ignore:(?s).*(skewed|depend on those before them|cannot be tested|cause most of the "
+    "spread):perfarray.PerfarrayWarning"
 )  # some of the timings that pages use are
 @pytest.mark.parametrize("page", WITH_CODE, ids=name_of)
 def test_code_runs(page, files, shared, capsys, caplog, monkeypatch):

@@ -248,7 +248,7 @@ def test_the_accessor_joins_topics_with_pictures():
 @pytest.mark.parametrize("name", inside("cli", "reports"))
 def test_doors_see_public_functions(name):
     """The command line and the reports call public functions; they write files by
-    `tables.replacing`, and words by `results`."""
+    `tables.replacing`, and print tables, rows and words by `results`."""
     assert rooms_seen(name) <= {"conventions", "timings", "tables", "results"}
     below = {
         target
@@ -262,6 +262,9 @@ def test_doors_see_public_functions(name):
         "tables",
         "tables.replacing",
         "results",
+        "results.answers",
+        "results.pages",
+        "results.printed",
         "results.rows",
         "results.words",
     }

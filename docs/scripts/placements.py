@@ -62,7 +62,7 @@ def covered(limits: Limits, truth: float) -> str:
 
 
 def metrics(runs: list[np.ndarray]) -> list[Limits]:
-    """Return P[X < Y], E|X - Y| and the probability of the first of four, of runs (cell, run, 1)."""
+    """Return P[X < Y], E|X - Y| and the probability of the first of four, of (cell, run, 1)."""
     shape, comparison = (len(runs[0]),), Comparison()
     less, _ = probabilities_less(runs[:2], shape, comparison, shift=0.0, ties=0.0)
     least, _ = probabilities_least(runs, shape, comparison, ties=False)

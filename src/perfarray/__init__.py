@@ -1,4 +1,4 @@
-"""Benchmark timings as labelled arrays: where the variation comes from, how much faster, and how sure."""
+"""Benchmark timings as labelled arrays: where the variation is, how much faster, how sure."""
 
 import sys
 from importlib import import_module
@@ -26,7 +26,7 @@ def __getattr__(name: str) -> Any:
 
 
 def _is_command() -> bool:
-    """Return whether this process is the command line, which needs neither xarray nor pandas to show its help."""
+    """Return whether this process is the command line, whose help needs no xarray."""
     if sys.argv[:1] == ["-m"]:
         return (
             "perfarray" in sys.orig_argv[sys.orig_argv.index("-m") + 1 :][:1]

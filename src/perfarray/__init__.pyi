@@ -13,7 +13,7 @@ from .comparisons.intervals import ratio_interval as ratio_interval
 from .comparisons.pairwise import pairwise as pairwise
 from .comparisons.required import required_units as required_units
 from .comparisons.stopping import stopping as stopping
-from .crosscheck import agreement as agreement
+from .crosscheck.agreement import agreement as agreement
 from .datasets import dataset_path as dataset_path
 from .datasets import load_dataset as load_dataset
 from .diagnostics.autocorrelation import autocorrelation as autocorrelation
@@ -52,13 +52,13 @@ from .speedups.proportion import accelerated_proportion as accelerated_proportio
 from .speedups.proportion import required_benchmarks as required_benchmarks
 from .speedups.protocols import speedup_test as speedup_test
 from .suites.distributions import five_number_summary as five_number_summary
-from .suites.distributions import relative_variation as relative_variation
 from .suites.distributions import score_distribution as score_distribution
 from .suites.hierarchical import hierarchical_performance_test as hierarchical_performance_test
 from .suites.randomization import randomization_test as randomization_test
 from .suites.required_runs import required_runs as required_runs
 from .suites.scores import score_ratio_interval as score_ratio_interval
 from .suites.scores import suite_score as suite_score
+from .suites.spreads import relative_variation as relative_variation
 from .tables.frames import from_samples as from_samples
 from .tables.frames import to_frame as to_frame
 from .tables.frames import to_timings as to_timings

@@ -44,7 +44,7 @@ class Method(Generic[P, R]):
 
 
 class Picture(Generic[P]):
-    """A function of the package whose result is drawn: its signature with `ax` (which mypy learns from the plugin); returns the Axes.
+    """A function whose result is drawn: its signature with `ax`; returns the Axes.
 
     Parameters
     ----------
@@ -240,7 +240,7 @@ class TimingsAccessor(Accessor):
 
     @property
     def plot(self) -> "PlotAccessor":
-        """Draw a result (`result.perf.plot()`), or compute and draw (`times.perf.plot.variance_components()`)."""
+        """Draw a result (`result.perf.plot()`), or compute and draw it."""
         return PlotAccessor(self._object)
 
     def __dir__(self) -> list[str]:
@@ -403,7 +403,7 @@ class PlotAccessor(Accessor):
         col: str | None = None,
         col_wrap: int | None = None,
     ) -> "Axes":
-        """Draw measurements in the order they were taken, a line for each execution, with warm-up marked.
+        """Draw measurements in their order, a line for each execution, with warm-up marked.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""The xarray engine `perfarray`: `xarray.open_dataset(path, engine="perfarray")` reads one local file of benchmark results."""
+"""The xarray engine `perfarray`, which reads one local file of benchmark results."""
 
 from collections.abc import Iterable
 from os import PathLike, fspath
@@ -100,7 +100,7 @@ class PerfarrayBackend(BackendEntrypoint):
 
 
 def _is_known(path: Path) -> bool:
-    """Recognise a file: by its first bytes, and only where those began as a known format by all of it."""
+    """Recognise a file by its first bytes, and then by all of it."""
     from perfarray.readers.opening import Source, read_head
     from perfarray.readers.recognising import formats, recognise
 

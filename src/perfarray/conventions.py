@@ -63,7 +63,7 @@ N_FILES: Final = "n_files"
 
 
 def published_median(format: str) -> str:
-    """Return the median of runs of which a published score is made: SPEC takes the slower one of the middle two of an even number.
+    """Return the median as SPEC publishes it: of an even number of runs the slower middle one.
 
     Examples
     --------
@@ -145,7 +145,7 @@ def seconds_factor(units: str) -> float | None:
 
 
 def price_of(level: str) -> str:
-    """Return the name of the coordinate with the cost, in seconds, of starting one more repetition of a level.
+    """Return the name of the coordinate with the price of one more repetition, in seconds.
 
     Examples
     --------
@@ -178,7 +178,7 @@ BY_PVALUE: Final = "*"
 
 
 def is_archive(times: _Any, baseline: object = None) -> bool:
-    """Return whether timings are an archive: results of suites or several machines, without versions, a history or a baseline.
+    """Return whether timings are an archive of suites or machines, without versions.
 
     Examples
     --------
@@ -192,7 +192,7 @@ def is_archive(times: _Any, baseline: object = None) -> bool:
 
 
 def level_of_intervals(result: _Any) -> str:
-    """Return the confidence level of the intervals of a result as text, for tables, pictures, reports and commands.
+    """Return the confidence level of the intervals of a result as text.
 
     Examples
     --------

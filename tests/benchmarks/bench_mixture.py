@@ -14,7 +14,7 @@ from interleaved import compared, measured, ratio
 from sklearn.mixture import GaussianMixture
 
 from perfarray.mixtures.numerics.fit import FitRequest, fit_mixtures
-from perfarray.mixtures.numerics.goodness_of_fit import Calibration, calibrated_fit, fitted
+from perfarray.mixtures.numerics.goodness_of_fit import calibrated_fit, fitted
 from perfarray.mixtures.numerics.start import quantile_classes
 
 SAMPLES, PART, NUMBERS, MODELS = 40, 5, range(1, 10), ("equal", "unequal")
@@ -95,10 +95,18 @@ def worse(values: np.ndarray, same_start: bool) -> str:
 def refits(sample: np.ndarray, engine: str) -> None:
     """Test the fit of one sample with 200 refits."""
     request = FitRequest(numbers=NUMBERS, models=MODELS, tolerance=1e-5, engine=engine)
-    calibration = Calibration(
-        n_resamples=REFITS, undersample=1.0, resolution=None, alpha=0.05, key=(1, 2)
+    calibrated_fit(
+        sample,
+        None,
+        fitted(sample, None, request),
+        np.array([0]),
+        request=request,
+        n_samples=REFITS,
+        undersample=1.0,
+        resolution=None,
+        alpha=0.05,
+        key=(1, 2),
     )
-    calibrated_fit(sample, None, fitted(sample, None, request), np.array([0]), request, calibration)
 
 
 def main() -> None:

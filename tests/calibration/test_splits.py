@@ -157,7 +157,7 @@ class TestFewUnits:
 
     @pytest.mark.parametrize(
         ("units", "splits", "codes"),
-        [(3, 3, {"few_units"}), (2, 1, {"few_units"}), (1, 0, {"no_split"})],
+        [(3, 3, {"few_units"}), (2, 1, {"few_units"}), (1, 0, {"few_units"})],
     )
     def test_notes(self, units, splits, codes):
         with pytest.warns(perfarray.PerfarrayWarning) as told:
@@ -175,7 +175,7 @@ class TestFewUnits:
 
     def test_shared_units(self):
         """Cells whose units are the same are no independent evidence."""
-        with pytest.warns(perfarray.PerfarrayWarning, match="the cells share their executions"):
+        with pytest.warns(perfarray.PerfarrayWarning, match="The cells share their executions"):
             drawn(benchmarks=3, executions=6, shared={"execution": 0.5}).perf.calibrate(rng=1)
 
     def test_constant(self):
@@ -267,5 +267,5 @@ def test_the_table_shows_rules():
     assert table.columns.tolist() == ["false alarms", "no answer", "used by"]
     assert table.loc["means_5_percent"].tolist() == ["0 % ± 0 %", "0 %", "a limit on the means"]
     assert table.attrs["notes"][0].startswith(
-        "of comparisons between halves of the same timings, perfarray calls "
+        "Of comparisons between halves of the same timings, perfarray calls "
     )

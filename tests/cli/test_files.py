@@ -43,9 +43,12 @@ def test_names_of_files_are_whole(tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     for number in range(2):
         write(tmp_path / f"{'long' * 30}{number}.md", "# Results\n")
-    shown = run("files", tmp_path).stdout
-    assert "…" not in shown
-    assert "perfarray files FILE, of one of these files, says what would help to read it" in shown
+    printed_text = run("files", tmp_path).stdout
+    assert "…" not in printed_text
+    assert (
+        "perfarray files FILE, of one of these files, says what would help to read it"
+        in printed_text
+    )
 
 
 def test_json(archive):

@@ -286,7 +286,7 @@ def test_corrected_verdicts_of_medians():
 
 def test_medians_of_rates_are_the_mirror_image():
     """What is said of times is said of their inverse, but for the middle of an even number."""
-    options = {"statistic": "median", "value": "iteration", "threshold": 0.02, "band": "log"}
+    options = {"statistic": "median", "value": "iteration"}
     times, rates = (data.perf.compare("old", **options) for data in (SUITE, RATES))
     xr.testing.assert_equal(times["verdict"], rates["verdict"])
     xr.testing.assert_allclose(1 / times["upper"], rates["lower"], rtol=1e-3)
@@ -456,7 +456,7 @@ def test_complete_separations_are_seen_by_ranks(chunks):
         ordered = separated().perf.compare("old", statistic="median", correction="holm")
     assert (ordered["verdict"] == "inconclusive").all()
     assert (
-        "9 executions of one run each have both, fewer at a lower confidence_level; "
+        "9 executions of one run each have both, fewer at a lower confidence_level. "
         "method='rank' needs 6, and"
     ) in told[0].message
 

@@ -82,7 +82,7 @@ def test_means(times):
     prior = fit_robust_prior((logs, np.full(12, 2.0)))
     new = interval.sel(version="new")
     assert new["prior_df"].item() == pytest.approx(float(prior.df))
-    share = prior.df / (prior.df + 2) * np.where(prior.pvalue < 0.3, 0.0, prior.pvalue)
+    share = prior.df / (prior.df + 2) * np.where(prior.pvalue < 1.7 / 2**1.5, 0.0, 0.5)
     np.testing.assert_allclose(new["prior_pvalue"], prior.pvalue)
     expected = np.sqrt((logs + share * (prior.variances[0] - logs)) / 3) * times.sel(
         version="new"

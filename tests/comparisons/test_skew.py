@@ -155,7 +155,7 @@ def test_the_suite_row_is_said_to_be_unadjusted():
     np.testing.assert_allclose(found["suite_upper"], plain["suite_upper"])
     (note,) = [note for note in found.perf.notes() if note.aside]
     assert note.code == "suite_unadjusted"
-    assert "the suite row is not adjusted for skewness" in found.perf.table().attrs["notes"][0]
+    assert "The suite row is not adjusted for skewness" in found.perf.table().attrs["notes"][0]
     one = new.isel(benchmark=[0]).perf.compare(old.isel(benchmark=[0]), **SKEWED)
     assert one["suite_upper"].item() == one["upper"].item()
     assert not any(note.aside for note in (*one.perf.notes(), *plain.perf.notes()))
@@ -192,7 +192,7 @@ def test_benchmarks_of_few_skewed_units_are_named_together(units, least):
             with collecting_notes() as notes:
                 perfarray.compare(new, old)
             named += any(
-                note.code == "few_noisy_units" and note.values["cells"] > benchmarks / 2
+                note.code == "few_skewed_units" and note.values["cells"] > benchmarks / 2
                 for note in notes
             )
         return named / suites

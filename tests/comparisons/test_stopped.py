@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import perfarray
-from perfarray.comparisons.medians import MEDIAN_METHODS
+from perfarray.comparisons.methods import MEDIAN_METHODS
 from perfarray.numerics.intervals import BOOTSTRAP_METHODS, RATIO_METHODS
 
 ROW = ("estimate", "lower", "upper", "df", "n", "kind", "dependence_pvalue")

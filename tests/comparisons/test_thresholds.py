@@ -48,7 +48,6 @@ def check_rows(result, times, thresholds, **options):
         {"method": "studentized", "rng": 3},
         {"statistic": "median"},
         {"statistic": "median", "method": "rank"},
-        {"band": "log"},
     ],
     ids=str,
 )

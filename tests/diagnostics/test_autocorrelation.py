@@ -20,15 +20,15 @@ def timings(values, dims=("execution", "iteration"), **coords):
 
 def test_series_and_cells():
     """Every execution has its series; what is said of the cell rests on all of them."""
-    found = timings(ALIKE).perf.autocorrelation(max_lag=3)
-    assert found["autocorrelation"].dims == ("execution", "lag")
-    assert found["pooled_autocorrelation"].sizes == {"lag": 4}
-    assert found["pooled_n"].item() == found["n"].sum() == 360
-    assert found["pooled_autocorrelation"].sel(lag=1).item() == pytest.approx(0.5, abs=0.1)
-    assert found["pooled_effective_n"].item() == pytest.approx(180, rel=0.3)
-    assert found["dependence_pvalue"].item() < 1e-8
-    one = timings(ALIKE[2:3]).perf.autocorrelation(max_lag=3)
-    assert_allclose(found["pvalue"].sel(execution=2), one["pvalue"].squeeze())
+    result = timings(ALIKE).perf.autocorrelation(max_lag=3)
+    assert result["autocorrelation"].dims == ("execution", "lag")
+    assert result["pooled_autocorrelation"].sizes == {"lag": 4}
+    assert result["pooled_n"].item() == result["n"].sum() == 360
+    assert result["pooled_autocorrelation"].sel(lag=1).item() == pytest.approx(0.5, abs=0.1)
+    assert result["pooled_effective_n"].item() == pytest.approx(180, rel=0.3)
+    assert result["dependence_pvalue"].item() < 1e-8
+    single_series = timings(ALIKE[2:3]).perf.autocorrelation(max_lag=3)
+    assert_allclose(result["pvalue"].sel(execution=2), single_series["pvalue"].squeeze())
 
 
 @pytest.mark.parametrize("gap", [False, True])
@@ -37,19 +37,21 @@ def test_several_series_are_calibrated_together(gap):
     and without."""
     values = np.random.default_rng(3).normal(10, 1, (1500, 5, 20))
     values[:, 0, 7] = np.nan if gap else values[:, 0, 7]
-    found = timings(values, ("benchmark", "execution", "iteration")).perf.autocorrelation(max_lag=1)
-    assert 0.035 < (found["dependence_pvalue"] <= 0.05).mean() < 0.062
-    assert abs(found["pooled_autocorrelation"].sel(lag=1).mean()) < 0.01
-    assert 0.035 < (found["pooled_drift_pvalue"] <= 0.05).mean() < 0.065
+    result = timings(values, ("benchmark", "execution", "iteration")).perf.autocorrelation(
+        max_lag=1
+    )
+    assert 0.035 < (result["dependence_pvalue"] <= 0.05).mean() < 0.062
+    assert abs(result["pooled_autocorrelation"].sel(lag=1).mean()) < 0.01
+    assert 0.035 < (result["pooled_drift_pvalue"] <= 0.05).mean() < 0.065
 
 
 def test_levels_inside_are_averaged():
     """The order of executions is that of their means."""
     with pytest.warns(UserWarning, match="cannot be tested"):
-        found = timings(ALIKE).perf.autocorrelation(dim="execution")
+        result = timings(ALIKE).perf.autocorrelation(dim="execution")
     with pytest.warns(UserWarning, match="cannot be tested"):
         means = timings(ALIKE.mean(axis=1), ("execution",)).perf.autocorrelation(dim="execution")
-    assert_allclose(found["autocorrelation"], means["autocorrelation"])
+    assert_allclose(result["autocorrelation"], means["autocorrelation"])
 
 
 def test_what_cannot_be_tested_is_said_with_numbers():
@@ -59,9 +61,9 @@ def test_what_cannot_be_tested_is_said_with_numbers():
         UserWarning,
         match=r"1 of 1 cells have fewer than 30 executions\. .*11 % are seen with 10, 34 % with 30",
     ):
-        found = timings([1.0, 1.2, 1.1], ("execution",)).perf.autocorrelation(dim="execution")
-    assert found["pvalue"].isnull()
-    assert found["dependence_pvalue"].isnull()
+        result = timings([1.0, 1.2, 1.1], ("execution",)).perf.autocorrelation(dim="execution")
+    assert result["pvalue"].isnull()
+    assert result["dependence_pvalue"].isnull()
     assert (
         timings(np.arange(1.0, 21), ("execution",)).perf.autocorrelation(dim="execution")[
             "dependence_pvalue"
@@ -73,17 +75,17 @@ def test_what_cannot_be_tested_is_said_with_numbers():
 def test_a_time_stamp_gives_the_order():
     """Where a coordinate says when, series are sorted by it; `order="stored"` takes them as they
     are."""
-    place = np.random.default_rng(2).permutation(60)
+    positions = np.random.default_rng(2).permutation(60)
     dates = np.array(
         [f"2024-{1 + day // 28:02}-{1 + day % 28:02}" for day in range(60)], dtype=object
     )
-    mixed = timings(ALIKE[0][place], ("commit",), date=("commit", dates[place]))
-    found, sorted_ = (
+    mixed = timings(ALIKE[0][positions], ("commit",), date=("commit", dates[positions]))
+    result, sorted_ = (
         mixed.perf.autocorrelation(dim="commit"),
         timings(ALIKE[0], ("commit",)).perf.autocorrelation(dim="commit"),
     )
-    assert (found.attrs["order"], sorted_.attrs["order"]) == ("date", "stored")
-    assert_allclose(found["autocorrelation"], sorted_["autocorrelation"])
+    assert (result.attrs["order"], sorted_.attrs["order"]) == ("date", "stored")
+    assert_allclose(result["autocorrelation"], sorted_["autocorrelation"])
     assert (
         mixed.perf.autocorrelation(dim="commit", order="stored")["autocorrelation"].sel(lag=1) < 0.3
     )
@@ -110,9 +112,9 @@ def test_bad_input(keywords, message):
 def test_degenerate_series():
     """One value, equal values, none: NaN, and no error."""
     for values in ([[1.0]], [[2.0] * 40], [[np.nan] * 40]):
-        found = timings(values).perf.autocorrelation()
-        assert found["dependence_pvalue"].isnull()
-        assert found["effective_n"].isnull().all()
+        result = timings(values).perf.autocorrelation()
+        assert result["dependence_pvalue"].isnull()
+        assert result["effective_n"].isnull().all()
 
 
 def test_marked_values_do_not_count():

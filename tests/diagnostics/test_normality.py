@@ -19,12 +19,12 @@ def test_each_cell_is_scipys_test():
     """W and p of every cell, whatever its size, are SciPy's."""
     rng = np.random.default_rng(2)
     samples = [rng.normal(size=5), rng.exponential(size=40), rng.lognormal(size=300)]
-    found = cells(*samples).perf.normality().squeeze("group_size")
+    tests = cells(*samples).perf.normality().squeeze("group_size")
     expected = [stats.shapiro(sample) for sample in samples]
-    assert_allclose(found["statistic"], [test.statistic for test in expected], rtol=1e-6)
-    assert_allclose(found["pvalue"], [test.pvalue for test in expected], rtol=1e-4, atol=1e-12)
-    assert found["n"].values.tolist() == [5, 40, 300]
-    assert found["share_rejected"].item() == pytest.approx(
+    assert_allclose(tests["statistic"], [test.statistic for test in expected], rtol=1e-6)
+    assert_allclose(tests["pvalue"], [test.pvalue for test in expected], rtol=1e-4, atol=1e-12)
+    assert tests["n"].values.tolist() == [5, 40, 300]
+    assert tests["share_rejected"].item() == pytest.approx(
         np.mean([test.pvalue <= 0.05 for test in expected])
     )
 
@@ -33,15 +33,15 @@ def test_each_cell_is_scipys_test():
 def test_groups_are_consecutive_and_do_not_overlap(statistic):
     """What is tested is one mean or median per full group."""
     runs = np.random.default_rng(3).exponential(size=64)
-    found = (
+    tests = (
         cells(runs)
         .perf.normality(group_sizes=(1, 5), statistic=statistic)
         .sel(group_size=5)
         .squeeze()
     )
     expected = stats.shapiro(getattr(np, statistic)(runs[:60].reshape(12, 5), axis=1))
-    assert found["n"].item() == 12
-    assert_allclose(found["pvalue"], expected.pvalue, rtol=1e-4)
+    assert tests["n"].item() == 12
+    assert_allclose(tests["pvalue"], expected.pvalue, rtol=1e-4)
 
 
 def test_units_are_the_sample():
@@ -72,12 +72,12 @@ def test_cells_that_cannot_be_tested():
         UserWarning,
         match="2 of 3 cells were not tested: they have fewer than 3 values, or equal ones",
     ) as caught:
-        found = cells(
+        tests = cells(
             np.ones(9), np.array([1.0, 2.0]), np.array([1.0, 1.0, 1.0, 1.0, 50.0])
         ).perf.normality()
     assert len(caught) == 1
-    assert found["pvalue"].isnull().values.ravel().tolist() == [True, True, False]
-    assert found["share_rejected"].item() == 1.0
+    assert tests["pvalue"].isnull().values.ravel().tolist() == [True, True, False]
+    assert tests["share_rejected"].item() == 1.0
 
 
 @pytest.mark.parametrize(

@@ -34,15 +34,15 @@ LEVELS = {
 @pytest.mark.filterwarnings("ignore:.*no steady state:UserWarning")
 def test_kinds():
     """Of simulated executions, with the place from which they are steady and their mean there."""
-    found = timings(list(LEVELS.values())).perf.steady_state()
-    assert found["kind"].values.tolist() == list(LEVELS)
-    assert_allclose(found["start"], [0, 30, 60, np.nan])
-    assert_allclose(found["steady_mean"], [1, 1, 1, np.nan], rtol=3e-3)
-    assert found["warmup"].sum("iteration").values.tolist() == [0, 30, 60, 0]
+    steadiness = timings(list(LEVELS.values())).perf.steady_state()
+    assert steadiness["kind"].values.tolist() == list(LEVELS)
+    assert_allclose(steadiness["start"], [0, 30, 60, np.nan])
+    assert_allclose(steadiness["steady_mean"], [1, 1, 1, np.nan], rtol=3e-3)
+    assert steadiness["warmup"].sum("iteration").values.tolist() == [0, 30, 60, 0]
     assert_allclose(
-        found["segment_mean"].isel(execution=1, iteration=[0, 199]), [1.5, 1.0], rtol=5e-3
+        steadiness["segment_mean"].isel(execution=1, iteration=[0, 199]), [1.5, 1.0], rtol=5e-3
     )
-    assert found["kind_of_all"].item() == "inconsistent"
+    assert steadiness["kind_of_all"].item() == "inconsistent"
 
 
 def test_more_is_better():
@@ -71,8 +71,8 @@ def test_single_outliers_are_no_segments():
     factors[[50, 90, 140]] = 1.4
     assert timings([factors]).perf.steady_state()["kind"].values.tolist() == ["flat"]
     factors[0] = 3.0 / NOISE[0, 0]
-    found = timings([factors]).perf.steady_state()
-    assert (found["kind"].item(), found["start"].item()) == ("warmup", 1)
+    steadiness = timings([factors]).perf.steady_state()
+    assert (steadiness["kind"].item(), steadiness["start"].item()) == ("warmup", 1)
 
 
 def test_outliers_are_clipped_to_three_ranges():
@@ -102,13 +102,13 @@ def test_the_mark_is_respected():
     """Methods leave out what is marked, with what was marked before; units of several cells have
     their own."""
     times = timings([LEVELS["warmup"], LEVELS["flat"], LEVELS["slowdown"]])
-    found = times.perf.steady_state()
-    marked = times.assign_coords(warmup=found["warmup"])
+    steadiness = times.perf.steady_state()
+    marked = times.assign_coords(warmup=steadiness["warmup"])
     assert_allclose(marked.perf.mean_interval()["estimate"], 1.0, rtol=2e-3)
     first = times.assign_coords(warmup=("iteration", PLACE < 5))
-    again = first.perf.steady_state()
-    assert again["warmup"].sum("iteration").values.tolist() == [30, 5, 60]
-    assert again["start"].values.tolist() == [30, 5, 60]
+    second = first.perf.steady_state()
+    assert second["warmup"].sum("iteration").values.tolist() == [30, 5, 60]
+    assert second["start"].values.tolist() == [30, 5, 60]
     assert marked.perf.drop_warmup().sizes["iteration"] == 200
 
 
@@ -118,11 +118,13 @@ def test_a_time_stamp_gives_the_order():
         timestamp=("iteration", PLACE * 10.0), iteration=PLACE
     )
     mixed = times.isel(iteration=np.random.default_rng(1).permutation(200))
-    found = mixed.perf.steady_state()
-    assert (found["warmup"] == (mixed["iteration"] < 30)).all()
-    assert found["start"].values.tolist() == [30, 30]
+    steadiness = mixed.perf.steady_state()
+    assert (steadiness["warmup"] == (mixed["iteration"] < 30)).all()
+    assert steadiness["start"].values.tolist() == [30, 30]
     assert_allclose(
-        mixed.assign_coords(warmup=found["warmup"]).perf.mean_interval()["estimate"], 1.0, rtol=3e-3
+        mixed.assign_coords(warmup=steadiness["warmup"]).perf.mean_interval()["estimate"],
+        1.0,
+        rtol=3e-3,
     )
 
 
@@ -135,17 +137,17 @@ def test_gaps_and_short_series():
         (times["iteration"] != 10) & ((times["execution"] == 0) | (times["iteration"] < 9))
     )
     with pytest.warns(UserWarning, match="1 of 2 series have fewer than 10 iterations"):
-        found = times.perf.steady_state()
-    assert found["kind"].values.tolist() == ["warmup", "unknown"]
-    assert found["start"].values[0] == 30
-    assert found["segment"].isel(execution=0, iteration=10).isnull()
+        steadiness = times.perf.steady_state()
+    assert steadiness["kind"].values.tolist() == ["warmup", "unknown"]
+    assert steadiness["start"].values[0] == 30
+    assert steadiness["segment"].isel(execution=0, iteration=10).isnull()
 
 
 def test_of_executions_in_order():
     """The order may be that of executions: their means are the series."""
     times = timings([LEVELS["warmup"]]).rename(iteration="execution", execution="benchmark")
-    found = times.expand_dims(iteration=3, axis=-1).perf.steady_state(dim="execution")
-    assert (found["kind"].item(), found["start"].item()) == ("warmup", 30)
+    steadiness = times.expand_dims(iteration=3, axis=-1).perf.steady_state(dim="execution")
+    assert (steadiness["kind"].item(), steadiness["start"].item()) == ("warmup", 30)
 
 
 @pytest.mark.parametrize(
@@ -188,8 +190,8 @@ def test_the_krun_file(shared):
     """Thirty executions of one program are of several kinds."""
     times = perfarray.read(shared("data", "archives", "krun", "ESEUR_warmup", "1602-00602.json.xz"))
     with pytest.warns(UserWarning, match="3 of 30 series reach no steady state"):
-        found = times.perf.steady_state()
-    kinds, number = np.unique(found["kind"], return_counts=True)
+        steadiness = times.perf.steady_state()
+    kinds, number = np.unique(steadiness["kind"], return_counts=True)
     assert dict(zip(kinds, number.tolist(), strict=True)) == {
         "flat": 14,
         "no_steady_state": 3,
@@ -204,8 +206,10 @@ def test_what_was_not_measured_is_not_short():
     times = xr.concat(
         [timings([LEVELS["flat"]])] * 2, xr.IndexVariable("benchmark", ["fft", "sort"])
     )
-    found = times.where(times["benchmark"] == "fft").assign_attrs(times.attrs).perf.steady_state()
-    assert found["kind"].squeeze("execution").values.tolist() == ["flat", ""]
-    assert found["kind_of_all"].values.tolist() == ["flat", ""]
-    assert found.perf.notes() == ()
-    assert len(found.perf.table()) == 1
+    steadiness = (
+        times.where(times["benchmark"] == "fft").assign_attrs(times.attrs).perf.steady_state()
+    )
+    assert steadiness["kind"].squeeze("execution").values.tolist() == ["flat", ""]
+    assert steadiness["kind_of_all"].values.tolist() == ["flat", ""]
+    assert steadiness.perf.notes() == ()
+    assert len(steadiness.perf.table()) == 1

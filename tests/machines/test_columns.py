@@ -31,12 +31,12 @@ def times():
     array = xr.DataArray(
         values, dims=("machine", "boot", "iteration"), name="time", attrs={"units": "s"}
     )
-    described = {
+    descriptors = {
         name: chance.uniform(0, 1, 30)
         for name in ("clock_variation", "supply_noise", "load_variance")
     }
-    described["os"] = np.array(["Ubuntu 24.04", "of my own", "Debian 12"] * 10, dtype=object)
-    return array.assign_coords({name: ("machine", values) for name, values in described.items()})
+    descriptors["os"] = np.array(["Ubuntu 24.04", "of my own", "Debian 12"] * 10, dtype=object)
+    return array.assign_coords({name: ("machine", values) for name, values in descriptors.items()})
 
 
 def test_names_decide_nothing(times):
@@ -57,10 +57,10 @@ def test_names_decide_nothing(times):
         "n_benchmarks": "count",
         "os_unparsed": "unparsed",
     }
-    found = perfarray.explain_variation(
+    result = perfarray.explain_variation(
         table, response="boot_variance", model="ols", log=False, splits=1, rng=1
     ).to_dataset()
-    assert sorted(found["predictor"].values.tolist()) == [
+    assert sorted(result["predictor"].values.tolist()) == [
         "clock_variation",
         "load_variance",
         "os",

@@ -201,11 +201,11 @@ def test_limits_know_groups():
     """Rows that repeat within groups say no more than one of them: the limits of a coefficient are
     as wide as those of the groups."""
     table = made(30, 14)
-    many = pd.concat([table] * 6, ignore_index=True).assign(
+    sixfold = pd.concat([table] * 6, ignore_index=True).assign(
         family=np.tile([f"f{n}" for n in range(30)], 6)
     )
-    asked = ((table, None), (many, "family"), (many, None))
-    results = [least_squares(rows, groups=groups, splits=1).to_dataset() for rows, groups in asked]
+    inputs = ((table, None), (sixfold, "family"), (sixfold, None))
+    results = [least_squares(rows, groups=groups, splits=1).to_dataset() for rows, groups in inputs]
     width = [
         float(result["coefficient_upper"][1] - result["coefficient_lower"][1]) for result in results
     ]
@@ -343,21 +343,21 @@ def test_the_table_has_every_predictor_and_the_correlation_once():
         model = least_squares(
             table, predictors=["cores", "os", "cpu_mhz", "constant", "flag -O3"], splits=1
         )
-    shown = model.table()
+    printed = model.table()
     assert (
-        shown.index.tolist()
+        printed.index.tolist()
         == model.to_dataset()["predictor"].values.tolist()
         == model.influence.index.tolist()
     )
-    assert sorted(shown.index) == ["cores", "cpu_mhz", "flag -O3", "os"]
-    assert shown.columns.tolist() == [
+    assert sorted(printed.index) == ["cores", "cpu_mhz", "flag -O3", "os"]
+    assert printed.columns.tolist() == [
         "explains",
         "influence",
         "standardised coefficient",
         "coefficient",
     ]
-    assert repr(shown).count("correlation") == 1
-    assert "left out (constant, empty, copies, or labels of rows): constant" in repr(shown)
+    assert repr(printed).count("correlation") == 1
+    assert "left out (constant, empty, copies, or labels of rows): constant" in repr(printed)
     result = model.to_dataset()
     spread = np.log(table["relative_variation"]).std()
     scale = table["cores"].std() / spread
@@ -410,7 +410,7 @@ def test_near_copies_inflate_the_correlation():
         {"relative_variation": variation, "cpu_mhz": clocks, "family": [f"f{n}" for n in family]}
     )
     at_random = table.perf.explain_variation(predictors=["cpu_mhz"], groups=None, splits=1, rng=1)
-    apart = table.perf.explain_variation(
+    by_family = table.perf.explain_variation(
         predictors=["cpu_mhz"], groups="family", folds=5, rng=1
     ).to_dataset()
     assert at_random.to_dataset().attrs["n_test_copies"] == at_random.to_dataset().attrs["n_test"]
@@ -418,8 +418,8 @@ def test_near_copies_inflate_the_correlation():
     # 1.01). A leaf holds 11 rows, of two families at least: the mean of two predicts each with
     # sqrt(1 / 2), and leaves that overlap do better.
     assert np.sqrt(1 / 2) < at_random.correlation < np.sqrt(1 / 1.01) + 0.005
-    assert apart["correlation_lower"] < 0.3
-    assert (apart.attrs["n_test_copies"], apart.attrs["n_test"]) == (0, 320)
+    assert by_family["correlation_lower"] < 0.3
+    assert (by_family.attrs["n_test_copies"], by_family.attrs["n_test"]) == (0, 320)
 
 
 def test_from_timings():
@@ -571,14 +571,14 @@ def test_collinear_terms_have_no_coefficients():
     with pytest.warns(
         UserWarning, match="The terms 'cores', 'twice' are linear combinations of each other"
     ):
-        both = least_squares(
+        aliased = least_squares(
             table, "np.log(relative_variation) ~ cores + twice + cpu_mhz", splits=1
         ).to_dataset()
-    single = least_squares(
+    without_copy = least_squares(
         table, "np.log(relative_variation) ~ cores + cpu_mhz", splits=1
     ).to_dataset()
-    assert np.isnan(both["coefficient"].sel(term=["cores", "twice"])).all()
-    terms = [result.sel(term="cpu_mhz") for result in (both, single)]
+    assert np.isnan(aliased["coefficient"].sel(term=["cores", "twice"])).all()
+    terms = [result.sel(term="cpu_mhz") for result in (aliased, without_copy)]
     assert terms[0]["coefficient"] == pytest.approx(terms[1]["coefficient"].item())
     half = [float(term["coefficient"] - term["coefficient_lower"]) for term in terms]
     assert half[0] / stats.t.ppf(0.975, 56) == pytest.approx(half[1] / stats.t.ppf(0.975, 57))
@@ -699,7 +699,7 @@ def test_many_rows_are_permuted_once(monkeypatch):
     monkeypatch.setattr(
         evaluation,
         "_permuted",
-        lambda *given: calls.append((len(given[1]), given[4])) or permuted(*given),
+        lambda *arguments: calls.append((len(arguments[1]), arguments[4])) or permuted(*arguments),
     )
     monkeypatch.setattr(evaluation, "ROWS_PERMUTED", 1_000)
     for rows, splits in ((100, 1), (1_200, 1), (1_200, 5)):

@@ -40,12 +40,12 @@ def archive():
         name="ratio",
         attrs={"units": "1", "better": "higher"},
     )
-    described = {
+    descriptors = {
         "cores": ("machine", cores),
         "cpu_mhz": ("machine", mhz),
         "threads": ("machine", 2 * cores),
     }
-    return array.assign_coords(described | {"suite": ("benchmark", ["int", "int", "fp"])})
+    return array.assign_coords(descriptors | {"suite": ("benchmark", ["int", "int", "fp"])})
 
 
 @pytest.fixture(scope="module")
@@ -70,10 +70,10 @@ def test_a_row_is_a_configuration(table):
         ["GCC 12.2.0", "GCC", pytest.approx(12.2)], ["Clang 17.0.1", "Clang", 17.0],
     ]  # fmt: skip
     assert table["compiler_family"].dtype == "category"
-    chosen = table[table["suite"] == "int"].perf.explain_variation(
+    model = table[table["suite"] == "int"].perf.explain_variation(
         response="performance", predictors=["compiler"], rng=1, splits=1
     )
-    assert chosen.to_dataset()["predictor"].values.tolist() == ["compiler"]
+    assert model.to_dataset()["predictor"].values.tolist() == ["compiler"]
 
 
 def test_a_label_that_cannot_be_read_explains_itself(archive):
@@ -129,18 +129,18 @@ def test_several_suites_in_one_table(table):
         result = table.perf.explain_variation(response="performance", rng=1, splits=1).to_dataset()
     assert caught[0].message.notes[0].code == "largest_suite"
     assert (result.attrs["n"], dict(caught[0].message.notes[0].values)["suite"]) == (80, "int")
-    both = table.perf.explain_variation(
+    all_suites = table.perf.explain_variation(
         response="performance", predictors=["suite", "cpu_mhz"], rng=1, splits=1
     ).to_dataset()
-    assert both.attrs["n"] == 138
-    own = pd.DataFrame(
+    assert all_suites.attrs["n"] == 138
+    two_suites = pd.DataFrame(
         {"suite": ["a"] * 20 + ["b"] * 9, "cores": range(29), "performance": np.arange(29.0) + 1}
     )
     with pytest.warns(
         perfarray.PerfarrayWarning, match="scores are not comparable, so only 'a' is explained"
     ):
         assert (
-            own.perf.explain_variation(response="performance", model="ols", rng=1)
+            two_suites.perf.explain_variation(response="performance", model="ols", rng=1)
             .to_dataset()
             .attrs["n"]
             == 20
@@ -249,7 +249,7 @@ def test_one_criterion_says_that_something_is_explained():
             "performance": clock * np.exp(0.1 * chance.standard_normal(30)),
         }
     )
-    found = set()
+    strongest = set()
     for seed in range(6):
         for rows_used in (table, table.assign(clock=chance.permutation(table["clock"]))):
             model = rows_used.perf.explain_variation(
@@ -260,11 +260,11 @@ def test_one_criterion_says_that_something_is_explained():
             assert result.attrs["better_than_mean"] == better
             assert model.sentences()[0].startswith("No predictor explains") != better
             assert (model.table()["influence"].iloc[0] == "-") != better
-            found.add((better, bool(result["correlation_lower"] > 0)))
-    assert {better for better, _ in found} == {True, False}
-    few = table[table["machine"].isin(["m0", "m4", "m9"])]
+            strongest.add((better, bool(result["correlation_lower"] > 0)))
+    assert {better for better, _ in strongest} == {True, False}
+    three_machines = table[table["machine"].isin(["m0", "m4", "m9"])]
     with pytest.warns(perfarray.PerfarrayWarning, match="3 machines were tested, too few"):
-        model = few.perf.explain_variation(response="performance", model="ols", rng=1)
+        model = three_machines.perf.explain_variation(response="performance", model="ols", rng=1)
     assert model.sentences() == (
         "3 machines were tested, too few to tell what explains performance from chance.",
     )
@@ -276,7 +276,9 @@ def test_limits_of_shares_do_not_fit_again(monkeypatch, table):
 
     fits = []
     boosted = problem.boosted
-    monkeypatch.setattr(problem, "boosted", lambda *given: fits.append(1) or boosted(*given))
+    monkeypatch.setattr(
+        problem, "boosted", lambda *arguments: fits.append(1) or boosted(*arguments)
+    )
     integers = table[table["suite"] == "int"]
     integers.perf.explain_variation(response="performance", splits=2, rng=1)
     assert len(fits) == 3
@@ -285,11 +287,11 @@ def test_limits_of_shares_do_not_fit_again(monkeypatch, table):
 def test_shares_by_hand():
     """Errors of 1 against 4 of the mean explain 3 / 4, divided as permuting adds 3 and 1; what
     lowers the error explains nothing."""
-    ones, units = np.ones(8), np.arange(8)
+    errors, units = np.ones(8), np.arange(8)
     total, explained = explained_shares(
-        ones,
-        4 * ones,
-        np.array([3 * ones, ones, -ones, np.nan * ones]),
+        errors,
+        4 * errors,
+        np.array([3 * errors, errors, -errors, np.nan * errors]),
         units,
         0.95,
         np.random.default_rng(1),
@@ -298,11 +300,11 @@ def test_shares_by_hand():
     np.testing.assert_allclose(explained[0], [0.5625, 0.1875, 0.0, np.nan])
     np.testing.assert_allclose(explained[1], explained[0])
     total, explained = explained_shares(
-        ones[:5], 4 * ones[:5], np.ones((1, 5)), units[:5], 0.95, np.random.default_rng(1)
+        errors[:5], 4 * errors[:5], np.ones((1, 5)), units[:5], 0.95, np.random.default_rng(1)
     )
     assert np.isnan([total[1], explained[1, 0]]).all()
     total, explained = explained_shares(
-        2 * ones, ones, np.ones((1, 8)), units, 0.95, np.random.default_rng(1)
+        2 * errors, errors, np.ones((1, 8)), units, 0.95, np.random.default_rng(1)
     )
     assert (total[0], explained[0].tolist()) == (-1.0, [0.0])
 
@@ -338,10 +340,10 @@ def test_residuals_and_machines_that_move_the_fit():
     )
     assert result["fitted_row"].values[int(np.argmax(result["cook_distance"].values))] == "m7"
     # Ten copies of each machine move the fit as their machine does.
-    many = pd.concat([table] * 10, ignore_index=True)
-    copies = many.perf.explain_variation(response="performance", model="ols", rng=1).to_dataset()[
-        "cook_distance"
-    ]
+    tenfold = pd.concat([table] * 10, ignore_index=True)
+    copies = tenfold.perf.explain_variation(
+        response="performance", model="ols", rng=1
+    ).to_dataset()["cook_distance"]
     np.testing.assert_allclose(
         copies[:40] / copies[0], result["cook_distance"] / result["cook_distance"][0]
     )

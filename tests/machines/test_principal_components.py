@@ -49,45 +49,45 @@ def same(found, expected):
 
 
 def test_table_18(medians):
-    found = medians.perf.principal_components()["correlation"]
-    np.testing.assert_array_equal(found.round(2), TABLE_18)
+    result = medians.perf.principal_components()["correlation"]
+    np.testing.assert_array_equal(result.round(2), TABLE_18)
 
 
 def test_section_11(medians):
     """Printed: loading 0.91 of b on the first component; two explain over 99.7 %; machines 5 and 2
     stand at the ends."""
-    found = medians.perf.principal_components()
-    first = found.isel(principal_component=0)
+    result = medians.perf.principal_components()
+    first = result.isel(principal_component=0)
     assert round(first["loading"].sel(benchmark="b").item(), 3) == 0.908
-    assert found["explained_variance_ratio"][:2].sum() > 0.997
+    assert result["explained_variance_ratio"][:2].sum() > 0.997
     assert first["score"].idxmax("machine") == "5"
-    assert found["score"].isel(principal_component=1).idxmin("machine") == "2"
+    assert result["score"].isel(principal_component=1).idxmin("machine") == "2"
 
 
 @pytest.mark.parametrize("case", [0, 1, 2])
 @pytest.mark.parametrize("scale", [False, True])
 def test_oracle(golden, case, scale):
     """R's prcomp, up to the sign of a component; components without variance have no direction."""
-    given = golden("pca")["cases"][case]
-    output = given["output"]["scaled" if scale else "unscaled"]
-    table = xr.DataArray(np.array(given["input"]["X"], float), dims=("machine", "benchmark"))
-    found = table.assign_coords(
+    table_case = golden("pca")["cases"][case]
+    output = table_case["output"]["scaled" if scale else "unscaled"]
+    table = xr.DataArray(np.array(table_case["input"]["X"], float), dims=("machine", "benchmark"))
+    result = table.assign_coords(
         {dim: range(size) for dim, size in table.sizes.items()}
     ).perf.principal_components(scale=scale)
     np.testing.assert_allclose(
-        found["explained_variance_ratio"], output["explained"], rtol=1e-9, atol=1e-12
+        result["explained_variance_ratio"], output["explained"], rtol=1e-9, atol=1e-12
     )
     np.testing.assert_allclose(
-        found["cumulative_variance_ratio"], np.cumsum(output["explained"]), rtol=1e-9
+        result["cumulative_variance_ratio"], np.cumsum(output["explained"]), rtol=1e-9
     )
-    np.testing.assert_allclose(found["center"], output["center"], rtol=1e-12)
+    np.testing.assert_allclose(result["center"], output["center"], rtol=1e-12)
     real = np.array(output["explained"]) > 1e-12
     for name, key in (("loading", "loadings_variables_by_pc"), ("score", "scores_rows_by_pc")):
         expected = np.array(output[key])[:, real]
         loadings = np.array(output["loadings_variables_by_pc"])[:, real]
         signs = np.sign(loadings[np.abs(loadings).argmax(axis=0), np.arange(real.sum())])
         np.testing.assert_allclose(
-            found[name].values[:, real],
+            result[name].values[:, real],
             expected * signs,
             rtol=1e-9,
             atol=1e-9 * np.abs(expected).max(),
@@ -104,20 +104,20 @@ def test_repetitions_are_summarised(medians):
         ({"statistic": "mean"}, 10 / 6),
         ({"statistic": "min"}, 0.0),
     ):
-        found = times.perf.principal_components(**keywords)
-        np.testing.assert_allclose(found["center"], medians.mean("machine") + shift)
-        assert found.attrs["unit"] == keywords.get("unit", "execution")
+        result = times.perf.principal_components(**keywords)
+        np.testing.assert_allclose(result["center"], medians.mean("machine") + shift)
+        assert result.attrs["unit"] == keywords.get("unit", "execution")
 
 
 @pytest.mark.parametrize("chunked", [False, True])
 def test_order_of_dims_and_chunks_change_nothing(medians, chunked):
     """The answer is the same, with the dims promised; scores of chunked machines are lazy."""
     pytest.importorskip("dask")
-    found = (medians.T.chunk({"machine": 2}) if chunked else medians.T).perf.principal_components()
-    assert found["score"].dims == ("machine", "principal_component")
-    assert found["loading"].dims == ("benchmark", "principal_component")
-    assert (found["score"].chunks is not None) == chunked
-    same(found, medians.perf.principal_components())
+    result = (medians.T.chunk({"machine": 2}) if chunked else medians.T).perf.principal_components()
+    assert result["score"].dims == ("machine", "principal_component")
+    assert result["loading"].dims == ("benchmark", "principal_component")
+    assert (result["score"].chunks is not None) == chunked
+    same(result, medians.perf.principal_components())
 
 
 def test_gaps(medians):
@@ -145,11 +145,11 @@ def test_dumps_without_repetitions_are_accepted(medians):
 def test_clusters_of_the_paper(medians):
     """Remark 5: machines 1, 3 and 4 are alike, 2 and 5 each alone; descriptors along machine stay
     on scores and clusters."""
-    described = medians.assign_coords(cpu=("machine", ["a", "b", "b", "c", "d"]))
-    clusters = described.perf.cluster_machines(3)
+    with_cpus = medians.assign_coords(cpu=("machine", ["a", "b", "b", "c", "d"]))
+    clusters = with_cpus.perf.cluster_machines(3)
     assert clusters.values.tolist() == [1, 2, 1, 1, 3]
     assert clusters["cpu"].dims == ("machine",)
-    assert described.perf.principal_components()["cpu"].values.tolist() == ["a", "b", "b", "c", "d"]
+    assert with_cpus.perf.principal_components()["cpu"].values.tolist() == ["a", "b", "b", "c", "d"]
 
 
 def test_the_number_of_clusters_is_chosen_and_named(medians):
@@ -199,8 +199,8 @@ def test_machines_without_groups_are_said_to_have_none():
         (
             {"samples": "computer"},
             (
-                "samples 'computer' not found.*are no repetitions, and samples= names the one "
-                "whose labels are points"
+                r"samples 'computer' not found.*are no repetitions\. samples= names the one whose "
+                "labels are points"
             ),
         ),
         ({"features": "machine"}, "are the same dim"),
@@ -227,8 +227,12 @@ def test_too_few_data(medians):
 def test_machines_that_are_all_alike():
     """As many clusters as were asked for, without SciPy's warning that a square table of zeros
     looks like distances."""
-    alike = xr.DataArray(np.ones((3, 3)), dims=("machine", "benchmark"))
-    assert alike.perf.cluster_machines(2).values.tolist() in ([1, 1, 2], [1, 2, 2], [1, 2, 1])
+    equal_machines = xr.DataArray(np.ones((3, 3)), dims=("machine", "benchmark"))
+    assert equal_machines.perf.cluster_machines(2).values.tolist() in (
+        [1, 1, 2],
+        [1, 2, 2],
+        [1, 2, 1],
+    )
 
 
 class TestFurtherDims:
@@ -257,18 +261,18 @@ class TestFurtherDims:
             ".*: b: 'x'$"
         )
         with pytest.warns(UserWarning, match=message) as caught:
-            found = table.perf.principal_components()
+            result = table.perf.principal_components()
         assert len(caught) == 1
-        assert found["machine"].values.tolist() == list("zyxw")
+        assert result["machine"].values.tolist() == list("zyxw")
         with pytest.warns(UserWarning, match="left out for lack of values"):
             alone = table.sel(compiler="b").perf.principal_components()
         for name in ("score", "loading", "explained_variance_ratio"):
-            own = found[name].sel(compiler="b").transpose(*alone[name].dims)
+            of_cell = result[name].sel(compiler="b").transpose(*alone[name].dims)
             np.testing.assert_allclose(
-                own.dropna("machine") if "machine" in own.dims else own, alone[name]
+                of_cell.dropna("machine") if "machine" in of_cell.dims else of_cell, alone[name]
             )
         assert all(
-            found["score"].sel(cell).isnull().all()
+            result["score"].sel(cell).isnull().all()
             for cell in ({"compiler": "c"}, {"compiler": "b", "machine": "x"})
         )
 

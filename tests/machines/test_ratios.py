@@ -61,16 +61,16 @@ def test_every_machine_counts_once():
     assert [note.message for note in result.perf.notes()[1:]] == [
         "2 of 10 values are holes, of 2 labels of 'machine': 'x', 'z'."
     ]
-    shown = result.perf.table()
-    assert shown.index.tolist() == [
+    printed = result.perf.table()
+    assert printed.index.tolist() == [
         ("x", "gcc"),
         ("x", "icc"),
         ("x", "aocc"),
         ("y", "gcc"),
         ("z", "gcc"),
     ]
-    assert shown.loc[("x", "icc")].tolist() == ["0.500x", "0.500x", "-"]
-    assert shown.columns.tolist() == ["mean", "fft", "sort"]
+    assert printed.loc[("x", "icc")].tolist() == ["0.500x", "0.500x", "-"]
+    assert printed.columns.tolist() == ["mean", "fft", "sort"]
 
 
 def test_repetitions_are_summarised_and_chunks_change_nothing():

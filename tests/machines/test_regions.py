@@ -37,18 +37,18 @@ def test_regions_are_added():
     """Scores, loadings and variances are those without regions; regions lie around the scores,
     limits around the loadings."""
     times = runs(4)
-    found, plain = regions(times), times.perf.principal_components()
+    result, plain = regions(times), times.perf.principal_components()
     for name in plain.data_vars:
-        xr.testing.assert_identical(found[name], plain[name])
-    np.testing.assert_allclose(found["score_lower"] + found["score_upper"], 2 * found["score"])
-    leading = found.sel(principal_component=1)
+        xr.testing.assert_identical(result[name], plain[name])
+    np.testing.assert_allclose(result["score_lower"] + result["score_upper"], 2 * result["score"])
+    leading = result.sel(principal_component=1)
     assert (
         (leading["loading_lower"] < leading["loading"])
         & (leading["loading"] < leading["loading_upper"])
     ).all()
-    assert found["score_lower"].attrs["units"] == "s"
-    assert found["score_covariance"].attrs["units"] == "s2"
-    assert found.attrs["n_resamples"] == 99
+    assert result["score_lower"].attrs["units"] == "s"
+    assert result["score_covariance"].attrs["units"] == "s2"
+    assert result.attrs["n_resamples"] == 99
 
 
 @pytest.mark.parametrize("scale", [False, True])
@@ -65,11 +65,11 @@ def test_distances_are_those_of_the_table(scale):
 
 def test_machines_that_differ_are_apart_and_equal_ones_are_not():
     """Runs that vary by 2 % cannot tell u and v apart, and tell them from the others."""
-    found = regions(runs(3))["apart_pvalue"]
-    assert found.sel(machine="u", machine_2="v") > 0.05
-    assert (found.sel(machine=["u", "v"], machine_2=list("wxyz")) <= 0.02).all()
-    assert (np.diag(found) == 1).all()
-    np.testing.assert_array_equal(found, found.values.T)
+    result = regions(runs(3))["apart_pvalue"]
+    assert result.sel(machine="u", machine_2="v") > 0.05
+    assert (result.sel(machine=["u", "v"], machine_2=list("wxyz")) <= 0.02).all()
+    assert (np.diag(result) == 1).all()
+    np.testing.assert_array_equal(result, result.values.T)
 
 
 def test_the_pvalue_is_the_share_of_exchanges():
@@ -82,19 +82,22 @@ def test_the_pvalue_is_the_share_of_exchanges():
     units = np.array([[[1.0, 2.0], [5.0, 5.5]], [[2.5, 3.5], [6.5, 5.2]]])
     ways = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]
 
-    def log_ratio(feature, own):
+    def log_ratio(feature, units_of_sample):
         pool = units[:, feature].ravel()
-        return np.log(pool.var() / np.mean([pool[list(own)].var(), np.delete(pool, own).var()]))
+        return np.log(
+            pool.var()
+            / np.mean([pool[list(units_of_sample)].var(), np.delete(pool, units_of_sample).var()])
+        )
 
     ratios = [
-        sum(log_ratio(feature, own) for feature, own in enumerate(chosen))
-        for chosen in product(ways, ways)
+        sum(log_ratio(feature, units_of_sample) for feature, units_of_sample in enumerate(choices))
+        for choices in product(ways, ways)
     ]
     keys = np.array([3, 4], dtype=np.uint64)
-    found = pairwise_tests(units, "mean", np.ones(2), keys, 4000, (1, 2))
-    np.testing.assert_allclose(found[0][0, 1], np.hypot(1.5, 0.6))
+    result = pairwise_tests(units, "mean", np.ones(2), keys, 4000, (1, 2))
+    np.testing.assert_allclose(result[0][0, 1], np.hypot(1.5, 0.6))
     exact = np.mean(np.array(ratios) >= ratios[0] - 1e-9)
-    assert abs(found[1][0, 1] - exact) < 4 * np.sqrt(exact * (1 - exact) / 4000)
+    assert abs(result[1][0, 1] - exact) < 4 * np.sqrt(exact * (1 - exact) / 4000)
 
 
 def test_benchmarks_that_vary_much_do_not_hide_one_that_differs():
@@ -107,9 +110,9 @@ def test_benchmarks_that_vary_much_do_not_hide_one_that_differs():
         spread * rng.standard_normal(times.shape)
     )
     times = times.where((times["machine"] != "v") | (times["benchmark"] != "e"), 1.1 * times)
-    found = [regions(times, scale=scale)["apart_pvalue"] for scale in (False, True)]
-    assert found[0].sel(machine="u", machine_2="v") <= 0.02
-    xr.testing.assert_equal(*found)
+    result = [regions(times, scale=scale)["apart_pvalue"] for scale in (False, True)]
+    assert result[0].sel(machine="u", machine_2="v") <= 0.02
+    xr.testing.assert_equal(*result)
 
 
 def test_runs_that_are_all_equal_tell_nothing():
@@ -127,21 +130,21 @@ def test_false_alarms_and_coverage():
     """24 experiments of five runs: u and v are apart in 5 %, and 95 % of the intervals hold the
     true scores, within three errors."""
     truth = regions(runs(1000, spread=1e-9).isel(execution=slice(2)))["score"]
-    alarms, held = [], []
+    alarms, covered = [], []
     for seed in range(24):
-        found = perfarray.principal_components(
+        result = perfarray.principal_components(
             runs(5, seed), statistic="mean", n_resamples=40, rng=seed
         )
-        alarms.append(found["apart_pvalue"].sel(machine="u", machine_2="v").item() <= 0.05)
-        score, own = found["score"].values, truth.values
-        left, _, right = np.linalg.svd(own.T @ score)
-        turned = (own @ left @ right)[:, 0]
-        held.append(
-            (found["score_lower"].values[:, 0] <= turned)
-            & (turned <= found["score_upper"].values[:, 0])
+        alarms.append(result["apart_pvalue"].sel(machine="u", machine_2="v").item() <= 0.05)
+        score, units_of_sample = result["score"].values, truth.values
+        rotation_left, _, right = np.linalg.svd(units_of_sample.T @ score)
+        turned = (units_of_sample @ rotation_left @ right)[:, 0]
+        covered.append(
+            (result["score_lower"].values[:, 0] <= turned)
+            & (turned <= result["score_upper"].values[:, 0])
         )
     assert np.mean(alarms) < 0.05 + 3 * np.sqrt(0.05 * 0.95 / 24)
-    assert abs(np.mean(held) - 0.95) < 3 * np.sqrt(0.05 * 0.95 / 24)
+    assert abs(np.mean(covered) - 0.95) < 3 * np.sqrt(0.05 * 0.95 / 24)
 
 
 def test_one_run_has_no_region():
@@ -151,10 +154,13 @@ def test_one_run_has_no_region():
     times[{"machine": 2, "benchmark": 0, "execution": slice(1, None)}] = np.nan
     with pytest.warns(
         UserWarning,
-        match="1 of 6 labels of 'machine' have a single run of something, and no region, .*: 'w'",
+        match=(
+            r"1 of 6 labels of 'machine' have a single run of some 'benchmark': 'w'\. .*"
+            "they have no region"
+        ),
     ):
-        found = regions(times)
-    assert found["region_radius"].isnull().values.tolist() == [
+        result = regions(times)
+    assert result["region_radius"].isnull().values.tolist() == [
         False,
         False,
         True,
@@ -162,8 +168,8 @@ def test_one_run_has_no_region():
         False,
         False,
     ]
-    assert found["loading_lower"].isnull().all()
-    assert found["apart_pvalue"].notnull().all()
+    assert result["loading_lower"].isnull().all()
+    assert result["apart_pvalue"].notnull().all()
     with pytest.warns(UserWarning, match="6 of 6 labels"):
         bare = regions(runs(1).isel(execution=0, drop=True))
     assert bare["score_lower"].isnull().all()
@@ -178,24 +184,24 @@ def test_paths_agree():
     leave out what they did."""
     times = runs(3)
     expected = regions(times)
-    for other in (
+    for variant in (
         times.chunk(machine=2),
         times.transpose(),
         times.isel(benchmark=[4, 2, 0, 1, 3], machine=[5, 3, 4, 2, 0, 1]),
     ):
-        found = regions(other).sel(
+        result = regions(variant).sel(
             {name: expected[name] for name in ("machine", "benchmark", "machine_2")}
         )
         for name in ("region_radius", "apart_pvalue", "score_lower"):
             np.testing.assert_allclose(
-                found[name].transpose(*expected[name].dims), expected[name], rtol=1e-6
+                result[name].transpose(*expected[name].dims), expected[name], rtol=1e-6
             )
     np.testing.assert_allclose(
         regions(times.astype(np.float32))["region_radius"], expected["region_radius"], rtol=1e-3
     )
-    both = xr.concat([times, 2 * times], "clock").assign_coords(clock=["slow", "fast"])
+    clocks = xr.concat([times, 2 * times], "clock").assign_coords(clock=["slow", "fast"])
     np.testing.assert_allclose(
-        regions(both)["distance"].sel(clock="fast"), 2 * expected["distance"]
+        regions(clocks)["distance"].sel(clock="fast"), 2 * expected["distance"]
     )
     holes = times.where(times["machine"] != "x")
     with pytest.warns(UserWarning, match="1 of 6 labels of 'machine' are left out"):
@@ -212,8 +218,8 @@ def test_shared_sessions_are_exchanged_together():
     session[:2] = [[1.1, 1.0, 1.2], [0.9, 1.05, 0.95]]
     together = (times * session).assign_attrs(times.attrs | {"shared_levels": "execution"})
     pvalues = (regions(data)["apart_pvalue"] for data in (together, together.drop_attrs()))
-    found, alone = (pvalue.sel(machine="u", machine_2="v").item() for pvalue in pvalues)
-    assert found >= 0.1  # 20 exchanges, each with its mirror image
+    result, alone = (pvalue.sel(machine="u", machine_2="v").item() for pvalue in pvalues)
+    assert result >= 0.1  # 20 exchanges, each with its mirror image
     assert alone < 0.05
 
 
@@ -283,13 +289,17 @@ def test_ellipses_are_drawn():
     """One for each machine with a region; its outline lies where the covariance and radius say."""
     times = runs(3)
     ax = times.perf.biplot(n_resamples=99, rng=1)
-    found = regions(times)
-    outlines = next(part for part in ax.collections if "region" in part.get_label()).get_paths()
+    result = regions(times)
+    outlines = next(
+        collection for collection in ax.collections if "region" in collection.get_label()
+    ).get_paths()
     assert len(outlines) == 6
-    own = found.isel(machine=3, principal_component=[0, 1], principal_component_2=[0, 1])
-    apart_by = outlines[3].vertices[:60] - own["score"].values
-    length = np.einsum(
-        "ni,ij,nj->n", apart_by, np.linalg.inv(own["score_covariance"].values), apart_by
+    units_of_sample = result.isel(
+        machine=3, principal_component=[0, 1], principal_component_2=[0, 1]
     )
-    np.testing.assert_allclose(length, own["region_radius"].item() ** 2)
+    apart_by = outlines[3].vertices[:60] - units_of_sample["score"].values
+    length = np.einsum(
+        "ni,ij,nj->n", apart_by, np.linalg.inv(units_of_sample["score_covariance"].values), apart_by
+    )
+    np.testing.assert_allclose(length, units_of_sample["region_radius"].item() ** 2)
     assert "regions of 95 %" in ax.get_title(loc="left")

@@ -51,12 +51,12 @@ def agrees(times, **choices):
     for _, row in table.iterrows():
         cell = {dim: row[dim] for dim in score.dims if dim in table}
         np.testing.assert_allclose(row["performance"], score.sel(cell).item())
-        own = variation.sel(cell).squeeze()
+        of_cell = variation.sel(cell).squeeze()
         np.testing.assert_allclose(
             [row["performance"], row["relative_variation"]],
-            [own["performance"], own["relative_variation"]],
+            [of_cell["performance"], of_cell["relative_variation"]],
         )
-        assert row["n_runs"] == own["n"]
+        assert row["n_runs"] == of_cell["n"]
     assert table["performance"].notna().sum() == score.notnull().sum()
     return table
 
@@ -70,12 +70,14 @@ def test_scores_are_those_of_the_suite(lazy):
         pytest.importorskip("dask")
         times = times.chunk({"machine": 1})
     table = agrees(times)
-    lacking = table["performance"].isna()
-    assert table.loc[lacking, ["machine", "suite", "tuning"]].values.tolist() == [
+    is_incomplete = table["performance"].isna()
+    assert table.loc[is_incomplete, ["machine", "suite", "tuning"]].values.tolist() == [
         ["d", "int", "base"]
     ]
-    assert table.loc[lacking, "n_benchmarks"].tolist() == [0]
-    assert table.loc[~lacking].groupby("suite")["n_benchmarks"].unique().map(list).to_dict() == {
+    assert table.loc[is_incomplete, "n_benchmarks"].tolist() == [0]
+    assert table.loc[~is_incomplete].groupby("suite")["n_benchmarks"].unique().map(
+        list
+    ).to_dict() == {
         "int": [3],
         "fp": [2],
     }
@@ -100,14 +102,14 @@ def test_scores_are_those_of_the_suite(lazy):
 )
 def test_a_selection_has_the_scores_of_the_whole(selection):
     """What else is in an archive changes no score."""
-    part, whole = agrees(reports().sel(selection)), reports().perf.machine_table()
+    selected, complete = agrees(reports().sel(selection)), reports().perf.machine_table()
     tuning = selection.get("tuning", ["base", "peak"])
-    rows = whole[
-        whole["machine"].isin(selection.get("machine", list("abcd")))
-        & whole["tuning"].isin([*np.atleast_1d(tuning)])
+    rows = complete[
+        complete["machine"].isin(selection.get("machine", list("abcd")))
+        & complete["tuning"].isin([*np.atleast_1d(tuning)])
     ]
-    np.testing.assert_allclose(part["performance"], rows["performance"])
-    np.testing.assert_array_equal(part["n_benchmarks"], rows["n_benchmarks"])
+    np.testing.assert_allclose(selected["performance"], rows["performance"])
+    np.testing.assert_array_equal(selected["n_benchmarks"], rows["n_benchmarks"])
 
 
 def test_scores_without_runs_follow_the_suite():
@@ -151,15 +153,15 @@ def test_a_single_run_is_named_by_its_unit():
         times.attrs
     )
     two = two.where((two["machine"] != "a") | (two["execution"] == 0)).assign_attrs(times.attrs)
-    found = []
-    for given in (two, two.chunk({"machine": 1})):
+    messages = []
+    for timings in (two, two.chunk({"machine": 1})):
         (note,) = [
-            note for note in given.perf.machine_table().perf.notes() if note.code == "single_unit"
+            note for note in timings.perf.machine_table().perf.notes() if note.code == "single_unit"
         ]
-        found.append(note.message)
+        messages.append(note.message)
         assert "on one execution" in note.message
         assert "merge_level" not in note.message
-    assert found[0] == found[1]
+    assert messages[0] == messages[1]
 
 
 def settings():
@@ -203,10 +205,10 @@ def test_a_model_has_the_notes_of_its_suite():
         "largest_suite",
     ]
     assert of_variation.to_dataset().attrs["n"] == 8
-    same = times.perf.explain_variation(
+    of_executions = times.perf.explain_variation(
         response="performance", levels=("execution",), **ask
     ).to_dataset()
-    assert same["total_explained"] == of_performance.to_dataset()["total_explained"]
+    assert of_executions["total_explained"] == of_performance.to_dataset()["total_explained"]
     with pytest.raises(
         ValueError,
         match=r"levels=.* was given for a table: it is for timings; machine_table takes it",

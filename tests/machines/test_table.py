@@ -29,11 +29,11 @@ def times():
         "vendor": ["A", "A", "B", "unknown"],
         "base_flags": ["-O3 -flto", "-O3", "-O2 -flto", "unknown"],
     }
-    described = {
+    with_descriptors = {
         name: ("machine", np.array(values, dtype=object)) for name, values in texts.items()
     }
     return perfarray.simulate(**nest, mean=10.0, dims=dims, rng=1)["time"].assign_coords(
-        described | {"cores": ("machine", [1, 2, 4, 8])}
+        with_descriptors | {"cores": ("machine", [1, 2, 4, 8])}
     )
 
 
@@ -45,12 +45,12 @@ def test_responses_are_those_of_relative_variation(times):
     )
     expected = times.perf.relative_variation()
     assert table["machine"].tolist() == ["w", "x", "y", "z"]
-    for name, own in (
+    for name, values in (
         ("performance", "performance"),
         ("relative_variation",) * 2,
         ("variation", "standard_deviation"),
     ):
-        np.testing.assert_allclose(table[name], expected[own])
+        np.testing.assert_allclose(table[name], expected[values])
     assert table["n_runs"].tolist() == [5] * 4
     assert table.attrs["n_zero_variation"] == 0
     assert (
@@ -69,19 +69,19 @@ def test_several_suites(times):
     mixed = mixed.where((mixed["machine"] != "z") | (mixed["suite"] == "int")).assign_attrs(
         times.attrs
     )
-    found = mixed.perf.machine_table()
+    table = mixed.perf.machine_table()
     assert [
-        note.values["suites"] for note in found.perf.notes() if note.code == "suites_apart"
+        note.values["suites"] for note in table.perf.notes() if note.code == "suites_apart"
     ] == [["int", "fp"]]
-    pd.testing.assert_frame_equal(found, mixed.perf.machine_table(by="suite"))
-    assert found["suite"].tolist() == ["int"] * 4 + ["fp"] * 3
-    assert found["machine"].tolist() == [*"wxyz", *"wxy"]
-    assert json.loads(found.attrs["roles"])["suite"] == "label"
+    pd.testing.assert_frame_equal(table, mixed.perf.machine_table(by="suite"))
+    assert table["suite"].tolist() == ["int"] * 4 + ["fp"] * 3
+    assert table["machine"].tolist() == [*"wxyz", *"wxy"]
+    assert json.loads(table.attrs["roles"])["suite"] == "label"
     for name, machines in (("int", 4), ("fp", 3)):
         alone = mixed.isel(
             benchmark=mixed["suite"].values == name, machine=slice(machines)
         ).perf.machine_table()
-        rows = found[found["suite"] == name].reset_index(drop=True)
+        rows = table[table["suite"] == name].reset_index(drop=True)
         for column in (
             "performance",
             "relative_variation",
@@ -97,12 +97,12 @@ def test_several_suites(times):
 def test_stopped_runs_do_not_flatter(times, limit):
     """They count as their limit, as in `suite_score`; how such a machine varies is not known, and
     others keep their rows."""
-    stopped = xr.zeros_like(times, dtype=bool).reset_coords(drop=True)
-    stopped[{"machine": 2, "benchmark": 1, "execution": slice(3)}] = True
+    is_stopped = xr.zeros_like(times, dtype=bool).reset_coords(drop=True)
+    is_stopped[{"machine": 2, "benchmark": 1, "execution": slice(3)}] = True
     marked = (
-        times.where(~stopped, 60.0 if limit is None else np.nan)
+        times.where(~is_stopped, 60.0 if limit is None else np.nan)
         .assign_attrs(times.attrs)
-        .assign_coords(censored=stopped)
+        .assign_coords(censored=is_stopped)
     )
     marked = marked if limit is None else marked.assign_coords(censored_at=limit)
     names = ("performance", "relative_variation", "execution_variance")
@@ -114,11 +114,11 @@ def test_stopped_runs_do_not_flatter(times, limit):
     with warnings.catch_warnings(action="ignore"):
         score = marked.perf.suite_score(statistic="median")["estimate"]
     np.testing.assert_allclose(table["performance"], score)
-    whole = perfarray.machine_table(times, response=names)
+    complete = perfarray.machine_table(times, response=names)
     for name in names:
-        np.testing.assert_allclose(table[name].drop(2), whole[name].drop(2))
+        np.testing.assert_allclose(table[name].drop(2), complete[name].drop(2))
     assert table.loc[2, ["relative_variation", "execution_variance"]].isna().all()
-    assert table["performance"][2] > whole["performance"][2]
+    assert table["performance"][2] > complete["performance"][2]
 
 
 def test_units_inside_sessions(times):
@@ -165,11 +165,11 @@ def test_shared_units():
         attrs={"units": "s"},
     )
     with pytest.warns(UserWarning, match="say shared='execution'"):
-        apart = times.perf.machine_table()
+        separate = times.perf.machine_table()
     together = times.perf.machine_table(shared="execution")
     expected = times.perf.relative_variation(shared="execution")["relative_variation"]
     np.testing.assert_allclose(together["relative_variation"], expected, rtol=1e-12)
-    assert (together["relative_variation"] > 1.2 * apart["relative_variation"]).all()
+    assert (together["relative_variation"] > 1.2 * separate["relative_variation"]).all()
 
 
 def test_columns_are_typed(times, monkeypatch):
@@ -234,11 +234,11 @@ def test_rows_have_the_same_suite(times):
         table["performance"],
         times.sel(benchmark=["fft", "sort"]).perf.relative_variation()["performance"],
     )
-    few = times.where((times["benchmark"] == "lu") | (times["machine"] != "y")).assign_attrs(
+    incomplete = times.where((times["benchmark"] == "lu") | (times["machine"] != "y")).assign_attrs(
         times.attrs
     )
     with pytest.warns(UserWarning, match="1 of 4 rows lack benchmarks"):
-        table = few.perf.machine_table()
+        table = incomplete.perf.machine_table()
     assert table["performance"].isna().tolist() == [False, False, True, False]
 
 
@@ -249,8 +249,8 @@ def test_what_each_level_adds():
         "sizes": {"execution": 400, "iteration": 10},
         "variances": {"execution": 0.09, "iteration": 0.16},
     }
-    many = perfarray.simulate(**nest, mean=10.0, dims={"machine": 20}, rng=1)
-    table = many.perf.machine_table(
+    timings = perfarray.simulate(**nest, mean=10.0, dims={"machine": 20}, rng=1)
+    table = timings.perf.machine_table(
         response=(
             "execution_variation",
             "iteration_variation",
@@ -278,7 +278,7 @@ def test_scores_without_runs():
     assert table["performance"].tolist() == pytest.approx([2.0, 6.0])
     assert table["n_benchmarks"].tolist() == [2, 2]
     with pytest.raises(
-        ValueError, match="mean='geometric' needs positive values; 1 scores are zero or negative"
+        ValueError, match="mean='geometric' needs positive values, and 1 scores are zero or"
     ):
         scores.where(scores != 9.0, 0.0).perf.machine_table()
     dump = xr.Dataset(
@@ -318,9 +318,9 @@ def test_bad_input(times):
         times.perf.machine_table(response="speed")
     with pytest.raises(TypeError, match=r"no argument 'n_flags' any more\. drop columns"):
         times.perf.machine_table(n_flags=-1)
-    several = xr.Dataset({"a": ("machine", [1.0]), "b": ("machine", [2.0])})
+    scores = xr.Dataset({"a": ("machine", [1.0]), "b": ("machine", [2.0])})
     with pytest.raises(ValueError, match="which variable"):
-        perfarray.machine_table(several)
+        perfarray.machine_table(scores)
 
 
 def test_flags_of_single_benchmarks_are_columns(monkeypatch):
@@ -331,10 +331,10 @@ def test_flags_of_single_benchmarks_are_columns(monkeypatch):
     times = xr.DataArray(values, dims=("machine", "benchmark", "execution"), coords=labels)
     optimised = np.array([["-O3 -ipo", "-O2"], ["-O3", "unknown"]], dtype=object)
     portable = ("benchmark", np.array(["none", "-DLINUX"], dtype=object))
-    described = times.assign_coords(
+    with_descriptors = times.assign_coords(
         optimization_flags=(("machine", "benchmark"), optimised), portability_flags=portable
     )
-    table = described.perf.machine_table()
+    table = with_descriptors.perf.machine_table()
     columns = {name: table[name].tolist() for name in table if name.startswith("flag ")}
     assert columns == {
         "flag -DLINUX": [True, True],
@@ -343,52 +343,55 @@ def test_flags_of_single_benchmarks_are_columns(monkeypatch):
         "flag -ipo": [True, False],
     }
     assert json.loads(table.attrs["roles"])["flag -ipo"] == "flag"
-    alike = described.assign_coords(
+    same_flags = with_descriptors.assign_coords(
         optimization_flags=("machine", optimised[:, 0])
     ).perf.machine_table()
     without_o2 = {name: values for name, values in columns.items() if name != "flag -O2"}
-    assert {name: alike[name].tolist() for name in alike if "flag" in name} == without_o2
+    assert {name: same_flags[name].tolist() for name in same_flags if "flag" in name} == without_o2
     sets = xr.concat(
-        [described.drop_vars(["optimization_flags", "portability_flags"])] * 2, "flags"
+        [with_descriptors.drop_vars(["optimization_flags", "portability_flags"])] * 2, "flags"
     ).assign_coords(flags=["-O2", "-O3"])
     roles = json.loads(sets.perf.machine_table().attrs["roles"])
     assert (roles["flags"], roles["flag -O2"]) == ("label", "flag")
     with monkeypatch.context() as context:
         context.setattr("perfarray.machines.descriptors.MAX_FLAGS", 0)
         assert "flags" not in json.loads(sets.perf.machine_table().attrs["roles"])
-    whole = described.assign_coords(
+    complete = with_descriptors.assign_coords(
         flags=("machine", np.array(["-O0", "-O0"], dtype=object))
     ).perf.machine_table()
-    assert [name for name in whole if name.startswith("flag ")] == ["flag -O0"]
+    assert [name for name in complete if name.startswith("flag ")] == ["flag -O0"]
 
 
 def many_machines(number, chunks):
     """Return one score of each machine, and what describes them, as stores hold it: lazy texts of
     any length."""
     pytest.importorskip("dask.array")
-    place = np.arange(number)
+    positions = np.arange(number)
     texts = {
         name: [
             f"{name} {code % 50}: as written in a report, and longer than a number"
-            for code in place
+            for code in positions
         ]
         for name in "abcdef"
     }
     texts |= {
-        "memory": [f"{1 << code % 4} GB" for code in place],
-        "os": ["a lot" if code % 3 else "Ubuntu 22.04" for code in place],
+        "memory": [f"{1 << code % 4} GB" for code in positions],
+        "os": ["a lot" if code % 3 else "Ubuntu 22.04" for code in positions],
     }
-    flags = [f"-O{code % 4} -flto" if code % 5 else "unknown" for code in place]
-    described = {
-        name: ("machine", np.array(own, dtype=object))
-        for name, own in (texts | {"flags": flags}).items()
+    flags = [f"-O{code % 4} -flto" if code % 5 else "unknown" for code in positions]
+    with_descriptors = {
+        name: ("machine", np.array(values, dtype=object))
+        for name, values in (texts | {"flags": flags}).items()
     }
     times = xr.DataArray(
-        1.0 + place % 7, dims="machine", coords={"machine": place, **described}, name="score"
+        1.0 + positions % 7,
+        dims="machine",
+        coords={"machine": positions, **with_descriptors},
+        name="score",
     )
     stored = {
         name: times[name].variable.astype(np.dtypes.StringDType()).chunk(machine=chunks)
-        for name in described
+        for name in with_descriptors
     }
     return times, times.assign_coords(stored)
 
@@ -398,12 +401,12 @@ def test_texts_of_a_store(monkeypatch):
     counts."""
     times, stored = many_machines(300, 70)
     monkeypatch.setattr("perfarray.machines.descriptors.MAX_FLAGS", 3)
-    expected, found = (perfarray.machine_table(given) for given in (times, stored))
-    pd.testing.assert_frame_equal(found, expected)
-    assert found.attrs == expected.attrs
-    assert found.attrs["unparsed"] == "os: 200"
-    assert found["memory_gb"].tolist()[:5] == [1.0, 2.0, 4.0, 8.0, 1.0]
-    assert found.filter(like="flag ").sum().to_dict() == {
+    expected, table = (perfarray.machine_table(timings) for timings in (times, stored))
+    pd.testing.assert_frame_equal(table, expected)
+    assert table.attrs == expected.attrs
+    assert table.attrs["unparsed"] == "os: 200"
+    assert table["memory_gb"].tolist()[:5] == [1.0, 2.0, 4.0, 8.0, 1.0]
+    assert table.filter(like="flag ").sum().to_dict() == {
         "flag -flto": 240,
         "flag -O0": 60,
         "flag -O1": 60,
@@ -417,7 +420,7 @@ def test_memory_of_descriptors():
     perfarray.machine_table(stored[:100])
     tracemalloc.start()
     table = perfarray.machine_table(stored)
-    held, most = tracemalloc.get_traced_memory()
+    memory_after, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert len(table) == 60_000
-    assert most - held < 25e6
+    assert peak - memory_after < 25e6

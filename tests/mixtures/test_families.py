@@ -43,7 +43,7 @@ TWO = {
 def timings(*samples) -> xr.Dataset:
     """Return samples as benchmarks."""
     return perfarray.from_samples(
-        {f"b{place}": list(sample) for place, sample in enumerate(samples)}, dim="benchmark"
+        {f"b{index}": list(sample) for index, sample in enumerate(samples)}, dim="benchmark"
     )
 
 
@@ -68,8 +68,8 @@ def two(family: str, n: int = 400) -> np.ndarray:
 def law_of(cell: xr.Dataset, component: int = 0):
     """Return a component as SciPy has it."""
     family = cell["family"].item()
-    own = [cell[name].values[component] for name in ("shape_parameter", "location", "scale")]
-    return LAWS[family](*(own if SHAPES[family] else own[1:]))
+    values = [cell[name].values[component] for name in ("shape_parameter", "location", "scale")]
+    return LAWS[family](*(values if SHAPES[family] else values[1:]))
 
 
 def fitted(
@@ -121,29 +121,29 @@ def test_weibull_is_at_its_maximum():
 def test_two_components_are_found_and_described(family):
     """What is said is what SciPy's components say, weighted; the fit is near the truth."""
     x = two(family)
-    own = fitted(x, family, 2, tolerance=1e-6)
-    cell = own.to_dataset()
+    values = fitted(x, family, 2, tolerance=1e-6)
+    cell = values.to_dataset()
     assert_allclose(cell["weight"], [0.6, 0.4], atol=0.06)
     assert (np.diff(cell["mean"]) > 0).all()
     laws, places = [law_of(cell, k) for k in (0, 1)], np.quantile(x, [0.01, 0.3, 0.7, 0.99])
-    for ours, name in ((own.pdf, "pdf"), (own.cdf, "cdf")):
-        wanted = sum(
+    for ours, name in ((values.pdf, "pdf"), (values.cdf, "cdf")):
+        expected = sum(
             w * getattr(law, name)(places)
             for w, law in zip(cell["weight"].values, laws, strict=True)
         )
-        assert_allclose(ours(places), wanted, rtol=1e-9)
-    assert_allclose(own.quantile(own.cdf(places).values), places, rtol=1e-9)
-    assert cell["loglik"].item() == pytest.approx(np.log(own.pdf(x).values).sum(), rel=1e-9)
-    draws = own.sample(4000, rng=1)
+        assert_allclose(ours(places), expected, rtol=1e-9)
+    assert_allclose(values.quantile(values.cdf(places).values), places, rtol=1e-9)
+    assert cell["loglik"].item() == pytest.approx(np.log(values.pdf(x).values).sum(), rel=1e-9)
+    draws = values.sample(4000, rng=1)
     assert draws.mean().item() == pytest.approx(
-        own.mean().item(), abs=4 * own.std().item() / np.sqrt(4000)
+        values.mean().item(), abs=4 * values.std().item() / np.sqrt(4000)
     )
-    assert_array_equal(own.assign([x.min(), x.max()]), [1, 2])
-    assert own.pdf(1.0).attrs["units"] == f"1/{own.quantile(0.5).attrs['units']}" == "1/s"
+    assert_array_equal(values.assign([x.min(), x.max()]), [1, 2])
+    assert values.pdf(1.0).attrs["units"] == f"1/{values.quantile(0.5).attrs['units']}" == "1/s"
     if family != "extreme":
-        assert own.pdf([-1.0, 0.0]).values.tolist()[0] == own.cdf(-1.0).item() == 0.0
-        assert np.isnan(own.assign(0.0))
-        assert own.quantile(1.0).item() == np.inf
+        assert values.pdf([-1.0, 0.0]).values.tolist()[0] == values.cdf(-1.0).item() == 0.0
+        assert np.isnan(values.assign(0.0))
+        assert values.quantile(1.0).item() == np.inf
 
 
 @pytest.mark.parametrize("family", LAWS)
@@ -180,19 +180,19 @@ def test_a_density_that_falls_from_the_start_has_its_mode_at_0():
 def test_sizes_that_square_to_nothing_or_infinity_are_fitted(family, size):
     """Moments, modes and the test of deviations never square values of the data."""
     x = drawn("gamma", 40)
-    one, other = (fitted(values, family) for values in (x, size * x))
+    first, second = (fitted(values, family) for values in (x, size * x))
     for name in ("mean", "std", "modes"):
-        assert_allclose(getattr(other, name)() / size, getattr(one, name)(), rtol=1e-9)
+        assert_allclose(getattr(second, name)() / size, getattr(first, name)(), rtol=1e-9)
 
 
 @pytest.mark.parametrize("relative", [1e-9, 1e-4, 5e-3, 0.05])
 def test_narrow_weibull_values_have_a_deviation(relative):
     """That of logarithms, whose relative spread is pi / sqrt(6) over the shape, to first order."""
     shape = np.pi / np.sqrt(6) / relative
-    own = Scaled(
+    values = Scaled(
         Mixture(np.ones(1), np.zeros(1), np.array([1 / shape])), np.array(NAMES.index("weibull"))
     )
-    _, means, deviations = moments(own)
+    _, means, deviations = moments(values)
     assert deviations[0] / means[0] == pytest.approx(relative, rel=1e-9 + 2 * relative)
     if relative > 1e-3:
         assert deviations[0] == pytest.approx(stats.weibull_min(shape).std(), rel=1e-8)
@@ -240,13 +240,13 @@ def test_best_chooses_family_and_number():
     best = times.perf.fit_mixture(distribution="best", **options).to_dataset()
     assert best["family"].values[:3].tolist() == ["extreme", "exponential", "pareto"]
     assert best["n_components"].values[:3].tolist() == [2, 1, 1]
-    for place, family in enumerate(best["family"].values):
+    for index, family in enumerate(best["family"].values):
         alone = (
-            times.isel(benchmark=[place])
+            times.isel(benchmark=[index])
             .perf.fit_mixture(distribution=family, **options)
             .to_dataset()
         )
-        assert alone["bic"].item() == best["bic"].values[place]
+        assert alone["bic"].item() == best["bic"].values[index]
     assert best.attrs["distribution"] == "normal lognormal gamma weibull exponential pareto extreme"
 
 
@@ -290,7 +290,7 @@ def test_what_cannot_be_fitted():
             .to_dataset()
             .perf.notes()
         ]
-    assert codes == ["constant", "not_positive"]
+    assert codes == ["constant", "no_mixture"]
 
 
 @pytest.mark.filterwarnings("ignore:.*cells:UserWarning")
@@ -304,14 +304,14 @@ def test_units_signs_and_types_do_not_matter():
         "max_components": 2,
         "tolerance": 1e-6,
     }
-    one, other = times.perf.fit_mixture(**options), (1000 * times).perf.fit_mixture(**options)
-    assert_allclose(1000 * one.to_dataset()["mean"], other.to_dataset()["mean"], rtol=1e-6)
-    single = times.astype(np.float32).perf.fit_mixture(**options)
-    assert_allclose(single.to_dataset()["bic"], one.to_dataset()["bic"], rtol=1e-4)
+    first, second = times.perf.fit_mixture(**options), (1000 * times).perf.fit_mixture(**options)
+    assert_allclose(1000 * first.to_dataset()["mean"], second.to_dataset()["mean"], rtol=1e-6)
+    one_run = times.astype(np.float32).perf.fit_mixture(**options)
+    assert_allclose(one_run.to_dataset()["bic"], first.to_dataset()["bic"], rtol=1e-4)
     rate = times.assign(
         time=times["time"].assign_attrs(better="higher", units="1/s")
     ).perf.fit_mixture(**options)
-    assert_array_equal(rate.to_dataset()["mean"], one.to_dataset()["mean"])
+    assert_array_equal(rate.to_dataset()["mean"], first.to_dataset()["mean"])
 
 
 @pytest.mark.parametrize("better", ["lower", "higher"])
@@ -360,18 +360,18 @@ def test_the_test_of_fit_refits_the_family():
         times.perf.fit_mixture(distribution=name, n_components=1)
         for name in ("gamma", "exponential")
     ]
-    found = [times.perf.goodness_of_fit(fit, **options) for fit in fits]
-    assert found[0]["pvalue"].item() > 0.05 >= found[1]["pvalue"].item()
+    result = [times.perf.goodness_of_fit(fit, **options) for fit in fits]
+    assert result[0]["pvalue"].item() > 0.05 >= result[1]["pvalue"].item()
     law = law_of(fits[1].to_dataset().isel(benchmark=0))
-    assert found[1]["statistic"].item() == pytest.approx(
+    assert result[1]["statistic"].item() == pytest.approx(
         stats.kstest(times["time"].values[0], law.cdf).statistic
     )
-    chosen = times.perf.fit_mixture(
+    selected = times.perf.fit_mixture(
         distribution=["normal", "weibull"], n_components=1, tolerance=1e-5
     )
     assert (
         0
-        <= times.perf.goodness_of_fit(chosen, **options | {"n_resamples": 3})["pvalue"].item()
+        <= times.perf.goodness_of_fit(selected, **options | {"n_resamples": 3})["pvalue"].item()
         <= 1
     )
 
@@ -401,38 +401,38 @@ THREE = {
 @pytest.fixture(scope="module")
 def three() -> list[perfarray.GaussianMixture]:
     """Return them as mixtures of one component."""
-    every = []
+    everything = []
     for name, law in THREE.items():
         shape = [law.args[0]] if len(law.args) == 1 else [np.nan]
         location, scale = law.args if len(law.args) == 2 else (0.0, law.kwds["scale"])
-        parts = {
+        columns = {
             "shape_parameter": shape,
             "location": [location],
             "scale": [scale],
             "weight": [1.0],
         }
-        parts |= {"mean": [law.mean()], "standard_deviation": [law.std()]}
+        columns |= {"mean": [law.mean()], "standard_deviation": [law.std()]}
         dataset = xr.Dataset(
-            {part: ("component", value) for part, value in parts.items()}, {"component": [1]}
+            {column: ("component", value) for column, value in columns.items()}, {"component": [1]}
         )
         attrs = {"units": "s", "distribution": " ".join(THREE), "metric": "time"}
-        every.append(
+        everything.append(
             perfarray.GaussianMixture(
                 dataset=dataset.assign(family=((), np.array(name, object)), n=30.0).assign_attrs(
                     attrs
                 )
             )
         )
-    return every
+    return everything
 
 
-def chance(law, *others, shift=0.0, greatest=False):
+def chance(law, *remaining_values, shift=0.0, greatest=False):
     """Return the probability that a value is less than those of all others, shifted, or greater, by
     SciPy."""
 
     def density(x):
         return law.pdf(x) * np.prod(
-            [other.cdf(x) if greatest else other.sf(x - shift) for other in others]
+            [second.cdf(x) if greatest else second.sf(x - shift) for second in remaining_values]
         )
 
     return integrate.quad(density, 0.0, 14.0, limit=300, epsabs=1e-11)[0]
@@ -447,23 +447,25 @@ def test_families_are_compared_with_each_other(three):
         (three[2], three[0], (extreme, gamma)),
     ):
         for shift in (0.0, 0.3):
-            found = perfarray.prob_faster(x, y, shift=shift, n_resamples=0)
-            assert found["estimate"].item() == pytest.approx(chance(*laws, shift=shift), abs=1e-9)
-            assert found["tied"] == 0
+            result = perfarray.prob_faster(x, y, shift=shift, n_resamples=0)
+            assert result["estimate"].item() == pytest.approx(chance(*laws, shift=shift), abs=1e-9)
+            assert result["tied"] == 0
         high = [
-            perfarray.GaussianMixture(dataset=own.to_dataset().assign_attrs(better="higher"))
-            for own in (x, y)
+            perfarray.GaussianMixture(dataset=values.to_dataset().assign_attrs(better="higher"))
+            for values in (x, y)
         ]
         higher = perfarray.prob_faster(*high, shift=0.3, n_resamples=0)["estimate"].item()
         assert higher == pytest.approx(chance(*laws[::-1], shift=0.3), abs=1e-9)
-        apart = integrate.quad(
-            lambda t, one=laws[0], two=laws[1]: one.cdf(t) * two.sf(t) + one.sf(t) * two.cdf(t),
+        gap = integrate.quad(
+            lambda t, first=laws[0], two=laws[1]: (
+                first.cdf(t) * two.sf(t) + first.sf(t) * two.cdf(t)
+            ),
             0.0,
             14.0,
             limit=300,
         )[0]
         assert perfarray.mean_difference(x, y, n_resamples=0)["estimate"].item() == pytest.approx(
-            apart, rel=1e-8
+            gap, rel=1e-8
         )
     constant = {
         "mean": ("component", [3.0]),
@@ -471,17 +473,17 @@ def test_families_are_compared_with_each_other(three):
         "family": np.array("normal", object),
     }
     point = perfarray.GaussianMixture(dataset=three[0].to_dataset().assign(constant))
-    asked = (
+    calls = (
         (perfarray.prob_faster, three[0], point),
         (perfarray.prob_faster, point, three[0]),
         (perfarray.mean_difference, point, three[0]),
     )
-    found = [function(x, y, n_resamples=0)["estimate"].item() for function, x, y in asked]
-    apart = integrate.quad(lambda t: abs(t - 3.0) * gamma.pdf(t), 0, 14)[0]
-    assert found == [
+    result = [function(x, y, n_resamples=0)["estimate"].item() for function, x, y in calls]
+    gap = integrate.quad(lambda t: abs(t - 3.0) * gamma.pdf(t), 0, 14)[0]
+    assert result == [
         pytest.approx(gamma.cdf(3.0)),
         pytest.approx(gamma.sf(3.0)),
-        pytest.approx(apart, rel=1e-7),
+        pytest.approx(gap, rel=1e-7),
     ]
 
 
@@ -489,27 +491,27 @@ def test_families_are_compared_with_each_other(three):
 def test_the_fastest_of_several_families(three, better):
     """The probabilities are SciPy's integrals, and sum to one."""
     together = (
-        xr.concat([own.to_dataset() for own in three], "version")
+        xr.concat([values.to_dataset() for values in three], "version")
         .assign_coords(version=list(THREE))
         .assign_attrs(better=better)
     )
-    found = perfarray.prob_fastest(
+    result = perfarray.prob_fastest(
         perfarray.GaussianMixture(dataset=together), dim="version", n_resamples=0
     )["estimate"].values
     laws = list(THREE.values())
-    for place, law in enumerate(laws):
-        others = [other for other in laws if other is not law]
-        assert found[place] == pytest.approx(
-            chance(law, *others, greatest=better == "higher"), abs=1e-9
+    for index, law in enumerate(laws):
+        remaining_values = [second for second in laws if second is not law]
+        assert result[index] == pytest.approx(
+            chance(law, *remaining_values, greatest=better == "higher"), abs=1e-9
         )
-    assert found.sum() == pytest.approx(1.0)
+    assert result.sum() == pytest.approx(1.0)
 
 
 def test_limits_of_other_families_refit_them(three):
     """They hold the estimate; totals, which have no lattice, are refused; modes are counted."""
-    found = perfarray.prob_faster(three[0], three[1], n_resamples=10, confidence_level=0.8, rng=1)
-    assert found["lower"] < found["estimate"] < found["upper"]
-    assert found["n"] == 30
+    result = perfarray.prob_faster(three[0], three[1], n_resamples=10, confidence_level=0.8, rng=1)
+    assert result["lower"] < result["estimate"] < result["upper"]
+    assert result["n"] == 30
     with pytest.raises(
         ValueError,
         match=(
@@ -525,8 +527,8 @@ def test_pictures_name_the_family():
     fit = fitted(drawn("pareto"), "pareto")
     ax = fit.plot(times=timings(drawn("pareto")).isel(benchmark=0))
     assert ax.get_title(loc="left").startswith("Mixture of 1 Pareto component")
-    whole = next(line for line in ax.lines if line.get_label() == "mixture")
-    assert_allclose(whole.get_ydata(), fit.pdf(whole.get_xdata()).squeeze())
+    complete = next(line for line in ax.lines if line.get_label() == "mixture")
+    assert_allclose(complete.get_ydata(), fit.pdf(complete.get_xdata()).squeeze())
 
 
 def test_moments_are_integrals():
@@ -546,8 +548,8 @@ def test_a_bar_counts_cells_once_for_every_family(capsys):
     none."""
     times = timings(drawn("gamma", 30), drawn("gamma", 20), [0.5, 2.0, 3.0])
     choice = {"distribution": ["normal", "lognormal"], "max_components": 2}
-    shown = times.perf.fit_mixture(**choice, progress=True)
+    texts = times.perf.fit_mixture(**choice, progress=True)
     assert "6/6" in capsys.readouterr().err
-    xr.testing.assert_identical(shown.to_dataset(), times.perf.fit_mixture(**choice).to_dataset())
+    xr.testing.assert_identical(texts.to_dataset(), times.perf.fit_mixture(**choice).to_dataset())
     times.chunk(benchmark=1).perf.fit_mixture(**choice, progress=True).to_dataset().compute()
     assert capsys.readouterr().err == ""

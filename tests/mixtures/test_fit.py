@@ -17,14 +17,14 @@ def ammp(golden):
 def runs(n=80, seed=1):
     """Return timings of two benchmarks on two machines, one ragged, of one and two modes."""
     rng = np.random.default_rng(seed)
-    one, two = (
+    first, two = (
         rng.normal(1.0, 0.05, (2, n)),
         rng.normal(np.where(np.arange(n) % 3, 2.0, 3.0), 0.05, (2, n)),
     )
-    one[1, n // 2 :] = np.nan
+    first[1, n // 2 :] = np.nan
     labels = {"benchmark": ["one", "two"], "machine": ["x", "y"]}
     array = xr.DataArray(
-        np.stack([one, two]),
+        np.stack([first, two]),
         dims=("benchmark", "machine", "execution"),
         coords=labels,
         attrs={"units": "s"},
@@ -66,9 +66,9 @@ def test_one_object_holds_all_cells_and_selects_like_one():
     assert dataset["mean"].attrs["units"] == "s"
     assert dataset.attrs["result"] == "fit_mixture"
     assert dataset.attrs["variance_floor"] == 1e-12
-    chosen = fit.sel(benchmark="two", machine="x")
-    assert isinstance(chosen, perfarray.GaussianMixture)
-    assert chosen.n_modes().item() == 2
+    selected = fit.sel(benchmark="two", machine="x")
+    assert isinstance(selected, perfarray.GaussianMixture)
+    assert selected.n_modes().item() == 2
     assert fit.isel(machine=0).modes().sel(benchmark="two").dropna("mode").values == pytest.approx(
         [2, 3], abs=4 * 0.05 / np.sqrt(80 // 3)
     )
@@ -92,15 +92,15 @@ def test_a_selection_of_no_cells_is_answered():
 def test_alone_or_together_the_fits_are_the_same():
     """A cell's fit does not depend on the other cells, the order of dims, or chunks."""
     times = runs()
-    whole = times.perf.fit_mixture(max_components=3).to_dataset()
+    complete = times.perf.fit_mixture(max_components=3).to_dataset()
     turned = (
         times.transpose("execution", "machine", "benchmark")
         .perf.fit_mixture(max_components=3)
         .to_dataset()
     )
-    xr.testing.assert_allclose(whole, turned.transpose(*whole.dims), rtol=1e-9)
+    xr.testing.assert_allclose(complete, turned.transpose(*complete.dims), rtol=1e-9)
     alone = times.sel(benchmark="two").perf.fit_mixture(max_components=3).to_dataset()
-    xr.testing.assert_allclose(alone, whole.sel(benchmark="two"), rtol=1e-9)
+    xr.testing.assert_allclose(alone, complete.sel(benchmark="two"), rtol=1e-9)
 
 
 def test_dask_in_dask_out():
@@ -144,10 +144,10 @@ def test_trouble_is_counted_and_said_once():
     )
     with pytest.warns(
         UserWarning, match="1 of 3 cells .* have a component at the variance floor"
-    ) as said:
+    ) as warned:
         fit = times.perf.fit_mixture(n_components=2)
-    assert len(said) == 1
-    assert [(note.code, note.values["cells"]) for note in said[0].message.notes] == [
+    assert len(warned) == 1
+    assert [(note.code, note.values["cells"]) for note in warned[0].message.notes] == [
         ("constant", 2),
         ("floored", 1),
     ]
@@ -175,8 +175,8 @@ def test_points_may_be_numbers_lists_or_arrays():
     assert fit.pdf(1.0).attrs["units"] == "1/s"
     assert fit.cdf([1.0, 2.0])["x"].values.tolist() == [1, 2]
     assert fit.quantile([0.1, 0.9]).dims == ("benchmark", "machine", "quantile")
-    own = xr.DataArray([1.0, 2.0], dims="benchmark", coords={"benchmark": ["one", "two"]})
-    assert fit.cdf(own).dims == ("benchmark", "machine")
+    values = xr.DataArray([1.0, 2.0], dims="benchmark", coords={"benchmark": ["one", "two"]})
+    assert fit.cdf(values).dims == ("benchmark", "machine")
     assert np.allclose(fit.cdf(fit.quantile([0.2, 0.7])), [0.2, 0.7])
 
 
@@ -184,37 +184,37 @@ def test_samples_are_timings():
     """What is drawn can be fitted again, and a cell's draws are its own: they depend on the seed
     and not on the order of dims."""
     fit = runs().perf.fit_mixture(max_components=2)
-    drawn = fit.sample(400, rng=3)
-    assert drawn.sizes["execution"] == 400
-    assert drawn.attrs["units"] == "s"
-    again = drawn.perf.fit_mixture(max_components=2).to_dataset()
+    samples = fit.sample(400, rng=3)
+    assert samples.sizes["execution"] == 400
+    assert samples.attrs["units"] == "s"
+    repeated = samples.perf.fit_mixture(max_components=2).to_dataset()
     assert np.allclose(
-        again["mean"].sel(benchmark="two"),
+        repeated["mean"].sel(benchmark="two"),
         fit.to_dataset()["mean"].sel(benchmark="two"),
         atol=4 * 0.05 / np.sqrt(400 // 3),
     )
     turned = perfarray.GaussianMixture(
         dataset=fit.to_dataset().transpose("machine", "benchmark", "component")
     )
-    xr.testing.assert_allclose(turned.sample(400, rng=3).transpose(*drawn.dims), drawn)
+    xr.testing.assert_allclose(turned.sample(400, rng=3).transpose(*samples.dims), samples)
 
 
 def test_from_parameters_puts_components_in_order():
     """Weight 0 is absent and goes last; arrays along component may have other dims."""
-    made = perfarray.GaussianMixture.from_parameters(
+    built = perfarray.GaussianMixture.from_parameters(
         [0.5, 0.0, 0.5], [3.0, np.nan, 1.0], [0.1, 1.0, 0.2]
     ).to_dataset()
-    assert made["mean"].values[:2].tolist() == [1, 3]
-    assert made["weight"].values.tolist() == [0.5, 0.5, 0]
-    assert made["standard_deviation"].values[:2].tolist() == [0.2, 0.1]
-    assert made["n_components"].item() == 2
+    assert built["mean"].values[:2].tolist() == [1, 3]
+    assert built["weight"].values.tolist() == [0.5, 0.5, 0]
+    assert built["standard_deviation"].values[:2].tolist() == [0.2, 0.1]
+    assert built["n_components"].item() == 2
     weights = xr.DataArray(
         [[1.0, 0.0], [0.5, 0.5]], dims=("benchmark", "component"), coords={"benchmark": ["a", "b"]}
     )
-    many = perfarray.GaussianMixture.from_parameters(
+    large = perfarray.GaussianMixture.from_parameters(
         weights, 0 * weights + [1.0, 2.0], 0 * weights + 0.1
     )
-    assert many.n_modes().values.tolist() == [1, 2]
+    assert large.n_modes().values.tolist() == [1, 2]
 
 
 @pytest.mark.parametrize(
@@ -278,9 +278,14 @@ def test_infinity_is_refused_where_timings_are_taken():
     times = perfarray.from_samples({"old": [1.0, 9.0, 2.0], "new": [1.0, 2.0, 3.0]})
     times = times.where(times != 9.0, np.inf)
     calls = {
-        "fit_mixture": {}, "goodness_of_fit": {}, "variability_level": {}, "mean_difference": {"baseline": "old"},
-        "prob_faster": {"baseline": "old"}, "prob_fastest": {"dim": "version"}, "normality": {},
-    }  # fmt: skip
+        "fit_mixture": {},
+        "goodness_of_fit": {},
+        "variability_level": {},
+        "mean_difference": {"baseline": "old"},
+        "prob_faster": {"baseline": "old"},
+        "prob_fastest": {"dim": "version"},
+        "normality": {},
+    }
     for name, keywords in calls.items():
         with pytest.raises(ValueError, match="infinit"):
             getattr(perfarray, name)(times, **keywords)
@@ -291,10 +296,10 @@ def test_few_runs_are_named():
     such cells, and is not warned of."""
     two = runs().sel(benchmark=["two"])
     times = two.where((two["machine"] == "x") | (two["execution"] < 49))
-    found = times.perf.fit_mixture(max_components=2).to_dataset()
-    assert found.attrs["few_runs"] == 50
-    (note,) = found.perf.notes()
-    assert (note.code, note.values["cells"], note.values["of"]) == ("untested_modes", 1, 2)
+    result = times.perf.fit_mixture(max_components=2).to_dataset()
+    assert result.attrs["few_runs"] == 50
+    (note,) = result.perf.notes()
+    assert (note.code, note.values["cells"], note.values["of"]) == ("few_runs", 1, 2)
     assert (
         times.isel(execution=slice(50))
         .sel(machine=["x"])

@@ -38,13 +38,13 @@ def test_given_samples_give_mclusts_distances(golden):
     """For samples that are given, distances, share and critical value are those of R and mclust."""
     for case in golden("ksfit")["fixed"]:
         observed, _ = distances(np.array(case["input"]["x"])[None])
-        drawn, fits = distances(np.array(case["input"]["bootstrap_samples"]))
+        samples, fits = distances(np.array(case["input"]["bootstrap_samples"]))
         theirs = case["output"]
         assert observed[0] == pytest.approx(theirs["ks_data"], abs=1e-8)
-        assert np.allclose(drawn, theirs["ks_boot"], rtol=0, atol=1e-8)
-        assert fits.n_components.tolist() == [chosen["G"] for chosen in theirs["chosen"]]
-        assert (drawn > observed).mean() == theirs["p_value_exceed"]
-        assert np.sort(drawn)[critical_index(len(drawn), 0.05)] == pytest.approx(
+        assert np.allclose(samples, theirs["ks_boot"], rtol=0, atol=1e-8)
+        assert fits.n_components.tolist() == [selected["G"] for selected in theirs["chosen"]]
+        assert (samples > observed).mean() == theirs["p_value_exceed"]
+        assert np.sort(samples)[critical_index(len(samples), 0.05)] == pytest.approx(
             theirs["critical_value_5pct"], abs=1e-8
         )
 
@@ -70,12 +70,12 @@ def test_the_p_value_is_that_of_many_draws(golden):
 
 def test_distance_looks_at_both_sides_of_a_step():
     """One value at the median of a mixture is half away; weights move the steps."""
-    own = Scaled(Mixture(np.array([[1.0]]), np.array([[0.0]]), np.array([[1.0]])), np.array([0]))
-    assert ks_distance(np.array([[0.0, np.nan]]), None, own)[0] == pytest.approx(0.5)
-    assert ks_distance(np.array([[0.0, 40.0]]), np.array([[1.5, 0.5]]), own)[0] == pytest.approx(
+    values = Scaled(Mixture(np.array([[1.0]]), np.array([[0.0]]), np.array([[1.0]])), np.array([0]))
+    assert ks_distance(np.array([[0.0, np.nan]]), None, values)[0] == pytest.approx(0.5)
+    assert ks_distance(np.array([[0.0, 40.0]]), np.array([[1.5, 0.5]]), values)[0] == pytest.approx(
         0.5
     )
-    assert np.isnan(ks_distance(np.array([[np.nan]]), None, own)[0])
+    assert np.isnan(ks_distance(np.array([[np.nan]]), None, values)[0])
 
 
 def test_mixtures_pass_and_others_fail():
@@ -91,19 +91,20 @@ def test_the_same_seed_gives_the_same_numbers():
     """Order of dims, chunks and neighbours do not matter: a benchmark's draws are named by its
     label."""
     times = two_modes(30)
-    whole = times.perf.goodness_of_fit(n_resamples=10, rng=1)
+    complete = times.perf.goodness_of_fit(n_resamples=10, rng=1)
     xr.testing.assert_identical(
-        whole, times.transpose("execution", "benchmark").perf.goodness_of_fit(n_resamples=10, rng=1)
+        complete,
+        times.transpose("execution", "benchmark").perf.goodness_of_fit(n_resamples=10, rng=1),
     )
-    for some in (["skewed", "modes"], "skewed"):
+    for subset in (["skewed", "modes"], "skewed"):
         xr.testing.assert_equal(
-            times.sel(benchmark=some).perf.goodness_of_fit(n_resamples=10, rng=1),
-            whole.sel(benchmark=some),
+            times.sel(benchmark=subset).perf.goodness_of_fit(n_resamples=10, rng=1),
+            complete.sel(benchmark=subset),
         )
     pytest.importorskip("dask")
     lazy = times.chunk({"benchmark": 1}).perf.goodness_of_fit(n_resamples=10, rng=1).compute()
     assert lazy.attrs.pop("unchecked") == "goodness_of_fit"
-    xr.testing.assert_identical(whole, lazy)
+    xr.testing.assert_identical(complete, lazy)
 
 
 def test_a_given_mixture_is_the_one_tested():
@@ -115,13 +116,15 @@ def test_a_given_mixture_is_the_one_tested():
         times.perf.goodness_of_fit(fit, n_resamples=10, rng=1),
         times.perf.goodness_of_fit(n_resamples=10, rng=1),
     )
-    one = times.perf.goodness_of_fit(times.perf.fit_mixture(n_components=1), n_resamples=40, rng=1)
-    assert (one["pvalue"] < 0.05).all()
-    assert (one["pvalue_error"] > 0).all()  # also where no draw exceeds, and p is 0
-    far = times.perf.goodness_of_fit(
+    first = times.perf.goodness_of_fit(
+        times.perf.fit_mixture(n_components=1), n_resamples=40, rng=1
+    )
+    assert (first["pvalue"] < 0.05).all()
+    assert (first["pvalue_error"] > 0).all()  # also where no draw exceeds, and p is 0
+    distant = times.perf.goodness_of_fit(
         perfarray.GaussianMixture.from_parameters([1.0], [9.0], [1.0]), n_resamples=5, rng=1
     )
-    assert far["statistic"].values == pytest.approx(
+    assert distant["statistic"].values == pytest.approx(
         1 - norm.cdf(times["time"].max("execution"), 9, 1), abs=1e-12
     )
 
@@ -132,17 +135,17 @@ def test_rounded_data_need_rounded_draws():
     sample = np.round(np.random.default_rng(4).normal(10, 0.1, 100), 1)
     times = perfarray.from_samples({"rounded": sample}, dim="benchmark")
     fit = times.perf.fit_mixture(n_components=1)
-    without, given, found = (
+    without, source, answer = (
         times.perf.goodness_of_fit(fit, n_resamples=100, rng=1, resolution=step)
         for step in (None, 0.1, "auto")
     )
     assert without["pvalue"] == 0
-    assert given["pvalue"] > 0.05
-    assert found["pvalue"].item() == pytest.approx(given["pvalue"].item(), abs=0.02)
-    assert [result["resolution"].item() for result in (without, given, found)] == pytest.approx(
+    assert source["pvalue"] > 0.05
+    assert answer["pvalue"].item() == pytest.approx(source["pvalue"].item(), abs=0.02)
+    assert [result["resolution"].item() for result in (without, source, answer)] == pytest.approx(
         [0, 0.1, 0.1]
     )
-    assert [result.attrs["resolution"] for result in (without, given, found)] == [
+    assert [result.attrs["resolution"] for result in (without, source, answer)] == [
         "none",
         0.1,
         "auto",
@@ -156,12 +159,12 @@ def test_rounding_is_no_reason_to_reject():
     times = xr.DataArray(
         values, dims=("benchmark", "execution"), coords={"benchmark": np.arange(60)}, name="time"
     )
-    one = times.perf.fit_mixture(n_components=1)
-    found, continuous = (
-        times.perf.goodness_of_fit(one, n_resamples=39, rng=1, resolution=step)["pvalue"]
+    first = times.perf.fit_mixture(n_components=1)
+    result, continuous = (
+        times.perf.goodness_of_fit(first, n_resamples=39, rng=1, resolution=step)["pvalue"]
         for step in ("auto", None)
     )
-    assert (found < 0.05).mean() < 0.05 + 3 * np.sqrt(0.05 * 0.95 / 60)
+    assert (result < 0.05).mean() < 0.05 + 3 * np.sqrt(0.05 * 0.95 / 60)
     assert (continuous < 0.05).mean() > 0.6
 
 
@@ -175,7 +178,9 @@ def test_cells_tested_together_have_the_numbers_of_each_alone(monkeypatch):
     times = perfarray.from_samples(samples | {"e": np.ones(20)}, dim="benchmark")
     calls = []
     monkeypatch.setattr(
-        tested, "fitted", lambda values, *rest: calls.append(len(values)) or fitted(values, *rest)
+        tested,
+        "fitted",
+        lambda values, *remainder: calls.append(len(values)) or fitted(values, *remainder),
     )
     with collecting_notes():
         together = times.perf.goodness_of_fit(n_resamples=7, rng=1)
@@ -226,12 +231,12 @@ def test_what_has_no_test_is_said_apart():
     times = perfarray.from_samples(samples, dim="benchmark", units="1")
     with pytest.warns(UserWarning, match="not positive: they have no fit"):
         fit = times.perf.fit_mixture(distribution="lognormal", n_components=1)
-    with pytest.warns(UserWarning, match="1 of 3 cells .* have no mixture, and no test") as said:
-        found = times.perf.goodness_of_fit(fit, n_resamples=5, rng=1)
-    assert [note.values["names"] for note in said[0].message.notes] == [["zero"], ["constant"]]
-    assert [note.code for note in found.perf.notes()] == ["no_mixture", "constant"]
-    assert found["pvalue"].isnull().values.tolist() == [True, True, False]
-    assert found["statistic"].values[:2].tolist() == pytest.approx([np.nan, 0.0], nan_ok=True)
+    with pytest.warns(UserWarning, match="1 of 3 cells .* have no mixture, and no test") as warned:
+        result = times.perf.goodness_of_fit(fit, n_resamples=5, rng=1)
+    assert [note.values["names"] for note in warned[0].message.notes] == [["zero"], ["constant"]]
+    assert [note.code for note in result.perf.notes()] == ["no_mixture", "constant"]
+    assert result["pvalue"].isnull().values.tolist() == [True, True, False]
+    assert result["statistic"].values[:2].tolist() == pytest.approx([np.nan, 0.0], nan_ok=True)
 
 
 @pytest.mark.filterwarnings("ignore:.*are constant:UserWarning")
@@ -240,13 +245,13 @@ def test_distances_drawn_are_returned():
     have none; nothing else changes."""
     rng = np.random.default_rng(4)
     times = xr.DataArray([rng.normal(1, 0.1, 12), np.ones(12)], dims=("benchmark", "execution"))
-    found = times.perf.goodness_of_fit(n_resamples=21, rng=1, distribution=True)
-    drawn = found["null_distance"]
-    assert drawn.dims == ("benchmark", "replicate")
-    assert found["pvalue"][0] == (drawn[0] > found["statistic"][0]).mean()
-    assert found["critical_value"][0].item() in drawn[0].values
-    assert drawn[1].isnull().all()
+    result = times.perf.goodness_of_fit(n_resamples=21, rng=1, distribution=True)
+    samples = result["null_distance"]
+    assert samples.dims == ("benchmark", "replicate")
+    assert result["pvalue"][0] == (samples[0] > result["statistic"][0]).mean()
+    assert result["critical_value"][0].item() in samples[0].values
+    assert samples[1].isnull().all()
     xr.testing.assert_identical(
-        found.drop_vars(["null_distance", "replicate"]),
+        result.drop_vars(["null_distance", "replicate"]),
         times.perf.goodness_of_fit(n_resamples=21, rng=1),
     )

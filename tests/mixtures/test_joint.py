@@ -45,9 +45,9 @@ def fit(times) -> perfarray.GaussianMixture:
 def faithful(golden):
     """Return what mclust found in two metrics, and a function that fits them: so many components,
     of one model."""
-    found = golden("faithful")
-    x = np.column_stack([found["eruptions"], found["waiting"]])
-    return found, lambda number, model="unequal", **how: fit_joint(
+    result = golden("faithful")
+    x = np.column_stack([result["eruptions"], result["waiting"]])
+    return result, lambda number, model="unequal", **how: fit_joint(
         x, np.ones(len(x)), FitRequest(numbers=[number], models=[model], **how)
     )[0]
 
@@ -56,55 +56,57 @@ def faithful(golden):
 def test_likelihoods_are_mclusts(faithful, model, name, most):
     """Log-likelihood and BIC of faithful at the maximum, where both programs arrive at the same
     one."""
-    found, fitted = faithful
+    result, fitted = faithful
     for number in range(1, most + 1):
         ours = fitted(number, model)
-        assert_allclose(ours.loglik, found["loglik"][name][number - 1], rtol=1e-9)
-        assert_allclose(ours.bic(len(found["waiting"])), found["bic"][name][number - 1], rtol=1e-9)
+        assert_allclose(ours.loglik, result["loglik"][name][number - 1], rtol=1e-9)
+        assert_allclose(
+            ours.bic(len(result["waiting"])), result["bic"][name][number - 1], rtol=1e-9
+        )
 
 
 def test_no_likelihood_is_below_mclusts(faithful):
     """Where both arrive elsewhere, ours is the larger, and with a component more it is larger
     still."""
-    found, fitted = faithful
+    result, fitted = faithful
     five, six = (fitted(number, tolerance=1e-5).loglik for number in (5, 6))
-    assert five > found["VVV 5 and 6"][0]
-    assert six > max(found["VVV 5 and 6"][1], five)
+    assert five > result["VVV 5 and 6"][0]
+    assert six > max(result["VVV 5 and 6"][1], five)
 
 
 def test_parameters_are_mclusts(faithful):
     """Of two components with covariances of their own; of all models the same is chosen."""
-    found, fitted = faithful
-    for part, wanted in zip(fitted(2)[:3], found["VVV 2"].values(), strict=True):
-        assert_allclose(part, wanted, rtol=1e-4)
-    times = xr.Dataset({name: ("execution", found[name]) for name in ("eruptions", "waiting")})
-    chosen = times.perf.fit_mixture(
+    result, fitted = faithful
+    for column, expected in zip(fitted(2)[:3], result["VVV 2"].values(), strict=True):
+        assert_allclose(column, expected, rtol=1e-4)
+    times = xr.Dataset({name: ("execution", result[name]) for name in ("eruptions", "waiting")})
+    selected = times.perf.fit_mixture(
         metric=["eruptions", "waiting"], joint=True, max_components=3
     ).to_dataset()
-    assert (chosen["covariance"].item(), chosen["n_components"].item()) == (
+    assert (selected["covariance"].item(), selected["n_components"].item()) == (
         "equal",
-        found["chosen"][1],
+        result["chosen"][1],
     )
-    assert chosen["bic"].item() == pytest.approx(found["bic"]["EEE"][2], rel=1e-8)
+    assert selected["bic"].item() == pytest.approx(result["bic"]["EEE"][2], rel=1e-8)
 
 
 def test_modes_are_told_apart_together(times, fit, capsys):
     """Neither metric shows two modes that both show together; runs are assigned to them, and
     correlations are those inside."""
-    found = fit.to_dataset()
-    assert found["n_components"].values.tolist() == [2, 2]
+    result = fit.to_dataset()
+    assert result["n_components"].values.tolist() == [2, 2]
     assert (
         times.perf.fit_mixture(metric=["time", "energy"], max_components=2).n_modes() == 1
     ).all()
-    low = found["mean"].sel(metric="energy").isel(component=slice(2)).argmin("component") + 1
+    low = result["mean"].sel(metric="energy").isel(component=slice(2)).argmin("component") + 1
     assert (
         (fit.assign(times) != low).transpose("benchmark", "execution") == runs()[1]
     ).mean() > 0.97
-    inside = found["correlation"].sel(metric="time", metric_2="energy").isel(component=slice(2))
+    inside = result["correlation"].sel(metric="time", metric_2="energy").isel(component=slice(2))
     assert ((inside > 0.95) & (inside < 1)).all()
-    assert_array_equal(found["units"], ["s", "J"])
+    assert_array_equal(result["units"], ["s", "J"])
     xr.testing.assert_identical(
-        times.perf.fit_mixture(**TOGETHER, progress=True).to_dataset(), found
+        times.perf.fit_mixture(**TOGETHER, progress=True).to_dataset(), result
     )
     assert "2/2" in capsys.readouterr().err
 
@@ -112,14 +114,14 @@ def test_modes_are_told_apart_together(times, fit, capsys):
 def test_draws_are_of_all_metrics(fit):
     """Means, deviations and the correlation of drawn runs are those of the mixture, each metric by
     itself is a mixture too."""
-    drawn = fit.sample(5000, rng=1)
-    assert set(drawn.dims) == {"benchmark", "metric", "execution"}
-    assert_allclose(drawn.mean("execution"), fit.mean(), atol=0.05)
-    assert_allclose(drawn.std("execution"), fit.std(), rtol=0.05)
+    samples = fit.sample(5000, rng=1)
+    assert set(samples.dims) == {"benchmark", "metric", "execution"}
+    assert_allclose(samples.mean("execution"), fit.mean(), atol=0.05)
+    assert_allclose(samples.std("execution"), fit.std(), rtol=0.05)
     assert_allclose(fit.cdf(fit.quantile(0.3)), 0.3)
     assert fit.n_modes().dims == ("benchmark", "metric")
     xr.testing.assert_identical(
-        drawn.sel(benchmark=["b"]), fit.sel(benchmark=["b"]).sample(5000, rng=1)
+        samples.sel(benchmark=["b"]), fit.sel(benchmark=["b"]).sample(5000, rng=1)
     )
     assert fit.sel(metric="time").mean().dims == ("benchmark",)
 
@@ -127,9 +129,9 @@ def test_draws_are_of_all_metrics(fit):
 def test_units_and_chunks_do_not_matter(times, fit):
     """Milliseconds have means a thousand times as large; lazy timings the same mixture; a file
     keeps what was found."""
-    other = times.assign(time=1000 * times["time"]).perf.fit_mixture(**TOGETHER).to_dataset()
+    second = times.assign(time=1000 * times["time"]).perf.fit_mixture(**TOGETHER).to_dataset()
     assert_allclose(
-        other["mean"].sel(metric="time"),
+        second["mean"].sel(metric="time"),
         1000 * fit.to_dataset()["mean"].sel(metric="time"),
         rtol=1e-6,
     )
@@ -140,22 +142,22 @@ def test_units_and_chunks_do_not_matter(times, fit):
 
 def test_runs_without_one_metric_are_left_out_and_counted(times):
     """The fit is that of the complete runs; without a gap there is nothing to say."""
-    lacking = times.assign(
+    incomplete = times.assign(
         energy=times["energy"].where((times["execution"] > 9) | (times["benchmark"] == "b"))
     )
     with pytest.warns(
         UserWarning,
         match="1 of 2 cells .'a'. have runs without time and energy together, which are left out",
     ):
-        found = lacking.perf.fit_mixture(**TOGETHER).to_dataset()
-    assert found["n"].values.tolist() == [50, 60]
-    assert found["n_incomplete"].values.tolist() == [10, 0]
-    whole = (
+        result = incomplete.perf.fit_mixture(**TOGETHER).to_dataset()
+    assert result["n"].values.tolist() == [50, 60]
+    assert result["n_incomplete"].values.tolist() == [10, 0]
+    complete = (
         times.isel(benchmark=[0], execution=slice(10, None))
         .perf.fit_mixture(**TOGETHER)
         .to_dataset()
     )
-    assert found["bic"].values[0] == whole["bic"].values[0]
+    assert result["bic"].values[0] == complete["bic"].values[0]
 
 
 def test_iterations_are_averaged_where_both_were_measured():
@@ -168,10 +170,10 @@ def test_iterations_are_averaged_where_both_were_measured():
     gap = times.assign(
         energy=times["energy"].where((times["execution"] > 5) | (times["iteration"] > 0))
     )
-    found = gap.perf.fit_mixture(**TOGETHER | {"max_components": 1}).to_dataset()
-    assert (found["n"].item(), found["n_incomplete"].item()) == (30, 0)
+    result = gap.perf.fit_mixture(**TOGETHER | {"max_components": 1}).to_dataset()
+    assert (result["n"].item(), result["n_incomplete"].item()) == (30, 0)
     expected = gap["time"].where(gap["energy"].notnull()).mean("iteration").mean()
-    assert found["mean"].sel(metric="time").values[0] == pytest.approx(expected.item())
+    assert result["mean"].sel(metric="time").values[0] == pytest.approx(expected.item())
 
 
 @pytest.mark.filterwarnings("ignore:.*cells:UserWarning")
@@ -180,17 +182,17 @@ def test_what_has_no_fit():
     keep theirs."""
     plain, _ = runs(20)
     constant = plain.assign(time=plain["time"].where(plain["benchmark"] == "b", 2.0))
-    found = constant.perf.fit_mixture(**TOGETHER).to_dataset()
-    assert [note.code for note in found.perf.notes()] == ["untested_modes", "no_joint_fit"]
-    assert found["covariance"].values[0] == "unknown"
-    assert found["n_components"].values[1] >= 1
-    alike = plain.assign(energy=2 * plain["time"]).perf.fit_mixture(**TOGETHER).to_dataset()
-    assert np.isnan(alike["bic"]).all()
+    result = constant.perf.fit_mixture(**TOGETHER).to_dataset()
+    assert [note.code for note in result.perf.notes()] == ["few_runs", "no_mixture"]
+    assert result["covariance"].values[0] == "unknown"
+    assert result["n_components"].values[1] >= 1
+    equal_systems = plain.assign(energy=2 * plain["time"]).perf.fit_mixture(**TOGETHER).to_dataset()
+    assert np.isnan(equal_systems["bic"]).all()
     assert np.isnan(
         plain.isel(execution=[0]).perf.fit_mixture(**TOGETHER).to_dataset()["bic"]
     ).all()
     empty = plain.where(plain["benchmark"] == "b").perf.fit_mixture(**TOGETHER).to_dataset()
-    assert [note.code for note in empty.perf.notes()] == ["untested_modes"]
+    assert [note.code for note in empty.perf.notes()] == ["few_runs"]
 
 
 def test_contours_hold_what_they_say(times, fit):
@@ -198,12 +200,12 @@ def test_contours_hold_what_they_say(times, fit):
     theirs."""
     cell, plain = fit.sel(benchmark="a"), times.sel(benchmark="a")
     curves = mixture_curves(cell.to_dataset(), times=plain)
-    own = cell.to_dataset().isel(component=0)
-    spread = own["standard_deviation"].values
-    inverse = np.linalg.inv(own["correlation"].values * spread * spread[:, None])
+    values = cell.to_dataset().isel(component=0)
+    spread = values["standard_deviation"].values
+    inverse = np.linalg.inv(values["correlation"].values * spread * spread[:, None])
     away = (
         curves["contour"].isel(component=0).transpose("probability", "place", "metric").values
-        - own["mean"].values
+        - values["mean"].values
     )
     assert_allclose(
         np.einsum("...i,ij,...j", away, inverse, away),

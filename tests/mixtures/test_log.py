@@ -46,13 +46,13 @@ def fitted(times: xr.Dataset | xr.DataArray, **options) -> perfarray.GaussianMix
 def test_fits_of_logs_are_plain_fits_of_logs(skewed, fits):
     """Parameters are those of the logarithms; the BIC is lower by twice the sum of the
     logarithms."""
-    one = fits["lognormal"].to_dataset()
+    first = fits["lognormal"].to_dataset()
     logs = np.log(skewed["time"]).assign_attrs(units="1")
-    other = fitted(logs).to_dataset()
-    np.testing.assert_allclose(np.log(one["scale"]), other["mean"], rtol=1e-12)
-    np.testing.assert_allclose(one["shape_parameter"], other["standard_deviation"], rtol=1e-12)
-    np.testing.assert_allclose(one["bic"], other["bic"] - 2 * logs.sum("execution"))
-    assert one["mean"].attrs["units"] == one["scale"].attrs["units"] == "s"
+    second = fitted(logs).to_dataset()
+    np.testing.assert_allclose(np.log(first["scale"]), second["mean"], rtol=1e-12)
+    np.testing.assert_allclose(first["shape_parameter"], second["standard_deviation"], rtol=1e-12)
+    np.testing.assert_allclose(first["bic"], second["bic"] - 2 * logs.sum("execution"))
+    assert first["mean"].attrs["units"] == first["scale"].attrs["units"] == "s"
 
 
 def test_auto_takes_the_clearly_better_bic(fits):
@@ -104,15 +104,15 @@ def test_runs_that_are_not_positive_have_no_logarithms(skewed):
 def test_goodness_of_fit_is_that_of_the_logarithms(skewed):
     """The distance and the refits are those of plain mixtures of logarithms; "auto" chooses the
     scale of each draw anew."""
-    one = skewed.perf.goodness_of_fit(
+    first = skewed.perf.goodness_of_fit(
         fitted(skewed, distribution="lognormal", tolerance=1e-5), n_resamples=experiments(20), rng=1
     )
     logs = np.log(skewed["time"]).assign_attrs(units="1")
-    other = logs.perf.goodness_of_fit(
+    second = logs.perf.goodness_of_fit(
         fitted(logs, tolerance=1e-5), n_resamples=experiments(20), rng=1
     )
-    np.testing.assert_allclose(one["statistic"], other["statistic"], rtol=1e-9)
-    np.testing.assert_array_equal(one["pvalue"], other["pvalue"])
+    np.testing.assert_allclose(first["statistic"], second["statistic"], rtol=1e-9)
+    np.testing.assert_array_equal(first["pvalue"], second["pvalue"])
     auto = skewed.perf.goodness_of_fit(
         fitted(skewed, distribution=EITHER), n_resamples=10, rng=1, resolution=0.01
     )
@@ -123,29 +123,32 @@ def test_orders_do_not_depend_on_the_scale(skewed, fits):
     """P[X < Y] and P[fastest] of log fits are those of plain fits of the logarithms; more may be
     better."""
     fit = fits["lognormal"]
-    other = fitted(np.log(skewed["time"]).assign_attrs(units="1"))
+    second = fitted(np.log(skewed["time"]).assign_attrs(units="1"))
     for method in ("prob_faster", "prob_fastest"):
         options = {"baseline": "modes"} if method == "prob_faster" else {"dim": "benchmark"}
-        found, wanted = (
-            getattr(perfarray, method)(own, n_resamples=0, **options) for own in (fit, other)
+        result, expected = (
+            getattr(perfarray, method)(values, n_resamples=0, **options) for values in (fit, second)
         )
-        np.testing.assert_allclose(found["estimate"], wanted["estimate"], rtol=1e-9)
+        np.testing.assert_allclose(result["estimate"], expected["estimate"], rtol=1e-9)
     dataset = fit.to_dataset().assign_attrs(better="higher")
-    more = perfarray.prob_faster(perfarray.GaussianMixture(dataset=dataset), "modes", n_resamples=0)
-    less = perfarray.prob_faster(fit, "modes", n_resamples=0)
-    np.testing.assert_allclose(more["estimate"], 1 - less["estimate"])
+    higher = perfarray.prob_faster(
+        perfarray.GaussianMixture(dataset=dataset), "modes", n_resamples=0
+    )
+    lower = perfarray.prob_faster(fit, "modes", n_resamples=0)
+    np.testing.assert_allclose(higher["estimate"], 1 - lower["estimate"])
 
 
 def test_mean_difference_of_lognormals_is_the_integral():
     """E|X - Y| is the integral of F + G - 2 F G; points differ by what they differ."""
     x, y = (
-        Mixture(*map(np.array, part))
-        for part in (([0.6, 0.4], [0.0, 1.0], [0.5, 0.2]), ([1.0], [0.4], [0.3]))
+        Mixture(*map(np.array, column))
+        for column in (([0.6, 0.4], [0.0, 1.0], [0.5, 0.2]), ([1.0], [0.4], [0.3]))
     )
 
     def integrand(t: float) -> float:
         f, g = (
-            own.weights @ stats.norm.cdf((np.log(t) - own.means) / own.deviations) for own in (x, y)
+            values.weights @ stats.norm.cdf((np.log(t) - values.means) / values.deviations)
+            for values in (x, y)
         )
         return f + g - 2 * f * g
 
@@ -161,16 +164,16 @@ def test_mean_difference_of_lognormals_is_the_integral():
 def test_mean_difference_has_limits_in_the_units_of_the_data(fits):
     """Limits surround the estimate, and refits of logarithms take place on their scale."""
     fit = fits["lognormal"]
-    found = perfarray.mean_difference(fit, "modes", n_resamples=19, confidence_level=0.9, rng=1)
-    assert (found["lower"] < found["estimate"]).all()
-    assert (found["estimate"] < found["upper"]).all()
+    result = perfarray.mean_difference(fit, "modes", n_resamples=19, confidence_level=0.9, rng=1)
+    assert (result["lower"] < result["estimate"]).all()
+    assert (result["estimate"] < result["upper"]).all()
     x, y = (
         fit.sel(benchmark=name).sample(200_000, rng=seed).values
         for name, seed in (("skewed", 1), ("modes", 2))
     )
-    apart = np.abs(x - y)
-    assert found["estimate"].item() == pytest.approx(
-        apart.mean(), abs=4 * apart.std() / np.sqrt(200_000)
+    gap = np.abs(x - y)
+    assert result["estimate"].item() == pytest.approx(
+        gap.mean(), abs=4 * gap.std() / np.sqrt(200_000)
     )
 
 
@@ -183,8 +186,8 @@ def test_both_scales_are_compared(fits):
             fit.sel(benchmark=name).sample(20_000, rng=seed).values
             for name, seed in (("skewed", 1), ("modes", 2))
         )
-        found = perfarray.prob_faster(fit, "modes", shift=shift, n_resamples=0)["estimate"].item()
-        assert found == pytest.approx((x < y + shift).mean(), abs=4 * 0.5 / np.sqrt(20_000))
+        result = perfarray.prob_faster(fit, "modes", shift=shift, n_resamples=0)["estimate"].item()
+        assert result == pytest.approx((x < y + shift).mean(), abs=4 * 0.5 / np.sqrt(20_000))
 
 
 def test_what_is_not_available_is_refused(skewed):

@@ -29,23 +29,23 @@ def fitted() -> xr.Dataset:
 
 def test_worked_by_hand(times):
     """Nine kinds of pairs: four strictly faster ones without, six with ties half."""
-    found = times.perf.prob_faster("old", n_resamples=0).sel(version="new")
-    assert_allclose([found["estimate"], found["tied"], found["n"]], [6 / 9, 1 / 9, 12])
+    result = times.perf.prob_faster("old", n_resamples=0).sel(version="new")
+    assert_allclose([result["estimate"], result["tied"], result["n"]], [6 / 9, 1 / 9, 12])
     assert_allclose(times.perf.prob_faster("old", ties="half", n_resamples=0)["estimate"], 13 / 18)
     assert_allclose(times.perf.prob_faster("old", shift=1.5, n_resamples=0)["estimate"], 8 / 9)
-    apart = times.perf.mean_difference("old", n_resamples=0).sel(version="new")
-    assert_allclose(apart["estimate"], (1 + 2 + 4 + 0 + 1 + 3 + 2 + 1 + 1) / 9)
-    assert_allclose(apart["baseline_difference"], 12 / 11 * (2 * (1 + 3 + 2)) / 9)
-    assert (apart["estimate"].attrs["units"], found["estimate"].attrs["units"]) == ("s", "1")
+    gap = times.perf.mean_difference("old", n_resamples=0).sel(version="new")
+    assert_allclose(gap["estimate"], (1 + 2 + 4 + 0 + 1 + 3 + 2 + 1 + 1) / 9)
+    assert_allclose(gap["baseline_difference"], 12 / 11 * (2 * (1 + 3 + 2)) / 9)
+    assert (gap["estimate"].attrs["units"], result["estimate"].attrs["units"]) == ("s", "1")
 
 
 def test_fastest_of_two_is_faster(times):
     """With two systems, being the fastest is being faster than the other."""
     for ties in ("strict", "half"):
-        both = times.perf.prob_fastest(dim="version", ties=ties, rng=1)
-        one = times.perf.prob_faster("old", ties=ties, rng=1).sel(version="new")
-        assert_allclose(both["estimate"].sel(version="new"), one["estimate"])
-        assert_allclose(both["tied"], one["tied"])
+        pair = times.perf.prob_fastest(dim="version", ties=ties, rng=1)
+        first = times.perf.prob_faster("old", ties=ties, rng=1).sel(version="new")
+        assert_allclose(pair["estimate"].sel(version="new"), first["estimate"])
+        assert_allclose(pair["tied"], first["tied"])
 
 
 def test_more_is_faster_where_higher_is_better(times):
@@ -54,13 +54,13 @@ def test_more_is_faster_where_higher_is_better(times):
     turned = times.assign(time=(-times["time"]).assign_attrs(better="lower", units="1"))
     for shift in (0.0, 1.5):
         higher, lower = (
-            given.perf.prob_faster("old", shift=shift, n_resamples=0)["estimate"]
-            for given in (times, turned)
+            source.perf.prob_faster("old", shift=shift, n_resamples=0)["estimate"]
+            for source in (times, turned)
         )
         assert_allclose(higher, lower)
     higher, lower = (
-        given.perf.prob_fastest(dim="version", n_resamples=0)["estimate"]
-        for given in (times, turned)
+        source.perf.prob_fastest(dim="version", n_resamples=0)["estimate"]
+        for source in (times, turned)
     )
     assert_allclose(higher, lower)
 
@@ -71,9 +71,9 @@ def test_stopped_runs_of_both_sides_bound_the_probability():
     times = perfarray.from_samples({"a": [1.0, 5.0, 3.0], "b": [2.0, 4.0, 6.0]})
     times = times.assign_coords(censored=times["time"].isin([5.0, 4.0]))
     with pytest.warns(perfarray.PerfarrayWarning, match="stopped"):
-        found = times.perf.prob_faster("b", n_resamples=0).sel(version="a")
-    assert_allclose([found["at_least"], found["at_most"]], [5 / 9, 7 / 9])
-    assert np.isnan(found["estimate"])
+        result = times.perf.prob_faster("b", n_resamples=0).sel(version="a")
+    assert_allclose([result["at_least"], result["at_most"]], [5 / 9, 7 / 9])
+    assert np.isnan(result["estimate"])
     three = perfarray.from_samples({"a": [1.0, 2.0], "b": [1.0, 2.0], "c": [2.0, 3.0]})
     three = three.assign_coords(censored=(three["time"] == 2.0) & (three["version"] != "c"))
     with pytest.warns(perfarray.PerfarrayWarning, match="stopped"):
@@ -88,9 +88,9 @@ def test_units_weigh_the_same_and_are_the_n():
         "old": [[2.0, 2.0, 2.0], [2.0, 2.0, 2.0]],
     }
     times = perfarray.from_samples(samples, level=("binary", "execution"))
-    found = times.perf.prob_faster("old", rng=1)
-    assert (found["estimate"].item(), found["n"].item()) == (0.5, 2)
-    assert (found.attrs["unit"], found.attrs["value"]) == ("binary", "execution")
+    result = times.perf.prob_faster("old", rng=1)
+    assert (result["estimate"].item(), result["n"].item()) == (0.5, 2)
+    assert (result.attrs["unit"], result.attrs["value"]) == ("binary", "execution")
 
 
 def test_mixtures_are_what_method_mixture_fits(fitted):
@@ -101,47 +101,49 @@ def test_mixtures_are_what_method_mixture_fits(fitted):
         (perfarray.prob_faster, {"baseline": "a", "shift": 0.5}),
         (perfarray.prob_fastest, {"dim": "version"}),
     ):
-        given = function(mixtures, **keywords, n_resamples=0)
+        source = function(mixtures, **keywords, n_resamples=0)
         from_times = function(fitted, **keywords, method="mixture", n_resamples=0)
         assert_allclose(
-            given["estimate"].transpose(*from_times["estimate"].dims), from_times["estimate"]
+            source["estimate"].transpose(*from_times["estimate"].dims), from_times["estimate"]
         )
-    other = perfarray.prob_faster(
+    second = perfarray.prob_faster(
         mixtures.sel(version="b"), mixtures.sel(version="a"), n_resamples=0
     )
     assert_allclose(
-        other["estimate"],
+        second["estimate"],
         perfarray.prob_faster(mixtures, "a", n_resamples=0)["estimate"].sel(version="b"),
     )
 
 
 def test_mixtures_from_parameters_are_exact():
     """Known mixtures have an answer, and no limits: there is no sample behind them."""
-    one, two = (
+    first, two = (
         perfarray.GaussianMixture.from_parameters([1.0], [mean], [1.0]) for mean in (0.0, 1.0)
     )
-    found = perfarray.prob_faster(one, two)
-    assert_allclose(found["estimate"], 0.7602499389065233)
-    assert np.isnan(found["lower"])
+    result = perfarray.prob_faster(first, two)
+    assert_allclose(result["estimate"], 0.7602499389065233)
+    assert np.isnan(result["lower"])
 
 
 def test_limits_surround_and_repeat(fitted):
     """The same seed gives the same limits for any order of dims and chunks."""
-    found = fitted.perf.prob_fastest(dim="version", n_resamples=100, rng=3)
-    assert bool(((found["lower"] < found["estimate"]) & (found["estimate"] < found["upper"])).all())
+    result = fitted.perf.prob_fastest(dim="version", n_resamples=100, rng=3)
+    assert bool(
+        ((result["lower"] < result["estimate"]) & (result["estimate"] < result["upper"])).all()
+    )
     turned = fitted.transpose(..., "benchmark").perf.prob_fastest(
         dim="version", n_resamples=100, rng=3
     )
-    xr.testing.assert_identical(found, turned.transpose(*found.dims))
+    xr.testing.assert_identical(result, turned.transpose(*result.dims))
     pair = fitted.perf.mean_difference("a", n_resamples=100, rng=3)
     chunks = fitted.chunk({"benchmark": 1}).perf
     lazy = (
         chunks.prob_fastest(dim="version", n_resamples=100, rng=3),
         chunks.mean_difference("a", n_resamples=100, rng=3),
     )
-    for one, expected, unchecked in zip(lazy, (found, pair), ["run_units"] * 2, strict=True):
-        assert one["lower"].chunks is not None
-        computed = one.compute()
+    for first, expected, unchecked in zip(lazy, (result, pair), ["run_units"] * 2, strict=True):
+        assert first["lower"].chunks is not None
+        computed = first.compute()
         assert computed.attrs.pop("unchecked") == unchecked
         xr.testing.assert_identical(expected, computed)
 
@@ -149,20 +151,22 @@ def test_limits_surround_and_repeat(fitted):
 def test_fitted_limits(fitted):
     """Mixtures have limits from refitted samples, given or not; one value per unit draws the
     same."""
-    one = fitted.sel(benchmark=["fft"], version=["a", "b"])
-    found = one.perf.prob_faster("a", method="mixture", n_resamples=19, confidence_level=0.9, rng=1)
-    assert (found["lower"] < found["estimate"]).all()
-    assert (found["estimate"] < found["upper"]).all()
-    given = perfarray.prob_faster(
-        one.perf.fit_mixture(), "a", n_resamples=19, confidence_level=0.9, rng=1
+    first = fitted.sel(benchmark=["fft"], version=["a", "b"])
+    result = first.perf.prob_faster(
+        "a", method="mixture", n_resamples=19, confidence_level=0.9, rng=1
     )
-    assert_allclose(given["lower"], found["lower"])
+    assert (result["lower"] < result["estimate"]).all()
+    assert (result["estimate"] < result["upper"]).all()
+    source = perfarray.prob_faster(
+        first.perf.fit_mixture(), "a", n_resamples=19, confidence_level=0.9, rng=1
+    )
+    assert_allclose(source["lower"], result["lower"])
 
 
 def test_metrics_side_by_side(fitted):
     fitted["energy"] = (2 * fitted["time"]).assign_attrs(units="J", better="lower")
-    found = fitted.perf.prob_faster("a", metric=["time", "energy"], n_resamples=0)
-    assert_allclose(found["estimate"].sel(metric="time"), found["estimate"].sel(metric="energy"))
+    result = fitted.perf.prob_faster("a", metric=["time", "energy"], n_resamples=0)
+    assert_allclose(result["estimate"].sel(metric="time"), result["estimate"].sel(metric="energy"))
 
 
 def test_few_units_are_said_once():
@@ -171,21 +175,21 @@ def test_few_units_are_said_once():
         {"old": [1.0, 2.0, 3.0], "new": [1.0, 3.0, 4.0], "one": [2.0], "none": [np.nan]}
     )
     with pytest.warns(UserWarning, match=r"fewer than 10 units") as caught:
-        found = times.perf.mean_difference("old", rng=1)
+        result = times.perf.mean_difference("old", rng=1)
     assert len(caught) == 1
     assert "rest on one execution" in str(caught[0].message)
     assert "have no measured value" in str(caught[0].message)
-    assert found["lower"].isnull().values.tolist() == [False, True, True]
+    assert result["lower"].isnull().values.tolist() == [False, True, True]
 
 
 def test_paired_units(times):
     """Paired units are matched by label, and need two systems that share some."""
-    found, apart = (
+    result, gap = (
         times.perf.prob_faster("old", paired="execution", rng=1),
         times.perf.prob_faster("old", rng=1),
     )
-    assert found.attrs["paired"] == "execution"
-    assert found["upper"] - found["lower"] < apart["upper"] - apart["lower"]
+    assert result.attrs["paired"] == "execution"
+    assert result["upper"] - result["lower"] < gap["upper"] - gap["lower"]
 
 
 @pytest.mark.parametrize(
@@ -247,17 +251,17 @@ def test_selecting_or_reordering_changes_no_seeded_number():
                 "rng": 1,
             }
             with warnings.catch_warnings(action="ignore", category=perfarray.PerfarrayWarning):
-                whole = getattr(perfarray, name)(times, **options)
-                for some in (["lu", "fft"], "sort"):
-                    found = getattr(perfarray, name)(times.sel(benchmark=some), **options)
+                complete = getattr(perfarray, name)(times, **options)
+                for subset in (["lu", "fft"], "sort"):
+                    result = getattr(perfarray, name)(times.sel(benchmark=subset), **options)
                     for limit in ("lower", "upper"):
                         assert_array_equal(
-                            found[limit],
-                            whole[limit].sel(benchmark=some).transpose(*found[limit].dims),
+                            result[limit],
+                            complete[limit].sel(benchmark=subset).transpose(*result[limit].dims),
                         )
                 turned = getattr(perfarray, name)(times.sel(version=["c", "a", "b"]), **options)
                 assert_array_equal(
-                    turned["upper"].sel(version="b"), whole["upper"].sel(version="b")
+                    turned["upper"].sel(version="b"), complete["upper"].sel(version="b")
                 )
 
 

@@ -19,7 +19,7 @@ NEW, OLD, THIRD = [1.1, 1.3, 1.2, 1.3], [1.2, 1.4, 1.1], [1.0, 1.6]
 
 def sums(values, runs):
     """Return every total, in tenths."""
-    return np.rint(10 * np.array([sum(part) for part in product(values, repeat=runs)]))
+    return np.rint(10 * np.array([sum(column) for column in product(values, repeat=runs)]))
 
 
 def asked(*samples, **choices):
@@ -32,27 +32,27 @@ def asked(*samples, **choices):
 def test_every_combination_is_counted(runs, shift):
     """The totals of all combinations of runs, with their ties, and a shift of the total."""
     ahead = sums(OLD, runs)[:, None] + 10 * shift - sums(NEW, runs)
-    found = asked(NEW, OLD, runs=runs, shift=shift)
+    result = asked(NEW, OLD, runs=runs, shift=shift)
     assert_allclose(
-        [found["estimate"], found["tied"]],
+        [result["estimate"], result["tied"]],
         [(ahead > 1e-6).mean(), (abs(ahead) < 1e-6).mean()],
         atol=1e-12,
     )
     half = asked(NEW, OLD, runs=runs, shift=shift, ties="half")
-    assert_allclose(half["estimate"], found["estimate"] + found["tied"] / 2)
+    assert_allclose(half["estimate"], result["estimate"] + result["tied"] / 2)
     rate = perfarray.from_samples({"a": NEW, "b": OLD})["time"].assign_attrs(
         units="1/s", better="higher"
     )
-    more = rate.perf.prob_faster("b", runs=runs, shift=shift, n_resamples=0)["estimate"].sel(
+    higher = rate.perf.prob_faster("b", runs=runs, shift=shift, n_resamples=0)["estimate"].sel(
         version="a"
     )
-    assert_allclose(more, (10 * shift + sums(NEW, runs)[:, None] - sums(OLD, runs) > 1e-6).mean())
+    assert_allclose(higher, (10 * shift + sums(NEW, runs)[:, None] - sums(OLD, runs) > 1e-6).mean())
 
 
 def test_the_fastest_total_of_three():
     """Ties are nobody's, or shared alike."""
-    every = [sums(values, 2) for values in (NEW, OLD, THIRD)]
-    combined = np.stack([part.ravel() for part in np.meshgrid(*every)])
+    everything = [sums(values, 2) for values in (NEW, OLD, THIRD)]
+    combined = np.stack([column.ravel() for column in np.meshgrid(*everything)])
     best = combined == combined.min(axis=0)
     times = perfarray.from_samples({"a": NEW, "b": OLD, "c": THIRD})
     alone, shared = (
@@ -72,13 +72,13 @@ def test_a_lattice_is_close_to_the_list(monkeypatch):
     listed = asked(new, old, runs=3, shift=0.02)["estimate"]
     monkeypatch.setattr(totals, "LISTED", 0)
     assert_allclose(asked(new, old, runs=3, shift=0.02)["estimate"], listed, atol=1e-3)
-    both = perfarray.from_samples({"a": new, "b": old}).perf.prob_fastest(
+    pair = perfarray.from_samples({"a": new, "b": old}).perf.prob_fastest(
         dim="version", runs=3, n_resamples=0
     )
-    assert both.perf.table().attrs["about"].split("; ")[1] == "totals of 3 runs each"
-    assert_allclose(both["estimate"].sum(), 1)
+    assert pair.perf.table().attrs["about"].split("; ")[1] == "totals of 3 runs each"
+    assert_allclose(pair["estimate"].sum(), 1)
     assert_allclose(
-        both["estimate"].sel(version="a"), asked(new, old, runs=3)["estimate"], atol=1e-3
+        pair["estimate"].sel(version="a"), asked(new, old, runs=3)["estimate"], atol=1e-3
     )
     assert asked(new, old + 0.3, runs=1000)["estimate"] == pytest.approx(1)
 
@@ -86,29 +86,29 @@ def test_a_lattice_is_close_to_the_list(monkeypatch):
 def test_totals_of_mixtures(monkeypatch):
     """Those of normals are normal; those of two components have a component for every number of
     runs in the first; on a lattice as well."""
-    one = perfarray.GaussianMixture.from_parameters([1.0], [1.0], [0.1])
+    first = perfarray.GaussianMixture.from_parameters([1.0], [1.0], [0.1])
     two = perfarray.GaussianMixture.from_parameters([0.3, 0.7], [1.0, 1.5], [0.1, 0.2])
     wide = perfarray.GaussianMixture.from_parameters([1.0], [1.01], [0.2])
     assert_allclose(
-        perfarray.prob_faster(one, wide, runs=7, shift=0.03)["estimate"],
+        perfarray.prob_faster(first, wide, runs=7, shift=0.03)["estimate"],
         ndtr(0.1 / np.sqrt(7 * 0.05)),
     )
     # Two runs: 0.09, 0.42 and 0.49 of means 2, 2.5 and 3.
     shares, means, variances = np.array([[0.09, 0.42, 0.49], [2, 2.5, 3], [0.02, 0.05, 0.08]])
     exact = shares @ ndtr((means - 2.6) / np.sqrt(variances + 0.02))
-    assert_allclose(perfarray.prob_faster(one, two, runs=2, shift=-0.6)["estimate"], exact)
-    both = perfarray.GaussianMixture(
-        dataset=xr.concat([one.to_dataset(), two.to_dataset()], "version", join="outer").fillna(
+    assert_allclose(perfarray.prob_faster(first, two, runs=2, shift=-0.6)["estimate"], exact)
+    pair = perfarray.GaussianMixture(
+        dataset=xr.concat([first.to_dataset(), two.to_dataset()], "version", join="outer").fillna(
             {"weight": 0.0}
         )
     )
-    fastest = perfarray.prob_fastest(both, dim="version", runs=5)
+    fastest = perfarray.prob_fastest(pair, dim="version", runs=5)
     assert_allclose(
-        fastest["estimate"][0], perfarray.prob_faster(one, two, runs=5)["estimate"], atol=1e-9
+        fastest["estimate"][0], perfarray.prob_faster(first, two, runs=5)["estimate"], atol=1e-9
     )
     monkeypatch.setattr(totals, "COMPONENTS", 0)
     assert_allclose(
-        perfarray.prob_faster(one, two, runs=2, shift=-0.6)["estimate"], exact, atol=1e-3
+        perfarray.prob_faster(first, two, runs=2, shift=-0.6)["estimate"], exact, atol=1e-3
     )
 
 
@@ -120,22 +120,22 @@ def test_limits_know_how_many_totals_units_are():
         dims=("benchmark", "version", "execution"),
         coords={"version": ["a", "b"]},
     )
-    found = [times.perf.prob_faster("b", runs=runs) for runs in (1, 12)]
-    assert (found[1]["upper"] - found[1]["lower"] > found[0]["upper"] - found[0]["lower"]).all()
+    result = [times.perf.prob_faster("b", runs=runs) for runs in (1, 12)]
+    assert (result[1]["upper"] - result[1]["lower"] > result[0]["upper"] - result[0]["lower"]).all()
     lazy = times.chunk(benchmark=1).perf.prob_faster("b", runs=12).compute()
-    assert_allclose(lazy["upper"], found[1]["upper"])
-    assert found[1].attrs["runs"] == 12
+    assert_allclose(lazy["upper"], result[1]["upper"])
+    assert result[1].attrs["runs"] == 12
     assert times[..., :1].perf.prob_faster("b", runs=3, rng=1)["lower"].isnull().all()
 
 
 def test_a_total_with_a_stopped_run_never_ends():
     """It is between the total with that run at its limit and one that is lost, listed or not."""
     times = perfarray.from_samples({"a": [1.0, 1.2, 3.0], "b": [1.1, 1.3, 1.5]})
-    stopped = times.assign_coords(censored=(times["time"] == 3.0))
+    censored = times.assign_coords(censored=(times["time"] == 3.0))
     for runs in (2, 7):
-        found = stopped.perf.prob_faster("b", runs=runs, n_resamples=0).sel(version="a")
+        result = censored.perf.prob_faster("b", runs=runs, n_resamples=0).sel(version="a")
         assert_allclose(
-            found["at_most"],
+            result["at_most"],
             times.perf.prob_faster("b", runs=runs, n_resamples=0)["estimate"].sel(version="a"),
             atol=1e-12,
         )
@@ -144,7 +144,7 @@ def test_a_total_with_a_stopped_run_never_ends():
             .perf.prob_faster("b", runs=runs, n_resamples=0)["estimate"]
             .sel(version="a")
         )
-        assert_allclose(found["at_least"], lost)
+        assert_allclose(result["at_least"], lost)
 
 
 def test_bad_input():
@@ -164,8 +164,8 @@ def test_totals_of_more_runs_than_units_are_noted():
     or of few runs, there is none."""
     times = perfarray.from_samples({"a": NEW, "b": OLD})
     for runs, number, codes in ((4, None, ["few_units"]), (3, None, []), (4, 0, [])):
-        found = times.perf.prob_faster("b", runs=runs, n_resamples=number, rng=1)
-        assert [note.code for note in found.perf.notes()] == codes
+        result = times.perf.prob_faster("b", runs=runs, n_resamples=number, rng=1)
+        assert [note.code for note in result.perf.notes()] == codes
 
 
 def test_limits_of_totals_that_are_apart_do_not_depend_on_rounding():

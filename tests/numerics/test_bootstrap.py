@@ -23,13 +23,14 @@ from perfarray.numerics.bootstrap_samples import (
     Pairing,
     draw_sample,
     ratio_bootstrap,
-    ratio_by_draws,
     sample_bootstrap,
 )
+from perfarray.numerics.bootstrap_tests import compare_draws
 from perfarray.numerics.levels import unit_means
 from perfarray.numerics.nests import gather
 from perfarray.numerics.random import Streams
 from perfarray.numerics.statistics import evaluate, weighted_median
+from perfarray.numerics.verdicts import Rules
 from perfarray.numerics.with_replacement import drawn_entries, redrawn_sums, sum_tables, summed
 from strategies import experiments
 
@@ -460,18 +461,12 @@ def test_cells_taken_some_at_a_time_have_the_limits_of_all_at_once(monkeypatch):
     draws = Draws((True, False), 20, (1, 2))
 
     def limits():
-        how = {
-            "levels": 2,
-            "draws": draws,
-            "flat": False,
-            "paired": False,
-            "method": "bca",
-            "level": 0.9,
-        }
-        return ratio_by_draws(new, old[:1], np.arange(12).reshape(3, 4), **how)
+        how = {"rules": Rules("bca", 0.9), "draws": draws, "joint": 0, "flat": False}
+        keys = np.arange(12).reshape(3, 4)
+        return compare_draws(new, old[:1], 0.9, keys, np.array(0), **how).interval
 
     whole = limits()
-    monkeypatch.setattr("perfarray.numerics.bootstrap_samples.REPLICATES_AT_ONCE", 100)
+    monkeypatch.setattr("perfarray.numerics.bootstrap_tests.REPLICATES_AT_ONCE", 100)
     for part, own in zip(whole, limits(), strict=True):
         np.testing.assert_array_equal(part, own)
         assert part.shape == (3, 4)

@@ -7,7 +7,6 @@ from scipy import optimize, stats
 from perfarray.numerics.intervals import (
     fieller,
     mean_by_units,
-    ratio_by_units,
     ratio_df,
     ratio_limits,
     ratio_of,
@@ -18,6 +17,8 @@ from perfarray.numerics.intervals import (
     t_quantile,
 )
 from perfarray.numerics.levels import summarise_units
+from perfarray.numerics.ratio_tests import compare_units
+from perfarray.numerics.verdicts import Rules
 
 
 def limits_of(new, old, level, method="fieller", df="satterthwaite"):
@@ -221,14 +222,10 @@ def test_skew_adjusted_limits_invert_halls_transformation_at_every_level(level):
             values, summarise_units(values), method="skew_adjusted", level=level
         )
         np.testing.assert_allclose([lower, upper], expected, rtol=1e-10)
-        rule = {
-            "levels": 1,
-            "paired": True,
-            "method": "skew_adjusted",
-            "df_rule": "satterthwaite",
-            "level": level,
-        }
-        _, lower, upper, *_ = ratio_by_units(values, np.full(n, 2.0), **rule)
+        rules = Rules("skew_adjusted", level, paired=True)
+        _, lower, upper, *_ = compare_units(
+            values, np.full(n, 2.0), level, rules=rules, levels=1
+        ).interval
         np.testing.assert_allclose([lower, upper], expected / 2, rtol=1e-10)
         ratio, df = ratio_with_df(
             values, np.full(n, 2.0), paired=True, method="skew_adjusted", df_rule="satterthwaite"
@@ -258,17 +255,14 @@ def test_the_kind_of_a_set_does_not_depend_on_the_unit():
     negative value leaves it whole."""
     rng = np.random.default_rng(3)
     new, old = rng.lognormal(0, 1.5, (2, 200, 3))
-    rule = {
-        "levels": 1,
-        "paired": False,
-        "method": "fieller",
-        "df_rule": "satterthwaite",
-        "level": 0.95,
-    }
-    *_, kind = ratio_by_units(new, old, **rule)
+
+    def kinds(new, old):
+        return compare_units(new, old, 0.95, rules=Rules("fieller", 0.95), levels=1).limits.kind
+
+    kind = kinds(new, old)
     assert {"at_least", "unbounded"} <= set(kind)
     assert "exclusive" not in kind
     for scale in (1e-3, 1e3):
-        np.testing.assert_array_equal(ratio_by_units(scale * new, scale * old, **rule)[-1], kind)
+        np.testing.assert_array_equal(kinds(scale * new, scale * old), kind)
     least = np.where(np.arange(3) == 0, -1e-9, new)
-    assert "exclusive" in ratio_by_units(least, old, **rule)[-1]
+    assert "exclusive" in kinds(least, old)

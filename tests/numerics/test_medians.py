@@ -5,9 +5,17 @@ import numpy as np
 import pytest
 from scipy import special
 
-from perfarray.numerics.medians import median_limits, ratio_of_medians, runs_of, units_with_limits
+from perfarray.numerics.median_tests import compare_medians
+from perfarray.numerics.medians import median_limits, runs_of, units_with_limits
+from perfarray.numerics.verdicts import Rules
 
 ONE = np.ones((1, 9))
+
+
+def ratio_of_medians(new, old, *, levels=1, paired=False):
+    """Return estimate, limits of 95 %, df, n and kind."""
+    rules = Rules("order_statistics", 0.95, paired=paired)
+    return compare_medians(new, old, 0.95, rules=rules, levels=levels).interval
 
 
 def level_of(rank, n):
@@ -58,7 +66,7 @@ def test_runs_that_resemble_each_other_count_less():
 def test_a_constant_baseline_leaves_the_candidates_limits():
     """With a baseline of ones the limits of the ratio are those of the candidate's median."""
     values = np.array([[3.0, 9.0, 5.0, 1.0, 8.0, 6.0, 2.0]])
-    _, lower, upper, df, n, kind = ratio_of_medians(values, ONE, levels=1, paired=False, level=0.95)
+    _, lower, upper, df, n, kind = ratio_of_medians(values, ONE)
     own = median_limits(runs_of(values), np.array([np.inf]), 0.95)
     np.testing.assert_allclose([lower[0], upper[0]], [own[0][0], own[1][0]], rtol=1e-12)
     assert (np.isnan(df[0]), n[0], kind[0]) == (True, 7.0, "bounded")
@@ -71,9 +79,7 @@ def test_pairs_that_move_together_are_sure_sooner():
     old = rng.lognormal(0, 0.2, (1, 20))
     new = 0.9 * old * rng.lognormal(0, 0.001, (1, 20))
     new[0, 0] = np.nan
-    paired, apart = (
-        ratio_of_medians(new, old, levels=1, paired=choice, level=0.95) for choice in (True, False)
-    )
+    paired, apart = (ratio_of_medians(new, old, paired=choice) for choice in (True, False))
     assert paired[2][0] - paired[1][0] < 0.85 * (apart[2][0] - apart[1][0])
     assert (paired[4][0], apart[4][0]) == (19.0, 19.0)
 
@@ -82,10 +88,7 @@ def test_inverse_is_the_inverse():
     """The limits of old / new are those of new / old, turned over."""
     rng = np.random.default_rng(3)
     new, old = rng.lognormal(0, 0.1, (2, 4, 6, 5))
-    forth, back = (
-        ratio_of_medians(*sides, levels=2, paired=False, level=0.95)
-        for sides in ((new, old), (old, new))
-    )
+    forth, back = (ratio_of_medians(*sides, levels=2) for sides in ((new, old), (old, new)))
     np.testing.assert_allclose(1 / forth[2], back[1], rtol=1e-12)
     np.testing.assert_allclose(1 / forth[1], back[2], rtol=1e-12)
 
@@ -94,14 +97,10 @@ def test_limits_of_tied_runs_are_quotients_of_runs():
     """Of coarse clocks: limits hold the estimate, and one that is the quotient of two runs is just
     that, not beyond it by rounding."""
     tied = np.repeat([[1.1, 1.2]], [17, 3], axis=-1)
-    estimate, lower, *_ = ratio_of_medians(
-        tied * 1e12, np.full((1, 20), 1e12), levels=1, paired=False, level=0.95
-    )
+    estimate, lower, *_ = ratio_of_medians(tied * 1e12, np.full((1, 20), 1e12))
     assert lower[0] == estimate[0] == 1.1
     runs = np.repeat([[1.0, 1.3]], [8, 12], axis=-1)
     units = 10.0 ** np.arange(-9, 13)[:, None] * 3
     for new, old, which in ((runs, np.ones((1, 20)), 1), (np.ones((1, 20)), runs, 2)):
-        limit = ratio_of_medians(units * new, units * old, levels=1, paired=False, level=0.95)[
-            which
-        ]
+        limit = ratio_of_medians(units * new, units * old)[which]
         assert (limit == 1).all()

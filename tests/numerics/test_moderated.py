@@ -13,8 +13,9 @@ from perfarray.numerics.moderated import (
     mean_by_suite,
     moderate,
     moderated_ratio,
-    ratio_by_suite,
 )
+from perfarray.numerics.ratio_tests import compare_units
+from perfarray.numerics.verdicts import Rules
 
 
 def test_prior_and_posterior_of_limma(golden):
@@ -127,9 +128,10 @@ def test_a_flat_prior_is_known_variance_of_all(method, paired):
         (noise - noise.mean(-1, keepdims=True)) / noise.std(-1, ddof=1, keepdims=True), 30, axis=1
     )
     new, old = np.exp(0.01 * noise)
-    _, lower, upper, df, _, _, prior_df, deviation, _, error, _ = ratio_by_suite(
-        new, old, levels=1, paired=paired, method=method, df_rule="satterthwaite", level=0.95
-    )
+    rules = Rules(method, 0.95, paired=paired, prior=True)
+    comparison = compare_units(new, old, 0.95, rules=rules, levels=1)
+    prior_df, deviation, _, error, _ = comparison.further
+    _, lower, upper, df, *_ = comparison.interval
     assert np.isinf(prior_df)
     expected = np.log(new[0] / old[0]).std(ddof=1) if paired else 0.01
     assert deviation == pytest.approx(expected)

@@ -32,9 +32,9 @@ def test_shapiro_wilk_is_shapiro_test(golden):
     ]
     cases += [(np.array(case["x"]), case) for case in grid["shapiro_small"]]
     for sample, expected in cases:
-        found = shapiro_wilk(sample)
-        assert found.statistic == pytest.approx(expected["W"], abs=1e-8)
-        assert found.pvalue == pytest.approx(expected["p"], rel=1e-6, abs=1e-14)
+        result = shapiro_wilk(sample)
+        assert result.statistic == pytest.approx(expected["W"], abs=1e-8)
+        assert result.pvalue == pytest.approx(expected["p"], rel=1e-6, abs=1e-14)
 
 
 @pytest.mark.parametrize("n", [3, 4, 5, 6, 11, 12, 40])
@@ -42,10 +42,10 @@ def test_against_scipy(n):
     """SciPy's numbers, one sample at a time, are those of all samples at once (its normal quantiles
     are good to ten digits)."""
     values = np.random.default_rng(n).lognormal(sigma=0.5, size=(20, n))
-    found = shapiro_wilk(values)
+    result = shapiro_wilk(values)
     expected = [stats.shapiro(row) for row in values]
-    assert found.statistic == pytest.approx([one.statistic for one in expected], abs=1e-8)
-    assert found.pvalue == pytest.approx([one.pvalue for one in expected], rel=1e-6)
+    assert result.statistic == pytest.approx([first.statistic for first in expected], abs=1e-8)
+    assert result.pvalue == pytest.approx([first.pvalue for first in expected], rel=1e-6)
 
 
 def test_ragged_cells_and_order():
@@ -53,12 +53,12 @@ def test_ragged_cells_and_order():
     values matters."""
     values = np.random.default_rng(2).gamma(2.0, size=(2, 30))
     values[0, [1, 5, 29]] = np.nan
-    found = shapiro_wilk(values)
-    assert found.pvalue[0] == pytest.approx(
+    result = shapiro_wilk(values)
+    assert result.pvalue[0] == pytest.approx(
         float(shapiro_wilk(values[0][~np.isnan(values[0])]).pvalue), rel=1e-12
     )
     assert shapiro_wilk(1e-3 * values[:, ::-1] + 7.0).pvalue == pytest.approx(
-        found.pvalue, rel=1e-6
+        result.pvalue, rel=1e-6
     )
 
 
@@ -72,5 +72,5 @@ def test_samples_without_an_answer():
 
 def test_a_sample_far_from_normal():
     """One value apart from ten: the p-value is small, never NaN."""
-    found = shapiro_wilk([0.0] * 10 + [1.0])
-    assert 0 <= found.pvalue < 1e-5
+    result = shapiro_wilk([0.0] * 10 + [1.0])
+    assert 0 <= result.pvalue < 1e-5

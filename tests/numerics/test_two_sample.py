@@ -17,18 +17,18 @@ def by_enumeration(x, y):
     values = np.sort(np.concatenate([x, y]))
     places = np.unique(values)
 
-    def distance(chosen):
-        left = np.zeros(len(values), bool)
-        left[list(chosen)] = True
+    def distance(selected):
+        remaining = np.zeros(len(values), bool)
+        remaining[list(selected)] = True
         reached = [
-            np.searchsorted(values[part], places, side="right") / part.sum()
-            for part in (left, ~left)
+            np.searchsorted(values[column], places, side="right") / column.sum()
+            for column in (remaining, ~remaining)
         ]
         return np.abs(reached[0] - reached[1]).max()
 
-    own = max(abs((x <= place).mean() - (y <= place).mean()) for place in places)
-    distances = [distance(chosen) for chosen in combinations(range(len(values)), len(x))]
-    return np.mean(np.array(distances) >= own - 1e-9)
+    sample = max(abs((x <= index).mean() - (y <= index).mean()) for index in places)
+    distances = [distance(selected) for selected in combinations(range(len(values)), len(x))]
+    return np.mean(np.array(distances) >= sample - 1e-9)
 
 
 @pytest.mark.parametrize(("n", "m"), [(3, 3), (5, 5), (4, 6), (1, 5)])

@@ -8,8 +8,8 @@ from matplotlib.text import Text
 from matplotlib.ticker import LogLocator
 
 import perfarray
-from perfarray.plots import plan
 from perfarray.plots.figure import LogTicks
+from perfarray.variation.curves import plan_curves
 from picture_parts import beside, legend, points, rows, texts, title
 
 COSTS = {"binary": 60.0, "execution": 5.0}
@@ -42,8 +42,9 @@ def test_one_plan(result):
     ax = cell.perf.plot()
     lines = {line.get_label(): np.array(line.get_data()) for line in ax.lines}
     assert set(lines) == {"best plan", "one-level experiment", "plan"}
-    np.testing.assert_allclose(lines["best plan"][1], 100 * cell["half_width_by_budget"])
-    middle = cell["budget_factor"].values.tolist().index(1.0)
+    curves = plan_curves(cell)
+    np.testing.assert_allclose(lines["best plan"][1], 100 * curves["half_width_by_budget"])
+    middle = curves["budget_factor"].values.tolist().index(1.0)
     assert (lines["one-level experiment"][1] > lines["best plan"][1])[middle:].all()
     np.testing.assert_allclose(
         lines["plan"][:, 0], [cell["cost"].item() / 60, 100 * cell["half_width"].item()]
@@ -54,6 +55,28 @@ def test_one_plan(result):
         f"{counts[0]:.0f} binary × {counts[1]:.0f} execution × {counts[2]:.0f} iteration"
     ]
     assert title(ax) == "Precision against cost, a"
+
+
+@pytest.mark.parametrize(
+    "ask", [{}, {"shared": None}, {"baseline": "old"}, {"baseline": "old", "paired": "binary"}]
+)
+@pytest.mark.parametrize("limit", [{"budget": 9000.0}, {"half_width": 0.01, "assurance": 0.9}])
+def test_curves_go_through_the_plan(pilot, ask, limit):
+    """At the cost of the plan the best plan before rounding is as good, and one of everything has
+    its own half-width; nothing is bought by less than the fewest units cost."""
+    times = pilot.expand_dims(version=["old", "new"]) if "baseline" in ask else pilot
+    result = times.perf.plan_suite(costs=COSTS, **ask, **limit).squeeze()
+    curves = plan_curves(result)
+    at_cost = curves.sel(budget_factor=1.0)
+    assert at_cost["half_width_by_budget"].item() == pytest.approx(
+        result["half_width"].item(), rel=0.02
+    )
+    default = at_cost["default_half_width_by_budget"].item()
+    assert default == pytest.approx(result["default_half_width"].item(), rel=0.02)
+    widths = curves["half_width_by_budget"]
+    assert (widths.diff("budget_factor") < 0).sum() == widths.notnull().sum() - 1
+    bought = curves["cost"] * curves["budget_factor"] >= curves["least_budget"]
+    np.testing.assert_array_equal(widths.notnull(), bought)
 
 
 def test_several_plans(pilot):
@@ -77,7 +100,7 @@ def test_more_plans_than_colours_keep_their_cost(result):
     """18 plans have lines over the cost, and their names, which do not overlap, beside the right
     ends."""
     plans = result.isel(benchmark=[0, 1] * 9).assign_coords(benchmark=[f"b{i}" for i in range(18)])
-    ax = plan(plans)
+    ax = plans.perf.plot()
     ax.figure.draw_without_rendering()
     assert (ax.get_xlabel(), ax.get_xscale(), legend(ax)) == (
         "cost, min",
@@ -89,7 +112,7 @@ def test_more_plans_than_colours_keep_their_cost(result):
     boxes = sorted((Text.get_window_extent(text) for text in names), key=lambda box: box.y0)
     assert all(below.y1 <= above.y0 + 1 for below, above in pairwise(boxes))
     by_name = {text.get_text(): text.xy for text in names}
-    cell = plans.sel(benchmark="b3")
+    cell = plan_curves(plans.sel(benchmark="b3"))
     last = [
         float(cell["cost"] / 60 * cell["budget_factor"][-1]),
         100 * float(cell["half_width_by_budget"][-1]),
@@ -101,7 +124,7 @@ def test_what_is_not_seen_is_not_made(result, monkeypatch):
     """Ticks beyond the ends of an axis, and all but the widest name in the layout: pictures with
     them are the same."""
     plans = result.isel(benchmark=[0, 1] * 5).assign_coords(benchmark=[f"b{i}" for i in range(10)])
-    for axis in (axes := plan(plans)).xaxis, axes.yaxis:
+    for axis in (axes := plans.perf.plot()).xaxis, axes.yaxis:
         low, high = axis.get_view_interval()
         assert all(
             low < tick < high for tick in (*axis.get_majorticklocs(), *axis.get_minorticklocs())
@@ -119,7 +142,7 @@ def test_many_plans_have_a_row_each(result):
     many = result.isel(benchmark=[0, 1] * 13).assign_coords(benchmark=[f"b{i}" for i in range(26)])
     names = ("cost", "half_width", "default_half_width")
     many = many.assign({name: many[name].where(many["benchmark"] != "b25") for name in names})
-    ax = plan(many)
+    ax = many.perf.plot()
     assert rows(ax) == [f"b{i}" for i in range(26)]
     np.testing.assert_array_equal(points(ax, "plan"), 100 * many["half_width"])
     np.testing.assert_array_equal(
@@ -136,7 +159,7 @@ def test_many_plans_have_a_row_each(result):
     assert header.get_text() == "binary × execution × iteration, cost"
     assert ax.get_legend().get_window_extent().x1 < header.get_window_extent().x0
     with pytest.raises(ValueError, match="no cell has a plan"):
-        plan(result.assign(cost=result["cost"] * np.nan))
+        result.assign(cost=result["cost"] * np.nan).perf.plot()
 
 
 @pytest.mark.parametrize(
@@ -144,4 +167,5 @@ def test_many_plans_have_a_row_each(result):
 )
 def test_units_of_time(result, cost, unit):
     """From two of a unit on it is used."""
-    assert plan(result.sel(benchmark="a").assign(cost=cost)).get_xlabel() == f"cost, {unit}"
+    cell = result.sel(benchmark="a")
+    assert cell.assign(cost=cost).perf.plot().get_xlabel() == f"cost, {unit}"

@@ -5,7 +5,7 @@ import pickle
 import re
 import warnings
 from functools import cache
-from itertools import cycle
+from itertools import cycle, islice
 
 import numpy as np
 import pandas as pd
@@ -16,6 +16,7 @@ from tests.method_calls import CALLS, ELSEWHERE, METHODS, OF_ANSWERS, answer, gi
 import perfarray
 from perfarray.results.kinds import KINDS
 from perfarray.results.reserved import ANSWERS, DOCUMENTED, INPUTS
+from strategies import MANY
 
 each = pytest.mark.parametrize("name", sorted(CALLS))
 
@@ -58,21 +59,24 @@ def test_names_of_answers_are_listed(name):
     }
 
 
-def described(name, times):
+@cache
+def described(shift):
     """Return timings with descriptors of benchmarks, of machines and of the whole, in turn, with
-    all names that variables of other answers have."""
+    all names that answers have."""
+    times = timings()
     places = [*((dim, np.arange(times.sizes[dim])) for dim in ("benchmark", "machine")), 7]
     meant = {"units", "warmup", "confidence_level"}  # what these say of the data counts
-    taken = {*times.dims, *times.coords, *meant, "iteration", *KINDS[name].names.split()}
-    return times.assign_coords(dict(zip(sorted(ANSWERS - taken), cycle(places), strict=False)))
+    names = sorted(ANSWERS - {*times.dims, *times.coords, *meant, "iteration"})
+    return times.assign_coords(dict(zip(names, islice(cycle(places), shift, None), strict=False)))
 
 
+@pytest.mark.parametrize("shift", range(3 if MANY else 1))
 @pytest.mark.parametrize(
-    "name", sorted({*CALLS} - {"explain_variation", "machine_table"})
-)  # these are about whatever is said of machines
-def test_descriptors_called_as_a_variable_of_another_answer(name):
+    "name", sorted({*CALLS} - {"explain_variation"})
+)  # it explains by whatever is said of machines
+def test_descriptors_called_as_any_variable_of_any_answer(name, shift):
     """No number changes, and each answer has its table."""
-    plain, result = plain_answer(name), answer(name, described(name, given(name)))
+    plain, result = plain_answer(name), answer(name, given(name, described(shift)))
     for variable, values in values_of(plain).items():
         np.testing.assert_array_equal(np.asarray(values_of(result)[variable]), np.asarray(values))
     if "result" in plain.attrs and not isinstance(plain, pd.DataFrame):
@@ -80,19 +84,28 @@ def test_descriptors_called_as_a_variable_of_another_answer(name):
 
 
 @each
-def test_names_of_the_answer_are_refused(name):
-    """A dim, or a coordinate, that is called as a variable of the answer is refused, with the call
-    that renames it: after it there is an answer."""
+def test_dims_called_as_a_variable_of_the_answer_are_refused(name):
+    """The error has the call that renames them: after it there is an answer."""
     times = given(name)
     reserved = {*KINDS[name].names.split()} - {*times.dims, *times.coords} - INPUTS
     for variable in sorted(reserved)[:3]:
-        for named in (times.expand_dims({variable: ["x"]}), times.assign_coords({variable: 1})):
-            with pytest.raises(ValueError, match=f"'{variable}'.*the answer") as refusal:
-                answer(name, named)
-            call = re.search(r"times\.rename\((.*)\)", str(refusal.value))
-            assert eval(call[1]) == {variable: f"data_{variable}"}
-            named = named.rename(eval(call[1]))
-            assert f"data_{variable}" in {*named.dims, *named.coords}
+        named = times.expand_dims({variable: ["x"]})
+        with pytest.raises(ValueError, match=f"'{variable}'.*the answer") as refusal:
+            answer(name, named)
+        call = re.search(r"times\.rename\((.*)\)", str(refusal.value))
+        assert eval(call[1]) == {variable: f"data_{variable}"}
+        assert f"data_{variable}" in named.rename(eval(call[1])).dims
+
+
+def test_descriptors_called_as_a_variable_have_another_name_in_the_answer():
+    """The note is kept, nobody is warned, the data keep their names, and arguments take these."""
+    times = timings().assign_coords(lower=("benchmark", ["x", "x", "y"]), cpu="x")
+    result = times.perf.compare("old", by="lower")
+    (note,) = [note for note in result.perf.notes() if note.code == "renamed"]
+    assert note.aside
+    assert note.values == {"names": {"data_lower": "lower"}}
+    assert result["benchmark_data_lower"].values.tolist() == ["x", "x", "y"]
+    assert "lower" in times.coords
 
 
 def test_dims_called_as_what_a_method_reads():
@@ -108,8 +121,8 @@ def test_dims_called_as_what_a_method_reads():
 
 
 def test_names_are_settled_where_timings_are_made():
-    """Dims and coordinates called as a variable of an answer are `data_<name>`, with a note; names
-    that readers document stay."""
+    """Dims called as a variable of an answer are `data_<name>`, with a note; those that readers
+    make stay."""
     table = pd.DataFrame(
         {
             "benchmark": ["fft", "fft", "sort", "sort"] * 3,
@@ -129,7 +142,7 @@ def test_names_are_settled_where_timings_are_made():
         "data_n": 1,
         "execution": 2,
     }
-    assert perfarray.from_samples({"old": [1.0]}, dim="mode").sizes == {"mode": 1, "execution": 1}
+    assert perfarray.from_samples({"old": [1.0]}, dim="side").sizes == {"side": 1, "execution": 1}
     assert DOCUMENTED <= ANSWERS
 
 
@@ -195,7 +208,7 @@ def test_labels_that_are_several_in_one():
     )
     assert found["case"].values[:2].tolist() == ["a, m0", "a, m1"]
     assert found["machine"].values[:2].tolist() == ["m0", "m1"]
-    assert [note.code for note in found.perf.notes() if note.aside] == ["stacked_labels"]
+    assert {note.code for note in found.perf.notes() if note.aside} == {"stacked_labels", "renamed"}
     builds = times.expand_dims(size=[3]).stack(build=("version", "size"))
     assert builds.perf.compare(("old", 3))["build"].values.tolist() == ["new, 3"]
     runs = times.expand_dims(session=2).rename(execution="run").stack(execution=("session", "run"))

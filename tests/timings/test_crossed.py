@@ -205,6 +205,9 @@ def test_true_nests_are_seldom_noted():
             means = 1 + 0.01 * (law((shape[0], 1, *shape[2:])) + law(shape))
             noted = np.array([combined_pvalue(row) for row in label_effect(means)[0]]) <= 0.008
             assert noted.mean() <= 0.01 + 2 * (0.01 / shape[0]) ** 0.5
+            means[..., 0, 0] = means[..., 1, -1] = np.nan
+            noted = np.array([combined_pvalue(row) for row in label_effect(means)[0]]) <= 0.008
+            assert noted.mean() <= 0.01 + 2 * (0.01 / shape[0]) ** 0.5
 
 
 def test_the_effect_of_labels_by_hand():
@@ -214,6 +217,41 @@ def test_the_effect_of_labels_by_hand():
     assert pvalue == pytest.approx(0.2951672, abs=1e-6)
     assert ratio == pytest.approx(4)
     assert np.isnan(label_effect(np.array([[0.0, 3.0], [np.nan, np.nan]]))[0])
+
+
+def test_the_effect_of_labels_with_gaps():
+    """Rows that lack labels are those of an additive model of rows and labels (statsmodels); a
+    label of one row shows nothing."""
+    formulas = pytest.importorskip("statsmodels.formula.api")
+    anova = pytest.importorskip("statsmodels.stats.anova").anova_lm
+    rng = np.random.default_rng(5)
+    means = rng.standard_normal((20, 5, 6))
+    means[rng.random(means.shape) < 0.3] = np.nan
+    for cell, ratio in zip(means, label_effect(means)[1], strict=True):
+        measured = ~np.isnan(cell)
+        row, label = np.nonzero(measured & (measured.sum(axis=0) > 1))
+        frame = pd.DataFrame({"row": row, "label": label, "mean": cell[row, label]})
+        fits = [
+            formulas.ols(f"mean ~ {model}", frame).fit()
+            for model in ("C(row)", "C(row) + C(label)")
+        ]
+        assert ratio == pytest.approx(anova(*fits)["F"].iloc[1], rel=1e-9)
+
+
+def test_crossed_levels_with_gaps_are_noted():
+    """Builds that each miss some days share the others: no day needs to be measured in all of them.
+    A true nest gets no note."""
+    for crossed in (True, False):
+        frame = table(hosts=6, crossed=crossed, sides=["old"])
+        frame = frame[
+            [
+                WEEK.index(day) != host
+                for host, day in zip(frame["binary"], frame["session"], strict=True)
+            ]
+        ]
+        assert (
+            "crossed_levels" in codes(quiet(frame.perf.to_timings().perf.mean_interval))
+        ) == crossed
 
 
 def test_crossed_as_nested_is_wrong_and_the_remedy_right():

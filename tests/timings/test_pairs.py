@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from perfarray.timings.pairs import labels_along
+from perfarray.timings.labels import labels_along
 
 
 @pytest.fixture

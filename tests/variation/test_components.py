@@ -187,12 +187,12 @@ def test_one_cell_in_trouble_is_counted_in_one_warning(method):
     [
         (
             "MOST_STEPS",
-            "3 of 3 cells: no maximum of the likelihood was found.*method='anova'",
+            "3 of 3 cells have no maximum of the likelihood, or no limits.*method='anova'",
             ["variance", "mean"],
         ),
         (
             "MOST_CROSSINGS",
-            "3 of 3 cells: some limits of the profile likelihood were not found and are NaN",
+            "3 of 3 cells have no maximum of the likelihood, or no limits of its profile: these are NaN",
             [],
         ),
     ],
@@ -264,9 +264,11 @@ def test_the_note_on_uneven_effects_starts_at_three():
         dims={"benchmark": 20},
         rng=1,
     )
-    parts = times.perf.variance_components()
+    parts, no_cell = times.perf.variance_components(), np.zeros(20, dtype=bool)
     notes = [
-        components._uneven(parts.assign(unevenness=xr.full_like(parts["unevenness"], value)))
+        components._normal_limits_note(
+            parts.assign(unevenness=xr.full_like(parts["unevenness"], value)), no_cell, "executions"
+        )
         for value in (2.9, 3.0)
     ]
     assert notes[0] is None

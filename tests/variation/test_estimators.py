@@ -35,7 +35,7 @@ def overlapping(times, **keywords):
     """Return the stability of estimators from groups that overlap a lot, and expect the note."""
     with pytest.warns(perfarray.PerfarrayWarning) as caught:
         found = times.perf.estimator_stability(**keywords)
-    assert "overlapping_groups" in [note.code for note in caught[0].message.notes]
+    assert "few_runs" in [note.code for note in caught[0].message.notes]
     return found
 
 

@@ -231,7 +231,7 @@ class TestCosts:
             ({"assurance": 1.0}, "assurance=1.0 is out of range; give a number between 0 and 1"),
             ({"negative": "keep"}, "negative='keep' is not known"),
             ({"min_units": 1}, "min_units=1: give a whole number of at least 2"),
-            ({"half_width": 0.01}, "both of budget= and half_width= came"),
+            ({"half_width": 0.01}, "Give either budget=, what may be spent, or half_width="),
             ({"budget": 0}, "budget=0: give what may be spent"),
             ({"budget": None, "half_width": 1.5}, "half_width=1.5 is out of range"),
             (
@@ -267,7 +267,6 @@ class TestCostsAlone:
             "half_width",
             "default_half_width",
             "more_half_width",
-            "half_width_by_budget",
         ):
             assert plan[name].isnull().all()
         assert plan["advice"].item().startswith("one execution in each binary")
@@ -283,8 +282,8 @@ class TestCostsAlone:
         ) as said:
             plan = plan_repetitions(times, costs={"execution": 5}, negative="zero")
         assert plan["repetitions"].isnull().all()
-        assert [note.code for note in said[0].message.notes] == ["no_outer_variation"]
-        assert "give budget=" in plan["advice"].item()
+        assert [note.code for note in said[0].message.notes] == ["no_goal"]
+        assert "Give half_width= or budget=" in plan["advice"].item()
         assert plan_repetitions(times, costs={"execution": 5}, budget=1000)["cost"].item() <= 1000
 
 
@@ -394,8 +393,7 @@ class TestLaws:
         )
         together = plan_repetitions(times, "old", costs={"execution": 5.0}, **wanted)
         monkeypatch.setattr("perfarray.variation.plans.CELLS", 3)
-        monkeypatch.setattr("perfarray.variation.numerics.plans.BLOCK", 100)
-        monkeypatch.setattr("perfarray.variation.numerics.assurance.BLOCK", 20)
+        monkeypatch.setattr("perfarray.variation.numerics.whole_counts.BLOCK", 100)
         xr.testing.assert_identical(
             together, plan_repetitions(times, "old", costs={"execution": 5.0}, **wanted)
         )
@@ -594,7 +592,10 @@ class TestSuite:
             ),
             ({"budget": 100}, "budget=100 s does not buy 5 repetitions of 'binary'"),
             ({"negative": "keep"}, "negative='keep' is not known"),
-            ({"budget": None}, "neither of budget="),
+            (
+                {"budget": None},
+                "Give either budget=, what may be spent, or half_width=",
+            ),
             (
                 {"paired": "binary"},
                 "paired='binary' matches the units of two systems; name the baseline too",

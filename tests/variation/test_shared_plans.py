@@ -65,6 +65,16 @@ def test_what_is_assumed_is_noted():
     )
 
 
+@pytest.mark.parametrize("width", [0.02, 0.005])
+def test_a_plan_keeps_the_half_width_of_the_fewest_units(width):
+    """Also where the fewest units reach it plainly, and only more of them with assurance."""
+    times = pilot(np.random.default_rng(2), 0.8, binaries=4).assign_attrs(shared_levels="binary")
+    with warnings.catch_warnings(action="ignore"):
+        plan = times.perf.plan_suite(costs=COSTS, half_width=width, assurance=0.95)
+    assert plan["half_width"].item() <= width
+    assert plan["half_width"].item() <= plan["default_half_width"].item() * (1 + 1e-9)
+
+
 def test_candidates_share_a_baseline_without_shared_units():
     """Two candidates of a suite without builds are each planned against the one baseline."""
     rng = np.random.default_rng(1)

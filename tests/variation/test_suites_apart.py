@@ -11,8 +11,9 @@ import perfarray
 from perfarray import plan_repetitions, plan_suite
 from perfarray.variation.numerics.allocation import Goal
 from perfarray.variation.numerics.assurance import nodes
-from perfarray.variation.numerics.suite_counts import continuous, side_by_side, tree, whole_counts
-from perfarray.variation.numerics.suite_pilot import planned_again
+from perfarray.variation.numerics.forests import continuous, side_by_side, tree
+from perfarray.variation.numerics.plans import planned_again
+from perfarray.variation.numerics.whole_counts import whole_counts
 from readers.files_of_our_own import bench, entry, run, suite, write
 from strategies import experiments
 

@@ -40,7 +40,7 @@ def calibrate(
     rng: Rng = None,
     metric: str | list[str] | None = None,
 ) -> xr.Dataset:
-    """Count false alarms of each rule: how often it sees a difference between halves of the same timings.
+    """Count false alarms of each rule: how often halves of the same timings seem different.
 
     The independent units of every cell (its executions, or binaries) are split at random into
     halves many times, and the halves are compared.
@@ -48,33 +48,29 @@ def calibrate(
     Parameters
     ----------
     times, levels, metric
-        Timings (lazy ones are computed), their nest, and the variable(s) of a Dataset. The labels
-        of all other dims are separate cells.
+        Timings, their nest, and the variable(s) of a Dataset. The labels of all other dims are
+        separate cells.
     rules : str, callable or sequence of them
         "perfarray" (`compare`); rules that pool all values of a side: "pooled_t" (pyperf),
-        "pooled_mannwhitney" (benchstat, Google Benchmark), "errors_apart" (scores of JMH: errors of
-        99.9 % do not overlap), "means_2_percent", "means_5_percent" (the means differ by more); the
-        name of another method, such as "randomization_test"; or a callable, as for
-        `false_alarm_rate`.
+        "pooled_mannwhitney" (benchstat, Google Benchmark), "errors_apart" (JMH),
+        "means_2_percent", "means_5_percent"; the name of another method; or a callable.
     threshold : float
-        A relative change that does not matter, for rules that accept one: 0.02 means 2 %.
+        A relative change that does not matter: 0.02 means 2 %.
     n_splits : int
         The most splits of a cell that are compared.
     confidence_level : float
         1 less the risk of the rules that have one; also of `noise_floor`.
     rng : int, str or numpy.random.Generator, optional
-        Seed of the splits, which depend on the number of units alone.
+        Seed of the splits.
 
     Returns
     -------
     Dataset
-        Along `rule`: `false_alarm_rate`, the mean over cells of the share of splits with an alarm;
-        `error`, its standard error between cells (NaN for one cell); `unanswered`, the share of
-        splits without an answer; and `used_by`. Along `rule` and the cells' dims: `cell_rate`. For
-        every cell: `noise_floor`, the relative change that 95 % of comparisons with as many units
-        stay below though nothing changed (that of the halves, over the root of 2);
-        `smallest_change`, the one such a comparison sees with 80 % power (as in `compare`);
-        `n_splits`, the distinct splits compared; `n`, the units.
+        Along `rule`: `false_alarm_rate`, the mean over cells; `error`, its standard error between
+        cells; `unanswered`, the share of splits without an answer; `used_by`. Along `rule` and the
+        cells' dims: `cell_rate`. For every cell: `noise_floor`, the relative change that 95 % of
+        comparisons stay below though nothing changed; `smallest_change`, the one seen with 80 %
+        power; `n_splits`; `n`, the units.
 
     Raises
     ------
@@ -83,20 +79,22 @@ def calibrate(
 
     Notes
     -----
-    Rates are those of comparisons with half of the units: a rule with a risk errs about as often
-    with all, a limit on the means less often. What is the same for all units of the data (one
-    session, one machine) is in both halves and raises no alarm: to see it, measure several sessions
-    as the outermost level. :doc:`/how-to/trust` has more.
+    Rates are those of comparisons with half of the units. What is the same for all units (one
+    session, one machine) raises no alarm. See :doc:`/how-to/trust`.
 
     Examples
     --------
     >>> import warnings
     >>> import perfarray
-    >>> variances = {"execution": 1e-4, "iteration": 1e-4}
-    >>> times = perfarray.simulate(sizes={"execution": 10, "iteration": 20}, variances=variances, dims={"benchmark": 20}, rng=1)
+    >>> times = perfarray.simulate(
+    ...     sizes={"execution": 10, "iteration": 20},
+    ...     variances={"execution": 1e-4, "iteration": 1e-4},
+    ...     dims={"benchmark": 20},
+    ...     rng=1,
+    ... )
     >>> with warnings.catch_warnings(action="ignore"):  # it says in sentences what came out
-    ...     found = times.perf.calibrate(rules=("perfarray", "pooled_t"), n_splits=50, rng=1)
-    >>> rate = found["false_alarm_rate"]
+    ...     rates = times.perf.calibrate(rules=("perfarray", "pooled_t"), n_splits=50, rng=1)
+    >>> rate = rates["false_alarm_rate"]
     >>> rate.sel(rule="perfarray").item() < 0.1, rate.sel(rule="pooled_t").item() > 0.4
     (True, True)
     """
@@ -198,7 +196,7 @@ def _judged(
     data: Timings,
     rules: list[Rule],
 ) -> tuple[Mask, Mask, Floats]:
-    """Return by rule, cell and split the alarms and the answers, and by cell and split the absolute log ratio of the means."""
+    """Return alarms and answers (rule, cell, split), and absolute log ratios of means."""
     splits, units = len(sides[0]), sides[0].shape[1] + sides[1].shape[1]
     at_once = max(1, MOST_VALUES // (units * int(np.prod(values.shape[2:])) * len(values)))
     alarms, answered = np.zeros((2, len(rules), len(values), splits), dtype=bool)
@@ -209,7 +207,7 @@ def _judged(
         pair = [_as_timings(values[:, side[block]], labels, data) for side in sides]
         for index, rule in enumerate(rules):
             alarms[index, :, block], answered[index, :, block] = (
-                each.reshape(labels.shape) for each in rule.judge(*pair)
+                by_split.reshape(labels.shape) for by_split in rule.judge(*pair)
             )
         change[:, block] = np.abs(np.log(_mean(pair[0]) / _mean(pair[1]))).reshape(labels.shape)
     return alarms, answered, change
@@ -275,38 +273,25 @@ def _result(
 
 
 def _notes(result: xr.Dataset, data: Timings) -> list[Note]:
-    n, units = result["n"].values[result["n"].values > 0], plural(data.levels[0])
+    n, unit = result["n"].values[result["n"].values > 0], data.levels[0]
     cells, without, few = len(n), int((n == 1).sum()), int(((n > 1) & (n < 4)).sum())
-    notes = [_summary(result), _caveats(result, data.levels[0])] if without < cells else []
-    if data.levels[0] in data.shared and cells - without > 1:
-        text = (
-            f"the cells share their {units}: what one split shows, others show too, and the "
-            "error is too small"
-        )
-        notes.append(Note("shared_units", text, {"level": data.levels[0]}))
+    notes = [_summary(result), _caveats(result, data)] if without < cells else []
+    few = few if OURS in result["rule"].values else 0
+    sentences = []
     if without or not cells:
-        text = (
-            f"{without} of {cells} cells have one {data.levels[0]}, which cannot be split: "
-            "measure more"
+        lower = f", or name a lower level with levels={data.levels[1:]}" if data.levels[1:] else ""
+        sentences.append(
+            f"{without} of {cells} cells have one {unit}, which cannot be split. "
+            f"Measure more{lower}."
         )
-        text += (
-            f", or name a lower level with levels={data.levels[1:]}" if len(data.levels) > 1 else ""
+    if few:
+        sentences.append(
+            f"{few} of {cells} cells have fewer than 4 {plural(unit)}. With one in a half, {OURS} "
+            "has no answer and raises no alarm."
         )
-        notes.append(Note("no_split", text, {"cells": without, "of": cells}))
-    if few and OURS in result["rule"].values:
-        text = (
-            f"{few} of {cells} cells have fewer than 4 {units}: with one in a half, {OURS} has "
-            "no answer and raises no alarm"
-        )
-        notes.append(Note("few_units", text, {"cells": few, "of": cells}))
-    if cells - without == 1:
-        splits, distinct = int(result["n_splits"].max()), number_of_splits(int(n.max()))
-        n_distinct = f"{distinct:,}" if distinct <= MANY else "more than a million"
-        text = (
-            f"one cell, {splits} of {n_distinct} distinct splits, which are not independent: "
-            "no standard error; more benchmarks give one"
-        )
-        notes.append(Note("one_cell", text, {"splits": splits, "distinct": distinct}))
+    if sentences:
+        numbers = {"one": without, "fewer_than_four": few, "of": cells}
+        notes.append(Note("few_units", " ".join(sentences), numbers))
     return notes
 
 
@@ -314,37 +299,44 @@ def _summary(result: xr.Dataset) -> Note:
     rates = dict(
         zip(result["rule"].values.tolist(), result["false_alarm_rate"].values.tolist(), strict=True)
     )
-    change, risk = (
-        float(result["smallest_change"].median()),
-        round(1 - float(result.attrs["confidence_level"]), 12),
-    )
+    change = float(result["smallest_change"].median())
+    risk = round(1 - float(result.attrs["confidence_level"]), 12)
     (first, rate), *further_rules = rates.items()
     clauses = [
         f"{first} gives no answer" if rate != rate else f"{first} calls {percent(rate)} different"
     ]
     clauses += [f"{name} {percent(rate)}" for name, rate in further_rules]
     text = (
-        f"of comparisons between halves of the same timings, {', '.join(clauses)}, where "
-        f"{percent(risk)} were meant"
+        f"Of comparisons between halves of the same timings, {', '.join(clauses)}, where "
+        f"{percent(risk)} were meant."
     )
-    text += (
-        (
-            f"; changes below {percent(change)} (median of the cells) are not seen with "
-            f"{percent(POWER)} power"
+    if change == change:
+        text += (
+            f" Changes below {percent(change)} (median of the cells) are not seen with "
+            f"{percent(POWER)} power."
         )
-        if change == change
-        else ""
-    )
     return Note("calibration", text, rates | {"smallest_change": change})
 
 
-def _caveats(result: xr.Dataset, unit: str) -> Note:
-    units, most = plural(unit), int(result["n"].max())
+def _caveats(result: xr.Dataset, data: Timings) -> Note:
+    """Say what the rates and their errors rest on."""
+    unit, n = data.levels[0], result["n"].values
+    units, most, split_cells = plural(unit), int(n.max()), int((n > 1).sum())
     above = LEVELS[: LEVELS.index(unit)] if unit in LEVELS else ()
+    differences = " or ".join(map(plural, (*above, MACHINE)))
     text = (
-        f"the rates are those of halves ({most // 2} of {most} {units} a side); splits of a "
-        f"cell share its {units}, so the error is taken "
-        f"between cells; differences between {' or '.join(map(plural, (*above, MACHINE)))} are "
-        "in both halves alike, and so in no rate"
+        f"The rates are those of halves, {most // 2} of {most} {units} a side. This check does not "
+        f"see differences between {differences}."
     )
-    return Note("halves", text, {"units": most})
+    values: dict[str, int] = {"units": most}
+    if split_cells == 1:
+        splits, distinct = int(result["n_splits"].max()), number_of_splits(most)
+        n_distinct = f"{distinct:,}" if distinct <= MANY else "more than a million"
+        values |= {"splits": splits, "distinct": distinct}
+        text += (
+            f" There is one cell, {splits} of {n_distinct} distinct splits, and so no standard "
+            "error. More benchmarks give one."
+        )
+    elif unit in data.shared:
+        text += f" The cells share their {units}, so that the error is too small."
+    return Note("halves", text, values)

@@ -94,7 +94,7 @@ def _scores(times: "xr.Dataset") -> "xr.DataArray | None":
 
 
 def _content(archive: str, times: "xr.Dataset", scores: "xr.DataArray | None") -> Iterator[str]:
-    """Yield what an archive holds: labels, repetitions, metrics, suites, descriptors of machines and of all of it."""
+    """Yield what an archive holds."""
     yield f"{archive}: {times.attrs.get('format', 'timings')}"
     for dim in (str(dim) for dim in times.dims if dim not in LEVELS):
         labels = quoted(times[dim].values.tolist(), 4) if dim in times.coords else ""
@@ -136,17 +136,17 @@ def _content(archive: str, times: "xr.Dataset", scores: "xr.DataArray | None") -
 
 
 def _configurations(times: "xr.Dataset", scores: "xr.DataArray") -> Iterator[str]:
-    """Yield how many configurations of which dims have a score in each suite, and what describes machines."""
+    """Yield the scores of each suite by configuration, and what describes machines."""
     dims = [str(dim) for dim in scores.dims if dim != SUITE and scores.sizes[dim] > 1]
-    each = (
+    nesting = (
         f" (each {' with its '.join([dims[0], ' and '.join(dims[1:])])})" if len(dims) > 1 else ""
     )
     by_suite = scores.sum([dim for dim in scores.dims if dim != SUITE])
     if by_suite.ndim:
         texts = [f"{name} {number}" for name, number in by_suite.to_series().items() if number]
-        yield f"  {counted(int(by_suite.sum()), 'score')}{each}: {', '.join(texts)}"
+        yield f"  {counted(int(by_suite.sum()), 'score')}{nesting}: {', '.join(texts)}"
     elif dims:
-        yield f"  {counted(int(by_suite), 'score')}{each}"
+        yield f"  {counted(int(by_suite), 'score')}{nesting}"
     descriptors = [
         str(name)
         for name, coordinate in times.coords.items()
@@ -155,14 +155,15 @@ def _configurations(times: "xr.Dataset", scores: "xr.DataArray") -> Iterator[str
         and (coordinate.notnull() & (coordinate != UNKNOWN)).any()
     ]
     if descriptors:
-        more = f" and {len(descriptors) - MOST} more" if len(descriptors) > MOST else ""
-        yield f"  descriptors of machines: {', '.join(descriptors[:MOST])}{more}"
+        n_more = f" and {len(descriptors) - MOST} more" if len(descriptors) > MOST else ""
+        yield f"  descriptors of machines: {', '.join(descriptors[:MOST])}{n_more}"
 
 
 def _parameters(times: "xr.Dataset") -> dict[str, list[Any]]:
-    """Return the settings that several benchmarks share and others have otherwise, with their values."""
+    """Return the settings that distinguish groups of benchmarks, with their values."""
+    # A reader renames what has the name of an answer's variable; the file has the name itself.
     values = {
-        str(name): [
+        str(name).removeprefix("data_"): [
             value for value in dict.fromkeys(coordinate.values.tolist()) if value == value
         ]  # NaN is not known
         for name, coordinate in times.coords.items()
@@ -212,7 +213,7 @@ def _questions(
 
 
 def _has_history(times: "xr.Dataset") -> bool:
-    """Return whether there are commits enough for a change to be found, of which one value each will do."""
+    """Return whether there are enough commits to find a change."""
     return any(times.sizes.get(dim, 1) >= SHORTEST for dim in HISTORY)
 
 
@@ -270,31 +271,33 @@ def _commands(
     return commands
 
 
-def _of_suites(place: str, scores: "xr.DataArray", *, repeated: bool) -> dict[str, str]:
+def _of_suites(archive: str, scores: "xr.DataArray", *, repeated: bool) -> dict[str, str]:
     """Return commands about the scores of suites, and the question that each answers."""
-    others = [dim for dim in scores.dims if dim != MACHINE]
+    other_dims = [dim for dim in scores.dims if dim != MACHINE]
     commands = {
-        f"scores {place}": "what each scores in each suite, in five numbers, and how much it varies"
+        f"scores {archive}": "scores in each suite, in five numbers, and how much they vary"
     }
     if repeated:
-        commands[f"plot five-numbers {place} -o five_numbers.svg"] = "a picture of the five numbers"
+        commands[f"plot five-numbers {archive} -o five_numbers.svg"] = (
+            "a picture of the five numbers"
+        )
     if MACHINE not in scores.dims:
         return commands
     n_machines = scores.sum(MACHINE)
     if int(n_machines.max()) >= MIN_BIPLOT:
-        cell = n_machines.isel(n_machines.argmax(others)) if others else n_machines
+        cell = n_machines.isel(n_machines.argmax(other_dims)) if other_dims else n_machines
         labels = [
-            shlex.quote(f"{dim}={cell[dim].item()}") for dim in others if scores.sizes[dim] > 1
+            shlex.quote(f"{dim}={cell[dim].item()}") for dim in other_dims if scores.sizes[dim] > 1
         ]
         selected = "".join(f" --select {label}" for label in labels)
-        commands[f"plot biplot {place}{selected} -o biplot.svg"] = (
+        commands[f"plot biplot {archive}{selected} -o biplot.svg"] = (
             "which machines are alike, and at which benchmarks"
         )
-    commands[f"machines {place} -o machines.csv"] = (
+    commands[f"machines {archive} -o machines.csv"] = (
         "a table of machines: scores, and every descriptor as a column"
     )
-    if int(scores.any([dim for dim in others if dim != SUITE]).sum(MACHINE).max()) >= MIN_MODEL:
-        commands[f"explain {place} --response performance"] = (
+    if int(scores.any([dim for dim in other_dims if dim != SUITE]).sum(MACHINE).max()) >= MIN_MODEL:
+        commands[f"explain {archive} --response performance"] = (
             "which hardware and software explain it; without --response, the variation"
         )
     return commands

@@ -60,7 +60,10 @@ for command in COMMANDS:
 def main() -> None:
     """Run the command line; any failure exits with 2, because 1 means that something is slower."""
     if "xarray" not in sys.modules:  # otherwise the process is somebody else's
-        _start_fast()
+        gc.set_threshold(1_000_000)  # imports make many objects and no garbage
+        if "convert" not in sys.argv[1:2]:  # the one command with lazy arrays
+            # xarray imports dask to ask whether an array is lazy: a third of the time of a command.
+            sys.modules["dask"] = None  # type: ignore[assignment]
     prepare_streams()
     try:
         app(args=with_command(sys.argv[1:]), prog_name="perfarray")
@@ -72,18 +75,10 @@ def main() -> None:
     except Exception:
         traceback.print_exc()
         print(
-            "error: this is a defect of perfarray, not of your data; please report the lines above",
+            "error: this is a defect of perfarray, not of your data. Please report the lines above",
             file=sys.stderr,
         )
         raise SystemExit(NO_ANSWER) from None
-
-
-def _start_fast() -> None:
-    """Keep a short command from work that it does not need, a third of the time of a comparison."""
-    gc.set_threshold(1_000_000)  # imports make many objects and no garbage
-    if "convert" not in sys.argv[1:2]:  # the one command with lazy arrays
-        # xarray imports dask to ask whether an array is lazy.
-        sys.modules["dask"] = None  # type: ignore[assignment]
 
 
 def with_command(arguments: list[str]) -> list[str]:

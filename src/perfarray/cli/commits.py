@@ -16,12 +16,12 @@ SHORTEST_HASH = 4  # characters of an abbreviated hash
 
 
 def history_dim(times: "xr.Dataset", dim: str | None) -> str:
-    """Return the dim along which there is a history: the one named, else the first of the usual ones."""
+    """Return the dim of the history: the one named, else the first of the usual ones."""
     if dim is not None:
         return dim
-    present = [name for name in HISTORY if name in times.dims]
-    if present:
-        return present[0]
+    history_dims = [name for name in HISTORY if name in times.dims]
+    if history_dims:
+        return history_dims[0]
     hint = ""
     descriptors = [
         name for name in (*HISTORY, "version") if name in times.coords and times.coords[name].dims
@@ -45,7 +45,9 @@ def history_dim(times: "xr.Dataset", dim: str | None) -> str:
 def in_order(
     times: "xr.Dataset", dim: str, order: str | None, sentences: list[str]
 ) -> "tuple[xr.Dataset, str | None]":
-    """Return commits and what sorts them: `stored`, `reversed`, a coordinate, or a list that begins with the newest (a file, - for stdin).
+    """Return commits and what sorts them: `stored`, `reversed`, a coordinate, or a list of commits.
+
+    A list (a file, - for stdin) begins with the newest.
 
     Commits that are not in the list are left out, and named.
     """

@@ -4,7 +4,8 @@ The exit code says whether anything is slower.
 """
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from functools import partial
 from itertools import product, takewhile
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -18,10 +19,8 @@ from perfarray.cli.comparison import (
     legend,
     row_dims,
     verdict_counts,
-    without_equal_counts,
 )
 from perfarray.cli.forms import TABLE, Answer, Row, Target, answering, described, give
-from perfarray.cli.grid import CHANGED
 from perfarray.cli.problems import (
     NO_ANSWER,
     NOTHING_SLOWER,
@@ -30,13 +29,12 @@ from perfarray.cli.problems import (
     quoted,
 )
 from perfarray.cli.reading import paths_read, read_sessions, read_sides, with_metrics
-from perfarray.cli.tails import percentiles, share_of
+from perfarray.cli.tails import with_percentiles
 from perfarray.conventions import BENCHMARK, METRIC, OF_MACHINES, TUNING, plural, singular
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from perfarray.results.rows import Table
     from perfarray.timings.notes import Note
 
 MOST = 30  # rows that are shown where none has an answer
@@ -56,7 +54,7 @@ OPTIONS = options.spoken("threshold correction statistic value method prior shar
 
 
 def compare(
-    places: options.Places,
+    inputs: options.Places,
     *,
     selected: options.Selected,
     threshold: options.Thresholds = None,
@@ -133,7 +131,7 @@ def compare(
     ] = False,
     target: Target,
 ) -> None:
-    """Compare every benchmark in NEW with OLD, and in any further place: whether it is faster or slower, by how much, and how sure that is.
+    """Compare every benchmark in NEW with OLD: is it faster, by how much, how sure.
 
     With one place, compare the labels of a dim in it with one of them (of two benchmarks the second
     with the first): perfarray compare results/ --dim machine --baseline laptop
@@ -148,130 +146,93 @@ def compare(
 
     Example: perfarray compare old.json new.json --threshold 2% --correction holm
     """
-    import numpy as np
+    from perfarray.results.answers import select_rows
 
     choices = options.given(
-        threshold=options.thresholds(threshold), confidence_level=confidence, correction=correction, value=value,
-        prior=prior, shared=options.names(shared), paired=paired, by=by, method=method, rng=None if method is None else SEED,
-    )  # fmt: skip
-    paths, keys = paths_read(places), ("benchmarks", "suites", "attrs", "notes")
+        threshold=options.thresholds(threshold),
+        confidence_level=confidence,
+        correction=correction,
+        value=value,
+        prior=prior,
+        shared=options.names(shared),
+        paired=paired,
+        by=by,
+        method=method,
+        rng=None if method is None else SEED,
+    )
+    paths, keys = paths_read(inputs), ("benchmarks", "suites", "attrs", "notes")
     with answering(target, paths, *keys, own_words=WITHOUT_ANSWER, options=OPTIONS) as sentences:
-        share = share_of(statistic)
-        sides = read_sides(places, selected, sentences)
-        if share is None:
-            choices["statistic"] = statistic
-        else:
-            times, about = percentiles(sides.times, share, statistic)
-            sides = sides._replace(times=times, heading=[*sides.heading, *about])
+        sides = read_sides(inputs, selected, sentences)
+        times, choices["statistic"], sample = with_percentiles(sides.times, statistic)
+        sides = sides._replace(times=times, heading=[*sides.heading, *sample])
         if between is not None:
             choices["between"] = read_sessions(between, selected.reading)
         if METRIC not in nest:
             sides, metrics = with_metrics(sides)
             nest = nest | metrics
         result = perfarray.compare(sides.times, sides.baseline, dim=sides.dim, **nest, **choices)
-        compared = comparison(result)
-        _check_both_sides(compared)
-        notes = perfarray.notes(result)
-        if same_machine and (machines := _differing(notes, "different_machines")):
-            raise ValueError(
-                f"no verdict: the sides are of different machines ({machines}), and "
-                "--same-machine was given"
-            )
-        if same_machine and not any(name in sides.times.coords for name in OF_MACHINES):
-            sentences.append(
-                "--same-machine: the files do not say on which machine they were measured, so "
-                "that nothing was compared"
-            )
-    table = _table(
-        result, sort or ("effect" if target.kind == "markdown" else None), only_changes=only_changes
-    )
-    code, outcome = _outcome(compared, verdict_counts(compared, table))
-    several = len(places) == 1 and result.sizes[result.attrs["dim"]] > 1
-    lines, explanation = (
-        [*_unmatched(compared)]
-        if several
-        else _one_sided(compared, result.sizes.get(BENCHMARK, 0)),
-        legend(compared),
-    )
-    compared = (
-        compared.in_order_of(table.places.positions, only=only_changes)
-        if sort or only_changes
-        else compared
-    )
-    n_rows = table.places.positions.size
+        verdicts = comparison(result)
+        _check_both_sides(verdicts)
+        if same_machine:
+            _check_machines(sides.times, perfarray.notes(result), sentences)
+    sort = sort or ("effect" if target.kind == "markdown" else None)
+    limit = MAX_ROWS if target.kind == TABLE and not show_all else None
+    rows_of = partial(select_rows, result, only_changes=only_changes, equal_counts=False)
+    table = rows_of(sort=sort, limit=limit)
+    code, outcome = _outcome(verdicts, verdict_counts(verdicts, table))
+    has_many = len(inputs) == 1 and result.sizes[result.attrs["dim"]] > 1
+    lines = _unmatched(verdicts) if has_many else _one_sided(verdicts, result)
+    explanation = legend(verdicts)
+    if sort or only_changes:
+        verdicts = verdicts.in_order_of(table.places.positions, only=only_changes)
+    n_rows = table.places.positions.size + table.places.n_left_out
     if code == NO_ANSWER and n_rows > MOST and not show_all:
-        table = table.first(MOST)
-        lines.append(
-            f"and {n_rows - MOST} more benchmarks without an answer (--output csv has all)"
-        )
-    elif target.kind == TABLE and n_rows > MAX_ROWS and not show_all:
-        largest = _table(result, "effect", only_changes=only_changes).first(LARGEST_CHANGES)
-        table = (
-            largest
-            if sort != "name"
-            else table.of_rows(np.isin(table.places.positions, largest.places.positions))
-        )
-        lines.insert(
-            0,
-            f"The {LARGEST_CHANGES} largest of {n_rows:,} changes. --all, json and csv have "
-            "every row.",
-        )
+        table = table.of_rows(slice(MOST))
+        lines.append(f"and {n_rows - MOST} more benchmarks without an answer (see --output csv)")
+    elif table.places.n_left_out:
+        table = rows_of(sort=sort or "effect", limit=LARGEST_CHANGES, largest=True)
+        largest = f"The {LARGEST_CHANGES} largest of {n_rows:,} changes. "
+        lines.insert(0, f"{largest}--all, json and csv have every row.")
+    settings = _differing(perfarray.notes(result), *SETTINGS)
+    content = paths | {"benchmarks": verdicts.rows, "suites": verdicts.suites, **described(result)}
     answer = Answer(
-        table=without_equal_counts(table),
-        rows=[
-            *compared.rows,
-            *(
-                {BENCHMARK: f"all {row['benchmarks']}"} | row
-                for row in compared.suites
-                if row["benchmarks"] > 1
-            ),
-        ],
-        content={
-            **paths,
-            "benchmarks": compared.rows,
-            "suites": compared.suites,
-            **described(result),
-        },
+        table=table,
+        rows=verdicts.with_suites(),
+        content=content,
         outcome=outcome,
         code=code,
-        heading=[
-            *sides.heading,
-            *(
-                f"The sides differ in {settings}."
-                for settings in [_differing(notes, *SETTINGS)]
-                if settings
-            ),
-        ],
+        heading=[*sides.heading, *([f"The sides differ in {settings}."] if settings else [])],
         lines=lines,
         legend=explanation,
     )
     give(answer, target, sentences, OPTIONS)
 
 
-def _table(result: "xr.Dataset", sort: str | None, *, only_changes: bool) -> "Table":
-    """Return the table of a comparison.
+def _check_machines(times: "xr.Dataset", notes: "Sequence[Note]", sentences: list[str]) -> None:
+    """Raise where the sides are of different machines; say where no machine is recorded."""
+    if machines := _differing(notes, "different_machines"):
+        raise ValueError(
+            f"no verdict: the sides are of different machines ({machines}), and "
+            "--same-machine was given"
+        )
+    if not any(name in times.coords for name in OF_MACHINES):
+        sentences.append(
+            "--same-machine: the files do not say on which machine they were measured, so "
+            "that nothing was compared"
+        )
 
-    `only_changes` leaves out the rows that have not changed, and no suite.
-    """
-    table = perfarray.table(result, sort=sort)
-    return (
-        table.of_rows(table["verdict"].isin(CHANGED).to_numpy()[: table.places.positions.size])
-        if only_changes
-        else table
-    )
 
-
-def _check_both_sides(compared: Comparison) -> None:
-    if not compared.named():
-        if copies := [*compared.copies(same=True), *compared.copies(same=False)]:
+def _check_both_sides(verdicts: Comparison) -> None:
+    if not verdicts.named():
+        if copies := [*verdicts.copies(same=True), *verdicts.copies(same=False)]:
             raise ValueError(
                 "nothing was measured on both sides: one of them has copies of other results "
                 f"alone ({quoted(copies, 3)})"
             )
-        names = list(compared.named(new=False)), list(compared.named(old=False))
+        names = list(verdicts.named(new=False)), list(verdicts.named(old=False))
         old, new = (quoted(of_side, 3) or "nothing" for of_side in names)
-        first, second = compared.labels
-        metric = compared.attrs.get(METRIC, "one of the metrics")
+        first, second = verdicts.labels
+        metric = verdicts.attrs.get(METRIC, "one of the metrics")
         raise ValueError(
             f"no benchmark has {metric!r} on both sides: {first} has {old}; {second} has "
             f"{new}{_beginnings(*names)}"
@@ -279,7 +240,7 @@ def _check_both_sides(compared: Comparison) -> None:
 
 
 def _differing(notes: "Sequence[Note]", *codes: str) -> str:
-    """Write the recorded settings in which the sides differ, with both values: those of the notes of some codes."""
+    """Write the recorded settings in which the sides differ, with both values."""
     values = [note.values for note in notes if note.code in codes]
     columns = [
         [text for of_note in values for text in of_note[key]]
@@ -295,7 +256,7 @@ def _differing(notes: "Sequence[Note]", *codes: str) -> str:
 
 
 def _beginnings(old: list[str], new: list[str]) -> str:
-    """Say by which beginning the names of both sides differ, such as the folder that a run began in; "" where they differ otherwise."""
+    """Say by which beginning the names of both sides differ, such as a folder; "" otherwise."""
     for baseline, candidate in product(old[:1], new):
         folders = zip(reversed(baseline.split("/")), reversed(candidate.split("/")), strict=False)
         end = "/".join(
@@ -318,55 +279,59 @@ def _beginnings(old: list[str], new: list[str]) -> str:
     return ""
 
 
-def _outcome(compared: Comparison, counts: str) -> tuple[int, str]:
-    rows = list(compared.named().values())
-    all_rows = (*rows, *compared.suites)
+def _outcome(verdicts: Comparison, counts: str) -> tuple[int, str]:
+    rows = list(verdicts.named().values())
+    all_rows = (*rows, *verdicts.suites)
     if all(math.isnan(row["lower"]) for row in all_rows):
         needed = (
-            f"more {plural(compared.unit)}"
+            f"more {plural(verdicts.unit)}"
             if any(row["n"] > 1 for row in rows)
-            else f"at least two {plural(compared.unit)}"
+            else f"at least two {plural(verdicts.unit)}"
         )
-        return NO_ANSWER, f"no answer: there are no intervals; each side needs {needed}"
+        return NO_ANSWER, f"no answer: there are no intervals. Each side needs {needed}"
     if all(math.isnan(row["estimate"]) for row in all_rows):
         return NO_ANSWER, "no answer: nothing is known of any ratio, since runs were stopped"
-    verdicts = [
+    words = [
         row["verdict"]
-        for row in (*rows, *(row for row in compared.suites if row["benchmarks"] > 1))
+        for row in (*rows, *(row for row in verdicts.suites if row["benchmarks"] > 1))
     ]
-    return (SOMETHING_SLOWER if "slower" in verdicts else NOTHING_SLOWER), counts
+    return (SOMETHING_SLOWER if "slower" in words else NOTHING_SLOWER), counts
 
 
-def _unmatched(compared: Comparison) -> "Iterator[str]":
-    """Yield how many results of one archive are not compared, where a dim in it has several candidates."""
-    dim = str(compared.attrs["dim"])
+def _unmatched(verdicts: Comparison) -> list[str]:
+    """Return how many results of one archive have no other side."""
+    dim = str(verdicts.attrs["dim"])
 
-    def places(rows: Iterable[Row]) -> set[tuple[object, ...]]:
-        return {tuple(row[name] for name in row_dims(compared.rows) if name != dim) for row in rows}
+    def cells_of(rows: Iterable[Row]) -> set[tuple[object, ...]]:
+        return {tuple(row[name] for name in row_dims(verdicts.rows) if name != dim) for row in rows}
 
-    baseline, candidates = compared.named(new=False).values(), compared.named(old=False)
-    lonely = places(baseline) - places(compared.named().values())
+    baseline, candidates = verdicts.named(new=False).values(), verdicts.named(old=False)
+    lonely = cells_of(baseline) - cells_of(verdicts.named().values())
     numbers = {
-        f"{len(lonely):,} of {compared.labels[0]}": lonely,
+        f"{len(lonely):,} of {verdicts.labels[0]}": lonely,
         f"{len(candidates):,} of another {singular(dim)}": candidates,
     }
+    lines = []
     if texts := [text for text, of_side in numbers.items() if of_side]:
-        yield f"Results without the other side: {', '.join(texts)} (--output json names all)."
-    if copies := len(compared.copies(same=True)) + len(compared.copies(same=False)):
-        yield f"Copies of other results: {copies} (they count in the suite, and are not tested)."
+        without = ", ".join(texts)
+        lines.append(f"Results without the other side: {without} (--output json names all).")
+    if copies := len(verdicts.copies(same=True)) + len(verdicts.copies(same=False)):
+        counted_in = "they count in the suite, and are not tested"
+        lines.append(f"Copies of other results: {copies} ({counted_in}).")
+    return lines
 
 
-def _one_sided(compared: Comparison, n_benchmarks: int) -> list[str]:
+def _one_sided(verdicts: Comparison, result: "xr.Dataset") -> list[str]:
     """Name the benchmarks that were not measured on both sides, of many the first."""
     lines = []
-    old, new = compared.labels
-    tunings = compared.attrs["dim"] == TUNING and new != TUNING
+    old, new = verdicts.labels
+    tunings = verdicts.attrs["dim"] == TUNING and new != TUNING
     copies = f"{new} is its {old}" if tunings else f"copies of {old}"
     groups = {
-        f"measured only in {old}": list(compared.named(new=False)),
-        f"measured only in {new}": list(compared.named(old=False)),
-        f"{copies} (counts in the suite, not tested)": compared.copies(same=True),
-        "copies of other results (count in the suite, not tested)": compared.copies(same=False),
+        f"measured only in {old}": list(verdicts.named(new=False)),
+        f"measured only in {new}": list(verdicts.named(old=False)),
+        f"{copies} (counts in the suite, not tested)": verdicts.copies(same=True),
+        "copies of other results (count in the suite, not tested)": verdicts.copies(same=False),
     }
     for text, names in groups.items():
         lines += (
@@ -381,8 +346,8 @@ def _one_sided(compared: Comparison, n_benchmarks: int) -> list[str]:
         )
     # In one of several metrics, a benchmark without it has another.
     neither = (
-        max(0, n_benchmarks - len({row.get(BENCHMARK) for row in compared.rows}))
-        if METRIC in compared.attrs
+        max(0, result.sizes.get(BENCHMARK, 0) - len({row.get(BENCHMARK) for row in verdicts.rows}))
+        if METRIC in verdicts.attrs
         else 0
     )
-    return lines + ([f"no {compared.attrs[METRIC]} on either side: {neither}"] if neither else [])
+    return lines + ([f"no {verdicts.attrs[METRIC]} on either side: {neither}"] if neither else [])

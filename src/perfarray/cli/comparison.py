@@ -27,7 +27,7 @@ VERDICTS = ("slower", "faster", "equivalent", "inconclusive")
 
 
 class Comparison(NamedTuple):
-    """A comparison: one row per benchmark and one suite row, each per label of any other dim, where a side was measured.
+    """A comparison in rows: those of benchmarks, and those of suites.
 
     Of several candidates a row is of what a candidate has; what none of them has is one row of the
     baseline. Rows without a test have no verdict.
@@ -55,7 +55,7 @@ class Comparison(NamedTuple):
         }
 
     def copies(self, *, same: bool) -> list[str]:
-        """Return the names of the rows that have a score on both sides, a copy, and no test: those of the `same` score, or the others."""
+        """Return the names of copies: those with the score of the other side, or the others."""
         return [
             name
             for name, row in zip(row_names(self.rows), self.rows, strict=True)
@@ -72,17 +72,22 @@ class Comparison(NamedTuple):
             scores[0] == scores[1] if row["n"] == 0 and not any(map(math.isnan, scores)) else None
         )
 
+    def with_suites(self) -> list[Row]:
+        """Return all rows, with those of suites of several benchmarks last."""
+        suites = [row for row in self.suites if row["benchmarks"] > 1]
+        return [*self.rows, *({BENCHMARK: f"all {row['benchmarks']}"} | row for row in suites)]
+
     def in_order_of(self, positions: Iterable[int], *, only: bool) -> "Comparison":
         """Return the rows in the order of those of a table.
 
         `only` those in it, or those that are not in it last.
         """
         positions = list(map(int, positions))
-        further = [] if only else sorted({*self.positions}.difference(positions))
+        untested = [] if only else sorted({*self.positions}.difference(positions))
         rows = dict(zip(self.positions, self.rows, strict=True))
         return self._replace(
-            rows=[rows[position] for position in [*positions, *further]],
-            positions=[*positions, *further],
+            rows=[rows[position] for position in [*positions, *untested]],
+            positions=[*positions, *untested],
         )
 
     @property
@@ -97,30 +102,27 @@ def comparison(result: "xr.Dataset") -> Comparison:
 
     dim, baseline = str(result.attrs["dim"]), str(result.attrs["baseline"])
     candidates = result[dim].values.tolist()
-    single = result.drop_vars([name for name in result.data_vars if str(name).startswith(SUITE)])
-    single = single.rename(n_baseline="n_old", n_candidate="n_new")
+    cells = result.drop_vars([name for name in result.data_vars if str(name).startswith(SUITE)])
+    cells = cells.rename(n_baseline="n_old", n_candidate="n_new")
     suites = result[[name for name in result.data_vars if str(name).startswith(SUITE)]]
     suites = suites.rename({name: str(name).removeprefix(SUITE) for name in suites.data_vars})
     if len(candidates) == 1 and dim != PROGRAM:
-        single, suites = single.isel({dim: 0}, drop=True), suites.isel({dim: 0}, drop=True)
+        cells, suites = cells.isel({dim: 0}, drop=True), suites.isel({dim: 0}, drop=True)
     statistic = result.attrs.get("statistic", "mean")
     # Scores of copies have no units.
     sides = {"n_old": f"baseline_{statistic}", "n_new": f"candidate_{statistic}"}
-    old, new = ((single[number] > 0) | single[score].notnull() for number, score in sides.items())
+    old, new = ((cells[number] > 0) | cells[score].notnull() for number, score in sides.items())
     if (
-        dim in single.dims
+        dim in cells.dims
     ):  # what no candidate has is one row of the baseline, and not one for every candidate
-        old = old & ~new.any(dim) & (single[dim] == candidates[0])
+        old = old & ~new.any(dim) & (cells[dim] == candidates[0])
     masks = old | new, suites["benchmarks"] > 0
     positions, rows = [], []
-    for data, mask in zip((single, suites), masks, strict=True):
-        positions.append(
-            mask.broadcast_like(data["estimate"])
-            .transpose(*data["estimate"].dims)
-            .values.ravel()
-            .nonzero()[0]
-        )
-        rows.append(records(data, [str(name) for name in data["estimate"].dims], positions[-1]))
+    for data, mask in zip((cells, suites), masks, strict=True):
+        like = data["estimate"]
+        has_row = mask.broadcast_like(like).transpose(*like.dims)
+        positions.append(has_row.values.ravel().nonzero()[0])
+        rows.append(records(data, map(str, like.dims), positions[-1]))
     for row in rows[0]:
         if not row["n"] > 0:  # one side alone, or a copy: nothing was tested
             row["verdict"] = ""
@@ -135,10 +137,10 @@ def comparison(result: "xr.Dataset") -> Comparison:
             }
         )
     candidate = str(candidates[0]) if len(candidates) == 1 else dim
-    several = METRIC in result.dims
+    has_metrics = METRIC in result.dims
     directions = (
         result["better"].to_series().to_dict()
-        if several
+        if has_metrics
         else {result.attrs[METRIC]: result.attrs["better"]}
     )
     metrics = " or ".join(
@@ -179,16 +181,11 @@ def row_dims(rows: Sequence[Row]) -> list[str]:
     return columns[: columns.index("estimate")] if columns else []
 
 
-def without_equal_counts(frame: "pd.DataFrame") -> "pd.DataFrame":
-    """Return a table without its numbers of units where they are the same in all rows: the legend has them."""
-    return frame.drop(columns="n") if len(set(frame["n"])) == 1 else frame
-
-
-def legend(compared: Comparison) -> list[str]:
+def legend(comparison_rows: Comparison) -> list[str]:
     """Write what the columns mean, how verdicts are reached and what was left out."""
-    attrs = compared.attrs
+    attrs = comparison_rows.attrs
     threshold, method = float(attrs["threshold"]), str(attrs["method"])
-    varies = any("threshold" in row for row in compared.rows)
+    varies = any("threshold" in row for row in comparison_rows.rows)
     method_text = "" if method in ("fieller", "order_statistics") else f" (method {method})"
     statistic = attrs.get("statistic", "mean")
     band = (
@@ -208,18 +205,20 @@ def legend(compared: Comparison) -> list[str]:
             f"; equivalent: wholly within {percent(threshold)}, ratios from {1 - threshold:g} "
             f"to {1 + threshold:g}"
         )
-    sample, averaged = _sample(compared)
+    sample, averaged = _sample(comparison_rows)
     lines = [
-        f"{compared.level} intervals{method_text}; {sample}.",
-        *_correction_legend(compared),
-        *_prior_legend(compared),
-        *_sessions_legend(compared),
-        f"change: of the {statistic} {compared.metrics}{averaged}.",
+        f"{comparison_rows.level} intervals{method_text}; {sample}.",
+        *_correction_legend(comparison_rows),
+        *_prior_legend(comparison_rows),
+        *_sessions_legend(comparison_rows),
+        f"change: of the {statistic} {comparison_rows.metrics}{averaged}.",
         f"faster, slower: {judged}{smaller}; inconclusive: neither.",
     ]
-    if any(row["benchmarks"] > 1 for row in compared.suites):
-        joint = f"all benchmarks on the same {plural(compared.unit)}, treated jointly"
-        independent = f"each benchmark with its own {plural(compared.unit)}, {attrs['benchmarks']}"
+    if any(row["benchmarks"] > 1 for row in comparison_rows.suites):
+        joint = f"all benchmarks on the same {plural(comparison_rows.unit)}, treated jointly"
+        independent = (
+            f"each benchmark with its own {plural(comparison_rows.unit)}, {attrs['benchmarks']}"
+        )
         lines.append(
             "all: geometric mean of the ratios; "
             f"{independent if 'assumed' in str(attrs['benchmarks']) else joint}."
@@ -233,9 +232,8 @@ def legend(compared: Comparison) -> list[str]:
     return lines + ([f"Left out as marked: {left_out} values."] if left_out else [])
 
 
-def _sample(compared: Comparison) -> tuple[str, str]:
-    """Write what the sample of a side is, `n = 15 independent binaries on each side`, and its parts."""
-    attrs, units = compared.attrs, plural(compared.unit)
+def _sample(comparison_rows: Comparison) -> tuple[str, str]:
+    attrs, units = comparison_rows.attrs, plural(comparison_rows.unit)
     levels = str(attrs["levels"]).split()
     value = str(attrs.get("value", levels[0]))
     averaged = levels[levels.index(value) + 1 :]
@@ -248,10 +246,12 @@ def _sample(compared: Comparison) -> tuple[str, str]:
         f"; the median of all {plural(value)} in them{inside}" if averaged != levels[1:] else inside
     )
     sides = () if "paired" in attrs else ("n_old", "n_new")
-    rows = [row for row in (*compared.named().values(), *compared.suites) if row["n"] != 0]
+    rows = [
+        row for row in (*comparison_rows.named().values(), *comparison_rows.suites) if row["n"] != 0
+    ]
     numbers = {row[name] for row in rows for name in ("n", *sides) if name in row}
     pairs = {(row["n_old"], row["n_new"]) for row in rows if "n_old" in row} if sides else set()
-    units = compared.unit if numbers == {1} else units
+    units = comparison_rows.unit if numbers == {1} else units
     sample = (
         f"matched pairs of {units}" if "paired" in attrs else f"independent {units} on each side"
     )
@@ -263,52 +263,55 @@ def _sample(compared: Comparison) -> tuple[str, str]:
     return f"{f'n = {numbers.pop()}' if len(numbers) == 1 else 'n counts'} {sample}", inside
 
 
-def _prior_legend(compared: Comparison) -> list[str]:
-    if "prior" not in compared.attrs:
+def _prior_legend(comparison_rows: Comparison) -> list[str]:
+    if "prior" not in comparison_rows.attrs:
         return []
-    row = compared.rows[0]
+    row = comparison_rows.rows[0]
     worth = "any number of" if math.isinf(row["prior_df"]) else f"{row['prior_df']:.0f}"
     deviation = f"{100 * row['prior_standard_deviation']:.2g} %"
     return [
         (
             f"Variances learned from the suite: a standard deviation near {deviation}, worth "
-            f"{worth} further {plural(compared.unit)}."
+            f"{worth} further {plural(comparison_rows.unit)}."
         )
     ]
 
 
-def _sessions_legend(compared: Comparison) -> list[str]:
+def _sessions_legend(comparison_rows: Comparison) -> list[str]:
     """Write what sessions vary by, where that is from elsewhere."""
     level, numbers = (
-        compared.attrs.get("between"),
-        [row for row in compared.rows if row.get("session_df", math.nan) > 0],
+        comparison_rows.attrs.get("between"),
+        [row for row in comparison_rows.rows if row.get("session_df", math.nan) > 0],
     )
     if level is None or not numbers:
         return []
     deviations = sorted(row["session_standard_deviation"] for row in numbers)
     freedom = min(row["session_df"] for row in numbers)
     ends = " to ".join(dict.fromkeys(f"{100 * end:.2g}" for end in (deviations[0], deviations[-1])))
-    known = "" if freedom > MANY else f" ({freedom:.0f} degrees of freedom)"
+    freedom_text = "" if freedom > MANY else f" ({freedom:.0f} degrees of freedom)"
     return [
         (
-            f"Each side is one {level}; intervals hold what {plural(str(level))} vary by, standard "
-            f"deviations of {ends} %{known}."
+            f"Each side is one {level}. Intervals hold what {plural(str(level))} vary by, standard "
+            f"deviations of {ends} %{freedom_text}."
         )
     ]
 
 
-def _correction_legend(compared: Comparison) -> list[str]:
+def _correction_legend(comparison_rows: Comparison) -> list[str]:
     """Write how many verdicts there are at once, and how they are or can be corrected."""
-    level, correction = float(compared.attrs["confidence_level"]), compared.attrs["correction"]
+    level, correction = (
+        float(comparison_rows.attrs["confidence_level"]),
+        comparison_rows.attrs["correction"],
+    )
     if correction != "none":
         how = f"corrected for their number ({correction})"
         return [
             (
-                f"Verdicts are {how}, by their p-values, and so are the intervals; the suite is at "
+                f"Verdicts are {how}, by their p-values, and so are the intervals. The suite is at "
                 f"{percent(level)}."
             )
         ]
-    tests = sum(not math.isnan(row["lower"]) for row in compared.named().values())
+    tests = sum(not math.isnan(row["lower"]) for row in comparison_rows.named().values())
     if tests < 2:
         return []
     chance = f"{100 * (1 - ((1 + level) / 2) ** tests):.0f} %"
@@ -320,15 +323,17 @@ def _correction_legend(compared: Comparison) -> list[str]:
     ]
 
 
-def verdict_counts(compared: Comparison, frame: "pd.DataFrame") -> str:
+def verdict_counts(comparison_rows: Comparison, frame: "pd.DataFrame") -> str:
     """Write how many there are of every verdict, and the change of the suite where there is one."""
-    verdicts = [row["verdict"] for row in compared.named().values()]
-    medians = " by their medians" if compared.attrs.get("statistic") == "median" else ""
+    verdicts = [row["verdict"] for row in comparison_rows.named().values()]
+    medians = " by their medians" if comparison_rows.attrs.get("statistic") == "median" else ""
     text = (
         f"{len(verdicts)} compared{medians}: "
         f"{', '.join(f'{verdicts.count(verdict)} {verdict}' for verdict in VERDICTS)}"
     )
-    if frame.attrs["suites"] != 1 or METRIC not in compared.attrs:  # a suite is of one metric
+    if (
+        frame.attrs["suites"] != 1 or METRIC not in comparison_rows.attrs
+    ):  # a suite is of one metric
         return text
     change, verdict = str(frame["change"].iloc[-1]), str(frame["verdict"].iloc[-1])
     return f"{text}; all together {change}{'' if f'x {verdict} (' in change else f', {verdict}'}"

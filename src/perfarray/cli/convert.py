@@ -1,4 +1,4 @@
-"""`perfarray convert`: timings as netCDF or Zarr, in chunks whose levels are whole, or as a Parquet or Feather table."""
+"""`perfarray convert`: timings as netCDF, Zarr, Parquet or Feather."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -59,7 +59,7 @@ def convert(
     ] = False,
     progress: options.Progress = False,
 ) -> None:
-    """Read an archive of result files and write it as one netCDF file or Zarr store for xarray, or as a table for pandas, Polars or DuckDB.
+    """Write result files as one netCDF file or Zarr store, or as a Parquet or Feather table.
 
     With --append, machines are added to a store: all of them, or none where one is there already.
     Where they are, commits (dates, builds) are, under the same rule. A store that is not there yet
@@ -89,7 +89,7 @@ def convert(
         times = read_places(archive, reading, on_error=on_error, progress=progress or None)
         if add and not any(dim in times.coords for dim in (MACHINE, *HISTORY)):
             raise ValueError(
-                f"{archive} does not say of which machine it is; the paths of files may, "
+                f"{archive} does not say of which machine it is. The paths of files may, "
                 f'--layout "{{machine}}/..."'
             )
         if add and output.exists():
@@ -110,15 +110,15 @@ def _line(times: "xr.Dataset", output: Path) -> str:
     )
 
 
-def _is_large_table(place: Path, output: Path, add: bool) -> bool:
-    """Return whether an archive is one table of more bytes than are read at once, and the output a store that can be written in parts."""
-    if output.suffix != ".zarr" or add or not place.exists():
+def _is_large_table(path: Path, output: Path, add: bool) -> bool:
+    """Return whether an archive is one large table, and the output can be written in parts."""
+    if output.suffix != ".zarr" or add or not path.exists():
         return False
     files = (
-        list(place.rglob("*.parquet"))
-        if place.is_dir()
-        else [place]
-        if place.suffix in STREAMED
+        list(path.rglob("*.parquet"))
+        if path.is_dir()
+        else [path]
+        if path.suffix in STREAMED
         else []
     )
     return sum(file.stat().st_size for file in files) > LARGE
@@ -127,12 +127,12 @@ def _is_large_table(place: Path, output: Path, add: bool) -> bool:
 def _check_streamed(output: Path, add: bool, reading: dict[str, Any]) -> None:
     if output.suffix != ".zarr" or add:
         raise ValueError(
-            f"{output}: --stream writes a new Zarr store; give a name that ends in .zarr, "
+            f"{output}: --stream writes a new Zarr store. Give a name that ends in .zarr, "
             "without --append"
         )
     if reading:
         raise ValueError(
-            "--stream reads tables whose columns say what they hold; leave out "
+            "--stream reads tables whose columns say what they hold. Leave out "
             f"{quoted(list(reading))}"
         )
 
@@ -164,7 +164,7 @@ def _check_output(output: Path, overwrite: bool, add: bool) -> None:
     if not replaceable:
         kind = "folder" if output.is_dir() else "file"
         raise ValueError(
-            f"{output} is a {kind} and no Zarr store, and is not replaced; give another name"
+            f"{output} is a {kind} and no Zarr store, and is not replaced. Give another name"
         )
 
 

@@ -4,29 +4,29 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import perfarray
-from perfarray.cli.comparison import comparison, legend, without_equal_counts
-from perfarray.cli.console import program, screen_width, show, styled, table
-from perfarray.cli.grid import grid_of
+from perfarray.cli.comparison import comparison, legend
+from perfarray.cli.console import paragraph, program, screen_width, show, styled, table_lines
 
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
-    from perfarray.cli.console import Renderable
+WHAT = """Five small C programs were compiled with gcc -O2 and -O3. Each suite was built 15 times
+(binary), with object files linked in random order and an environment of random size. Each build was
+started 10 times per benchmark (execution) and timed 20 times in each (iteration). 3 warm-up passes
+are left out."""
 
-WHAT = """Five small C programs compiled with gcc -O2 and -O3. Each suite was built 15 times, its object files linked in random order and
-its environment of random size (binary); each build was started 10 times per benchmark (execution) and timed 20 times in each
-(iteration), after 3 warm-up passes that are left out."""
+WHERE = """How much timings vary between binaries, executions of one binary, and iterations of one
+execution: the standard deviation in percent of the mean. In brackets is the share of the variance
+of one timing (0 %: too small to be seen here)."""
 
-WHERE = """How much timings vary between binaries, between executions of one binary, between iterations of one execution: the standard
-deviation as a percentage of the mean, and in brackets the share of the variance of one timing (0 %: too small to be seen here)."""
-
-FASTER = """A change below 2 % does not matter. The sample of each side is its 15 builds, not its 3000 timings: those of one build are
-alike, and counting them as independent would claim more than was measured."""
+FASTER = """A change below 2 % does not matter. The sample of each side is its 15 builds, not its
+3000 timings. Timings of one build are alike; counting them as independent would claim too much."""
 
 
 def demo() -> None:
-    """Show what perfarray answers, on timings that come with it: five C benchmarks, compiled with -O2 and with -O3."""
+    """Show what perfarray answers, on shipped timings: five C benchmarks with -O2 and with -O3."""
+    from perfarray.results.answers import select_rows
     from perfarray.timings.notes import collecting_notes
 
     times = perfarray.load_dataset("c_suite")
@@ -35,30 +35,30 @@ def demo() -> None:
         components = perfarray.variance_components(times)
     remarks = [_largest_share(components), *(note.message for note in notes if not note.aside)]
     result = perfarray.compare(times, "O2", dim="flags", threshold=0.02)
-    compared = comparison(result)
+    verdicts = comparison(result)
     _show_step("1. What was measured", WHAT, perfarray.table(counts.isel(flags=0)))
     _show_step(
         "2. Where does the variation come from?", WHERE, perfarray.table(components), remarks
     )
-    verdicts = without_equal_counts(perfarray.table(result))
-    _show_step(
-        "3. Is -O3 faster than -O2, by how much, how sure?", FASTER, verdicts, legend(compared)
-    )
-    show([styled("4. What to do next", "bold"), "", *_next_steps()])
+    table = select_rows(result, equal_counts=False)
+    _show_step("3. Is -O3 faster than -O2, by how much, how sure?", FASTER, table, legend(verdicts))
+    show([styled("4. What to do next", bold=True), "", *_next_steps()])
 
 
 def _show_step(title: str, text: str, frame: "pd.DataFrame", legend: Sequence[str] = ()) -> None:
-    lines: list[Renderable] = (
-        [*(styled(sentence, "dim") for sentence in legend), ""] if legend else []
-    )
+    from perfarray.results.printed import grid_of
+
+    width = screen_width()
+    below = [line for sentence in legend for line in paragraph(sentence, width, dim=True)]
     show(
         [
-            styled(title, "bold"),
-            styled(" ".join(text.split())),
+            styled(title, bold=True),
+            *paragraph(" ".join(text.split()), width),
             "",
-            *table(grid_of(frame), screen_width()),
+            *table_lines(grid_of(frame), width),
             "",
-            *lines,
+            *below,
+            *([""] if below else []),
         ]
     )
 

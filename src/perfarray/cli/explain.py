@@ -1,4 +1,4 @@
-"""`perfarray explain`: which hardware, software and flags explain how fast machines are, or by how much they vary."""
+"""`perfarray explain`: which hardware, software and flags explain performance or its variation."""
 
 import csv
 from typing import Annotated, Any, Final, Literal
@@ -53,7 +53,7 @@ def explain(
     sort: options.Sort = None,
     target: Target,
 ) -> None:
-    """Say which hardware, software and flags explain how fast machines are, or by how much they vary.
+    """Say which hardware, software and flags explain performance, or its variation.
 
     The model is tested on machines that it was not fitted to. How to read a comparison is not asked
     here, but of `perfarray compare --explain`.
@@ -84,12 +84,18 @@ def explain(
         ).to_dataset()
         table = perfarray.table(result, sort=sort)
     findings = table.attrs["findings"]
-    places = table.places
+    row_places = table.places
     cells = result[
-        [name for name, array in result.data_vars.items() if set(array.dims) == set(places.dims)]
+        [
+            name
+            for name, array in result.data_vars.items()
+            if set(array.dims) == set(row_places.dims)
+        ]
     ]
-    rows = records(cells, places.dims, places.positions)
-    whole = {str(name): array.item() for name, array in result.data_vars.items() if not array.dims}
+    rows = records(cells, row_places.dims, row_places.positions)
+    model_values = {
+        str(name): array.item() for name, array in result.data_vars.items() if not array.dims
+    }
     answer = Answer(
         table=table,
         rows=rows,
@@ -97,7 +103,7 @@ def explain(
             "archive": archive,
             "findings": findings,
             "rows": rows,
-            "model": whole,
+            "model": model_values,
             **described(result),
         },
         outcome=" ".join(findings).removesuffix("."),

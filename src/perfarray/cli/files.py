@@ -1,4 +1,4 @@
-"""`perfarray files` and `perfarray formats`: what came of each file of an archive, and what can be read."""
+"""`perfarray files` and `perfarray formats`: the files of an archive, and what can be read."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any

@@ -1,8 +1,8 @@
-"""An answer in the form that was asked for: on the screen, as Markdown, CSV, JSON or HTML, on stdout or in a file."""
+"""An answer on the screen, as Markdown, CSV, JSON or HTML, on stdout or in a file."""
 
 import json as json_format
-import re
 from base64 import b64encode
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -12,15 +12,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 import typer
 
 from perfarray.cli import console
-from perfarray.cli.grid import CHANGED, VERDICT, Grid, grid_of
 from perfarray.cli.options import SPOKEN, Group
 from perfarray.cli.problems import NO_ANSWER, in_line, reporting
 
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
-
-    from perfarray.cli.console import Renderable
 
 Row = dict[str, Any]
 
@@ -39,7 +36,7 @@ OF_MARKS: Final = ("by_pvalue", "common_shift", "rows_differ", "measured_in_roun
 
 MOST_REMARKS: Final = 2  # lines of the legend that are shown without --explain
 
-MOST: Final = 200  # rows of a table in Markdown: the length of comments on a change is limited
+MAX_MARKDOWN_ROWS: Final = 200  # the length of comments on a change is limited
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +55,7 @@ class Form:
             and file.exists()
             and any(path and Path(path).exists() and file.samefile(path) for path in paths)
         ):
-            raise ValueError(f"-o {self.file}: this is what would be read; give another name")
+            raise ValueError(f"-o {self.file}: this is what would be read. Give another name")
 
 
 Output = Annotated[
@@ -105,11 +102,11 @@ def form(
     """
     with reporting():
         if json and output not in (None, "json"):
-            raise ValueError(f"--json and --output {output} ask for two forms; give one of them")
+            raise ValueError(f"--json and --output {output} ask for two forms. Give one of them")
         if file is not None and str(file) in WRITERS:
-            raise ValueError(f"-o {file} names a file; --output {file} says the form")
+            raise ValueError(f"-o {file} names a file. --output {file} says the form")
         if file is not None and file.is_dir():
-            raise ValueError(f"-o {file}: this is a folder; name a file")
+            raise ValueError(f"-o {file}: this is a folder. Name a file")
         if file is not None and not file.parent.is_dir():
             raise ValueError(f"-o {file}: there is no folder {str(file.parent)!r} to write to")
     by_suffix = SUFFIXES.get(file.suffix.lower(), TABLE) if file is not None else TABLE
@@ -152,6 +149,11 @@ class Answer:
             if self.outcome.partition(" ")[0].strip(":,").isalpha()
             else self.outcome
         )
+
+    def remarks(self, of_table: Sequence[str]) -> list[str]:
+        """Return all lines that stand beside the table."""
+        lines = (*self.heading, *self.lines, *of_table, *self.legend)
+        return [line.strip() for line in lines if line.strip()]
 
 
 @contextmanager
@@ -217,14 +219,13 @@ def give(
         legend=() if answer.code == NO_ANSWER and answer.table.empty else legend,
     )
     if target.kind == TABLE and not target.explain and len(answer.legend) > MOST_REMARKS + 1:
-        more = f"--explain says how to read this ({len(answer.legend) - MOST_REMARKS} more lines)."
-        answer = replace(answer, legend=(*answer.legend[:MOST_REMARKS], more))
-    if target.file is None:
-        console.show(
-            _screen(answer, console.screen_width())
-            if target.kind == TABLE
-            else [WRITERS[target.kind](answer, warned)]
+        advice = (
+            f"--explain says how to read this ({len(answer.legend) - MOST_REMARKS} more lines)."
         )
+        answer = replace(answer, legend=(*answer.legend[:MOST_REMARKS], advice))
+    if target.file is None:
+        lines = _screen(answer, console.screen_width()) if target.kind == TABLE else None
+        console.show(lines or [WRITERS[target.kind](answer, warned)])
     else:
         from perfarray.tables.replacing import write_text
 
@@ -234,85 +235,46 @@ def give(
     raise typer.Exit(answer.code)
 
 
-def _screen(answer: Answer, width: int) -> "list[Renderable]":
+def _screen(answer: Answer, width: int) -> list[str]:
     """Return what a screen shows: blocks with blank lines between them."""
+    from perfarray.results.printed import grid_of
+
     grid = grid_of(answer.table)
-    legend = [console.styled(line, "dim") for line in (*grid.remarks(), *answer.legend)]
-    table = [*console.table(grid, width)] if grid.rows else []
-    blocks: list[list[Renderable]] = [
+    blocks = [
         [*answer.heading],
-        table,
-        [*answer.lines, *legend],
-        [console.styled(answer.sentence, "bold", no_wrap=True)],
+        [*console.table_lines(grid, width)] if grid.rows else [],
+        [
+            *answer.lines,
+            *(
+                line
+                for text in (*grid.remarks, *answer.legend)
+                for line in console.paragraph(text, width, dim=True)
+            ),
+        ],
+        [console.styled(answer.sentence, bold=True)],
     ]
     return [line for block in blocks if block for line in ("", *block)][1:]
 
 
 def _as_markdown(answer: Answer, warned: Sequence[str]) -> str:
-    """Return the outcome, a table of what has changed, a folded table of what has not, and the legend."""
-    from perfarray.results.rows import escape_markdown
+    """Return the outcome, a table of changes, a folded one of the other rows, and the legend."""
+    from perfarray.results import printed
 
-    grid = grid_of(answer.table)
+    grid = printed.grid_of(answer.table)
     changed, unchanged = grid.split()
-    blocks = [f"**{escape_markdown(answer.sentence)}**"]
-    blocks += [_markdown_table(changed)] if changed.rows else []
+    blocks = [f"**{printed.escape_markdown(answer.sentence)}**"]
+    blocks += [printed.markdown_table(changed, MAX_MARKDOWN_ROWS)] if changed.rows else []
     if unchanged.rows:
-        column = unchanged.titles.index(VERDICT)
-        verdicts = [row[column] for row in unchanged.rows]
-        counts = ", ".join(
-            f"{verdicts.count(verdict)} {verdict}" for verdict in dict.fromkeys(verdicts)
-        )
+        column = unchanged.titles.index("verdict")
+        verdicts = Counter(row[column] for row in unchanged.rows)
+        counts = ", ".join(f"{number} {verdict}" for verdict, number in verdicts.items())
         blocks.append(
-            "<details><summary>No change shown: "
-            f"{counts}</summary>\n\n{_markdown_table(unchanged)}\n\n</details>"
+            f"<details><summary>No change shown: {counts}</summary>\n\n"
+            f"{printed.markdown_table(unchanged, MAX_MARKDOWN_ROWS)}\n\n</details>"
         )
-    blocks += ["\n".join(f"> {escape_markdown(text)}" for text in warned)] if warned else []
-    note = "<br>\n".join(map(escape_markdown, _remarks(answer, grid)))
+    note = "<br>\n".join(map(printed.escape_markdown, answer.remarks(grid.remarks)))
+    blocks += printed.quoted_lines(warned)
     return "\n\n".join([*blocks, f"<sub>{note}</sub>"] if note else blocks)
-
-
-def _markdown_table(grid: Grid) -> str:
-    """Return a table in Markdown, of many rows the first.
-
-    Labels are code, so that nothing in them is markup.
-    """
-    from perfarray.results.rows import escape_markdown
-
-    end = len(grid.benchmark_rows)
-    lines = [[escape_markdown(title) for title in grid.titles]]
-    lines.append([":--" if side == "left" else "--:" for side in grid.sides])
-    for number, row in enumerate(grid.rows):
-        if end > number >= MOST:
-            continue
-        labels = [
-            _code(text) if number < end else f"**{escape_markdown(text)}**" if text else ""
-            for text in row[: grid.n_labels]
-        ]
-        lines.append(
-            labels
-            + [
-                f"**{text}**" if text in CHANGED else escape_markdown(text)
-                for text in row[grid.n_labels :]
-            ]
-        )
-    more = f"\n\nand {end - MOST} more (`--output csv` has all)" if end > MOST else ""
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines) + more
-
-
-def _code(text: str) -> str:
-    """Return a text as code; a bar would end the cell even there."""
-    from perfarray.timings.notes import escape_controls
-
-    text = escape_controls(" ".join(text.split())).replace("|", "\\|")
-    fence = "`" * (1 + max((len(ticks) for ticks in re.findall("`+", text)), default=0))
-    return f"{fence} {text} {fence}" if "`" in text else f"`{text}`" if text else ""
-
-
-def _remarks(answer: Answer, grid: Grid) -> list[str]:
-    lines = [
-        line.strip() for line in (*answer.heading, *answer.lines, *grid.remarks(), *answer.legend)
-    ]
-    return [line for line in lines if line]
 
 
 def _as_csv(answer: Answer, _: Sequence[str]) -> str:
@@ -337,73 +299,34 @@ def _json(content: Mapping[str, Any], warned: Sequence[str], code: int, reason: 
     return json_format.dumps(answer, indent=2, allow_nan=False)
 
 
-PAGE = """<!doctype html>
-<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{title}</title>
-<style>
-body {{ font: 16px/1.5 system-ui, sans-serif; margin: 2em auto; max-width: 75em; padding: 0 1em; color-scheme: light dark;
-  overflow-wrap: anywhere }}
-div {{ overflow-x: auto }} table {{ border-collapse: collapse }} th, td {{ padding: .2em .8em; text-align: right }}
-@media (min-width: 601px) {{ img {{ max-width: 100% }} }} img {{ background: white }}
-@media (max-width: 600px) {{ table, tbody, tr, td {{ display: block; text-align: left }} th {{ display: none }} tr {{ padding: .4em 0 }} }}
-.left {{ text-align: left }} tr:nth-child(even) td {{ background: #8881 }} .suite td {{ font-weight: bold; border-top: 1px solid #888 }}
-.slower {{ color: #c22 }} .faster {{ color: #292 }} h1 {{ font-size: 1.3em }} p.note {{ font-size: 85%; margin: .4em 0; opacity: .8 }}
-</style>
-<h1>{title}</h1>
-<div>{picture}</div>
-<div>{table}</div>
-{below}
-</html>"""
-
-
 def _as_html(answer: Answer, warned: Sequence[str]) -> str:
-    from perfarray.results.rows import escape_html
+    from perfarray.results import pages
+    from perfarray.results.printed import grid_of
 
     grid = grid_of(answer.table)
-    sides, end = grid.sides, len(grid.benchmark_rows)
-    rows = [
-        "<tr>"
-        + "".join(
-            f'<th class="{side}">{escape_html(title)}'
-            for side, title in zip(sides, grid.titles, strict=True)
-        )
-    ]
-    for number, row in enumerate(grid.rows):
-        classes = [
-            f"{side} {text if text in CHANGED else ''}"
-            for side, text in zip(sides, row, strict=True)
-        ]
-        cells = [
-            f'<td class="{names}">{escape_html(text)}'
-            for names, text in zip(classes, row, strict=True)
-        ]
-        rows.append("".join([f"<tr{'' if number < end else ' class=suite'}>", *cells]))
-    below = [f"<p>{escape_html(text)}</p>" for text in warned] + [
-        f'<p class="note">{escape_html(line)}</p>' for line in _remarks(answer, grid)
-    ]
-    table = "\n".join(["<table>", *rows, "</table>"]) if grid.rows else ""
-    return PAGE.format(
-        title=escape_html(answer.sentence),
-        picture=_picture(answer.result),
-        table=table,
-        below="\n".join(below),
-    )
+    return pages.page(
+        answer.sentence,
+        [
+            pages.picture_block(_picture(answer.result), answer.sentence),
+            pages.table_block(grid),
+            *pages.note_blocks([*warned, *answer.remarks(grid.remarks)]),
+        ],
+    ).removesuffix("\n")
 
 
-def _picture(result: "xr.Dataset | None") -> str:
-    """Return the picture of a result; nothing where it has none, or matplotlib is not installed."""
+def _picture(result: "xr.Dataset | None") -> str | None:
+    """Return the picture of a result as a data URI; None where there is none."""
+    if result is None:
+        return None
     try:
-        content = "" if result is None else b64encode(result.perf.plot.svg().encode()).decode()
+        content = b64encode(result.perf.plot.svg().encode()).decode()
     except (ValueError, ImportError):
-        content = ""
-    return (
-        f'<img alt="the numbers are in the table below" src="data:image/svg+xml;base64,{content}">'
-        if content
-        else ""
-    )
+        return None
+    return f"data:image/svg+xml;base64,{content}"
 
 
 WRITERS: Final[Mapping[str, Callable[[Answer, Sequence[str]], str]]] = {
-    TABLE: lambda answer, _: console.render(_screen(answer, console.WIDTH)),
+    TABLE: lambda answer, _: console.plain("\n".join(_screen(answer, console.WIDTH))),
     "markdown": _as_markdown,
     "csv": _as_csv,
     "json": lambda answer, warned: _json(answer.content, warned, answer.code, answer.outcome),

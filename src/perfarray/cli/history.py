@@ -74,7 +74,7 @@ def history(
     sort: options.Sort = None,
     target: Target,
 ) -> None:
-    """Say since when a benchmark is slower or faster: at which commits it changed, by how much, and how sure that is.
+    """Say at which commits a benchmark became slower or faster, by how much, and how sure that is.
 
     Exit code 0: no benchmark became slower (since a commit: --since).
     Exit code 1: one did, at a commit or in a drift.
@@ -110,10 +110,9 @@ def history(
             # The order of rows and files says less than that of an array somebody built.
             raise ValueError(
                 f"the order of the {times.sizes[along]} {plural(along)} is not known: nothing "
-                f"in {archive!r} dates them. Say "
-                "order='stored' if the oldest is the first and order='reversed' if it is the "
-                "last, or give a list such as that of git "
-                f"log with --order FILE"
+                f"in {archive!r} dates them. Say order='stored' if the oldest is the first, or "
+                "order='reversed' if it is the last. A list such as that of git log is given "
+                "with --order FILE"
             )
         start = 0 if from_commit is None else commit_index(changes, along, from_commit)
         recent = changes.isel({along: slice(start, None)})
@@ -170,17 +169,16 @@ def _legend(changes: "xr.Dataset", dim: str) -> list[str]:
     )
     lines = [
         f"change: of the mean {attrs['metric']} after / before, of which {better} is faster, "
-        f"with its {percent(attrs['confidence_level'])} "
-        f"interval; found at {chance} a stable history{corrected}.",
-        f"The {dim} named is the most likely; the range holds it at 95 %. What {commits} "
-        "differ by though nothing changed is taken from "
-        "the history itself.",
+        f"with its {percent(attrs['confidence_level'])} interval. It was found at {chance} a "
+        f"stable history{corrected}.",
+        f"The {dim} named is the most likely. The range holds it at 95 %. The noise between "
+        f"{commits} is estimated from the history.",
         in_words(changes, dim),
     ]
     if (changes["cause"] == DRIFT).any():
         lines.append(
-            f"drifts by: of a line from the first to the last of the {commits} in the range; "
-            f"no {dim} of them made it alone."
+            f"drifts by: along a line over the {commits} in the range. No {dim} of them made "
+            "it alone."
         )
     if (changes["cause"] == HOST).any():
         lines.append(

@@ -1,4 +1,4 @@
-"""`perfarray counts` and `perfarray components`: how many repetitions an archive holds at each level, and how much they vary there."""
+"""`perfarray counts` and `perfarray components`: repetitions and variation at each level."""
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -53,7 +53,7 @@ def components(
     sort: options.Sort = None,
     target: Target,
 ) -> None:
-    """Say where the variation comes from: how much of it lies between builds, between executions, between iterations.
+    """Say where the variation comes from: builds, executions, or iterations.
 
     Exit code 0: there is an answer.
     Exit code 2: none; a file cannot be read, nothing is repeated, a wrong option.
@@ -96,7 +96,6 @@ def _give_by_level(
 
 
 def _outcome_of_counts(result: "xr.Dataset") -> tuple[str, int]:
-    """Return how many values were measured in how many cells, and whether the nest is the same everywhere."""
     values = result["total"].isel(level=-1)
     if not int(values.sum()):
         return "no answer: nothing was measured", NO_ANSWER

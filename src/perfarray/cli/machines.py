@@ -1,4 +1,4 @@
-"""`perfarray machines`: one row per machine or other configuration, with its performance, its variation and what describes it."""
+"""`perfarray machines`: performance, variation and descriptors of every machine."""
 
 import math
 from typing import Any, Final
@@ -31,7 +31,7 @@ def machines(
     reading: options.Reading,
     target: Target,
 ) -> None:
-    """Make a table of machines: what each scores, by how much that varies, and its hardware, software and flags in typed columns.
+    """Make a table of machines: scores, their variation, and hardware, software and flags.
 
     `perfarray explain` fits a model to this table.
 
@@ -48,9 +48,9 @@ def machines(
         frame = perfarray.machine_table(times, **choices)
     labels = [str(name) for name in (SUITE, *times.dims) if name in frame]
     rows = frame.to_dict("records")
-    shown = [name for name in COMPUTED if name in frame]
-    n_left_out = frame.shape[1] - len(labels) - len(shown)
-    table = frame.set_index(labels)[shown].map(_text).rename(columns=COMPUTED)
+    computed = [name for name in COMPUTED if name in frame]
+    n_left_out = frame.shape[1] - len(labels) - len(computed)
+    table = frame.set_index(labels)[computed].map(_text).rename(columns=COMPUTED)
     table.attrs = {}  # those of the frame are no attrs of a table of texts
     answer = Answer(
         table=table,

@@ -19,13 +19,13 @@ def fraction(text: str) -> float:
         number = float(text.strip().removesuffix("%"))
     except ValueError:
         raise typer.BadParameter(
-            f"{text!r} is not a number; write a percentage (2%) or a fraction (0.02)"
+            f"{text!r} is not a number. Write a percentage (2%) or a fraction (0.02)"
         ) from None
     if text.strip().endswith("%"):
         return number / 100
     if number >= 1:
         raise typer.BadParameter(
-            f"{text!r} would be {100 * number:g} %; write a percentage ({text.strip()}%) or a "
+            f"{text!r} would be {100 * number:g} %. Write a percentage ({text.strip()}%) or a "
             "fraction below 1"
         )
     return number
@@ -37,11 +37,11 @@ def names(text: str | None) -> tuple[str, ...] | None:
 
 
 def columns(text: str) -> dict[str, str | int]:
-    """Read `benchmark=program,time_ms=duration`, or `benchmark=0,time_ms=1` with the positions of columns."""
+    """Read `benchmark=program,time_ms=duration`; numbers are positions of columns."""
     pairs = [pair.partition("=") for pair in text.split(",")]
     if not all(dim.strip() and name.strip() for dim, _, name in pairs):
         raise typer.BadParameter(
-            f"{text!r} names no dims and columns; write benchmark=program,time_ms=duration"
+            f"{text!r} names no dims and columns. Write benchmark=program,time_ms=duration"
         )
     return {
         dim.strip(): int(name) if name.isascii() and name.isdigit() else name.strip()
@@ -197,13 +197,13 @@ Thresholds = Annotated[
 
 
 class Group(NamedTuple):
-    """Several options that a function makes one argument of: `name: Annotated[type, Group(function)]`."""
+    """Options of which a function makes one argument: `name: Annotated[type, Group(function)]`."""
 
     make: Callable[..., Any]
 
 
 def expand_groups(command: Callable[..., None]) -> Callable[..., None]:
-    """Return a command whose groups are replaced by their options: typer reads these from its signature."""
+    """Return a command whose groups are replaced by their options, as typer reads them."""
 
     @wraps(command)
     def expanded(**options: Any) -> None:
@@ -352,7 +352,7 @@ Selected = Annotated[Selection, Group(Selection)]
 
 
 def spoken(arguments: str = "", **options: str) -> dict[str, str]:
-    """Return which options stand for arguments of the library in its messages: the usual ones, and those of a command."""
+    """Return the options that stand for arguments of the library in its messages."""
     names = (
         "dims pattern encoding better keep_failed format layout levels metric dim select "
         f"between {arguments}"

@@ -121,13 +121,23 @@ def plan(
         prices = given_costs(costs or (), units, named_levels(nest.get("levels"), reading))
         choices |= options.given(budget=None if budget is None else amount(budget, units))
         times = read_one(path, reading, files_are, warned, select)
-        _check_files(times, baseline)
+        if times.sizes.get("file", 1) > 1 and baseline is None:
+            raise ValueError(
+                "several files hold the same benchmarks "
+                f"({quoted(times['file'].values.tolist(), 3)}). What is a file? --files-are "
+                "session: one run of the whole harness. --files-are execution: one of several "
+                "executions. --layout: what its name says"
+            )
         prices, choices = _ask(
             times, costs_by_level(prices, str(times.attrs.get("format", ""))), units, nest, choices
         )
-        result = _suite_plan(times, prices, units, nest, choices) if suite else (
-            perfarray.plan_repetitions(times, costs=prices, cost_units=units, **nest, **choices)
-        )  # fmt: skip
+        result = (
+            _suite_plan(times, prices, units, nest, choices)
+            if suite
+            else perfarray.plan_repetitions(
+                times, costs=prices, cost_units=units, **nest, **choices
+            )
+        )
     table, rows = (
         perfarray.table(result, sort=sort),
         records(result, [str(dim) for dim in result["cost"].dims]),
@@ -155,23 +165,11 @@ def plan(
 
 
 def _in_turns(plan: "xr.Dataset") -> list[str]:
-    """Return the order of the outermost repetitions of both systems: pairs, of which each begins with the one that ended the last."""
+    """Return the order of both systems' repetitions: each pair begins with the last one's end."""
     dim, old = str(plan.attrs.get("dim", "")), str(plan.attrs["baseline"])
     new = str(plan[dim].values.ravel()[0]) if dim in plan.coords and plan[dim].size == 1 else "new"
     pairs = int(plan["repetitions"].isel(level=0).max())
     return [name for pair in range(pairs) for name in ((old, new) if pair % 2 == 0 else (new, old))]
-
-
-def _check_files(times: "xr.Dataset", baseline: str | None) -> None:
-    """Raise where files hold what cannot be planned unless an option says what they are."""
-    if "file" in times.dims and times.sizes["file"] > 1 and baseline is None:
-        raise ValueError(
-            "several files hold the same benchmarks "
-            f"({quoted(times['file'].values.tolist(), 3)}); say what a file is: --files-are "
-            "session "
-            "(one run of the whole harness), --files-are execution (one of several "
-            "executions), or with --layout what its name says"
-        )
 
 
 def _ask(
@@ -243,7 +241,7 @@ def sentences(plan: "xr.Dataset") -> list[str]:
     name, widest = max(cells, key=lambda item: float(item[1]["half_width"]))
     half_width = f"{percent(float(widest['half_width']))} of the {subject} ({_level(plan)})"
     text = (
-        f"Together {total} for {len(cells)} plans; the widest half-width is that of {name}, "
+        f"Together {total} for {len(cells)} plans. The widest half-width is that of {name}, "
         f"{half_width}: {_repetitions(widest)}."
     )
     several_builds = BENCHMARK in plan.dims and "binary" in plan["level"].values
@@ -284,7 +282,7 @@ def _suite_sentence(name: str, cell: "xr.Dataset") -> str:
 
 
 def _promise(cell: "xr.Dataset", subject: str, where: str) -> str:
-    """Write the price and the half-width, and what an experiment would reach that repeats the outermost level alone."""
+    """Write the price and the half-width, also of the outermost level repeated alone."""
     half_width = (
         f"a half-width of {percent(float(cell['half_width']))} of the {subject} ({_level(cell)})"
     )

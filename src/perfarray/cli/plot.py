@@ -85,10 +85,10 @@ def plot(
         perfarray.read  # noqa: B018  (registers .perf)
         # A picture with room for a part of many cells says so itself.
         warnings.filterwarnings("ignore", message="constrained_layout not applied")
-        kind, places = _kind_and_places(arguments, selected)
+        kind, inputs = _kind_and_places(arguments, selected)
         sides = None
         if not kind:
-            sides = read(places, selected, sentences)
+            sides = read(inputs, selected, sentences)
             kind = SCORES if is_archive(sides.times) else "violin"
         file = _file_to_write(output, kind)
         parameters = inspect.signature(_picture(None, kind)).parameters
@@ -98,11 +98,11 @@ def plot(
         compares = (
             "baseline" in parameters and parameters["baseline"].default is inspect.Parameter.empty
         )
-        if compares and len(places) == 1 and selected.dim is None and selected.baseline is None:
+        if compares and len(inputs) == 1 and selected.dim is None and selected.baseline is None:
             raise ValueError(
                 f"the picture {kind} compares: give OLD and NEW, or --dim and --baseline"
             )
-        sides = sides or read(places, selected, sentences)
+        sides = sides or read(inputs, selected, sentences)
         choices |= {"method": "exact"} if kind == SCORES else {}
         choices |= {
             name: value
@@ -164,13 +164,13 @@ def _kind_and_places(arguments: list[str], selected: options.Selection) -> tuple
 
     "" where what is read decides.
     """
-    first, *others = arguments
+    first, *inputs = arguments
     name, names = first.replace("-", "_"), _picture_names()
-    if others and name in names:
-        return name, others
-    if others and re.fullmatch(r"[\w-]+", first) and not Path(first).exists():
+    if inputs and name in names:
+        return name, inputs
+    if inputs and re.fullmatch(r"[\w-]+", first) and not Path(first).exists():
         raise ValueError(f"there is no picture {first!r}; there are {quoted(names, 30)}")
-    compared = others or selected.dim is not None or selected.baseline is not None
+    compared = inputs or selected.dim is not None or selected.baseline is not None
     return ("intervals" if compared else ""), arguments
 
 
@@ -179,7 +179,7 @@ def _file_to_write(output: Path | None, kind: str) -> Path:
     if output is None:
         output = Path(f"{kind.replace('_', '-')}.svg")
         if output.exists():
-            raise ValueError(f"{output} exists; name the file to write with -o")
+            raise ValueError(f"{output} exists. Name the file to write with -o")
     if output.suffix.lower() not in SUFFIXES:
         raise ValueError(
             f"-o {output}: the suffix says what is written, and {output.suffix!r} is none of "

@@ -43,7 +43,7 @@ WORDS: Final[Mapping[str, Mapping[str, str]]] = {
 
 
 def named_levels(levels: Sequence[str] | None, reading: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the names that other options may have given to levels: in --levels, --dims, --layout and --pattern."""
+    """Return the names that other options may have given to levels."""
     placeholders = re.findall(r"\{(\w+)\}", f"{reading.get('layout')} {reading.get('pattern')}")
     return (*(levels or ()), *reading.get("dims", ()), *placeholders)
 
@@ -64,7 +64,7 @@ def given_costs(
         if name not in (*LEVELS, *further_levels, *words):
             listed = ", ".join(f"{word} ({format})" for word, format in sorted(words.items()))
             raise ValueError(
-                f"--cost names {name!r}, which is no level; the levels are "
+                f"--cost names {name!r}, which is no level. The levels are "
                 f"{', '.join(LEVELS)}; formats call them {listed}"
             )
         if name in costs:
@@ -154,7 +154,7 @@ def amount(text: str, units: str) -> float:
     match = AMOUNT.fullmatch(text.strip())
     if match is None:
         raise ValueError(
-            f"{text!r} is no amount; write a "
+            f"{text!r} is no amount. Write a "
             f"number{', or one with a unit, as in 8h or 95s' if units == SECONDS else ''}"
         )
     number, unit = float(match[1]), match[2]
@@ -165,5 +165,5 @@ def amount(text: str, units: str) -> float:
         units_known = (
             "ms, s, min, h, d" if units == SECONDS else "none: --units iterations counts iterations"
         )
-        raise ValueError(f"{text!r}: {unit!r} is no unit here; known: {units_known}")
+        raise ValueError(f"{text!r}: {unit!r} is no unit here. Known: {units_known}")
     return number * factor

@@ -42,11 +42,11 @@ MERGING: Final = re.compile(
 )
 SELECTING: Final = re.compile(r"\.sel\((\w+='[^']*'(?:, \w+='[^']*')*)\)")
 WITH_SUITE: Final = re.compile(
-    r"(?:times\.where\(times|table\[table)\['(\w+)'\] == '?([^'\])]*)'?[\])](?: of table = times\.perf\.machine_table\(\))?"
+    r"(?:times\.where\(times|table\[table)\['(\w+)'\] == '?([^'\])]*)'?[\])]"
+    r"(?: of table = times\.perf\.machine_table\(\))?"
 )
-AS_GROUPS: Final = re.compile(
-    r"\. Or give another column as groups=.* by itself$"
-)  # no option stands for it
+# No option stands for it
+AS_GROUPS: Final = re.compile(r" groups= names another column;? groups=None tests .* by itself\.?$")
 AS_BY: Final = r", as by='\w+' gives it"
 SHARED: Final = (
     r"; if one \w+ serves all benchmarks, say shared='\w+'; shared=\(\) says that none does"
@@ -100,7 +100,7 @@ def reporting(
 
 
 def in_line(text: object, options: Mapping[str, str] = MappingProxyType({})) -> str:
-    """Write a message in one line, with options of the command in the places of the library's arguments."""
+    """Write a message in one line, with options in the places of the library's arguments."""
     line = re.sub(r"[\x00-\x1f\x7f-\x9f]", "?", " ".join(str(text).split()))
     line = (
         re.sub(BY_SUITE, "--by suite", line)

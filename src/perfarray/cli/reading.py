@@ -1,4 +1,4 @@
-"""Timings as commands read them: one archive, two that are compared, or the labels of one dim in one of them."""
+"""Timings as commands read them: one archive, several that are compared, or labels in one."""
 
 import re
 import subprocess
@@ -42,7 +42,7 @@ STORES: Final = (".nc", ".zarr")  # what `perfarray convert` writes
 
 
 class Sides(NamedTuple):
-    """Timings, the dim that is compared and the label of its baseline (None: nothing is compared), and the lines that say so."""
+    """Timings, the dim compared and its baseline (None: nothing is compared), and a heading."""
 
     times: "xr.Dataset"
     dim: str | None = None
@@ -50,16 +50,16 @@ class Sides(NamedTuple):
     heading: Sequence[str] = ()
 
 
-def paths_read(places: Sequence[str]) -> dict[str, str]:
+def paths_read(inputs: Sequence[str]) -> dict[str, str]:
     """Return the paths by the names that they have in JSON."""
-    names = {1: ["archive"], 2: [OLD, NEW]}.get(len(places)) or place_names(places)
-    return dict(zip(names, places, strict=True))
+    names = {1: ["archive"], 2: [OLD, NEW]}.get(len(inputs)) or place_names(inputs)
+    return dict(zip(names, inputs, strict=True))
 
 
-def place_names(places: Sequence[str]) -> list[str]:
-    """Return the names of files and folders without folders and endings, or whole paths where these are the same."""
-    names = [Path(place).name.partition(".")[0] for place in places]
-    return names if len(set(names)) == len(names) and all(names) else list(places)
+def place_names(inputs: Sequence[str]) -> list[str]:
+    """Return the names of places without folders and endings, or whole paths if these are equal."""
+    names = [Path(path).name.partition(".")[0] for path in inputs]
+    return names if len(set(names)) == len(names) and all(names) else list(inputs)
 
 
 def read_one(
@@ -90,7 +90,7 @@ def read_archive(archive: str, reading: dict[str, Any]) -> "xr.Dataset":
 
 
 def read_places(
-    places: "str | dict[str, str]", reading: dict[str, Any], **options: Any
+    inputs: "str | dict[str, str]", reading: dict[str, Any], **options: Any
 ) -> "xr.Dataset":
     """Read files as `perfarray.read_archive` does.
 
@@ -99,14 +99,14 @@ def read_places(
     from perfarray.timings.notes import Note, emit
 
     try:
-        return perfarray.read_archive(places, **options, **reading)
+        return perfarray.read_archive(inputs, **options, **reading)
     except ValueError as error:
         proposed = getattr(error, "proposed_dims", {})
-        named = reading.get("dims") or {}
-        if not proposed or not named.keys().isdisjoint(proposed):
+        labels_text = reading.get("dims") or {}
+        if not proposed or not labels_text.keys().isdisjoint(proposed):
             raise
         with suppress(ValueError):
-            times = read_places(places, reading | {"dims": {**named, **proposed}}, **options)
+            times = read_places(inputs, reading | {"dims": {**labels_text, **proposed}}, **options)
             level, column = next(iter(proposed.items()))
             sentence = (
                 f"column {column!r} numbers repetitions and is read as {level}. --dims "
@@ -128,7 +128,7 @@ def _open_store(store: str, reading: dict[str, Any]) -> "xr.Dataset":
     check_installed(Path(store))
     if reading:
         raise ValueError(
-            f"{store} was written by perfarray convert and says what it holds; leave out "
+            f"{store} was written by perfarray convert and says what it holds. Leave out "
             f"{quoted(list(reading))}"
         )
     with warnings.catch_warnings(
@@ -137,42 +137,41 @@ def _open_store(store: str, reading: dict[str, Any]) -> "xr.Dataset":
         return xarray.load_dataset(store, engine="zarr" if store.endswith(".zarr") else "h5netcdf")
 
 
-def read(places: Sequence[str], selected: Selection, sentences: list[str]) -> Sides:
+def read(inputs: Sequence[str], selected: Selection, sentences: list[str]) -> Sides:
     """Read two sides, or one archive.
 
     Of one nothing is compared unless a dim or a baseline was given.
     """
-    if len(places) == 1 and selected.dim is None and selected.baseline is None:
+    if len(inputs) == 1 and selected.dim is None and selected.baseline is None:
         return Sides(
-            read_one(places[0], selected.reading, selected.files_are, sentences, selected.select)
+            read_one(inputs[0], selected.reading, selected.files_are, sentences, selected.select)
         )
-    return read_sides(places, selected, sentences)
+    return read_sides(inputs, selected, sentences)
 
 
-def read_sides(places: Sequence[str], selected: Selection, sentences: list[str]) -> Sides:
+def read_sides(inputs: Sequence[str], selected: Selection, sentences: list[str]) -> Sides:
     """Read what is compared; labels that are constant on each side do not separate the sides."""
-    if len(places) == 1:
-        return _labels_compared(places[0], selected, sentences)
+    if len(inputs) == 1:
+        return _labels_compared(inputs[0], selected, sentences)
     if selected.dim is not None:
         raise ValueError(
             "several inputs are compared with each other; options such as --dim are for the "
             "labels in one file or folder"
         )
-    if stores := [place for place in places if place.endswith(STORES)]:
+    if stores := [path for path in inputs if path.endswith(STORES)]:
         raise ValueError(
-            f"{stores[0]} was written by perfarray convert, and sides that are compared are "
-            "results of benchmark tools; give these, or "
-            f"write all into one store and compare its labels: perfarray compare {stores[0]} "
-            "--dim NAME"
+            f"{stores[0]} was written by perfarray convert, and is no side of a comparison. "
+            "Give results of benchmark tools, or write all into one store and compare its "
+            f"labels: perfarray compare {stores[0]} --dim NAME"
         )
-    labels = [OLD, NEW] if len(places) == 2 and selected.baseline is None else place_names(places)
+    labels = [OLD, NEW] if len(inputs) == 2 and selected.baseline is None else place_names(inputs)
     baseline = (
         labels[0]
         if selected.baseline is None
         else matching_label(selected.baseline, labels, "input")
     )
     times = select(
-        read_places(dict(zip(labels, places, strict=True)), selected.reading, dim=SIDE),
+        read_places(dict(zip(labels, inputs, strict=True)), selected.reading, dim=SIDE),
         selected.select,
         sides=SIDE,
     )
@@ -184,11 +183,11 @@ def read_sides(places: Sequence[str], selected: Selection, sentences: list[str])
         times, SIDE, [BENCHMARK] if BENCHMARK in times.dims else []
     )
     heading = []
-    for label, path in zip(labels, places, strict=True):
-        named = ", ".join(
+    for label, path in zip(labels, inputs, strict=True):
+        labels_text = ", ".join(
             f"{dim} {times[dim].sel({SIDE: label}).item()}" for dim in (*constant, *alone)
         )
-        heading.append(f"{label}  {path}{f'  ({named})' if named else ''}")
+        heading.append(f"{label}  {path}{f'  ({labels_text})' if labels_text else ''}")
     if alone:
         heading.append("Each side has one benchmark, of another name: these are compared.")
         times = times.drop_vars(BENCHMARK)
@@ -199,7 +198,7 @@ def read_sides(places: Sequence[str], selected: Selection, sentences: list[str])
 
 
 def with_metrics(sides: Sides) -> tuple[Sides, dict[str, Any]]:
-    """Return the sides, and the metrics in which each benchmark that was measured on both of them is judged, where they are several.
+    """Return the sides, and the metrics of benchmarks on both of them, where they are several.
 
     A further metric holds only what the main one has on neither side, as the throughput of a file
     of times and throughputs.
@@ -213,7 +212,7 @@ def with_metrics(sides: Sides) -> tuple[Sides, dict[str, Any]]:
         array = times[name]
         return array.notnull().any([level for level in LEVELS if level in array.dims])
 
-    lacking, further = ~measured(main).any(dim), {}
+    lacks_main, metrics = ~measured(main).any(dim), {}
     for name, array in times.data_vars.items():
         if (
             name == main
@@ -222,14 +221,16 @@ def with_metrics(sides: Sides) -> tuple[Sides, dict[str, Any]]:
             or {*LEVELS}.isdisjoint(array.dims)
         ):
             continue
-        present = measured(str(name))
-        both = present.sel({dim: sides.baseline}, drop=True) & (present.sum(dim) > 1)
-        if (lacking & both).any():
-            further[str(name)] = array.where(lacking).transpose(*array.dims)
-            lacking = lacking & ~both
-    if not further:
+        measured_cells = measured(str(name))
+        on_both_sides = measured_cells.sel({dim: sides.baseline}, drop=True) & (
+            measured_cells.sum(dim) > 1
+        )
+        if (lacks_main & on_both_sides).any():
+            metrics[str(name)] = array.where(lacks_main).transpose(*array.dims)
+            lacks_main = lacks_main & ~on_both_sides
+    if not metrics:
         return sides, {}
-    return sides._replace(times=times.assign(further)), {METRIC: [main, *further]}
+    return sides._replace(times=times.assign(metrics)), {METRIC: [main, *metrics]}
 
 
 def _labels_compared(archive: str, selected: Selection, sentences: list[str]) -> Sides:
@@ -238,6 +239,8 @@ def _labels_compared(archive: str, selected: Selection, sentences: list[str]) ->
         select(read_archive(archive, selected.reading), selected.select), selected, sentences
     )
     dim = selected.dim or _compared_dim(times, selected.baseline)
+    # Readers rename what has the name of an answer's variable.
+    dim = f"data_{dim}" if dim not in times.dims and f"data_{dim}" in times.dims else dim
     _check_labels(times, dim)
     times, _ = _without_constant_dims(
         times, dim, [str(name) for name in times.dims if name not in (*LEVELS, BENCHMARK, dim)]
@@ -284,18 +287,17 @@ def _merge_files(
     if files_are is None:
         raise ValueError(
             "several files of one side hold the same benchmarks "
-            f"({quoted(times['file'].values.tolist(), 3)}); say what a file is: "
-            "--files-are session (one run of the whole harness: the files are the independent "
-            "repetitions), --files-are execution (one "
-            "of several executions of the same build), or --files-are separate (compare each "
-            "with the file of the same name)"
-            + ("" if several_sides else "; or --dim file compares them with each other")
+            f"({quoted(times['file'].values.tolist(), 3)}). What is a file? "
+            "--files-are session: a run of the whole harness, the independent repetition. "
+            "--files-are execution: one of several executions of the same build. "
+            "--files-are separate: each is compared with the file of the same name"
+            + ("" if several_sides else ". --dim file compares them with each other")
         )
     if files_are == "separate":
         return times
     if "session" in times.dims:
         raise ValueError(
-            f"the files hold sessions: --files-are {files_are} would nest them twice; name the "
+            f"the files hold sessions: --files-are {files_are} would nest them twice. Name the "
             "dims with --layout"
         )
     times = times.rename(file="session").assign_coords(session=np.arange(times.sizes["file"]))
@@ -307,7 +309,7 @@ def _merge_files(
 
 
 def read_sessions(text: str, reading: dict[str, Any]) -> "xr.Dataset | tuple[float, float]":
-    """Read `1%,5`, or timings of several sessions, whose files are sessions unless their paths or contents say otherwise."""
+    """Read `1%,5`, or timings of several sessions, which by default are the files."""
     deviation, comma, freedom = text.partition(",")
     if comma and not Path(text).exists():
         try:
@@ -330,7 +332,7 @@ def read_sessions(text: str, reading: dict[str, Any]) -> "xr.Dataset | tuple[flo
 
 
 def _compared_dim(times: "xr.Dataset", baseline: str | None) -> str:
-    """Return the dim that is compared where it was not named: the one that has several labels, or the baseline's."""
+    """Return the dim that has several labels, or the baseline's."""
     dims = [
         str(dim)
         for dim, size in times.sizes.items()
@@ -341,10 +343,10 @@ def _compared_dim(times: "xr.Dataset", baseline: str | None) -> str:
         candidates = [dim for dim in dims if dim != BENCHMARK]
         # Two programs in one file are measured to be compared, and so are all commands of a
         # hyperfine file.
-        alike = BENCHMARK in dims and (
+        is_pair = BENCHMARK in dims and (
             times.sizes[BENCHMARK] == 2 or times.attrs.get("format") == "hyperfine"
         )
-        candidates = candidates or [BENCHMARK] * alike
+        candidates = candidates or [BENCHMARK] * is_pair
     else:
         candidates = [dim for dim in dims if baseline in labels[dim]]
         candidates = candidates or [
@@ -359,30 +361,32 @@ def _compared_dim(times: "xr.Dataset", baseline: str | None) -> str:
         dims_read = quoted(list(times.sizes))
         raise ValueError(
             "only one input was given, and no dim of it has two labels to compare "
-            f"({dims_read}); give OLD and NEW"
+            f"({dims_read}). Give OLD and NEW"
         )
     if baseline is not None and not candidates:
         raise ValueError(
-            f"--baseline {baseline!r} is no label of what was read; there is {choices}"
+            f"--baseline {baseline!r} is no label of what was read. There is {choices}"
         )
-    raise ValueError(f"only one input was given; choose what is compared in it: {choices}")
+    raise ValueError(
+        f"Only one input was given. Choose what to compare with --dim and --baseline: {choices}"
+    )
 
 
 def _check_labels(times: "xr.Dataset", dim: str) -> None:
     """Raise where a dim has no labels that could be compared."""
     if dim not in times.dims or dim not in times.coords:
         dims = [str(name) for name in times.sizes if name not in LEVELS and name in times.coords]
-        described = (
+        described_dims = (
             plural(str(times[dim].dims[0]))
             if dim in times.coords and times[dim].ndim
             else "all of it"
         )
         remedy = (
-            f"; {dim!r} describes {described}: --dims {dim}={dim} makes it a dim"
+            f"; {dim!r} describes {described_dims}: --dims {dim}={dim} makes it a dim"
             if dim in times.coords
             else ""
         )
-        raise ValueError(f"--dim {dim!r} not found; what was read has {quoted(dims)}{remedy}")
+        raise ValueError(f"--dim {dim!r} not found. What was read has {quoted(dims)}{remedy}")
     if times.sizes[dim] < 2:
         raise ValueError(
             f"--dim {dim} has one label, {_labels(times, dim)[0]!r}: there is nothing to "
@@ -416,13 +420,13 @@ def _baseline(times: "xr.Dataset", dim: str, selected: Selection) -> Any:
 
 
 def comparable_cells(measured: "xr.DataArray", dim: str) -> "xr.DataArray":
-    """Return the number of cells of each label of a dim that were measured at another label of it, too."""
+    """Return of each label how many of its cells have another label of the dim, too."""
     comparable = measured & (measured.sum(dim) > 1)
     return comparable.sum([name for name in comparable.dims if name != dim])
 
 
 def matching_label(text: str, labels: Sequence[str], dim: str) -> str:
-    """Return the label that is meant: itself, else the only one that begins so, else that of the commit that git calls so."""
+    """Return the label itself, else the only one that begins so, else that of a git commit."""
     matching = [label for label in labels if label == text] or [
         label for label in labels if label.startswith(text)
     ]
@@ -438,7 +442,7 @@ def matching_label(text: str, labels: Sequence[str], dim: str) -> str:
 
 
 def commit_of(text: str, labels: Sequence[str]) -> list[str]:
-    """Return the labels that are the commit of a git ref such as `HEAD~1` or `v1.2`, in the repository of the current folder."""
+    """Return the labels that are the commit of a git ref such as `HEAD~1` or `v1.2`."""
     hashes = [label for label in labels if re.fullmatch("[0-9a-f]{6,40}", label)]
     if not hashes or text.startswith("-"):
         return []
@@ -461,7 +465,7 @@ def _labels(times: "xr.Dataset", dim: str) -> list[str]:
 def _without_constant_dims(
     times: "xr.Dataset", dim: str, dims: Sequence[str]
 ) -> "tuple[xr.Dataset, list[str]]":
-    """Remove those of some dims along which each label of `dim` was measured at one label alone, as each version on its own machine.
+    """Remove the dims along which each label of `dim` has one label, as each version a machine.
 
     Such a dim becomes a descriptor; otherwise no two labels of `dim` could be compared. The names
     of these dims are returned, too.
@@ -480,9 +484,9 @@ def _without_constant_dims(
             .values
             for mask in masks
         ]
-        present = np.any(cells, axis=0) if cells else np.zeros((1, 1), dtype=bool)
-        positions = present.argmax(axis=1)
-        if (present.sum(axis=1) == 1).all() and len(set(positions.tolist())) > 1:
+        measured_cells = np.any(cells, axis=0) if cells else np.zeros((1, 1), dtype=bool)
+        positions = measured_cells.argmax(axis=1)
+        if (measured_cells.sum(axis=1) == 1).all() and len(set(positions.tolist())) > 1:
             indexers[label_dim] = xr.DataArray(positions, dims=dim)
     return (times.isel({dim: np.arange(times.sizes[dim])} | indexers) if indexers else times), list(
         indexers

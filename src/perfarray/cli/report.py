@@ -27,7 +27,7 @@ OPTIONS = options.spoken(
 
 
 def report(
-    places: options.Places,
+    inputs: options.Places,
     *,
     file: Annotated[
         Path | None,
@@ -68,7 +68,7 @@ def report(
         ),
     ] = False,
 ) -> None:
-    """Write a report: what was measured, what changed, how sure that is, where it varies, how many repetitions to run next.
+    """Write a report: what changed, how sure that is, where it varies, how much to run next.
 
     Of one place, what lies in it is compared if a baseline is named; else its means are shown. Of
     suites or several machines without versions, the report has scores, which machines are alike,
@@ -81,7 +81,7 @@ def report(
     """
     target = form(output, Path("report.html") if file is None and output is None else file)
     with reporting(options=OPTIONS) as sentences:
-        target.refuse(*places)
+        target.refuse(*inputs)
         if target.kind not in FORMS:
             suffixes = ", ".join(suffix for suffix, kind in SUFFIXES.items() if kind in FORMS)
             raise ValueError(
@@ -89,7 +89,7 @@ def report(
                 f"of {suffixes}; or say --output"
             )
         prices = given_costs(costs or (), units, named_levels(nest.get("levels"), selected.reading))
-        sides = read(places, selected, sentences)
+        sides = read(inputs, selected, sentences)
         times, sorted_by = (
             (sides.times, None)
             if order is None
@@ -100,15 +100,24 @@ def report(
             level for level in without_price(times, nest.get("levels")) if level not in prices
         ]
         text = perfarray.report(
-            times, **options.given(baseline=sides.baseline, dim=sides.dim, threshold=threshold, correction=correction), **nest,
-            **options.given(order=sorted_by, by=by), costs=prices or None, cost_units=units, sections=sections, path=target.file,
-            format=target.kind, redact=redact,
-        )  # fmt: skip
+            times,
+            **options.given(
+                baseline=sides.baseline, dim=sides.dim, threshold=threshold, correction=correction
+            ),
+            **nest,
+            **options.given(order=sorted_by, by=by),
+            costs=prices or None,
+            cost_units=units,
+            sections=sections,
+            path=target.file,
+            format=target.kind,
+            redact=redact,
+        )
         if units == SECONDS and missing and PLAN in text:
             flags = " ".join(f"--cost {level}=SECONDS" for level in missing)
             sentences.append(
                 f"the report has no plan of the next experiment: what one more {missing[0]} "
-                f"costs is not known; say {flags}"
+                f"costs is not known. Say {flags}"
             )
     size = len(text.encode(errors="backslashreplace"))
     show([text.removesuffix("\n")] if target.file is None else [f"{target.file}: {size:,} bytes"])

@@ -1,4 +1,4 @@
-"""`perfarray scores`: what suites of benchmarks score, in five numbers, and how much that varies."""
+"""`perfarray scores`: what suites score, in five numbers, and how much that varies."""
 
 import math
 from typing import Annotated, Final, Literal
@@ -58,7 +58,7 @@ def scores(
     sort: options.Sort = None,
     target: Target,
 ) -> None:
-    """Say what each machine or other configuration scores in each suite, in which five numbers, and by how much that varies.
+    """Say what each machine scores in each suite, in which five numbers, and how it varies.
 
     The five numbers are those of single passes through the suite: the score of one run of every
     benchmark, taken at random.
@@ -68,6 +68,7 @@ def scores(
 
     Example: perfarray scores results/ --select "machine=AMD*" --sort effect
     """
+    from perfarray.results.answers import select_rows
     from perfarray.results.rows import records
 
     choices, runs = nest | options.given(by=by), options.given(shared=options.names(shared))
@@ -89,20 +90,17 @@ def scores(
                 ),
             }
         )
-        table = perfarray.table(result, sort=sort)
+        # Scores of two suites have no common scale: each suite has its rows together.
+        suites = next((dim for dim in (by, SUITE) if dim in result["score_estimate"].dims), None)
+        table = select_rows(result, sort=sort, together=suites, columns=COLUMNS)
     cells = result[list(VARIABLES.values())].rename(
         {name: title for title, name in VARIABLES.items()}
     )
-    dims = table.places.dims
-    rows = [row | {"n": int(row["n"])} for row in records(cells, dims, table.places.positions)]
-    # Scores of two suites have no common scale: each suite has its rows together.
-    if group := next((dim for dim in (by, SUITE) if dim in dims), None):
-        suites = result[group].values.tolist()
-        order = sorted(range(len(rows)), key=lambda row: suites.index(rows[row][group]))
-        table, rows = table.iloc[order], [rows[row] for row in order]
+    rows = records(cells, table.places.dims, table.places.positions)
+    rows = [row | {"n": int(row["n"])} for row in rows]
     code, outcome = _outcome(rows)
     answer = Answer(
-        table=table[list(COLUMNS.values())].set_axis([*COLUMNS], axis="columns"),
+        table=table,
         rows=rows,
         content={"archive": archive, "rows": rows, **described(result)},
         outcome=outcome,

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     import xarray as xr
 
 
-def select(times: "xr.Dataset", texts: Sequence[str] | None, *, sides: str = "") -> "xr.Dataset":
+def select(
+    times: "xr.Dataset", patterns_given: Sequence[str] | None, *, sides: str = ""
+) -> "xr.Dataset":
     """Return the labels and cells that are like one of the patterns of each name.
 
     Labels without a measurement there go, except of `sides`.
@@ -27,7 +29,7 @@ def select(times: "xr.Dataset", texts: Sequence[str] | None, *, sides: str = "")
     import xarray as xr
 
     patterns: dict[str, list[str]] = {}
-    for text in texts or ():
+    for text in patterns_given or ():
         name, sign, pattern = text.partition("=")
         if not sign or name not in times.coords or name in MARKS:
             names = [
@@ -41,7 +43,9 @@ def select(times: "xr.Dataset", texts: Sequence[str] | None, *, sides: str = "")
         patterns.setdefault(name, []).append(pattern)
     for name, patterns_of_name in patterns.items():
         coordinate = times.coords[name]
-        cells = [label_text(value) for value in _values(coordinate)]
+        is_date = coordinate.dtype.kind == "M"
+        values = np.datetime_as_string(coordinate, unit="auto") if is_date else coordinate.values
+        cells = [label_text(value) for value in values.ravel().tolist()]
         labels = list(dict.fromkeys(cells))
         matching = {
             label for pattern in patterns_of_name for label in _matching(name, pattern, labels)
@@ -56,20 +60,8 @@ def label_text(value: Any) -> str:
     return f"{value:.0f}" if isinstance(value, float) and value.is_integer() else str(value)
 
 
-def _values(coordinate: "xr.DataArray") -> list[Any]:
-    """Return the values of a coordinate as Python objects, dates as text."""
-    import numpy as np
-
-    values = coordinate.values
-    return list(
-        (np.datetime_as_string(values, unit="auto") if values.dtype.kind == "M" else values)
-        .ravel()
-        .tolist()
-    )
-
-
 def _matching(name: str, pattern: str, labels: list[str]) -> list[str]:
-    """Return the labels that are meant: the label itself, else the only one with that end, else those of a pattern."""
+    """Return the label itself, else the only one with that end, else those of a pattern."""
     text = f"--select {f'{name}={pattern}'!r}"
     if pattern in labels:
         return [pattern]
@@ -89,16 +81,17 @@ def _nearest_first(text: str, labels: list[str]) -> str:
     near = [
         label for label in labels if text and text.lower() in label.lower()
     ] or get_close_matches(text, labels, n=9)
-    others = [label for label in labels if label not in near]
+    further_labels = [label for label in labels if label not in near]
     return (
-        f"near it: {quoted(near)}{f'; there is also {quoted(others)}' if others else ''}"
+        f"near it: {quoted(near)}"
+        + (f"; there is also {quoted(further_labels)}" if further_labels else "")
         if near
-        else f"there is {quoted(others)}"
+        else f"there is {quoted(further_labels)}"
     )
 
 
 def _ends_with(name: str, end: str) -> bool:
-    """Return whether a name without its settings ends with whole words: `org.copy[size=1024]` with `copy`, `org.recopy` not."""
+    """Return whether a name ends with whole words: `org.copy[size=1024]` with `copy`."""
     plain = re.sub(r"\[\w+=.*\]$", "", name, flags=re.S)
     preceding = plain.removesuffix(end)[-1:]
     return bool(end) and plain.endswith(end) and not (preceding.isalnum() or preceding == "_")
@@ -110,7 +103,7 @@ def _masked(times: "xr.Dataset", mask: "xr.DataArray") -> "xr.Dataset":
     Of a mask along several dims, its cells are not measured.
     """
     for dim in mask.dims:
-        positions = mask.any([other for other in mask.dims if other != dim]).values.nonzero()[0]
+        positions = mask.any([name for name in mask.dims if name != dim]).values.nonzero()[0]
         times, mask = times.isel({dim: positions}), mask.isel({dim: positions})
     if mask.all():
         return times
@@ -128,7 +121,7 @@ def _masked(times: "xr.Dataset", mask: "xr.DataArray") -> "xr.Dataset":
 
 
 def _of_measured_labels(times: "xr.Dataset", sides: str) -> "xr.Dataset":
-    """Return timings without the labels at which nothing was measured, nor marked as stopped or failed."""
+    """Return timings without the labels at which nothing was measured, stopped or failed."""
     import numpy as np
 
     masks = [array.notnull() for array in times.data_vars.values()] + [
@@ -136,10 +129,10 @@ def _of_measured_labels(times: "xr.Dataset", sides: str) -> "xr.Dataset":
     ]
     for dim in times.dims:
         along = [
-            mask.any([other for other in mask.dims if other != dim]).values
+            mask.any([name for name in mask.dims if name != dim]).values
             for mask in masks
             if dim in mask.dims
         ]
-        if dim != sides and along and (present := np.any(along, axis=0)).any():
-            times = times.isel({dim: present})
+        if dim != sides and along and (is_measured := np.any(along, axis=0)).any():
+            times = times.isel({dim: is_measured})
     return times

@@ -57,7 +57,7 @@ def speedup_test(
     sort: options.Sort = None,
     target: Printed,
 ) -> None:
-    """Run the Speedup-Test on its tool's files: which speedups are significant, and those of the whole suite.
+    """Run the Speedup-Test on its tool's files: which speedups are significant.
 
     Writes the tool's files: PREFIX.out, PREFIX.report, PREFIX.warning and PREFIX.error.
 

@@ -26,7 +26,7 @@ OPTIONS = options.spoken("rule start paired baseline half_width")
 
 
 def stop(
-    places: options.Places,
+    inputs: options.Places,
     *,
     half_width: options.HalfWidth = None,
     rule: Annotated[
@@ -48,7 +48,7 @@ def stop(
     sort: options.Sort = None,
     target: Target,
 ) -> None:
-    """Say of every benchmark whether to go on measuring, and how many more executions (or builds) it takes.
+    """Say of every benchmark whether to go on measuring, and how many more executions it takes.
 
     Exit code 0: enough was measured of every benchmark.
     Exit code 1: of one it was not; go on.
@@ -59,13 +59,13 @@ def stop(
     from perfarray.results.rows import records
 
     choices = options.given(rule=rule, start=start, paired=paired, confidence_level=confidence)
-    paths, own_words = paths_read(places), ("fewer_than_start", "not_narrow")
+    paths, own_words = paths_read(inputs), ("fewer_than_start", "not_narrow")
     with answering(
         target, paths, "rows", "attrs", "notes", own_words=own_words, options=OPTIONS
     ) as sentences:
         if half_width is None:
             raise ValueError("say how narrow the interval has to be: --half-width 1%")
-        sides = read(places, selected, sentences)
+        sides = read(inputs, selected, sentences)
         result = perfarray.stopping(
             sides.times, sides.baseline, dim=sides.dim, half_width=half_width, **nest, **choices
         )
@@ -73,8 +73,8 @@ def stop(
     table = perfarray.table(result, sort=sort)
     rows = records(per_cell, table.places.dims, table.places.positions)
     for row in rows:
-        more = row.pop("remaining")
-        row["more"] = int(more) if math.isfinite(more) else more
+        n_missing = row.pop("remaining")
+        row["more"] = int(n_missing) if math.isfinite(n_missing) else n_missing
     code, outcome = _outcome(result, rows)
     ratio = "candidate / baseline" if "baseline" in result.attrs else "the mean"
     legend = [
@@ -104,7 +104,7 @@ def _outcome(result: "xr.Dataset", rows: list[Row]) -> tuple[int, str]:
             ),
         )
     finite = sorted({number for number in missing if math.isfinite(number)})
-    more = (
+    n_missing = (
         f"{finite[0]:,}"
         if len(finite) == 1
         else f"{finite[0]:,} to {finite[-1]:,}"
@@ -115,5 +115,6 @@ def _outcome(result: "xr.Dataset", rows: list[Row]) -> tuple[int, str]:
     units = unit if finite == [1] else plural(unit)
     return (
         GO_ON,
-        f"go on: {len(missing)} of {cells} {are} not within {width} yet; {more} more {units} each",
+        f"go on: {len(missing)} of {cells} {are} not within {width} yet; "
+        f"{n_missing} more {units} each",
     )

@@ -1,69 +1,50 @@
 """Intervals of a mean and of a ratio that rest on independent units."""
 
-from collections.abc import Callable, Hashable
-from dataclasses import replace
-from functools import partial, reduce
-from operator import or_
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
-import numpy as np
 import xarray as xr
 
-from perfarray.comparisons.engines import CompareOptions, along_suite, choose_engine
-from perfarray.comparisons.medians import (
-    BEYOND,
-    MEDIAN,
-    SPREAD_OUTPUTS,
-    STOPPED,
-    check_ratio_method,
-    check_runs,
-    of_runs,
+from perfarray.comparisons.medians import BEYOND, MEDIAN, STOPPED, check_runs
+from perfarray.comparisons.methods import check_options, choose_method
+from perfarray.comparisons.noise import NOISE, SHAPE_OUTPUTS, SKEW
+from perfarray.comparisons.priors import PRIOR, PRIOR_OUTPUTS, PVALUE, check_prior
+from perfarray.comparisons.verdicts import (
+    RATIO_OUTPUTS,
+    check_outputs,
+    pair_arrays,
+    row_checks,
+    with_labels,
 )
-from perfarray.comparisons.noise import NOISE, NOISE_OUTPUTS, SHAPE_OUTPUTS, SKEW
-from perfarray.comparisons.priors import PRIOR, PRIOR_OUTPUTS, PVALUE, check_prior, learned_outputs
 from perfarray.conventions import BENCHMARK
-from perfarray.numerics.bootstrap_samples import mean_by_draws, ratio_by_draws
+from perfarray.numerics.bootstrap_samples import mean_by_draws
 from perfarray.numerics.dependence import dependence_pvalue
 from perfarray.numerics.intervals import (
     BOOTSTRAP_METHODS,
     LOG_DELTA,
     LOG_METHODS,
     MEAN_METHODS,
-    UNBOUNDED,
     mean_by_units,
-    ratio_by_units,
 )
 from perfarray.numerics.levels import summarise_units, unit_means
-from perfarray.numerics.medians import ratio_of_medians
-from perfarray.numerics.moderated import mean_by_suite, ratio_by_suite
-from perfarray.numerics.rank_sums import RANK
-from perfarray.numerics.skewness import noisier_side, unit_shape
+from perfarray.numerics.moderated import mean_by_suite
+from perfarray.numerics.skewness import unit_shape
 from perfarray.numerics.types import Floats
-from perfarray.numerics.verdicts import Evidence, Rules, Suite
+from perfarray.numerics.verdicts import Rules
 from perfarray.timings.across import apply_over_suite
-from perfarray.timings.apply import Kernel, Output, apply, outputs
+from perfarray.timings.apply import apply, outputs
 from perfarray.timings.censored import ONLY_WORSE, bound_interval
 from perfarray.timings.dependence import DEPENDENCE, ORDER_OUTPUTS
 from perfarray.timings.metrics import for_each_metric
 from perfarray.timings.notes import Note, with_notes
-from perfarray.timings.pairs import Pair, resolve_pair
+from perfarray.timings.pairs import resolve_pair
 from perfarray.timings.resampling import Resample, check_no_resampling, check_resampling
 from perfarray.timings.resolve import Data, resolve
 from perfarray.timings.streams import Rng, cell_keys
 from perfarray.timings.units import UNITS
 from perfarray.timings.validation import check_choice, check_confidence_level
 from perfarray.timings.zeros import Positive
-
-ALONE = "_suite"  # a dim that no result has
-
-# The variables of every ratio
-RATIO_OUTPUTS = outputs(
-    estimate="candidate / baseline",
-    lower="",
-    upper="",
-    df="",
-    n="independent units on the smaller side",
-) | {"kind": Output((), "", object, "kind of confidence set")}
 
 
 @for_each_metric
@@ -95,8 +76,9 @@ def mean_interval(
         Dataset (default: its `time`).
     confidence_level : float
         Between 0 and 1.
-    method : {"t", "normal", "skew_adjusted", "batch_means", "percentile", "basic", "bca", "studentized"}
-        Student's t with units - 1 degrees of freedom; the normal quantile (too narrow for few
+    method : str
+        "t" (default), "normal", "skew_adjusted", "batch_means", or a bootstrap: "percentile",
+        "basic", "bca", "studentized". In this order: Student's t with units - 1 degrees of freedom; the normal quantile (too narrow for few
         units); t with a longer side that follows the skewness of the units (Hall's transformation);
         t of eight batches of consecutive units, for units that depend on those before them, from 30
         units on; or the bootstrap: percentiles, their mirror image, bias corrected and accelerated,
@@ -260,7 +242,7 @@ def ratio_interval(
     prior: str | None = None,
     metric: str | list[str] | None = None,
 ) -> xr.Dataset:
-    """Estimate the ratio of each candidate's mean or median to the baseline's, with a confidence set.
+    """Estimate the ratio of each candidate to the baseline, with a confidence set.
 
     Parameters
     ----------
@@ -352,24 +334,37 @@ def ratio_interval(
     >>> import perfarray
     >>> old = [[[9, 11], [5, 6]], [[16, 13], [12, 8]], [[15, 7], [10, 14]]]
     >>> new = [[[10, 12], [6, 7]], [[9, 1], [11, 4]], [[8, 5], [3, 2]]]
-    >>> times = perfarray.from_samples({"old": old, "new": new}, level=("binary", "execution", "iteration"))
+    >>> nest = ("binary", "execution", "iteration")
+    >>> times = perfarray.from_samples({"old": old, "new": new}, level=nest)
     >>> ratio = times.perf.ratio_interval("old", df="conservative")
     >>> [round(ratio[name].item(), 3) for name in ("lower", "estimate", "upper")]
     [0.11, 0.619, 1.725]
     """
-    method, level = (
-        check_ratio_method(statistic, method, df, value),
-        check_confidence_level(confidence_level),
+    options = check_options(
+        method=method,
+        statistic=statistic,
+        confidence_level=confidence_level,
+        dim=dim,
+        levels=levels,
+        value=value,
+        resample=resample,
+        n_resamples=n_resamples,
+        rng=rng,
+        censored=censored,
+        across=across,
+        prior=prior,
+        paired=paired,
+        df=df,
     )
-    medians, matched = statistic == MEDIAN, paired is not None
-    check_prior(prior, method)
-    reason = f"method={method!r}" if method in LOG_METHODS else "prior='suite'" if prior else ""
-    of_means, level_drawn = method == LOG_DELTA and not prior, 0 if resample is None else -1
-    positive = (
-        Positive(f"the log of a ratio ({reason})", "mean" if of_means else "min", level_drawn)
-        if reason
-        else None
-    )
+    positive = None
+    if prior or options.method in LOG_METHODS:
+        reason = "prior='suite'" if prior else f"method={options.method!r}"
+        of_means = options.method == LOG_DELTA and not prior
+        positive = Positive(
+            f"the log of a ratio ({reason})",
+            "mean" if of_means else "min",
+            0 if resample is None else -1,
+        )
     pair = resolve_pair(
         times,
         baseline,
@@ -380,156 +375,55 @@ def ratio_interval(
         positive=positive,
         censored=censored,
     )
-    nest = pair.candidate.levels
-    depth = len(nest) - 1
-    if medians:
-        depth, pair = check_runs(pair, value, method, paired)
-    attrs = {**pair.attrs, "result": "ratio_interval", "method": method, "confidence_level": level}
-    attrs |= ({"statistic": MEDIAN, "value": nest[depth]} if medians else {}) | (
-        {"paired": paired} if paired else {}
+    depth = 0
+    if options.medians:
+        depth, pair = check_runs(pair, value, options.method, paired)
+    rules = Rules(
+        options.method,
+        options.confidence_level,
+        df=df,
+        better=pair.candidate.better,
+        paired=paired is not None,
+        prior=prior is not None,
     )
-    notes: list[Note | None] = [*pair.notes, *pair.unit_notes]
-    checks = ["resampling" if method in BOOTSTRAP_METHODS else BEYOND if medians else NOISE]
-    checks = [UNITS, *checks, DEPENDENCE, *((PRIOR,) if prior else ())]
-    if medians and pair.bounded:
-        rules = Rules(method, df, 0.0, level, None, pair.candidate.better, paired=matched)
-        choices = CompareOptions(
-            rules=rules, statistic=statistic, value=value, dim=dim, levels=levels, resample=resample, n_resamples=n_resamples, rng=rng,
-            family=None, censored=censored, across=across, shared=None, paired=paired, metric=metric,
-        )  # fmt: skip
-        return with_notes(
-            _stopped_medians(pair, choices, depth, attrs),
-            *notes,
-            pair.stopped_note(STOPPED),
-            checks=tuple(checks),
-        )
-    keys, noisy = [], False
-    options: dict[str, Any] = {"levels": depth + 1, "paired": matched, "level": level}
-    formula: Kernel
-    check_no_resampling(method, resample)
-    if method in BOOTSTRAP_METHODS:
-        plan = check_resampling(
-            pair.candidate._replace(levels=nest[: depth + 1]),
-            resample,
-            n_resamples,
-            rng,
-            joint=matched,
-        )
-        formula = partial(
-            ratio_by_draws,
-            draws=plan.draws,
-            flat=plan.flat,
-            method=method,
-            statistic=statistic,
-            **options,
-        )
-        keys, attrs = (
-            [cell_keys([pair.candidate.array, pair.baseline.array], nest)],
-            attrs | plan.attrs,
-        )
-    elif medians:
-        formula = partial(ratio_of_medians, ranked=method == RANK, **options)
-    else:
-        by_units = ratio_by_suite if prior else ratio_by_units
-        formula, noisy = (
-            partial(by_units, method=method, df_rule=df, **options),
-            not (matched or pair.bounded),
-        )
-        attrs["df"] = df
-    formula = of_runs(formula, len(nest) - depth) if medians else formula
+    # Benchmarks are taken one by one, unless they learn from each other.
+    together = (across,) if prior else ()
+    compare = choose_method(pair, options, rules, depth, None, together)
+    arrays = pair_arrays(pair, compare, together)
+    n_levels = len(arrays[0][1]) - len(together)
 
-    def kernel(new: Floats, old: Floats, *keys: Any) -> list[Any]:
-        means = unit_means(new, len(nest)), unit_means(old, len(nest))
-        summaries = [summarise_units(side) for side in means] if noisy else []
-        noise = noisier_side(*means, summaries=summaries) if noisy else ()
-        keywords = {"summaries": summaries} if noisy and not prior else {}
-        return [
-            *formula(new, old, *keys, **keywords),
-            *noise,
-            dependence_pvalue(*means, paired=matched),
-        ]
+    def kernel(new: Floats, old: Floats, *inputs: Any) -> list[Any]:
+        ratios = compare.function(new, old, rules.confidence_level, *inputs, rules=rules)
+        means = [unit_means(side, n_levels) for side in (new, old)]
+        return [*ratios.interval, *ratios.further, *row_checks(means, pair, options)]
 
-    sides = (pair.candidate.array, pair.baseline.array)
-    further = SPREAD_OUTPUTS if method == RANK else learned_outputs() if prior else {}
-    variables = RATIO_OUTPUTS | further | (NOISE_OUTPUTS if noisy else {}) | ORDER_OUTPUTS
-    if prior:
-        attrs["prior"] = prior
-        result = apply_over_suite(
-            kernel,
-            *sides,
-            across=across,
-            core=[nest, nest],
-            outputs=variables,
-            whole=[*PRIOR_OUTPUTS],
-            attrs=attrs,
-        )
-    else:
-        result = apply(
-            kernel,
-            *sides,
-            *keys,
-            core=[nest, nest, *[()] * len(keys)],
-            outputs=variables,
-            attrs=attrs,
-        )
-    if pair.bounded:
-        result = _bound_ratio(result, pair)
-        notes.append(pair.stopped_note(ONLY_WORSE))
-    return with_notes(result, *notes, checks=tuple(checks))
-
-
-def _stopped_medians(
-    pair: Pair, options: CompareOptions, depth: int, attrs: dict[str, Hashable]
-) -> xr.Dataset:
-    """Return the limits that hold whatever stopped runs would have taken, by the engine of comparisons: every cell is a suite of one."""
-    engine, nest = (
-        choose_engine(pair, replace(options, across=ALONE), options.rules, depth, None),
-        pair.candidate.levels,
-    )
-
-    def kernel(new: Floats, old: Floats, *arrays: Any) -> list[Any]:
-        numbers = engine.evidence(new, old, *arrays)
-        evidence, rest = (
-            Evidence(*numbers[: len(Evidence._fields)]),
-            numbers[len(Evidence._fields) + len(Suite._fields) :],
-        )
-        material, further = rest[: len(engine.material)], rest[len(engine.material) :]
-        limits = engine.limits(
-            np.full(evidence.n.shape, options.rules.confidence_level), evidence, *material
-        )
-        means = [unit_means(side, len(nest)) for side in (new, old)]
-        dependence = dependence_pvalue(*means, paired=options.rules.paired)
-        return [
-            evidence.estimate,
-            limits.lower,
-            limits.upper,
-            evidence.df,
-            evidence.n,
-            limits.kind,
-            *further,
-            dependence,
-        ]
-
-    sides = along_suite(ALONE, pair.candidate.array, pair.baseline.array)
-    outputs_alone = {
-        name: output._replace(dims=(ALONE,))
-        for name, output in (RATIO_OUTPUTS | {**engine.further} | ORDER_OUTPUTS).items()
-    }
-    core = [[ALONE, *nest]] * 2 + [*engine.core]
+    of_ratios = {name: output._replace(dims=together) for name, output in RATIO_OUTPUTS.items()}
     result = apply(
-        kernel, *sides, *engine.inputs, core=core, outputs=outputs_alone, attrs=attrs | engine.attrs
+        kernel,
+        *(array for array, _ in arrays),
+        core=[core for _, core in arrays],
+        outputs=of_ratios | {**compare.further} | check_outputs(pair, options, together),
+        attrs={
+            **pair.attrs,
+            "result": "ratio_interval",
+            "method": options.method,
+            "confidence_level": options.confidence_level,
+            **({"statistic": MEDIAN} if options.medians else {}),
+            **({"paired": paired} if paired else {}),
+            **compare.attrs,
+        },
     )
-    return result.isel({ALONE: 0}, drop=True)
-
-
-def _bound_ratio(result: xr.Dataset, pair: Pair) -> xr.Dataset:
-    """Open the limits of ratios towards what stopped runs leave unknown.
-
-    Positive values keep positive limits.
-    """
-    sides, nest = (pair.candidate.array, pair.baseline.array), pair.candidate.levels
-    negative = reduce(or_, [(side.reset_coords(drop=True) < 0).any(nest) for side in sides])
-    bounded = bound_interval(result, pair.bounds, lowest=xr.where(negative, -np.inf, 0.0))
-    nothing_known = (bounded["kind"] == UNBOUNDED) & bounded["lower"].notnull()
-    lower = bounded["lower"].where(~nothing_known, -np.inf).transpose(*bounded["lower"].dims)
-    return bounded.assign(lower=lower.assign_attrs(bounded["lower"].attrs))
+    if prior:
+        result = with_labels(result, pair, across)
+    return with_notes(
+        result,
+        *pair.notes,
+        *pair.unit_notes,
+        pair.stopped_note(STOPPED if options.medians else ONLY_WORSE),
+        checks=(
+            UNITS,
+            "resampling" if options.drawn else BEYOND if options.medians else NOISE,
+            DEPENDENCE,
+            *((PRIOR,) if prior else ()),
+        ),
+    )

@@ -1,65 +1,37 @@
-"""Ratios of medians: the methods and runs they need, limits where runs were stopped, and notes on limits beyond all runs."""
+"""Ratios of medians: the runs that they need, and notes on limits beyond all runs."""
+
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from perfarray.conventions import CENSORED, plural
-from perfarray.numerics.intervals import BOOTSTRAP_METHODS, DF_RULES, RATIO_METHODS, STUDENTIZED
 from perfarray.numerics.levels import unit_means
 from perfarray.numerics.medians import units_with_limits
 from perfarray.numerics.rank_sums import RANK, units_with_rank_limits
-from perfarray.timings.apply import Kernel, outputs
+from perfarray.numerics.types import Floats
+from perfarray.numerics.verdicts import Comparison, Rules
+from perfarray.timings.apply import outputs
 from perfarray.timings.notes import Note, check, count_note, significant_in_all
 from perfarray.timings.pairs import Pair, without_zeros_of_both
 from perfarray.timings.units import value_depth
-from perfarray.timings.validation import check_choice, listed
 from perfarray.timings.zeros import Positive
 
-MEAN, MEDIAN = "mean", "median"  # the statistics whose ratio is taken
+MEDIAN = "median"
 ORDER_STATISTICS = "order_statistics"  # the default method of medians
-MEDIAN_METHODS = (
-    ORDER_STATISTICS,
-    RANK,
-    *(name for name in BOOTSTRAP_METHODS if name != STUDENTIZED),
-)
 # the check of limits that lie beyond all runs, and of spreads that ranks take for equal
 BEYOND = "beyond"
 SPREAD_OUTPUTS = outputs(spread_pvalue="p-value of equal spreads of both sides' logarithms")
 
 STOPPED = (
-    "limits hold whatever they would have taken, and a ratio that hangs on it is a bound, or "
-    "NaN where both sides do"
+    "limits hold whatever they would have taken, and a ratio decided by a stopped run is a bound, "
+    "or NaN where both sides are"
 )
 
 
-def check_ratio_method(statistic: str, method: str | None, df: str, value: str | None) -> str:
-    """Return the method of a ratio of means or of medians.
-
-    Medians have no method that needs standard errors of means.
-    """
-    check_choice(statistic, "statistic", (MEAN, MEDIAN))
-    check_choice(df, "df", DF_RULES)
-    if statistic == MEAN:
-        if value is not None:
-            raise ValueError(
-                f"value={value!r} says what the runs are whose median is taken; a mean takes "
-                "unit means: give levels="
-            )
-        method = method or RATIO_METHODS[0]
-        check_choice(method, "method", RATIO_METHODS + BOOTSTRAP_METHODS)
-        return method
-    if method is not None and method not in MEDIAN_METHODS:
-        raise ValueError(
-            f"method={method!r} is not one of a ratio of medians; choose one of "
-            f"{listed(MEDIAN_METHODS)}, or statistic='mean'"
-        )
-    if df != DF_RULES[0]:
-        raise ValueError(f"df={df!r} is for formulas of means; a ratio of medians takes none")
-    return method or ORDER_STATISTICS
-
-
 def check_runs(pair: Pair, value: str | None, method: str, paired: str | None) -> tuple[int, Pair]:
-    """Return the position in the nest of the runs whose median is taken, and the pair without the cells whose medians are not above 0.
+    """Return the position of the runs in the nest, and the pair without medians that are not above 0.
 
     Rank sums need one value of every unit, all above 0, and independent sides.
     """
@@ -77,11 +49,18 @@ def check_runs(pair: Pair, value: str | None, method: str, paired: str | None) -
     )
 
 
-def of_runs(kernel: Kernel, below: int, sides: int = 2) -> Kernel:
-    """Return a formula of the runs of some sides, and the arrays after them, as one of timings: their lowest levels are averaged."""
-    return lambda *arrays: kernel(
-        *(unit_means(side, below) for side in arrays[:sides]), *arrays[sides:]
-    )
+def of_runs(
+    function: Callable[..., Comparison], below: int, ends: int
+) -> Callable[..., Comparison]:
+    """Return a method of runs as one of timings, whose lowest levels it averages."""
+
+    def of_timings(
+        new: Floats, old: Floats, level: Floats | float, *arrays: Any, rules: Rules
+    ) -> Comparison:
+        runs = [unit_means(side, below) for side in (new, old, *arrays[:ends])]
+        return function(*runs[:2], level, *runs[2:], *arrays[ends:], rules=rules)
+
+    return of_timings
 
 
 @check(BEYOND)
@@ -101,12 +80,12 @@ def beyond_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     alternative = (
         ""
         if ranked
-        else f"method='rank' needs {by_ranks}, and versions that differ by a factor only; "
+        else f"method='rank' needs {by_ranks}, and versions that differ by a factor only. "
     )
     text = (
         f"{{cells}} have a limit beyond all their runs, so that there is none at "
-        f"{100 * level:.4g} %: {needed} {plural(units)} of one run "
-        f"each have both, fewer at a lower confidence_level; {alternative}or take statistic='mean'"
+        f"{100 * level:.4g} %. {needed} {plural(units)} of one run each have both, fewer at a "
+        f"lower confidence_level. {alternative}Or take statistic='mean'."
     )
     spreads = (
         "{cells} have sides that vary differently. Ranks are exact for equal spreads only: "

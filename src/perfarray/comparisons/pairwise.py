@@ -1,21 +1,18 @@
 """Every label against every other."""
 
-from typing import Any, cast
+from typing import Any
 
 import xarray as xr
 
-from perfarray.comparisons.engines import CompareOptions
-from perfarray.comparisons.evidence import measure
-from perfarray.comparisons.medians import check_ratio_method
-from perfarray.comparisons.thresholds import Threshold, varies
-from perfarray.comparisons.verdicts import conclude
-from perfarray.conventions import BENCHMARK, RNG_KEY
-from perfarray.numerics.verdicts import Rules
+from perfarray.comparisons.methods import check_options
+from perfarray.comparisons.thresholds import Threshold, check_thresholds
+from perfarray.comparisons.verdicts import decide
+from perfarray.conventions import BENCHMARK
 from perfarray.timings.across import suite_row_for_each
 from perfarray.timings.pairs import EVERY
 from perfarray.timings.resampling import Resample
 from perfarray.timings.resolve import Data
-from perfarray.timings.streams import Rng, describe_key, key_of
+from perfarray.timings.streams import Rng
 
 
 @suite_row_for_each
@@ -25,18 +22,14 @@ def pairwise(
     dim: str,
     levels: str | tuple[str, ...] | None = None,
     threshold: Threshold = 0.0,
-    band: str = "linear",
-    equivalence_risk: float | None = None,
     confidence_level: float = 0.95,
     statistic: str = "mean",
     value: str | None = None,
     method: str | None = None,
-    df: str = "satterthwaite",
     resample: Resample = None,
     n_resamples: int = 1000,
     rng: Rng = None,
     correction: str | None = None,
-    family: str | tuple[str, ...] | None = None,
     censored: str = "bound",
     across: str = BENCHMARK,
     prior: str | None = None,
@@ -54,15 +47,10 @@ def pairwise(
         Timings; dims that are not levels broadcast.
     dim : str
         The dim whose labels are compared.
-    levels, threshold, band, equivalence_risk, confidence_level, statistic, value, method, df, resample, n_resamples, rng : as for `compare`
-        The method and its judgement.
-    correction, censored, across, prior, between, by, shared, paired, metric : as for `compare`
-        Corrections, stopped runs, the suite, what is learned from it and from other sessions, its
-        parts, shared and matched units, and the variable(s) of a Dataset.
-    family : str or tuple of str, optional
-        The dims over which verdicts are corrected together; default: every verdict of the call,
-        each pair of labels once. `family="benchmark"` corrects over the benchmarks of each pair
-        alone.
+    levels, threshold, confidence_level, statistic, value, method, resample, n_resamples, rng
+        As for `compare`: the method and its judgement.
+    correction, censored, across, prior, between, by, shared, paired, metric
+        As for `compare`. Every verdict of the call is corrected together, each pair of labels once.
 
     Returns
     -------
@@ -80,20 +68,29 @@ def pairwise(
     Examples
     --------
     >>> import perfarray
-    >>> times = perfarray.from_samples({"a": [1.0, 1.1, 0.9], "b": [2.0, 2.1, 1.9], "c": [4.0, 4.1, 3.9]})
+    >>> samples = {"a": [1.0, 1.1, 0.9], "b": [2.0, 2.1, 1.9], "c": [4.0, 4.1, 3.9]}
+    >>> times = perfarray.from_samples(samples)
     >>> table = times.perf.pairwise(dim="version")["estimate"].round(2)
     >>> table.sel(version="c", baseline="a").item(), table.sel(version="a", baseline="b").item()
     (4.0, 0.5)
     """
-    varying = varies(threshold)
-    rules = Rules(
-        method=check_ratio_method(statistic, method, df, value), df=df, threshold=0.0 if varying else cast(float, threshold),
-        confidence_level=confidence_level, correction=correction, band=band, equivalence_risk=equivalence_risk,
+    options = check_options(
+        method=method,
+        statistic=statistic,
+        confidence_level=confidence_level,
+        dim=dim,
+        levels=levels,
+        value=value,
+        resample=resample,
+        n_resamples=n_resamples,
+        rng=rng,
+        censored=censored,
+        across=across,
         prior=prior,
-    )  # fmt: skip
-    options = CompareOptions(
-        rules=rules, statistic=statistic, value=value, dim=dim, levels=levels, resample=resample, n_resamples=n_resamples,
-        rng=str(describe_key(key_of(rng))[RNG_KEY]), family=family, censored=censored, across=across, shared=shared, paired=paired,
-        metric=metric, thresholds=threshold if varying else None, between=between,
-    )  # fmt: skip
-    return conclude([measure(*question) for question in options.each_metric(times, EVERY)], options)
+        paired=paired,
+        threshold=check_thresholds(threshold),
+        correction=correction,
+        between=between,
+        shared=shared,
+    )
+    return decide(times, EVERY, options, metric)

@@ -1,8 +1,8 @@
-"""How many units a verdict needs, from a pilot: to see a change, or to show that there is none that matters."""
+"""How many units a verdict needs to see a change, from a pilot."""
 
 from collections.abc import Hashable
 from functools import partial
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -14,7 +14,7 @@ from perfarray.numerics.moderated import fit_prior, moderated_ratio
 from perfarray.numerics.power import Spread, beyond, distance_seen, fewest_units
 from perfarray.numerics.types import Floats
 from perfarray.timings.across import PRIORS, apply_over_suite
-from perfarray.timings.apply import Output, apply, outputs
+from perfarray.timings.apply import apply, outputs
 from perfarray.timings.metrics import for_each_metric
 from perfarray.timings.notes import Note, check, count_note, with_notes
 from perfarray.timings.pairs import resolve_pair
@@ -22,14 +22,12 @@ from perfarray.timings.resolve import Data, check_names
 from perfarray.timings.validation import (
     check_choice,
     check_confidence_level,
-    check_equivalence_risk,
     check_number,
     check_share,
     check_threshold,
 )
 from perfarray.timings.zeros import Positive
 
-GOALS = ("difference", "not_slower", "equivalent")
 GRID = (
     2,
     3,
@@ -56,29 +54,6 @@ UNITS_DIM = "units"
 LARGEST = 1e6  # degrees of freedom of a pilot that are as good as any more
 
 
-class Decision(NamedTuple):
-    """The verdict that is planned for, its risk, and the chance to reach it."""
-
-    goal: str
-    change: float
-    threshold: float
-    power: float
-    risk: float
-    assurance: float
-    better: str = "lower"
-
-    @property
-    def distances(self) -> tuple[float, ...]:
-        """The distances on the log scale of the planned truth from the hypotheses to be ruled out."""
-        above, below = np.log1p(self.threshold), -np.log1p(-self.threshold)
-        if self.goal == "difference":
-            change = self.change if self.better == "lower" else -self.change
-            return (float(abs(np.log1p(change) - (above if change > 0 else -below))),)
-        if self.goal == "equivalent":
-            return (float(above), float(below))
-        return (float(above if self.better == "lower" else below),)
-
-
 def required_units(
     times: Data,
     baseline: object,
@@ -86,10 +61,8 @@ def required_units(
     dim: str | None = None,
     change: float = 0.02,
     threshold: float = 0.0,
-    goal: str = "difference",
     power: float = 0.8,
     confidence_level: float = 0.95,
-    equivalence_risk: float | None = None,
     correction: str | None = None,
     assurance: float = 0.5,
     levels: str | tuple[str, ...] | None = None,
@@ -108,16 +81,12 @@ def required_units(
     times, baseline, dim, levels, metric : as for `compare`
         The pilot: two units a side or more.
     change : float
-        The relative change to see, with `goal="difference"`: 0.02 for a candidate 2 % slower, -0.02
-        for one 2 % faster.
+        The relative change to see: 0.02 for a candidate 2 % slower, -0.02 for one 2 % faster.
     threshold : float
         The change that does not matter, as for `compare`: the verdict is about what lies beyond it.
-    goal : {"difference", "not_slower", "equivalent"}
-        See `change`; or rule out that the candidate is slower by more than the `threshold`, if it
-        is as fast; or show it equivalent.
     power : float
         The chance of that verdict, if the truth is so.
-    confidence_level, equivalence_risk
+    confidence_level : float
         Of the comparison, as for `compare`.
     correction : {None, "holm"}
         With "holm", as many verdicts as there are cells of all metrics are corrected together; each
@@ -127,7 +96,6 @@ def required_units(
         likely too few as too many.
     paired : str, optional
         The outermost level, when its units match between the two systems.
-
     across, prior : str; {None, "suite"}
         With "suite" the spread of each benchmark (dim `across`) is shrunk towards what the pilot's
         benchmarks have in common, as in `compare`; the comparison that is planned is without.
@@ -143,8 +111,7 @@ def required_units(
     Raises
     ------
     ValueError
-        As for `compare`; a change that is not beyond the threshold; a goal that needs a threshold
-        and has none.
+        As for `compare`; a change that is not beyond the threshold.
 
     Notes
     -----
@@ -154,49 +121,33 @@ def required_units(
     Examples
     --------
     >>> import perfarray
-    >>> nest = {"sizes": {"execution": 10, "iteration": 5}, "variances": {"execution": 4e-4, "iteration": 1e-4}}
-    >>> pilot = perfarray.simulate(**nest, dims={"version": ["old", "new"]}, rng=1)
-    >>> [pilot.perf.required_units("old", change=0.02, assurance=assurance)["required"].item() for assurance in (0.5, 0.9)]
-    [7.0, 10.0]
+    >>> sizes, variances = {"execution": 10, "iteration": 5}, {"execution": 4e-4, "iteration": 1e-4}
+    >>> dims = {"version": ["old", "new"]}
+    >>> pilot = perfarray.simulate(sizes=sizes, variances=variances, dims=dims, rng=1)
+    >>> pilot.perf.required_units("old", change=0.02)["required"].item()
+    7.0
+    >>> pilot.perf.required_units("old", change=0.02, assurance=0.9)["required"].item()
+    10.0
 
     This pilot happened to vary little: from the true spread it would be 18.
     """
-    check_choice(goal, "goal", GOALS)
     check_choice(correction, "correction", (None, "holm"))
     check_choice(prior, "prior", PRIORS)
     level = check_confidence_level(confidence_level)
     threshold, change = check_threshold(threshold), check_number(change, "change")
-    if goal == "difference" and not abs(change) > threshold:
+    if not abs(change) > threshold:
         raise ValueError(
             f"change={change!r} does not lie beyond threshold={threshold!r}: no number of "
             "units shows it"
         )
-    check_equivalence_risk(equivalence_risk)
-    if goal != "difference" and not threshold > 0:
-        raise ValueError(
-            f"goal={goal!r} needs a threshold: the change that does not matter, such as "
-            "threshold=0.02"
-        )
-    risk = (1 - level) / 2 if goal != "equivalent" or equivalence_risk is None else equivalence_risk
     metrics = 1 if metric is None else len(check_names(metric, "metric"))
-    decision = Decision(
-        goal=goal,
-        change=change,
-        threshold=threshold,
-        power=check_share(power, "power", "0.8"),
-        risk=risk / (metrics if correction else 1),
-        assurance=check_share(assurance, "assurance", "0.8"),
-    )
     attrs: dict[str, Hashable] = {
         "result": "required_units",
-        "goal": goal,
         "change": change,
         "threshold": threshold,
-    }
-    attrs |= {
         "confidence_level": level,
-        "planned_power": power,
-        "assurance": assurance,
+        "planned_power": check_share(power, "power", "0.8"),
+        "assurance": check_share(assurance, "assurance", "0.8"),
         "correction": correction or "none",
     }
     attrs |= {name: text for name, text in (("paired", paired), ("prior", prior)) if text}
@@ -205,9 +156,8 @@ def required_units(
         baseline,
         dim=dim,
         levels=levels,
-        paired=paired,
         across=across,
-        decision=decision,
+        risk=(1 - level) / 2 / (metrics if correction else 1),
         attrs=attrs,
         metric=metric,
     )
@@ -220,58 +170,75 @@ def _required_of_metric(
     *,
     dim: str | None,
     levels: str | tuple[str, ...] | None,
-    paired: str | None,
     across: str,
-    decision: Decision,
-    attrs: dict[str, Hashable],
+    risk: float,
+    attrs: dict[str, Any],
     metric: str | list[str] | None,
 ) -> xr.Dataset:
-    positive = Positive("the log of a ratio", "min" if "prior" in attrs else "mean")
+    """Plan for one metric what the attrs describe; `risk` is that of its cells together."""
+    learn, paired = "prior" in attrs, attrs.get("paired")
     pair = resolve_pair(
-        times, baseline, dim=dim, levels=levels, paired=paired, metric=metric, positive=positive
+        times,
+        baseline,
+        dim=dim,
+        levels=levels,
+        paired=paired,
+        metric=metric,
+        positive=Positive("the log of a ratio", "min" if learn else "mean"),
     )
-    better, nest, array = pair.candidate.better, pair.candidate.levels, pair.candidate.array
-    if decision.goal == "difference" and (
-        decision.change <= -1 if better == "lower" else decision.change >= 1
-    ):
-        quantity, limit = ("time", "above -1") if better == "lower" else ("rate", "below 1")
-        raise ValueError(
-            f"change={decision.change!r} of a {quantity} leaves nothing of it: give a fraction "
-            f"{limit}"
-        )
-    cells = int(np.prod([size for name, size in array.sizes.items() if name not in nest]))
-    cell_decision = decision._replace(
-        better=better, risk=decision.risk / (cells if attrs["correction"] != "none" else 1)
+    nest, array = pair.candidate.levels, pair.candidate.array
+    if attrs["correction"] != "none":
+        risk /= np.prod([size for name, size in array.sizes.items() if name not in nest])
+    plan = partial(
+        _plan,
+        paired=paired is not None,
+        learn=learn,
+        distance=planned_distance(attrs["change"], attrs["threshold"], pair.candidate.better),
+        risk=risk,
+        power=attrs["planned_power"],
+        assurance=attrs["assurance"],
+        threshold=attrs["threshold"],
     )
-    depth, matched = len(nest), paired is not None
-    numbers = outputs(
+    variables = outputs(
         required="units a side",
         n="units of the pilot on the smaller side",
         power="chance of the verdict with those",
-    )
-    numbers |= outputs(pilot_change="relative change seen with those")
-    learn = "prior" in attrs
+        pilot_change="relative change seen with those",
+    ) | outputs("1", (UNITS_DIM,), smallest_change="relative change seen with so many units a side")
     result = (partial(apply_over_suite, across=across) if learn else apply)(
-        lambda new, old: _plan(
-            unit_means(new, depth), unit_means(old, depth), matched, cell_decision, learn=learn
-        ),
+        lambda new, old: plan(unit_means(new, len(nest)), unit_means(old, len(nest))),
         array,
         pair.baseline.array,
         core=[nest, nest],
-        outputs=numbers
-        | {
-            "smallest_change": Output(
-                (UNITS_DIM,), "1", long_name="relative change seen with so many units a side"
-            )
-        },
+        outputs=variables,
         coords={UNITS_DIM: list(GRID)},
         attrs={**pair.attrs, **attrs},
     )
     return with_notes(result, *pair.notes, *pair.unit_notes, checks=("required_units",))
 
 
+def planned_distance(change: float, threshold: float, better: str) -> float:
+    """Return the distance on the log scale of a change from the threshold beyond which it lies."""
+    if change <= -1 if better == "lower" else change >= 1:
+        quantity, limit = ("time", "above -1") if better == "lower" else ("rate", "below 1")
+        raise ValueError(
+            f"change={change!r} of a {quantity} leaves nothing of it: give a fraction {limit}"
+        )
+    change = change if better == "lower" else -change
+    return float(abs(np.log1p(change) - np.log1p(threshold if change > 0 else -threshold)))
+
+
 def _plan(
-    new: Floats, old: Floats, paired: bool, decision: Decision, *, learn: bool
+    new: Floats,
+    old: Floats,
+    *,
+    paired: bool,
+    learn: bool,
+    distance: float,
+    risk: float,
+    power: float,
+    assurance: float,
+    threshold: float,
 ) -> tuple[Floats, ...]:
     from scipy.special import chdtri
 
@@ -282,70 +249,54 @@ def _plan(
         if paired:
             spread = Spread(ratio.residual * n / ratio.numerator.mean**2, np.zeros(n.shape))
         else:
-            spread = Spread(
-                *(
-                    side.variance * side.n / side.mean**2
-                    for side in (ratio.numerator, ratio.denominator)
-                )
-            )
+            sides = (ratio.numerator, ratio.denominator)
+            spread = Spread(*(side.variance * side.n / side.mean**2 for side in sides))
         varies = spread.new + spread.old > ROUNDING
         if learn:
             pilot_df = np.minimum(ratio_df(ratio, "satterthwaite"), LARGEST)
         else:
             pilot_df = np.asarray(welch_df(spread.new / n, spread.old / m, n - 1, m - 1))
+        known = varies & (pilot_df > 0)
         larger = np.where(
-            varies & (pilot_df > 0),
-            pilot_df / chdtri(np.where(pilot_df > 0, pilot_df, 1.0), decision.assurance),
-            np.nan,
+            known, pilot_df / chdtri(np.where(known, pilot_df, 1.0), assurance), np.nan
         )
         spread = Spread(spread.new * larger, spread.old * larger)
-        distances = tuple(np.asarray(distance) for distance in decision.distances)
-        required = fewest_units(spread, distances, decision.risk, decision.power)
+        required = fewest_units(spread, np.asarray(distance), risk, power)
         fewest = np.where(ratio.n > 1, ratio.n, np.nan)
         error, df = spread.error(fewest), spread.df(fewest)
-        missed = sum(
-            (1 - beyond(distance, error, df, decision.risk) for distance in distances),
-            np.zeros(n.shape),
-        )
-        grid, sizes = (
-            Spread(spread.new[..., None], spread.old[..., None]),
-            np.array(GRID, dtype=float),
-        )
-        grid_distance = distance_seen(
-            grid.error(sizes), grid.df(sizes), 1 - decision.risk, decision.power
-        )
-        distance_here = distance_seen(error, df, 1 - decision.risk, decision.power)
+        missed = 1 - beyond(np.asarray(distance), error, df, risk)
+        grid = Spread(spread.new[..., None], spread.old[..., None])
+        sizes = np.array(GRID, dtype=float)
         changes = (
-            (1 + decision.threshold) * np.exp(distance) - 1
-            for distance in (distance_here, grid_distance)
+            (1 + threshold) * np.exp(distance_seen(error, df, 1 - risk, power)) - 1
+            for error, df in ((error, df), (grid.error(sizes), grid.df(sizes)))
         )
     return required, ratio.n, np.maximum(1 - missed, 0.0), *changes
 
 
 @check("required_units")
 def required_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
-    """Name cells of which no number is known, or none is enough, and pilots that know little of the spread."""
+    """Name cells without a number, and pilots that know little of the spread."""
     required, n = (result.variables[name].values for name in ("required", "n"))
     units = plural(str(result.attrs["unit"]))
     alone = (
-        f"{{cells}} have fewer than two {units} on a side: their spread is not known; measure "
-        "two or more, better ten"
+        f"{{cells}} have fewer than two {units} on a side, so that their spread is not known. "
+        "Measure two or more, better ten."
     )
     constant = (
-        f"{{cells}} have {units} that do not differ: no number is known, since equal values do "
-        "not show how much others vary; measure with "
-        "a finer clock, or more iterations in each"
+        f"{{cells}} have {units} that do not differ: no number is known. Measure with a finer "
+        "clock, or more iterations in each."
     )
-    never = f"{{cells}} would need more than ten million {units} a side"
+    never = f"{{cells}} would need more than ten million {units} a side."
     few = (
-        f"{{cells}} rest on fewer than five {units} on a side: the number may be off by a "
-        "factor of two or more; assurance=0.8 is safer"
+        f"{{cells}} rest on fewer than five {units} on a side. The number may be off by a factor "
+        "of two or more. assurance=0.8 is safer."
     )
     return (
         count_note("single_unit", alone, n < 2),
         count_note("no_spread", constant, (n >= 2) & np.isnan(required)),
         count_note("no_number", never, np.isinf(required)),
-        count_note("small_pilot", few, (n >= 2) & (n < 5) & ~np.isnan(required))
+        count_note("few_units", few, (n >= 2) & (n < 5) & ~np.isnan(required))
         if float(result.attrs["assurance"]) < 0.8
         else None,
     )

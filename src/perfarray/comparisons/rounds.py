@@ -9,8 +9,9 @@ from perfarray.conventions import ITERATION, plural
 from perfarray.numerics.levels import unit_means
 from perfarray.numerics.types import Floats
 from perfarray.timings.apply import is_chunked
+from perfarray.timings.labels import labels_along
 from perfarray.timings.notes import Note
-from perfarray.timings.pairs import Pair, labels_along
+from perfarray.timings.pairs import Pair
 from perfarray.timings.resolve import Timings
 
 MEASURED_IN_ROUNDS: Final = "measured_in_rounds"

@@ -1,55 +1,56 @@
-"""From evidence to results: verdicts are corrected over their family, limits made at the levels that follow, and labels put back."""
+"""Verdicts on the ratios of two systems.
 
-from collections.abc import Hashable, Mapping, Sequence
+A method compares them, again at corrected levels, and its answer gets labels and notes.
+"""
+
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from perfarray.comparisons.engines import PART, REPLICATE, SIDE, CompareOptions
-from perfarray.comparisons.evidence import Measured
-from perfarray.comparisons.intervals import RATIO_OUTPUTS
 from perfarray.comparisons.medians import BEYOND, MEDIAN
-from perfarray.comparisons.noise import NOISE
+from perfarray.comparisons.methods import Arguments, Method, Options, along_suite
+from perfarray.comparisons.noise import NOISE, NOISE_OUTPUTS
 from perfarray.comparisons.priors import PRIOR
 from perfarray.comparisons.suite_rows import SUITE_ROW
-from perfarray.comparisons.thresholds import THRESHOLD
-from perfarray.conventions import BY_PVALUE, CENSORED, LOWER, METRIC
-from perfarray.numerics.verdicts import (
-    Adjusted,
-    Evidence,
-    Rules,
-    Suite,
-    Tests,
-    adjust_pairs,
-    adjust_tests,
-    judge,
-)
-from perfarray.timings.apply import (
-    Labels,
-    Output,
-    compute_variables,
-    cut,
-    in_order,
-    is_chunked,
-    outputs,
-)
-from perfarray.timings.dependence import DEPENDENCE
-from perfarray.timings.metrics import concat_metrics
-from perfarray.timings.movement import MOVEMENT
-from perfarray.timings.notes import Note, check, collecting_notes, count_note, with_notes
-from perfarray.timings.resolve import check_names
+from perfarray.comparisons.systems import Systems, describe_systems, order_notes, resolve_systems
+from perfarray.comparisons.thresholds import SUITE_THRESHOLD, THRESHOLD, thresholds_of, varies
+from perfarray.conventions import BY_PVALUE, CENSORED, METRIC
+from perfarray.numerics.dependence import dependence_pvalue
+from perfarray.numerics.intervals import BOUNDED
+from perfarray.numerics.levels import unit_means
+from perfarray.numerics.skewness import noisier_side
+from perfarray.numerics.suite import movement
+from perfarray.numerics.types import Floats, Mask
+from perfarray.numerics.verdicts import NO_SUITE, Comparison, correct, judge, map_arrays
+from perfarray.timings.apply import Output, apply, is_chunked, outputs
+from perfarray.timings.dependence import DEPENDENCE, ORDER_OUTPUTS
+from perfarray.timings.metrics import for_each_metric
+from perfarray.timings.movement import MOVEMENT, MOVES
+from perfarray.timings.notes import Note, check, count_note, first_of_each_code, with_notes
+from perfarray.timings.pairs import BASELINE, Pair
+from perfarray.timings.resolve import Data
 from perfarray.timings.units import UNITS
 from perfarray.timings.validation import listed, number_of
 from perfarray.timings.zeros import cell_names
 
-Variables = dict[Hashable, xr.Variable]  # arrays by name, whose labels are those of the evidence
+UNITS_DIM = "_unit"  # of unit means that were averaged chunk by chunk
 
 DECIDING = "deciding"  # the check of verdicts that intervals do not show
 ZERO_MEANS = "zero_means"  # the check of ratios from or to 0
+
+# The variables of every ratio
+RATIO_OUTPUTS = outputs(
+    estimate="candidate / baseline",
+    lower="",
+    upper="",
+    df="",
+    n="independent units on the smaller side",
+) | {"kind": Output((), "", object, "kind of confidence set")}
 
 # The variables of a comparison, in the order of `numerics.verdicts.judge`: of every benchmark, then
 # the means of both sides, of the suite
@@ -77,233 +78,308 @@ SUITE_OUTPUTS = {
     "suite_verdict": Output((), "", object),
 }
 
-# By correction, why an interval does not show its verdict.
+
+# Of judged p-values, those that are corrected, and what follows
+PVALUES = ("pvalue", "pvalue_equivalent", "pvalue_not_slower")
+CORRECTED = ("pvalue_adjusted", "pvalue_equivalent_adjusted", "pvalue_not_slower", "interval_level")
+
+# The units of each side, of which `n` is the smaller number
+UNITS_OF_SIDES = outputs(
+    n_candidate="independent units of the candidate", n_baseline="independent units of the baseline"
+)
+
+# By correction, why an interval does not show its verdict
 WIDER = {
-    "holm": (
-        "Holm's p-values decide, and the interval is wider: it is Bonferroni's, and holds for "
-        "all at once"
-    ),
-    "bh": (
-        "Benjamini and Hochberg's p-values decide; the interval is Benjamini and Yekutieli's, "
-        "for changes and equivalences together"
-    ),
-    "none": "equivalence_risk= decides, and the interval has another level",
+    "holm": "Holm's p-values decide. The intervals are wider: they are Bonferroni's, and hold for "
+    "all at once.",
+    "bh": "Benjamini and Hochberg's p-values decide. The intervals are Benjamini and Yekutieli's, "
+    "for changes and equivalences together.",
+    "none": "The p-values decide. The limits lie on the band, but for rounding.",
 }
 
 
-def conclude(measurements: Sequence[Measured], options: CompareOptions) -> xr.Dataset:
-    """Decide on the evidence of all metrics together, and return a labelled result with its notes."""
-    adjusted: list[Variables] = [{} for _ in measurements]
-    attrs = {}
-    if options.rules.correction:
-        adjusted, family = _adjust_all(measurements, options)
-        attrs = {"family": " ".join(sorted(family))}
-    specific = "resampling" if options.drawn else BEYOND if options.medians else NOISE
-    with collecting_notes() as notes:
-        results = []
-        for measured, levels in zip(measurements, adjusted, strict=True):
-            result = _labelled(
-                measured,
-                _decide(measured, levels, options),
-                options.across,
-                {**measured.attrs, **attrs},
-            )
-            declared = (
-                options.shared is not None or measured.pair.jointly or options.paired is not None
-            )
-            checks = (
-                UNITS,
-                DEPENDENCE,
-                specific,
-                DECIDING,
-                ZERO_MEANS,
-                SUITE_ROW,
-                *((PRIOR,) if options.rules.prior else ()),
-                *(() if declared else (MOVEMENT,)),
-            )
-            results.append(with_notes(result, *measured.notes, checks=checks))
-    if isinstance(options.metric, str | None):
-        return with_notes(results[0], *notes)
-    return with_notes(
-        concat_metrics(
-            results, options.metric, [measured.pair.candidate.array for measured in measurements]
-        ),
-        *notes,
-    )
-
-
-def _adjust_all(
-    measurements: Sequence[Measured], options: CompareOptions
-) -> tuple[list[Variables], tuple[str, ...]]:
-    """Correct the p-values of all metrics over their family.
-
-    Return them by metric, and the dims of the family.
-    """
-    across = options.across
-    tests = [_tests(measured) for measured in measurements]
-    several = not isinstance(options.metric, str | None)
-    joined: Variables = (
-        dict(xr.concat(list(map(xr.Dataset, tests)), METRIC).variables) if several else tests[0]
-    )
-    single = (
-        {across}
-        if all(across not in measured.pair.candidate.array.dims for measured in measurements)
-        else set()
-    )
-    dims = dict.fromkeys(dim for variable in joined.values() for dim in variable.dims)
-    pair = measurements[0].pair
-    pairs = (str(pair.dim), pair.baselines) if pair.baselines else ()
-    family = check_family([dim for dim in dims if dim not in single], options.family, pairs)
-    adjusted = _adjust(joined, family, options.rules, pairs)
-    if not several:
-        return [adjusted], family
-    return [
-        {name: variable.isel({METRIC: index}) for name, variable in adjusted.items()}
-        for index in range(len(measurements))
-    ], family
-
-
-def _tests(measured: Measured) -> Variables:
-    """Return the p-values of the tests, mirrored where higher is better, so that one family can hold metrics of both kinds."""
-    order = Tests._fields if measured.rules.better == LOWER else Tests._fields[::-1]
-    return {
-        name: measured.evidence[f"_{field}"]
-        for name, field in zip(Tests._fields, order, strict=True)
-    }
-
-
-def _decide(measured: Measured, adjusted: Variables, options: CompareOptions) -> Variables:
-    """Return verdicts, and limits at the levels of the family, if there is one."""
-    evidence, engine, across = measured.evidence, measured.engine, options.across
-    rows, levels = (
-        [row.chunk({across: -1}) if is_chunked(row) else row for row in group]
-        for group in ([evidence[f"_{name}"] for name in Evidence._fields], adjusted.values())
-    )
-    suite = [evidence[f"_suite_{name}"] for name in Suite._fields]
-
-    sides = {f"{side}_{options.statistic}": "" for side in ("candidate", "baseline")}
-    limits = {
-        f"difference_{end}": "Welch's limit of candidate - baseline" for end in ("lower", "upper")
-    }
-    in_units = outputs(
-        measured.pair.candidate.units, **sides, difference="candidate - baseline", **limits
-    )
-
-    threshold = [evidence[THRESHOLD]] if THRESHOLD in evidence else []
-
-    def kernel(*arrays: npt.NDArray[Any]) -> list[npt.NDArray[Any]]:
-        rules = (
-            measured.rules._replace(threshold=cast(Any, arrays[-1]))
-            if threshold
-            else measured.rules
-        )
-        return list(
-            judge(
-                *arrays[: len(arrays) - len(threshold)], limits=engine.limits, rules=rules
-            ).values()
-        )
-
-    variables = compute_variables(
-        kernel,
-        *(*rows, *suite, *levels, *(evidence[name] for name in engine.material), *threshold),
-        core=[
-            *([across] for _ in rows),
-            *([] for _ in suite),
-            *([across] for _ in levels),
-            *([across, *dims] for dims in engine.material.values()),
-            *([across] for _ in threshold),
-        ],
-        outputs={
-            name: output._replace(dims=(across,))
-            for name, output in (ROW_OUTPUTS | in_units).items()
-        }
-        | SUITE_OUTPUTS,
-    )
-    lacking = limits if options.medians else ()
-    return {name: variable for name, variable in variables.items() if name not in lacking} | {
-        name: evidence[name] for name in measured.checks
-    }
-
-
-def _labelled(
-    measured: Measured, variables: Variables, across: str, attrs: Mapping[str, Hashable]
+def decide(
+    times: Data, baseline: object, options: Options, metric: str | list[str] | None
 ) -> xr.Dataset:
-    """Order dims as in the data, and put back the coordinates of the dims averaged over and compared."""
-    array, labels, data_coords = measured.pair.candidate.array, measured.labels, measured.coords
-    if across not in array.dims:
-        variables = {name: cut(variable, across, 0) for name, variable in variables.items()}
-    present = dict.fromkeys(dim for variable in variables.values() for dim in variable.dims)
-    dims = tuple(dict.fromkeys((*(dim for dim in array.dims if dim in present), *present)))
-    inner, changed = {across, PART, REPLICATE, SIDE}, {across, measured.pair.dim}
-    coords = {
-        name: label for name, label in labels.variables.items() if not inner & set(label.dims)
-    }
-    coords |= {
-        name: label
-        for name, label in data_coords.variables.items()
-        if changed & set(label.dims) and set(label.dims) <= set(dims)
-    }
-    indexes = {
-        name: index
-        for name, index in {**labels.indexes, **data_coords.xindexes}.items()
-        if name in coords
-    }
-    return Labels(coords, indexes).dataset(
-        {name: in_order(variable, dims) for name, variable in variables.items()}, attrs
+    """Compare two systems, and again at the levels of intervals that follow from a correction."""
+    result = compare_systems(times, baseline, options=options, metric=metric)
+    if options.correction is None:
+        return result
+    corrected = correct_all(result, options)
+    return compare_systems(times, baseline, options=options, corrected=corrected, metric=metric)
+
+
+@for_each_metric
+def compare_systems(
+    times: Data,
+    baseline: object,
+    *,
+    options: Options,
+    corrected: xr.Dataset | None = None,
+    metric: str | list[str] | None = None,
+) -> xr.Dataset:
+    """Compare two systems by one metric.
+
+    With a correction, `corrected` is what `correct_all` returns; p-values come back without it.
+    """
+    systems = resolve_systems(times, baseline, options, metric)
+    if corrected is not None and METRIC in corrected.dims:
+        corrected = corrected.sel({METRIC: metric}, drop=True)
+    result = _judged(systems, options, corrected)
+    if options.correction and corrected is None:
+        return result[[*PVALUES]]
+    attrs, notes = describe_systems(systems, result, options)
+    if varies(options.threshold):
+        attrs["threshold"] = float(result[SUITE_THRESHOLD].mean())
+    if corrected is not None:
+        attrs["family"] = corrected.attrs["family"]
+    pair = systems.pair
+    notes += order_notes(times, baseline, pair, options)
+    declared = options.shared is not None or pair.jointly or options.paired is not None
+    checks = (
+        UNITS,
+        DEPENDENCE,
+        "resampling" if options.drawn else BEYOND if options.medians else NOISE,
+        DECIDING,
+        ZERO_MEANS,
+        SUITE_ROW,
+        *((PRIOR,) if options.prior else ()),
+        *(() if declared else (MOVEMENT,)),
     )
+    notes = [*first_of_each_code([note for note in notes if note])]
+    return with_notes(result.assign_attrs(attrs), *notes, checks=checks)
 
 
-def check_family(
-    among: Sequence[Hashable], family: str | Sequence[str] | None, pairs: tuple[str, ...]
-) -> tuple[str, ...]:
-    """Return the dims over which verdicts are corrected together: all, or those named.
-
-    Naming one dim of pairs names both.
-    """
-    dims = tuple(map(str, among))
-    if family is None:
-        return dims
-    names = check_names(family, "family")
-    unknown = [name for name in names if name not in dims]
-    if unknown:
-        raise ValueError(f"family={listed(unknown)}: not among the dims of the verdicts, {dims}")
-    return tuple(dict.fromkeys((*names, *pairs))) if set(names) & set(pairs) else names
-
-
-def _adjust(
-    tests: Variables, family: tuple[str, ...], rules: Rules, pairs: tuple[str, ...]
-) -> Variables:
-    """Correct the p-values over the dims of a family.
-
-    Of a pair of labels and its reverse, one is a member.
-    """
-    pvalues = [tests[name] for name in Tests._fields]
-    kernel = partial(adjust_tests, axes=len(family), rules=rules)
-    if pairs and pairs[0] in family:
-        sizes = [pvalues[0].sizes[name] if name in pairs else 1 for name in family]
-        kernel = partial(
-            adjust_pairs,
-            later=np.tri(max(sizes), k=-1, dtype=bool).reshape(sizes),
-            axes=len(family),
-            rules=rules,
-        )
-    return compute_variables(
-        kernel,
-        *(
-            pvalue.chunk(dict.fromkeys(family, -1)) if is_chunked(pvalue) else pvalue
-            for pvalue in pvalues
+def _judged(systems: Systems, options: Options, corrected: xr.Dataset | None) -> xr.Dataset:
+    """Return verdicts with the labels of the timings."""
+    pair, across = systems.pair, options.across
+    groups = _arguments(systems, options, corrected)
+    arguments = [argument for group in groups.values() for argument in group]
+    checks = MOVES | check_outputs(pair, options, (across,))
+    checks |= {name: output._replace(dims=(across,)) for name, output in UNITS_OF_SIDES.items()}
+    further = {**systems.method.further} | checks
+    sides = {f"{side}_{options.statistic}": "" for side in ("candidate", "baseline")}
+    limits = dict.fromkeys(
+        ("difference_lower", "difference_upper"), "Welch's limit of candidate - baseline"
+    )
+    in_units = outputs(pair.candidate.units, **sides, difference="candidate - baseline", **limits)
+    rows = {
+        name: output._replace(dims=(across,)) for name, output in (ROW_OUTPUTS | in_units).items()
+    }
+    result = apply(
+        partial(
+            _compared,
+            systems=systems,
+            options=options,
+            lengths={name: len(group) for name, group in groups.items()},
+            levels=len(groups["sides"][0][1]) - 1,
+            row_values=[bool(output.dims) for output in further.values()],
         ),
-        core=[family] * len(pvalues),
-        outputs={name: Output(family) for name in Adjusted._fields},
-        sizes={name: pvalues[0].sizes[name] for name in family},
+        *(array for array, _ in arguments),
+        core=[core for _, core in arguments],
+        outputs=rows | SUITE_OUTPUTS | further,
     )
+    if options.medians:  # limits of a difference are those of means
+        result = result.drop_vars([*limits])
+    names = (THRESHOLD, SUITE_THRESHOLD)
+    for name, (array, _) in zip(names, groups["thresholds"], strict=False):
+        result[name] = array.where(~pair.itself) if pair.baselines else array
+    return with_labels(result, pair, across)
+
+
+def _arguments(
+    systems: Systems, options: Options, corrected: xr.Dataset | None
+) -> dict[str, Arguments]:
+    """Return the arrays that verdicts are made from, with their core dims."""
+    pair, across, row = systems.pair, options.across, (options.across,)
+    groups: dict[str, Arguments] = {
+        "sides": pair_arrays(pair, systems.method, row),
+        "scored": [],
+        "same": [],
+        "corrected": [],
+        "thresholds": [],
+        "itself": [(pair.itself, ())] if pair.baselines else [],
+    }
+    if systems.scored and systems.scoring and systems.same is not None:
+        groups["scored"] = pair_arrays(systems.scored, systems.scoring, row)
+        groups["same"] = [(along_suite(across, systems.same), row)]
+    if corrected is not None:
+        groups["corrected"] = [(along_suite(across, corrected[name]), row) for name in CORRECTED]
+    if varies(options.threshold):
+        thresholds = thresholds_of(options.threshold, pair.candidate.array, across)
+        groups["thresholds"] = [*zip(map(xr.DataArray, thresholds), (row, ()), strict=True)]
+    return groups
+
+
+def _compared(
+    *arrays: Any,
+    systems: Systems,
+    options: Options,
+    lengths: dict[str, int],
+    levels: int,
+    row_values: list[bool],
+) -> list[npt.NDArray[Any]]:
+    """Return verdicts of the arrays of `_arguments`, what only the method has, and checks."""
+    remaining, rules = iter(arrays), systems.rules
+    given = {name: [next(remaining) for _ in range(length)] for name, length in lengths.items()}
+    if given["thresholds"]:
+        threshold, suite_threshold = given["thresholds"]
+        rules = rules._replace(threshold=threshold, suite_threshold=suite_threshold)
+    new, old, *inputs = given["sides"]
+    compared = partial(systems.method.function, new, old, rules=rules)
+    corrected = given["corrected"]
+    comparison = compared(corrected[-1] if corrected else rules.confidence_level, *inputs)
+    means = [np.ascontiguousarray(unit_means(side, levels)) for side in (new, old)]
+    moves = movement(*means, paired=rules.paired)
+    if systems.scoring:
+        plain, (new, old, *inputs_with_copies) = rules._replace(prior=False), given["scored"]
+        scored = systems.scoring.function(
+            new, old, rules.confidence_level, *inputs_with_copies, rules=plain
+        )
+        tested = (~np.isnan(scored.estimate) & ~given["same"][0]).any(axis=-1)
+        comparison = _with_copies(comparison, scored, tested)
+        scored_means = [np.ascontiguousarray(unit_means(side, levels)) for side in (new, old)]
+        scored_moves = movement(*scored_means, paired=rules.paired)
+        moves = map_arrays(partial(np.where, tested), scored_moves, moves)
+    numbers = [(~np.isnan(side)).sum(axis=-1).astype(float) for side in means]
+    values = [
+        *comparison.further,
+        *moves,
+        *row_checks(means, systems.pair, options),
+        *np.broadcast_arrays(*numbers),
+    ]
+    for same in given["itself"]:
+        comparison, values = _without_itself(comparison, values, same, row_values)
+    uncorrected = None
+    if corrected and (comparison.suite.benchmarks == 1).any():
+        uncorrected = compared(rules.confidence_level, *inputs).limits
+    return [*judge(comparison, rules, corrected, uncorrected).values(), *values]
+
+
+def pair_arrays(pair: Pair, method: Method, across: tuple[str, ...]) -> Arguments:
+    """Return the arrays that a method takes: both sides, its inputs, and bounds of stopped runs."""
+    sides, nest = [pair.candidate.array, pair.baseline.array], pair.candidate.levels
+    if method.of_units and any(map(is_chunked, sides)):
+        sides, nest = [_lazy_means(side, nest) for side in sides], (UNITS_DIM,)
+    arrays = [
+        *((side, (*across, *nest)) for side in sides),
+        *method.inputs,
+        *((bound, across) for bound in (pair.bounds if pair.bounded else ())),
+    ]
+    return [
+        (along_suite(across[0], array) if across and across[0] in core else array, core)
+        for array, core in arrays
+    ]
+
+
+def check_outputs(pair: Pair, options: Options, across: tuple[str, ...]) -> dict[str, Output]:
+    """Return the variables of `row_checks`."""
+    variables = (NOISE_OUTPUTS if _is_noisy(pair, options) else {}) | ORDER_OUTPUTS
+    return {name: output._replace(dims=across) for name, output in variables.items()}
+
+
+def _is_noisy(pair: Pair, options: Options) -> bool:
+    """Return whether the noisier side of ratios is looked at.
+
+    Limits alone that are drawn do not depend on it.
+    """
+    alone = options.drawn and options.threshold is None
+    return not (options.paired or pair.bounded or options.medians or alone)
+
+
+def row_checks(means: Sequence[Floats], pair: Pair, options: Options) -> list[Floats]:
+    """Return the variables of `check_outputs` of unit means."""
+    noise = noisier_side(*means) if _is_noisy(pair, options) else ()
+    return [*noise, dependence_pvalue(*means, paired=options.paired is not None)]
+
+
+def _with_copies(comparison: Comparison, scored: Comparison, tested: Mask) -> Comparison:
+    """Return a comparison whose means and suite row count copies, where something else was tested.
+
+    A copy of the other side adds a log ratio of 0 to the suite and nothing to its error, since both
+    scores are one number. Where a suite has nothing but copies, nothing was measured twice: its
+    ratio is 1, without a test.
+    """
+    suite = map_arrays(partial(np.where, tested), scored.suite, comparison.suite)
+    return comparison._replace(
+        candidate_mean=scored.candidate_mean,
+        baseline_mean=scored.baseline_mean,
+        suite=suite._replace(estimate=scored.suite.estimate, benchmarks=scored.suite.benchmarks),
+    )
+
+
+def _without_itself(
+    comparison: Comparison, values: Sequence[Floats], same: Mask, row_values: Sequence[bool]
+) -> tuple[Comparison, list[Floats]]:
+    """Return a comparison of all pairs of labels, with NaN for a label with itself."""
+
+    def blank(mask: Mask, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        fill: Any = {"O": BOUNDED, "b": False}.get(array.dtype.kind, np.nan)
+        return np.asarray(np.where(mask, fill, array))
+
+    in_rows, in_suites = partial(blank, same[..., None]), partial(blank, same)
+    rows = map_arrays(in_rows, comparison._replace(suite=NO_SUITE, further=()))
+    suite = map_arrays(in_suites, comparison.suite)
+    blanked = [
+        (in_rows if of_rows else in_suites)(value)
+        for value, of_rows in zip(values, row_values, strict=True)
+    ]
+    return rows._replace(suite=suite), blanked
+
+
+def with_labels(result: xr.Dataset, pair: Pair, across: str) -> xr.Dataset:
+    """Return a result with the coordinates along the dims averaged over and compared."""
+    array = pair.candidate.array
+    if across not in array.dims:
+        result = result.isel({across: 0}, drop=True)
+    lost = {
+        name
+        for name, coord in array.coords.items()
+        if {across, pair.dim} & {*coord.dims} and {*coord.dims} <= {*result.dims}
+    }
+    return result.assign_coords(array.drop_vars({*array.coords} - lost).coords)
+
+
+def correct_all(result: xr.Dataset, options: Options) -> xr.Dataset:
+    """Return the p-values of all verdicts, corrected together, with the levels of their intervals.
+
+    Of a pair of labels and its reverse, one is a member: each half is a family.
+    """
+    family = tuple(map(str, result["pvalue"].dims))
+    correction, alpha = str(options.correction), 1 - options.confidence_level
+    sizes = [result.sizes[name] if name in (BASELINE, options.dim) else 1 for name in family]
+    later = np.tri(max(sizes, default=1), k=-1, dtype=bool)
+
+    def kernel(*pvalues: Floats) -> Sequence[Floats]:
+        if BASELINE not in family:
+            return correct(*pvalues, correction=correction, alpha=alpha)
+        half = later.reshape(sizes)
+        forth, back = (
+            correct(
+                *(np.where(mask, pvalue, np.nan) for pvalue in pvalues),
+                correction=correction,
+                alpha=alpha,
+            )
+            for mask in (half, ~half)
+        )
+        return [np.where(half, *each) for each in zip(forth, back, strict=True)]
+
+    pvalues = [result[name] for name in PVALUES]
+    corrected = apply(
+        kernel,
+        *(pvalue.chunk(-1) if is_chunked(pvalue) else pvalue for pvalue in pvalues),
+        core=[family] * len(pvalues),
+        outputs=dict.fromkeys(CORRECTED, Output(family)),
+        attrs={"family": " ".join(sorted(family))},
+    )
+    return corrected.assign_coords(result.coords)
 
 
 @check(DECIDING)
 def deciding_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Count the verdicts that differ from their interval."""
     text = (
-        f"{{cells}}, marked {BY_PVALUE}, have a verdict that the interval does not show: "
+        f"{{cells}}, marked {BY_PVALUE}, have a verdict that the interval does not show. "
         f"{WIDER[result.attrs['correction']]}"
     )
     note = count_note("by_pvalue", text, ~result.variables["interval_agrees"].values)
@@ -339,3 +415,16 @@ def zero_means_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
         "suite row leaves them out."
     )
     return (count_note(ZERO_MEANS, text, zero.values, names=names),)
+
+
+def _lazy_means(side: xr.DataArray, nest: tuple[str, ...]) -> xr.DataArray:
+    """Average the lower levels of lazy timings chunk by chunk, which bounds the memory."""
+    outputs, coords = {"_mean": Output((UNITS_DIM,))}, {UNITS_DIM: range(side.sizes[nest[0]])}
+    means = apply(
+        lambda values: (unit_means(values, len(nest)),),
+        side,
+        core=[nest],
+        outputs=outputs,
+        coords=coords,
+    )
+    return means["_mean"].chunk({UNITS_DIM: -1})

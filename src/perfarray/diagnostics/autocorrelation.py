@@ -35,20 +35,17 @@ def autocorrelation(
     Parameters
     ----------
     times : DataArray or Dataset
-        Timings. Levels inside `dim` are averaged; each repetition of those outside it has a series
-        of its own; other dims broadcast.
+        Timings. Levels inside `dim` are averaged; each repetition of those outside it is a series;
+        other dims broadcast.
     dim : str
-        The repetitions whose order counts: `iteration` inside every execution, `execution`, or any
-        other dim, such as one of commits.
+        The repetitions whose order counts: any dim, such as one of commits.
     max_lag : int, optional
         The largest distance in the order; default: 10, or 10 log10(n) if that is more.
     order : str, optional
         The coordinate along `dim` that gives the order, or "stored". Default: a time stamp (`date`,
-        `timestamp`, ... or any datetime64) where there is one, else the order stored; the attr
-        `order` says which.
+        any datetime64, ...), if any; the attr `order` says which.
     levels, metric : str or sequence of str, optional
-        The nest, outermost first (default: the repetition dims present); the variable(s) of a
-        Dataset (default: its `time`).
+        The nest, outermost first; the variable(s) of a Dataset. Default: what is there; `time`.
 
     Returns
     -------
@@ -67,15 +64,13 @@ def autocorrelation(
 
     Notes
     -----
-    `dependence_pvalue` is that of ranks, which assume no distribution. Neighbours are tested
-    one-sided, since alternating values make limits too wide, not too narrow. A cell with fewer than
-    30 repetitions cannot be tested: a note says so. `effective_n` of 30 dependent values is too
-    large by a third or more. :doc:`/how-to/dependence` has the methods, error rates and power.
+    `dependence_pvalue` is that of ranks. Fewer than 30 repetitions cannot be tested; a note says
+    so. `effective_n` of 30 dependent values is too large by a third or more.
+    :doc:`/how-to/dependence` has the methods, error rates and power.
 
     References
     ----------
-    G. Ljung, G. Box 1978; A. Wald, J. Wolfowitz 1943 and R. Bartels 1982 (ranks of neighbours); C.
-    Geyer 1992, section 3.3.
+    G. Ljung, G. Box 1978; A. Wald, J. Wolfowitz 1943, R. Bartels 1982 (ranks); C. Geyer 1992.
 
     Examples
     --------

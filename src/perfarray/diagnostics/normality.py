@@ -46,8 +46,7 @@ def normality(
         The level whose repetitions are the sample, default the outermost: lower levels are
         averaged, higher ones pooled.
     levels, metric : str or sequence of str, optional
-        The nest, outermost first (default: the repetition dims present); the variable(s) of a
-        Dataset (default: its `time`).
+        The nest, outermost first; the variable(s) of a Dataset. Default: what is there; `time`.
 
     Returns
     -------

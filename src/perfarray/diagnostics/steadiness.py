@@ -19,9 +19,10 @@ from perfarray.diagnostics.ordering import in_order
 from perfarray.numerics.levels import unit_means
 from perfarray.numerics.types import Floats
 from perfarray.timings.apply import Output, apply, outputs
+from perfarray.timings.marks import as_mark
 from perfarray.timings.metrics import for_each_metric
 from perfarray.timings.notes import Note, check, count_note, with_notes
-from perfarray.timings.resolve import Data, as_mark
+from perfarray.timings.resolve import Data
 from perfarray.timings.validation import check_number, check_share
 
 INCONSISTENT = "inconsistent"  # the kind of a cell whose series are of different kinds
@@ -46,7 +47,7 @@ def steady_state(
         Timings. Levels inside `dim` are averaged; each repetition of those outside it is a series;
         other dims broadcast.
     dim : str
-        The repetitions, in the order of a time stamp along them where there is one, else as stored.
+        The repetitions, in the order of a time stamp along them, if any, else as stored.
     tolerance : float
         The largest relative difference of a segment's mean from that of the last segment.
     share : float
@@ -54,18 +55,16 @@ def steady_state(
     penalty : float
         The penalty for each change, in log(n): a larger one gives fewer changes.
     levels, metric : str or sequence of str, optional
-        The nest, outermost first (default: the repetition dims present); the variable(s) of a
-        Dataset (default: its `time`).
+        The nest, outermost first; the variable(s) of a Dataset. Default: what is there; `time`.
 
     Returns
     -------
     Dataset
-        For every series: `kind`, `flat`, `warmup` (slower before), `slowdown` (faster at some time
-        before), `no_steady_state`, `unknown` (fewer than 10 values), or "" (none); `start`, the
-        label (or position) of the first steady repetition, NaN if none; `steady_mean`, and
-        `n_segments`. Along `dim`: the mark `warmup` of repetitions before `start`, `segment` and
-        `segment_mean`. For every cell: `kind_of_all`, the kind of all its series, or
-        `inconsistent`.
+        For every series: `kind`, one of `flat`, `warmup` (slower before), `slowdown` (faster
+        before), `no_steady_state`, `unknown` (fewer than 10 values), or ""; `start`, the label (or
+        position) of the first steady repetition; `steady_mean`, and `n_segments`. Along `dim`: the
+        mark `warmup` of repetitions before `start`, `segment` and `segment_mean`. For every cell:
+        `kind_of_all`, or `inconsistent`.
 
     Raises
     ------
@@ -78,14 +77,13 @@ def steady_state(
 
     Notes
     -----
-    `times.assign_coords(warmup=steady["warmup"])` leaves out, in every method, the repetitions
-    before the steady state. Executions without one are not marked, though their mean is not that of
-    a longer run. :doc:`/how-to/steady_state` has the rules.
+    `times.assign_coords(warmup=steady["warmup"])` leaves out, in every method, what comes before
+    the steady state. Executions without one are not marked. :doc:`/how-to/steady_state` has the
+    rules.
 
     References
     ----------
-    E. Barrett, C. F. Bolz-Tereick, R. Killick, S. Mount, L. Tratt, "Virtual machine warmup blows
-    hot and cold", OOPSLA 2017, section 4.
+    E. Barrett et al., "Virtual machine warmup blows hot and cold", OOPSLA 2017, section 4.
 
     Examples
     --------

@@ -41,25 +41,22 @@ def cluster_machines(
     Parameters
     ----------
     n_clusters : int, optional
-        The number of groups. Default: the number, of 2 to 10, with the largest mean silhouette; one
-        group where no silhouette is positive.
+        The number of groups. Default: that of 2 to 10 with the largest mean silhouette, or one
+        where none is positive.
     method : {"ward", "average", "complete", "single", "weighted", "centroid", "median"}
         How groups are joined (`scipy.cluster.hierarchy.linkage`).
     times, samples, features, by, statistic, scale, unit, levels, metric
         As for `principal_components`; lazy timings are computed.
     n_components : int, optional
-        The number of components from which distances are computed. Default: all, which gives the
-        distances between the machines.
+        The number of components in the distances. Default: all.
 
     Returns
     -------
     DataArray
-        The cluster 1, 2, ... of every sample; 0 for one without. The attr `dropped_samples` names
-        samples with gaps, `criterion` says what chose the number.
-
-        Coordinates: `n_clusters` and `silhouette`, the mean over samples; and of the dendrogram,
-        along samples, `leaf`, the place from 1, `join_distance`, at which the branch of a sample
-        joins the next one, and `join_step`, the order of these joins (0 and NaN for the last).
+        The cluster 1, 2, ... of every sample; 0 for one without. Coordinates: `n_clusters`, the
+        mean `silhouette`, and of the dendrogram `leaf`, the place from 1, `join_distance`, at which
+        the branch of a sample joins the next one, and `join_step`, the order of these joins. The
+        attr `criterion` says what chose the number.
 
     Raises
     ------
@@ -68,15 +65,13 @@ def cluster_machines(
 
     Notes
     -----
-    The silhouette of a sample compares the mean distance to its own cluster with that to the
-    nearest other one: 1 is well apart, 0 between two. A mean below 0.25 shows no groups, and a note
-    says so.
+    A silhouette compares the mean distance to the own cluster with that to the nearest other one: 1
+    is well apart, 0 between two. A mean below 0.25 shows no groups, and a note says so.
 
     References
     ----------
     S. Irving et al., "Computer comparisons in the presence of performance variation", 2018, section
-    11. P. J. Rousseeuw, "Silhouettes: a graphical aid to the interpretation and validation of
-    cluster analysis", 1987.
+    11. P. J. Rousseeuw, "Silhouettes", 1987.
 
     Examples
     --------

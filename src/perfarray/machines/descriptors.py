@@ -37,7 +37,7 @@ BLOCK: Final = 1 << 16
 Values = Sequence[xr.Variable]
 
 
-def described(
+def read_descriptors(
     coordinates: Mapping[str, Values], labels: Container[str]
 ) -> tuple[dict[str, Any], list[str], Counter[str]]:
     """Read descriptors, each with a value for every row.
@@ -51,25 +51,38 @@ def described(
     of_flags: dict[str, Mask] = {}
     unparsed: Counter[str] = Counter()
     for name, values in coordinates.items():
+        is_text = name in READINGS and values[0].dtype.kind in "OUST"
+        if name not in FLAGS and not is_text and (name in labels or name in columns):
+            continue
+        codes, distinct = _distinct(values)  # machines are many, and descriptions few
         if name in FLAGS:
-            of_flags |= _flag_columns(*_distinct(values))
+            flag_lists = [flag_list or () for flag_list in read_each(flags, distinct.tolist())]
+            n_rows = np.bincount(np.arange(len(distinct))[codes]).tolist()
+            number: Counter[str] = Counter()
+            for flag_list, count in zip(flag_lists, n_rows, strict=True):
+                number.update(dict.fromkeys(flag_list, count))
+            for flag in sorted(number, key=lambda flag: (-number[flag], flag))[:MAX_FLAGS]:
+                is_in = np.array([flag in flag_list for flag_list in flag_lists])
+                of_flags[f"{FLAG}{flag}"] = is_in[codes]
             columns |= of_flags
-        elif name in READINGS and values[0].dtype.kind in "OUST":
-            codes, distinct = _distinct(values)  # machines are many, and descriptions few
+        elif is_text:
             read, failed = read_texts(name, distinct.tolist())
             if name in labels and READINGS[name].columns is PRODUCT:
                 read[f"{name}{FAMILY}"] = read[name]
-            typed = {
-                key: _typed(np.array(values_read, dtype=object))[codes]
-                for key, values_read in read.items()
-                if key not in labels
-            }
-            columns |= {key: _filled(column, coordinates.get(key)) for key, column in typed.items()}
+            for key, values_read in read.items():
+                if key in labels:
+                    continue
+                column = _typed(np.array(values_read, dtype=object))[codes]
+                numbers = coordinates.get(key, ())
+                if numbers and numbers[0].dtype.kind in "iuf":  # what was read fills their gaps
+                    stored = np.concatenate([variable.values for variable in numbers]).astype(float)
+                    is_number = isinstance(column, np.ndarray) and column.dtype.kind == "f"
+                    column = np.where(np.isnan(stored), column, stored) if is_number else stored
+                columns[key] = column
             if any(failed):
                 columns[f"{name}{UNPARSED}"] = [failed[code] for code in codes.tolist()]
                 unparsed[name] = int(np.array([bool(text) for text in failed])[codes].sum())
-        elif name not in labels and name not in columns:
-            codes, distinct = _distinct(values)
+        else:
             columns[name] = _typed(distinct)[codes]
     return columns, list(of_flags), unparsed
 
@@ -98,21 +111,6 @@ def _distinct(values: Values) -> tuple[Any, npt.NDArray[Any]]:
     column = np.empty(len(distinct), dtype=object)
     column[:] = distinct
     return np.concatenate(codes), column
-
-
-def _filled(column: Any, variables: Values | None) -> Any:
-    """Return the numbers of a coordinate, with gaps filled by the column that was read.
-
-    This column where the coordinate holds no numbers.
-    """
-    if variables is None or variables[0].dtype.kind not in "iuf":
-        return column
-    numbers = np.concatenate([variable.values for variable in variables]).astype(float)
-    return (
-        np.where(np.isnan(numbers), column, numbers)
-        if isinstance(column, np.ndarray) and column.dtype.kind == "f"
-        else numbers
-    )
 
 
 def _typed(values: npt.NDArray[Any]) -> Any:
@@ -152,18 +150,3 @@ def with_flags(rows: xr.DataArray, row: str, across: str) -> xr.DataArray:
     return rows.assign_coords(
         {FLAGS[0]: (row, np.array([text or UNKNOWN for text in joined], dtype=object))}
     )
-
-
-def _flag_columns(codes: Any, distinct: npt.NDArray[Any]) -> dict[str, Mask]:
-    """Return the most frequent flags, in that order, as True and False."""
-    flag_lists = [flag_list or () for flag_list in read_each(flags, distinct.tolist())]
-    number: Counter[str] = Counter()
-    for flag_list, rows in zip(
-        flag_lists, np.bincount(np.arange(len(distinct))[codes]).tolist(), strict=True
-    ):
-        number.update(dict.fromkeys(flag_list, rows))
-    frequent = sorted(number, key=lambda flag: (-number[flag], flag))[:MAX_FLAGS]
-    return {
-        f"{FLAG}{flag}": np.array([flag in flag_list for flag_list in flag_lists])[codes]
-        for flag in frequent
-    }

@@ -58,14 +58,14 @@ def draw_test_sets(
     n_units = int(units.max()) + 1
     if n_units < (folds or 2):
         remedy = (
-            "Give fewer folds=."
+            "Give fewer folds="
             if folds is not None and n_units > 1
-            else f"Select more: limits take {MIN_UNITS_FOR_LIMITS}."
+            else f"Select more: limits take {MIN_UNITS_FOR_LIMITS}"
         )
         raise ValueError(
             f"{problem.choice.groups!r} has {number_of(n_units, 'label')} in {n_rows} rows; a test "
-            f"needs {folds or 2} or more. Rows of one label stay together. {remedy} "
-            "groups= names another column; groups=None tests each row by itself."
+            f"needs {folds or 2} or more, since rows of one label stay together. {remedy}. "
+            "Or give another column as groups=, or groups=None, which tests each row by itself"
         )
     if folds is None:
         return [random_rows(units, test_size, rng) for _ in range(splits)]
@@ -314,54 +314,28 @@ def _ceiling(problem: Problem) -> float:
 
 def _dependence(fit: Fit, rows: pd.DataFrame, names: list[str]) -> dict[str, Any]:
     """Return the average prediction at values of predictors, with all others as in the rows."""
-    sample = rows.iloc[_evenly(len(rows), AVERAGED)].reset_index(drop=True)
-    prepared = fit.prepare(sample)
+    sample = rows.iloc[_evenly(len(rows), AVERAGED)]
     at = np.full((len(names), GRID), "", dtype=object)
     value, averages = np.full((2, len(names), GRID), np.nan)
-    blocks = []
     for number, name in enumerate(names):
         column = rows[name]
         if is_number(column):
-            points: Any = np.unique(
-                np.quantile(
-                    column.dropna().to_numpy(dtype=float),
-                    np.linspace(0, 1, GRID),
-                    method="inverted_cdf",
-                )
-            )
+            numbers = column.dropna().to_numpy(dtype=float)
+            shares = np.linspace(0, 1, GRID)
+            points: Any = np.unique(np.quantile(numbers, shares, method="inverted_cdf"))
             value[number, : len(points)] = points
             points = points.astype(bool) if column.dtype == bool else points
         else:
-            points = (
-                (column.astype(str) if is_text(column) else column)
-                .value_counts()
-                .index[:GRID]
-                .tolist()
-            )
+            labels = column.astype(str) if is_text(column) else column
+            points = labels.value_counts().index[:GRID].tolist()
         at[number, : len(points)] = [
             f"{point:g}" if isinstance(point, float) else str(point) for point in points
         ]
-        prepared_points = fit.prepare(
-            sample.iloc[np.zeros(len(points), dtype=int)].assign(**{name: points})
-        )[name]
-        repeated = prepared.iloc[np.tile(np.arange(len(sample)), len(points))].reset_index(
-            drop=True
-        )
-        blocks.append(
-            repeated.assign(
-                **{name: prepared_points.iloc[np.repeat(np.arange(len(points)), len(sample))].array}
-            )
-        )
-    # One call for all, which has a cost of its own.
-    predictions = (
-        fit.predict_prepared(pd.concat(blocks, ignore_index=True)).reshape(-1, len(sample))
-        if blocks
-        else np.empty((0, 1))
-    )
-    ends = np.cumsum([len(block) // len(sample) for block in blocks])
-    for number, of_name in enumerate(np.split(predictions, ends)[:-1]):
-        answered = np.isfinite(of_name).any(axis=1)
-        averages[number, np.flatnonzero(answered)] = np.nanmean(of_name[answered], axis=1)
+        repeated = sample.iloc[np.tile(np.arange(len(sample)), len(points))]
+        table = repeated.assign(**{name: pd.Series(points).repeat(len(sample)).array})
+        predictions = fit.predict(table).reshape(len(points), len(sample))
+        answered = np.flatnonzero(np.isfinite(predictions).any(axis=1))
+        averages[number, answered] = np.nanmean(predictions[answered], axis=1)
     return {
         "dependent": ("dependent", np.array(names, dtype=object)),
         "at": (("dependent", "point"), at),

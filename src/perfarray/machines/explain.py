@@ -17,10 +17,10 @@ from perfarray.machines.problem import MIN_ROWS, by_columns, by_formula
 from perfarray.machines.sample_table import single_values
 from perfarray.machines.table import machine_table
 from perfarray.machines.variability import VariabilityModel
-from perfarray.timings.across import select_suite, several_suites_note, suites_of
 from perfarray.timings.notes import Note, collecting_notes, with_notes
 from perfarray.timings.resolve import Data, resolve
 from perfarray.timings.streams import Rng, key_of
+from perfarray.timings.suite_labels import select_suite, several_suites_note, suites_of
 from perfarray.timings.validation import (
     check_choice,
     check_confidence_level,
@@ -62,32 +62,31 @@ def explain_variation(
     Parameters
     ----------
     table_or_times : pandas.DataFrame, DataArray or Dataset
-        One row per machine or configuration, as from `machine_table`; or timings, from which that
-        table is made. Of several suites the largest is explained.
+        A row per machine or configuration, as from `machine_table`; or timings, of which that table
+        is made. Of several suites the largest is explained.
     response : str
         The column to explain.
     predictors : "environment", "flags", or sequence of str, optional
-        Columns that explain it. Default: all that describe machines; "environment": without flags.
+        Columns that explain it. Default: all descriptors; "environment": without flags.
     model : {"boosting", "ols", "mixed"}
-        Boosted trees; least squares; or with a random effect of `groups`.
+        Boosted trees, least squares, or with a random effect of `groups`.
     formula : str, optional
-        For a linear model, in patsy's language: `"np.log(relative_variation) ~ np.log(cpu_mhz)"`.
-        It replaces `response`, `predictors` and `log`.
+        Of a linear model, as patsy writes it; instead of `response`, `predictors` and `log`.
     log : bool
         Explain the log of the response.
     test_size, splits : float; int, optional
-        The share of the rows to test on, and how often it is drawn: 5 times, above 2,000 rows less.
+        The share of the rows to test on, and how often it is drawn (5 times, of many rows less).
     folds : int, optional
-        Cross-validation instead of random splits; with scikit-learn.
+        Cross-validation instead of random splits.
     groups : str or None
-        Column whose labels stay together in fit or test. Default: the machine, where rows repeat
-        it and no predictor names it. None: each row stands alone.
+        Column whose labels stay together in fit or test: the machine, where rows repeat it. None:
+        each row stands alone.
     reml : bool
-        Restricted maximum likelihood for a mixed model, else maximum likelihood.
+        Restricted maximum likelihood of a mixed model, else maximum likelihood.
     confidence_level : float
         Of all limits.
     rng : int, str or numpy.random.Generator, optional
-        Seed (or the `rng_key` of an earlier result) of splits, trees and permutations.
+        Seed, or the `rng_key` of an earlier result.
     progress : bool, optional
         A progress bar. Default: after a second, in a terminal or a notebook.
     shared, levels, metric : str or sequence of str; str, optional
@@ -97,15 +96,13 @@ def explain_variation(
     -------
     VariabilityModel
         With `.sentences()`, `.table()`, `.influence`, `.correlation`, `.predict(table)`, `.plot()`
-        and `.result`, the fitted object. `.to_dataset()` has by `predictor` the part `explained` of
-        the variance, with limits (`total_explained`: of all), `influence` in percent, and
-        coefficients: :doc:`/conventions` lists all variables.
+        and `.result`. `.to_dataset()` has by `predictor` the part `explained` of the variance, with
+        limits, `influence` in percent, and coefficients; :doc:`/conventions` lists all variables.
 
     Raises
     ------
     ValueError
-        Unknown columns; too few rows or groups; a constant response; no predictor left; a formula
-        that cannot be computed.
+        Unknown columns; too few rows or groups; nothing to explain, or to explain it by.
     ImportError
         Trees and folds need scikit-learn (`perfarray[regression]`).
 
@@ -115,8 +112,8 @@ def explain_variation(
 
     Notes
     -----
-    Read the sentences first: without predictive power, percentages divide up noise. Predictors that
-    say the same replace each other. Near-copies of a machine in the fit flatter: give `groups`.
+    Read the sentences first: without predictive power, percentages divide up noise. Near-copies of
+    a machine in the fit flatter: give `groups`. See :doc:`/how-to/explain_variation`.
 
     References
     ----------

@@ -180,9 +180,8 @@ def linear(
 def design_of(result: Any) -> Any:
     """Return what patsy knows of the columns of a fitted design."""
     data = result.model.data
-    return (
-        data.model_spec if hasattr(data, "model_spec") else data.design_info
-    )  # the latter before statsmodels 0.15
+    # statsmodels before 0.15 calls it design_info.
+    return data.model_spec if hasattr(data, "model_spec") else data.design_info
 
 
 def _design(result: Any, rows: pd.DataFrame, arrays: bool) -> Floats:

@@ -58,13 +58,11 @@ def principal_components(
     Parameters
     ----------
     times : DataArray or Dataset
-        Timings or scores, with or without repetitions. Each cell of the other dims is analysed
-        alone, with the samples and features that it has.
+        Timings or scores, with or without repetitions. Each cell of the other dims stands alone.
     samples, features : str
         The dims whose labels are the points and the arrows of a biplot.
     by : str, optional
-        A coordinate along `features`: an analysis for each of its values. Default: `suite`, where
-        there are several.
+        A coordinate along `features`: an analysis for each value. Default: `suite`, if several.
     statistic : {"median", "mean", "min", "best", "geometric"}
         The summary of the units of a cell.
     scale : bool
@@ -72,16 +70,13 @@ def principal_components(
     n_components : int, optional
         The number to keep. Default: as many as samples or features, whichever is less.
     n_resamples, rng : int; int, str or numpy.random.Generator, optional
-        Resample the runs so many times, for regions and tests; and their seed, or the `rng_key` of
-        an earlier result.
+        Resample the runs so many times, for regions and tests; and the seed, or an `rng_key`.
     confidence_level : float
         Of regions and limits.
     unit : str, optional
-        The level whose repetitions are independent: lower ones are averaged. Default: the
-        outermost.
+        The level whose repetitions are independent, default the outermost.
     levels, metric : str or sequence of str; str, optional
-        The nest, outermost first (default: the repetition dims present); the variable of a Dataset
-        (default: its `time`).
+        The nest, outermost first; the variable of a Dataset. Default: what is there; `time`.
 
     Returns
     -------
@@ -89,23 +84,22 @@ def principal_components(
         `score` (samples, principal_component), `loading` (features, principal_component),
         `explained_variance`, `explained_variance_ratio`, `cumulative_variance_ratio`
         (principal_component, from 1), `center`, `divisor` (features), and `correlation` (features,
-        <features>_2). The attrs `dropped_samples` and `dropped_features` name those with gaps.
+        <features>_2). Attrs name what was dropped for gaps.
 
         With `n_resamples` also limits of scores and loadings, `score_covariance`, `region_radius`
-        (samples), `distance` and `apart_pvalue` (samples, <samples>_2) of "the runs of both come
-        from the same distributions".
+        (samples), `distance` and `apart_pvalue` (samples, <samples>_2): do runs of both come from
+        one distribution?
 
     Raises
     ------
     ValueError
-        Unknown dims, statistics or levels; fewer than two samples without gaps; a constant feature
-        with `scale`; too many components.
+        Unknown names; fewer than two samples without gaps; a constant feature with `scale`; too
+        many components.
 
     Notes
     -----
-    The largest loading of a component is positive, since its sign is arbitrary. Regions that
-    overlap may still differ: read `apart_pvalue`, which is of one pair. :doc:`/how-to/biplots` has
-    the methods.
+    The largest loading of a component is positive. Regions that overlap may still differ: read
+    `apart_pvalue`, which is of one pair. :doc:`/how-to/biplots` has the methods.
 
     References
     ----------

@@ -31,8 +31,8 @@ def machine_ratios(
     Parameters
     ----------
     times : DataArray or Dataset
-        Timings or scores, with or without repetitions. Each label of the other dims, such as
-        compilers, is a configuration of its machine; lazy timings are computed.
+        Timings or scores, with or without repetitions. Each label of the other dims is a
+        configuration of its machine.
     samples, features : str
         The dims of the rows and the columns of a heat map.
     by, statistic, unit, levels, metric
@@ -42,9 +42,8 @@ def machine_ratios(
     -------
     Dataset
         `ratio` (samples, further dims, features), value over that of the median machine, NaN for a
-        hole; `mean_ratio` (samples, further dims), its geometric mean over the features measured;
-        `spread` (features), the geometric standard deviation of the ratios: 1.5 means that machines
-        typically differ by a factor of 1.5; `reference` (features), the value of the median
+        hole; `mean_ratio` (samples, further dims), its geometric mean; `spread` (features), the
+        geometric standard deviation of the ratios; `reference` (features), the value of the median
         machine, in units; `reach`, the factor from 1 within which 98 % of the ratios lie.
 
     Raises
@@ -55,9 +54,8 @@ def machine_ratios(
     Notes
     -----
     The median machine has, on each feature, the median over samples of the median over their
-    configurations. A machine with many configurations counts no more than one with a single one. A
-    mean ratio over fewer benchmarks is that of other benchmarks: read it with its holes. The ratios
-    have no limits; `score_ratio_interval` compares two machines.
+    configurations. A mean ratio over fewer benchmarks is that of other benchmarks: read it with its
+    holes. The ratios have no limits; `score_ratio_interval` compares two machines.
 
     Examples
     --------

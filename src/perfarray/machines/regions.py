@@ -136,8 +136,8 @@ def with_regions(
     without = [str(label) for label in labels[np.isnan(result["region_radius"].values)]]
     if without:
         text = (
-            f"{len(without)} of {number} labels of {samples!r} have a single run of something, "
-            f"and no region, since one shows no spread: {listed(without, 5)}."
+            f"{len(without)} of {number} labels of {samples!r} have a single run of some "
+            f"{features!r}: {listed(without, 5)}. One run shows no spread, so they have no region."
         )
         notes.append(Note("single_unit", text, {"labels": without, "of": number}))
     return result, tuple(notes)

@@ -25,15 +25,15 @@ from perfarray.numerics.levels import (
 from perfarray.numerics.nested_anova import nested_anova
 from perfarray.numerics.suite import MEANS, suite_mean
 from perfarray.numerics.types import Floats, Mask
-from perfarray.suites.distributions import relative_variation
 from perfarray.suites.matching import match_cells
-from perfarray.timings.across import names_one_suite, suites_hint
+from perfarray.suites.spreads import relative_variation
 from perfarray.timings.apply import apply, outputs
 from perfarray.timings.best import resolve_best
 from perfarray.timings.notes import Note, is_lazy
 from perfarray.timings.notes import notes as notes_of
 from perfarray.timings.repeated import number_of_unit_levels
 from perfarray.timings.resolve import Timings
+from perfarray.timings.suite_labels import names_one_suite, suites_hint
 from perfarray.timings.validation import check_choice, listed
 from perfarray.timings.weights import weigh
 
@@ -61,9 +61,8 @@ def score_columns(rows: xr.DataArray, across: str, mean: str, names: Sequence[st
         usable = np.where(complete[:, None], values, np.nan)[:, columns]
         if mean != "arithmetic" and (usable <= 0).any():
             raise ValueError(
-                f"mean={mean!r} needs positive values; {int((usable <= 0).sum())} scores are "
-                "zero or negative: zeros that mean "
-                "'not measured' must be NaN"
+                f"mean={mean!r} needs positive values, and {int((usable <= 0).sum())} scores are "
+                "zero or negative. Zeros that mean 'not measured' must be NaN."
             )
         values, benchmarks = suite_mean(usable, mean)[:, None], int(columns.sum())
     table = pd.DataFrame({name: np.full(len(values), np.nan) for name in names})

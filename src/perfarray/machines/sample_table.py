@@ -10,12 +10,13 @@ from perfarray.machines.numerics.principal_components import complete_part
 from perfarray.numerics.levels import one_value_per_unit
 from perfarray.numerics.suite import run_statistic
 from perfarray.numerics.types import Floats, Integers
-from perfarray.timings.across import TooFew, suites_hint
+from perfarray.timings.across import TooFew
 from perfarray.timings.apply import Output, apply
 from perfarray.timings.best import resolve_best, slow_end_note
 from perfarray.timings.chunks import evenly_chunked
 from perfarray.timings.notes import Note
 from perfarray.timings.resolve import Data, check_names, decline_zeros, resolve
+from perfarray.timings.suite_labels import suites_hint
 from perfarray.timings.units import describe_unit, unit_depth
 from perfarray.timings.validation import listed
 from perfarray.timings.values import check_direction, measurable
@@ -105,9 +106,9 @@ def _check_dims(array: xr.DataArray, samples: str, features: str) -> None:
     for name, dim, marker in (("samples", samples, "points"), ("features", features, "arrows")):
         if dim not in array.dims:
             raise ValueError(
-                f"{name} {dim!r} not found; the array has dims {tuple(array.dims)}: principal "
-                "components need two dims that are no"
-                f" repetitions, and {name}= names the one whose labels are {marker}"
+                f"{name} {dim!r} not found; the array has dims {tuple(array.dims)}. Principal "
+                f"components need two dims that are no repetitions. {name}= names the one whose "
+                f"labels are {marker}."
             )
 
 

@@ -15,23 +15,18 @@ from perfarray.machines.descriptors import (
     FLAGS,
     OF_BENCHMARKS,
     UNPARSED,
-    described,
+    read_descriptors,
     with_flags,
 )
 from perfarray.machines.responses import ROW, response_columns, score_columns
 from perfarray.machines.sample_table import single_values
-from perfarray.timings.across import (
-    check_across,
-    joined_notes,
-    select_suite,
-    several_suites_note,
-    suites_of,
-)
+from perfarray.timings.across import check_across, joined_notes
 from perfarray.timings.apply import is_chunked
 from perfarray.timings.chunks import evenly_chunked
 from perfarray.timings.notes import Note, collecting_notes, with_notes
 from perfarray.timings.resolve import Data, check_names, resolve
 from perfarray.timings.streams import Rng
+from perfarray.timings.suite_labels import select_suite, several_suites_note, suites_of
 from perfarray.timings.units import pool_above_unit
 from perfarray.timings.validation import check_choice
 
@@ -67,30 +62,26 @@ def machine_table(
     Parameters
     ----------
     times : DataArray or Dataset
-        Timings with a dim of machines, or one score per machine without repetitions. Lazy timings
-        are computed chunk by chunk.
+        Timings with a dim of machines, or one score per machine without repetitions.
     response : str or tuple of str
-        `performance`, `relative_variation`, `variation` (their product), and for each level of the
-        nest the variation that it adds, relative to the mean (`execution_variation`), or its square
-        (`execution_variance`, without bias: it may be negative).
+        `performance`, `relative_variation`, `variation` (their product); of a level the variation
+        that it adds, relative to the mean (`execution_variation`), or its square without bias
+        (`execution_variance`).
     across : str
         The dim of the suite; without it, each row is a benchmark.
     by : str, optional
-        A coordinate along `across`: rows and a column for its values. Default: `suite`, where there
-        are several.
+        A coordinate along `across`: rows for its values. Default: `suite`, where there are several.
     statistic, mean, method, n_resamples, unit, shared, rng, progress : optional
         As for `relative_variation`.
     levels, metric : str or sequence of str; str, optional
-        The nest, outermost first (default: the repetition dims present); the variable of a Dataset
-        (default: its `time`).
+        The nest, outermost first; the variable of a Dataset. Default: what is there; `time`.
 
     Returns
     -------
     pandas.DataFrame
         One row per machine and label of the other dims. Columns: labels, responses, `n_runs` (of
-        the benchmark with the fewest), `n_benchmarks`, `relative_variation_noise` (the standard
-        deviation of the sampling noise of log relative variation), and descriptors: numbers, True
-        or False, or categories with `unknown`. Texts that cannot be read stay in
+        the benchmark with the fewest), `n_benchmarks`, `relative_variation_noise` (of its log), and
+        descriptors: numbers, True or False, or categories. Texts that cannot be read stay in
         `<name>_unparsed`. The attr `roles` (JSON) says what is no descriptor.
 
     Raises
@@ -104,9 +95,8 @@ def machine_table(
 
     Notes
     -----
-    Rows of a suite are scores of the same benchmarks, as in `suite_score`. A row that lacks one has
-    no response, and a warning names it. Runs stopped at a limit count as that: performance is a
-    bound, and variation NaN. :doc:`/how-to/explain_variation` has the names of columns.
+    Rows of a suite are scores of the same benchmarks. A row that lacks one has no response. Of runs
+    stopped at a limit performance is a bound. :doc:`/how-to/explain_variation` names the columns.
 
     References
     ----------
@@ -163,7 +153,7 @@ def machine_table(
     for name in FLAGS:
         if name in row_arrays[0].coords and row_arrays[0][name].dims == (ROW,):
             by_name[name] = [rows[name].variable for rows in row_arrays]
-    descriptors, flags, unparsed = described(by_name, labels)
+    descriptors, flags, unparsed = read_descriptors(by_name, labels)
     table = pd.concat([labels, columns, pd.DataFrame(descriptors, index=columns.index)], axis=1)
     # What was read of a label whole, in columns of their own, would explain the same twice.
     read = {name for name in labels if f"{name}{FAMILY}" in descriptors and name not in unparsed}

@@ -1,4 +1,4 @@
-"""Curves for the pictures of runs and their mixtures: densities, distributions, histograms, quartiles."""
+"""Curves for the pictures of runs and their mixtures."""
 
 from functools import partial
 from math import prod
@@ -98,7 +98,7 @@ def mixture_curves(
 
 
 def joint_curves(result: xr.Dataset, *, times: Data | None = None) -> xr.Dataset:
-    """Return the contours of one mixture of several metrics, drawn for the first two, and the runs it was fitted to.
+    """Return the contours of one mixture of several metrics, for the first two, and its runs.
 
     Along `component`: `weight`; along `metric` too `center`; and `contour` (component, probability,
     metric, place), the ellipses that hold such shares of a component. With `times`, along `run`:
@@ -144,13 +144,13 @@ def joint_curves(result: xr.Dataset, *, times: Data | None = None) -> xr.Dataset
 def _one_cell(result: xr.Dataset) -> xr.Dataset:
     """Return the only mixture of a result."""
     dims = list(result["n_components"].dims)
-    several = [str(dim) for dim in dims if result.sizes[dim] > 1]
-    if several:
-        example = ", ".join(f"{dim}={str(result[dim].values[0])!r}" for dim in several)
+    unselected = [str(dim) for dim in dims if result.sizes[dim] > 1]
+    if unselected:
+        example = ", ".join(f"{dim}={str(result[dim].values[0])!r}" for dim in unselected)
         raise ValueError(
-            f"one mixture is drawn at a time; select one label along {', '.join(several)}, as "
+            f"one mixture is drawn at a time; select one label along {', '.join(unselected)}, as "
             f"in .sel({example}),"
-            f" or draw them beside each other: plot(col={several[0]!r}, col_wrap=4)"
+            f" or draw them beside each other: plot(col={unselected[0]!r}, col_wrap=4)"
         )
     cell = result.squeeze(dims).compute()
     if not (cell["weight"] > 0).any():
@@ -161,7 +161,7 @@ def _one_cell(result: xr.Dataset) -> xr.Dataset:
 
 
 def _sorted_runs(times: Data, cell: xr.Dataset) -> tuple[Floats, Floats]:
-    """Return the runs that a mixture was fitted to in ascending order, and weights with which every unit counts the same."""
+    """Return the runs that a mixture was fitted to, ascending, and their weights."""
     metric = (
         str(cell.attrs["metric"])
         if isinstance(times, xr.Dataset) and "metric" in cell.attrs
@@ -209,7 +209,7 @@ def violins(times: Data, *, value: str | None = None, metric: str | None = None)
 def overlaid(
     times: Data, *, kind: str = "density", value: str | None = None, metric: str | None = None
 ) -> xr.Dataset:
-    """Return the densities of the runs of every cell as `violins` does, or with `kind="cdf"` the distributions.
+    """Return the densities of the runs of every cell, or with `kind="cdf"` the distributions.
 
     Along `run`, in ascending order: `x` and `reached`, the share of the runs up to each, NaN past
     the last run; and `median`.
@@ -233,12 +233,12 @@ def overlaid(
         runs, weights = (
             array.reshape((*by_unit.shape[:-2], -1)) for array in (by_unit, unit_weights(by_unit))
         )
-        drawn = (
+        curve_values = (
             kernel_density(runs, VIOLIN_POINTS, weights=weights)
             if kind == "density"
             else _cumulative(runs, weights)
         )
-        return *drawn, *weighted_quantiles(runs, weights, tuple(quantiles.values()))
+        return *curve_values, *weighted_quantiles(runs, weights, tuple(quantiles.values()))
 
     variables = outputs(data.units, (dim,), x="") | {
         "density" if kind == "density" else "reached": curve

@@ -1,8 +1,8 @@
-"""Factors that modes may go with: levels, the order of their repetitions, coordinates and other metrics."""
+"""Factors that modes may go with: levels, orders of repetitions, coordinates, other metrics."""
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -24,20 +24,9 @@ QUARTER_LABELS = ("first quarter", "second quarter", "third quarter", "last quar
 FEW_VALUES = 4
 
 
-class Factors(NamedTuple):
-    """Factors by name, the codes of each along the levels down to the runs, and all labels, those of quarters first."""
-
-    factors: dict[str, Factor]
-    codes: tuple[xr.DataArray, ...]
-    labels: tuple[str, ...]
-
-
-class Codes(NamedTuple):
-    """The codes of a factor along levels, their labels (None: an order), and the depth of the level whose units carry them."""
-
-    array: xr.DataArray
-    labels: tuple[str, ...] | None
-    depth: int
+# The codes of a factor along levels, their labels (None: an order), and the depth of the level
+# whose units carry them.
+Codes = tuple[xr.DataArray, tuple[str, ...] | None, int]
 
 
 def nest_with(times: Data, by: str | Sequence[str] | None, metric: Any, levels: Any) -> Any:
@@ -46,64 +35,56 @@ def nest_with(times: Data, by: str | Sequence[str] | None, metric: Any, levels: 
     By default, dims that are named as factors and are no repetitions become the outermost ones.
     """
     array = choose_metric(times, metric, levels)
-    dims = [name for name in _names(by) if name in array.dims and name not in LEVELS]
-    return (
-        (*dims, *(level for level in LEVELS if level in array.dims))
-        if levels is None and dims
-        else levels
-    )
+    names = () if by is None else check_names(by, "by")
+    dims = [name for name in names if name in array.dims and name not in LEVELS]
+    if levels is not None or not dims:
+        return levels
+    return (*dims, *(level for level in LEVELS if level in array.dims))
 
 
-def _names(by: str | Sequence[str] | None) -> tuple[str, ...]:
-    return () if by is None else check_names(by, "by")
+def factors_of(
+    times: Data, data: Timings, depth: int, by: str | Sequence[str] | None
+) -> tuple[dict[str, Factor], list[xr.DataArray], tuple[str, ...]]:
+    """Return the requested factors by name, the codes of each, and all labels.
 
-
-def factors_of(times: Data, data: Timings, depth: int, by: str | Sequence[str] | None) -> Factors:
-    """Return the requested factors.
-
-    default: levels with repetitions inside, their orders, and coordinates with labels or numbers.
+    Default: levels with repetitions inside, their orders, and coordinates with labels or numbers.
+    Codes lie along the levels down to the runs; labels of quarters come first.
     """
+    names = () if by is None else check_names(by, "by")
     array, nest, sizes = data.array, data.levels[: depth + 1], data.array.sizes
     blank = xr.DataArray(np.zeros([sizes[level] for level in nest]), dims=nest)
     levels = [level for level, below in pairwise(nest) if min(sizes[level], sizes[below]) > 1]
     orders = [level + ORDER for level in nest if sizes[level] > 2] or [nest[-1] + ORDER]
     excluded = {*array.dims, *MARKS, CENSORED_AT}
-    described = {
+    coordinates = {
         str(name): coordinate
         for name, coordinate in array.coords.items()
         if name not in excluded and not set(data.levels).isdisjoint(coordinate.dims)
     }
     if isinstance(times, xr.Dataset):
-        described |= {
-            name: times[name]
-            for name in _names(by)
-            if name in times.data_vars and name != array.name
+        coordinates |= {
+            name: times[name] for name in names if name in times.data_vars and name != array.name
         }
-    factors: dict[str, Codes | None] = {}
-    for name in _names(by) or [
-        *levels,
-        *orders,
-        *(name for name in described if name not in orders),
-    ]:
+    factors: dict[str, Codes] = {}
+    for name in names or dict.fromkeys([*levels, *orders, *coordinates]):
         level = name.removesuffix(ORDER)
-        if name in described:
-            factors[name] = _described_codes(described[name], nest, blank, required=by is not None)
+        if name in coordinates:
+            codes = _described_codes(coordinates[name], nest, blank, required=by is not None)
+            factors |= {} if codes is None else {name: codes}
         elif name in nest[:-1]:
             factors[name] = _unit_codes(array, nest, nest.index(name), blank)
         elif level in nest and level != name:
-            axes = [1] * (len(nest) - nest.index(level) - 1)
-            factors[name] = Codes(
-                blank + np.arange(sizes[level]).reshape(-1, *axes), None, nest.index(level)
-            )
+            position = xr.DataArray(np.arange(sizes[level]), dims=level)
+            factors[name] = (blank + position, None, nest.index(level))
         elif name == nest[-1]:
             raise ValueError(
                 f"by={name!r}: every run is of another {name}; ask for {name + ORDER!r}, or "
                 "give as value= a level inside it"
             )
         else:
-            names = listed(dict.fromkeys([*levels, *orders, *described]))
-            raise ValueError(f"by={name!r} is nothing that runs differ in; there is {names}")
-    return _numbered({name: codes for name, codes in factors.items() if codes is not None}, nest)
+            candidates = listed(dict.fromkeys([*levels, *orders, *coordinates]))
+            raise ValueError(f"by={name!r} is nothing that runs differ in; there is {candidates}")
+    return _numbered(factors, nest)
 
 
 def _unit_codes(
@@ -120,7 +101,7 @@ def _unit_codes(
         "/".join(level[at] for level, at in zip(names, index, strict=True))
         for index in np.ndindex(*shape)
     )
-    return Codes(blank + codes, tuple(labels), depth)
+    return blank + codes, tuple(labels), depth
 
 
 def _described_codes(
@@ -146,7 +127,7 @@ def _described_codes(
     array = array.mean(below) if below else array
     if is_chunked(array) and number:  # not computed
         depth = max((nest.index(str(dim)) for dim in array.dims if dim in nest), default=0)
-        return Codes(array.broadcast_like(blank), None, depth)
+        return array.broadcast_like(blank), None, depth
     values = array.values
     if values.dtype.kind not in "iufM":
         values = values.astype(str).astype(object)
@@ -158,33 +139,29 @@ def _described_codes(
         .broadcast_like(blank)
         .transpose(..., *nest)
     )
-    depth = next(
-        depth for depth in range(len(nest)) if not _differs(codes.values, len(nest) - depth - 1)
-    )
-    few = len(distinct) <= FEW_VALUES and 2 * len(distinct) <= (numbers >= 0).sum()
-    if array.dtype.kind in "iufM" and not few:
-        return Codes(codes, None, depth)
+    # The outermost level inside whose units codes do not vary.
+    values, depth = codes.values, 0
+    for depth in range(len(nest)):
+        flat = values.reshape(*values.shape[: values.ndim - len(nest) + depth + 1], -1)
+        if not (np.fmax.reduce(flat, axis=-1) > np.fmin.reduce(flat, axis=-1)).any():
+            break
+    are_labels = len(distinct) <= FEW_VALUES and 2 * len(distinct) <= (numbers >= 0).sum()
+    if array.dtype.kind in "iufM" and not are_labels:
+        return codes, None, depth
     units = np.prod([blank.sizes[level] for level in nest[: depth + 1]])
     if (
         not required and not 1 < len(distinct) <= units // 2
     ):  # one label, or a label for nearly every unit
         return None
-    return Codes(
-        codes,
-        tuple(f"{label:g}" if isinstance(label, float) else str(label) for label in distinct),
-        depth,
-    )
+    labels = (f"{label:g}" if isinstance(label, float) else str(label) for label in distinct)
+    return codes, tuple(labels), depth
 
 
-def _differs(codes: Any, below: int) -> bool:
-    """Return whether codes differ over the last axes inside any unit."""
-    flat = codes.reshape(*codes.shape[: codes.ndim - below], -1)
-    return bool((np.fmax.reduce(flat, axis=-1) > np.fmin.reduce(flat, axis=-1)).any())
-
-
-def _numbered(factors: dict[str, Codes], nest: tuple[str, ...]) -> Factors:
-    """Number the labels of all factors in one sequence, which has a label of several factors once."""
-    ranked = any(codes.labels is None for codes in factors.values())
+def _numbered(
+    factors: dict[str, Codes], nest: tuple[str, ...]
+) -> tuple[dict[str, Factor], list[xr.DataArray], tuple[str, ...]]:
+    """Number the labels of all factors in one sequence."""
+    ranked = any(labels is None for _, labels, _ in factors.values())
     numbers = {label: number for number, label in enumerate(QUARTER_LABELS if ranked else ())}
     tests, arrays = {}, []
     for name, (array, labels, depth) in factors.items():
@@ -198,4 +175,4 @@ def _numbered(factors: dict[str, Codes], nest: tuple[str, ...]) -> Factors:
                 data=np.where(array.isnull(), np.nan, renumbered[array.fillna(0).astype(int)])
             )
         arrays.append(array)
-    return Factors(tests, tuple(arrays), tuple(numbers))
+    return tests, arrays, tuple(numbers)

@@ -1,4 +1,4 @@
-"""Mixtures fitted to run times: the modes of a program, how often each is taken, and how wide it is."""
+"""Mixtures fitted to run times: the modes of a program, how often each is taken, how wide it is."""
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
@@ -59,8 +59,7 @@ def fit_mixture(
     """Describe the runs of every cell as a mixture of normal distributions, or of another family.
 
     Mixtures of 1 to `max_components` components are fitted by maximum likelihood (EM), with one
-    common variance and with a variance for each component, and the one with the largest BIC is
-    kept.
+    common variance and with a variance for each; the one with the largest BIC is kept.
 
     Parameters
     ----------
@@ -75,16 +74,14 @@ def fit_mixture(
     tolerance : float, optional
         The relative change of the log-likelihood at which EM stops, such as mclust's 1e-5. Default:
         EM goes on to the maximum.
-    distribution : {"normal", "lognormal", "gamma", "weibull", "exponential", "pareto", "extreme", "best"}, or several of them
-        The family of the components: positive ones with location 0, and Gumbel's law ("extreme",
-        skewed to the right). Of several, "best" being all, each cell gets the one with the largest
-        BIC, but the normal family unless another's BIC is larger by more than 2.
+    distribution : str or sequence of str
+        The family of the components: "normal", "lognormal", "gamma", "weibull", "exponential",
+        "pareto" or "extreme". Of several, "best" being all, each cell gets the one with the
+        largest BIC, but the normal family unless another's BIC is larger by more than 2.
     joint : bool
-        Whether the metrics of a Dataset that `metric` lists are fitted together, by one mixture of
-        normal distributions with correlations. Otherwise each has a mixture of its own.
+        Fit the metrics that `metric` lists together, by normal components with correlations.
     progress : bool, optional
-        Show a progress bar that counts cells, each once for every family; a lazy result has none.
-        Default: in a terminal or a notebook, after a second.
+        Show a progress bar that counts cells. Default: in a terminal or a notebook, after a second.
     value : str, optional
         The level whose repetitions are runs; lower levels are averaged first. Default: `execution`,
         else the lowest level.
@@ -95,89 +92,94 @@ def fit_mixture(
     Returns
     -------
     GaussianMixture
-        One object for all cells. `.to_dataset()` has along `component` `weight`, `mean` and
-        `standard_deviation` (units of the data; means ascending; weight 0 and NaN where a cell has
-        fewer), and for each cell `n_components`, `family`, `covariance` ("equal" or "unequal"),
-        `loglik`, `bic` (the larger the better), `n` (runs), `n_iterations`, `converged`, `floored`
-        (a component lies at the variance floor) and `n_floored` (fits that did); where other
-        families were tried, along `component` also SciPy's `shape_parameter`, `location` and
-        `scale`. With `joint`, `mean` and `standard_deviation` lie along `component` and `metric`,
-        `correlation` along `component`, `metric` and `metric_2`, and `n_incomplete` counts the runs
-        without one of the metrics, which are left out.
+        `.to_dataset()` has along `component` `weight`, `mean` and `standard_deviation` (units of
+        the data; means ascending; weight 0 where a cell has fewer), and for each cell
+        `n_components`, `family`, `covariance`, `loglik`, `bic` (the larger the better), `n` (runs),
+        `n_iterations`, `converged`, `floored` and `n_floored`. Other families have SciPy's
+        `shape_parameter`, `location` and `scale`; joint fits `correlation` and `n_incomplete`.
 
     Raises
     ------
     ValueError
-        Unknown levels, value, covariance or distribution; a number of components that is not a
-        whole number; a tolerance that is not positive; `joint` without several metrics of a
-        Dataset, or with other components than normal ones.
+        Unknown levels, value, covariance or distribution; numbers that are not positive; `joint`
+        without several metrics of a Dataset, or with other components than normal ones.
 
     See Also
     --------
     goodness_of_fit : whether the mixture describes the runs
+    variability_level : how many modes the runs support
 
     Notes
     -----
-    The likelihood of a mixture has no bound where a component shrinks onto ties. A component's
-    variance therefore has a floor, 1e-12 of the sample's (attr `variance_floor`), and a fit with a
-    component there does not compete in BIC; with `n_components` it is returned if there is no
-    other, and `floored` is True. A constant sample is one component with standard deviation 0 and
-    infinite likelihood.
-
-    Every outermost unit has equal weight. The likelihood takes runs as independent: if the runs of
-    a unit resemble each other, or below 50 runs (attr `few_runs`), BIC finds too many components.
-    `variability_level` tests how many modes the runs support. Cells with runs that are not positive
-    have no fit of positive families. See :doc:`/papers/worms_touati` in the documentation for
-    starts, families and risks.
+    Every outermost unit has equal weight, and runs are taken as independent. Below 50 runs BIC
+    finds too many components. A component that shrinks onto ties stops at a variance floor, and its
+    fit does not compete. See :doc:`/papers/worms_touati` for starts, families and risks.
 
     References
     ----------
     J. Worms, S. Touati, "Parametric and non-parametric statistics for program performance analysis
-    and comparison", 2016, sections 4 and 8.2; L. Scrucca et al., "mclust 5", The R Journal 2016; R.
-    Kass, A. Raftery, "Bayes factors", 1995, section 3.2; R. Varadhan, C. Roland, "Simple and
-    globally convergent methods for accelerating the convergence of any EM algorithm", 2008.
+    and comparison", 2016, sections 4 and 8.2; L. Scrucca et al., "mclust 5", The R Journal 2016.
 
     Examples
     --------
     >>> import numpy as np, perfarray
     >>> rng = np.random.default_rng(1)
     >>> runs = np.concatenate([rng.normal(1.0, 0.01, 60), rng.normal(1.2, 0.01, 40)])
-    >>> fit = perfarray.from_samples({"fft": runs}, dim="benchmark").perf.fit_mixture().to_dataset().sel(benchmark="fft")
-    >>> components = fit.dropna("component")
-    >>> components["weight"].round(2).values.tolist(), components["mean"].round(2).values.tolist(), components["covariance"].item()
-    ([0.6, 0.4], [1.0, 1.2], 'equal')
+    >>> times = perfarray.from_samples({"fft": runs}, dim="benchmark")
+    >>> fit = times.perf.fit_mixture().to_dataset().sel(benchmark="fft").dropna("component")
+    >>> fit["weight"].round(2).values.tolist(), fit["mean"].round(2).values.tolist()
+    ([0.6, 0.4], [1.0, 1.2])
     """
-    most = check_count(max_components, "max_components")
-    forced = None if n_components is None else check_count(n_components, "n_components")
+    numbers = (
+        range(1, check_count(max_components, "max_components") + 1)
+        if n_components is None
+        else [check_count(n_components, "n_components")]
+    )
+    if tolerance is not None:
+        check_positive(tolerance, "tolerance", "a positive number such as 1e-5, or None")
     request = FitRequest(
-        numbers=range(1, most + 1) if forced is None else [forced],
+        numbers=numbers,
         models=_in_order(covariance, "covariance", MODELS),
-        tolerance=None
-        if tolerance is None
-        else check_positive(tolerance, "tolerance", "a positive number such as 1e-5, or None"),
-        forced=forced is not None,
+        tolerance=None if tolerance is None else float(tolerance),
+        forced=n_components is not None,
         families=_in_order(distribution, "distribution", NAMES, BEST),
         engine=engine(),
     )
-    fit = partial(_apply_fit, request=request, value=value, progress=progress)
-    fit_metrics = _fit_jointly if joint else _fit
-    return GaussianMixture(dataset=fit_metrics(times, request, fit, levels, metric=metric))
+    if joint:
+        dataset = _fit_jointly(times, metric, levels, value, progress, request)
+    else:
+        dataset = _fit(
+            times, metric=metric, levels=levels, value=value, progress=progress, request=request
+        )
+    return GaussianMixture(dataset=dataset)
 
 
 @for_each_metric
 def _fit(
-    times: Data, request: FitRequest, fit: Callable[..., xr.Dataset], levels: Any, *, metric: Any
+    times: Data,
+    *,
+    metric: Any,
+    levels: Any,
+    value: str | None,
+    progress: bool | None,
+    request: FitRequest,
 ) -> xr.Dataset:
     data = resolve(times, metric, levels, any_size=True)
-    variables = parameter_outputs(data.units, request.families) | _fit_outputs(
-        "variances of the components", n="runs"
+    variables = parameter_outputs(data.units, request.families) | _fit_outputs("variances")
+    attrs = {"units": data.units, "better": data.better}
+    result = _apply(
+        _fit_cells, [data], variables, attrs, {}, value=value, progress=progress, request=request
     )
-    result = fit(_fit_cells, [data], variables, attrs={"units": data.units, "better": data.better})
     return with_notes(result, *data.notes, checks=("fit_mixture",))
 
 
 def _fit_jointly(
-    times: Data, request: FitRequest, fit: Callable[..., xr.Dataset], levels: Any, *, metric: Any
+    times: Data,
+    metric: Any,
+    levels: Any,
+    value: str | None,
+    progress: bool | None,
+    request: FitRequest,
 ) -> xr.Dataset:
     names = [] if metric is None or isinstance(metric, str) else check_names(metric, METRIC)
     if len(names) < 2 or not isinstance(times, xr.Dataset):
@@ -190,59 +192,73 @@ def _fit_jointly(
             f"distribution={' '.join(request.families)!r}: joint=True fits normal components"
         )
     metrics = [resolve(single_metric(times, name), name, levels) for name in names]
-    first = metrics[0]
     for name, data in zip(names, metrics, strict=True):
-        if data.levels != first.levels:
+        if data.levels != metrics[0].levels:
             raise ValueError(
                 f"{name} has the levels {', '.join(data.levels)} and {names[0]} has "
-                f"{', '.join(first.levels)}: "
-                "metrics measured together have the same; average over what one of them has more"
+                f"{', '.join(metrics[0].levels)}. Metrics measured together have the same: average "
+                "over what one of them has more."
             )
-    labels, units = np.array(names, object), np.array([data.units for data in metrics], object)
+    units = [data.units for data in metrics]
     common = units[0] if len(set(units)) == 1 else ""
     variables = parameter_outputs(common, (NORMAL,), joint=True)
-    variables |= _fit_outputs(
-        "covariances of the components", n="runs", n_incomplete="runs without one of the metrics"
-    )
+    variables |= _fit_outputs("covariances", n_incomplete="runs without one of the metrics")
+    labels = np.array(names, object)
     attrs = {"metric": " ".join(names)} | ({"units": common} if common else {})
     coords = {METRIC: labels, METRIC_2: labels}
-    result = fit(_fit_cells_jointly, metrics, variables, attrs=attrs, coords=coords)
+    result = _apply(
+        _fit_cells_jointly,
+        metrics,
+        variables,
+        attrs,
+        coords,
+        value=value,
+        progress=progress,
+        request=request,
+    )
+    by_metric = {"units": units, "better": [data.better for data in metrics]}
     result = result.assign_coords(
-        units=(METRIC, units), better=(METRIC, np.array([data.better for data in metrics], object))
+        {name: (METRIC, np.array(texts, object)) for name, texts in by_metric.items()}
     )
-    return with_notes(
-        result,
-        *dict.fromkeys(note for data in metrics for note in data.notes),
-        checks=("fit_mixture", "joint"),
-    )
+    notes = dict.fromkeys(note for data in metrics for note in data.notes)
+    return with_notes(result, *notes, checks=("fit_mixture", "joint"))
 
 
-def _apply_fit(
+def _apply(
     kernel: Callable[..., tuple[Any, ...]],
     metrics: Sequence[Timings],
     variables: Mapping[str, Output],
+    attrs: Mapping[str, Hashable],
+    coords: Mapping[str, Any],
     *,
-    request: FitRequest,
     value: str | None,
     progress: bool | None,
-    attrs: Mapping[str, Hashable],
-    coords: Mapping[str, Any] | None = None,
+    request: FitRequest,
 ) -> xr.Dataset:
     """Fit mixtures to the cells of a metric, or of several together, with a progress bar."""
-    first = metrics[0]
-    depth = value_depth(first, value)
-    bar = cells_bar(
-        first.array.count(first.levels),
-        "fitting mixtures",
-        show=progress,
-        each=len(request.families),
-    )
-    reporting = request if bar is None else replace(request, progress=bar.update)
+    nest, depth, largest = metrics[0].levels, value_depth(metrics[0], value), max(request.numbers)
+    fit_attrs: dict[str, Hashable] = {
+        "result": "fit_mixture",
+        "variance_floor": FLOOR,
+        "few_runs": FEW_RUNS,
+        "models": " ".join(request.models),
+        "max_components": largest,
+        "engine": request.engine,
+        "distribution": " ".join(request.families),
+    }
+    fit_attrs |= {"tolerance": request.tolerance} if request.tolerance is not None else {}
+    fit_attrs |= {"n_components": largest} if request.forced else {}
+    cells = metrics[0].array.count(nest)
+    bar = cells_bar(cells, "fitting mixtures", show=progress, each=len(request.families))
+    request = request if bar is None else replace(request, progress=bar.update)
     result = apply(
-        partial(kernel, levels=len(first.levels), depth=depth, request=reporting), *(data.array for data in metrics),
-        core=[first.levels] * len(metrics), outputs=variables, coords={COMPONENT: range(1, max(request.numbers) + 1), **(coords or {})},
-        attrs={**describe_value(first, depth), **attrs, **_describe(request)},
-    )  # fmt: skip
+        partial(kernel, levels=len(nest), depth=depth, request=request),
+        *(data.array for data in metrics),
+        core=[nest] * len(metrics),
+        outputs=variables,
+        coords={COMPONENT: range(1, largest + 1), **coords},
+        attrs={**describe_value(metrics[0], depth), **attrs, **fit_attrs},
+    )
     if bar is not None:
         bar.close()
     return result
@@ -252,10 +268,11 @@ def _fit_outputs(model: str, **counts: str) -> dict[str, Output]:
     """Return the variables that describe a fit."""
     return {
         **outputs(n_components=""),
-        "covariance": Output((), "", object, model),
+        "covariance": Output((), "", object, f"{model} of the components"),
         **outputs(
             loglik="log-likelihood",
             bic="2 log-likelihood - parameters log n",
+            n="runs",
             **counts,
             n_iterations="steps of EM",
         ),
@@ -263,19 +280,6 @@ def _fit_outputs(model: str, **counts: str) -> dict[str, Output]:
         "floored": Output((), "", bool, "a component lies at the variance floor"),
         **outputs(n_floored="fits with a component at the variance floor"),
     }
-
-
-def _describe(request: FitRequest) -> dict[str, Hashable]:
-    most = max(request.numbers)
-    attrs: dict[str, Hashable] = {
-        "result": "fit_mixture",
-        "variance_floor": FLOOR,
-        "few_runs": FEW_RUNS,
-    }
-    attrs |= {"models": " ".join(request.models), "max_components": most, "engine": request.engine}
-    attrs |= {"distribution": " ".join(request.families)}
-    attrs |= {"tolerance": request.tolerance} if request.tolerance is not None else {}
-    return attrs | ({"n_components": most} if request.forced else {})
 
 
 def request_of(mixture: xr.Dataset) -> FitRequest | None:
@@ -311,13 +315,15 @@ def check_positive(value: float, name: str, example: str = "a positive number") 
 
 
 def _in_order(
-    names: str | Sequence[str], argument: str, known: tuple[str, ...], every: str | None = None
+    names: str | Sequence[str], argument: str, allowed: tuple[str, ...], wildcard: str | None = None
 ) -> tuple[str, ...]:
     """Return the names, in the order of those that are known; `every` stands for all of these."""
-    chosen = check_names(names, argument)
-    for name in chosen:
-        check_choice(name, argument, known if every is None else (*known, every))
-    return known if every in chosen else tuple(name for name in known if name in chosen)
+    requested = check_names(names, argument)
+    for name in requested:
+        check_choice(name, argument, allowed if wildcard is None else (*allowed, wildcard))
+    return (
+        allowed if wildcard in requested else tuple(name for name in allowed if name in requested)
+    )
 
 
 def _fit_cells(values: Floats, *, levels: int, depth: int, request: FitRequest) -> tuple[Any, ...]:
@@ -366,62 +372,60 @@ def _covariance(fits: Fits) -> Any:
 
 @check("fit_mixture")
 def fit_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
-    """Name the cells that are constant, floored, not converged, of too few runs, or without a fit since they are not positive."""
+    """Name the cells that have no proper fit, or components that may be chance."""
     n, unknown = result["n"], result["n_components"].isnull()
-    at_floor = (
-        "{cells} have a component at the variance floor (ties, or too few values for n_components)"
+    few_runs = int(result.attrs["few_runs"])
+    without = (unknown & (n > 0)).values & (families_of(result) != (NORMAL,))
+    chance = ((result["n_components"] > 1) & (n < few_runs)).values
+    constant = np.isposinf(result["loglik"].values)
+    text_of_few = (
+        f"{{cells}} have several components and fewer than {few_runs} runs: they may be chance. "
+        "variability_level tests what runs support."
     )
-    constant = (
-        "{cells} are constant or of one run: one component with standard deviation 0, nothing "
-        "fitted"
-    )
-    without = (
-        "{cells} have runs that are not positive: they have no fit, which "
-        "distribution='normal' and 'extreme' have"
-    )
-    few = int(result.attrs["few_runs"])
-    chance = (
-        f"{{cells}} have several components and fewer than {few} runs: they may be chance; "
-        "variability_level tests what runs support"
-    )
-    untested = cells_note(
-        "untested_modes", chance, n, ((result["n_components"] > 1) & (n < few)).values
-    )
-    return (
-        cells_note(
-            "no_value", "{cells} have no measured value, and no mixture", n, (n == 0).values
+    untested = cells_note("few_runs", text_of_few, n, chance)
+    cases = (
+        ("no_value", "{cells} have no measured value, and no mixture", (n == 0).values),
+        (
+            "constant",
+            "{cells} are constant or of one run. Their mixture is one component with standard "
+            "deviation 0.",
+            constant,
         ),
-        cells_note("constant", constant, n, np.isposinf(result["loglik"].values)),
-        cells_note("floored", at_floor, n, result["floored"].values),
-        cells_note(
-            "not_converged",
-            "{cells} have not converged",
-            n,
+        (
+            "floored",
+            "{cells} have a component at the variance floor: ties, or too few values for "
+            "n_components. Its standard deviation means nothing.",
+            result["floored"].values,
+        ),
+        (
+            "floored",
+            "{cells} have not converged. Set a tolerance, or a smaller max_components.",
             (~result["converged"] & ~unknown).values,
         ),
-        cells_note(
-            "not_positive",
+        (
+            "no_mixture",
+            "{cells} have runs that are not positive: they have no fit. distribution='normal' and "
+            "'extreme' take them.",
             without,
-            n,
-            (unknown & (n > 0)).values & (families_of(result) != (NORMAL,)),
         ),
-        None if untested is None else replace(untested, aside=True),
     )
+    notes = (cells_note(code, text, n, where) for code, text, where in cases)
+    return *notes, None if untested is None else replace(untested, aside=True)
 
 
 @check("joint")
 def joint_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Name the cells with runs that lack a metric, and those without a fit."""
-    n, lacking = result["n"], result["n_incomplete"]
+    n, n_incomplete = result["n"], result["n_incomplete"]
     metrics = str(result.attrs["metric"]).replace(" ", " and ")
     incomplete = (
-        f"{{cells}} have runs without {metrics} together, which are left out (n_incomplete)"
+        f"{{cells}} have runs without {metrics} together, which are left out (n_incomplete)."
     )
     without = (
-        f"{{cells}} have no joint fit: runs of {metrics} that are too few, constant, or "
-        "proportional to each other"
+        f"{{cells}} have no joint fit. Their runs of {metrics} are too few, constant, or "
+        "proportional to each other."
     )
     return (
-        cells_note("incomplete_runs", incomplete, lacking, (lacking > 0).values),
-        cells_note("no_joint_fit", without, n, (result["n_components"].isnull() & (n > 0)).values),
+        cells_note("unmatched", incomplete, n_incomplete, (n_incomplete > 0).values),
+        cells_note("no_mixture", without, n, (result["n_components"].isnull() & (n > 0)).values),
     )

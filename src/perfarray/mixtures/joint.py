@@ -1,4 +1,4 @@
-"""Several metrics of a run in one mixture of normal distributions over all of them: fitted, assigned to runs, and sampled."""
+"""Several metrics of a run in one mixture of normal distributions over all of them."""
 
 from typing import Any
 
@@ -90,9 +90,13 @@ def sample_jointly(
         return (runs.reshape(*batch, *runs.shape[1:]),)
 
     runs = apply(
-        kernel, *joint_parameters(dataset), cells, core=[*PARAMETER_DIMS, ()], outputs={"runs": Output((METRIC, EXECUTION))},
+        kernel,
+        *joint_parameters(dataset),
+        cells,
+        core=[*PARAMETER_DIMS, ()],
+        outputs={"runs": Output((METRIC, EXECUTION))},
         coords={METRIC: dataset[METRIC].values, EXECUTION: range(number)},
-    )["runs"]  # fmt: skip
+    )["runs"]
     return runs.assign_coords(
         {name: dataset[name] for name in ("units", "better") if name in dataset.coords}
     )

@@ -1,4 +1,4 @@
-"""Origins of modes: whether the runs of a program fall into another mode by session, binary, order, or coordinate."""
+"""Origins of modes: whether runs fall into another mode by session, binary, order, coordinate."""
 
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
@@ -9,10 +9,10 @@ import numpy as np
 import xarray as xr
 
 from perfarray.conventions import plural
-from perfarray.mixtures.factors import Factors, factors_of, nest_with
+from perfarray.mixtures.factors import factors_of, nest_with
 from perfarray.mixtures.model import MODE
 from perfarray.mixtures.numerics.fit import MOST_COMPONENTS, STOPPED, FitRequest
-from perfarray.mixtures.numerics.origins import associated, modes_of_runs, units_of
+from perfarray.mixtures.numerics.origins import Factor, associated, modes_of_runs
 from perfarray.numerics.levels import unit_means
 from perfarray.numerics.random import EXCHANGES, Streams
 from perfarray.numerics.types import Floats, Integers
@@ -51,23 +51,20 @@ def modes_by(
     levels: str | tuple[str, ...] | None = None,
     metric: str | list[str] | None = None,
 ) -> xr.Dataset:
-    """Test what the modes go with: the binary, the session, the order of the runs, a counter, a machine.
+    """Test what the modes go with: a binary, a session, the order of runs, a counter, a machine.
 
-    Every run is assigned to a mode of its cell, and the share of the modes' variation that a factor
-    explains is compared with the share it explains after random exchanges of the units that carry
-    the factor.
+    The share of the modes' variation that a factor explains is compared with the share after random
+    exchanges of the units that carry the factor.
 
     Parameters
     ----------
     by : str or sequence of str, optional
         Factors: a level with repetitions inside it (`"binary"`), the order of a level's repetitions
-        inside their parent (`"execution_order"`), a coordinate along levels, another variable of a
-        Dataset (a counter). A dim that is no repetition, such as `machine`, becomes the outermost
-        level, as `levels=("machine", ...)` makes it. Default: all levels, orders, and coordinates
-        with labels that repeat or numbers.
+        (`"execution_order"`), a coordinate along levels, another variable of a Dataset (a counter),
+        or a dim such as `machine`, which becomes the outermost level. Default: all levels, orders,
+        and coordinates with labels that repeat or numbers.
     correction : {"holm", "bh", None}
-        The adjustment of p-values for the number of factors in a cell, of those whose p can be at
-        most `alpha`.
+        The adjustment of p-values for the number of factors in a cell.
     alpha : float
         The risk at which a factor has a finding.
     n_resamples, rng : int; int, str or numpy.random.Generator, optional
@@ -79,13 +76,11 @@ def modes_by(
     -------
     Dataset
         For each cell `n_modes`, and along `mode`, ascending, `weight` (share of the runs) and
-        `location` (their median, in the units of the data), NaN past the last. Along `factor`:
-        `statistic`, the share of the modes' variation that it explains (0 to 1: Goodman and
-        Kruskal's tau), `pvalue`, `pvalue_adjusted`, `smallest_pvalue` (that of the exchanges which
-        explain most), `n_exchanged`, the units that are exchanged, `exchanged`, their level, and
-        `finding`, a sentence if `pvalue_adjusted` is at most alpha, else "". Along `factor`,
-        `label` and `mode`, `share`: the share of the mode in the runs of every label, or in every
-        quarter of an order or numbers.
+        `location` (their median, in the units of the data). Along `factor`: `statistic`, the share
+        of the modes' variation explained (Goodman and Kruskal's tau), `pvalue`, `pvalue_adjusted`,
+        `smallest_pvalue` (the least possible), `n_exchanged` and `exchanged`, the units and their
+        level, and `finding`, a sentence if `pvalue_adjusted` is at most alpha. Along `factor`,
+        `label` and `mode`, `share`: that of the mode in the runs of every label or quarter.
 
     Raises
     ------
@@ -95,40 +90,26 @@ def modes_by(
 
     Notes
     -----
-    Runs are divided at the valleys of the density of the mixture fitted to all runs of their cell
-    (`fit_mixture`, `tolerance=1e-5`). Runs count alike, so that the modes do not depend on the
-    factor, which makes p exact.
-
-    The exchanged units, and so the meaning of p, depend on the factor:
-
-    - a level (`"binary"`): the units of the next level (sessions, executions), inside the parent of
-      this one. Do the shares of modes differ between binaries by more than those of as many random
-      executions?
-    - an order: the units of that level, inside their parent. A parabola in their ranks sees a
-      drift, and modes in the middle.
-    - a coordinate, a counter: the units of the outermost level inside which it does not vary,
-      inside their parent. Labels explain by means, numbers by a parabola in their ranks (up to four
-      different ones, each two times on average, are labels).
-
-    Units inside a parent are taken as exchangeable: modes that last for some iterations in a row
-    make executions differ. An association with a counter says nothing of causes. With few units, or
-    all runs but one in one mode, no p is small. :doc:`/papers/worms_touati` has the risk and the
-    power.
+    Units inside a parent are taken as exchangeable. An association with a counter says nothing of
+    causes. :doc:`/papers/worms_touati` says which units each factor exchanges, with the risk and
+    the power.
 
     References
     ----------
     J. Worms, S. Touati, "Parametric and non-parametric statistics for program performance analysis
-    and comparison", 2016, section 9, on the origins of modes; L. Goodman, W. Kruskal, "Measures of
-    association for cross classifications", Journal of the American Statistical Association 49,
-    1954; R. Tarone, "A modified Bonferroni method for discrete data", Biometrics 46, 1990.
+    and comparison", 2016, section 9; L. Goodman, W. Kruskal, "Measures of association for cross
+    classifications", Journal of the American Statistical Association 49, 1954; R. Tarone, "A
+    modified Bonferroni method for discrete data", Biometrics 46, 1990.
 
     Examples
     --------
     Six binaries, of which the last is slow.
 
     >>> import numpy as np, perfarray
-    >>> runs = 1 + 0.01 * np.random.default_rng(1).standard_normal((6, 8)) + 0.2 * (np.arange(6) == 5)[:, None]
-    >>> times = perfarray.from_samples({"fft": runs}, dim="benchmark", level=("binary", "execution"))
+    >>> slow = 0.2 * (np.arange(6) == 5)[:, None]
+    >>> runs = 1 + 0.01 * np.random.default_rng(1).standard_normal((6, 8)) + slow
+    >>> nest = ("binary", "execution")
+    >>> times = perfarray.from_samples({"fft": runs}, dim="benchmark", level=nest)
     >>> origins = times.perf.modes_by(rng=1).sel(benchmark="fft")
     >>> origins["finding"].sel(factor="binary").item()
     'mode 2 is binary 5'
@@ -140,62 +121,69 @@ def modes_by(
     risk = check_share(alpha, "alpha", example="0.05")
     data = resolve(times, metric, nest_with(times, by, metric, levels))
     depth = value_depth(data, value)
-    factors = factors_of(times, data, depth, by)
+    factors, codes, labels = factors_of(times, data, depth, by)
     nest = data.levels[: depth + 1]
     kernel = partial(
-        _test_cells, factors=factors, levels=len(data.levels), depth=depth, n_resamples=number, key=key, correction=correction, alpha=risk,
+        _test_cells,
+        factors=factors,
+        labels=labels,
+        levels=len(data.levels),
+        depth=depth,
+        n_resamples=number,
+        key=key,
+        correction=correction,
+        alpha=risk,
         request=FitRequest(tolerance=STOPPED, engine=engine()),
-    )  # fmt: skip
+    )
     attrs: dict[str, Hashable] = {
         "result": "modes_by",
         "correction": correction or "none",
         "alpha": risk,
         "n_resamples": number,
     }
-    attrs = describe_value(data, depth) | {"units": data.units} | attrs | describe_key(key)
-    coords = {
-        FACTOR: list(factors.factors),
-        LABEL: list(factors.labels),
-        MODE: range(1, MOST_COMPONENTS + 1),
-    }
+    along = (FACTOR,)
+    variables = (
+        outputs(n_modes="modes of the fitted density that have runs")
+        | outputs("1", (MODE,), weight="share of the runs")
+        | outputs(data.units, (MODE,), location="median of the runs of the mode")
+        | outputs(
+            "1",
+            along,
+            statistic="share of the modes' variation explained",
+            pvalue="",
+            pvalue_adjusted="",
+            smallest_pvalue="p-value of the exchange that explains most",
+            n_exchanged="units that change places",
+        )
+        | outputs("1", (FACTOR, LABEL, MODE), share="share of a label's runs in the mode")
+        | {"finding": Output(along, "", TEXT, "what modes go with")}
+    )
     result = apply(
-        kernel, data.array, cell_keys([data.array], data.levels), *factors.codes, core=[data.levels, (), *[nest] * len(factors.codes)],
-        outputs=_outputs(data.units), coords=coords, attrs=attrs,
-    )  # fmt: skip
-    exchanged = np.array([nest[factor.unit] for factor in factors.factors.values()], dtype=object)
+        kernel,
+        data.array,
+        cell_keys([data.array], data.levels),
+        *codes,
+        core=[data.levels, (), *[nest] * len(codes)],
+        outputs=variables,
+        coords={
+            FACTOR: list(factors),
+            LABEL: list(labels),
+            MODE: range(1, MOST_COMPONENTS + 1),
+        },
+        attrs=describe_value(data, depth) | {"units": data.units} | attrs | describe_key(key),
+    )
+    exchanged = np.array([nest[factor.unit] for factor in factors.values()], dtype=object)
     return with_notes(
         result.assign({EXCHANGED: (FACTOR, exchanged)}), *data.notes, checks=("modes_by",)
     )
-
-
-def _outputs(units: str) -> dict[str, Output]:
-    along = (FACTOR,)
-    variables = outputs(n_modes="modes of the fitted density that have runs") | outputs(
-        "1", (MODE,), weight="share of the runs"
-    )
-    variables |= outputs(units, (MODE,), location="median of the runs of the mode")
-    variables |= outputs(
-        "1",
-        along,
-        statistic="share of the modes' variation explained",
-        pvalue="",
-        pvalue_adjusted="",
-    )
-    variables |= outputs(
-        "1",
-        along,
-        smallest_pvalue="p-value of the exchange that explains most",
-        n_exchanged="units that change places",
-    )
-    variables |= outputs("1", (FACTOR, LABEL, MODE), share="share of a label's runs in the mode")
-    return variables | {"finding": Output(along, "", TEXT, "what modes go with")}
 
 
 def _test_cells(
     values: Floats,
     cells: Integers,
     *codes: Floats,
-    factors: Factors,
+    factors: dict[str, Factor],
+    labels: tuple[str, ...],
     levels: int,
     depth: int,
     n_resamples: int,
@@ -208,7 +196,7 @@ def _test_cells(
     runs = unit_means(values, levels - depth)
     batch, shape = runs.shape[: runs.ndim - depth - 1], runs.shape[runs.ndim - depth - 1 :]
     flat = runs.reshape(-1, int(np.prod(shape)))
-    labels, keys, streams = (
+    numbers, keys, streams = (
         modes_of_runs(flat, request),
         np.broadcast_to(cells, batch).ravel(),
         Streams(key),
@@ -216,47 +204,54 @@ def _test_cells(
     codes_by_cell = [
         np.broadcast_to(array, (*batch, *shape)).reshape(-1, *shape) for array in codes
     ]
-    size, tests = len(flat), list(factors.factors.values())
+    size = len(flat)
     weight, location = (np.full((size, MOST_COMPONENTS), np.nan) for _ in range(2))
-    statistic, pvalue, smallest, n = np.full((4, size, len(tests)), np.nan)
-    shares = np.full((size, len(tests), len(factors.labels), MOST_COMPONENTS), np.nan)
+    statistic, pvalue, smallest, n = np.full((4, size, len(factors)), np.nan)
+    shares = np.full((size, len(factors), len(labels), MOST_COMPONENTS), np.nan)
     n_modes = np.where(
-        np.isnan(labels).all(axis=-1), 0, np.nan_to_num(labels, nan=-1.0).max(axis=-1) + 1
+        np.isnan(numbers).all(axis=-1), 0, np.nan_to_num(numbers, nan=-1.0).max(axis=-1) + 1
     )
-    for row, modes in enumerate(
-        n_modes.astype(int).tolist()
-    ):  # one cell after the other: each has modes and streams of its own
+    # One cell after the other: each has modes and streams of its own.
+    for row, modes in enumerate(n_modes.astype(int).tolist()):
         for mode in range(modes):
-            weight[row, mode] = (labels[row] == mode).sum() / (~np.isnan(labels[row])).sum()
-            location[row, mode] = np.median(flat[row, labels[row] == mode])
-        for column, factor in enumerate(tests if modes else ()):
-            units = units_of(labels[row].reshape(shape), codes_by_cell[column][row], factor, modes)
-            generator = streams.generator(int(keys[row]), EXCHANGES + factor.stream)
-            *tested, shares[row, column, :, :modes] = associated(
-                units, factor, len(factors.labels), n_resamples, generator
+            weight[row, mode] = (numbers[row] == mode).sum() / (~np.isnan(numbers[row])).sum()
+            location[row, mode] = np.median(flat[row, numbers[row] == mode])
+        for column, factor in enumerate(factors.values() if modes else ()):
+            by_label, *tested = associated(
+                numbers[row].reshape(shape),
+                codes_by_cell[column][row],
+                factor,
+                modes,
+                n_labels=len(labels),
+                n_resamples=n_resamples,
+                generator=streams.generator(int(keys[row]), EXCHANGES + factor.stream),
             )
+            shares[row, column, :, :modes] = by_label
             statistic[row, column], pvalue[row, column], smallest[row, column], n[row, column] = (
                 tested
             )
-    family = (
-        smallest <= alpha
-    )  # factors that cannot have a finding take none from the others (Tarone 1990)
+    # Factors that cannot have a finding take none from the others (Tarone 1990).
+    family = smallest <= alpha
     adjusted = np.where(family, adjust(np.where(family, pvalue, np.nan), correction), pvalue)
     finding = np.full(pvalue.shape, "", dtype=object)
+    names = list(factors)
     for row, column in np.argwhere(adjusted <= alpha):
         finding[row, column] = _finding(
-            factors, column, shares[row, column, :, : int(n_modes[row])], weight[row]
+            names[column],
+            factors[names[column]].ranked,
+            labels,
+            shares[row, column, :, : int(n_modes[row])],
+            weight[row],
         )
     variables = n_modes, weight, location, statistic, pvalue, adjusted, smallest, n, shares, finding
     return tuple(variable.reshape((*batch, *variable.shape[1:])) for variable in variables)
 
 
-def _finding(factors: Factors, column: int, shares: Floats, weight: Floats) -> str:
+def _finding(name: str, ranked: bool, labels: Sequence[str], shares: Floats, weight: Floats) -> str:
     """Say which labels are a mode, or in which of them a mode is most frequent."""
-    name, factor = list(factors.factors.items())[column]
     rows = np.flatnonzero(~np.isnan(shares[:, 0]))
-    shares, labels = shares[rows], [factors.labels[row] for row in rows]
-    if factor.ranked:
+    shares, labels = shares[rows], [labels[row] for row in rows.tolist()]
+    if ranked:
         mode = int(np.ptp(shares, axis=0).argmax())
         ends = sorted((int(shares[:, mode].argmin()), int(shares[:, mode].argmax())))
         quarters = (f"{100 * shares[end, mode]:.0f} % of the {labels[end]}" for end in ends)
@@ -280,26 +275,25 @@ def _finding(factors: Factors, column: int, shares: Floats, weight: Floats) -> s
 
 @check("modes_by")
 def modes_by_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
-    """Name the cells without modes to explain, and the factors whose units are too few to show anything."""
-    modes, alpha, number = (
-        result["n_modes"],
-        float(result.attrs["alpha"]),
-        int(result.attrs["n_resamples"]),
-    )
+    """Name the cells without modes to explain, and factors with too few units to show anything."""
+    modes, alpha = result["n_modes"], float(result.attrs["alpha"])
+    number = int(result.attrs["n_resamples"])
     one_mode = "{cells} have one mode, and nothing to explain: statistic and p-values are NaN"
-    few = (
-        f"n_resamples={number} gives no p-value as small as alpha={alpha:g}: give at least "
-        f"{int(np.ceil(1 / alpha)) - 1}"
+    too_few = Note(
+        "few_exchanges",
+        f"n_resamples={number} gives no p-value as small as alpha={alpha:g}. Give at least "
+        f"{int(np.ceil(1 / alpha)) - 1}.",
+        {"n_resamples": number},
     )
-    explicable = (modes > 1) & ~(
-        (result["statistic"] == 0) & (result["smallest_pvalue"] == 1)
-    )  # outer levels explain only some modes
+    # Outer levels explain only some modes.
+    nothing_varies = (result["statistic"] == 0) & (result["smallest_pvalue"] == 1)
+    explicable = (modes > 1) & ~nothing_varies
     stuck = explicable & ~(result["smallest_pvalue"] <= alpha)
     blind = stuck.any(FACTOR) & (stuck | ~explicable).all(FACTOR)
     return (
         cells_note("no_value", NOT_MEASURED, modes, (modes == 0).values),
         cells_note("one_mode", one_mode, modes, (modes == 1).values),
-        Note("few_resamples", few, {"n_resamples": number}) if 1 / (number + 1) > alpha else None,
+        too_few if 1 / (number + 1) > alpha else None,
         _few_exchanges(result, stuck & blind),
         _few_exchanges(result, stuck & ~blind, aside=True),
     )
@@ -311,15 +305,18 @@ def _few_exchanges(result: xr.Dataset, stuck: xr.DataArray, *, aside: bool = Fal
     for name in result[FACTOR].values.tolist():
         cells = stuck.sel({FACTOR: name})
         if cells.any():
-            least = result["smallest_pvalue"].sel({FACTOR: name}).where(cells).min()
-            text = f"{least.item():.2g}" if least.notnull() else "none, nothing differs in it"
-            smallest.append(
-                f"{text} for {name} ({plural(result[EXCHANGED].sel({FACTOR: name}).item())})"
+            smallest_of_cells = result["smallest_pvalue"].sel({FACTOR: name}).where(cells).min()
+            text = (
+                f"{smallest_of_cells.item():.2g}"
+                if smallest_of_cells.notnull()
+                else "none, nothing differs in it"
             )
+            unit = plural(result[EXCHANGED].sel({FACTOR: name}).item())
+            smallest.append(f"{text} for {name} ({unit})")
     modes = result["n_modes"]
     text = (
-        f"{{cells}} have too few units that could change places, whatever their modes go with: "
-        f"the smallest p is {', '.join(smallest)}"
+        "{cells} have too few units that could change places, whatever their modes go with. The "
+        f"smallest p is {', '.join(smallest)}."
     )
     note = cells_note("few_exchanges", text, modes, stuck.any(FACTOR).transpose(*modes.dims).values)
     return None if note is None else replace(note, aside=aside)

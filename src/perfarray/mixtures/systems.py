@@ -45,6 +45,8 @@ UNFITTED = (
     "method='empirical' bounds them"
 )
 
+ALIKE = "fit both, or give timings twice"
+
 Runs = Data | FittedModel
 Evaluate = Callable[..., xr.Dataset]
 
@@ -107,8 +109,8 @@ class Systems(NamedTuple):
                 result, consequence = _between(*_bounds(self.sides, evaluate, along)), BOUNDED
         names = ("candidate", "baseline") if len(self.sides) == 2 else ("runs",)
         numbers = {name: side.n_stopped for name, side in zip(names, self.sides, strict=True)}
-        stopped = stopped_note(numbers, 0, self.data.better, consequence)
-        return with_notes(result, *self.notes, stopped, checks=checks)
+        note_on_stopped = stopped_note(numbers, 0, self.data.better, consequence)
+        return with_notes(result, *self.notes, note_on_stopped, checks=checks)
 
 
 def resolve_systems(
@@ -134,50 +136,33 @@ def resolve_systems(
     )
     if fitted:
         if isinstance(baseline, xr.DataArray | xr.Dataset):
-            raise ValueError(
-                "A mixture is compared with a mixture, and the baseline is timings. Fit both, or "
-                "give timings twice."
-            )
+            raise ValueError(f"the baseline is timings, and the candidate a mixture; {ALIKE}")
         if value is not None:
             raise ValueError(f"value={value!r} was given with mixtures, which are fitted already")
         levels, censored, method = (PARAMETER, COMPONENT), "drop", MIXTURE
     elif isinstance(baseline, FittedModel):
-        raise ValueError(
-            "Timings are compared with timings, and the baseline is a mixture. Fit both, or "
-            "give timings twice."
-        )
+        raise ValueError(f"the baseline is a mixture, and the candidate timings; {ALIKE}")
     check_choice(method, "method", METHODS)
-    attrs: dict[str, Hashable] = {}
-    if baseline is None:
-        data = resolve(sides[0], metric, levels, censored=censored, measured=not fitted)
-        sides, notes = (data,), data.notes
-    else:
-        pair = resolve_pair(
-            *sides,
-            dim=dim,
-            metric=metric,
-            levels=levels,
-            paired=None if fitted else paired,
-            censored=censored,
-            measured=not fitted,
+    if paired is not None and method == MIXTURE:
+        raise ValueError(
+            f"paired={paired!r} is for method='empirical': mixtures have no pairs of runs"
         )
-        data, sides, notes = pair.candidate, (pair.candidate, pair.baseline), pair.notes
-        attrs = {
-            name: text
-            for name, text in pair.attrs.items()
-            if not (fitted and name in ("levels", "unit"))
-        }
-        attrs |= {"baseline": "other mixtures"} if isinstance(baseline, FittedModel) else {}
     number = 200 if n_resamples is None else check_count(n_resamples, "n_resamples", 0)
     if number == 1:
         raise ValueError("n_resamples=1: give 0 for no limits, or a number of at least 2")
-    if paired is not None and method == MIXTURE:
-        raise ValueError(
-            f"paired={paired!r} is for method='empirical'. A mixture does not know which runs "
-            "belong together."
-        )
-    if paired is not None:
-        check_choice(paired, "paired", data.levels[:1])
+    options = {"metric": metric, "levels": levels, "censored": censored, "measured": not fitted}
+    if baseline is None:
+        data, attrs = resolve(sides[0], **options), dict[str, Hashable]()
+        sides, notes = (data,), data.notes
+        if paired is not None:
+            check_choice(paired, "paired", data.levels[:1])
+    else:
+        pair = resolve_pair(*sides, dim=dim, paired=paired, **options)
+        data, sides, notes = pair.candidate, (pair.candidate, pair.baseline), pair.notes
+        attrs = dict(pair.attrs)
+        for name in ("levels", "unit") if fitted else ():
+            attrs.pop(name, None)
+        attrs |= {"baseline": "other mixtures"} if isinstance(baseline, FittedModel) else {}
     comparison = Comparison(
         method=method,
         fitted=fitted,
@@ -190,17 +175,20 @@ def resolve_systems(
         n_resamples=number if method == MIXTURE else 0,
         key=key_of(rng),
     )
-    described: dict[str, Hashable] = (
+    value_attrs = (
         {"metric": str(data.array.name)} if fitted else describe_value(data, comparison.depth)
     )
-    described |= {"method": method, "confidence_level": comparison.confidence_level}
-    if method == EMPIRICAL and number:
-        described |= {"limits": PLACEMENTS}
-    else:
-        described |= {"n_resamples": number}
-        attrs = (describe_key(comparison.key) if number else {}) | attrs
-    described |= {"paired": paired} if paired else {}
-    return Systems(sides, comparison, described | attrs, notes)
+    placed = method == EMPIRICAL and number > 0
+    attrs = {
+        **value_attrs,
+        "method": method,
+        "confidence_level": comparison.confidence_level,
+        **({"limits": PLACEMENTS} if placed else {"n_resamples": number}),
+        **({"paired": paired} if paired else {}),
+        **(describe_key(comparison.key) if comparison.n_resamples else {}),
+        **attrs,
+    }
+    return Systems(sides, comparison, attrs, notes)
 
 
 def _parameter_array(fit: FittedModel) -> xr.DataArray:
@@ -283,18 +271,22 @@ def _bounds(sides: tuple[Timings, ...], evaluate: Evaluate, along: str | None) -
     return bounds
 
 
-def _between(least: xr.Dataset, most: xr.Dataset) -> xr.Dataset:
+def _between(lower_bound: xr.Dataset, upper_bound: xr.Dataset) -> xr.Dataset:
     """Return the limits of both bounds, and an estimate where they agree."""
     variables = {
-        "estimate": least["estimate"].where(least["estimate"] == most["estimate"]),
-        "upper": most["upper"],
-        "tied": least["tied"].where(least["tied"] == most["tied"]),
-        "at_least": least["estimate"],
-        "at_most": most["estimate"],
+        "estimate": lower_bound["estimate"].where(
+            lower_bound["estimate"] == upper_bound["estimate"]
+        ),
+        "upper": upper_bound["upper"],
+        "tied": lower_bound["tied"].where(lower_bound["tied"] == upper_bound["tied"]),
+        "at_least": lower_bound["estimate"],
+        "at_most": upper_bound["estimate"],
     }
-    attrs = least["estimate"].attrs
-    result = least.assign({name: array.assign_attrs(attrs) for name, array in variables.items()})
-    result["tied"].attrs = most["tied"].attrs
+    attrs = lower_bound["estimate"].attrs
+    result = lower_bound.assign(
+        {name: array.assign_attrs(attrs) for name, array in variables.items()}
+    )
+    result["tied"].attrs = upper_bound["tied"].attrs
     return result
 
 
@@ -306,9 +298,11 @@ def run_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     missing = cells_note("no_value", NOT_MEASURED, result["n"], n == 0)
     if not number and "limits" not in attrs:
         return (missing,)
-    single = f"{{cells}} rest on one {unit}: their limits are NaN, since one unit shows no spread."
-    single += f" {more_units(attrs)}" if "levels" in attrs else ""
-    few = (
+    text_of_single = (
+        f"{{cells}} rest on one {unit}: their limits are NaN, since one unit shows no spread."
+    )
+    text_of_single += f" {more_units(attrs)}" if "levels" in attrs else ""
+    text_of_few = (
         f"{{cells}} rest on fewer than {FEW} units ({unit}). Their limits are too narrow"
         f"{' if runs are skewed' if 'limits' in attrs else ''}. Measure more."
     )
@@ -320,8 +314,8 @@ def run_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     scored = attrs["result"] != "mean_difference" and attrs["method"] == EMPIRICAL
     return (
         missing,
-        cells_note("single_unit", single, result["n"], n == 1),
+        cells_note("single_unit", text_of_single, result["n"], n == 1),
         few_replicates(number, "percentile", float(attrs["confidence_level"])) if number else None,
         cells_note("few_units", few_for_total, result["n"], (n > 1) & (n < attrs.get("runs", 1))),
-        None if scored else cells_note("few_units", few, result["n"], (n > 1) & (n < FEW)),
+        None if scored else cells_note("few_units", text_of_few, result["n"], (n > 1) & (n < FEW)),
     )

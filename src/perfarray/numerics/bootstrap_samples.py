@@ -23,10 +23,8 @@ from perfarray.numerics.bootstrap_limits import (
     studentized,
 )
 from perfarray.numerics.intervals import (
-    BOUNDED,
     STUDENTIZED,
     Ratio,
-    kind_of,
     quotient,
     ratio_of,
     standard_error,
@@ -34,7 +32,7 @@ from perfarray.numerics.intervals import (
 from perfarray.numerics.levels import UnitSummary, mean_of_measured, summarise_units, unit_means
 from perfarray.numerics.random import Streams
 from perfarray.numerics.statistics import Statistic, evaluate
-from perfarray.numerics.types import Floats, Integers, Mask, same_text
+from perfarray.numerics.types import Floats, Integers, Mask
 
 REPLICATES_AT_ONCE = (
     1 << 18
@@ -105,37 +103,6 @@ def mean_by_draws(
         )
 
     return _by_blocks(interval, draws, cells, flattened(values, values.ndim - cells.ndim, flat))
-
-
-def ratio_by_draws(
-    new: Floats,
-    old: Floats,
-    cells: Integers,
-    *,
-    levels: int,
-    draws: Draws,
-    flat: bool,
-    paired: bool,
-    method: str,
-    level: float,
-    statistic: Statistic = "mean",
-) -> tuple[npt.NDArray[Any], ...]:
-    """Return estimate, limits, df (unknown), n and kind of the ratio of means (or medians) of timings (..., n_L, ..., n_1)."""
-
-    def interval(
-        new_block: Floats, old_block: Floats, keys: Integers
-    ) -> tuple[npt.NDArray[Any], ...]:
-        bootstrap, sample = ratio_bootstrap(
-            Pairing(new_block, old_block, keys, paired), draws, method, statistic
-        )
-        n = sample.ratio.n
-        limits = known_limits(bootstrap, level, n)
-        kind = same_text(BOUNDED, n.shape) if statistic == "mean" else kind_of(*limits)
-        return sample.ratio.estimate, *limits, np.full(n.shape, np.nan), n, kind
-
-    return _by_blocks(
-        interval, draws, cells, *(flattened(side, levels, flat) for side in (new, old))
-    )
 
 
 def _by_blocks(

@@ -17,6 +17,7 @@ from perfarray.numerics.bootstrap_limits import (
     studentized,
 )
 from perfarray.numerics.bootstrap_samples import (
+    REPLICATES_AT_ONCE,
     Pairing,
     RatioSample,
     flattened,
@@ -31,19 +32,26 @@ from perfarray.numerics.random import Streams
 from perfarray.numerics.ratio_tests import (
     certain_inside,
     known_of,
-    row_evidence,
+    row_of,
     suite_row,
     without_spread,
 )
 from perfarray.numerics.types import Floats, Integers, Mask, same_text
-from perfarray.numerics.verdicts import Evidence, Known, Rules, Suite, Tests
+from perfarray.numerics.verdicts import (
+    Comparison,
+    Known,
+    Rules,
+    Suite,
+    Tests,
+    map_arrays,
+    open_set,
+)
 
-MATERIAL = 4  # numbers that the limits of a ratio are made from, beside the replicates
 
-
-def evidence_of_draws(
+def compare_draws(
     new: Floats,
     old: Floats,
+    level: Floats | float,
     cells: Integers,
     groups: Integers,
     *bounds: Mask,
@@ -52,24 +60,64 @@ def evidence_of_draws(
     joint: int,
     flat: bool,
     statistic: str = "mean",
-) -> tuple[Floats | Mask, ...]:
-    """Redraw timings (..., benchmarks, n_L, ..., n_1) of two systems.
-
-    Return `Evidence`, `Suite`, and the material of limits.
+    far: float = np.inf,
+) -> Comparison:
+    """Redraw timings (..., benchmarks, n_L, ..., n_1), with limits at one level or one for each ratio.
 
     `cells` (..., benchmarks) and `groups` (...) are the keys of random numbers; `joint` levels are
     shared by the benchmarks; `flat` ignores the nest; `bounds` are the fields of `Known`, where
-    runs were stopped.
+    runs were stopped; limits of medians beyond `far` are open.
     """
+    size = max(1, REPLICATES_AT_ONCE // draws.n_resamples)
     levels = new.ndim - cells.ndim
     values = [
         spread(flattened(side, levels, flat), cells.shape, len(draws.resampled))
         for side in (new, old)
     ]
+    if rules.threshold is None and cells.size > size:
+        # Limits alone need no replicates of other cells, which bounds the memory.
+        rows: list[Any] = [
+            cells.ravel(),
+            *(side.reshape(cells.size, *side.shape[cells.ndim :]) for side in values),
+            *(np.broadcast_to(mask, cells.shape).ravel() for mask in bounds),
+        ]
+        parts = []
+        for first in range(0, cells.size, size):
+            keys, new, old, *bounds_here = (row[first : first + size] for row in rows)
+            parts.append(
+                compare_draws(
+                    new,
+                    old,
+                    level,
+                    keys,
+                    groups,
+                    *bounds_here,
+                    rules=rules,
+                    draws=draws,
+                    joint=joint,
+                    flat=False,
+                    statistic=statistic,
+                    far=far,
+                )
+            )
+
+        def joined(*arrays: Any) -> Any:
+            return np.concatenate(arrays).reshape(cells.shape) if arrays[0].ndim else arrays[0]
+
+        return cast(Comparison, map_arrays(joined, *parts))
     pair = Pairing(values[0], values[1], cells, rules.paired)
     bootstrap, sample = ratio_bootstrap(pair, draws, rules.method, statistic)
     ratio, enough = sample.ratio, enough_units(sample.ratio.n, rules.method)
     censoring = known_of(ratio, bounds)
+    lower, upper = (np.where(enough, end, np.nan) for end in limits_of(bootstrap, level))
+    interval = (
+        open_set(RatioSet(lower, upper, same_text(BOUNDED, enough.shape)), censoring)
+        if statistic == "mean"
+        else open_beyond(lower, upper, far)
+    )
+    comparison = row_of(ratio, np.full(enough.shape, np.nan), rules, interval, censoring)
+    if rules.threshold is None:
+        return comparison
     with np.errstate(invalid="ignore"):
         matched: Mask = ratio.estimate > 0
     if (rules.shared or rules.paired) and statistic == "mean":
@@ -79,83 +127,49 @@ def evidence_of_draws(
         )
     else:
         suite_bootstrap, n = _independent_bootstrap(sample, matched, rules.method)
-    low, high = (one_sided(bootstrap, value) for value in rules.limits)
-    tests = certain_inside(Tests(*low, *high), ratio.estimate, without_spread(ratio), rules.limits)
-    tests = Tests(*(np.where(enough, pvalue, np.nan) for pvalue in tests))
-    evidence = row_evidence(ratio, np.full(enough.shape, np.nan), rules.df, tests, censoring)
-    suite = suite_row(_suite(suite_bootstrap, n, matched, rules), ratio, rules.limits, censoring)
-    material = np.stack(
-        [bootstrap.estimate, bootstrap.acceleration, bootstrap.standard_error, enough], axis=-1
-    )
-    return *evidence, *suite, bootstrap.replicates[..., None, :], material[..., None, :]  # one end
+    low, high = (one_sided(bootstrap, value) for value in rules.band)
+    tests = certain_inside(Tests(*low, *high), ratio.estimate, without_spread(ratio), rules.band)
+    tests = Tests(*(np.where(enough, pvalue, np.nan) for pvalue in tests)).bounded_by(censoring)
+    suite = suite_row(_suite(suite_bootstrap, n, matched, rules), ratio, rules, censoring)
+    return comparison._replace(tests=tests, suite=suite)
 
 
-def evidence_of_stopped_draws(
+def compare_stopped_draws(
     _new: Floats,
     _old: Floats,
+    level: Floats | float,
     best_new: Floats,
     best_old: Floats,
     worst_new: Floats,
     worst_old: Floats,
     new_unlimited: Mask,
     old_unlimited: Mask,
-    cells: Integers,
-    groups: Integers,
-    *bounds: Mask,
+    *arrays: Any,
+    far: float,
     **options: Any,
-) -> tuple[Floats | Mask, ...]:
-    """Return the same of medians, from both systems with stopped runs at their best and at their worst: what holds whatever they took.
+) -> Comparison:
+    """Return what holds of medians whatever stopped runs took, from their best and their worst.
 
-    Of the unlimited sides the best is not known. The material has an axis of ends.
+    Of the unlimited sides the best is not known. The other `arrays` are those of `compare_draws`.
     """
     pairs = ((best_new, best_old), (worst_new, best_old), (best_new, worst_old))
-    ends = [evidence_of_draws(*sides, cells, groups, *bounds, **options) for sides in pairs]
-    first, last = len(Evidence._fields), len(Evidence._fields) + len(Suite._fields)
-    rows = [Evidence(*cast(Any, end[:first])) for end in ends]
+    ends = [compare_draws(*sides, level, *arrays, **options) for sides in pairs]
     best, worst = (
-        (rows[0].candidate_mean, rows[0].baseline_mean),
-        (rows[1].candidate_mean, rows[2].baseline_mean),
+        (ends[0].candidate_mean, ends[0].baseline_mean),
+        (ends[1].candidate_mean, ends[2].baseline_mean),
     )
     hangs, unknown = hanging(best, worst, (new_unlimited, old_unlimited))
-    evidence = rows[0]._replace(
-        estimate=np.where(unknown, np.nan, rows[0].estimate),
-        error=np.where(hangs, np.nan, rows[0].error),
-        **dict.fromkeys(
-            Known._fields, np.zeros(hangs.shape, dtype=bool)
-        ),  # the limits allow for stopped runs already
-        **{name: np.max([getattr(row, name) for row in rows], axis=0) for name in Tests._fields},
+    none = np.zeros(hangs.shape, dtype=bool)
+    lower, upper = (
+        np.min([end.limits.lower for end in ends], axis=0),
+        np.max([end.limits.upper for end in ends], axis=0),
     )
-    material = [
-        np.concatenate(parts, axis=-2) for parts in zip(*(end[last:] for end in ends), strict=True)
-    ]
-    return *evidence, *ends[0][first:last], *material
-
-
-def limits_of_draws(
-    level: Floats,
-    _: Evidence,
-    replicates: Floats,
-    material: Floats,
-    *,
-    rules: Rules,
-    medians: bool = False,
-    far: float = np.inf,
-) -> RatioSet:
-    """Return the limits at one level per ratio, of all ends that stopped runs may have.
-
-    Those of medians beyond `far` are open.
-    """
-    estimate, acceleration, error, enough = np.moveaxis(material, -1, 0)
-    bootstrap = Bootstrap(
-        rules.method, estimate, replicates, acceleration, error, rules.method == STUDENTIZED
-    )
-    ends = limits_of(bootstrap, np.broadcast_to(level[..., None], estimate.shape))
-    lower, upper = (np.where(enough == 1, limit, np.nan) for limit in ends)
-    lower, upper = lower.min(axis=-1), upper.max(axis=-1)
-    return (
-        open_beyond(lower, upper, far)
-        if medians
-        else RatioSet(lower, upper, same_text(BOUNDED, lower.shape))
+    return ends[0]._replace(
+        estimate=np.where(unknown, np.nan, ends[0].estimate),
+        error=np.where(hangs, np.nan, ends[0].error),
+        censoring=Known(none, none),  # the limits allow for stopped runs already
+        limits=open_beyond(lower, upper, far),
+        tests=Tests(*np.max([end.tests for end in ends], axis=0)),
     )
 
 
@@ -163,14 +177,13 @@ def _suite(bootstrap: Bootstrap, n: Floats, matched: Mask, rules: Rules) -> Suit
     enough = enough_units(n, rules.method)
     pvalues = [
         np.where(enough, pvalue, np.nan)
-        for value in rules.limits
+        for value in rules.suite_band
         for pvalue in one_sided(bootstrap, value)
     ]
     estimate = np.exp(bootstrap.estimate) if bootstrap.log else bootstrap.estimate
     limits = known_limits(bootstrap, rules.confidence_level, n)
-    return Suite(
-        estimate, *limits, np.full(n.shape, np.nan), n, matched.sum(axis=-1).astype(float), *pvalues
-    )
+    benchmarks = matched.sum(axis=-1).astype(float)
+    return Suite(estimate, *limits, np.full(n.shape, np.nan), n, benchmarks, Tests(*pvalues))
 
 
 def _independent_bootstrap(

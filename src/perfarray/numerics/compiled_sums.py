@@ -45,7 +45,7 @@ INNER = {
 
 
 class CompiledRows:
-    """Rows of values (rows, values), each with its own stream, as `LongRow`: two draws at a time where the table stays in the cache."""
+    """Rows of values (rows, values), each with its own stream, as `LongRow`."""
 
     def __init__(self, values: Floats, cell: int, row_streams: list[int], streams: Streams) -> None:
         self._values, self._at = np.ascontiguousarray(values), np.zeros(len(values), np.int64)
@@ -93,9 +93,9 @@ def _redraw(
     n_sums = 0
     for row in range(len(values)):
         for value in range(count):
-            for other in range(count if pairs else 1):
-                table[value * (len(table) // count) + other] = values[row, value] + (
-                    values[row, other] if pairs else 0.0
+            for second in range(count if pairs else 1):
+                table[value * (len(table) // count) + second] = values[row, value] + (
+                    values[row, second] if pairs else 0.0
                 )
         at, n_numbers, needed = positions[row], 0, per_sum * (ends[row] - n_sums)
         while needed > 0:
@@ -130,12 +130,12 @@ def _fill(
 ) -> None:
     """Fill in the words of so many values of the counter."""
     for index in range(np.uint64(number)):
-        a, b, c, d, added, other = counter + index, NONE, cell, stream, key, other_key
+        a, b, c, d, added, added_second = counter + index, NONE, cell, stream, key, other_key
         for _ in range(10):
             upper_a, lower_a = _product(FIRST, a)
             upper_c, lower_c = _product(SECOND, c)
-            a, b, c, d = upper_c ^ b ^ added, lower_c, upper_a ^ d ^ other, lower_a
-            added, other = added + MORE, other + OTHER
+            a, b, c, d = upper_c ^ b ^ added, lower_c, upper_a ^ d ^ added_second, lower_a
+            added, added_second = added + MORE, added_second + OTHER
         at = FOUR * index
         words[at], words[at + ONE], words[at + TWO], words[at + THREE] = a, b, c, d
 
@@ -203,14 +203,14 @@ def _accept(
     inverse = (
         LARGEST // (np.uint64(1 << 16) // np.uint64(size)) + ONE
     )  # a product with it is an exact quotient of 16 bits
-    for place in range(np.uint64(n_numbers), to):
-        numbers[place] = (numbers[place] * inverse) >> HALF
+    for position in range(np.uint64(n_numbers), to):
+        numbers[position] = (numbers[position] * inverse) >> HALF
     return int(at), int(to)
 
 
 @compiled(**INNER)
 def _add_up(sums: Any, members: Any, numbers: Any, per_sum: int, table: Any, values: Any) -> None:
-    """Fill in the sums of members, of the entries that numbers stand for, in the order of `numpy.einsum`, in two lanes.
+    """Fill in the sums of entries that numbers stand for, in the order of `numpy.einsum`.
 
     The last is added by itself where an odd number of values is drawn in pairs.
     """

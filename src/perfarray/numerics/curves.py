@@ -37,7 +37,7 @@ class Histogram(NamedTuple):
 def kernel_density(
     values: Floats, points: int, *, weights: Floats | None = None, beyond: float = 0.0
 ) -> Density:
-    """Estimate densities of samples (..., value) with Gaussian kernels by Scott's rule, at evenly spaced points.
+    """Estimate densities of samples (..., value) with Gaussian kernels by Scott's rule.
 
     `weights` (..., value) are those of the values (default: 1); the points reach `beyond` standard
     deviations of the kernel farther than the values.
@@ -62,7 +62,7 @@ def kernel_density(
 
 
 def histogram(values: Floats, bins: int) -> Histogram:
-    """Count the values of samples, shape (..., value), in bins of equal width from the least to the largest."""
+    """Count the values of samples, shape (..., value), in bins of equal width."""
     rows = values.reshape(-1, values.shape[-1])
     edges, counts = np.full((len(rows), bins + 1), np.nan), np.full((len(rows), bins), np.nan)
     for row, sample in enumerate(rows):

@@ -248,27 +248,25 @@ def batch_means(*sides: Floats, paired: bool = False) -> list[Floats]:
             residuals = new - (mean_of_measured(new) / mean_of_measured(old))[..., None] * old
             correlation = _ragged_neighbours(residuals)
         sides = new, old
-    return [_batch_means_of_side(side, correlation) for side in sides]
-
-
-def _batch_means_of_side(units: Floats, correlation: Floats | None) -> Floats:
-    """Return the batch means of one system; its own correlation is removed where none is given."""
-    series, sizes = measured_first(units)
-    mean = summarise_units(series).mean
-    correlation = np.broadcast_to(
-        _ragged_neighbours(series) if correlation is None else correlation, sizes.shape
-    )
-    means = np.full((*sizes.shape, BATCHES), np.nan)
-    means[..., 0] = mean
-    for n in np.unique(sizes[sizes >= LEAST]).tolist():  # batches depend on the number of units
-        rows = sizes == n
-        share = np.diff(_edges(n - 1, BATCHES)) * BATCHES / (n - 1)
-        distances = (
-            batches(series[rows][:, :n] - mean[rows][:, None], correlation[rows], BATCHES)
-        ) * share
-        distances -= share * distances.mean(axis=-1, keepdims=True)
-        means[rows] = mean[rows][:, None] + distances * np.sqrt((n - 1) / n)
-    return means
+    means_of_sides = []
+    for side in sides:
+        series, sizes = measured_first(side)
+        mean = summarise_units(series).mean
+        # The own correlation of a side is removed where the pairs have none.
+        correlations = np.broadcast_to(
+            _ragged_neighbours(series) if correlation is None else correlation, sizes.shape
+        )
+        means = np.full((*sizes.shape, BATCHES), np.nan)
+        means[..., 0] = mean
+        for n in np.unique(sizes[sizes >= LEAST]).tolist():  # batches depend on the number of units
+            rows = sizes == n
+            share = np.diff(_edges(n - 1, BATCHES)) * BATCHES / (n - 1)
+            distances = series[rows][:, :n] - mean[rows][:, None]
+            distances = batches(distances, correlations[rows], BATCHES) * share
+            distances -= share * distances.mean(axis=-1, keepdims=True)
+            means[rows] = mean[rows][:, None] + distances * np.sqrt((n - 1) / n)
+        means_of_sides.append(means)
+    return means_of_sides
 
 
 def _ragged_neighbours(units: Floats) -> Floats:

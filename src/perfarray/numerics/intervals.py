@@ -6,13 +6,12 @@ their mean is zero, so that large numbers do not cancel.
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from perfarray.numerics.dependence import batch_means
-from perfarray.numerics.levels import UnitSummary, summarise_units, unit_means
+from perfarray.numerics.levels import UnitSummary, summarise_units
 from perfarray.numerics.skewness import counted_skewness, shrunken, stretched, third_cumulant
 from perfarray.numerics.types import Floats, Mask, Texts, same_text
 
@@ -78,15 +77,11 @@ class Ratio(NamedTuple):
 
 
 class RatioSet(NamedTuple):
-    """A confidence set of a ratio: [lower, upper] with one or both ends, everything outside (lower, upper), or the whole line.
-
-    `quantile` is that of Student's t which gave both ends, where there is one.
-    """
+    """A confidence set of a ratio: [lower, upper] with one or both ends, everything outside (lower, upper), or the whole line."""
 
     lower: Floats
     upper: Floats
     kind: Texts
-    quantile: Floats | None = None
 
 
 def t_quantile(probability: float | Floats, df: Floats) -> Floats:
@@ -137,63 +132,15 @@ def mean_by_units(
     return units.mean, lower, upper, error, df, n
 
 
-def ratio_by_units(
-    new: Floats,
-    old: Floats,
-    *,
-    levels: int,
-    paired: bool,
-    method: str,
-    df_rule: str,
-    level: float,
-    summaries: Sequence[UnitSummary] = (),
-) -> tuple[npt.NDArray[Any], ...]:
-    """Return estimate, limits, df, n and kind of the ratio of the means of timings (..., n_L, ..., n_1)."""
-    sides = unit_means(new, levels), unit_means(old, levels)
-    units = batch_means(*sides, paired=paired) if method == BATCH_MEANS else sides
-    ratio, df = ratio_with_df(
-        *units, paired=paired, method=method, df_rule=df_rule, summaries=summaries
-    )
-    positive = (ratio.numerator.mean > 0) & (ratio.denominator.mean > 0)
-    for side in (new, old):
-        positive = positive & ~np.asarray((side < 0).any(axis=tuple(range(-levels, 0))))
-    limits = ratio_limits(ratio, df, level, method, positive)
-    n = count_units(*sides, paired) if method == BATCH_MEANS else ratio.n
-    return reported_estimate(ratio), limits.lower, limits.upper, df, n, limits.kind
-
-
 def ratio_with_df(
-    new: Floats,
-    old: Floats,
-    *,
-    paired: bool,
-    method: str,
-    df_rule: str,
-    summaries: Sequence[UnitSummary] = (),
+    new: Floats, old: Floats, *, paired: bool, method: str, df_rule: str
 ) -> tuple[Ratio, Floats]:
-    """Return the ratio of independent values (..., units), with the skewness that the method counts, and its degrees of freedom.
-
-    The summaries of values that are neither paired nor batched may be given.
-    """
-    ratio = (
-        ratio_from(*summaries)
-        if summaries and not paired and method != BATCH_MEANS
-        else ratio_of(new, old, paired)
-    )
+    """Return the ratio of independent values (..., units), with the skewness that the method counts, and its degrees of freedom."""
+    ratio = ratio_of(new, old, paired)
     df = ratio_df(ratio, df_rule)
-    return (
-        ratio._replace(skewness=_ratio_skewness(ratio, new, old, df))
-        if method == SKEW_ADJUSTED
-        else ratio
-    ), df
-
-
-def count_units(new: Floats, old: Floats, paired: bool) -> Floats:
-    """Return the number of unit means (..., units) on the smaller side; of pairs."""
-    new_measured, old_measured = ~np.isnan(new), ~np.isnan(old)
-    if paired:
-        return np.asarray((new_measured & old_measured).sum(axis=-1), dtype=float)
-    return np.asarray(np.minimum(new_measured.sum(axis=-1), old_measured.sum(axis=-1)), dtype=float)
+    if method == SKEW_ADJUSTED:
+        ratio = ratio._replace(skewness=_ratio_skewness(ratio, new, old, df))
+    return ratio, df
 
 
 def quotient(new: Floats, old: Floats) -> Floats:
@@ -354,9 +301,7 @@ def ratio_limits(
         np.where(decided, np.where(np.isnan(quantile), np.nan, set_of_zeros), end)
         for end in (limits.lower, limits.upper)
     )
-    return RatioSet(
-        lower, upper, np.where(decided, BOUNDED, limits.kind).astype(object), limits.quantile
-    )
+    return RatioSet(lower, upper, np.where(decided, BOUNDED, limits.kind).astype(object))
 
 
 def _limits_by_method(
@@ -370,9 +315,7 @@ def _limits_by_method(
         )
         return _one_end_each(*sets)
     if method in FIELLER:
-        return cut_to_positive(fieller(ratio, quantile), np.asarray(positive))._replace(
-            quantile=quantile
-        )
+        return cut_to_positive(fieller(ratio, quantile), np.asarray(positive))
     estimate, half = ratio.estimate, quantile * standard_error(ratio, method)
     with np.errstate(over="ignore", invalid="ignore"):
         distances = (
@@ -381,10 +324,7 @@ def _limits_by_method(
             else (-half, half)
         )
     return RatioSet(
-        estimate + distances[0],
-        estimate + distances[1],
-        same_text(BOUNDED, estimate.shape),
-        quantile,
+        estimate + distances[0], estimate + distances[1], same_text(BOUNDED, estimate.shape)
     )
 
 
@@ -465,7 +405,9 @@ def standard_error(ratio: Ratio, method: str) -> Floats:
         return np.sqrt(ratio.residual) / np.abs(scale)
 
 
-def ratio_statistic(ratio: Ratio, value: float, method: str, df: Floats | float = np.inf) -> Floats:
+def ratio_statistic(
+    ratio: Ratio, value: Floats | float, method: str, df: Floats | float = np.inf
+) -> Floats:
     """Return the t statistic of "the ratio is `value`": large where the ratio is larger.
 
     Its test agrees with the method's interval.

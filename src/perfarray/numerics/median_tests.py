@@ -1,4 +1,4 @@
-"""Comparisons of medians: tests against a band around 1 that invert their limits, and the suite's geometric mean ratio.
+"""Comparisons of medians: limits, tests that invert them, and the suite row.
 
 Limits (`medians`) have no closed p-value: the smallest error rate at which they leave a value out
 is found by bisection. The suite row adds the squared standard errors of the log medians (Woodruff
@@ -13,36 +13,38 @@ import numpy as np
 
 from perfarray.numerics.intervals import UNBOUNDED, Ratio, RatioSet, kind_of, quotient, welch_df
 from perfarray.numerics.levels import UnitSummary, summarise_units
-from perfarray.numerics.medians import Medians, Runs, as_cells, error_of_log, finite_df, medians_of
+from perfarray.numerics.medians import Medians, as_cells, error_of_log, finite_df, medians_of
 from perfarray.numerics.rank_sums import RANK, rank_pvalues, spread_pvalue
 from perfarray.numerics.ratio_tests import suite_of_units, suite_row
 from perfarray.numerics.types import Floats, Mask
-from perfarray.numerics.verdicts import Evidence, Known, Rules, Suite, Tests
+from perfarray.numerics.verdicts import Comparison, Known, Rules, Suite, Tests
 
-NUMBERS = 5  # numbers of each side that limits are made from, beside its runs and their positions
 FARTHEST, STEPS = (
     8.0,
     27,
 )  # bisection of the normal quantile of an error rate: its end, and its steps (to 1e-7)
 
 
-def evidence_of_medians(
-    new: Floats, old: Floats, *bounds: Any, rules: Rules, levels: int, far: float
-) -> tuple[Floats | Mask, ...]:
-    """Return `Evidence`, `Suite`, and the material of limits, from runs (..., benchmarks, n_L, ..., n_1) of two systems.
+def compare_medians(
+    new: Floats,
+    old: Floats,
+    level: Floats | float,
+    *bounds: Any,
+    rules: Rules,
+    levels: int,
+    far: float = np.inf,
+) -> Comparison:
+    """Compare medians of runs (..., benchmarks, n_L, ..., n_1), at one level or one for each ratio.
 
-    With `method="rank"` the p-value of equal spreads follows. Where runs were stopped, `bounds` are
-    both sides at their best, both at their worst, where the best of each is not known, and the
+    With `method="rank"` the p-value of equal spreads is further. Where runs were stopped, `bounds`
+    are both sides at their best, both at their worst, where the best of each is not known, and the
     fields of `Known`; ratios beyond `far` are of runs at their worst.
     """
     batch, cells = as_cells(levels, *(bounds[:4] or (new, old)))
-    ranked = rules.method == RANK
+    number = int(np.prod(batch))
+    ranked, none = rules.method == RANK, np.zeros(number, dtype=bool)
     medians = medians_of(*cells[:2], paired=rules.paired, ranked=ranked)
-    ends, hangs, unknown = (
-        [medians],
-        np.zeros(len(medians.n), dtype=bool),
-        np.zeros(len(medians.n), dtype=bool),
-    )
+    ends, hangs, unknown = [medians], none, none
     if bounds:
         worst = [
             medians_of(*sides, paired=rules.paired, ranked=ranked)
@@ -55,65 +57,42 @@ def evidence_of_medians(
     errors = [
         np.where(medians.n > 1, error_of_log(side), np.nan) for side in (medians.new, medians.old)
     ]
-    without = hangs | (limits_of(ends, np.asarray(rules.confidence_level), far).kind == UNBOUNDED)
-    error, df = _error(medians, errors, rules.paired)
-    rows = Evidence(
-        estimate=np.where(unknown, np.nan, medians.estimate),
-        df=finite_df(medians),
-        n=medians.n,
-        candidate_mean=medians.new.median,
-        baseline_mean=medians.old.median,
-        error=np.where(without, np.nan, error),
-        error_df=df,
-        difference_error=np.full(
-            len(medians.n), np.nan
-        ),  # limits of a difference are those of means
-        difference_df=np.full(len(medians.n), np.nan),
-        **dict.fromkeys(
-            Known._fields, np.zeros(len(medians.n), dtype=bool)
-        ),  # the limits allow for stopped runs already
-        **(
-            _rank_tests(medians, ends, rules) if ranked else _band_tests(medians, ends, rules, far)
-        )._asdict(),
-    )
-    suite = _suite(
-        medians, errors, batch, rules, Known(*(bounds[6:] or np.zeros((2, *batch), dtype=bool)))
-    )
-    packed = np.concatenate([_packed(end) for end in ends], axis=-2)
-    # Of stopped runs the spread is not known.
-    spreads = (
-        [
-            np.full(len(medians.n), np.nan)
-            if bounds
-            else spread_pvalue(medians.new.ordered, medians.old.ordered)
-        ]
-        if ranked
-        else []
-    )
-    further = [pvalue.reshape(batch) for pvalue in spreads]
-    return (
-        *(row.reshape(batch) for row in rows),
-        *suite,
-        packed.reshape(*batch, *packed.shape[1:]),
-        *further,
-    )
-
-
-def limits_of_medians(
-    level: Floats, _: Evidence, material: Floats, *, far: float, ranked: bool = False
-) -> RatioSet:
-    """Return the limits at one level per ratio."""
-    batch = np.broadcast_shapes(level.shape, material.shape[:-2])
-    cells = np.broadcast_to(material, (*batch, *material.shape[-2:])).reshape(
-        -1, *material.shape[-2:]
-    )
-    ends = [
-        _unpacked(cells[:, position : position + 2])._replace(ranked=ranked)
-        for position in range(0, cells.shape[1], 2)
-    ]
     limits = limits_of(ends, np.broadcast_to(level, batch).ravel(), far)
-    return RatioSet(
-        limits.lower.reshape(batch), limits.upper.reshape(batch), limits.kind.reshape(batch)
+    usual = limits
+    if np.ndim(level):
+        usual = limits_of(ends, np.full(number, rules.confidence_level), far)
+    error, df = _error(medians, errors, rules.paired)
+    not_known = np.full(batch, np.nan)
+    spread = not_known
+    if ranked and not bounds:  # of stopped runs the spread is not known
+        spread = spread_pvalue(medians.new.ordered, medians.old.ordered)
+    comparison = Comparison(
+        estimate=np.where(unknown, np.nan, medians.estimate).reshape(batch),
+        df=finite_df(medians).reshape(batch),
+        n=medians.n.reshape(batch),
+        candidate_mean=medians.new.median.reshape(batch),
+        baseline_mean=medians.old.median.reshape(batch),
+        error=np.where(hangs | (usual.kind == UNBOUNDED), np.nan, error).reshape(batch),
+        error_df=df.reshape(batch),
+        difference_error=not_known,  # limits of a difference are those of means
+        difference_df=not_known,
+        # The limits allow for stopped runs already.
+        censoring=Known(*[none.reshape(batch)] * 2),
+        limits=RatioSet._make(end.reshape(batch) for end in limits),
+        further=(spread.reshape(batch),) if ranked else (),
+    )
+    if rules.threshold is None:
+        return comparison
+    band = [np.broadcast_to(value, batch).ravel() for value in rules.band]
+    tests = (
+        _rank_tests(medians, ends, band)
+        if ranked
+        else _band_tests(medians, ends, band, rules.confidence_level, far)
+    )
+    censoring = Known(*(bounds[6:] or [none.reshape(batch)] * 2))
+    return comparison._replace(
+        tests=Tests(*(pvalue.reshape(batch) for pvalue in tests)),
+        suite=_suite(medians, errors, batch, rules, censoring),
     )
 
 
@@ -137,39 +116,6 @@ def open_beyond(lower: Floats, upper: Floats, far: float) -> RatioSet:
         lower, upper = np.where(lower < 1 / far, 0.0, lower), np.where(upper > far, np.inf, upper)
         kind = kind_of(lower, upper)
     return RatioSet(np.where(kind == UNBOUNDED, -np.inf, lower), upper, kind)
-
-
-def _packed(medians: Medians) -> Floats:
-    """Return the material of limits as numbers (cells, 2, some): for each side its numbers, its runs and their positions."""
-    sides, most = (
-        (medians.new, medians.old),
-        max(side.ordered.shape[-1] for side in (medians.new, medians.old)),
-    )
-    rows = []
-    for side in sides:
-        numbers = np.stack(
-            [side.median, side.error, side.single, medians.df, medians.correlation], axis=-1
-        )
-        padding = [(0, 0), (0, most - side.ordered.shape[-1])]
-        ordered = np.pad(side.ordered, padding, constant_values=np.nan)
-        rows.append(
-            np.concatenate(
-                [numbers, ordered, np.pad(side.positions, padding, constant_values=np.inf)], axis=-1
-            )
-        )
-    return np.stack(rows, axis=-2)
-
-
-def _unpacked(numbers: Floats) -> Medians:
-    sides, unknown = [], np.full((len(numbers), 1), np.nan)
-    for side in (numbers[:, 0], numbers[:, 1]):
-        ordered, positions = np.split(side[:, NUMBERS:], 2, axis=-1)
-        sides.append(
-            Runs(
-                ordered, positions, side[:, 0], unknown, side[:, 1], unknown[:, 0], side[:, 2] == 1
-            )
-        )
-    return Medians(sides[0], sides[1], numbers[:, 0, 3], numbers[:, 0, 4])
 
 
 def hanging(
@@ -205,9 +151,14 @@ def _error(medians: Medians, errors: Sequence[Floats], paired: bool) -> tuple[Fl
     )
 
 
-def _band_tests(medians: Medians, ends: Sequence[Medians], rules: Rules, far: float) -> Tests:
-    """Test the ratio against both limits of the band, from both sides: half the least error rate at which its limits lie beyond."""
-    (low, high), estimate = rules.limits, np.where(np.isnan(medians.df), np.nan, medians.estimate)
+def _band_tests(
+    medians: Medians, ends: Sequence[Medians], band: Sequence[Floats], level: float, far: float
+) -> Tests:
+    """Test the ratio against both limits of the band, from both sides.
+
+    The p-value is half the least error rate at which limits lie beyond.
+    """
+    (low, high), estimate = band, np.where(np.isnan(medians.df), np.nan, medians.estimate)
     over, under = estimate >= low, estimate <= high
 
     def above(level: Floats) -> Mask:
@@ -218,9 +169,7 @@ def _band_tests(medians: Medians, ends: Sequence[Medians], rules: Rules, far: fl
         limits = limits_of(ends, level, far)
         return np.where(under, limits.upper <= high, limits.lower > high)
 
-    at_low, at_high = (
-        _least_error_rate(beyond, estimate, rules.confidence_level) / 2 for beyond in (above, below)
-    )
+    at_low, at_high = (_least_error_rate(beyond, estimate, level) / 2 for beyond in (above, below))
     above_low, below_high = (
         np.where(over, at_low, 1 - at_low),
         np.where(under, at_high, 1 - at_high),
@@ -228,15 +177,18 @@ def _band_tests(medians: Medians, ends: Sequence[Medians], rules: Rules, far: fl
     return Tests(1 - above_low, above_low, below_high, 1 - below_high)
 
 
-def _rank_tests(medians: Medians, ends: Sequence[Medians], rules: Rules) -> Tests:
-    """Test the ratio against both limits of the band, from both sides, by rank sums: at the end that stopped runs make least favourable."""
+def _rank_tests(medians: Medians, ends: Sequence[Medians], band: Sequence[Floats]) -> Tests:
+    """Test the ratio against both limits of the band by rank sums.
+
+    Stopped runs are at the end that is least favourable.
+    """
     n = medians.n
     pvalues = np.full((4, len(n)), np.nan)
     for cell, (lowest, highest) in enumerate(zip(ends[0].samples, ends[-1].samples, strict=True)):
         if n[cell] > 1:
             sides = [
-                (rank_pvalues(*highest, limit)[0], rank_pvalues(*lowest, limit)[1])
-                for limit in rules.limits
+                (rank_pvalues(*highest, limits[cell])[0], rank_pvalues(*lowest, limits[cell])[1])
+                for limits in band
             ]
             pvalues[:, cell] = np.ravel(sides)
     return Tests(*pvalues)
@@ -292,6 +244,5 @@ def _suite(
         quotient(summaries[0].mean, summaries[1].mean),
     )
     ratio = Ratio(estimate, summaries[0], summaries[1], extra, extra, rules.paired)
-    return suite_row(
-        suite_of_units(units[0], units[1], ratio, rules, extra), ratio, rules.limits, censoring
-    )
+    suite = suite_of_units(units[0], units[1], ratio, rules, extra=extra)
+    return suite_row(suite, ratio, rules, censoring)

@@ -7,13 +7,13 @@ as have this error, fewer for the degrees of freedom (Korn and Graubard 1998). T
 follow from those of both medians on the log scale (Zou and Donner 2008).
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from perfarray.numerics.intervals import UNBOUNDED, kind_of, t_quantile, welch_df
-from perfarray.numerics.rank_sums import hodges_lehmann, rank_limits, spread_pvalue
+from perfarray.numerics.intervals import t_quantile, welch_df
+from perfarray.numerics.rank_sums import hodges_lehmann, rank_limits
 from perfarray.numerics.statistics import nest_weights, weighted_median
 from perfarray.numerics.types import Floats
 
@@ -105,23 +105,6 @@ def medians_of(new: Floats, old: Floats, *, paired: bool, ranked: bool = False) 
     new_runs, old_runs = (runs_of(side) for side in cells)
     correlation = _correlation(new_runs, old_runs) if paired else np.zeros(len(new))
     return Medians(new_runs, old_runs, _df(new_runs, old_runs, paired), correlation, ranked)
-
-
-def ratio_of_medians(
-    new: Floats, old: Floats, *, levels: int, paired: bool, level: float, ranked: bool = False
-) -> tuple[npt.NDArray[Any], ...]:
-    """Return estimate, limits, df, n and kind of the ratio of the medians of positive timings (..., n_L, ..., n_1).
-
-    Where it is `ranked`, the p-value of equal spreads follows.
-    """
-    batch, cells = as_cells(levels, new, old)
-    medians = medians_of(*cells, paired=paired, ranked=ranked)
-    lower, upper = (np.where(medians.n >= 2, limit, np.nan) for limit in medians.limits(level))
-    kind = kind_of(lower, upper)
-    lower = np.where(kind == UNBOUNDED, -np.inf, lower)
-    fields = [medians.estimate, lower, upper, finite_df(medians), medians.n, kind]
-    fields += [spread_pvalue(medians.new.ordered, medians.old.ordered)] if ranked else []
-    return tuple(field.reshape(batch) for field in fields)
 
 
 def as_cells(levels: int, *sides: Floats) -> tuple[tuple[int, ...], list[Floats]]:

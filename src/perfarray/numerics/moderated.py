@@ -5,16 +5,15 @@ posterior variance (d0 s0^2 + d_g s_g^2) / (d0 + d_g) has d0 + d_g degrees of fr
 those of the logs of unit means, so that benchmarks of microseconds and of minutes have a prior in
 common. The last axis of variances is the benchmarks.
 
-A benchmark that is noisier than the others needs its own variance (Phipson et al. 2016): the share
-of the prior, d0 / (d0 + d_g), is multiplied by the p-value of an F test of s_g^2 against the prior
-of the others. Plans, which judge nothing, have the plain prior.
+A benchmark that is noisier than the others needs its own variance (Phipson et al. 2016): where an F
+test of s_g^2 against the prior of the others has a small p-value it has no share of the prior, and
+else half of d0 / (d0 + d_g). Plans, which judge nothing, have the plain prior.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from perfarray.numerics.intervals import (
     LOG_DELTA,
@@ -23,12 +22,10 @@ from perfarray.numerics.intervals import (
     quotient,
     ratio_df,
     ratio_from,
-    ratio_limits,
-    ratio_of,
     standard_error,
     t_quantile,
 )
-from perfarray.numerics.levels import summarise_units, unit_means
+from perfarray.numerics.levels import summarise_units
 from perfarray.numerics.nested_anova import Components
 from perfarray.numerics.types import Floats
 
@@ -41,10 +38,12 @@ LEAST = 1e-5
 # serves all benchmarks, and plans are too small where it is too small.
 CAUTION = 1.0
 
-# A variance is drawn to the prior as far as its benchmark agrees with the others, by the p-value,
-# and not at all below DOUBTED: a noisy benchmark whose few runs happen to agree is what makes false
-# verdicts (docs/scripts/moderated.py has the levels of the noisy row).
-DOUBTED = 0.3
+# A noisy benchmark whose few runs happen to agree with the others is what makes false verdicts. So
+# a benchmark takes only this part of the prior's share, and nothing where its p-value is below
+# DOUBTED / df^1.5 over the number of sides, at most MOST_DOUBTED: the fewer its runs, the more
+# often they agree by chance, and one side alone has no quiet one beside it
+# (docs/scripts/moderated.py has the levels).
+COUNTED, DOUBTED, MOST_DOUBTED = 0.5, 1.7, 0.8
 
 # Benchmarks below this p-value are no part of the prior. Leaving out all that are doubted would
 # make what remains look too quiet.
@@ -70,13 +69,17 @@ class Prior(NamedTuple):
     cautious_df: Floats
     variances: tuple[Floats, ...]
     pvalue: Floats
+    is_robust: bool = False
 
     def share(self, df: Floats) -> Floats:
         """Return the share of s0^2 in the variances of the benchmarks, which have `df` degrees of freedom of their own."""
         d0 = self.df[..., None]
         with np.errstate(divide="ignore", invalid="ignore"):
             share = np.where(np.isposinf(d0), 1.0, np.where(d0 > 0, d0 / (d0 + df), 0.0))
-        return np.asarray(share * np.where(self.pvalue < DOUBTED, 0.0, self.pvalue))
+            doubted = self.pvalue < np.clip(
+                DOUBTED / len(self.variances) / df**1.5, LEFT_OUT, MOST_DOUBTED
+            )
+        return np.asarray(share * np.where(doubted, 0.0, COUNTED) if self.is_robust else share)
 
 
 class _Spread(NamedTuple):
@@ -131,7 +134,9 @@ def fit_robust_prior(*sides: tuple[Floats, Floats]) -> Prior:
     df = np.where(few, 0.0, prior.df)
     # Noisy benchmarks have errors of their own, so that a d0 that is too large by chance does no
     # harm.
-    return prior._replace(df=df, cautious_df=df, pvalue=np.where(few[..., None], 1.0, pvalue))
+    return prior._replace(
+        df=df, cautious_df=df, pvalue=np.where(few[..., None], 1.0, pvalue), is_robust=True
+    )
 
 
 def _broadcast(sides: Sequence[tuple[Floats, Floats]]) -> tuple[tuple[Floats, Floats], ...]:
@@ -268,24 +273,6 @@ def learned(prior: Prior, ratio: Ratio, unmoderated: Ratio) -> tuple[Floats, ...
         prior.pvalue,
         standard_error(ratio, LOG_DELTA),
         standard_error(unmoderated, LOG_DELTA),
-    )
-
-
-def ratio_by_suite(
-    new: Floats, old: Floats, *, levels: int, paired: bool, method: str, df_rule: str, level: float
-) -> tuple[npt.NDArray[Any], ...]:
-    """Return `ratio_by_units` of positive timings (..., benchmarks, n_L, ..., n_1) with moderated errors, and what is `learned`."""
-    sides = unit_means(new, levels), unit_means(old, levels)
-    ratio, df, prior = moderated_ratio(*sides, paired=paired, df_rule=df_rule)
-    limits = ratio_limits(ratio, df, level, method, positive=True)
-    return (
-        ratio.estimate,
-        limits.lower,
-        limits.upper,
-        df,
-        ratio.n,
-        limits.kind,
-        *learned(prior, ratio, ratio_of(*sides, paired)),
     )
 
 

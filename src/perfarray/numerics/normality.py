@@ -61,10 +61,10 @@ def shapiro_wilk(values: npt.ArrayLike) -> ShapiroWilk:
     return ShapiroWilk(statistic, pvalue)
 
 
-def spread_ties(values: Floats) -> Floats:
-    """Return samples in ascending order, with equal values spread evenly over one step of the grid that rounded them.
+def spread_ties(values: Floats, step: float | None = None) -> Floats:
+    """Return ascending samples, with equal values spread evenly over one step of their grid.
 
-    The step is taken to be the least distance between two values of the sample. Rounding is then no
+    By default the step is the least distance between two values of the sample. Rounding is then no
     evidence against normality: of normal values on a grid of any width at most 6 % have p <= 0.05,
     where of 3 to 9 rounded to their standard deviation 30 to 56 % had.
     """
@@ -72,10 +72,11 @@ def spread_ties(values: Floats) -> Floats:
     gaps = np.diff(ordered, axis=-1)
     if not (gaps == 0).any():
         return ordered
-    step = np.where(gaps > 0, gaps, np.inf).min(axis=-1, keepdims=True)
+    min_gap = np.where(gaps > 0, gaps, np.inf).min(axis=-1, keepdims=True)
     first, last = tied_positions(ordered)
     offset = (np.arange(ordered.shape[-1]) - first + 0.5) / (last - first + 1) - 0.5
-    return np.asarray(ordered + np.where(np.isinf(step), 0.0, step) * offset)
+    width = np.where(np.isinf(min_gap), 0.0, min_gap if step is None else step)
+    return np.asarray(ordered + width * offset)
 
 
 def _distance_from_one(ordered: Floats) -> Floats:
@@ -126,9 +127,9 @@ def _pvalue(distance: Floats, n: int) -> Floats:
     mean, spread, shift = _transformed_w(n)
     if n > 11:
         return np.asarray(ndtr((mean - score) / spread))
-    far = score >= shift
-    score = -np.log(shift - np.where(far, shift - 1.0, score))
-    return np.where(far, 0.0, ndtr((mean - score) / spread))
+    beyond_shift = score >= shift
+    score = -np.log(shift - np.where(beyond_shift, shift - 1.0, score))
+    return np.where(beyond_shift, 0.0, ndtr((mean - score) / spread))
 
 
 @lru_cache(maxsize=256)

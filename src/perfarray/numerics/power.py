@@ -1,4 +1,4 @@
-"""How many units a decision about a ratio takes: the t test of a log ratio, with the units of both sides growing alike."""
+"""How many units a decision about a ratio takes: the t test of a log ratio."""
 
 from typing import NamedTuple
 
@@ -37,7 +37,7 @@ class Spread(NamedTuple):
 
 
 def beyond(distance: Floats, error: Floats, df: Floats, risk: float) -> Floats:
-    """Return the power of a one-sided t test at `risk` against a true distance from the hypothesis: noncentral t."""
+    """Return the power of a one-sided t test at `risk` against a true distance (noncentral t)."""
     from scipy.special import gammainc, nctdtr
 
     quantile = t_quantile(1 - risk, df)
@@ -51,42 +51,24 @@ def beyond(distance: Floats, error: Floats, df: Floats, risk: float) -> Floats:
     return np.where(error == 0, np.where(distance > 0, 1.0, 0.0), power)
 
 
-def distance_seen(
-    error: Floats,
-    df: Floats,
-    probability: Floats | float,
-    power: float,
-    quantile: Floats | None = None,
-) -> Floats:
-    """Return the distance from a hypothesis that a one-sided t test sees with some power, which rejects from that quantile on: t + t.
+def distance_seen(error: Floats, df: Floats, probability: Floats | float, power: float) -> Floats:
+    """Return the distance that a one-sided t test sees with some power: t + t."""
+    return (t_quantile(probability, df) + t_quantile(power, df)) * error
 
-    The quantile of the probability may be given.
+
+def fewest_units(spread: Spread, distance: Floats, risk: float, power: float) -> Floats:
+    """Return the fewest units a side with which a one-sided test at `risk` sees a distance.
+
+    NaN where the spread is not known, infinite where no number up to ten million does.
     """
-    return (
-        (t_quantile(probability, df) if quantile is None else quantile) + t_quantile(power, df)
-    ) * error
-
-
-def fewest_units(
-    spread: Spread, distances: tuple[Floats, ...], risk: float, power: float
-) -> Floats:
-    """Return the fewest units a side with which tests at `risk` against all these distances succeed together with some power.
-
-    One distance is a one-sided test; with two (equivalence) the chance that either fails is what
-    both fail, added. NaN where a spread is not known, infinite where no number up to ten million
-    does.
-    """
-    new, old, *limits = np.broadcast_arrays(spread.new, spread.old, *distances)
+    new, old, distance = np.broadcast_arrays(spread.new, spread.old, distance)
 
     def short(units: Floats, cells: Mask) -> Mask:
         """Return which of some cells miss the power."""
         lacking = np.zeros(cells.shape, dtype=bool)
         spread = Spread(new[cells], old[cells])
         error, df = spread.error(units[cells]), spread.df(units[cells])
-        missed = sum(
-            (1 - beyond(limit[cells], error, df, risk) for limit in limits), np.zeros(error.shape)
-        )
-        lacking[cells] = ~np.asarray(missed <= 1 - power)
+        lacking[cells] = ~np.asarray(1 - beyond(distance[cells], error, df, risk) <= 1 - power)
         return lacking
 
     estimable: Mask = ~np.isnan(new + old)

@@ -1,4 +1,4 @@
-"""Streams of random whole numbers, each fixed by its cell, its purpose and the position, whatever else is drawn in whatever order.
+"""Random whole numbers, fixed by the cell, the purpose and the position.
 
 The words are those of NumPy's Philox, a generator whose counter can be set: to the position in the
 stream, the cell, and the purpose. Setting it and taking some words costs less than 2 us, so that
@@ -55,7 +55,7 @@ class Streams:
         start: int = 0,
         out: Words | None = None,
     ) -> Words:
-        """Return words `start` to `start + count` of the stream of every cell, given by its key, shape (n, count).
+        """Return `count` words from `start` on of the stream of every key, shape (n, count).
 
         A stream is a purpose plus a number that tells its streams apart. `out` is room for the
         words, and maybe more.
@@ -106,7 +106,7 @@ class Streams:
         count: int,
         start: int = 0,
     ) -> Integers:
-        """Return whole numbers below `sizes`, at most 2^32, each exactly as likely as every other, shape (n, count).
+        """Return whole numbers below `sizes`, at most 2^32, all equally likely, shape (n, count).
 
         Sizes are one number, k numbers that repeat until `count`, a multiple of k, or an array of
         shape (n, count).
@@ -182,7 +182,7 @@ class Streams:
     def columns(
         self, sizes: Sequence[int], first: Integers, cells: Integers, stream: int, start: int = 0
     ) -> Iterator[Integers]:
-        """Yield a column for each size: the numbers of rows that `below` gives for that size, plus `first` (cells, rows).
+        """Yield for each size a column of the numbers that `below` gives, plus `first`.
 
         Passes over columns are faster than passes over rows of a few numbers. Each column
         overwrites the one before.
@@ -216,7 +216,7 @@ class Streams:
             yield places
 
     def _accepted(self, product: int, size: int, cell: int, stream: int, position: int) -> int:
-        """Return a product, or where its lower half is refused the first accepted of a stream of its own position."""
+        """Return a product, or where its lower half is refused the next that is accepted."""
         refused = (1 << 32) % size
         if product & 0xFFFFFFFF < refused:
             self._counter[:] = 0, position + 1, int(cell), stream
@@ -228,7 +228,7 @@ class Streams:
     def run_below(
         self, size: int, cell: int, stream: int, count: int, start: int
     ) -> tuple[Integers, int]:
-        """Return the next whole numbers below `size` of one long stream, and where it goes on: faster than `below`, one after the other.
+        """Return the next whole numbers below `size` of one long stream, and its next position.
 
         Each is 16 bits divided by how many times `size` fits into them (32 bits where it exceeds
         them); what lies beyond the last multiple is passed over. `start` is 0, or the place
@@ -260,7 +260,7 @@ class Streams:
         return np.asarray((self.words(cells, stream, count, start) >> np.uint64(11)) * 2.0**-53)
 
     def generator(self, cell: int, stream: int) -> np.random.Generator:
-        """Return a generator at the beginning of a stream: for what is drawn from other laws than whole numbers."""
+        """Return a generator at the beginning of a stream, for laws other than whole numbers."""
         return np.random.Generator(
             np.random.Philox(key=list(self.key), counter=[0, 0, int(cell), stream])
         )

@@ -1,4 +1,4 @@
-"""Comparisons by formulas of unit means: tests against a band around 1, and the suite's geometric mean ratio."""
+"""Comparisons by formulas of unit means: limits, tests against a band, and the suite row."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,9 +9,9 @@ from perfarray.numerics.dependence import batch_means
 from perfarray.numerics.intervals import (
     BATCH_MEANS,
     BOUNDED,
+    LOG_DELTA,
     Ratio,
     RatioSet,
-    count_units,
     ratio_df,
     ratio_limits,
     ratio_statistic,
@@ -23,7 +23,7 @@ from perfarray.numerics.intervals import (
     welch_df,
     without_baseline,
 )
-from perfarray.numerics.levels import UnitSummary, summarise_units
+from perfarray.numerics.levels import summarise_units, unit_means
 from perfarray.numerics.moderated import learned, moderated_ratio
 from perfarray.numerics.sessions import (
     BOTH,
@@ -35,105 +35,96 @@ from perfarray.numerics.sessions import (
 )
 from perfarray.numerics.suite import match_sides, smallest_number
 from perfarray.numerics.types import Floats, Mask, same_text
-from perfarray.numerics.verdicts import Evidence, Known, Rules, Suite, Tests, open_set
+from perfarray.numerics.verdicts import (
+    NO_SUITE,
+    Comparison,
+    Known,
+    Rules,
+    Suite,
+    Tests,
+    open_set,
+)
 
-MATERIAL = 5  # numbers that the limits of a ratio are made from, beside its evidence
 
-
-def evidence_of_units(
+def compare_units(
     new: Floats,
     old: Floats,
+    level: Floats | float,
     *arrays: Any,
     rules: Rules,
-    summaries: Sequence[UnitSummary] = (),
+    levels: int,
+    sessions: bool = False,
     mixed: bool = False,
-) -> tuple[Floats | Mask, ...]:
-    """Return `Evidence`, `Suite`, and the material of limits, from unit means (..., benchmarks, units) of two systems.
+) -> Comparison:
+    """Compare unit means of timings (..., benchmarks, n_L, ..., n_1), at one level or one for each ratio.
 
-    `arrays` are the fields of `SessionNoise` of the benchmarks and of the suite, where sessions
+    `arrays` are the fields of `SessionNoise` of the benchmarks and of the suite, where `sessions`
     vary, then, if `mixed`, which sides are one session each, then the fields of `Known`, where runs
-    were stopped. With a prior, what is `learned` follows; with sessions, what they add.
+    were stopped. With a prior, what is `learned` is further; with sessions, what they add.
     """
-    sessions = len(SessionNoise._fields) if rules.between else 0
-    noise, suite_noise, bounds = (
-        arrays[:sessions],
-        arrays[sessions : 2 * sessions],
-        arrays[2 * sessions :],
-    )
-    lacking, bounds = (bounds[:2], bounds[2:]) if mixed else (BOTH, bounds)
-    new_units, old_units = (
-        batch_means(new, old, paired=rules.paired) if rules.method == BATCH_MEANS else (new, old)
-    )
-    ratio, df = ratio_with_df(
-        new_units,
-        old_units,
-        paired=rules.paired,
-        method=rules.method,
-        df_rule=rules.df,
-        summaries=summaries,
-    )
+    fields = len(SessionNoise._fields) if sessions else 0
+    noise, suite_noise = arrays[:fields], arrays[fields : 2 * fields]
+    arrays = arrays[2 * fields :]
+    lacking, bounds = (arrays[:2], arrays[2:]) if mixed else (BOTH, arrays)
+    # Sums over other layouts are rounded otherwise.
+    means = [np.ascontiguousarray(unit_means(side, levels)) for side in (new, old)]
+    units = batch_means(*means, paired=rules.paired) if rules.method == BATCH_MEANS else means
+    ratio, df = ratio_with_df(*units, paired=rules.paired, method=rules.method, df_rule=rules.df)
     censoring = known_of(ratio, bounds)
-    further: tuple[Floats, ...] = ()
-    suite_sessions = SessionNoise(*suite_noise) if sessions else None
-    suite = suite_of_units(
-        new_units, old_units, ratio, rules, noise=suite_sessions, lacking=lacking
-    )
-    suite = suite_row(suite, ratio, rules.limits, censoring)
-    if rules.prior:
-        unmoderated, (ratio, df, prior) = (
+    suite = NO_SUITE
+    if rules.suite_threshold is not None:
+        suite = suite_of_units(
+            units[0],
+            units[1],
             ratio,
-            moderated_ratio(new_units, old_units, paired=rules.paired, df_rule=rules.df),
+            rules,
+            noise=SessionNoise(*suite_noise) if sessions else None,
+            lacking=lacking,
         )
+        suite = suite_row(suite, ratio, rules, censoring)
+    further: tuple[Floats, ...] = ()
+    if rules.prior:
+        unmoderated = ratio
+        ratio, df, prior = moderated_ratio(*units, paired=rules.paired, df_rule=rules.df)
         further = learned(prior, ratio, unmoderated)
     if sessions:
+        within = ratio_limits(ratio, df, rules.confidence_level, rules.method, positive=True)
         ratio, df, between = _with_sessions(ratio, df, SessionNoise(*noise), rules, lacking)
-        further = (*further, *between)
-    evidence = row_evidence(
-        ratio, df, rules.df, band_tests(ratio, df, rules.method, rules.limits), censoring
+        further = (*further, *between, within.lower, within.upper)
+    positive = [~np.asarray((side < 0).any(axis=tuple(range(-levels, 0)))) for side in (new, old)]
+    limits = ratio_limits(ratio, df, level, rules.method, positive[0] & positive[1])
+    comparison = row_of(
+        ratio, df, rules, open_set(limits, censoring, positive[0] & positive[1]), censoring
     )
-    positive = [np.fmin.reduce(side, axis=-1, initial=np.inf) >= 0 for side in (new, old)]
-    material = (
-        ratio.denominator.variance,
-        ratio.residual,
-        ratio.overlap,
-        positive[0] & positive[1],
-        ratio.skewness,
-    )
-    if rules.method == BATCH_MEANS:
-        evidence = evidence._replace(n=count_units(new, old, rules.paired))
-        n = np.where(ratio.estimate > 0, evidence.n, np.inf).min(axis=-1, initial=np.inf)
-        suite = suite._replace(n=np.where(np.isinf(n), 0.0, n))
-    return *evidence, *suite, np.stack(np.broadcast_arrays(*material), axis=-1), *further
+    if rules.threshold is not None:
+        tests = band_tests(ratio, df, rules.method, rules.band).bounded_by(censoring)
+        comparison = comparison._replace(tests=tests, suite=suite)
+    if rules.method == BATCH_MEANS:  # n counts the units, not their batches
+        measured = [~np.isnan(side) for side in means]
+        counts = [np.logical_and(*measured)] if rules.paired else measured
+        n = np.min(
+            [np.broadcast_to(side.sum(axis=-1), ratio.n.shape) for side in counts], axis=0
+        ).astype(float)
+        comparison = comparison._replace(n=n)
+        if suite is not NO_SUITE:
+            comparison = comparison._replace(
+                suite=suite._replace(n=_smallest(n, ratio.estimate > 0))
+            )
+    return comparison._replace(further=further)
 
 
 def _with_sessions(
     ratio: Ratio, df: Floats, noise: SessionNoise, rules: Rules, lacking: Lacking
-) -> tuple[Ratio, Floats, tuple[Floats, ...]]:
-    """Return a ratio whose errors have the noise of sessions, and that noise with the limits that lack it."""
-    within = ratio_limits(ratio, df, rules.confidence_level, rules.method, positive=True)
-    new_sessions, old_sessions = lacking
-    added = np.logical_or(new_sessions, old_sessions)
+) -> tuple[Ratio, Floats, tuple[Floats, Floats]]:
+    """Return a ratio whose errors have the noise of sessions, its df, and that noise with its df."""
+    added = np.logical_or(lacking[0], lacking[1])
     ratio, joint_df = add_sessions(ratio, noise, rules.df, lacking)
     df = np.where(added, joint_df, df)
     deviation, freedom = (
-        np.broadcast_to(np.where(added, each, np.nan), df.shape)
-        for each in (np.sqrt(noise.variance), noise.df)
+        np.broadcast_to(np.where(added, values, np.nan), df.shape)
+        for values in (np.sqrt(noise.variance), noise.df)
     )
-    return ratio, df, (deviation, freedom, within.lower, within.upper)
-
-
-def limits_of_units(
-    level: Floats, evidence: Evidence, material: Floats, *, rules: Rules
-) -> RatioSet:
-    """Return the limits at one level per ratio."""
-    variance, residual, overlap, positive, skewness = np.moveaxis(material, -1, 0)
-    unknown = np.full_like(variance, np.nan)
-    sides = (
-        UnitSummary(evidence.candidate_mean, unknown, unknown),
-        UnitSummary(evidence.baseline_mean, variance, unknown),
-    )
-    ratio = Ratio(evidence.estimate, *sides, residual, overlap, rules.paired, skewness)
-    return ratio_limits(ratio, evidence.df, level, rules.method, positive == 1)
+    return ratio, df, (deviation, freedom)
 
 
 def known_of(ratio: Ratio, bounds: Sequence[Mask]) -> Known:
@@ -143,13 +134,10 @@ def known_of(ratio: Ratio, bounds: Sequence[Mask]) -> Known:
     )
 
 
-def row_evidence(
-    ratio: Ratio, df: Floats, df_rule: str, tests: Tests, censoring: Known
-) -> Evidence:
-    """Return the evidence on every benchmark.
-
-    `df` are those of its limits, `df_rule` gives those of its standard errors.
-    """
+def row_of(
+    ratio: Ratio, df: Floats, rules: Rules, limits: RatioSet, censoring: Known
+) -> Comparison:
+    """Return what is known of every benchmark but its tests; `df` are those of its limits."""
     new, old = (
         np.broadcast_to(side.mean, ratio.n.shape) for side in (ratio.numerator, ratio.denominator)
     )
@@ -158,31 +146,30 @@ def row_evidence(
     absent = without_baseline(ratio)
     excess = np.where(absent, 0.0, ratio.estimate) - 1
     variance = ratio.residual + excess * (2 * ratio.overlap + excess * ratio.denominator.variance)
-    error, difference_error = (
-        np.where(absent, np.nan, standard_error(ratio, "log_delta")),
-        np.sqrt(np.maximum(variance, 0.0)),
+    return Comparison(
+        estimate=reported_estimate(ratio),
+        df=df,
+        n=ratio.n,
+        candidate_mean=new,
+        baseline_mean=old,
+        error=np.where(absent, np.nan, standard_error(ratio, LOG_DELTA)),
+        error_df=ratio_df(ratio, rules.df),
+        difference_error=np.sqrt(np.maximum(variance, 0.0)),
+        difference_df=ratio_df(ratio._replace(estimate=np.ones_like(ratio.estimate)), rules.df),
+        censoring=censoring,
+        limits=limits,
     )
-    difference_df = ratio_df(ratio._replace(estimate=np.ones_like(ratio.estimate)), df_rule)
-    rows = (
-        reported_estimate(ratio),
-        df,
-        ratio.n,
-        new,
-        old,
-        error,
-        ratio_df(ratio, df_rule),
-        difference_error,
-        difference_df,
-    )
-    return Evidence(*rows, *censoring, *tests.bounded_by(censoring))
 
 
-def band_tests(ratio: Ratio, df: Floats, method: str, limits: tuple[float, float]) -> Tests:
+def band_tests(ratio: Ratio, df: Floats, method: str, band: tuple[Any, Any]) -> Tests:
     """Test the ratio against both limits of the band, from both sides."""
-    tests = _tests(
-        [ratio_statistic(ratio, value, method, df) for value in dict.fromkeys(limits)], df
-    )
-    return certain_inside(tests, reported_estimate(ratio), without_spread(ratio), limits)
+    tests = _tests([ratio_statistic(ratio, value, method, df) for value in _distinct(band)], df)
+    return certain_inside(tests, reported_estimate(ratio), without_spread(ratio), band)
+
+
+def _distinct(band: tuple[Any, Any]) -> Sequence[Any]:
+    """Return both limits of a band, or one where both are 1."""
+    return band[:1] if np.array_equal(*band) else band
 
 
 def _tests(statistics: Sequence[Floats], df: Floats) -> Tests:
@@ -201,38 +188,46 @@ def without_spread(ratio: Ratio) -> Mask:
     return np.asarray((ratio.numerator.variance == 0) & (ratio.denominator.variance == 0))
 
 
-def certain_inside(
-    tests: Tests, estimate: Floats, constant: Mask, limits: tuple[float, float]
-) -> Tests:
-    """Return tests with p = 0 for "inside" where constant units give an estimate in the band, or on its edge."""
+def certain_inside(tests: Tests, estimate: Floats, constant: Mask, band: tuple[Any, Any]) -> Tests:
+    """Return tests with p = 0 for "inside" where constant units give an estimate in the band."""
     with np.errstate(invalid="ignore"):
-        inside = constant & (estimate >= limits[0]) & (estimate <= limits[1])
+        inside = constant & (estimate >= band[0]) & (estimate <= band[1])
     return tests._replace(
         above_low=np.where(inside, 0.0, tests.above_low),
         below_high=np.where(inside, 0.0, tests.below_high),
     )
 
 
-def suite_row(suite: Suite, ratio: Ratio, limits: tuple[float, float], censoring: Known) -> Suite:
-    """Return a suite whose tests are certain where all its units are equal, and which holds whatever stopped runs would have taken."""
+def suite_row(suite: Suite, ratio: Ratio, rules: Rules, censoring: Known) -> Suite:
+    """Return a suite that holds whatever stopped runs would have taken.
+
+    Its tests are certain where all its units are equal.
+    """
     with np.errstate(invalid="ignore"):
         constant = np.asarray((without_spread(ratio) | ~(ratio.estimate > 0)).all(axis=-1))
     censoring = censoring.over(ratio.estimate)
-    tests = certain_inside(suite.tests, suite.estimate, constant, limits).bounded_by(censoring)
-    interval = open_set(
-        RatioSet(suite.lower, suite.upper, same_text(BOUNDED, suite.estimate.shape)), censoring
-    )
-    estimate = np.where(censoring.at_least & censoring.at_most, np.nan, suite.estimate)
+    tests = certain_inside(suite.tests, suite.estimate, constant, rules.suite_band)
+    limits = RatioSet(suite.lower, suite.upper, same_text(BOUNDED, suite.estimate.shape))
+    limits = open_set(limits, censoring)
     return suite._replace(
-        estimate=estimate, lower=interval.lower, upper=interval.upper, **tests._asdict()
+        estimate=np.where(censoring.at_least & censoring.at_most, np.nan, suite.estimate),
+        lower=limits.lower,
+        upper=limits.upper,
+        tests=tests.bounded_by(censoring),
     )
 
 
 def suite_of_units(
-    new: Floats, old: Floats, ratio: Ratio, rules: Rules, extra: Floats | float = 0.0, noise: SessionNoise | None = None,
+    new: Floats,
+    old: Floats,
+    ratio: Ratio,
+    rules: Rules,
+    *,
+    extra: Floats | float = 0.0,
+    noise: SessionNoise | None = None,
     lacking: Lacking = BOTH,
-) -> Suite:  # fmt: skip
-    """Return the geometric mean ratio over the benchmarks that both sides measured, with means above 0.
+) -> Suite:
+    """Return the geometric mean ratio over the benchmarks that both sides measured, above 0.
 
     That of one benchmark has no limits and p-values here: `judge` gives it those of the benchmark.
     `extra` is the part of the squared error of each log ratio that shared units do not show,
@@ -277,14 +272,17 @@ def suite_of_units(
         df = np.where(n > 1, own_df, np.nan)
     df, error = np.where(count == 1, np.nan, df), np.sqrt(variance)
     half = t_quantile((1 + rules.confidence_level) / 2, df) * error
-    difference = np.stack([log - np.log(value) for value in dict.fromkeys(rules.limits)])
+    difference = np.stack([log - np.log(value) for value in _distinct(rules.suite_band)])
     with np.errstate(divide="ignore", invalid="ignore"):
         tests = _tests([*np.where(difference == 0, 0.0, difference / error)], df)
-    return Suite(np.exp(log), np.exp(log - half), np.exp(log + half), df, n, count, *tests)
+    return Suite(np.exp(log), np.exp(log - half), np.exp(log + half), df, n, count, tests)
 
 
 def _independent_suite(ratio: Ratio) -> tuple[Floats, list[SideError], Floats, Floats]:
-    """Return log, errors of both sides, n and number of independent benchmarks: SE^2 = B^-2 sum of s^2 / (m ybar^2)."""
+    """Return log, errors of both sides, n and number of independent benchmarks.
+
+    SE^2 = B^-2 sum of s^2 / (m ybar^2).
+    """
     with np.errstate(invalid="ignore"):
         matched: Mask = ratio.estimate > 0
     count = matched.sum(axis=-1).astype(float)
@@ -307,7 +305,7 @@ def _independent_suite(ratio: Ratio) -> tuple[Floats, list[SideError], Floats, F
 
 
 def _smallest(n: Floats, matched: Mask) -> Floats:
-    """Return the smallest number of units of the benchmarks (last axis) that both sides measured, 0 where there is none."""
+    """Return the smallest number of units of the matched benchmarks (last axis), 0 for none."""
     smallest = np.where(matched, n, np.inf).min(axis=-1, initial=np.inf)
     return np.where(np.isinf(smallest), 0.0, smallest)
 
@@ -315,7 +313,7 @@ def _smallest(n: Floats, matched: Mask) -> Floats:
 def _shared_units_suite(
     new: Floats, old: Floats, paired: bool
 ) -> tuple[Floats, list[SideError], Floats, Floats]:
-    """Return the same for units that the benchmarks share, or may share, from the contribution Z_j of unit j to the log ratio.
+    """Return the same for units that benchmarks share, from what unit j adds to the log ratio, Z_j.
 
     To first order Z_j is the mean over the benchmarks of unit mean / mean; of pairs, the difference
     of both systems. A unit with a gap has none.

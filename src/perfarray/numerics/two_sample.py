@@ -6,7 +6,9 @@ from perfarray.numerics.types import Floats
 
 
 def exact_ks_pvalue(x: Floats, y: Floats) -> Floats:
-    """Return the two-sided permutation p-value of the Kolmogorov-Smirnov distance of samples (..., n) and (..., m), NaN not measured.
+    """Return the two-sided permutation p of the Kolmogorov-Smirnov distance.
+
+    Samples are (..., n) and (..., m), NaN not measured.
 
     Every assignment of values to x and y is a path through a lattice of n by m steps; the p-value
     is the share of paths that at the end of some tie are as far from the diagonal as the data.
@@ -30,19 +32,19 @@ def _pvalue(x: Floats, y: Floats) -> float:
     values, ties = np.unique(np.concatenate([x, y]), return_counts=True)
     below = [np.searchsorted(np.sort(side), values, side="right") for side in (x, y)]
     observed = np.abs(below[0] * m - below[1] * n).max()
-    compared = np.zeros(n + m + 1, bool)
-    compared[np.cumsum(ties)] = True
+    is_tie_end = np.zeros(n + m + 1, bool)
+    is_tie_end[np.cumsum(ties)] = True
     # Value by value, `near` is the probability of the number of x so far for paths that have not
     # been as far as the data.
     counts = np.arange(n + 1)
-    near, far = (counts == 0).astype(float), 0.0
+    inside, outside = (counts == 0).astype(float), 0.0
     for step in range(n + m):
         share = (n - counts) / (n + m - step)
-        following = near * (1 - share)
-        following[1:] += (near * share)[:-1]
-        near = following
-        if compared[step + 1]:
+        following = inside * (1 - share)
+        following[1:] += (inside * share)[:-1]
+        inside = following
+        if is_tie_end[step + 1]:
             reached = np.abs(counts * m - (step + 1 - counts) * n) >= observed
-            far += near[reached].sum()
-            near[reached] = 0.0
-    return min(far, 1.0)
+            outside += inside[reached].sum()
+            inside[reached] = 0.0
+    return min(outside, 1.0)

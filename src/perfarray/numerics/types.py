@@ -12,7 +12,7 @@ Texts = npt.NDArray[np.object_]
 
 
 def same_text(text: str, shape: int | tuple[int, ...]) -> Texts:
-    """Return an array that holds one text everywhere, once: `numpy.full` makes a copy of it for every cell."""
+    """Return an array that holds one text everywhere, without a copy for every cell."""
     array = np.empty(shape, dtype=object)
     array[...] = text
     return array

@@ -1,11 +1,11 @@
-"""The rule of verdicts: methods give p-values and the material of limits, and this module decides.
+"""The rule of verdicts: methods of comparison give tests and limits, and this module decides.
 
 Faster or slower if twice the smaller p of "not below" and "not above" the band is at most alpha
-after correction, else equivalent if the p of "outside the band" is at most alpha / 2 (or another
-risk) after correction, else inconclusive. A set of two parts, or the whole line, decides nothing.
+after correction, else equivalent if the p of "outside the band" is at most alpha / 2 after
+correction, else inconclusive. A set of two parts, or the whole line, decides nothing.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,50 +27,37 @@ FASTER, SLOWER, EQUIVALENT, INCONCLUSIVE = "faster", "slower", "equivalent", "in
 
 POWER = 0.8  # the chance to see the smallest change
 
-# From a confidence level per ratio, the evidence, and the material of a method to limits; NaN where
-# there are too few units.
-Limits = Callable[..., RatioSet]
-
 
 class Rules(NamedTuple):
-    """How to compare: the choices of the caller of `compare`.
+    """How to compare.
 
-    In `judge` the threshold may be an array along the benchmarks.
+    Thresholds are one number, or arrays: `threshold` of the benchmarks, `suite_threshold` of the
+    suites. Without a threshold nothing is tested, and limits are all there is.
     """
 
     method: str
-    df: str
-    threshold: float
     confidence_level: float
-    correction: str | None
+    threshold: Any = None
+    suite_threshold: Any = None
+    df: str = "satterthwaite"
     better: str = "lower"
     paired: bool = False
     shared: bool = False
-    band: str = "linear"
-    equivalence_risk: float | None = None
-    prior: str | None = None
-    between: bool = False
+    prior: bool = False
 
     @property
-    def limits(self) -> tuple[float, float]:
-        """The band of ratios that do not matter: 1 -+ threshold, or 1 / (1 + threshold) to 1 + threshold."""
-        return 1 / (
-            1 + self.threshold
-        ) if self.band == "log" else 1 - self.threshold, 1 + self.threshold
+    def band(self) -> tuple[Any, Any]:
+        """The band of ratios of benchmarks that do not matter."""
+        return 1 - self.threshold, 1 + self.threshold
 
     @property
-    def alpha(self) -> float:
-        """The error rate."""
-        return 1 - self.confidence_level
-
-    @property
-    def inside_alpha(self) -> float:
-        """The error rate of each test of "inside"."""
-        return self.alpha / 2 if self.equivalence_risk is None else self.equivalence_risk
+    def suite_band(self) -> tuple[Any, Any]:
+        """The band of ratios of suites that do not matter."""
+        return 1 - self.suite_threshold, 1 + self.suite_threshold
 
 
 class Tests(NamedTuple):
-    """One-sided p-values of a ratio against both limits of the band around 1: small where it is below, or above, that limit."""
+    """One-sided p-values against both limits of the band: small where the ratio is below, or above."""
 
     below_low: Floats
     above_low: Floats
@@ -82,8 +69,6 @@ class Tests(NamedTuple):
 
         The others have p = 1.
         """
-        if not (censoring.at_least.any() or censoring.at_most.any()):
-            return self
         open_sides = (censoring.at_least, censoring.at_most, censoring.at_least, censoring.at_most)
         return Tests(
             *(
@@ -104,19 +89,19 @@ class Tests(NamedTuple):
 
 
 class Known(NamedTuple):
-    """Where stopped runs leave a ratio of means known only as at least, or at most, what their limits give; along the benchmarks."""
+    """Where stopped runs leave a ratio known only as at least, or at most, what their limits give."""
 
     at_least: Mask
     at_most: Mask
 
     def over(self, estimate: Floats) -> "Known":
-        """Return the same for the mean over the benchmarks (last axis) that have an estimate, or of which nothing is known."""
+        """Return the same for the mean over the benchmarks (last axis) that count."""
         counted = ~np.isnan(estimate) | (self.at_least & self.at_most)
         return Known(*(np.asarray((side & counted).any(axis=-1)) for side in self))
 
 
 class Suite(NamedTuple):
-    """The geometric mean ratio of a suite: limits, df, units, benchmarks, and one-sided p-values (`Tests`)."""
+    """The geometric mean ratio of a suite: limits, df, units, benchmarks, and its tests."""
 
     estimate: Floats
     lower: Floats
@@ -124,23 +109,19 @@ class Suite(NamedTuple):
     df: Floats
     n: Floats
     benchmarks: Floats
-    below_low: Floats
-    above_low: Floats
-    below_high: Floats
-    above_high: Floats
-
-    @property
-    def tests(self) -> Tests:
-        """The p-values alone."""
-        return Tests(*self[-4:])
+    tests: Tests
 
 
-class Evidence(NamedTuple):
-    """What a method finds along the benchmarks, one array per field.
+# Of comparisons that are asked for limits alone
+NOT_TESTED = Tests(*[np.asarray(np.nan)] * 4)
+NO_SUITE = Suite._make([*[np.asarray(np.nan)] * 6, NOT_TESTED])
+
+
+class Comparison(NamedTuple):
+    """What a method finds of the ratios of benchmarks (last axis), and of their geometric mean.
 
     `error` is the standard error of the log ratio, `difference_error` that of the difference of the
-    means; each has its degrees of freedom. `at_least` and `at_most` are the fields of `Known`, the
-    last four those of `Tests`.
+    means; each has its degrees of freedom. `further` are the variables that one method has.
     """
 
     estimate: Floats
@@ -152,104 +133,90 @@ class Evidence(NamedTuple):
     error_df: Floats
     difference_error: Floats
     difference_df: Floats
-    at_least: Mask
-    at_most: Mask
-    below_low: Floats
-    above_low: Floats
-    below_high: Floats
-    above_high: Floats
+    censoring: Known
+    limits: RatioSet
+    tests: Tests = NOT_TESTED
+    suite: Suite = NO_SUITE
+    further: tuple[Floats, ...] = ()
 
     @property
-    def tests(self) -> Tests:
-        """The p-values alone."""
-        return Tests(*self[-4:])
+    def interval(self) -> tuple[npt.NDArray[Any], ...]:
+        """Estimate (NaN where stopped runs leave both directions open), limits, df, n and kind."""
+        estimate = np.where(self.censoring.at_least & self.censoring.at_most, np.nan, self.estimate)
+        return estimate, self.limits.lower, self.limits.upper, self.df, self.n, self.limits.kind
 
 
-class Adjusted(NamedTuple):
-    """P-values after correction, and the confidence level of the interval that belongs to them."""
-
-    outside: Floats
-    inside: Floats
-    not_slower: Floats
-    level: Floats
-
-
-def judge(*arrays: npt.NDArray[Any], limits: Limits, rules: Rules) -> dict[str, npt.NDArray[Any]]:
-    """Return the variables of a comparison by name: verdicts, and intervals at the levels that belong to them.
-
-    `arrays` are those of `Evidence` and `Suite`, where there is a correction those of `Adjusted`,
-    then the material of `limits`.
-    """
-    ends = np.cumsum([len(record._fields) for record in (Evidence, Suite, Adjusted)])
-    corrected = arrays[ends[1] : ends[2]] if rules.correction else ()
-    evidence, suite, material = (
-        Evidence(*arrays[: ends[0]]),
-        Suite(*arrays[ends[0] : ends[1]]),
-        arrays[ends[1] + len(corrected) :],
+def map_arrays(function: Callable[..., Any], *records: Any) -> Any:
+    """Return a record whose arrays, of nested records too, a function makes from those of others."""
+    fields = zip(*records, strict=True)
+    arrays = (
+        map_arrays(function, *field) if isinstance(field[0], tuple) else function(*field)
+        for field in fields
     )
-    tests, censoring = evidence.tests, Known(evidence.at_least, evidence.at_most)
+    return getattr(records[0], "_make", tuple)(arrays)
+
+
+def judge(
+    comparison: Comparison,
+    rules: Rules,
+    corrected: Sequence[Floats] = (),
+    uncorrected: RatioSet | None = None,
+) -> dict[str, npt.NDArray[Any]]:
+    """Return the variables of a comparison by name: verdicts and their intervals.
+
+    `corrected` is what `correct` returns, if there is a correction; `uncorrected` are the limits at
+    the confidence level of the rules, for suites of one benchmark.
+    """
+    tests, suite, censoring = comparison.tests, comparison.suite, comparison.censoring
+    alpha, limits = 1 - rules.confidence_level, comparison.limits
     # Tests of rates are mirrored, so that "not slower" is the same test for both.
-    as_times = tests if rules.better == "lower" else Tests(*tests[::-1])
-    if corrected:
-        adjusted = Adjusted(*corrected)
-    else:
-        levels = np.full(tests.below_low.shape, 1 - rules.alpha)
-        adjusted = Adjusted(as_times.two_sided, as_times.inside, as_times.below_high, levels)
-    estimate = np.where(censoring.at_least & censoring.at_most, np.nan, evidence.estimate)
-    interval = open_set(limits(adjusted.level, evidence, *material), censoring)
+    not_slower = tests.below_high if rules.better == "lower" else tests.above_low
+    outside, inside, not_slower_corrected, level = corrected or (
+        tests.two_sided,
+        tests.inside,
+        not_slower,
+        np.full(not_slower.shape, 1 - alpha),
+    )
+    estimate, lower, upper, df, n, kind = comparison.interval
     suite_kind = kind_of(suite.lower, suite.upper)
     if (suite.benchmarks == 1).any():
-        level = np.full_like(adjusted.level, rules.confidence_level)
-        uncorrected = (
-            open_set(limits(level, evidence, *material), censoring) if corrected else interval
-        )
-        suite, suite_kind = _suite_of_one_benchmark(
-            evidence, estimate, uncorrected, suite, suite_kind
-        )
-    decided, suite_decided = one_piece(interval.kind), one_piece(suite_kind)
-    outside, inside = adjusted.outside <= rules.alpha, adjusted.inside <= rules.inside_alpha
-    verdict = decide(tests, decided & outside, decided & inside, rules.better)
-    suite_outside, suite_inside = (
-        suite.tests.two_sided <= rules.alpha,
-        suite.tests.inside <= rules.inside_alpha,
+        suite, suite_kind = _suite_of_one_benchmark(comparison, uncorrected or limits, suite_kind)
+    decided, suite_decided = one_piece(kind), one_piece(suite_kind)
+    verdict = decide(
+        tests, decided & (outside <= alpha), decided & (inside <= alpha / 2), rules.better
     )
-    distance = _distance_seen(evidence, adjusted.level, interval)
+    distance = distance_seen(comparison.error, comparison.error_df, (1 + level) / 2, POWER)
+    with np.errstate(over="ignore"):
+        change = (1 + rules.threshold) * np.exp(distance) - 1
     difference = np.where(
         censoring.at_least & censoring.at_most,
         np.nan,
-        evidence.candidate_mean - evidence.baseline_mean,
+        comparison.candidate_mean - comparison.baseline_mean,
     )
-    half_width = (
-        t_quantile((1 + adjusted.level) / 2, evidence.difference_df) * evidence.difference_error
-    )
-    with np.errstate(over="ignore"):
-        change = (1 + rules.threshold) * np.exp(distance) - 1
+    half_width = t_quantile((1 + level) / 2, comparison.difference_df) * comparison.difference_error
+    known = ~np.isnan(half_width)
     return {
         "estimate": estimate,
-        "lower": interval.lower,
-        "upper": interval.upper,
-        "df": evidence.df,
-        "n": evidence.n,
-        "kind": interval.kind,
+        "lower": lower,
+        "upper": upper,
+        "df": df,
+        "n": n,
+        "kind": kind,
         "pvalue": tests.two_sided,
-        "pvalue_adjusted": adjusted.outside,
+        "pvalue_adjusted": outside,
         "pvalue_equivalent": tests.inside,
-        "pvalue_equivalent_adjusted": adjusted.inside,
-        "pvalue_not_slower": adjusted.not_slower,
-        "interval_level": adjusted.level,
+        "pvalue_equivalent_adjusted": inside,
+        "pvalue_not_slower": not_slower_corrected,
+        "interval_level": level,
         "verdict": verdict,
-        "interval_agrees": ~decided | interval_agrees(interval, verdict, rules.limits),
-        "not_slower": decided & (adjusted.not_slower <= rules.alpha / 2),
+        "interval_agrees": ~decided | interval_agrees(limits, verdict, rules.band),
+        "not_slower": decided & (not_slower_corrected <= alpha / 2),
         "smallest_change": np.where(censoring.at_least | censoring.at_most, np.nan, change),
-        "candidate_mean": evidence.candidate_mean,
-        "baseline_mean": evidence.baseline_mean,
+        "candidate_mean": comparison.candidate_mean,
+        "baseline_mean": comparison.baseline_mean,
         "difference": difference,
-        "difference_lower": np.where(
-            censoring.at_most & ~np.isnan(half_width), -np.inf, difference - half_width
-        ),
-        "difference_upper": np.where(
-            censoring.at_least & ~np.isnan(half_width), np.inf, difference + half_width
-        ),
+        "difference_lower": np.where(censoring.at_most & known, -np.inf, difference - half_width),
+        "difference_upper": np.where(censoring.at_least & known, np.inf, difference + half_width),
         "suite_estimate": suite.estimate,
         "suite_lower": suite.lower,
         "suite_upper": suite.upper,
@@ -259,22 +226,12 @@ def judge(*arrays: npt.NDArray[Any], limits: Limits, rules: Rules) -> dict[str, 
         "suite_kind": suite_kind,
         "suite_pvalue": suite.tests.two_sided,
         "suite_verdict": decide(
-            suite.tests, suite_decided & suite_outside, suite_decided & suite_inside, rules.better
+            suite.tests,
+            suite_decided & (suite.tests.two_sided <= alpha),
+            suite_decided & (suite.tests.inside <= alpha / 2),
+            rules.better,
         ),
     }
-
-
-def _distance_seen(evidence: Evidence, level: Floats, interval: RatioSet) -> Floats:
-    """Return the distance of a log ratio from the band that is seen with some 80 % power."""
-    # Limits of means are made with the same quantile, which takes a tenth of a large comparison.
-    same_df = np.array_equal(evidence.df, evidence.error_df, equal_nan=True)
-    return distance_seen(
-        evidence.error,
-        evidence.error_df,
-        (1 + level) / 2,
-        POWER,
-        interval.quantile if same_df else None,
-    )
 
 
 def one_piece(kind: Texts) -> Mask:
@@ -282,8 +239,11 @@ def one_piece(kind: Texts) -> Mask:
     return np.asarray(np.logical_or.reduce([kind == name for name in ONE_PIECE]), dtype=bool)
 
 
-def open_set(limits: RatioSet, censoring: Known) -> RatioSet:
-    """Open the limits of ratios of positive values towards what stopped runs leave unknown."""
+def open_set(limits: RatioSet, censoring: Known, positive: Mask | bool = True) -> RatioSet:
+    """Open the limits of ratios towards what stopped runs leave unknown.
+
+    Those of positive values stay positive.
+    """
     bound = (censoring.at_least | censoring.at_most) & ~np.isnan(limits.lower)
     if not bound.any():
         return limits
@@ -293,38 +253,31 @@ def open_set(limits: RatioSet, censoring: Known) -> RatioSet:
     kind = np.select(
         [below & above, below, above], [UNBOUNDED, AT_MOST, AT_LEAST], limits.kind
     ).astype(object)
-    lower = np.where(below, np.where(above, -np.inf, 0.0), limits.lower)
+    lower = np.where(below, np.where(above | ~np.asarray(positive), -np.inf, 0.0), limits.lower)
     return RatioSet(lower, np.where(above, np.inf, limits.upper), kind)
 
 
 def _suite_of_one_benchmark(
-    evidence: Evidence, estimate: Floats, limits: RatioSet, suite: Suite, kind: Texts
+    comparison: Comparison, limits: RatioSet, kind: Texts
 ) -> tuple[Suite, Texts]:
     """Give suites of one benchmark that benchmark's row, uncorrected."""
+    suite, tests = comparison.suite, comparison.tests
     with np.errstate(invalid="ignore"):
-        measured = (evidence.estimate > 0) & (
-            evidence.baseline_mean > 0
-        )  # that of two sides of zeros is 1
+        # The ratio of two sides of zeros is 1, and has no log.
+        measured = (comparison.estimate > 0) & (comparison.baseline_mean > 0)
     # The one benchmark of a suite may be a copy, which has a score and no row. Beside it there may
     # be medians whose logs have no standard error.
     single = np.asarray((suite.benchmarks == 1) & measured.any(axis=-1))
-    position = np.argmax(measured * (1 + np.isfinite(evidence.error)), axis=-1)[..., None]
+    position = np.argmax(measured * (1 + np.isfinite(comparison.error)), axis=-1)[..., None]
 
-    def benchmark_row(rows: npt.NDArray[Any], otherwise: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        return np.where(
-            single, np.take_along_axis(np.asarray(rows), position, axis=-1)[..., 0], otherwise
-        )
+    def row(of_benchmarks: npt.NDArray[Any], of_suite: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        values = np.take_along_axis(np.asarray(of_benchmarks), position, axis=-1)[..., 0]
+        return np.where(single, values, of_suite)
 
-    rows = (
-        estimate,
-        limits.lower,
-        limits.upper,
-        evidence.df,
-        evidence.n,
-        np.ones_like(evidence.n),
-        *evidence.tests,
-    )
-    return Suite(*map(benchmark_row, rows, suite)), benchmark_row(limits.kind, kind)
+    estimate, _, _, df, n, _ = comparison.interval
+    rows = (estimate, limits.lower, limits.upper, df, n, np.ones_like(n))
+    tests = Tests(*map(row, tests, suite.tests))
+    return Suite._make([*map(row, rows, suite[:6]), tests]), row(limits.kind, kind)
 
 
 def decide(tests: Tests, outside: Mask, inside: Mask, better: str) -> Texts:
@@ -337,8 +290,8 @@ def decide(tests: Tests, outside: Mask, inside: Mask, better: str) -> Texts:
     return verdict
 
 
-def interval_agrees(limits: RatioSet, verdict: Texts, band: tuple[float, float]) -> Mask:
-    """Return where an interval shows its verdict: beyond the band for faster and slower, inside it for equivalent, else neither.
+def interval_agrees(limits: RatioSet, verdict: Texts, band: tuple[Any, Any]) -> Mask:
+    """Return where an interval shows its verdict: beyond the band, inside it, or neither.
 
     Where there is none, since the baseline is 0, it does not deny the verdict.
 
@@ -347,41 +300,26 @@ def interval_agrees(limits: RatioSet, verdict: Texts, band: tuple[float, float])
     """
     low, high = band
     beyond = (limits.upper < low) | (limits.lower > high)
-    inside, well_inside = (
-        (limits.lower >= low) & (limits.upper <= high),
-        (limits.lower > low) & (limits.upper < high),
-    )
+    inside = (limits.lower >= low) & (limits.upper <= high)
+    well_inside = (limits.lower > low) & (limits.upper < high)
     shown = np.select(
         [verdict == EQUIVALENT, verdict == INCONCLUSIVE], [inside, ~(beyond | well_inside)], beyond
     )
     return np.asarray(shown | np.isnan(limits.lower), dtype=bool)
 
 
-def adjust_tests(*pvalues: Floats, axes: int, rules: Rules) -> Adjusted:
-    """Correct the p-values of `Tests` over their last `axes`, which are a family.
+def correct(
+    outside: Floats, inside: Floats, not_slower: Floats, *, correction: str, alpha: float
+) -> tuple[Floats, ...]:
+    """Correct p-values of "outside the band", "inside" and "not slower", a family each.
 
-    Where higher is better they come mirrored.
+    The levels of intervals follow.
     """
-    shape = pvalues[0].shape
-    tests = Tests(*(pvalue.reshape(*shape[: len(shape) - axes], -1) for pvalue in pvalues))
-    outside, inside, not_slower = (
-        adjust(pvalue, rules.correction)
-        for pvalue in (tests.two_sided, tests.inside, tests.below_high)
-    )
-    decided = (outside <= rules.alpha) | (inside <= rules.inside_alpha)
-    level = interval_level(tests.two_sided, decided, rules.alpha, str(rules.correction))
-    return Adjusted(*(array.reshape(shape) for array in (outside, inside, not_slower, level)))
-
-
-def adjust_pairs(*pvalues: Floats, later: Mask, axes: int, rules: Rules) -> Adjusted:
-    """Correct the p-values of all pairs of labels: those where `later` is true are a family, their reverses another."""
-    forth, back = (
-        adjust_tests(
-            *(np.where(mask, pvalue, np.nan) for pvalue in pvalues), axes=axes, rules=rules
-        )
-        for mask in (later, ~later)
-    )
-    return Adjusted(*(np.where(later, *arrays) for arrays in zip(forth, back, strict=True)))
+    pvalues = [pvalue.ravel() for pvalue in (outside, inside, not_slower)]
+    corrected = [adjust(pvalue, correction) for pvalue in pvalues]
+    decided = (corrected[0] <= alpha) | (corrected[1] <= alpha / 2)
+    level = interval_level(pvalues[0], decided, alpha, correction)
+    return tuple(array.reshape(outside.shape) for array in (*corrected, level))
 
 
 def adjust(pvalues: Floats, correction: str | None) -> Floats:

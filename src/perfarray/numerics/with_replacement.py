@@ -1,4 +1,4 @@
-"""Rows of values drawn with replacement, as many as there are: what every bootstrap does at every level.
+"""Rows of as many values as there are, drawn with replacement, as every bootstrap does.
 
 Few values can be drawn in few ways. One whole number stands for several draws, so that a row of n
 costs fewer random numbers and fewer gathers than n draws: 27 ways for three values, 900 for a pair
@@ -14,22 +14,26 @@ import numpy as np
 from perfarray.numerics.random import Streams
 from perfarray.numerics.types import Floats, Integers
 
-WAYS, PAIRS = (
-    1 << 9,
-    1 << 14,
-)  # most ways that one number stands for, of three draws and more and of a pair: tables stay in the cache
-LOOKED_UP = (
-    1 << 19
-)  # entries that are looked up at once, which bounds the memory; it changes no number
-SUMMED = (
-    1 << 17
-)  # numbers that are drawn, and entries that are added up, at once: they stay in the cache
-SHORT = 4  # numbers of a row up to which they are looked up and summed one after the other
-COLUMNS = 8  # numbers of a row up to which all rows are looked up and summed column by column
+# Most ways that one number stands for, of three draws and more and of a pair: tables stay in the
+# cache.
+WAYS, PAIRS = 1 << 9, 1 << 14
+
+# Entries that are looked up at once, which bounds the memory; it changes no number.
+LOOKED_UP = 1 << 19
+
+# Numbers that are drawn, and entries that are added up, at once: they stay in the cache.
+SUMMED = 1 << 17
+
+# Numbers of a row up to which they are looked up and summed one after the other, and up to which
+# all rows are looked up and summed column by column.
+SHORT, COLUMNS = 4, 8
 
 
 class Grouping(NamedTuple):
-    """The grouping of the draws of a row: `full` numbers stand for `together` draws each, and one more for the `remainder`."""
+    """How the draws of a row are grouped.
+
+    `full` numbers stand for `together` draws each, and one more for the `remainder`.
+    """
 
     values: int
     together: int
@@ -85,23 +89,23 @@ def drawn_places(
     start: int = 0,
     dtype: str = "int64",
 ) -> Integers:
-    """Return the places below `count` that rows of as many draws hold, (cells, rows, count), from the row `start` on."""
+    """Return the places below `count` that rows of as many draws hold, (cells, rows, count)."""
     group = grouping(count)
     blocks = list(_blocks(len(cells), rows, group.picks))
     if len(blocks) > 1:
-        places = np.empty((len(cells), rows, count), dtype)
+        indices = np.empty((len(cells), rows, count), dtype)
         for block in blocks:
-            drawn = places[block]
-            drawn[:] = drawn_places(
+            block_indices = indices[block]
+            block_indices[:] = drawn_places(
                 count,
                 cells[block[0]],
                 stream,
                 streams,
-                drawn.shape[1],
+                block_indices.shape[1],
                 start + block[1].start,
                 dtype,
             )
-        return places
+        return indices
     picks = _picks(count, cells, stream, streams, rows, start)
     if group.together == 1:
         return picks.astype(dtype, copy=False)
@@ -118,7 +122,7 @@ def drawn_places(
 
 
 def _blocks(cells: int, rows: int, picks: int) -> Iterator[tuple[slice, slice]]:
-    """Yield the cells and rows that are worked on at once, of so many numbers a row: they stay in the cache."""
+    """Yield the cells and rows that are worked on at once, of so many numbers a row."""
     rows_at_once = max(1, min(rows, SUMMED // picks))
     cells_at_once = max(1, SUMMED // (rows_at_once * picks))
     for cell in range(0, cells, cells_at_once):
@@ -127,7 +131,10 @@ def _blocks(cells: int, rows: int, picks: int) -> Iterator[tuple[slice, slice]]:
 
 
 def sum_tables(values: Floats) -> Floats:
-    """Return the sums that each number of a row stands for, of values (..., count): (..., ways), the `remainder` behind the others."""
+    """Return the sums that each number of a row stands for, of values (..., count): (..., ways).
+
+    Those of the `remainder` lie behind the others.
+    """
     group = grouping(values.shape[-1])
     sums, sums_of_remainder = values, values
     for draws in range(1, group.together):
@@ -151,7 +158,7 @@ def drawn_entries(
     rows: int,
     start: int,
 ) -> Integers:
-    """Return which entries of their tables (`sum_tables`, one behind the other) rows are the sums of: (cells, rows, picks).
+    """Return which entries of tables (`sum_tables`, in a row) make sums: (cells, rows, picks).
 
     `tables` (cells, rows) says which table a row is drawn from.
     """
@@ -173,7 +180,7 @@ def redrawn_sums(
     *,
     start: int,
 ) -> Floats:
-    """Return the sums of rows drawn from the tables (`sum_tables`, one behind the other) that `names` says: (cells, rows)."""
+    """Return the sums of rows drawn from the tables that `names` says: (cells, rows)."""
     group = grouping(count)
     if not 1 < group.picks <= COLUMNS:
         return summed(tables, drawn_entries(count, names, cells, stream, streams, rows, start))
@@ -190,10 +197,10 @@ def redrawn_sums(
         lanes: list[Any] = [None] * (
             1 if group.picks <= SHORT else 2 if group.picks < COLUMNS else 4
         )
-        for column, places in enumerate(
+        for column, indices in enumerate(
             streams.columns(sizes, first[block], cells[block[0]], stream, start + block[1].start)
         ):
-            entries = flat[size * (column == group.full) :].take(places, mode="wrap")
+            entries = flat[size * (column == group.full) :].take(indices, mode="wrap")
             lane = (column % 2 + column // 4 * 2) % len(lanes)
             lanes[lane] = (
                 entries if lanes[lane] is None else np.add(lanes[lane], entries, out=entries)
@@ -208,9 +215,10 @@ def redrawn_sums(
 def one_of_each(
     tables: Floats, cells: Integers, stream: int, streams: Streams, rows: int, start: int = 0
 ) -> Floats:
-    """Return for every row one entry of each table of its cell: of tables (kinds, tables, cells, size), (kinds, tables, cells, rows).
+    """Return for every row one entry of each table of its cell: (kinds, tables, cells, rows).
 
-    The entry stands at the same place in the tables of all kinds.
+    Tables are (kinds, tables, cells, size). The entry stands at the same place in the tables of
+    all kinds.
     """
     kinds, number, _, size = tables.shape
     flat, step = tables.reshape(kinds, -1), max(1, LOOKED_UP // (number * len(cells)))
@@ -239,7 +247,7 @@ def add_one_of_each(
     *,
     own_streams: bool = False,
 ) -> None:
-    """Add to every row (kinds, cells, rows) one entry of each table of its cell, table by table, at the same place for all kinds.
+    """Add one entry of each table of its cell to every row (kinds, cells, rows).
 
     The arguments are those of `one_of_each`; with `own_streams` each table has a stream of its own,
     `stream` and those after it.
@@ -267,7 +275,10 @@ def add_one_of_each(
 
 
 class LongRow:
-    """The next sums of as many draws as there are values, from one stream: pairs at a time where their table stays in the cache."""
+    """The next sums of as many draws as there are values, from one stream.
+
+    Draws are taken as pairs where the table of these stays in the cache.
+    """
 
     def __init__(self, values: Floats, cell: int, stream: int, streams: Streams) -> None:
         count = len(values)
@@ -297,7 +308,7 @@ class LongRow:
 
 
 def summed(tables: Floats, entries: Integers) -> Floats:
-    """Return the sums along the last axis of the entries of tables: a few one after the other, which is faster than a sum of a few."""
+    """Return the sums along the last axis of the entries of tables, a few one after the other."""
     flat = tables.ravel()
     if entries.shape[-1] > SHORT:
         return np.asarray(np.einsum("...i->...", flat.take(entries, mode="wrap")))
@@ -308,7 +319,10 @@ def summed(tables: Floats, entries: Integers) -> Floats:
 
 
 def sum_of_few(values: Floats) -> Floats:
-    """Return the sum along the last axis in the order of `numpy.sum`: of a few values by column, as its loop starts anew for every row."""
+    """Return the sum along the last axis in the order of `numpy.sum`.
+
+    A few values are added by column: NumPy's loop starts anew for every row.
+    """
     if not 1 < values.shape[-1] < 16:
         return np.asarray(values.sum(axis=-1))
     columns = list(np.moveaxis(values, -1, 0))

@@ -21,11 +21,6 @@ from perfarray.plots.figure import (
 )
 from perfarray.plots.rows import RowFrame, check_cells, shown_rows
 
-GOALS: Final = {
-    "difference": "to see {change:g} %",
-    "not_slower": "to rule out {threshold:g} % more",
-    "equivalent": "to show equivalence within {threshold:g} %",
-}
 RULES: Final = {
     "stein": "Stein's rule",
     "t": "t after every unit",
@@ -50,15 +45,15 @@ def smallest_changes(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     Examples
     --------
     >>> import perfarray
-    >>> times = perfarray.from_samples({"old": [10.0, 10.1, 9.9, 10.2, 9.8], "new": [10.1, 10.0, 9.8, 9.9, 10.2]})
+    >>> samples = {"old": [10.0, 10.1, 9.9, 10.2, 9.8], "new": [10.1, 10.0, 9.8, 9.9, 10.2]}
+    >>> times = perfarray.from_samples(samples)
     >>> ax = times.perf.required_units("old", change=0.05).perf.plot()
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('executions a side', 'smallest change seen, percent')
     """
     required, pilot = result["required"], result["n"]
-    percentages = {name: 100 * float(result.attrs[name]) for name in ("change", "threshold")}
-    purpose = GOALS[str(result.attrs["goal"])].format(**percentages)
-    required_label = f"{purpose}, with a chance of {100 * float(result.attrs['planned_power']):g} %"
+    change, power = (100 * float(result.attrs[name]) for name in ("change", "planned_power"))
+    required_label = f"to see {change:g} %, with a chance of {power:g} %"
     units, title_parts = f"{plural(str(result.attrs['unit']))} a side", compared(result, required)
     if required.size > 1:
         frame = RowFrame(ax, *shown_rows(required, units))
@@ -82,12 +77,8 @@ def smallest_changes(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     ax = axes_for(ax, (7.0, 4.2))
     cell = result.squeeze(list(required.dims))
     ax.plot(cell["units"], 100 * cell["smallest_change"], color=COLOURS[0])
-    if result.attrs["goal"] == "difference":
-        change = abs(percentages["change"])
-        ax.axhline(
-            change, color=DARK, linewidth=0.8, linestyle=":", label=f"{percentages['change']:g} %"
-        )
-        ax.plot(cell["required"], change, "o", color=COLOURS[0], label=required_label)
+    ax.axhline(abs(change), color=DARK, linewidth=0.8, linestyle=":", label=f"{change:g} %")
+    ax.plot(cell["required"], abs(change), "o", color=COLOURS[0], label=required_label)
     ax.plot(
         cell["n"],
         100 * cell["pilot_change"],
@@ -174,7 +165,7 @@ def half_widths(result: xr.Dataset, ax: Axes | None = None) -> Axes:
 
 
 def required_runs(result: xr.Dataset, ax: Axes | None = None) -> Axes:
-    """Draw the estimate and its interval at every number of runs, and the number from which the interval is narrow enough.
+    """Draw the interval at every number of runs, and the number at which it is narrow enough.
 
     Returns
     -------
@@ -191,7 +182,8 @@ def required_runs(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     Examples
     --------
     >>> import perfarray
-    >>> times = perfarray.from_samples({"old": [10.0, 10.1, 9.9, 10.0], "new": [9.0, 9.1, 8.9, 9.0]})
+    >>> samples = {"old": [10.0, 10.1, 9.9, 10.0], "new": [9.0, 9.1, 8.9, 9.0]}
+    >>> times = perfarray.from_samples(samples)
     >>> ax = times.perf.required_runs("old", width=0.1, start=2).perf.plot()
     >>> ax.get_title(loc="left"), ax.get_xlabel()
     ('Interval by runs, new compared with old', 'runs of every benchmark')
@@ -252,7 +244,7 @@ def required_runs(result: xr.Dataset, ax: Axes | None = None) -> Axes:
 
 
 def _cells(result: xr.Dataset) -> list[tuple[str, xr.Dataset]]:
-    """Return the name of every cell, by the labels of the dims in which they differ, and its part of the result."""
+    """Return the name of every cell, of labels of dims that vary, and its part of the result."""
     required = result["required"]
     positions = [
         dict(zip(required.dims, index, strict=True)) for index in np.ndindex(*required.shape)

@@ -1,1 +1,1 @@
-"""One report about timings: what was measured, what changed, how sure that is, and the code that computes it."""
+"""One report about timings, and the code that computes it."""

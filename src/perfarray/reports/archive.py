@@ -1,4 +1,4 @@
-"""The report of an archive of machines: scores by suite, which machines are alike, which vary most, and what explains the scores."""
+"""The report of an archive of machines: scores, likeness, variation and explanations."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
@@ -67,10 +67,10 @@ def sections(
     if options.asks(AXES) or options.asks(RATIOS):
         yield from _machines(times, medians.assign_attrs(scores.result.attrs), options, pictures)
     if options.asks(VARIATION):
-        about = (
+        explanation = (
             "The standard deviation of a score over repeated experiments, relative to the score."
         )
-        question = Question("Which machines vary most", about, VARIATION, nest)
+        question = Question("Which machines vary most", explanation, VARIATION, nest)
         yield _ranked(answered(times, question, pictures=False), pictures, order="variation")
     if options.asks(EXPLAINED):
         yield from _explained(times, _largest_suite(medians), options, pictures)
@@ -78,15 +78,15 @@ def sections(
 
 
 def _scores(times: xr.DataArray | xr.Dataset, nest: Mapping[str, Any]) -> Section:
-    """Return the section of scores: as they are published, beside the five numbers, whose result has them too."""
+    """Return the section of scores, as they are published, beside the five numbers."""
     statistic = published_median(str(times.attrs.get(FORMAT, "")))
-    about = (
+    explanation = (
         "The score is the geometric mean over a suite's benchmarks, of the "
         f"{statistic.replace('_', ' ')} of the runs of each. "
         "The five numbers are those of the scores that single runs of the suite have."
     )
     section = answered(
-        times, Question("Scores", about, SCORES, {**nest, "method": "exact"}), pictures=False
+        times, Question("Scores", explanation, SCORES, {**nest, "method": "exact"}), pictures=False
     )
     published = answered(
         times, Question("", "", "suite_score", {**nest, "statistic": statistic}), pictures=False
@@ -115,15 +115,15 @@ def _largest_suite(scores: xr.DataArray) -> str | None:
     )
 
 
-def _of_suite(times: Any, part: Any, suite: str, source: str) -> tuple[Any, str]:
+def _of_suite(times: Any, data: Any, suite: str, source: str) -> tuple[Any, str]:
     """Return a suite's part of some timings, and its code."""
-    return part.where(
+    return data.where(
         times[SUITE] == suite, drop=True
     ), f"{source}.where(times['suite'] == {suite!r}, drop=True)"
 
 
 def _states(times: xr.DataArray | xr.Dataset, scores: xr.DataArray) -> xr.Dataset:
-    """Return which cells hold results, and of these the invalid ones and the estimates, as their files say."""
+    """Return which cells hold results, and which of these are invalid or estimated."""
     suites = scores[SUITE].values.tolist() if SUITE in scores.dims else [None]
     states = {RESULTS: scores.notnull()}
     for name, state, value in ((VALID, INVALID, 0), (ESTIMATED, ESTIMATED, 1)):
@@ -144,7 +144,7 @@ def _states(times: xr.DataArray | xr.Dataset, scores: xr.DataArray) -> xr.Datase
 
 
 def _read(states: xr.Dataset) -> Section:
-    """Return the section that counts the results of each suite, what they were measured with, and the invalid and estimated ones."""
+    """Return the section that counts the results of each suite."""
     measured = states[RESULTS]
     dims = [str(dim) for dim in measured.dims if dim != SUITE]
     counts = {RESULTS: measured.sum(dims)}
@@ -157,12 +157,12 @@ def _read(states: xr.Dataset) -> Section:
         str(state): cells.sum(dims) for state, cells in states.data_vars.items() if state != RESULTS
     }
     result = xr.Dataset(counts).assign_attrs(result="read")
-    about = "A result is a score of one machine with all that it was measured with."
-    return Section("What was read", about, table=perfarray.table(result), result=result)
+    explanation = "A result is a score of one machine with all that it was measured with."
+    return Section("What was read", explanation, table=perfarray.table(result), result=result)
 
 
 def _ranked(section: Section, pictures: bool, **drawing: Any) -> Section:
-    """Return a section with a sorted table, of a long one the extremes, and the picture of the suite with most rows.
+    """Return a section with a sorted table, of a long one the extremes, and a picture.
 
     Of variation the largest are shown, of scores the best and the worst, suite by suite.
     """
@@ -180,27 +180,33 @@ def _ranked(section: Section, pictures: bool, **drawing: Any) -> Section:
     table, values = table.of_rows(order), values[order]
     suites = _rows_by_suite(table, result)
     largest = max(suites, key=lambda suite: suites[suite].size)
-    drawn = result.sel({SUITE: [largest]}) if SUITE in result.dims else result
+    picture_data = result.sel({SUITE: [largest]}) if SUITE in result.dims else result
     if kind == VARIATION:
-        drawn = drawn.where(drawn[kind] >= np.nanmin(values[suites[largest][:DRAWN_ROWS]]))
-        rows, which = np.arange(values.size)[:ROWS], f"the {ROWS} largest"
+        picture_data = picture_data.where(
+            picture_data[kind] >= np.nanmin(values[suites[largest][:DRAWN_ROWS]])
+        )
+        rows, extremes = np.arange(values.size)[:ROWS], f"the {ROWS} largest"
     else:
         n_ends = max(LEAST_ROWS, ROWS // len(suites)) // 2
-        which = (
+        extremes = (
             f"the {n_ends} best and the {n_ends} worst{' of each suite' if len(suites) > 1 else ''}"
         )
         table = table.of_rows(np.concatenate([*suites.values()]))
-        rows = np.concatenate(
-            [rows[_ends(rows.size, n_ends)] for rows in _rows_by_suite(table, result).values()]
-        )
-    picture = picture_of(drawn, max_rows=DRAWN_ROWS, **drawing) if pictures else None
-    about = f"{section.about}{_rest(rows.size, table, which)}"
-    about += (
+        ends = [
+            rows if rows.size <= 2 * n_ends else rows[np.r_[:n_ends, -n_ends:0]]
+            for rows in _rows_by_suite(table, result).values()
+        ]
+        rows = np.concatenate(ends)
+    picture = picture_of(picture_data, max_rows=DRAWN_ROWS, **drawing) if pictures else None
+    explanation = f"{section.explanation}{_rest(rows.size, table, extremes)}"
+    explanation += (
         f" The picture is of {largest}, the suite with most results."
         if picture and len(suites) > 1
         else ""
     )
-    return section._replace(about=about, table=table.of_rows(rows), whole=table, picture=picture)
+    return section._replace(
+        explanation=explanation, table=table.of_rows(rows), whole=table, picture=picture
+    )
 
 
 def _rows_by_suite(table: Table, result: xr.Dataset) -> dict[str, Any]:
@@ -217,38 +223,35 @@ def _rows_by_suite(table: Table, result: xr.Dataset) -> dict[str, Any]:
     }
 
 
-def _ends(size: int, n_ends: int) -> Any:
-    """Return the first and the last of some positions; all where no more are between them."""
-    return np.r_[:n_ends, size - n_ends : size] if size > 2 * n_ends else np.arange(size)
-
-
-def _rest(n_shown: int, table: Table, which: str) -> str:
+def _rest(n_shown: int, table: Table, extremes: str) -> str:
     """Return the sentence that says which rows are shown, and how to have all."""
     return (
-        f" The table shows {n_shown} of {len(table)} rows, {which}. This report as JSON has all."
+        f" The table shows {n_shown} of {len(table)} rows, {extremes}. This report as JSON has all."
         if n_shown < len(table)
         else ""
     )
 
 
-def _first_rows(section: Section, table: Table, which: str) -> Section:
+def _first_rows(section: Section, table: Table, extremes: str) -> Section:
     """Return a section with the first rows of a table."""
-    shown = table.first(ROWS)
+    head = table.of_rows(slice(ROWS))
     return section._replace(
-        about=f"{section.about}{_rest(len(shown), table, which)}", table=shown, whole=table
+        explanation=f"{section.explanation}{_rest(len(head), table, extremes)}",
+        table=head,
+        whole=table,
     )
 
 
 def _machines(
     times: xr.DataArray | xr.Dataset, scores: xr.DataArray, options: Options, pictures: bool
 ) -> Iterator[Section]:
-    """Yield the sections about machines and benchmarks, of the suite and all else that most machines were measured with."""
+    """Yield the sections about machines, of the suite that most of them were measured with."""
     if MACHINE not in scores.dims:
         return
-    others = [dim for dim in scores.dims if dim != MACHINE]
+    other_dims = [dim for dim in scores.dims if dim != MACHINE]
     n_machines = scores.notnull().sum(MACHINE)
-    most = n_machines.isel(n_machines.argmax(others)) if others else n_machines
-    if int(most) < FEWEST_MACHINES:
+    cell_machines = n_machines.isel(n_machines.argmax(other_dims)) if other_dims else n_machines
+    if int(cell_machines) < FEWEST_MACHINES:
         return
     array, source = (
         (times, "times")
@@ -256,7 +259,9 @@ def _machines(
         else (times[scores.attrs[METRIC]], f"times[{scores.attrs[METRIC]!r}]")
     )
     labels = {
-        str(dim): most[dim].item() for dim in others if dim != SUITE and scores.sizes[dim] > 1
+        str(dim): cell_machines[dim].item()
+        for dim in other_dims
+        if dim != SUITE and scores.sizes[dim] > 1
     }
     names = [*labels.values()]
     if labels:
@@ -264,33 +269,39 @@ def _machines(
             array.sel(labels),
             f"{source}.sel({', '.join(f'{dim}={label!r}' for dim, label in labels.items())})",
         )
-    if SUITE in others:
-        suite = most[SUITE].item()
+    if SUITE in other_dims:
+        suite = cell_machines[SUITE].item()
         (array, source), names = _of_suite(times, array, suite, source), [suite, *names]
-    if int(most) < array.sizes[MACHINE]:
+    if int(cell_machines) < array.sizes[MACHINE]:
         array, source = array.dropna(MACHINE, how="all"), f"{source}.dropna('machine', how='all')"
     nest = {name: value for name, value in options.nest.items() if name != METRIC}
-    which = (
+    condition = (
         f"Of {', '.join(map(str, names))}, with which most machines were measured. "
         if names
         else ""
     )
     if options.asks(AXES):
-        about = (
-            f"{which}Machines that lie together are fast at the same benchmarks. Arrows that "
+        explanation = (
+            f"{condition}Machines that lie together are fast at the same benchmarks. Arrows that "
             "point together are benchmarks that are alike."
         )
         yield answered(
             array,
             Question(
-                "Which machines are alike", about, AXES, {**nest, "n_components": 2}, source=source
+                "Which machines are alike",
+                explanation,
+                AXES,
+                {**nest, "n_components": 2},
+                source=source,
             ),
             pictures,
         )
     if options.asks(RATIOS):
-        about = f"{which}A machine's value in a benchmark, over that of the median machine."
+        explanation = (
+            f"{condition}A machine's value in a benchmark, over that of the median machine."
+        )
         question = Question(
-            "Machines against the median machine", about, RATIOS, nest, source=source
+            "Machines against the median machine", explanation, RATIOS, nest, source=source
         )
         yield _ranked(answered(array, question, pictures=False), pictures)
 
@@ -303,7 +314,7 @@ def _explained(
     A model that predicts nothing is a sentence.
     """
     times, source = (times, "times") if suite is None else _of_suite(times, times, suite, "times")
-    about = "" if suite is None else f"Of {suite}, the suite with most results."
+    explanation = "" if suite is None else f"Of {suite}, the suite with most results."
     for response, title in (
         ("performance", "What explains the scores"),
         (VARIATION, "What explains the variation"),
@@ -314,7 +325,7 @@ def _explained(
             **SEED,
         }
         section = answered(
-            times, Question(title, about, EXPLAINED, choices, source=source), pictures
+            times, Question(title, explanation, EXPLAINED, choices, source=source), pictures
         )
         table, result = section.table, section.result
         if table is None or result is None:
@@ -325,7 +336,7 @@ def _explained(
             section = _first_rows(section, table, "the strongest predictors")
         else:
             section = section._replace(
-                about=" ".join(filter(None, [about, *findings])),
+                explanation=" ".join(filter(None, [explanation, *findings])),
                 table=None,
                 whole=table,
                 notes=(),
@@ -339,7 +350,7 @@ def _explained(
 
 
 def _stated(states: xr.Dataset) -> Iterator[Section]:
-    """Yield the section that names the invalid results, and of the estimates and the other results the fewer, where there are any."""
+    """Yield the section that names invalid and estimated results, where there are any."""
     measured = states[RESULTS]
     n_results, counts = (
         int(measured.sum()),
@@ -347,16 +358,16 @@ def _stated(states: xr.Dataset) -> Iterator[Section]:
     )
     if not any(counts.values()):
         return
-    named = {INVALID: states[INVALID]} if counts.get(INVALID) else {}
+    cells_by_state = {INVALID: states[INVALID]} if counts.get(INVALID) else {}
     if counts.get(ESTIMATED):
         is_rare = counts[ESTIMATED] <= n_results / 2
-        named |= (
+        cells_by_state |= (
             {ESTIMATED: states[ESTIMATED]}
             if is_rare
             else {f"not {ESTIMATED}": measured & ~states[ESTIMATED]}
         )
     texts = np.full(measured.shape, "", dtype=object)
-    for state, cells in named.items():
+    for state, cells in cells_by_state.items():
         texts[cells.values] += np.where(texts[cells.values] == "", state, f", {state}").astype(
             object
         )
@@ -376,7 +387,7 @@ def _stated(states: xr.Dataset) -> Iterator[Section]:
 
 
 def summary(sections: Sequence[Section]) -> list[str]:
-    """Return the outcome: of each suite the lowest and the highest score, what varies most, and what explains the scores."""
+    """Return scores of each suite, what varies most, and what explains the scores."""
     lines: list[str] = []
     for section in sections:
         table, result = section.whole, section.result
@@ -386,26 +397,26 @@ def summary(sections: Sequence[Section]) -> list[str]:
             suites = [
                 (suite, rows) for suite, rows in _rows_by_suite(table, result).items() if rows.size
             ][:SUITES_NAMED]
-            lines += [_scores_in_words(table, suite, rows) for suite, rows in suites]
+            for suite, rows in suites:
+                first, last = (
+                    f"{table['score'].iloc[row]}{_name(table, row, suite)}"
+                    for row in (rows[0], rows[-1])
+                )
+                scores = (
+                    f"score {first}"
+                    if rows.size == 1
+                    else f"{rows.size} results, scores from {last} to {first}"
+                )
+                lines.append(f"{suite}: {scores}." if suite else sentence(scores))
         elif result.attrs["result"] == VARIATION:
             lines.append(f"Most variation: {table.iloc[0]['relative variation']}{_name(table, 0)}.")
         lines += table.attrs["findings"]
     return lines
 
 
-def _scores_in_words(table: Table, suite: str, rows: Any) -> str:
-    best, worst = (
-        f"{table['score'].iloc[row]}{_name(table, row, suite)}" for row in (rows[0], rows[-1])
-    )
-    scores = (
-        f"score {best}" if rows.size == 1 else f"{rows.size} results, scores from {worst} to {best}"
-    )
-    return f"{suite}: {scores}." if suite else sentence(scores)
-
-
 def _name(table: Table, row: int, suite: str = "") -> str:
     """Return the labels of a row in brackets, without its suite; "" where it has no others."""
     label = table.index[row]
-    labels = label if isinstance(label, tuple) else (label,) if table.has_labels() else ()
-    text = ", ".join(str(part) for part in labels if str(part) != suite)
+    labels = label if isinstance(label, tuple) else () if table.index.name is None else (label,)
+    text = ", ".join(str(name) for name in labels if str(name) != suite)
     return f" ({text})" if text else ""

@@ -35,97 +35,75 @@ def content_of(
         times = times.assign_coords({SUITE: times.coords[options.by]})
     questions = list(versions.questions(times, () if baseline is None else (baseline,), options))
     may_be_archive = is_archive(times, baseline)
-    _check_sections(
-        options,
-        [
-            *(archive.METHODS if may_be_archive else ()),
-            *(question.method for question in questions),
-        ],
-    )
-    sections = _told_once(archive.sections(times, options, pictures)) if may_be_archive else []
-    if has_scores := bool(sections):
-        sections = (
-            sections
-            if options.sections
-            else [section for section in sections if section.result is not None]
-        )
-        # Prices ask for a plan.
-        options = (
-            options
-            if options.sections
-            else options._replace(sections=(PLAN,) if options.priced.get("costs") else ())
-        )
-    asked = [question for question in questions if options.asks(question.method)]
-    sections += [
-        versions.titled(_first_rows(answered(times, question, pictures))) for question in asked
+    methods = [
+        *(archive.METHODS if may_be_archive else ()),
+        *(question.method for question in questions),
     ]
+    if unknown := [name for name in options.sections or () if name not in methods]:
+        raise ValueError(
+            f"sections={unknown[0]!r} is no section of this report. Choose from "
+            f"{', '.join(map(repr, dict.fromkeys(methods)))}"
+        )
+    sections = _told_once(archive.sections(times, options, pictures)) if may_be_archive else []
+    has_scores = bool(sections)
+    if has_scores and not options.sections:  # prices ask for a plan
+        sections = [section for section in sections if section.result is not None]
+        options = options._replace(sections=(PLAN,) if options.priced.get("costs") else ())
+    requested = [question for question in questions if options.asks(question.method)]
+    sections += [versions.titled(answered(times, question, pictures)) for question in requested]
     if has_scores:
         n_machines = times.sizes.get(MACHINE, 1)
-        title, summary = (
-            f"Archive of {n_machines} {MACHINE if n_machines == 1 else plural(MACHINE)}",
-            archive.summary(sections),
-        )
+        title = f"Archive of {n_machines} {MACHINE if n_machines == 1 else plural(MACHINE)}"
+        summary = archive.summary(sections)
         sections[0] = sections[0]._replace(
-            about=" ".join([*_measured(times, None), sections[0].about])
+            explanation=" ".join([*_measured(times, None), sections[0].explanation])
         )
     else:
-        counts = [
-            section.result
-            for section in sections
-            if section.result is not None and section.result.attrs["result"] == "counts"
-        ]
-        title, summary = (
-            "Timings report",
-            [line for section in sections for line in versions.verdicts(section)],
-        )
-        summary += _measured(times, counts[0] if counts else None)
+        title = "Timings report"
+        summary = [line for section in sections for line in versions.verdicts(section)]
+        results = [section.result for section in sections if section.result is not None]
+        counts = (result for result in results if result.attrs["result"] == "counts")
+        summary += _measured(times, next(counts, None))
     summary += [UNDRAWN] if pictures and find_spec("matplotlib") is None else []
     code = [
         "import perfarray",
         "",
         f"times = ...  # what this report is about{_reading(times, options.dim)}",
     ]
-    code += (
-        []
-        if options.by is None
-        else [f"times = times.assign_coords({SUITE}=times[{options.by!r}])"]
-    )
+    if options.by is not None:
+        code.append(f"times = times.assign_coords({SUITE}=times[{options.by!r}])")
     code += [f"print(perfarray.table({section.code}))" for section in sections if section.code]
-    return Content(title, tuple(summary), _described(times, options.dim), sections, "\n".join(code))
-
-
-def _check_sections(options: Options, methods: list[str]) -> None:
-    """Raise for sections that the report does not have."""
-    unknown = [name for name in options.sections or () if name not in methods]
-    if unknown:
-        raise ValueError(
-            f"sections={unknown[0]!r} is no section of this report; choose from "
-            f"{', '.join(map(repr, dict.fromkeys(methods)))}"
-        )
+    return Content(
+        title,
+        tuple(summary),
+        _described(times, options.dim),
+        list(map(_first_rows, sections)),
+        "\n".join(code),
+    )
 
 
 def _told_once(sections: Iterable[Section]) -> list[Section]:
     """Return sections without the notes that an earlier one has: all are about the same archive."""
-    told: set[str] = set()
+    earlier_notes: set[str] = set()
     once = []
     for section in sections:
         once.append(
-            section._replace(notes=tuple(note for note in section.notes if note not in told))
+            section._replace(
+                notes=tuple(note for note in section.notes if note not in earlier_notes)
+            )
         )
-        told.update(section.notes)
+        earlier_notes.update(section.notes)
     return once
 
 
 def _first_rows(section: Section) -> Section:
     """Return a section without the rows of a long table that nobody reads."""
     table = section.table
-    n_left_out = 0 if table is None else table.places.positions.size - MOST
-    if table is None or n_left_out <= 0:
+    if table is None or table.places.positions.size <= MOST:
         return section
-    return section._replace(
-        table=table.first(MOST),
-        notes=(*section.notes, f"{n_left_out} more rows are left out of the table."),
-    )
+    table = table.of_rows(slice(MOST))
+    note = f"{table.places.n_left_out} more rows are left out of the table."
+    return section._replace(table=table, notes=(*section.notes, note))
 
 
 def _measured(times: xr.DataArray | xr.Dataset, counts: xr.Dataset | None) -> list[str]:
@@ -138,8 +116,12 @@ def _measured(times: xr.DataArray | xr.Dataset, counts: xr.Dataset | None) -> li
     ]
     attrs = times.attrs if counts is None else times.attrs | counts.attrs
     if counts is not None:
-        most = counts["maximum"].max([dim for dim in counts["maximum"].dims if dim != "level"])
-        numbers = zip(most["level"].values.tolist(), most.values.tolist(), strict=True)
+        largest_counts = counts["maximum"].max(
+            [dim for dim in counts["maximum"].dims if dim != "level"]
+        )
+        numbers = zip(
+            largest_counts["level"].values.tolist(), largest_counts.values.tolist(), strict=True
+        )
         nest = [
             f"{number:.0f} {level if number == 1 else plural(level)}" for level, number in numbers
         ]
@@ -148,9 +130,13 @@ def _measured(times: xr.DataArray | xr.Dataset, counts: xr.Dataset | None) -> li
     if "format" in attrs:
         sentences.append(f"Read as {attrs['format']}, files: {attrs.get('n_files', 1)}.")
     for name, description in {
-        "n_files_skipped": "Files skipped", "n_files_broken": "Broken files", "n_warmup": "Values of warm-up left out",
-        "n_failed": "Values of failed runs left out", "n_copied": "Copied values left out", "n_censored": "Runs stopped at a limit",
-    }.items():  # fmt: skip
+        "n_files_skipped": "Files skipped",
+        "n_files_broken": "Broken files",
+        "n_warmup": "Values of warm-up left out",
+        "n_failed": "Values of failed runs left out",
+        "n_copied": "Copied values left out",
+        "n_censored": "Runs stopped at a limit",
+    }.items():
         if attrs.get(name):
             sentences.append(f"{description}: {attrs[name]}.")
     return sentences
@@ -168,7 +154,7 @@ def _reading(times: xr.DataArray | xr.Dataset, dim: str | None) -> str:
 
 
 def _described(times: xr.DataArray | xr.Dataset, dim: str | None) -> dict[str, str]:
-    """Return the descriptors that all timings share (machine, versions, options), and those in which a few compared labels differ."""
+    """Return the descriptors of all timings, and those in which a few compared labels differ."""
     descriptors = {
         str(name): str(label.values[()]) for name, label in times.coords.items() if not label.dims
     }

@@ -150,13 +150,14 @@ class Redaction(NamedTuple):
         """Return a report whose sentences name nothing that is hidden."""
         sections = [
             section._replace(
-                about=self.hide(section.about), notes=tuple(map(self.hide, section.notes))
+                explanation=self.hide(section.explanation),
+                notes=tuple(map(self.hide, section.notes)),
             )
             for section in content.sections
         ]
-        described = {name: self.hide(text) for name, text in content.described.items()}
+        descriptors = {name: self.hide(text) for name, text in content.described.items()}
         return content._replace(
-            described=described, sections=sections, summary=tuple(map(self.hide, content.summary))
+            described=descriptors, sections=sections, summary=tuple(map(self.hide, content.summary))
         )
 
 
@@ -166,16 +167,18 @@ def _end_of_path(match: re.Match[str]) -> str:
     Of two parts, or in a folder of homes, the last may be a user's name, and is left out, too.
     """
     option, path = match.groups(default="")
-    parts = re.split(r"[/\\]+", re.sub(r"(?i)^file:(//[\w.-]*)?", "", path))
-    above = len(parts) - parts[::-1].index("..") if ".." in parts else 0
-    names = [part for part in parts[above:] if part and not re.fullmatch(r"~|[A-Za-z]:|\$.*", part)]
+    folders = re.split(r"[/\\]+", re.sub(r"(?i)^file:(//[\w.-]*)?", "", path))
+    n_above = len(folders) - folders[::-1].index("..") if ".." in folders else 0
+    names = [
+        name for name in folders[n_above:] if name and not re.fullmatch(r"~|[A-Za-z]:|\$.*", name)
+    ]
     names = names[1:] if re.match(r"(//|\\\\)", path) else names  # a server
-    is_named = parts[-1] and len(names) > 2 and names[-2].lower() not in HOMES
+    is_named = folders[-1] and len(names) > 2 and names[-2].lower() not in HOMES
     return option + LEFT_OUT + (f"/{names[-1]}" if is_named else "")
 
 
 def _numeric_address(match: re.Match[str]) -> str:
-    """Return what stands for numbers that are an address, or the numbers where they are a version, a time or a name of C++."""
+    """Return what stands for an address of numbers; versions, times and C++ names stay."""
     numbers = match[0]
     if re.fullmatch(r"(?:[0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}", numbers):  # of a network card
         return LEFT_OUT

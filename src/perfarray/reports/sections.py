@@ -1,4 +1,4 @@
-"""The sections of a report: each is a call of a public function, its answer as a table, a picture, and notes."""
+"""The sections of a report: calls of public functions, with tables, pictures and notes."""
 
 import base64
 import warnings
@@ -42,11 +42,11 @@ class Options(NamedTuple):
 class Question(NamedTuple):
     """A call of a method of the accessor.
 
-    The title asks, and `about` explains how to read the answer.
+    The title asks, and `explanation` says how to read the answer.
     """
 
     title: str
-    about: str
+    explanation: str
     method: str
     choices: Mapping[str, Any]
     baseline: tuple[object, ...] = ()
@@ -55,10 +55,10 @@ class Question(NamedTuple):
 
 
 class Section(NamedTuple):
-    """A question and its answer: the call, its table, notes (or why there is no answer), a picture as data URI, and all numbers."""
+    """A question and its answer: the call, its table, notes, a picture as data URI, all numbers."""
 
     title: str
-    about: str
+    explanation: str
     code: str = ""
     table: Table | None = None
     notes: tuple[str, ...] = ()
@@ -86,7 +86,7 @@ def answered(times: xr.DataArray | xr.Dataset, question: Question, pictures: boo
     ]
     section = Section(
         question.title,
-        question.about,
+        question.explanation,
         f"{question.source}.perf.{question.method}({', '.join(arguments)})",
     )
     with warnings.catch_warnings():
@@ -102,9 +102,14 @@ def answered(times: xr.DataArray | xr.Dataset, question: Question, pictures: boo
         remarks = (_reason(question.method, result),) if table.empty else ()
         is_drawable = pictures and remarks != (f"No answer: {FEW_OR_ALIKE}",) and not _alike(result)
         return section._replace(
-            about=" ".join(
+            explanation=" ".join(
                 filter(
-                    None, [question.about, *table.attrs["findings"], sentence(table.attrs["about"])]
+                    None,
+                    [
+                        question.explanation,
+                        *table.attrs["findings"],
+                        sentence(table.attrs["about"]),
+                    ],
                 )
             ),
             table=table,
@@ -132,7 +137,7 @@ def _reason(method: str, result: xr.Dataset) -> str:
 
 
 def picture_of(result: xr.Dataset, **drawing: Any) -> str | None:
-    """Draw a result, where it has a picture, the picture has room for all labels, and matplotlib is installed."""
+    """Draw a result that has a picture with room for all labels, where matplotlib is installed."""
     with warnings.catch_warnings():
         warnings.filterwarnings("error", message="constrained_layout not applied")
         try:

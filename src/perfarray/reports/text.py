@@ -8,17 +8,10 @@ import xarray as xr
 
 import perfarray
 from perfarray.reports.sections import Content, Section
-from perfarray.results.rows import Table, escape_markdown, json_value, records
+from perfarray.results.printed import escape_markdown, grid_of, markdown_table, quoted_lines
+from perfarray.results.rows import Table, json_value, records
 
 SUITE: Final = "suite_"  # the prefix of variables of suites
-
-
-def titles_and_rows(frame: pd.DataFrame) -> tuple[list[str], list[list[str]]]:
-    """Return the titles and the texts of a table, the labels of its rows first."""
-    full = frame.reset_index() if any(name is not None for name in frame.index.names) else frame
-    return [str(title) for title in full.columns], [
-        [str(text) for text in row] for row in full.to_numpy(object).tolist()
-    ]
 
 
 def as_markdown(content: Content) -> str:
@@ -27,31 +20,20 @@ def as_markdown(content: Content) -> str:
         f"# {content.title}",
         "\n".join(f"- {escape_markdown(line)}" for line in content.summary),
     ]
-    blocks += (
-        [
-            _markdown_table(
-                ["descriptor", "value"], [list(pair) for pair in content.described.items()]
-            )
-        ]
-        if content.described
-        else []
-    )
+    if content.described:
+        descriptors = (
+            pd.Series(content.described, name="value").rename_axis("descriptor").to_frame()
+        )
+        blocks.append(markdown_table(grid_of(descriptors)))
     for section in content.sections:
-        blocks += [f"## {section.title}", escape_markdown(section.about)]
-        blocks += (
-            [_markdown_table(*titles_and_rows(section.table))] if section.table is not None else []
-        )
-        blocks += (
-            ["\n".join(f"> {escape_markdown(note)}" for note in section.notes)]
-            if section.notes
-            else []
-        )
+        blocks += [f"## {section.title}", escape_markdown(section.explanation)]
+        remarks: list[str] = []
+        if section.table is not None:
+            grid = grid_of(section.table)
+            remarks = grid.remarks
+            blocks.append(markdown_table(grid))
+        blocks += quoted_lines([*remarks, *section.notes])
     return "\n\n".join([*blocks, "## The code", f"````python\n{content.code}\n````"]) + "\n"
-
-
-def _markdown_table(titles: list[str], rows: list[list[str]]) -> str:
-    head, *body = (f"| {' | '.join(map(escape_markdown, texts))} |" for texts in (titles, *rows))
-    return "\n".join([head, f"| {' | '.join(['---'] * len(titles))} |", *body])
 
 
 def as_json(content: Content) -> str:
@@ -60,8 +42,6 @@ def as_json(content: Content) -> str:
         "title": content.title,
         "perfarray_version": perfarray.__version__,
         "summary": content.summary,
-    }
-    document |= {
         "described": content.described,
         "sections": list(map(_section, content.sections)),
         "code": content.code,
@@ -72,7 +52,7 @@ def as_json(content: Content) -> str:
 def _section(section: Section) -> dict[str, Any]:
     texts = {
         "title": section.title,
-        "about": section.about,
+        "about": section.explanation,
         "code": section.code,
         "notes": section.notes,
     }
@@ -92,7 +72,7 @@ def _section(section: Section) -> dict[str, Any]:
 
 
 def _rows(table: Table, result: xr.Dataset) -> list[dict[str, Any]]:
-    """Return the rows of a table: labels, the numbers by their variables, and as `text` the columns that people read."""
+    """Return the rows of a table: labels, numbers by variable, and as `text` what people read."""
     suite_names = {
         name: str(name).removeprefix(SUITE)
         for name in result.data_vars
@@ -106,25 +86,32 @@ def _rows(table: Table, result: xr.Dataset) -> list[dict[str, Any]]:
             for row in _cells(suites, list(map(str, suites["benchmarks"].dims)))
             if row["benchmarks"] > 1
         ]
-    titles, texts = titles_and_rows(table)
-    lines = [dict(zip(titles, line, strict=True)) for line in texts]
-    columns = [str(title) for title in table.columns]
+    texts = table.map(str).to_dict("records")
+    labels = (
+        table.index.to_frame().map(str).to_dict("records")
+        if table.index.name or table.index.nlevels > 1
+        else [{}] * len(table)
+    )
     # A suite row has no label of its own in the result.
     return [
-        {title: text for title, text in line.items() if title not in columns}
+        {str(dim): label for dim, label in labels_of_row.items()}
         | row
-        | {"text": {title: line[title] for title in columns}}
-        for row, line in zip(numbers, lines, strict=True)
+        | {"text": {str(title): text for title, text in texts_of_row.items()}}
+        for row, labels_of_row, texts_of_row in zip(numbers, labels, texts, strict=True)
     ]
 
 
 def _cells(data: xr.Dataset, dims: list[str], positions: Any = None) -> list[dict[str, Any]]:
-    """Return one row for each cell along the dims that the data have, or at some positions, with the variables along any of them."""
-    present = [dim for dim in dims if dim in data.dims]
+    """Return one row for each cell along the dims that the data have, or at some positions."""
+    row_dims = [dim for dim in dims if dim in data.dims]
     return records(
         data[
-            [name for name, array in data.items() if not present or set(present) & set(array.dims)]
+            [
+                name
+                for name, array in data.items()
+                if not row_dims or set(row_dims) & set(array.dims)
+            ]
         ],
-        present,
+        row_dims,
         positions,
     )

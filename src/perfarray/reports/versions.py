@@ -1,4 +1,4 @@
-"""The report of versions, or of one of them: what changed, how it was measured, whether to trust it, what to run next."""
+"""The report of versions: what changed, whether to trust it, what to run next."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -22,29 +22,28 @@ FEWEST: Final = 8  # commits in which a change can be detected
 def questions(
     times: xr.DataArray | xr.Dataset, pair: tuple[object, ...], options: Options
 ) -> Iterator[Question]:
-    """Yield the questions in the order of the report: the outcome, then how it was measured and whether to trust it.
+    """Yield the questions in the order of the report.
 
     `pair` holds the baseline, or nothing.
     """
     nest, judged = options.nest, options.judged
-    compared = dict(nest) if options.dim is None else {**nest, "dim": options.dim}
-    bound = {name: value for name, value in judged.items() if name == "threshold"}
+    comparison = dict(nest) if options.dim is None else {**nest, "dim": options.dim}
     if pair:
-        about = (
+        explanation = (
             f"Against {pair[0]}; the larger change first. Intervals and verdicts count "
             "independent units, never single values."
         )
-        about += (
+        explanation += (
             f" A change below {100 * judged['threshold']:.4g} % does not matter."
             if "threshold" in judged
             else ""
         )
-        about += (
+        explanation += (
             f" Verdicts are corrected for their number ({judged['correction']})."
             if "correction" in judged
             else ""
         )
-        yield Question("What changed", about, "compare", {**compared, **judged}, pair)
+        yield Question("What changed", explanation, "compare", {**comparison, **judged}, pair)
     else:
         yield Question(
             "How long it takes",
@@ -58,13 +57,23 @@ def questions(
                 f"with the set of {plural(dim)} that may have made it; what these differ by "
                 "anyway is no change"
             )
-            about = f"Where a benchmark became slower or faster, {causes}."
+            explanation = f"Where a benchmark became slower or faster, {causes}."
             yield Question(
                 "Since when",
-                about,
+                explanation,
                 "change_points",
                 {**nest, **judged, **options.order, "dim": dim},
             )
+    yield from _of_trust(times, pair, options)
+
+
+def _of_trust(
+    times: xr.DataArray | xr.Dataset, pair: tuple[object, ...], options: Options
+) -> Iterator[Question]:
+    """Yield the questions how it was measured, whether to trust it, and what to run next."""
+    nest = options.nest
+    comparison = dict(nest) if options.dim is None else {**nest, "dim": options.dim}
+    bound = {name: value for name, value in options.judged.items() if name == "threshold"}
     yield Question(
         "How much was measured",
         "Repetitions that answers rest on, of each level inside the one above.",
@@ -72,43 +81,45 @@ def questions(
         nest,
     )
     if pair:
-        about = (
+        explanation = (
             "The same question asked of every method of the papers: where they disagree, look "
             "at the runs."
         )
         yield Question(
-            "Do the methods agree", about, "agreement", {**compared, **bound, **SEED}, pair
+            "Do the methods agree", explanation, "agreement", {**comparison, **bound, **SEED}, pair
         )
-    about = (
-        "More repetitions of a level average away what varies at it and below it, never what "
-        "varies above."
+    explanation = (
+        "More iterations reduce iteration noise only. Differences between processes and builds "
+        "stay."
     )
-    yield Question("Where the variation comes from", about, "variance_components", nest)
+    yield Question("Where the variation comes from", explanation, "variance_components", nest)
     yield Question(
         "Are the values normal",
         "Shapiro and Wilk's test of the units: few of them, or long tails.",
         "normality",
         nest,
     )
-    about = "Clusters of runs, where a mean describes none of them."
-    yield Question("Is there more than one mode", about, "variability_level", {**nest, **SEED})
+    explanation = "Clusters of runs, where a mean describes none of them."
+    yield Question(
+        "Is there more than one mode", explanation, "variability_level", {**nest, **SEED}
+    )
     yield from _of_order(times, options)
-    about = (
+    explanation = (
         "Halves of the same timings compared, where nothing differs: how often rules see a "
         "difference."
     )
     yield Question(
         "Can such answers be trusted",
-        about,
+        explanation,
         "calibrate",
         {**nest, **bound, **SEED, "rules": RULES, "n_splits": 40},
     )
-    about = (
+    explanation = (
         "The cheapest experiment whose intervals are ± "
         f"{HALF_WIDTH:.0%}{' of the ratio' if pair else ''}."
     )
-    planned = {**(compared if pair else nest), **options.priced, "half_width": HALF_WIDTH}
-    yield Question("How many repetitions next time", about, "plan_repetitions", planned, pair)
+    planned = {**(comparison if pair else nest), **options.priced, "half_width": HALF_WIDTH}
+    yield Question("How many repetitions next time", explanation, "plan_repetitions", planned, pair)
 
 
 def _of_order(times: xr.DataArray | xr.Dataset, options: Options) -> Iterator[Question]:
@@ -118,22 +129,22 @@ def _of_order(times: xr.DataArray | xr.Dataset, options: Options) -> Iterator[Qu
     levels = [levels] if isinstance(levels, str) else [*levels]
     if levels and times.sizes.get(levels[0], 0) >= ENOUGH:
         worth = "how alike neighbours are, and how many independent ones they are worth"
-        about = f"{plural(levels[0]).capitalize()} in the order measured: {worth}."
+        explanation = f"{plural(levels[0]).capitalize()} in the order measured: {worth}."
         yield Question(
             "Do they depend on those before them",
-            about,
+            explanation,
             "autocorrelation",
             {**nest, "dim": levels[0]},
         )
     if len(set(levels)) > 1 and times.sizes.get(levels[-1], 0) >= ENOUGH:
-        about = f"How many series of {plural(levels[-1])} are steady, and from where on."
+        explanation = f"How many series of {plural(levels[-1])} are steady, and from where on."
         yield Question(
-            "Is there a warm-up left", about, "steady_state", {**nest, "dim": levels[-1]}
+            "Is there a warm-up left", explanation, "steady_state", {**nest, "dim": levels[-1]}
         )
 
 
 def titled(section: Section) -> Section:
-    """Return the section of means with a title that says what they are of, where that is no time."""
+    """Return the section of means with a title that names what is no time."""
     result = section.result
     if result is None or result.attrs["result"] != "mean_interval":
         return section
@@ -168,10 +179,8 @@ def verdicts(section: Section) -> list[str]:
     if is_history:
         assumed = any(note.code == "assumed_order" for note in perfarray.notes(result))
         counts = (
-            "Changes along the "
-            f"{plural(str(result.attrs['dim']))}{', if the first is the oldest' if assumed else ''}: "
-            ""
-            f"{counts}"
+            f"Changes along the {plural(str(result.attrs['dim']))}"
+            f"{', if the first is the oldest' if assumed else ''}: {counts}"
         )
     labels = [
         " ".join(map(str, label)) if isinstance(label, tuple) else str(label)

@@ -49,8 +49,10 @@ class Markdown(Text):
 
 
 FORMATS: Final[Mapping[str, tuple[Callable[[Content], str], type[Text]]]] = {
-    "html": (as_html, Page), "markdown": (as_markdown, Markdown), "json": (as_json, Text)
-}  # fmt: skip
+    "html": (as_html, Page),
+    "markdown": (as_markdown, Markdown),
+    "json": (as_json, Text),
+}
 
 
 def report(
@@ -71,7 +73,7 @@ def report(
     format: str = "html",
     redact: bool = False,
 ) -> str:
-    """Write one page about timings: what was measured, what varies, what changed, how sure that is, what to run next.
+    """Write one page about timings: what changed, how sure that is, what varies, what to run next.
 
     Of an archive of machines: the scores of its suites, which machines are alike, which vary most,
     and what explains it.
@@ -143,7 +145,8 @@ def report(
     Examples
     --------
     >>> import perfarray
-    >>> times = perfarray.from_samples({"old": [10.0, 10.2, 9.9, 10.1], "new": [9.0, 9.1, 8.9, 9.2]})
+    >>> runs = {"old": [10.0, 10.2, 9.9, 10.1], "new": [9.0, 9.1, 8.9, 9.2]}
+    >>> times = perfarray.from_samples(runs)
     >>> print(times.perf.report("old", format="markdown")[:16])
     # Timings report
     """
@@ -152,10 +155,12 @@ def report(
             f"format={format!r} is not known; choose one of {', '.join(map(repr, FORMATS))}"
         )
     redaction = Redaction.of(times) if redact else None
-    shown = redaction.times(times) if redaction else times
+    visible = redaction.times(times) if redaction else times
     content = content_of(
-        shown,
-        redaction.label(baseline, times, shown) if redaction and baseline is not None else baseline,
+        visible,
+        redaction.label(baseline, times, visible)
+        if redaction and baseline is not None
+        else baseline,
         Options(
             nest=_given(levels=levels, metric=metric),
             judged=_given(threshold=threshold, correction=correction),

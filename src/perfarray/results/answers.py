@@ -1,7 +1,7 @@
 """Results as short tables for people: few columns, values with their units, intervals in words."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import reduce
 from operator import or_
 from typing import Any, NamedTuple
@@ -17,6 +17,7 @@ from perfarray.results.combine import as_dataset, parts_of
 from perfarray.results.kinds import kind_of, layout_of
 from perfarray.results.layouts import OF_SUITE, Layout
 from perfarray.results.models import FittedModel
+from perfarray.results.printed import CHANGED
 from perfarray.results.reserved import without_foreign_names
 from perfarray.results.rows import Places, Table
 from perfarray.results.words import Cell, Columns
@@ -50,9 +51,10 @@ def table(result: xr.Dataset | xr.DataArray | FittedModel, *, sort: str | None =
     DataFrame
         Texts, one row a cell in which something was measured, its labels in the index; a dim of one
         label is named below instead, except `benchmark`. Suites stand below their benchmarks.
-        Printed, it shows every column, and its sentences below. The attrs `findings` (of a
-        regression, what it found) and `notes` are tuples of sentences, `about` says in one what the
-        numbers rest on, `suites` is the number of suite rows.
+        Printed, it shows every column, and sentences below. The attrs `findings` (of a regression,
+        what it found) and `notes` are tuples of sentences. `about` says in one what the numbers
+        rest on. `suites` is the number of suite rows. Notes that the call warned of are not printed
+        again: `asides` are those that are.
 
     Raises
     ------
@@ -62,67 +64,122 @@ def table(result: xr.Dataset | xr.DataArray | FittedModel, *, sort: str | None =
     Examples
     --------
     >>> import perfarray
-    >>> times = perfarray.from_samples({"old": [10.0, 10.2, 9.9, 10.1], "new": [9.0, 9.1, 8.9, 9.2]})
+    >>> runs = {"old": [10.0, 10.2, 9.9, 10.1], "new": [9.0, 9.1, 8.9, 9.2]}
+    >>> times = perfarray.from_samples(runs)
     >>> times.perf.compare("old").perf.table()
            old -> new                      change verdict n
     10.05 s -> 9.05 s 1.11x faster (1.08 to 1.14)  faster 4
     version new; 95 % intervals; n counts executions
     """
-    return first_rows(result, sort=sort)
+    return select_rows(result, sort=sort)
 
 
-def first_rows(
+def select_rows(
     result: xr.Dataset | xr.DataArray | FittedModel,
     *,
     sort: str | None = None,
-    most: int | None = None,
+    only_changes: bool = False,
+    limit: int | None = None,
+    largest: bool = False,
+    equal_counts: bool = True,
+    together: str | None = None,
+    columns: Mapping[str, Any] | None = None,
 ) -> Table:
-    """Return the table of a result, of many cells the first `most`."""
+    """Return the table of a result, with the rows that are to be printed.
+
+    Parameters
+    ----------
+    result : Dataset, DataArray, GaussianMixture or VariabilityModel
+        As for `table`, and so is `sort`.
+    sort : {"effect", "name"}, optional
+        The order of the rows.
+    only_changes : bool
+        Whether rows whose verdict is neither faster nor slower are left out. Suites stay.
+    limit : int, optional
+        The most rows of cells; default: all. `places.n_left_out` is the number of the others.
+    largest : bool
+        Whether a limit keeps the largest effects, rather than the first rows.
+    equal_counts : bool
+        Whether the column `n` is shown where all of its rows are the same.
+    together : str, optional
+        A dim whose labels keep their rows together, as suites whose scores have no common scale.
+    columns : mapping of str to title, optional
+        Titles of the columns that are shown, and what the table calls them; default: all.
+
+    Returns
+    -------
+    DataFrame
+        As `table` returns it.
+    """
     if sort is not None:
         check_choice(sort, "sort", SORTS)
     data = as_dataset(result)
-    kind = str(data.attrs.get("result", ""))
-    if not kind:
+    if not data.attrs.get("result"):
         raise ValueError(
             "this is no result of perfarray: its attr 'result' is missing; it has the "
             f"variables {listed(data.data_vars)}"
         )
     data = without_foreign_names(data.compute() if is_lazy(data) else data)
-    if kind == "combine":
-        results = {name: without_foreign_names(dataset) for name, dataset in parts_of(data).items()}
-        measured = reduce(or_, map(_measured_cells, results.values()))
-        blocks = {name: _rows(dataset, sort, most, measured) for name, dataset in results.items()}
-        frame = pd.concat(
-            _same_index_order({name: block.frame for name, block in blocks.items()}), axis=1
-        ).fillna("")
-        rows = next(iter(blocks.values()))._replace(suites=0, frame=frame)
-    else:
-        rows = _rows(data, sort, most)
-    sentences = tuple(note.message for note in notes(data))
-    findings = tuple(kind_of(data).findings(data))
-    attrs = {
-        "findings": findings,
-        "about": _about(data, rows),
-        "notes": sentences,
-        "suites": rows.suites,
-    }
-    return Table.of_cells(
-        rows.frame, attrs, Places(rows.cells.dims, rows.positions, rows.cells.size)
+    is_combined = data.attrs["result"] == "combine"
+    single_results = (
+        {
+            name: without_foreign_names(single_result)
+            for name, single_result in parts_of(data).items()
+        }
+        if is_combined
+        else {"": data}
     )
+    measured = reduce(or_, map(_measured_cells, single_results.values()))
+    tables = {}
+    for name, single_result in single_results.items():
+        cells, layout = _cells_of_rows(single_result), layout_of(single_result)
+        along = measured.any([dim for dim in measured.dims if dim not in cells.dims])
+        positions: Integers = np.flatnonzero(along.transpose(*cells.dims))
+        if only_changes:
+            positions = positions[np.isin(cells.values["verdict"][positions], CHANGED)]
+        n_rows = positions.size
+        if largest and limit is not None:
+            largest_positions = _in_order(single_result, cells, layout, "effect", positions)[:limit]
+            positions = positions[np.isin(positions, largest_positions)]
+        positions = _in_order(single_result, cells, layout, sort, positions)
+        if together is not None:
+            shape = [single_result.sizes[dim] for dim in cells.dims]
+            labels = np.unravel_index(positions, shape)[cells.dims.index(together)]
+            positions = positions[np.argsort(labels, kind="stable")]
+        places = Places(cells.dims, positions[:limit], n_rows - positions[:limit].size)
+        tables[name] = _table(single_result, cells, layout, places)
+    table = next(iter(tables.values()))
+    if is_combined:
+        frame = pd.concat(_same_index_order(tables), axis=1).fillna("")
+        table = Table.of_cells(frame, {"suites": 0}, table.places)
+    if columns is not None:
+        frame = table[[*columns.values()]].set_axis([*columns], axis="columns")
+        table = Table.of_cells(frame, table.attrs, table.places)
+    if not equal_counts and len(set(table["n"])) == 1:
+        table = Table.of_cells(table.drop(columns="n"), table.attrs, table.places)
+    remarks = notes(data)
+    table.attrs = {
+        "findings": tuple(kind_of(data).findings(data)),
+        "about": _about(data, table, next(iter(single_results.values()))),
+        "notes": tuple(note.message for note in remarks),
+        "asides": tuple(note.message for note in remarks if note.aside),
+        "suites": table.attrs["suites"],
+    }
+    return table
 
 
-def _same_index_order(frames: dict[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
+def _same_index_order(frames: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
     """Return tables with the same dims in their index, in the same order."""
-    named = {
+    label_dims = {
         name: [str(dim) for dim in frame.index.names if dim is not None]
         for name, frame in frames.items()
     }
-    (first, dims), *remaining = named.items()
+    (first, dims), *remaining = label_dims.items()
     for name, names in remaining:
         for dim in sorted({*dims}.symmetric_difference(names)):
-            having, lacking = (first, name) if dim in dims else (name, first)
+            having, without_rows = (first, name) if dim in dims else (name, first)
             raise ValueError(
-                f"{having!r} has a row for every {dim}, and {lacking!r} has not: they cannot "
+                f"{having!r} has a row for every {dim}, and {without_rows!r} has not: they cannot "
                 "stand side by side; combine results with the "
                 "same dims, or make a table of each"
             )
@@ -132,69 +189,83 @@ def _same_index_order(frames: dict[str, pd.DataFrame]) -> dict[str, pd.DataFrame
     }
 
 
-class Rows(NamedTuple):
-    """The rows of a table with those of suites last, the labels that are not in it, the cells and the positions of those shown."""
-
-    frame: pd.DataFrame
-    suites: int
-    constant: dict[str, Any]
-    cells: "Cells"
-    positions: Integers
+def _cells_of_rows(data: xr.Dataset) -> "Cells":
+    """Return the cells that have rows where something was measured."""
+    layout = layout_of(data)
+    main = layout.main if layout.main in data.data_vars else str(next(iter(data.data_vars)))
+    return _cells(data, main, layout.inner)
 
 
 def _measured_cells(data: xr.Dataset) -> xr.DataArray:
-    """Return which cells of a result have a row."""
-    layout = layout_of(data)
-    cells = _cells(data, main := _main(data, layout), layout.inner)
-    mask = _shown(cells, data) & _measured(cells, main, layout.zero)
+    """Return which cells of a result have a row: those with an answer, or units without one."""
+    cells = _cells_of_rows(data)
+    answer, values = cells.values[cells.main], cells.values
+    texts = answer.dtype.kind not in "fciu"
+    answered = (
+        answer != ""
+        if texts
+        else ~np.isnan(answer)
+        if layout_of(data).zero
+        else np.nan_to_num(answer) != 0
+    )
+    answered = np.asarray(answered.any(axis=tuple(range(1, answered.ndim))))
+    # The score of a copy counts in suites, and no unit of its own was measured.
+    answered &= np.not_equal(values.get("n", np.nan), 0)
+    if not texts:
+        answered |= (
+            values.get("unanswered", 0) == 1
+        )  # to have been asked, and to say nothing, is an answer
+        answered |= values.get("remark", "") != ""  # and so is why there is none
+        answered |= np.nan_to_num(values.get("n", 0)) != 0
+    mask = _shown(cells, data) & answered
     return xr.DataArray(mask.reshape([data.sizes[dim] for dim in cells.dims]), dims=cells.dims)
 
 
-def _main(data: xr.Dataset, layout: Layout) -> str:
-    return layout.main if layout.main in data.data_vars else str(next(iter(data.data_vars)))
-
-
-def _rows(
-    data: xr.Dataset, sort: str | None, most: int | None, measured: xr.DataArray | None = None
-) -> Rows:
-    """Return one row for each cell with a measurement (or those that are given as measured), the rows of suites last."""
-    layout = layout_of(data)
-    columns = layout.columns(data)
-    main = _main(data, layout)
-    cells = _cells(data, main, layout.inner)
-    measured = (
-        _measured_cells(data)
-        if measured is None
-        else measured.any([dim for dim in measured.dims if dim not in cells.dims])
-    )
-    positions = np.flatnonzero(measured.transpose(*cells.dims))[:most]
+def _in_order(
+    data: xr.Dataset, cells: "Cells", layout: Layout, sort: str | None, positions: Integers
+) -> Integers:
+    """Return the positions of cells in the order of their rows."""
     if sort == "effect":
-        values = cells.values[layout.effect or main]
+        values = cells.values[layout.effect or cells.main]
         if values.dtype.kind in "OUS":
             raise ValueError(
                 f"sort='effect': the answers of {data.attrs['result']} are texts, and none is "
                 "larger; use sort='name'"
             )
-        effects = [_effect(value, ratio=layout.ratio) for value in values[positions]]
-        positions = positions[np.argsort(np.negative(effects), kind="stable")]
-    elif sort == "name":
-        positions = np.array(
-            sorted(positions, key=lambda position: _alphabetical(cells, position)), dtype=int
-        )
-    suites = _suites(data, layout)
-    # A row is named by its benchmark, and along every dim that has other labels, even if these have
-    # no row.
-    constant = {
-        dim: cells.labels[dim][0] for dim in cells.dims if dim != BENCHMARK and data.sizes[dim] == 1
-    }
-    named = [dim for dim in cells.dims if dim not in constant]
+        largest = values[positions].max(axis=tuple(range(1, values.ndim))).astype(float)
+        effects = np.where(np.isnan(largest), -np.inf, largest)
+        if layout.ratio:  # a change to 0 is the largest
+            with np.errstate(divide="ignore", invalid="ignore"):
+                effects = np.where(effects < 0, -np.inf, np.abs(np.log(largest)))
+            effects = np.where(np.isnan(effects), -np.inf, effects)
+        return positions[np.argsort(-effects, kind="stable")]
+    if sort == "name":
+        ordered = sorted(positions, key=lambda position: _alphabetical(cells, position))
+        return np.array(ordered, dtype=int)
+    return positions
+
+
+def _common_labels(data: xr.Dataset, dims: list[str]) -> list[str]:
+    """Return the dims that a table has no column of: those of one label, but benchmarks.
+
+    A row is named along every dim that has other labels, even if these have no row.
+    """
+    return [dim for dim in dims if dim != BENCHMARK and data.sizes[dim] == 1]
+
+
+def _table(data: xr.Dataset, cells: "Cells", layout: Layout, places: Places) -> Table:
+    """Return one row for each place, and the rows of suites last."""
+    columns = layout.columns(data)
+    label_dims = [dim for dim in cells.dims if dim not in _common_labels(data, cells.dims)]
     rows = [
-        [*(cell["coords"][dim] for dim in named), *(text(cell) for text in columns.values())]
-        for cell in cells.at(positions)
+        [*(cell["coords"][dim] for dim in label_dims), *(text(cell) for text in columns.values())]
+        for cell in cells.at(places.positions)
     ]
-    rows += [_suite_row(cell, data, layout, columns, named) for cell in suites]
-    frame = pd.DataFrame(rows, columns=[*named, *columns])
-    return Rows(frame.set_index(named) if named else frame, len(suites), constant, cells, positions)
+    suites = _suites(data, layout)
+    rows += [_suite_row(cell, data, layout, columns, label_dims) for cell in suites]
+    frame = pd.DataFrame(rows, columns=[*label_dims, *columns])
+    frame = frame.set_index(label_dims) if label_dims else frame
+    return Table.of_cells(frame, {"suites": len(suites)}, places)
 
 
 def _alphabetical(cells: "Cells", position: int) -> list[tuple[bool, float, str]]:
@@ -207,7 +278,7 @@ def _alphabetical(cells: "Cells", position: int) -> list[tuple[bool, float, str]
 
 
 def _suites(data: xr.Dataset, layout: Layout) -> list[Cell]:
-    """Return the cells of suites of several benchmarks, with the variable names of single benchmarks."""
+    """Return the cells of suites of several benchmarks."""
     if "suite_estimate" not in data or "suite_benchmarks" not in data:
         return []
     cells = _cells(data, "suite_estimate", layout.inner, SUITE)
@@ -215,17 +286,17 @@ def _suites(data: xr.Dataset, layout: Layout) -> list[Cell]:
 
 
 def _suite_row(
-    cell: Cell, data: xr.Dataset, layout: Layout, columns: Columns, named: list[str]
+    cell: Cell, data: xr.Dataset, layout: Layout, columns: Columns, label_dims: list[str]
 ) -> list[Any]:
     """Return the row of a suite: the labels it shares with the benchmarks, and their number."""
-    labels = {dim: cell["coords"].get(dim, "") for dim in named}
+    labels = {dim: cell["coords"].get(dim, "") for dim in label_dims}
     labels_beside = [
         f", {label}"
         for dim, label in cell["coords"].items()
-        if dim in data.dims and dim not in named and data.sizes[dim] > 1
+        if dim in data.dims and dim not in label_dims and data.sizes[dim] > 1
     ]
-    if named:
-        labels[BENCHMARK if BENCHMARK in named else named[0]] = (
+    if label_dims:
+        labels[BENCHMARK if BENCHMARK in label_dims else label_dims[0]] = (
             f"all {cell['benchmarks']:.0f}" + "".join(labels_beside)
         )
     return [
@@ -241,6 +312,8 @@ class Cells(NamedTuple):
     """The cells of a result along some dims: values by variable, and labels."""
 
     dims: list[str]
+    # The variable whose cells they are
+    main: str
     # The first axis has the cells, the others are inner dims
     values: dict[str, npt.NDArray[Any]]
     # By dim, and the units and directions of cells
@@ -264,7 +337,7 @@ class Cells(NamedTuple):
 
 
 def _cells(data: xr.Dataset, main: str, inner: tuple[str, ...], prefix: str = "") -> Cells:
-    """Return the cells along the dims of the main variable, for variables with a prefix, which is removed."""
+    """Return the cells along the dims of the main variable; a prefix of names is removed."""
     dims = [str(dim) for dim in data.variables[main].dims if dim not in inner]
     shape = [data.sizes[dim] for dim in dims]
 
@@ -289,18 +362,16 @@ def _cells(data: xr.Dataset, main: str, inner: tuple[str, ...], prefix: str = ""
         for name, variable in variables.items()
         if name in data.data_vars and name.startswith(prefix)
     }
-    described = [
+    describing = [
         name
         for name in ("units", "better")
         if name in variables and name in data.coords and {*variables[name].dims} & {*dims}
     ]
-    labels = {name: _objects(_plain(over(data[name].variable))) for name in (*dims, *described)}
-    return Cells(dims, values, labels, math.prod(shape))
-
-
-def _objects(values: list[Any]) -> Texts:
-    """Return labels as an object array."""
-    return np.fromiter(values, dtype=object, count=len(values))
+    labels = {}
+    for name in (*dims, *describing):
+        label_list = _plain(over(data[name].variable))
+        labels[name] = np.fromiter(label_list, dtype=object, count=len(label_list))
+    return Cells(dims, main, values, labels, math.prod(shape))
 
 
 def _plain(values: npt.NDArray[Any]) -> list[Any]:
@@ -322,44 +393,23 @@ def _shown(cells: Cells, data: xr.Dataset) -> Mask:
     return np.less(first, second)
 
 
-def _measured(cells: Cells, main: str, zero: bool) -> Mask:
-    """Return which cells have an answer, or units without an answer."""
-    answer, values = cells.values[main], cells.values
-    texts = answer.dtype.kind not in "fciu"
-    answered = answer != "" if texts else ~np.isnan(answer) if zero else np.nan_to_num(answer) != 0
-    answered = np.asarray(answered.any(axis=tuple(range(1, answered.ndim))))
-    # The score of a copy counts in suites, and no unit of its own was measured.
-    answered &= np.not_equal(values.get("n", np.nan), 0)
-    if not texts:
-        answered |= (
-            values.get("unanswered", 0) == 1
-        )  # to have been asked, and to say nothing, is an answer
-        answered |= values.get("remark", "") != ""  # and so is why there is none
-        answered |= np.nan_to_num(values.get("n", 0)) != 0
-    return answered
-
-
-def _effect(value: Any, *, ratio: bool) -> float:
-    """Return the size of an effect; -inf where it is unknown, inf of a change to 0."""
-    number_of = float(np.max(value)) if np.size(value) else math.nan
-    if math.isnan(number_of) or (ratio and number_of <= 0):
-        return math.inf if number_of == 0 else -math.inf
-    return abs(math.log(number_of)) if ratio else number_of
-
-
-def _about(data: xr.Dataset, rows: Rows) -> str:
+def _about(data: xr.Dataset, table: Table, single_result: xr.Dataset) -> str:
     """Write the sentence below a table: common labels, confidence level, unit."""
     kind = kind_of(data)
-    if kind.empty is not None and rows.frame.empty:
+    if kind.empty is not None and table.empty:
         return kind.empty(data)
+    labels = {
+        dim: _plain(single_result[dim].values)[0]
+        for dim in _common_labels(single_result, table.places.dims)
+    }
     clauses = [
         str(label) if str(label).startswith(f"{dim} ") else f"{dim.replace('_', ' ')} {label}"
-        for dim, label in rows.constant.items()
+        for dim, label in labels.items()
     ]
     if kind.precision is not None:
         clauses += kind.precision(data)
     elif level := level_of_intervals(data):
-        corrected = rows.suites and data.attrs.get("correction", "none") != "none"
+        corrected = table.attrs["suites"] and data.attrs.get("correction", "none") != "none"
         clauses.append(
             f"{level} intervals"
             + (
@@ -396,7 +446,7 @@ def _about(data: xr.Dataset, rows: Rows) -> str:
         )
     clauses += (
         [f"n counts {plural(str(data.attrs['unit']))}"]
-        if "unit" in data.attrs and "n" in rows.frame
+        if "unit" in data.attrs and "n" in table
         else []
     )
     return "; ".join(clauses)

@@ -25,7 +25,7 @@ def components(_: xr.Dataset) -> Columns:
 
 
 def places(data: xr.Dataset) -> Columns:
-    """Show the place of each sample with limits, and the samples from which its runs do not distinguish it."""
+    """Show the place of each sample with limits, and the samples that it may be equal to."""
     unit = str(data["score"].attrs["units"])
     shares = data["explained_variance_ratio"]
 
@@ -47,7 +47,7 @@ def places(data: xr.Dataset) -> Columns:
 
 
 def ratios(data: xr.Dataset) -> Columns:
-    """Show the ratio of every row to the median machine: the mean over features, and each feature that any row has."""
+    """Show the ratio of every row to the median machine: its mean, and each feature."""
 
     def column(position: int) -> Callable[[Cell], str]:
         return lambda cell: ratio(cell["ratio"][position])
@@ -69,7 +69,7 @@ def clusters(_: xr.Dataset) -> Columns:
 
 
 def _alike(cell: Cell, data: xr.Dataset) -> str:
-    """Name the samples that are not distinguished from one at the level of the regions, the nearest first."""
+    """Name the samples that may be equal to one at the level of the regions, nearest first."""
     samples, pvalues = str(data.attrs["samples"]), np.asarray(cell["apart_pvalue"])
     labels = data[f"{samples}_2"].values
     is_other = labels != cell["coords"].get(samples)

@@ -43,7 +43,7 @@ def dependence(data: xr.Dataset) -> Columns:
 
 
 def changes(data: xr.Dataset) -> Columns:
-    """Show every change and drift: its size and certainty, the commits that may have caused it, its cause, and whether it is common."""
+    """Show every change and drift: its size, its range of commits, its cause."""
     better, threshold = str(data.attrs["better"]), float(data.attrs["threshold"])
 
     def commits(cell: Cell) -> str:
@@ -142,7 +142,7 @@ HEAVIEST = 3
 
 
 def mixtures(data: xr.Dataset) -> Columns:
-    """Show the heaviest components of a mixture, whether they may be chance, and their family where one was selected."""
+    """Show the heaviest components of a mixture, and whether they may be chance."""
     common, few = str(data["mean"].attrs.get("units", "1")), data.attrs.get("few_runs", 0)
 
     def many(cell: Cell) -> str:
@@ -187,7 +187,7 @@ def _component(cell: Cell, position: int, units: str) -> str:
 
 
 def stops(data: xr.Dataset) -> Columns:
-    """Show how many units are enough, with a question mark where there are fewer, and the interval at the stop."""
+    """Show how many units are enough, and the interval at the stop."""
     unit = str(data["estimate_at_stop"].attrs["units"])
 
     def enough(cell: Cell) -> str:
@@ -223,7 +223,7 @@ def stops(data: xr.Dataset) -> Columns:
 
 
 def orders(data: xr.Dataset) -> Columns:
-    """Show how many runs of each program a statistic needs to order them, and how often groups of four sizes are right."""
+    """Show how many runs a statistic needs to order two programs, and how often it is right."""
 
     def right(position: int) -> Callable[[Cell], str]:
         return lambda cell: percent(cell["right"][position])

@@ -11,7 +11,6 @@ from perfarray.results.words import (
     Columns,
     percent,
     percent_between,
-    probability,
     quantity_between,
 )
 
@@ -20,21 +19,13 @@ NAMED = 3
 
 
 def explained(data: xr.Dataset) -> Columns:
-    """Show what each predictor explains, and its coefficients in a linear model.
-
-    Of several responses, each coefficient.
-    """
+    """Show what each predictor explains, and its coefficients in a linear model."""
 
     def limited(name: str, limits: str) -> Callable[[Cell], str]:
         return lambda cell: quantity_between(
             cell[name], cell[f"{limits}lower"], cell[f"{limits}upper"], "1"
         )
 
-    if "explained" not in data:
-        return {
-            "coefficient": limited("coefficient", "coefficient_"),
-            "p": lambda cell: probability(cell["pvalue"]),
-        }
     columns: Columns = {
         "explains": lambda cell: percent_between(
             cell["explained"], cell["explained_lower"], cell["explained_upper"]
@@ -54,8 +45,6 @@ def explained(data: xr.Dataset) -> Columns:
 
 def findings(data: xr.Dataset) -> list[str]:
     """Write in sentences what explains the response, and how much all predictors explain together."""
-    if "explained" not in data:
-        return []
     response, tests = str(data.attrs["response"]).replace("_", " "), _tests(data)
     if bool(data["total_explained_lower"].isnull()):
         return [f"{tests} were tested, too few to tell what explains {response} from chance."]

@@ -82,6 +82,7 @@ KINDS: Final[dict[str, Kind]] = {
         example="half_width=0.02",
         layout=Layout(layouts.plan_columns, "repetitions", (LEVEL,)),
         picture="plan",
+        curves="variation.curves.plan_curves",
     ),
     "plan_suite": Kind(
         REPETITIONS,
@@ -89,6 +90,7 @@ KINDS: Final[dict[str, Kind]] = {
         example="half_width=0.02",
         layout=Layout(layouts.plan_columns, "repetitions", (LEVEL,)),
         picture="plan",
+        curves="variation.curves.plan_curves",
     ),
     "from_components": Kind(REPETITIONS),
     "required_units": Kind(

@@ -29,7 +29,7 @@ OF_SUITE = (CHANGE, N, "threshold", "verdict")
 
 
 class Layout(NamedTuple):
-    """The table of a kind of result: its columns, the dims whose labels are columns, and the variable that orders rows by effect."""
+    """The table of a kind of result: columns, inner dims, the variable that orders rows."""
 
     columns: Callable[[xr.Dataset], Columns]
     main: str = "estimate"
@@ -44,7 +44,7 @@ class Layout(NamedTuple):
 
 
 def _units(data: xr.Dataset, name: str) -> Callable[[Cell], str]:
-    """Return a function from a cell to the unit of a variable: that of the data, or of the cell's metric."""
+    """Return a function from a cell to the unit of a variable."""
     common = str(data[name].attrs.get("units", "1"))
     return lambda cell: str(cell["coords"].get("units", common))
 
@@ -120,7 +120,7 @@ def _change(cell: Cell, better: str, bound: Mapping[str, str], threshold: float)
 
 
 def _is_from_zero(cell: Cell) -> bool:
-    """Return whether the baseline's mean is 0 and the candidate's is not, so that there is no ratio."""
+    """Return whether there is no ratio: the baseline's mean alone is 0."""
     return math.isnan(cell["estimate"]) and cell.get("baseline_mean") == 0
 
 
@@ -165,7 +165,7 @@ def _levels(data: xr.Dataset) -> list[str]:
 
 
 def components_columns(data: xr.Dataset) -> Columns:
-    """Show the relative standard deviation of each level, with its share of the variance in brackets where all shares are known.
+    """Show the relative standard deviation of each level, and its share of the variance.
 
     Limits that were asked for by name stand there instead.
     """
@@ -284,7 +284,7 @@ def randomization_columns(data: xr.Dataset) -> Columns:
 
 
 def hierarchical_columns(_: xr.Dataset) -> Columns:
-    """Show the confidence that the candidate is better, the speedup, and the numbers of benchmarks."""
+    """Show the confidence, the speedup, and the numbers of better and worse benchmarks."""
 
     def confidence(cell: Cell) -> str:
         return (

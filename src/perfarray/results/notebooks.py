@@ -4,7 +4,7 @@ import sys
 
 import xarray as xr
 
-from perfarray.results.answers import first_rows
+from perfarray.results.answers import select_rows
 from perfarray.results.combine import as_dataset
 from perfarray.results.models import FittedModel
 from perfarray.timings.notes import is_lazy
@@ -19,9 +19,9 @@ def view(result: xr.Dataset | FittedModel) -> str:
     html: str = data._repr_html_()
     if "result" not in data.attrs or is_lazy(data):
         return html
-    table = first_rows(result, most=MOST)
-    n_more = max(0, table.places.size - MOST)
-    more = f"<div>at most {n_more} more rows</div>" if n_more else ""
+    table = select_rows(result, limit=MOST)
+    n_left_out = table.places.n_left_out
+    more = f"<div>{n_left_out} more rows</div>" if n_left_out else ""
     return f"{table._repr_html_()}{more}<details><summary>all variables</summary>{html}</details>"
 
 

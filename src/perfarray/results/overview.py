@@ -12,7 +12,7 @@ from perfarray.timings.validation import listed
 
 
 def overview(data: xr.DataArray | xr.Dataset | pd.DataFrame, methods: Collection[str]) -> str:
-    """Return what is in timings, a result or a table, and the methods that answer questions on it."""
+    """Return what timings, a result or a table hold, and the methods by question."""
     if isinstance(data, pd.DataFrame):
         return (
             f"a table of {len(data)} rows: df.perf.to_timings(...) makes timings of it; its "

@@ -15,9 +15,9 @@ import pandas as pd
 import xarray as xr
 from xarray.indexes import PandasMultiIndex
 
-from perfarray.conventions import BENCHMARK, METRIC
+from perfarray.conventions import METRIC
 from perfarray.results.models import FittedModel
-from perfarray.results.reserved import check_free
+from perfarray.results.reserved import RENAMED, aside_of_answer
 from perfarray.timings.declared import declared_arguments
 from perfarray.timings.notes import Note, add_notes
 from perfarray.timings.validation import listed
@@ -115,7 +115,7 @@ REMOVED: Mapping[str, str] = {
 
 
 def public(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that checks its arguments and, where data are stacked, makes texts of labels."""
+    """Return a function that checks its arguments, and makes texts of stacked labels."""
     parameters = list(inspect.signature(function).parameters.values())
     kinds = {parameter.name: _types(parameter.annotation) for parameter in parameters}
     defaults = {parameter.name: parameter.default for parameter in parameters}
@@ -144,14 +144,19 @@ def public(function: Callable[..., Any]) -> Callable[..., Any]:
                 _check_argument(name, value, kinds[name])
         declared = declared_arguments(arguments.get(positional[0]), arguments, [*kinds])
         kwargs, arguments = kwargs | declared, arguments | declared
+        names = [*positional, *("" for _ in args[len(positional) :])]
         stacked = stacked_dims(arguments.values())
         if stacked:
-            names = [*positional, *("" for _ in args[len(positional) :])]
             args = tuple(flat(value, name) for name, value in zip(names, args, strict=False))
             kwargs = {name: flat(value, name) for name, value in kwargs.items()}
-        check_free(function.__name__, [*args, *kwargs.values()], kwargs.get(METRIC))
-        answer = function(*args, **kwargs)
-        return _with_stacked_notes(answer, stacked) if stacked else answer
+        aside: dict[Hashable, str] = {}
+        for value in (*args, *kwargs.values()):
+            aside |= aside_of_answer(function.__name__, value, kwargs.get(METRIC))
+        if not stacked and not aside:
+            return function(*args, **kwargs)
+        args = tuple(renamed(value, name, aside) for name, value in zip(names, args, strict=False))
+        kwargs = {name: renamed(value, name, aside) for name, value in kwargs.items()}
+        return _with_notes(function(*args, **kwargs), aside, stacked)
 
     # Pickle finds the function by its public address.
     checked.__module__, checked.__qualname__ = "perfarray", function.__name__
@@ -195,7 +200,7 @@ def _type_name(value: Any) -> str:
 
 
 def _check_argument(name: str, value: Any, kinds: tuple[type, ...]) -> None:
-    """Raise for an argument of another kind than the function takes: one name or number, or several of them."""
+    """Raise for an argument of another kind than the function takes."""
     if name == "baseline" and not isinstance(value, (*LABELLED, FittedModel, Hashable)):
         raise TypeError(
             f"baseline is a {_type_name(value)}: give a label of the data, or other timings; "
@@ -266,29 +271,43 @@ def stacked_dims(values: Iterable[Any]) -> dict[Hashable, list[str]]:
 def flat(value: Any, argument: str = "") -> Any:
     """Return data, or the label of a baseline, in which each label of a MultiIndex is one text.
 
-    The parts of the labels of data are coordinates. That of benchmarks makes room for the dim.
+    The parts of the labels of data are coordinates.
     """
     if argument == "baseline" and isinstance(value, tuple):
         return SEPARATOR.join(map(str, value))
     for dim in stacked_dims([value]):
         texts = [SEPARATOR.join(map(str, label)) for label in value.indexes[dim]]
         value = value.reset_index(dim).assign_coords({dim: (dim, np.array(texts, dtype=object))})
-        if BENCHMARK in value.coords and value[BENCHMARK].dims == (dim,) and dim != BENCHMARK:
-            value = value.rename({BENCHMARK: f"data_{BENCHMARK}"})
     return value
 
 
-def _with_stacked_notes(answer: Any, stacked: Mapping[Hashable, list[str]]) -> Any:
-    """Add notes on the labels that are texts now."""
+def renamed(value: Any, argument: str, names: Mapping[Hashable, str]) -> Any:
+    """Return an argument with new names of descriptors: data, or the name of a coordinate."""
+    if isinstance(value, LABELLED) and "result" not in value.attrs:
+        return value.rename({old: new for old, new in names.items() if old in value.coords})
+    return names.get(value, value) if argument in NAMING and isinstance(value, str) else value
+
+
+def _with_notes(
+    answer: Any, names: Mapping[Hashable, str], stacked: Mapping[Hashable, list[str]]
+) -> Any:
+    """Add notes on new names of descriptors, and on labels that are texts now."""
     notes = [
         Note(
             "stacked_labels",
-            f"Each label of {str(dim)!r} is one text here, made of {listed(names)}.",
-            {"dim": str(dim), "names": names},
+            f"Each label of {str(dim)!r} is one text here, made of {listed(levels)}.",
+            {"dim": str(dim), "names": levels},
             aside=True,
         )
-        for dim, names in stacked.items()
+        for dim, levels in stacked.items()
     ]
+    if names:
+        text = (
+            f"{listed(list(names))} is called {listed(list(names.values()))} here: variables "
+            "of the answer have such names."
+        )
+        values = {"names": {new: str(old) for old, new in names.items()}}
+        notes.append(Note(RENAMED, text, values, aside=True))
     if isinstance(answer, FittedModel):
         return replace(answer, dataset=add_notes(answer.dataset, *notes))
     return add_notes(answer, *notes) if isinstance(answer, (*LABELLED, pd.DataFrame)) else answer

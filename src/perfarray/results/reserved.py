@@ -21,11 +21,14 @@ from perfarray.timings.validation import listed
 
 Labelled = TypeVar("Labelled", bound=xr.DataArray | xr.Dataset)
 
-# Coordinates that methods compute with, and that may have their names; a dim has labels like any other
+# Code of the notes on new names
+RENAMED: Final = "renamed"
+
+# Coordinates that methods compute with, and that keep their names; a dim has labels like any other
 INPUTS: Final = frozenset({*MARKS, CENSORED_AT, LOOPS, "confidence_level", *map(price_of, LEVELS)})
 
-# Names that readers and commands document, and few answers use: the functions of those refuse them
-DOCUMENTED: Final = frozenset({"baseline", "label", "mode", "range", "side", "test"})
+# Dims that readers and commands make, and few answers have: the functions of those refuse them
+DOCUMENTED: Final = frozenset({"baseline", "side"})
 
 # Names in every answer on several metrics
 OF_METRICS: Final = frozenset({METRIC, "units", BETTER})
@@ -36,43 +39,45 @@ ANSWERS: Final = frozenset(
 )
 
 
-def settle_names(times: Labelled) -> Labelled:
-    """Rename dims and coordinates of new timings that are called as a variable of an answer."""
-    names = {*times.dims, *times.coords}
-    taken = (ANSWERS - DOCUMENTED - (INPUTS - {*times.dims})) & names
+def settle_dims(times: xr.Dataset) -> xr.Dataset:
+    """Rename dims of new timings that are called as a variable of an answer, with a note."""
+    taken = (ANSWERS - DOCUMENTED) & {*times.dims}
     if not taken:
         return times
-    new_names = _new_names(taken, {*times.variables} if isinstance(times, xr.Dataset) else names)
-    note = Note(
-        "renamed",
-        f"{listed(sorted(taken))} is called {listed(list(new_names.values()))}: answers have "
-        "variables of that name.",
-        {"names": {new: str(old) for old, new in new_names.items()}},
-        aside=True,
+    names = _new_names(taken, times.variables)
+    text = (
+        f"{listed(sorted(taken))} is called {listed(list(names.values()))}: answers have "
+        "variables of that name."
     )
-    return cast(Labelled, add_notes(times.rename(new_names), note))
+    values = {"names": {new: str(old) for old, new in names.items()}}
+    return cast(xr.Dataset, add_notes(times.rename(names), Note(RENAMED, text, values, aside=True)))
 
 
-def check_free(function: str, arguments: Collection[Any], metric: Any) -> None:
-    """Raise where a dim or coordinate of timings is called as a variable of the answer."""
+def aside_of_answer(function: str, data: Any, metric: Any) -> dict[Hashable, str]:
+    """Return new names of descriptors that are called as a variable of the answer.
+
+    Raise where a dim is called so, with the call that renames it.
+    """
+    if not isinstance(data, xr.DataArray | xr.Dataset) or "result" in data.attrs:
+        return {}
+    if function == "bootstrap_interval" and "replicate" in data.dims:
+        return {}  # an answer of bootstrap_distribution without its attrs
     reserved = {*KINDS[function].names.split()} if function in KINDS else set()
     if isinstance(metric, list | tuple):
         reserved |= OF_METRICS
-    for data in arguments:
-        if not isinstance(data, xr.DataArray | xr.Dataset) or "result" in data.attrs:
-            continue
-        if function == "bootstrap_interval" and "replicate" in data.dims:
-            continue  # an answer of bootstrap_distribution without its attrs
-        names = {*data.dims, *data.coords}
-        taken = (reserved - (INPUTS - {*data.dims})) & names
-        taken |= {name for name in names if not isinstance(name, str)}
-        if BENCHMARK in data.coords and data[BENCHMARK].dims not in ((), (BENCHMARK,)):
-            taken.add(BENCHMARK)
-        if taken:
-            raise ValueError(
-                f"No dim or coordinate can be called {listed(sorted(taken, key=str))} here: the answer "
-                f"has such a name. Use times.rename({_new_names(taken, names)})"
-            )
+    names = {*data.dims, *data.coords}
+    taken = {name for name in data.dims if name in reserved or not isinstance(name, str)}
+    if taken:
+        raise ValueError(
+            f"No dim can be called {listed(sorted(taken, key=str))} here: the answer has such a "
+            f"name. Use times.rename({_new_names(taken, names)})"
+        )
+    descriptors: set[Hashable] = {name for name in data.coords if name in reserved - INPUTS}
+    descriptors |= {name for name in data.coords if not isinstance(name, str)}
+    # A suite without a dim of benchmarks is given one.
+    if BENCHMARK in data.coords and data[BENCHMARK].dims not in ((), (BENCHMARK,)):
+        descriptors.add(BENCHMARK)
+    return _new_names(descriptors, names)
 
 
 def _new_names(taken: Collection[Any], names: Collection[Any]) -> dict[Hashable, str]:

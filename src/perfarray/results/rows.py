@@ -1,9 +1,7 @@
-"""Results as rows: tables, records, JSON and Markdown, for reports, the command line and files."""
+"""Results as rows: a table for people with the places of its rows, and records for files."""
 
 import math
-import re
-from collections.abc import Mapping, Sequence
-from html import escape
+from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -11,25 +9,19 @@ import pandas as pd
 import xarray as xr
 
 from perfarray.numerics.types import Integers, Mask
-from perfarray.timings.notes import escape_controls
-
-
-def escape_markdown(text: str) -> str:
-    """Return a text on one line with all markup and control characters escaped."""
-    return re.sub(r"([\\`*_\[\]|~<&#])", r"\\\1", escape_controls(" ".join(text.split())))
-
-
-def escape_html(text: str) -> str:
-    """Return a text with all markup and control characters escaped, as it may stand in attributes, too."""
-    return escape(escape_controls(text))
+from perfarray.results.pages import escape_html, html_table
+from perfarray.results.printed import grid_of
 
 
 class Places(NamedTuple):
-    """Where the rows of a table are in its result: positions along the dims of its cells, the last varying fastest, of `size` cells."""
+    """Positions of a table's rows along the dims of its result's cells, the last varying fastest.
+
+    `n_left_out` is the number of further cells that would have a row.
+    """
 
     dims: list[str]
     positions: Integers
-    size: int
+    n_left_out: int = 0
 
 
 class Table(pd.DataFrame):
@@ -50,44 +42,30 @@ class Table(pd.DataFrame):
         table.attrs, table.places = dict(attrs), places
         return table
 
-    def of_rows(self, rows: Mask | Integers) -> "Table":
-        """Return the table with some rows of cells only, in the order given, and those of suites."""
+    def of_rows(self, rows: Mask | Integers | slice) -> "Table":
+        """Return the table with some rows of cells, in the order given, and those of suites."""
         n_cells = self.places.positions.size
         frame = self.iloc[[*np.arange(n_cells)[rows], *range(n_cells, len(self))]]
-        return Table.of_cells(
-            frame, self.attrs, self.places._replace(positions=self.places.positions[rows])
-        )
-
-    def first(self, most: int) -> "Table":
-        """Return the table with the first rows of cells only, and those of suites."""
-        return self.of_rows(np.arange(self.places.positions.size) < most)
-
-    def has_labels(self) -> bool:
-        """Return whether the rows have labels."""
-        return any(name is not None for name in self.index.names)
+        positions = self.places.positions[rows]
+        n_left_out = self.places.n_left_out + n_cells - positions.size
+        return Table.of_cells(frame, self.attrs, Places(self.places.dims, positions, n_left_out))
 
     def __repr__(self) -> str:
         """Write all columns, as many rows as pandas is set to show, and the sentences below."""
-        rows = self.to_string(index=self.has_labels(), max_rows=pd.get_option("display.max_rows"))
-        return "\n".join([rows, *self._sentences()])
+        is_labelled = any(name is not None for name in self.index.names)
+        rows = self.to_string(index=is_labelled, max_rows=pd.get_option("display.max_rows"))
+        return "\n".join([rows, *self.sentences()])
 
     def _repr_html_(self) -> str:
         """Write the same for notebooks."""
-        rows = self.to_html(
-            border=0, index=self.has_labels(), max_rows=pd.get_option("display.max_rows")
-        )
-        return rows + "".join(f"<div>{escape_html(line)}</div>" for line in self._sentences())
+        grid = grid_of(self)
+        lines = [*grid.remarks, *self.sentences()]
+        return html_table(grid) + "".join(f"<div>{escape_html(line)}</div>" for line in lines)
 
-    def _sentences(self) -> list[str]:
-        return [
-            line
-            for line in (
-                *self.attrs.get("findings", ()),
-                self.attrs.get("about", ""),
-                *self.attrs.get("notes", ()),
-            )
-            if line
-        ]
+    def sentences(self) -> list[str]:
+        """Return what stands below the table: of the notes those that no warning told."""
+        lines = (*self.attrs.get("findings", ()), self.attrs.get("about", ""))
+        return [line for line in (*lines, *self.attrs.get("asides", ())) if line]
 
 
 def json_value(value: Any) -> Any:
@@ -104,46 +82,37 @@ def json_value(value: Any) -> Any:
 
 
 def records(
-    data: xr.Dataset, dims: Sequence[str], positions: Integers | None = None
+    data: xr.Dataset, dims: Iterable[str], positions: Integers | None = None
 ) -> list[dict[str, Any]]:
-    """Return one mapping for each cell along some dims: its labels and every variable, as nested mappings along further dims.
+    """Return a mapping for each cell along some dims: its labels and every variable.
+
+    Variables with further dims are nested mappings.
 
     `positions` are those of the cells (the last dim varies fastest); default: all.
     """
     labels = {str(dim): data[dim].values.tolist() for dim in data.dims}
     sizes = {dim: len(labels[dim]) for dim in dims}
     positions = np.arange(math.prod(sizes.values())) if positions is None else positions
-    columns = [
-        _cell_values(array.variable, sizes, labels, positions) for array in data.data_vars.values()
-    ]
     indices = np.unravel_index(positions, tuple(sizes.values())) if sizes else ()
-    columns[:0] = [
-        [labels[dim][index] for index in along.tolist()]
-        for dim, along in zip(dims, indices, strict=True)
+    columns: dict[str, list[Any]] = {
+        dim: [labels[dim][index] for index in along.tolist()]
+        for dim, along in zip(sizes, indices, strict=True)
+    }
+    for name, array in data.data_vars.items():
+        inner = [str(dim) for dim in array.dims if dim not in sizes]
+        whole = array.variable.set_dims({**sizes, **{dim: data.sizes[dim] for dim in inner}})
+        values = whole.transpose(*sizes, *inner).values
+        values = values.reshape(-1, *values.shape[len(sizes) :])[positions]
+        columns[str(name)] = [_nested(cell, inner, labels) for cell in values.tolist()]
+    return [
+        dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)
     ]
-    titles = [*dims, *map(str, data.data_vars)]
-    return [dict(zip(titles, values, strict=True)) for values in zip(*columns, strict=True)]
 
 
-def _cell_values(
-    variable: xr.Variable,
-    sizes: Mapping[str, int],
-    labels: Mapping[str, list[Any]],
-    positions: Integers,
-) -> list[Any]:
-    inner = [str(dim) for dim in variable.dims if dim not in sizes]
-    all_sizes: dict[Any, int] = {**sizes, **{dim: variable.sizes[dim] for dim in inner}}
-    whole = variable.set_dims(all_sizes).transpose(*all_sizes)
-    values = whole.values.reshape(-1, *(whole.sizes[dim] for dim in inner))[positions]
-    if not inner and values.dtype != object:
-        return list(values.tolist())
-    return [_nested(cell, inner, labels) for cell in values]
-
-
-def _nested(values: Any, dims: Sequence[str], labels: Mapping[str, list[Any]]) -> Any:
+def _nested(values: Any, dims: list[str], labels: Mapping[str, list[Any]]) -> Any:
     """Return a value, or a mapping from labels to values along the inner dims."""
     if not dims:
-        return values.item() if hasattr(values, "item") else values
+        return values
     return {
         str(label): _nested(inner, dims[1:], labels)
         for label, inner in zip(labels[dims[0]], values, strict=True)

@@ -29,9 +29,9 @@ JUDGED: Final = (
 PLAN: Final = (
     "repetitions unrounded merged already more cost seconds least_budget half_width "
     "half_width_lower half_width_upper more_half_width "
-    "default_half_width half_width_by_budget default_half_width_by_budget n advice level "
-    "budget_factor baseline_repetitions "
-    "baseline_already baseline_more component side binary_seconds dependence_pvalue "
+    "default_half_width variance level_cost n advice level baseline_repetitions "
+    "baseline_already baseline_more baseline_variance baseline_level_cost component "
+    "side binary_seconds dependence_pvalue "
 )
 MIXTURE: Final = (
     "weight mean standard_deviation family n_components covariance loglik bic n n_iterations "

@@ -1,4 +1,4 @@
-"""Numbers as text: times with a prefix, digits according to the interval, ratios and changes in words."""
+"""Numbers as text: times with a prefix, digits according to the interval, changes in words."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -25,7 +25,7 @@ BIG = 1e5
 
 
 def decimals(spread: float, most: int = 6) -> int:
-    """Return the decimals of a number with an interval of this width: two digits of the width, one where it begins with 4 or more."""
+    """Return the decimals of a number with an interval of this width: two digits of the width."""
     return max(0, min(most, math.ceil(math.log10(4 / spread)))) if 0 < spread < math.inf else 0
 
 
@@ -157,7 +157,7 @@ def probability(value: float) -> str:
 
 
 def times_as(ratio: float, better: str, digits: int) -> str:
-    """Write a ratio of candidate and baseline as how many times faster or slower: `1.13x slower`."""
+    """Write a ratio as how many times faster or slower the candidate is: `1.13x slower`."""
     if ratio <= 0 or math.isinf(ratio):
         return f"any times {side(ratio, better)}"
     text = f"{max(ratio, 1 / ratio):.{digits}f}"
@@ -213,17 +213,18 @@ def change_alone(
 
 
 def drift(ratio: float, lower: float, upper: float, over: str) -> str:
-    """Write the ratio of the last level to the first as a drift: `drifts by 30 % over 200 commits (15 to 45)`."""
+    """Write a ratio of levels as a drift: `drifts by 30 % over 200 commits (15 to 45)`."""
     if math.isnan(ratio):
         return f"drifts over {over}"
     size = f"drifts by {percent(ratio - 1)} over {over}"
     if math.isnan(lower) or math.isnan(upper):
         return f"{size} (no interval)"
     digits = min(decimals(100 * (upper - lower)), 1) if upper < math.inf else 0
-    return (
-        f"{size} "
-        f"({between(*(f'{100 * (limit - 1):.{digits}f}' if limit < math.inf else 'infinite' for limit in (lower, upper)))})"
+    limits = (
+        f"{100 * (limit - 1):.{digits}f}" if limit < math.inf else "infinite"
+        for limit in (lower, upper)
     )
+    return f"{size} ({between(*limits)})"
 
 
 def limits_of_change(lower: float, upper: float, better: str) -> str:
@@ -235,7 +236,7 @@ def limits_of_change(lower: float, upper: float, better: str) -> str:
 
 
 def _digits(ratio: float, lower: float, upper: float, threshold: float) -> int:
-    """Return the decimals of a factor and its limits: as many as show on which side of the threshold a limit lies."""
+    """Return the decimals that show on which side of the threshold the limits lie."""
     limits = [max(limit, 1 / limit) for limit in (lower, upper) if 0 < limit < math.inf]
     factor = max([*limits, ratio, 1 / ratio]) if 0 < ratio < math.inf else 1.0
     width = abs(math.log(upper / lower)) if len(limits) == 2 and upper > lower else math.nan

@@ -1,8 +1,4 @@
-"""Which benchmarks count: of one system those that every cell has, of two those measured on both sides; attrs and notes on the others.
-
-Then the runs of one system that a score is drawn from: what a run is, which units all benchmarks
-share, how often is drawn.
-"""
+"""Which benchmarks count: those of every cell, or of both sides; attrs and notes on the others."""
 
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NamedTuple, TypeVar
@@ -11,52 +7,42 @@ import numpy as np
 import xarray as xr
 
 from perfarray.conventions import BETTER, SUITE
-from perfarray.numerics.levels import unit_means
+from perfarray.numerics.bootstrap import Draws
 from perfarray.numerics.suite import (
     MEANS,
     Sides,
-    common_movement,
     match_sides,
     movement,
     run_statistic,
     suite_units,
 )
-from perfarray.numerics.types import Floats, Integers, Mask
-from perfarray.suites.numerics.distributions import Drawing, Suite, arrange
-from perfarray.timings.across import (
-    UNMATCHED,
-    Weights,
-    check_across,
-    measured_along,
-    name_suites,
-    names_one_suite,
-    suites_hint,
-)
-from perfarray.timings.apply import Labels, Output, apply, is_chunked, outputs
-from perfarray.timings.best import slow_end_note
+from perfarray.numerics.types import Floats, Mask
+from perfarray.timings.across import UNMATCHED, check_across
+from perfarray.timings.apply import Output, apply, is_chunked, outputs
+from perfarray.timings.best import SUMMARIES, slow_end_note
 from perfarray.timings.censored import ONLY_WORSE, Bounds, bound_interval
 from perfarray.timings.chunks import evenly_chunked, read_again
 from perfarray.timings.copies import copies_note, same_runs
+from perfarray.timings.labels import label_values
 from perfarray.timings.movement import MOVEMENT, MOVES
 from perfarray.timings.notes import Note, check, count_note, with_notes
-from perfarray.timings.pairs import Pair, label_values, resolve_pair
-from perfarray.timings.resolve import Data, Timings, check_dim, decline_zeros, resolve
+from perfarray.timings.pairs import Pair, resolve_pair
+from perfarray.timings.resolve import Data, Timings
 from perfarray.timings.streams import Rng, cell_keys, describe_key, key_of, order_of_labels
+from perfarray.timings.suite_labels import measured_along, name_suites, names_one_suite, suites_hint
 from perfarray.timings.units import (
     describe_unit,
-    describe_value,
-    pool_above_unit,
     unit_depth,
-    value_depth,
 )
 from perfarray.timings.validation import check_choice, check_count, listed
-from perfarray.timings.weights import Weighing, weigh
+from perfarray.timings.weights import Weighing, Weights, weigh
 from perfarray.timings.zeros import Positive, cell_names
 
 Result = TypeVar("Result", xr.Dataset, xr.DataArray)
 Names = str | Sequence[str] | None
 Kernel = Callable[[Sides, Any], tuple[np.ndarray, ...]]
 
+ALTERNATIVES = ("two-sided", "less", "greater")
 SHOWN = 3  # cells that a note quotes
 INDEPENDENT = (
     "independent (assumed)"  # what the attr `benchmarks` says where no level is known to be shared
@@ -71,7 +57,7 @@ SPREADS = (
 
 
 class OneSystem(NamedTuple):
-    """The suite of one system: which benchmarks every cell has, the names of the others, and how much each counts."""
+    """The suite of one system: the benchmarks of every cell, and how much each counts."""
 
     data: Timings
     across: str
@@ -82,7 +68,7 @@ class OneSystem(NamedTuple):
 
 
 class TwoSystems(NamedTuple):
-    """The suites of two systems, side by side: the place of the units in the nest, and how much each benchmark counts."""
+    """The suites of two systems: the place of the units in the nest, and the weights."""
 
     pair: Pair
     across: str
@@ -102,12 +88,12 @@ class TwoSystems(NamedTuple):
         return set(self.pair.candidate.levels[: self.depth + 1]) <= set(self.pair.shared)
 
     def weights(self, *, in_key_order: bool) -> Floats | None:
-        """Return how much the benchmarks count, in the order in which a formula of `over_suites` gets them; None if all count alike."""
+        """Return the weights in the order of `over_suites`; None if all count alike."""
         labels = along(self.pair.candidate, self.across)[self.across].values
         return self.weighing.shares_of(labels[order_of_labels(labels)] if in_key_order else labels)
 
     def movement_checks(self, joint: bool) -> tuple[str, ...]:
-        """Return the check of units that move together, where nobody said whether benchmarks share them."""
+        """Return the check of units that move together, unless the caller said so."""
         return () if joint or self.shared_named else (MOVEMENT,)
 
 
@@ -130,12 +116,8 @@ def match_cells(data: Timings, across: str, weighing: Weighing) -> OneSystem:
     lacking = measured & ~full & by_name
     counted = (present | ~measured).all(axis=other_axes)
     counted = (counted & ~by_name) | (in_suite.reshape(-1) & by_name) if named else counted
-    names = [across] if across in array.indexes else []
-    labels = Labels(
-        {name: array.coords.variables[name] for name in names},
-        {name: array.xindexes[name] for name in names},
-    )
-    complete = labels.array(xr.Variable((across,), counted))
+    names = [name for name in array.coords if name == across]
+    complete = xr.DataArray(counted, {name: array[name] for name in names}, (across,))
     without_score = xr.Variable(dims, lacking).isel({across: 0})
     if is_chunked(complete):
         complete = complete.chunk({across: -1})
@@ -240,7 +222,7 @@ def describe_one(
 
 
 def _bounded_scores(result: Result, system: OneSystem) -> Result:
-    """Set to NaN what is no bound: spreads of suites with stopped runs, and everything where a run's limit is not known."""
+    """Set to NaN what stopped runs make no bound: spreads, and all where a limit is unknown."""
     at_least, at_most = system.data.bounds.over(system.across)
     one_sided, exact = ~(at_least & at_most), ~(at_least | at_most)
     if isinstance(result, xr.DataArray):
@@ -256,18 +238,54 @@ def _bounded_scores(result: Result, system: OneSystem) -> Result:
     return result.assign(bounded)
 
 
+def check_choices(
+    mean: str, statistic: str, alternative: str, method: str, methods: tuple[str, ...]
+) -> None:
+    """Check what the comparisons of two suites choose."""
+    check_choice(mean, "mean", MEANS)
+    check_choice(statistic, "statistic", SUMMARIES)
+    check_choice(alternative, "alternative", ALTERNATIVES)
+    check_choice(method, "method", methods)
+
+
+def draws_of(n_resamples: int, rng: Rng) -> Draws:
+    """Return what the bootstrap of a ratio draws: the outermost units."""
+    return Draws((True,), check_count(n_resamples, "n_resamples", 2), key_of(rng))
+
+
+def describe_draws(draws: Draws | None) -> dict[str, Hashable]:
+    """Return the attrs of what was drawn."""
+    if draws is None:
+        return {}
+    return {"n_resamples": draws.n_resamples, "engine": "numpy"} | describe_key(draws.key)
+
+
 def resolve_systems(
-    times: Data, baseline: object, across: str, weights: Weights | None = None, *,
-    dim: str | None, metric: str | list[str] | None, levels: str | tuple[str, ...] | None, unit: str | None,
-    shared: str | tuple[str, ...] | None = None, paired: str | None = None, censored: str = "drop", positive_of: str = "min",
-    with_copies: bool = False,
-) -> TwoSystems:  # fmt: skip
-    """Choose metric, nest, weights and units, and match both systems."""
+    times: Data,
+    baseline: object,
+    across: str,
+    weights: Weights | None = None,
+    *,
+    unit: str | None,
+    shared: str | tuple[str, ...] | None = None,
+    paired: str | None = None,
+    positive_of: str = "min",
+    **choices: Any,
+) -> TwoSystems:
+    """Choose metric, nest, weights and units, and match both systems.
+
+    Further choices are those of `resolve_pair`.
+    """
     weighing = weigh(times, across, weights)
     pair = resolve_pair(
-        weighing.select(times), weighing.select(baseline), dim=dim, metric=metric, levels=levels, paired=paired, shared=shared, unit=unit,
-        positive=Positive("a ratio of suite scores", positive_of, unit or 0), censored=censored, with_copies=with_copies,
-    )  # fmt: skip
+        weighing.select(times),
+        weighing.select(baseline),
+        paired=paired,
+        shared=shared,
+        unit=unit,
+        positive=Positive("a ratio of suite scores", positive_of, unit or 0),
+        **choices,
+    )
     check_across(across, pair.candidate.array, pair.candidate.levels, pair.dim)
     depth = unit_depth(pair.candidate, unit)
     if paired is not None and depth:
@@ -280,10 +298,18 @@ def resolve_systems(
 
 
 def over_suites(
-    kernel: Kernel, systems: TwoSystems, variables: dict[str, Output], coords: dict[str, Any] | None = None, *,
-    shared: bool = False, paired: bool = False, tested: bool = True, in_key_order: bool = False, statistic: str = "mean",
-) -> xr.Dataset:  # fmt: skip
-    """Give a formula the matched units of both systems (suites, benchmarks, units) and the keys of the suites; label what it returns.
+    kernel: Kernel,
+    systems: TwoSystems,
+    variables: dict[str, Output],
+    coords: dict[str, Any] | None = None,
+    *,
+    shared: bool = False,
+    paired: bool = False,
+    tested: bool = True,
+    in_key_order: bool = False,
+    statistic: str = "mean",
+) -> xr.Dataset:
+    """Give a formula the matched units of both systems, and label its answer.
 
     The result also counts the benchmarks, and with `tested` says whether the units of different
     benchmarks move together: NaN where they are treated jointly. Where random numbers are drawn,
@@ -353,7 +379,7 @@ def over_suites(
 
 
 def bounded_result(result: xr.Dataset, systems: TwoSystems, alternative: str) -> xr.Dataset:
-    """Open the limits, and set p-values to NaN, towards what stopped runs leave unknown of ratios over the matched benchmarks."""
+    """Open the limits, and set p-values to NaN, towards what stopped runs leave unknown."""
     if not systems.pair.bounded:
         return result
     bounds = matched_bounds(result, systems).over(systems.across)
@@ -361,7 +387,7 @@ def bounded_result(result: xr.Dataset, systems: TwoSystems, alternative: str) ->
 
 
 def matched_bounds(result: xr.Dataset, systems: TwoSystems) -> Bounds:
-    """Return what stopped runs leave unknown of the benchmarks that count, or would if the limit of their runs were known."""
+    """Return what stopped runs leave unknown of the benchmarks that count."""
     bounds = systems.pair.bounds
     counts = result["_matched"].reset_coords(drop=True) | (bounds.at_least & bounds.at_most)
     return Bounds(*(side & counts for side in bounds))
@@ -401,56 +427,48 @@ def describe_two(
         | attrs
     )
     attrs |= {"paired": paired} if paired else {}
-    lacking: list[Hashable] = []
-    incomplete = missing = None
-    if not is_chunked(matched):
-        # Pairs without any data lack no benchmark: they are counted by a check.
-        pairs = np.moveaxis(matched.values, matched.get_axis_num(across), -1).reshape(
-            -1, matched.sizes[across]
-        )
-        either = measured_along(pair.candidate.array, across) | measured_along(
-            pair.baseline.array, across
-        )
-        lacking = matched[across].values[~pairs[pairs.any(axis=1)].all(axis=0) & either].tolist()
-        if left_out := int(answers["_incomplete"].sum()):
-            attrs["n_incomplete_units"] = left_out
-            text = f"{left_out} shared units ({unit}) lack some benchmarks and are left out"
-            incomplete = Note("incomplete_units", text, {"units": left_out})
+    lacking, n_left_out = _lacking_labels(answers, systems)
+    attrs |= {"n_incomplete_units": n_left_out} if n_left_out else {}
     result = result.assign_attrs(attrs | _unmatched((*pair.unmatched, *map(str, lacking))))
-    counted = "suite_benchmarks" in result and not is_chunked(array)
-    one_sided = _one_sided_note(result["suite_benchmarks"], pair, across) if counted else None
     suites = name_suites(result, array, matched, across, by=True)
-    if lacking:
-        text = (
-            f"{len(lacking)} of {matched.sizes[across]} along {across!r} are missing in some "
-            f"cells: {listed(lacking)}"
-        )
-        text += (
-            "; each ratio is over the benchmarks measured on both "
-            f"sides{suites_hint(array, across) if suites is None else ''}"
-        )
-        missing = Note(
-            "unmatched", text, {"labels": [str(label) for label in lacking], "dim": across}
-        )
-    slow = slow_end_note([attrs.get("statistic")], systems.better)
-    remarks = (
+    remarks: list[Note | None] = [
         *pair.notes,
         copies_note(pair),
-        slow,
+        slow_end_note([attrs.get("statistic")], systems.better),
         *pair.unit_notes,
         pair.stopped_note(ONLY_WORSE),
-    )
-    return with_notes(
-        result,
-        *remarks,
         suites,
-        missing,
-        incomplete,
-        one_sided,
-        *notes,
-        *systems.weighing.notes,
-        checks=checks,
-    )
+    ]
+    if lacking:
+        hint = suites_hint(array, across) if suites is None else ""
+        text = (
+            f"{len(lacking)} of {matched.sizes[across]} along {across!r} are missing in some "
+            f"cells: {listed(lacking)}; each ratio is over the benchmarks measured on both "
+            f"sides{hint}"
+        )
+        remarks.append(Note("unmatched", text, {"labels": list(map(str, lacking)), "dim": across}))
+    if n_left_out:
+        text = f"{n_left_out} shared units ({unit}) lack some benchmarks and are left out"
+        remarks.append(Note("incomplete_units", text, {"units": n_left_out}))
+    if "suite_benchmarks" in result and not is_chunked(array):
+        remarks.append(_one_sided_note(result["suite_benchmarks"], pair, across))
+    return with_notes(result, *remarks, *notes, *systems.weighing.notes, checks=checks)
+
+
+def _lacking_labels(answers: xr.Dataset, systems: TwoSystems) -> tuple[list[Hashable], int]:
+    """Return the labels that some pair lacks, and the number of shared units that lack some.
+
+    Pairs without any data lack no benchmark: they are counted by a check.
+    """
+    matched, across = answers["_matched"], systems.across
+    if is_chunked(matched):
+        return [], 0
+    axis = matched.get_axis_num(across)
+    pairs = np.moveaxis(matched.values, axis, -1).reshape(-1, matched.sizes[across])
+    sides = (systems.pair.candidate.array, systems.pair.baseline.array)
+    either = measured_along(sides[0], across) | measured_along(sides[1], across)
+    lacking = ~pairs[pairs.any(axis=1)].all(axis=0) & either
+    return matched[across].values[lacking].tolist(), int(answers["_incomplete"].sum())
 
 
 def measured_on_a_side(pair: Pair, across: str) -> xr.Variable:
@@ -463,7 +481,7 @@ def measured_on_a_side(pair: Pair, across: str) -> xr.Variable:
 
 
 def _one_sided_note(benchmarks: xr.DataArray, pair: Pair, across: str) -> Note | None:
-    """Return the note on the cells of which one side alone was measured, or each side in other benchmarks."""
+    """Return the note on the cells without a benchmark that was measured on both sides."""
     measured = measured_on_a_side(pair, across).set_dims(dict(benchmarks.sizes))
     without = (benchmarks.variable == 0) & measured
     if not without.any() or not (benchmarks > 0).any():
@@ -489,7 +507,7 @@ def _unmatched(labels: tuple[str, ...]) -> dict[str, Hashable]:
 
 
 def count_empty(empty: xr.DataArray, reason: str) -> Note | None:
-    """Count the cells that have nothing to go by, if all are so: a cell that nobody measured is no cell."""
+    """Count the cells without an answer, if all are so: a cell that nobody measured is no cell."""
     if not empty.all():
         return None
     return count_note("no_value", f"{{cells}} have {reason}; their answers are NaN", empty)
@@ -499,132 +517,3 @@ def count_empty(empty: xr.DataArray, reason: str) -> Note | None:
 def without_benchmarks(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Count the cells in which no benchmark was measured on both sides."""
     return (count_empty(result["suite_benchmarks"] == 0, "no benchmark measured on both sides"),)
-
-
-class Runs(NamedTuple):
-    """The suite of one system, the place of its runs in the nest, what is drawn, and the checks that its benchmarks need."""
-
-    system: OneSystem
-    depth: int
-    drawing: Drawing
-    checks: tuple[str, ...]
-
-    @property
-    def cells(self) -> xr.DataArray:
-        """The keys of the cells."""
-        data = self.system.data
-        return cell_keys([data.array], (*data.levels, self.system.across))
-
-    def describe(self, *, random: bool) -> dict[str, Hashable]:
-        """Return the attrs of the result."""
-        data = self.system.data
-        benchmarks = f"shared: {' '.join(data.shared)}" if data.shared else INDEPENDENT
-        attrs = describe_value(data, self.depth) | {
-            "mean": self.drawing.mean,
-            "benchmarks": benchmarks,
-        }
-        return attrs | (
-            {"n_resamples": self.drawing.n_resamples, "engine": "numpy"}
-            | describe_key(self.drawing.key)
-            if random
-            else {}
-        )
-
-
-def resolve_runs(
-    times: Data, across: str, weights: Weights | None, mean: str, n_resamples: int, rng: Rng, *,
-    metric: Names, levels: Names, value: str | None, unit: str | None, shared: Names,
-) -> Runs:  # fmt: skip
-    """Check what is drawn, choose metric, nest and runs, and match the suites of all cells."""
-    check_choice(mean, "mean", MEANS)
-    drawing = Drawing(check_count(n_resamples, "n_resamples", 2), mean, key_of(rng))
-    positive = "" if mean == "arithmetic" else f"mean={mean!r}"
-    weighing = weigh(times, across, weights)
-    times, as_nested = weighing.select(times), unit is not None
-    data = resolve(
-        times,
-        metric,
-        levels,
-        shared=shared,
-        censored="bound",
-        with_copies=True,
-        as_nested=as_nested,
-    )
-    data = pool_above_unit(data, unit)
-    depth = value_depth(data, value)
-    data = decline_zeros(data, Positive(positive, level=depth)) if positive else data
-    system = match_cells(data, across, weighing)
-    check_dim(data.array, across, "across")
-    declared = shared is not None or data.levels[0] in data.shared
-    return Runs(system, depth, drawing, () if declared else (MOVEMENT,))
-
-
-def over_cells(
-    kernel: Callable[[Suite, Integers], tuple[np.ndarray, ...]],
-    runs: Runs,
-    outputs: dict[str, Output],
-    coords: dict[str, Any] | None = None,
-    *,
-    most: int | None = None,
-    in_key_order: bool = True,
-) -> xr.Dataset:
-    """Give a formula the runs of the matched benchmarks and the keys of the cells.
-
-    At most `most` levels are drawn jointly.
-
-    The common movement of units of benchmarks that share none is added to what the formula returns.
-    Where random numbers are drawn, benchmarks come in an order that depends on their labels alone,
-    not on that of the data.
-    """
-    data, across, array = runs.system.data, runs.system.across, runs.system.data.array
-    # Not `runs` in the formula: tasks of dask would carry the timings.
-    depth, value_depth, shared = len(data.levels), runs.depth, data.levels[0] in data.shared
-    joint = next(
-        (number for number, level in enumerate(data.levels) if level not in data.shared), depth
-    )
-    joint = joint if most is None else min(joint, most)
-    labels = label_values(array, across)
-    order = order_of_labels(labels) if in_key_order else np.arange(len(labels))
-    shares = runs.system.weighing.shares_of(labels)
-
-    def arranged(values: Floats, cells: Any, complete: Any) -> tuple[np.ndarray, ...]:
-        positions = order[complete.reshape(-1)[order]]
-        chosen = values.take(positions, axis=values.ndim - depth - 1)
-        units = unit_means(chosen, depth)
-        units = units.reshape(-1, *units.shape[-2:])
-        movement = (np.full(len(units), np.nan),) * 2 if shared else common_movement(units)
-        suite = arrange(chosen, depth, value_depth, joint)
-        suite = (
-            suite
-            if shares is None
-            else suite._replace(counts=shares[positions] / shares[positions].mean())
-        )
-        answers = (*kernel(suite, cells.ravel()), *movement)
-        return tuple(
-            answer.reshape((*values.shape[: -depth - 1], *answer.shape[1:])) for answer in answers
-        )
-
-    keys = runs.cells
-    if is_chunked(
-        array
-        # keys wait for their values: else dask would fetch the values of all cells before it uses
-        # the first
-    ):
-        from dask.array import map_blocks
-
-        first = array.isel({dim: 0 for dim in array.dims if dim not in keys.dims}).transpose(
-            *keys.dims
-        )
-        chunked_keys: Any = keys.chunk(first.chunksizes).data
-        waiting = map_blocks(lambda number, _: number, chunked_keys, first.data, dtype=keys.dtype)  # type: ignore[no-untyped-call]
-        keys = keys.copy(data=waiting)
-    core = [(across, *data.levels), (), (across,)]
-    return apply(
-        arranged,
-        array,
-        keys,
-        runs.system.complete,
-        core=core,
-        outputs=outputs | MOVES,
-        coords=coords,
-    )

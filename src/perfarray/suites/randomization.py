@@ -9,20 +9,20 @@ import xarray as xr
 
 from perfarray.conventions import BENCHMARK, plural
 from perfarray.numerics.bootstrap import Draws
-from perfarray.numerics.suite import MEANS, Sides, smallest_number
+from perfarray.numerics.suite import Sides, smallest_number
 from perfarray.suites import matching
 from perfarray.suites.numerics.exchanges import most_outcomes
 from perfarray.suites.numerics.randomization import randomization
 from perfarray.suites.numerics.redrawn_scores import Score
-from perfarray.suites.scores import ALTERNATIVES
-from perfarray.timings.across import Weights, for_each_suite
-from perfarray.timings.apply import is_chunked, outputs
-from perfarray.timings.best import SUMMARIES, resolve_best
+from perfarray.timings.across import for_each_suite
+from perfarray.timings.apply import Output, is_chunked, outputs
+from perfarray.timings.best import resolve_best
 from perfarray.timings.metrics import for_each_metric
 from perfarray.timings.notes import Note, check, count_note
 from perfarray.timings.resolve import Data
-from perfarray.timings.streams import Rng, describe_key, key_of
-from perfarray.timings.validation import check_choice, check_count
+from perfarray.timings.streams import Rng, key_of
+from perfarray.timings.validation import check_count
+from perfarray.timings.weights import Weights
 
 METHODS = ("monte_carlo", "exact")
 SMALL = 0.05  # the p-value that has to be possible: where none as small is, a note says so
@@ -133,15 +133,10 @@ def randomization_test(
     >>> test["n_exchanges"].item(), round(36 * test["pvalue"].item(), 10)
     (36.0, 1.0)
     """
-    check_choice(mean, "mean", MEANS)
-    check_choice(statistic, "statistic", SUMMARIES)
-    check_choice(alternative, "alternative", ALTERNATIVES)
-    check_choice(method, "method", METHODS)
-    draws = (
-        Draws((True,), check_count(n_resamples, "n_resamples"), key_of(rng))
-        if method == "monte_carlo"
-        else None
-    )
+    matching.check_choices(mean, statistic, alternative, method, METHODS)
+    draws = None
+    if method == "monte_carlo":
+        draws = Draws((True,), check_count(n_resamples, "n_resamples"), key_of(rng))
     systems = matching.resolve_systems(
         times,
         baseline,
@@ -155,81 +150,71 @@ def randomization_test(
         paired=paired,
         censored=censored,
     )
-    joint = systems.shared or (
-        paired is not None and shared is None
-    )  # a session may affect all benchmarks of a pair alike
+    # A session may affect all benchmarks of a pair alike.
+    joint = systems.shared or (paired is not None and shared is None)
     score = Score(
-        mean, resolve_best(statistic, systems.better), shared=joint, paired=paired is not None, alternative=alternative,
+        mean,
+        resolve_best(statistic, systems.better),
+        shared=joint,
+        paired=paired is not None,
+        alternative=alternative,
         weights=systems.weights(in_key_order=draws is not None),
-    )  # fmt: skip
-    length = draws.n_resamples if draws is not None and distribution else None
-    if draws is None and distribution:  # as many as the arrays have room for
-        sizes = [side.array.sizes for side in (systems.pair.candidate, systems.pair.baseline)]
-        new, old = (
-            prod(side[level] for level in systems.pair.candidate.levels[: systems.depth + 1])
-            for side in sizes
-        )
-        length = most_outcomes(sizes[0].get(across, 1), (new, old), score)
+    )
+    length = _room(systems, score, draws) if distribution else None
 
     def kernel(sides: Sides, cells: Any) -> tuple[np.ndarray, ...]:
-        return *randomization(sides, cells, score, draws, plus_one, length=length), smallest_number(
-            sides
-        )
+        tests = randomization(sides, cells, score, draws, plus_one, length=length)
+        return *tests, smallest_number(sides)
 
+    result = matching.over_suites(
+        kernel,
+        systems,
+        _test_outputs(length),
+        {} if length is None else {matching.REPLICATE: range(length)},
+        shared=joint,
+        paired=score.paired,
+        in_key_order=draws is not None,
+    )
+    if length is not None and draws is None and not is_chunked(result["n_exchanges"]):
+        most = int(result["n_exchanges"].max().fillna(0))  # without unused room
+        result = result.isel({matching.REPLICATE: slice(most)}).copy(deep=True)
+    result = result.rename({"statistic": "estimate"})
+    result = matching.bounded_result(result, systems, alternative).rename({"estimate": "statistic"})
+    attrs: dict[str, Hashable] = {"result": "randomization_test", "method": method}
+    attrs |= {"question": QUESTION, "mean": mean, "statistic": statistic}
+    attrs |= {"alternative": alternative} | ({} if joint else {"benchmarks": matching.INDEPENDENT})
+    attrs |= matching.describe_draws(draws) | ({"plus_one": int(plus_one)} if draws else {})
+    checks = ("suite_benchmarks", "suite_exchanges", *systems.movement_checks(joint))
+    return matching.describe_two(result, systems, attrs, checks=checks)
+
+
+def _room(systems: matching.TwoSystems, score: Score, draws: Draws | None) -> int:
+    """Return how many ratios the distribution has room for: those of the draws, or all."""
+    if draws is not None:
+        return draws.n_resamples
+    levels = systems.pair.candidate.levels[: systems.depth + 1]
+    sizes = [side.array.sizes for side in (systems.pair.candidate, systems.pair.baseline)]
+    new, old = (prod(side[level] for level in levels) for side in sizes)
+    return most_outcomes(sizes[0].get(systems.across, 1), (new, old), score)
+
+
+def _test_outputs(length: int | None) -> dict[str, Output]:
+    """Return the variables of the test; with a length the ratio after every exchange."""
     named = outputs(
         statistic="candidate / baseline",
         pvalue="",
         smallest_pvalue="p-value of a ratio that no other exchange reaches",
+        n_exchanges="exchanges counted",
     )
-    named |= outputs(n_exchanges="exchanges counted")
-    named |= (
-        {}
-        if length is None
-        else outputs(
-            "1", (matching.REPLICATE,), null_distribution="candidate / baseline after an exchange"
-        )
-    )
-    named |= outputs(n="independent units on the smaller side")
-    coords, in_key_order = (
-        {} if length is None else {matching.REPLICATE: range(length)},
-        draws is not None,
-    )
-    result = matching.over_suites(
-        kernel, systems, named, coords, shared=joint, paired=score.paired, in_key_order=in_key_order
-    )
-    if length is not None and draws is None and not is_chunked(result["n_exchanges"]):
-        result = result.isel(
-            {matching.REPLICATE: slice(int(result["n_exchanges"].max().fillna(0)))}
-        ).copy(deep=True)  # without unused room
-    result = matching.bounded_result(
-        result.rename({"statistic": "estimate"}), systems, alternative
-    ).rename({"estimate": "statistic"})
-    attrs: dict[str, Hashable] = {
-        "result": "randomization_test",
-        "method": method,
-        "question": QUESTION,
-        "mean": mean,
-    }
-    attrs |= {"statistic": statistic, "alternative": alternative} | (
-        {} if joint else {"benchmarks": matching.INDEPENDENT}
-    )
-    if draws is not None:
-        attrs |= {
-            "n_resamples": draws.n_resamples,
-            "engine": "numpy",
-            "plus_one": int(plus_one),
-        } | describe_key(draws.key)
-    return matching.describe_two(
-        result,
-        systems,
-        attrs,
-        checks=("suite_benchmarks", "suite_exchanges", *systems.movement_checks(joint)),
-    )
+    if length is not None:
+        exchanged = "candidate / baseline after an exchange"
+        named |= outputs("1", (matching.REPLICATE,), null_distribution=exchanged)
+    return named | outputs(n="independent units on the smaller side")
 
 
 @check("suite_exchanges")
 def too_few_pairs(result: xr.Dataset) -> tuple[Note | None, ...]:
-    """Count the cells in which pairs that are exchanged for all benchmarks together are too few for a p-value of 5 %."""
+    """Count the cells with too few pairs, exchanged together, for a p-value of 5 %."""
     attrs, least = result.attrs, result["smallest_pvalue"]
     if not str(attrs["benchmarks"]).startswith("paired"):
         return ()

@@ -1,4 +1,4 @@
-"""How many runs does a suite need: the fewest whose interval of the score ratio is as narrow as asked."""
+"""How many runs a suite needs for an interval of the score ratio as narrow as asked."""
 
 from collections.abc import Hashable
 from typing import Any
@@ -7,27 +7,26 @@ import numpy as np
 import xarray as xr
 
 from perfarray.conventions import BENCHMARK
-from perfarray.numerics.bootstrap import Draws
-from perfarray.numerics.suite import MEANS, Sides, smallest_numbers
+from perfarray.numerics.suite import Sides, smallest_numbers
 from perfarray.numerics.types import Floats, same_text
 from perfarray.suites import matching
 from perfarray.suites.numerics import required_runs as numerics
 from perfarray.suites.numerics.redrawn_scores import Score
 from perfarray.suites.scores import METHODS, check_standard_error
-from perfarray.timings.across import Weights, for_each_suite
+from perfarray.timings.across import for_each_suite
 from perfarray.timings.apply import Output, is_chunked, outputs
-from perfarray.timings.best import SUMMARIES, resolve_best
+from perfarray.timings.best import resolve_best
 from perfarray.timings.metrics import for_each_metric
 from perfarray.timings.notes import Note, check, count_note
 from perfarray.timings.resolve import Data
-from perfarray.timings.streams import Rng, describe_key, key_of
+from perfarray.timings.streams import Rng, describe_key
 from perfarray.timings.units import describe_unit, more_units
 from perfarray.timings.validation import (
-    check_choice,
     check_confidence_level,
     check_count,
     check_number,
 )
+from perfarray.timings.weights import Weights
 
 RUNS = "runs"
 
@@ -35,6 +34,22 @@ QUESTION = (
     "how many runs of every benchmark, as many on both sides, make the interval of the ratio "
     "as narrow as asked"
 )
+
+
+# The variables of the answer; `_unused` counts the runs that were left out
+OUTPUTS = {
+    **outputs(required="fewest runs with an interval as narrow as asked"),
+    **outputs(extrapolated="the same, extrapolated where the data do not suffice"),
+    **outputs(
+        "1", (RUNS,), estimate="candidate / baseline", lower="", upper="", width="upper - lower"
+    ),
+    **outputs(
+        n_candidate="runs of the candidate's benchmark that has fewest",
+        n_baseline="runs of the baseline's benchmark that has fewest",
+    ),
+    "remark": Output((), "", object, "why no number of the runs is enough"),
+    **outputs(_unused=""),
+}
 
 
 @for_each_suite
@@ -60,7 +75,7 @@ def required_runs(
     rng: Rng = None,
     metric: str | list[str] | None = None,
 ) -> xr.Dataset:
-    """Find how many runs of every benchmark make the interval of the score ratio as narrow as asked.
+    """Find how many runs of every benchmark make the interval of the score ratio narrow.
 
     The search takes the first runs of both sides, then one more of each at a time, until the
     interval is no wider than `width` or the benchmark with fewest runs has no more. Further runs of
@@ -116,28 +131,13 @@ def required_runs(
     >>> required, [bool(plan["width"].sel(runs=runs) <= 0.02) for runs in (required - 1, required)]
     (4, [False, True])
     """
-    for value, name, choices in (
-        (mean, "mean", MEANS),
-        (statistic, "statistic", SUMMARIES),
-        (method, "method", METHODS),
-    ):
-        check_choice(value, name, choices)
+    matching.check_choices(mean, statistic, "two-sided", method, METHODS)
     check_standard_error(method, statistic)
-    level, first, target = (
-        check_confidence_level(confidence_level),
-        check_count(start, "start", 2),
-        check_number(width, "width"),
-    )
+    level, first = check_confidence_level(confidence_level), check_count(start, "start", 2)
+    target = check_number(width, "width")
     if target <= 0:
-        raise ValueError(
-            f"width={width!r}: give the width of the interval that is wanted, a positive "
-            "number such as 0.02"
-        )
-    draws = (
-        None
-        if method == "t"
-        else Draws((True,), check_count(n_resamples, "n_resamples", 2), key_of(rng))
-    )
+        raise ValueError(f"width={width!r}: give a positive width of the interval, such as 0.02")
+    draws = None if method == "t" else matching.draws_of(n_resamples, rng)
     systems = matching.resolve_systems(
         times,
         baseline,
@@ -158,55 +158,32 @@ def required_runs(
         confidence_level=level,
         weights=shares,
     )
-    most = _most(systems, first)
 
     def kernel(sides: Sides, cells: Any) -> tuple[np.ndarray, ...]:
-        result, numbers = (
-            numerics.required_runs(sides, cells, score, draws, method, width=target, start=first),
-            smallest_numbers(sides),
+        result = numerics.required_runs(
+            sides, cells, score, draws, method, width=target, start=first
         )
+        numbers = smallest_numbers(sides)
         used = np.minimum(*numbers)
         return *result, *numbers, _remarks(result, used, first), _unused(sides, used)
 
-    named = outputs(required="fewest runs with an interval as narrow as asked")
-    named |= outputs(extrapolated="the same, extrapolated where the data do not suffice")
-    named |= outputs(
-        "1", (RUNS,), estimate="candidate / baseline", lower="", upper="", width="upper - lower"
-    )
-    named |= outputs(n_candidate="runs of the candidate's benchmark that has fewest")
-    named |= outputs(n_baseline="runs of the baseline's benchmark that has fewest")
-    named |= {"remark": Output((), "", object, "why no number of the runs is enough")} | outputs(
-        _unused=""
-    )
-    in_key_order, coords = draws is not None, {RUNS: range(first, most + 1)}
     result = matching.over_suites(
         kernel,
         systems,
-        named,
-        coords,
+        OUTPUTS,
+        {RUNS: range(first, _most(systems, first) + 1)},
         shared=shared_units,
-        in_key_order=in_key_order,
+        in_key_order=draws is not None,
         statistic=score.statistic,
     )
-    attrs: dict[str, Hashable] = {
-        "result": "required_runs",
-        "method": method,
-        "question": QUESTION,
-        "mean": mean,
-        "statistic": statistic,
-    }
+    attrs: dict[str, Hashable] = {"result": "required_runs", "method": method}
+    attrs |= {"question": QUESTION, "mean": mean, "statistic": statistic}
     attrs |= {"confidence_level": level, "width": target, "start": first}
-    attrs |= (
-        {"n_resamples": draws.n_resamples} | describe_key(draws.key) if draws is not None else {}
-    )
-    checks = ("suite_start", "suite_pilot", *systems.movement_checks(shared_units))
+    attrs |= {} if draws is None else {"n_resamples": draws.n_resamples} | describe_key(draws.key)
     remark = result["remark"].variable
-    is_cell = (
-        matching.measured_on_a_side(systems.pair, across)
-        .set_dims(dict(remark.sizes))
-        .transpose(*remark.dims)
-    )
-    result["remark"] = remark.where(is_cell, "")
+    measured = matching.measured_on_a_side(systems.pair, across).set_dims(dict(remark.sizes))
+    result["remark"] = remark.where(measured.transpose(*remark.dims), "")
+    checks = ("suite_start", "suite_pilot", *systems.movement_checks(shared_units))
     described = matching.describe_two(
         result.drop_vars("_unused"), systems, attrs, _note_unused(result), checks=checks
     )

@@ -1,33 +1,32 @@
 """A whole suite of benchmarks in one number: its score, and the ratio of two scores with limits."""
 
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from perfarray.conventions import BENCHMARK, EXECUTION
-from perfarray.numerics.bootstrap import Draws
 from perfarray.numerics.suite import MEANS, Sides, run_statistic, suite_mean, suite_units
 from perfarray.numerics.types import Floats, Mask
 from perfarray.suites import matching
 from perfarray.suites.numerics.ratios import ratio_intervals
 from perfarray.suites.numerics.redrawn_scores import Score, two_sided_level
-from perfarray.timings.across import PRIORS, Weights, for_each_suite
-from perfarray.timings.apply import apply, outputs
+from perfarray.timings.across import PRIORS, for_each_suite
+from perfarray.timings.apply import Output, apply, outputs
 from perfarray.timings.best import BEST, SLOWER_MEDIAN, SUMMARIES, resolve_best
 from perfarray.timings.censored import Bounds, bound_interval
 from perfarray.timings.metrics import for_each_metric
 from perfarray.timings.notes import Note, check, count_note
 from perfarray.timings.resampling import few_replicates, few_units
 from perfarray.timings.resolve import Data, resolve
-from perfarray.timings.streams import Rng, describe_key, key_of
+from perfarray.timings.streams import Rng
 from perfarray.timings.units import describe_unit, single_unit_note, unit_depth
 from perfarray.timings.validation import check_choice, check_confidence_level, check_count
-from perfarray.timings.weights import weigh
+from perfarray.timings.weights import Weights, weigh
 from perfarray.timings.zeros import Positive
 
 METHODS = ("t", "percentile", "basic", "bca")
-ALTERNATIVES = ("two-sided", "less", "greater")
 
 FIXED = "by how much do the scores of these very benchmarks differ"
 SAMPLE = "a sample"
@@ -48,7 +47,7 @@ def suite_score(
     levels: str | tuple[str, ...] | None = None,
     metric: str | list[str] | None = None,
 ) -> xr.Dataset:
-    """Summarise a suite in one number: the mean over the benchmarks of a statistic of each one's runs.
+    """Summarise a suite in one number: the mean over the benchmarks of a statistic of runs.
 
     Parameters
     ----------
@@ -287,118 +286,114 @@ def score_ratio_interval(
     >>> [round(ratio[name].item(), 3) for name in ("lower", "estimate", "upper")]
     [0.827, 0.849, 0.871]
     """
-    check_choice(mean, "mean", MEANS)
-    check_choice(statistic, "statistic", SUMMARIES)
-    check_choice(alternative, "alternative", ALTERNATIVES)
-    check_choice(method, "method", METHODS)
-    level = check_confidence_level(confidence_level)
-    if not random_benchmarks:
-        check_standard_error(method, statistic)
-    length = check_count(n_resamples, "n_resamples", 2) if distribution else 0
-    draws = (
-        None
-        if method == "t"
-        else Draws((True,), check_count(n_resamples, "n_resamples", 2), key_of(rng))
-    )
-    systems = matching.resolve_systems(
-        times, baseline, across, weights, dim=dim, metric=metric, levels=levels, unit=unit, shared=shared, paired=paired, censored=censored,
-        positive_of=score_above_zero(statistic) if draws is None else "min", with_copies=True,
-    )  # fmt: skip
-    joint = (
-        systems.shared or paired is not None
-    )  # averaged over the benchmarks inside each unit, pairs may move together or not
+    matching.check_choices(mean, statistic, alternative, method, METHODS)
     check_choice(prior, "prior", PRIORS)
-    others = {
-        "method": None if method == "t" else method,
-        "weights": weights,
-        "random_benchmarks": random_benchmarks,
-        "shared": joint,
-    }
-    given = [
-        f"{name}={value!r}"
-        for name, value in others.items()
-        if value is not None and value is not False
-    ]
-    if prior and given:
-        raise ValueError(
-            f"{', '.join(given)} does not go with prior={prior!r}, which is for t of fixed, "
-            "independent, equal benchmarks"
-        )
+    check_standard_error("" if random_benchmarks else method, statistic)
+    length = check_count(n_resamples, "n_resamples", 2) if distribution else 0
+    draws = None if method == "t" else matching.draws_of(n_resamples, rng)
+    systems = matching.resolve_systems(
+        times,
+        baseline,
+        across,
+        weights,
+        dim=dim,
+        metric=metric,
+        levels=levels,
+        unit=unit,
+        shared=shared,
+        paired=paired,
+        censored=censored,
+        positive_of=score_above_zero(statistic) if draws is None else "min",
+        with_copies=True,
+    )
+    joint = systems.shared or paired is not None  # pairs may move together or not
+    _check_prior(prior, method, weights, random_benchmarks, joint)
     score = Score(
-        mean, resolve_best(statistic, systems.better), shared=joint, paired=paired is not None, random_benchmarks=bool(random_benchmarks),
-        confidence_level=level, alternative=alternative, weights=systems.weights(in_key_order=draws is not None),
+        mean,
+        resolve_best(statistic, systems.better),
+        shared=joint,
+        paired=paired is not None,
+        random_benchmarks=bool(random_benchmarks),
+        confidence_level=check_confidence_level(confidence_level),
+        alternative=alternative,
+        weights=systems.weights(in_key_order=draws is not None),
         learn=prior is not None,
-    )  # fmt: skip
+    )
 
     def kernel(sides: Sides, cells: Any) -> tuple[np.ndarray, ...]:
         return ratio_intervals(
             sides, cells, score, draws, method, without=sensitivity, length=length
         )
 
-    error, units = "standard error of the log ratio", "independent units the answer rests on"
+    result = matching.over_suites(
+        kernel,
+        systems,
+        _ratio_outputs(across if sensitivity else "", length),
+        {matching.REPLICATE: range(length)},
+        shared=joint,
+        paired=score.paired,
+        in_key_order=draws is not None,
+        statistic=score.statistic,
+    )
+    result = matching.bounded_result(result, systems, alternative)
+    result = _open_without(result, systems) if sensitivity else result
+    attrs: dict[str, Hashable] = {"result": "score_ratio_interval", "mean": mean}
+    attrs |= {"method": method, "confidence_level": score.confidence_level}
+    attrs |= {"statistic": statistic} | ({"prior": prior} if prior else {})
+    attrs |= {"alternative": alternative, "question": SAMPLED if random_benchmarks else FIXED}
+    attrs |= ({"benchmarks": SAMPLE} if random_benchmarks else {}) | matching.describe_draws(draws)
+    checks = ("suite_limits", "suite_benchmarks", *(("suite_replicates",) if draws else ()))
+    checks += systems.movement_checks(joint)
+    return matching.describe_two(result, systems, attrs, checks=checks)
+
+
+def _check_prior(
+    prior: str | None, method: str, weights: Weights | None, random_benchmarks: bool, joint: bool
+) -> None:
+    """Raise for choices that do not go with variances learned from the suite."""
+    others = {
+        "method": None if method == "t" else method,
+        "weights": weights,
+        "random_benchmarks": random_benchmarks or None,
+        "shared": joint or None,
+    }
+    conflicts = [f"{name}={value!r}" for name, value in others.items() if value is not None]
+    if prior is not None and conflicts:
+        raise ValueError(
+            f"{', '.join(conflicts)} does not go with prior={prior!r}, which is for t of fixed, "
+            "independent, equal benchmarks"
+        )
+
+
+def _ratio_outputs(across: str, length: int) -> dict[str, Output]:
+    """Return the variables of a ratio of scores; with `across` those without each benchmark."""
     named = outputs(
         estimate="candidate / baseline",
         lower="",
         upper="",
-        standard_error=error,
+        standard_error="standard error of the log ratio",
         df="",
         pvalue="",
-        n=units,
+        n="independent units the answer rests on",
     )
-    named |= (
-        outputs("1", (across,), estimate_without="", lower_without="", upper_without="")
-        if sensitivity
-        else {}
-    )
-    named |= (
-        outputs("1", (matching.REPLICATE,), distribution="candidate / baseline, redrawn")
-        if length
-        else {}
-    )
-    coords = {matching.REPLICATE: range(length)} if length else {}
-    in_key_order = draws is not None
-    result = matching.over_suites(
-        kernel,
-        systems,
-        named,
-        coords,
-        shared=joint,
-        paired=score.paired,
-        in_key_order=in_key_order,
-        statistic=score.statistic,
-    )
-    result = matching.bounded_result(result, systems, alternative)
-    if (
-        systems.pair.bounded and sensitivity
-    ):  # limits of answers that leave out a benchmark are open as those of the others are
-        others_are_open = Bounds(
-            *(side.sum(across) > side for side in matching.matched_bounds(result, systems))
-        )
-        names = {f"{name}_without": name for name in ("estimate", "lower", "upper")}
-        bounded = bound_interval(result[list(names)].rename(names), others_are_open, lowest=0.0)
-        result = result.assign({name: bounded[plain] for name, plain in names.items()})
-    attrs = {
-        "result": "score_ratio_interval",
-        "method": method,
-        "confidence_level": level,
-        "mean": mean,
-        "statistic": statistic,
-    }
-    attrs |= {"prior": prior} if prior else {}
-    attrs |= {"alternative": alternative, "question": SAMPLED if random_benchmarks else FIXED}
-    attrs |= {"benchmarks": SAMPLE} if random_benchmarks else {}
-    attrs |= (
-        {"n_resamples": draws.n_resamples, "engine": "numpy"} | describe_key(draws.key)
-        if draws is not None
-        else {}
-    )
-    checks = (
-        "suite_limits",
-        "suite_benchmarks",
-        *(("suite_replicates",) if draws else ()),
-        *systems.movement_checks(joint),
-    )
-    return matching.describe_two(result, systems, attrs, checks=checks)
+    if across:
+        without = ("estimate_without", "lower_without", "upper_without")
+        named |= outputs("1", (across,), **dict.fromkeys(without, ""))
+    if length:
+        redrawn = "candidate / baseline, redrawn"
+        named |= outputs("1", (matching.REPLICATE,), distribution=redrawn)
+    return named
+
+
+def _open_without(result: xr.Dataset, systems: matching.TwoSystems) -> xr.Dataset:
+    """Open the limits of the answers that leave out a benchmark, as those of all are."""
+    if not systems.pair.bounded:
+        return result
+    bounds = matching.matched_bounds(result, systems)
+    others = Bounds(*(side.sum(systems.across) > side for side in bounds))
+    names = {f"{name}_without": name for name in ("estimate", "lower", "upper")}
+    bounded = bound_interval(result[list(names)].rename(names), others, lowest=0.0)
+    return result.assign({name: bounded[plain] for name, plain in names.items()})
 
 
 @check("suite_limits")

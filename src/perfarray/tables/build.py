@@ -13,7 +13,7 @@ import xarray as xr
 
 from perfarray.conventions import FORMAT, METRIC, UNKNOWN
 from perfarray.numerics.types import Floats, Integers, same_text
-from perfarray.results.reserved import settle_names
+from perfarray.results.reserved import settle_dims
 from perfarray.tables.columns import (
     EXACT,
     Descriptor,
@@ -23,7 +23,7 @@ from perfarray.tables.columns import (
     level_order,
     objects,
 )
-from perfarray.timings.apply import Labels, labels_of_dim
+from perfarray.timings.apply import as_objects
 from perfarray.timings.options import options
 
 # Cells that an array may have however few are measured
@@ -73,7 +73,7 @@ def build(table: Table) -> xr.Dataset:
             "more for each measurement"
         )
     try:
-        return settle_names(_laid_out(table, names, codes, shape, cells))
+        return settle_dims(_laid_out(table, names, codes, shape, cells))
     except MemoryError:
         raise ValueError(f"{needed()}, for which there is no memory") from None
 
@@ -98,15 +98,10 @@ def _laid_out(
         for name, metric in table.metrics.items()
     }
     coords: dict[Hashable, xr.Variable] = {}
-    # Indexes that are handed over take half the time of those that xarray makes and compares.
-    indexes: dict[Hashable, Any] = {}
     for name, size in zip(names, shape, strict=True):
-        of_dim = labels_of_dim(
-            name,
-            _label_array(table.labels[name].labels) if name in table.labels else np.arange(size),
-        )
-        coords |= of_dim.variables
-        indexes |= of_dim.indexes
+        labels = table.labels[name].labels if name in table.labels else None
+        values = np.arange(size) if labels is None else as_objects(_label_array(labels))
+        coords[name] = _variable([name], values)
     for name, mark in table.marks.items():
         marked = np.zeros(cells, dtype=bool)
         marked[flat] = mark
@@ -120,7 +115,7 @@ def _laid_out(
         coords[name] = _descriptor_variable(
             completed(descriptor, table), labels_by_dim, dict(zip(names, shape, strict=True))
         )
-    return Labels(coords, indexes).dataset(variables, _attrs(table))
+    return xr.Dataset(variables, coords, _attrs(table))
 
 
 def _attrs(table: Table) -> dict[Hashable, Any]:

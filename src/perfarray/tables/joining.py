@@ -16,8 +16,9 @@ from perfarray.tables.columns import Column, Descriptor, Metric, Table, objects
 from perfarray.tables.concatenation import UNSTATED, alike, join_tables
 from perfarray.tables.harmonise import promoted
 from perfarray.tables.roles import depends_only_on, fewest_dims, stated_direction
+from perfarray.timings.marks import as_mark
 from perfarray.timings.notes import NOTES, first_of_each_code, keep_notes, notes
-from perfarray.timings.resolve import Data, as_mark, metrics_of
+from perfarray.timings.resolve import Data, metrics_of
 from perfarray.timings.validation import check_choice, listed
 
 # Kinds of coordinates (booleans, dates) that a table holds as text, and that are converted back

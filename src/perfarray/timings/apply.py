@@ -1,4 +1,4 @@
-"""The only caller of xarray.apply_ufunc: labels, dims and chunks on one side, a formula over the last axes on the other."""
+"""The only caller of xarray.apply_ufunc: labels and chunks around formulas on arrays."""
 
 import math
 import os
@@ -8,11 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 import xarray as xr
-from xarray.indexes import PandasIndex
 
-from perfarray.numerics.types import Integers
 from perfarray.timings.progress import progress_bar
 
 LEVEL = "level"
@@ -39,7 +36,7 @@ Kernel = Callable[..., Sequence[Any]]
 
 
 class Output(NamedTuple):
-    """One variable of a result: its extra dims (after those that broadcast), its unit, its dtype."""
+    """One variable of a result: its extra dims, its unit, its dtype."""
 
     dims: tuple[str, ...] = ()
     units: str = ""
@@ -47,25 +44,8 @@ class Output(NamedTuple):
     long_name: str = ""
 
 
-class Labels(NamedTuple):
-    """The coordinates of an answer and their indexes, which xarray would otherwise build anew."""
-
-    variables: dict[Hashable, xr.Variable]
-    indexes: dict[Hashable, Any]
-
-    def dataset(
-        self, variables: Mapping[Any, xr.Variable], attrs: Mapping[Any, Any] | None = None
-    ) -> xr.Dataset:
-        """Return a Dataset of variables."""
-        return xr.Dataset(variables, xr.Coordinates(self.variables, self.indexes), attrs)
-
-    def array(self, variable: xr.Variable, name: Hashable | None = None) -> xr.DataArray:
-        """Return an array of a variable."""
-        return xr.DataArray(variable, xr.Coordinates(self.variables, self.indexes), name=name)
-
-
 def outputs(units: str = "1", dims: tuple[str, ...] = (), /, **named: str) -> dict[str, Output]:
-    """Return outputs of one unit along the same dims, by name, with their long names ("" where the name says it all)."""
+    """Return outputs of one unit along the same dims, by name, with their long names."""
     return {name: Output(dims, units, long_name=text) for name, text in named.items()}
 
 
@@ -106,120 +86,101 @@ def apply(
     ValueError
         When a core dim is split over chunks.
     """
-    variables, labels = apply_to_variables(
-        kernel, *arrays, core=core, outputs=outputs, coords=coords
-    )
-    return labels.dataset(variables, attrs)
-
-
-def apply_to_variables(
-    kernel: Kernel,
-    *arrays: xr.DataArray,
-    core: Sequence[Sequence[str]],
-    outputs: Mapping[str, Output],
-    coords: Mapping[str, Any] | None = None,
-) -> tuple[dict[Hashable, xr.Variable], Labels]:
-    """Do what `apply` does, but return variables and their labels."""
-    coords = dict(coords or {})
+    new_labels = dict(coords or {})
+    sizes = {name: len(labels) for name, labels in new_labels.items()}
     used = {dim for dims in core for dim in dims}
-    if len(arrays) > 1 and not _same_labels(arrays, used):
-        arrays = xr.align(*arrays, join="exact", copy=False, exclude=used)
-    sizes = {name: len(values) for name, values in coords.items()}
-    variables = compute_variables(
-        kernel, *(array.variable for array in arrays), core=core, outputs=outputs, sizes=sizes
-    )
     returned = {dim for output in outputs.values() for dim in output.dims}
-    return variables, _labels_of(
-        arrays, used, {name: values for name, values in coords.items() if name in returned}
+    if len(arrays) > 1:
+        arrays = xr.align(*arrays, join="exact", copy=False, exclude=used)
+    lazy = any(map(is_chunked, arrays))
+    for array, dims in zip(arrays, core, strict=True) if lazy else ():
+        check_whole(array, dims)
+    variables = xr.apply_ufunc(
+        _returning(kernel, outputs) if lazy else _in_blocks(kernel, core, outputs, sizes),
+        *(array.variable for array in arrays),
+        input_core_dims=[list(dims) for dims in core],
+        output_core_dims=[list(output.dims) for output in outputs.values()],
+        exclude_dims=used - returned,
+        dask="parallelized",
+        output_dtypes=[
+            TEXT if output.dtype is object else output.dtype for output in outputs.values()
+        ],
+        dask_gufunc_kwargs={"output_sizes": sizes},
+        keep_attrs=False,
     )
-
-
-def compute_variables(
-    kernel: Kernel,
-    *arrays: xr.Variable,
-    core: Sequence[Sequence[str]],
-    outputs: Mapping[str, Output],
-    sizes: Mapping[str, int] | None = None,
-) -> dict[Hashable, xr.Variable]:
-    """Apply a formula to arrays without labels.
-
-    `sizes` are those of the dims that only outputs have.
-    """
-    variables = (
-        _lazy(kernel, arrays, core, outputs, sizes or {})
-        if any(map(is_chunked, arrays))
-        else _in_memory(kernel, arrays, core, outputs, sizes or {})
+    labelled = _labels_of(
+        arrays, used, {name: new_labels[name] for name in sizes if name in returned}
     )
-    order = tuple(dict.fromkeys(dim for array in arrays for dim in array.dims))
-    for position, (output, variable) in enumerate(zip(outputs.values(), variables, strict=True)):
-        if output.units or output.long_name:
-            variable.attrs = {
-                key: value
-                for key, value in (("units", output.units), ("long_name", output.long_name))
-                if value
-            }
-        if output.dims:
-            variables[position] = in_order(variable, order)
-    return dict(zip(outputs, variables, strict=True))
+    result = xr.Dataset(
+        dict(zip(outputs, variables if len(outputs) > 1 else [variables], strict=True)),
+        labelled,
+        attrs,
+    )
+    order = dict.fromkeys(dim for array in arrays for dim in array.dims if dim in result.dims)
+    for name, output in outputs.items():
+        texts = {"units": output.units, "long_name": output.long_name}
+        result[name].attrs = {key: text for key, text in texts.items() if text}
+    return result.transpose(*order, ...)
 
 
-def _in_memory(
+def check_whole(array: xr.DataArray, dims: Sequence[str]) -> None:
+    """Raise where a dim that a formula needs whole is split over chunks."""
+    for dim in dims:
+        n_chunks = len(array.chunksizes.get(dim, ())) if is_chunked(array) else 1
+        if n_chunks > 1:
+            raise ValueError(
+                f"dim {dim!r} is split over {n_chunks} chunks; an answer needs it "
+                f"whole: use .chunk({{{dim!r}: -1}})"
+            )
+
+
+def _returning(kernel: Kernel, outputs: Mapping[str, Output]) -> Callable[..., Any]:
+    """Return a formula that returns what `xr.apply_ufunc` expects: of one output no tuple."""
+    return kernel if len(outputs) > 1 else lambda *values: kernel(*values)[0]
+
+
+def _in_blocks(
     kernel: Kernel,
-    arrays: Sequence[xr.Variable],
     core: Sequence[Sequence[str]],
     outputs: Mapping[str, Output],
     sizes: Mapping[str, int],
-) -> list[xr.Variable]:
-    """Call the formula on arrays in memory, as apply_ufunc does, which takes 0.1 ms for ten outputs."""
-    broadcast = list(
-        dict.fromkeys(
-            dim
-            for array, dims in zip(arrays, core, strict=True)
-            for dim in array.dims
-            if dim not in dims
-        )
-    )
-    lengths: dict[Hashable, int] = {
-        dim: length for array in arrays for dim, length in array.sizes.items()
-    }
-    cells = math.prod(lengths[dim] for dim in broadcast)
-    if cells >= MANY:
-        lengths.update(sizes)
-        _check_memory(
-            8.0
-            * cells
-            * sum(
-                math.prod(lengths.get(dim, 1) for dim in output.dims) for output in outputs.values()
+) -> Callable[..., Any]:
+    """Return a formula that works on arrays in memory in blocks of cells."""
+
+    def compute(*values: npt.NDArray[Any]) -> Any:
+        n_axes = max(array.ndim - len(dims) for array, dims in zip(values, core, strict=True))
+        operands = [
+            array.reshape((1,) * (n_axes + len(dims) - array.ndim) + array.shape)
+            for array, dims in zip(values, core, strict=True)
+        ]
+        shape = np.broadcast_shapes(*(array.shape[:n_axes] for array in operands))
+        cells = math.prod(shape)
+        if cells >= MANY:
+            lengths = dict(sizes)
+            for array, dims in zip(operands, core, strict=True):
+                lengths |= zip(dims, array.shape[n_axes:], strict=True)
+            _check_memory(
+                8.0
+                * cells
+                * sum(
+                    math.prod(lengths.get(dim, 1) for dim in out.dims) for out in outputs.values()
+                )
             )
+        n_bytes = sum(
+            array.nbytes * cells // max(math.prod(array.shape[:n_axes]), 1) for array in operands
         )
-    operands, n_bytes = [], 0
-    for array, dims in zip(arrays, core, strict=True):
-        order = (*(dim for dim in broadcast if dim in array.dims), *dims)
-        values = (
-            array.data
-            if array.dims == order
-            else array.data.transpose([array.dims.index(dim) for dim in order])
-        )
-        operands.append(
-            values[(*(slice(None) if dim in array.dims else np.newaxis for dim in broadcast), ...)]
-        )
-        n_bytes += values.nbytes * (
-            cells // math.prod(lengths[dim] for dim in broadcast if dim in array.dims)
-            if cells
-            else 1
-        )
-    try:
-        results = (
-            kernel(*operands)
-            if n_bytes <= BLOCK
-            else by_blocks(kernel, operands, len(broadcast), -(-n_bytes // BLOCK))
-        )
-    except MemoryError as error:
-        raise MemoryError(f"{error or 'there is not enough memory'}: {ENOUGH}") from None
-    return [
-        xr.Variable((*broadcast, *output.dims), np.asarray(array))
-        for output, array in zip(outputs.values(), results, strict=True)
-    ]
+        try:
+            results = (
+                kernel(*operands)
+                if n_bytes <= BLOCK
+                else by_blocks(kernel, operands, n_axes, -(-n_bytes // BLOCK))
+            )
+        except MemoryError as error:
+            raise MemoryError(f"{error or 'there is not enough memory'}: {ENOUGH}") from None
+        arrays = tuple(np.asarray(array) for array in results)
+        return arrays if len(outputs) > 1 else arrays[0]
+
+    return compute
 
 
 def _check_memory(needed: float) -> None:
@@ -242,7 +203,7 @@ def _memory() -> float:
 def by_blocks(
     kernel: Kernel, operands: Sequence[npt.NDArray[Any]], axes: int, blocks: int
 ) -> list[npt.NDArray[Any]]:
-    """Call a formula block by block along the longest of the first axes, which bounds the memory of its intermediate results."""
+    """Call a formula block by block along the longest of the first axes."""
     sizes = [max(array.shape[axis] for array in operands) for axis in range(axes)]
     blocks = min(blocks, max(sizes, default=1))
     if blocks < 2:
@@ -272,54 +233,14 @@ def by_blocks(
     return results
 
 
-def _lazy(
-    kernel: Kernel,
-    arrays: Sequence[xr.Variable],
-    core: Sequence[Sequence[str]],
-    outputs: Mapping[str, Output],
-    sizes: Mapping[str, int],
-) -> list[xr.Variable]:
-    """Let dask call the formula chunk by chunk when the result is computed.
+def _labels_of(
+    arrays: Sequence[xr.DataArray], used: set[str], coords: Mapping[str, Any]
+) -> xr.Coordinates:
+    """Return the labels of the result: those of the inputs outside core dims, and new ones.
 
-    Dims that broadcast may be chunked, core dims not.
+    Where inputs differ in a descriptor, that of the first counts. Text has object dtype, which every
+    join and file keeps.
     """
-    for array, dims in zip(arrays, core, strict=True):
-        for dim in dims:
-            pieces = array.chunksizes.get(dim, ()) if is_chunked(array) else ()
-            if len(pieces) > 1:
-                raise ValueError(
-                    f"dim {dim!r} is split over {len(pieces)} chunks; an answer needs it "
-                    f"whole: use .chunk({{{dim!r}: -1}})"
-                )
-    output_dims = {dim for output in outputs.values() for dim in output.dims}
-    returned = xr.apply_ufunc(
-        kernel if len(outputs) > 1 else lambda *values: kernel(*values)[0],
-        *arrays,
-        input_core_dims=[list(dims) for dims in core],
-        output_core_dims=[list(output.dims) for output in outputs.values()],
-        exclude_dims={dim for dims in core for dim in dims} - output_dims,
-        dask="parallelized",
-        output_dtypes=[
-            TEXT if output.dtype is object else output.dtype for output in outputs.values()
-        ],
-        dask_gufunc_kwargs={"output_sizes": dict(sizes)},
-        keep_attrs=False,
-    )
-    return list(returned) if isinstance(returned, tuple) else [returned]
-
-
-def _same_labels(arrays: Sequence[xr.DataArray], used: set[str]) -> bool:
-    """Return whether the dims that broadcast have identical indexes, or sizes, in all arrays: these need no alignment."""
-    first: dict[Hashable, Any] = {}
-    for array in arrays:
-        for name, label in {**array.sizes, **array.xindexes}.items():
-            if name not in used and first.setdefault(name, label) != label:
-                return False
-    return True
-
-
-def _labels_of(arrays: Sequence[xr.DataArray], used: set[str], coords: Mapping[str, Any]) -> Labels:
-    """Return the labels of the result: those of the inputs that do not lie along core dims, and those of the new dims."""
     variables: dict[Hashable, xr.Variable] = {}
     indexes: dict[Hashable, Any] = {}
     for array in reversed(arrays):
@@ -330,11 +251,10 @@ def _labels_of(arrays: Sequence[xr.DataArray], used: set[str], coords: Mapping[s
         }
         variables |= labels
         indexes |= {name: index for name, index in array.xindexes.items() if name in labels}
-    for name, values in coords.items():
-        new_labels = labels_of_dim(name, tuple(values))
-        variables |= new_labels.variables
-        indexes |= new_labels.indexes
-    return Labels(variables, indexes)
+    new = {name: np.asarray(tuple(labels)) for name, labels in coords.items()}
+    return xr.Coordinates(variables, indexes).assign(
+        {name: (name, as_objects(labels)) for name, labels in new.items()}
+    )
 
 
 def is_chunked(array: xr.DataArray | xr.Variable) -> bool:
@@ -344,22 +264,6 @@ def is_chunked(array: xr.DataArray | xr.Variable) -> bool:
     )  # ten times faster than `array.chunks is not None`
 
 
-def labels_of_dim(name: str, values: Sequence[Any] | npt.NDArray[Any]) -> Labels:
-    """Return the labels of a dim, and their index.
-
-    Text has object dtype, which every join and file keeps.
-    """
-    array = np.asarray(values)
-    array = array.astype(object) if array.dtype.kind in "US" else array
-    index = PandasIndex(pd.Index(array, dtype=array.dtype), name, coord_dtype=array.dtype)
-    return Labels(index.create_variables(), {name: index})
-
-
-def in_order(variable: xr.Variable, order: tuple[Hashable, ...]) -> xr.Variable:
-    """Transpose the dims that broadcast to the order of the input; new dims stay at the end."""
-    return variable.transpose(*(dim for dim in order if dim in variable.dims), ...)
-
-
-def cut(variable: xr.Variable, dim: str, positions: int | slice | Integers) -> xr.Variable:
-    """Return a variable at positions of a dim, and variables without the dim as they are."""
-    return variable.isel({dim: positions}) if dim in variable.dims else variable
+def as_objects(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return texts with object dtype, and other values as they are."""
+    return values.astype(object) if values.dtype.kind in "US" else values

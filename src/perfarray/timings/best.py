@@ -1,4 +1,4 @@
-"""Statistics of a sample that depend on whether times or rates are measured: the least disturbed value, the slower median."""
+"""Statistics that depend on whether times or rates are measured."""
 
 from collections.abc import Iterable
 from typing import TypeVar
@@ -35,7 +35,7 @@ def resolve_best(statistic: Statistic, better: str) -> Statistic | str:
 
 
 def slow_end_note(statistics: Iterable[object], better: str) -> Note | None:
-    """Return a note where a statistic of the lower end is taken of rates: it describes the slowest runs."""
+    """Return a note where the lower end of rates is taken, which is the slowest runs."""
     slow = [name for name in statistics if name in SLOW_END]
     if better != HIGHER or not slow:
         return None

@@ -1,4 +1,4 @@
-"""Runs that were stopped at a limit: they count as at least that limit, so that being stopped never makes a system look fast.
+"""Runs that were stopped at a limit count as at least that limit.
 
 The limit stands in place of the run, and the coordinate `censored` of a resolved array says where.
 Whatever rises as values rise (a mean, a rank, a quantile) is then a bound of what it would have
@@ -23,7 +23,7 @@ CHOICES = ("bound", "drop")
 
 
 def with_limits(array: xr.DataArray, mask: xr.DataArray) -> xr.DataArray:
-    """Return the array with its limit in place of every stopped run, and a coordinate that marks these.
+    """Return the array with its limit in place of every stopped run, and marks of these.
 
     The limit is the coordinate `censored_at`, else the value that the run has; where neither is,
     the place is NaN and its mark stays.
@@ -44,7 +44,7 @@ ONLY_WORSE = (
 
 
 class Bounds(NamedTuple):
-    """Whether the value of each cell is only a bound: at least, or at most, what the limits give."""
+    """Whether the value of each cell is only a bound, because of stopped runs."""
 
     at_least: xr.DataArray
     at_most: xr.DataArray

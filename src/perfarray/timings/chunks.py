@@ -28,7 +28,7 @@ def chunk_lengths(array: xr.DataArray) -> dict[Hashable, int]:
 def evenly_chunked(
     array: xr.DataArray, lengths: Mapping[Hashable, int] | None = None
 ) -> xr.DataArray:
-    """Return a lazy array whose chunks, and those of its lazy coordinates, have one length along each dim.
+    """Return a lazy array whose chunks have one length along each dim.
 
     Selections leave chunks of many lengths, which Zarr cannot store; coordinates of a store may
     have other chunks than its values, which xarray calls inconsistent. `lengths` replaces the
@@ -74,7 +74,7 @@ def _first(value: object, _: object) -> object:
 
 
 def storable(times: Data) -> Data:
-    """Return timings that Zarr can store: chunks of one length along each dim, in all variables of a Dataset."""
+    """Return timings that Zarr can store: chunks of one length along each dim."""
     if isinstance(times, xr.DataArray):
         return cast(Data, evenly_chunked(times))
     lazy = {
@@ -93,7 +93,7 @@ def storable(times: Data) -> Data:
 
 
 def _chunked(variable: xr.Variable, lengths: Mapping[Hashable, int]) -> xr.Variable:
-    """Return a variable in chunks of the given lengths, without the encoding of its former chunks, which Zarr would reject."""
+    """Return a variable in chunks of given lengths, without the encoding of former ones."""
     pieces = variable.chunksizes.items()
     # To ask dask for chunks that are there already takes a millisecond for each coordinate.
     even = all(

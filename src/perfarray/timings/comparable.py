@@ -57,7 +57,7 @@ def check_label(
     dim: str,
     aligned: Sequence[str] = (),
 ) -> tuple[Note, ...]:
-    """Check the candidates and the baseline, given by positions along a dim, as `check_sides` does."""
+    """Check candidates and baseline, given by positions along a dim, as `check_sides` does."""
     names = (SUITE, *aligned, *settings_along(array, dim))
     if not any(
         dim in array.coords[name].dims for name in names if name in array.coords and name != dim
@@ -73,7 +73,7 @@ def check_label(
 
 
 def never_together(new: xr.DataArray, old: xr.DataArray, levels: Sequence[str]) -> tuple[Note, ...]:
-    """Return a note on the benchmarks that both sides have, but at different labels of some dim, such as machines: they have no ratio."""
+    """Return a note on the benchmarks that both sides have, but never at the same labels."""
     names = [
         str(name)
         for name in old.dims
@@ -137,7 +137,7 @@ def check_systems(
 def align_sides(
     array: xr.DataArray, levels: Sequence[str], dim: str
 ) -> tuple[xr.DataArray, list[str]]:
-    """Remove the dims along which labels of `dim` never meet, as where each version was measured on a machine of its own; name them.
+    """Remove the dims along which labels of `dim` never meet, such as machines; name them.
 
     Their labels remain as descriptors along `dim`. Lazy arrays are returned as they are: where they
     were measured is not known.
@@ -164,7 +164,7 @@ def align_sides(
 def constant_dims(
     measured: xr.DataArray, dim: str, names: Iterable[str]
 ) -> dict[str, xr.DataArray]:
-    """Return the dims along which each label of `dim` was measured at one position alone, not all at the same, and these positions."""
+    """Return the dims along which each label of `dim` was measured at one position alone."""
     indexers = {}
     for name in names:
         cells = (

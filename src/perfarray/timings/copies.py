@@ -1,4 +1,4 @@
-"""Copies of other results that count in a pair: they are the score of their cells, and no new measurements.
+"""Copies of other results: the scores of their cells, and no measurements.
 
 A peak of SPEC that reuses its base has the runs of its base. The suite counts them as SPEC does,
 with a ratio of 1. Nothing of that ratio varies: both scores are one number, whatever its runs vary
@@ -12,9 +12,9 @@ import xarray as xr
 
 from perfarray.conventions import COPIED, TUNING
 from perfarray.timings.apply import is_chunked
+from perfarray.timings.marks import as_mark
 from perfarray.timings.notes import Note
 from perfarray.timings.pairs import Pair
-from perfarray.timings.resolve import as_mark
 from perfarray.timings.validation import listed, number_of
 from perfarray.timings.zeros import cell_names
 
@@ -55,7 +55,7 @@ def same_runs(pair: Pair) -> xr.DataArray | None:
 
 
 def without_variation(pair: Pair, same: xr.DataArray, statistic: str) -> Pair:
-    """Return a pair with the mean or median for every run of the cells that have the same runs on both sides."""
+    """Return a pair with the same value for every run of the cells that are copies."""
     score = getattr(pair.candidate.array, statistic)(pair.candidate.levels).reset_coords(drop=True)
 
     def constant(array: xr.DataArray) -> xr.DataArray:

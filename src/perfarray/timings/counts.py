@@ -16,16 +16,10 @@ from perfarray.conventions import (
 from perfarray.numerics.levels import count_repetitions
 from perfarray.timings.apply import LEVEL, Output, apply, is_chunked, outputs
 from perfarray.timings.chunks import storable
+from perfarray.timings.marks import as_mark
 from perfarray.timings.metrics import for_each_metric
 from perfarray.timings.notes import Note, check, with_notes
-from perfarray.timings.resolve import (
-    Data,
-    as_mark,
-    check_dim,
-    check_levels,
-    check_not_empty,
-    resolve,
-)
+from perfarray.timings.resolve import Data, check_dim, check_levels, check_not_empty, resolve
 from perfarray.timings.units import more_units
 from perfarray.timings.validation import check_count
 
@@ -93,7 +87,7 @@ def counts(
 
 @check("unit_of_each")
 def unit_of_each_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
-    """Return a note where no cell has two units, so that nothing can be compared or planned, with the remedy."""
+    """Return a note where no cell has two units, with the remedy."""
     if result["total"].isel({LEVEL: 0}).max() != 1:
         return ()
     unit = str(result.attrs["unit"])
@@ -191,7 +185,7 @@ def _without_empty_positions(times: Data, dim: str) -> Data:
 
 
 def drop_warmup(times: Data, n: int | None = None) -> Data:
-    """Remove warm-up: values marked `warmup`, and on request the first iterations of every execution.
+    """Remove warm-up: marked values, and on request the first iterations of executions.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The labels that a file gives to the units of a level, and what they show: units that are the same in every outer unit, or on both sides.
+"""The labels that a file gives to units: units that recur in outer units or on both sides.
 
 Repetitions are numbered from 0 inside their parent. The file's own labels stand beside these
 numbers, in a coordinate.
@@ -115,7 +115,7 @@ def paired_units(
 
 
 def crossed_notes(sides: Sequence[xr.DataArray], nest: Sequence[str]) -> tuple[Note, ...]:
-    """Return a note on each inner level whose labels mean one unit in all outer units, which are then not independent.
+    """Return a note on each inner level whose labels mean one unit in all outer units.
 
     Of two sides, whose ratio is the answer, it is an aside where both have the same units, whose
     effects cancel in the ratio.
@@ -156,7 +156,7 @@ def crossed_notes(sides: Sequence[xr.DataArray], nest: Sequence[str]) -> tuple[N
 
 
 def _crossing(means: Sequence[Floats]) -> tuple[float, float, bool]:
-    """Return the correlation of the means of one label, its p-value, and whether the outer units vary as well.
+    """Return the correlation of the means of one label, and its p-value.
 
     The p-value is 1 where the effects of labels are too small to matter.
     """
@@ -194,7 +194,7 @@ def _means_by_label(array: xr.DataArray, nest: Sequence[str], position: int) -> 
 
 
 def _differences(sides: Sequence[xr.DataArray], nest: Sequence[str], position: int) -> list[Floats]:
-    """Return the differences of the relative means of both sides by label, for each outer unit of the smaller one; none without labels."""
+    """Return the differences of the relative means of both sides by label."""
     level = nest[position]
     labels = [set(by_label(side, level).coords[level].values.tolist()) for side in sides]
     if labels[0] != labels[1]:

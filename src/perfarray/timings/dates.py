@@ -79,7 +79,7 @@ def dates_of(values: Any) -> pd.Series:
 
 
 def are_dates(texts: Any) -> bool:
-    """Return whether all texts that are not missing are dates, perhaps in an unknown order of day and month."""
+    """Return whether all texts are dates, perhaps in an unknown order of day and month."""
     series = pd.Series(np.asarray(texts).ravel()).dropna().astype(str)
     series = series[~series.str.strip().str.lower().isin(MISSING) & ~series.str.isdigit()]
     try:
@@ -89,7 +89,7 @@ def are_dates(texts: Any) -> bool:
 
 
 def _from_numbers(numbers: pd.Series) -> pd.Series:
-    """Return the moments of numbers that are all years, all days such as 20240120, or all counted since 1970."""
+    """Return the moments of numbers that are years, days such as 20240120, or since 1970."""
     nothing = pd.Series(pd.NaT, index=numbers.index, dtype="datetime64[ns, UTC]")
     present = numbers.dropna()
     if present.empty:
@@ -127,7 +127,7 @@ def _from_texts(texts: pd.Series) -> pd.Series:
 
 
 def _years_first(numbers: pd.DataFrame) -> pd.Series:
-    """Return dates of three numbers with the year first, in the only order that is possible for all; raise where several are."""
+    """Return dates of three numbers in the only order that is possible for all."""
     parts, time = [numbers[group] for group in (0, 2, 3)], numbers[4].fillna("").str.lstrip("T, ")
     readings: dict[tuple[str, ...], tuple[str, pd.Series]] = {}
     for name, (year, month, day) in READINGS.items():

@@ -10,7 +10,7 @@ from perfarray.numerics.dependence import LEAST, dependence_pvalue
 from perfarray.numerics.intervals import BATCH_MEANS
 from perfarray.numerics.levels import unit_means
 from perfarray.numerics.types import Floats
-from perfarray.timings.apply import Output, apply_to_variables, is_chunked
+from perfarray.timings.apply import Output, apply, is_chunked
 from perfarray.timings.notes import Note, check, count_note, significant_in_all
 from perfarray.timings.resolve import Timings
 
@@ -33,15 +33,13 @@ def dependence_note(sides: Sequence[Timings], paired: bool = False) -> Note | No
             dependence_pvalue(*(unit_means(side, len(nest)) for side in values), paired=paired),
         )
 
-    variables, _ = apply_to_variables(
-        kernel, *arrays, core=[nest] * len(arrays), outputs=ORDER_OUTPUTS
-    )
-    return _dependent(variables[PVALUE].values, nest[0], "look at the order")
+    result = apply(kernel, *arrays, core=[nest] * len(arrays), outputs=ORDER_OUTPUTS)
+    return _dependent(result[PVALUE].values, nest[0], "look at the order")
 
 
 @check(DEPENDENCE)
 def dependence_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
-    """Return notes on cells with dependent units (family-wise error rate 5 %), and on cells with too few units for batch means."""
+    """Return notes on cells with dependent units, or too few units for batch means."""
     unit, method = str(result.attrs["levels"]).split()[0], result.attrs.get("method")
     if method == BATCH_MEANS:
         n = result["n"].values

@@ -18,7 +18,7 @@ Told = TypeVar("Told", xr.Dataset, xr.DataArray)
 
 
 def for_each_metric(function: Callable[P, R]) -> Callable[P, R]:
-    """Decorate a function so that a list of metrics gives one result each, along a dim `metric` with coordinates units and better."""
+    """Decorate a function so that a list of metrics gives one result along a dim `metric`."""
 
     @functools.wraps(function)
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -43,7 +43,7 @@ def for_each_metric(function: Callable[P, R]) -> Callable[P, R]:
 def concat_metrics(
     results: Sequence[xr.Dataset], names: Sequence[str], arrays: Sequence[xr.DataArray]
 ) -> xr.Dataset:
-    """Concatenate the results of several metrics along a dim `metric`, with their units and directions."""
+    """Concatenate the results of several metrics along a dim `metric`."""
     joined = concat_results(results, METRIC, names)
     for key, default in (("units", "1"), ("better", LOWER)):
         joined = joined.assign_coords(
@@ -81,5 +81,5 @@ def concat_results(results: Sequence[Told], dim: str, labels: Sequence[str]) -> 
 
 
 def single_metric(times: Any, metric: str) -> Any:
-    """Return a Dataset with one metric, so that cells of other metrics are not reported as empty."""
+    """Return a Dataset with one metric, so that empty cells of others are not reported."""
     return times[[metric]] if isinstance(times, xr.Dataset) and metric in times else times

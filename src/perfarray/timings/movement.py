@@ -1,4 +1,4 @@
-"""Whether the units of different benchmarks move together, so that benchmarks are not independent: tested with every suite, and noted."""
+"""Whether the units of different benchmarks move together."""
 
 from collections.abc import Sequence
 from functools import reduce
@@ -34,7 +34,7 @@ MOVEMENT = "movement"
 
 @check(MOVEMENT)
 def movement_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
-    """Return a note that names `shared=` where the correlation of units makes limits too narrow by more than `MATTERS`.
+    """Return a note that names `shared=` where limits are too narrow by more than `MATTERS`.
 
     The correlation must be significant too, at a family-wise error rate of 5 %.
     """

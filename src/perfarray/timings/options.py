@@ -30,7 +30,7 @@ _context: ContextVar[Options | None] = ContextVar("perfarray_options", default=N
 
 
 class set_options:
-    """Choose options: a plain call for the whole process, a `with` block for itself, in its own thread or task.
+    """Choose options, for the whole process or in a `with` block.
 
     What a call does not name stays as it is.
 

@@ -1,14 +1,11 @@
 """Two systems, matched by label: the labels of a dim and their baseline, or two timings objects."""
 
-import math
-import re
 from collections.abc import Hashable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple, cast
 
 import numpy as np
-import numpy.typing as npt
 import xarray as xr
 
 from perfarray.conventions import (
@@ -33,6 +30,7 @@ from perfarray.timings.comparable import (
     never_together,
 )
 from perfarray.timings.crossed import crossed_notes, label_name, paired_units, unit_labels
+from perfarray.timings.labels import compared_labels, dim_with, find_dim, label_meant, labels_along
 from perfarray.timings.notes import Note
 from perfarray.timings.resolve import (
     Data,
@@ -52,8 +50,6 @@ WORST = 1e150
 # Ratios beyond this come from stopped runs at their worst
 FAR = WORST**0.5
 
-# A label that may be meant as a number
-NUMBER = re.compile(r"-?\d+(?:\.\d*)?")
 
 # The dim of the baselines where every label is one, and what stands for all of them
 BASELINE, EVERY = "baseline", object()
@@ -154,7 +150,7 @@ def resolve_pair(
     with_copies: bool = False,
     measured: bool = True,
 ) -> Pair:
-    """Split `times` at the label `baseline`, or match it with another timings object, by label on dims that are not levels.
+    """Split `times` at the label `baseline`, or match it by label with other timings.
 
     `paired` matches the units of the outermost level; `unit` is the level whose repetitions are the
     sample, if not that. `keep` names coordinates of the baseline to keep besides its labels and the
@@ -243,7 +239,7 @@ def _of_one_nest(*sides: Timings) -> list[Timings]:
 
 
 def _without_sessions(times: Data, pair: Pair) -> tuple[Note, ...]:
-    """Return a note where each side is one session, so that intervals lack the variation between sessions.
+    """Return a note where each side is one session, whose variation no interval holds.
 
     It concerns data read from files, and a selected session; arrays made in memory are left to
     their authors.
@@ -290,7 +286,7 @@ def _split(candidate: Timings, baseline: object, dim: str | None) -> Pair:
     """Separate the baseline's label from the candidates along the dim compared."""
     array, nest = candidate.array, candidate.levels
     dim, labels = (
-        find_dim(array, baseline, nest) if dim is None else _dim_with(array, dim, baseline, nest)
+        find_dim(array, baseline, nest) if dim is None else dim_with(array, dim, baseline, nest)
     )
     baseline = label_meant(baseline, labels)
     positions = [position for position, label in enumerate(labels) if label == baseline]
@@ -324,8 +320,8 @@ def _split(candidate: Timings, baseline: object, dim: str | None) -> Pair:
 
 
 def _each_with_each(candidate: Timings, dim: str) -> Pair:
-    """Put every label of a dim on both sides: as candidates along the dim, as baselines along another."""
-    nest, labels = candidate.levels, _labels_compared(candidate.array, dim, candidate.levels)
+    """Put every label of a dim on both sides: candidates along it, baselines along another."""
+    nest, labels = candidate.levels, compared_labels(candidate.array, dim, candidate.levels)
     if len(labels) < 2:
         raise ValueError(f"nothing to compare: dim {dim!r} has the labels {listed(labels)}")
     array, aligned = align_sides(candidate.array, nest, dim)
@@ -349,30 +345,6 @@ def _each_with_each(candidate: Timings, dim: str) -> Pair:
     )
 
 
-def _labels_compared(array: xr.DataArray, dim: str, nest: Sequence[str]) -> list[Any]:
-    """Return the labels of the dim compared; raise where there is none, and where it is a level."""
-    if dim not in array.dims:
-        raise ValueError(f"dim {dim!r} not found; the array has dims {array.dims}")
-    if dim in nest:
-        raise ValueError(
-            f"dim {dim!r} is a level of the nest {nest}; a comparison is over a dim that is "
-            "not a level"
-        )
-    return labels_along(array, dim)
-
-
-def _dim_with(
-    array: xr.DataArray, dim: str, label: object, nest: Sequence[str]
-) -> tuple[str, list[Any]]:
-    """Return the named dim and its labels; raise where it is a level or lacks the label."""
-    labels = _labels_compared(array, dim, nest)
-    if label_meant(label, labels) is None:
-        raise ValueError(
-            f"label {label!r} not found along {dim!r}; its labels are {listed(labels)}"
-        )
-    return dim, labels
-
-
 def _same_metric(
     baseline: Data, metric: str | Sequence[str] | None, candidate: Timings
 ) -> str | Sequence[str] | None:
@@ -381,67 +353,6 @@ def _same_metric(
         return None
     name = str(candidate.array.name)
     return metric if metric is not None else name if name in baseline.data_vars else None
-
-
-def find_dim(array: xr.DataArray, label: object, levels: Sequence[str]) -> tuple[str, list[Any]]:
-    """Return the only dim that is not a level and has the label, and its labels."""
-    labels = {str(dim): labels_along(array, dim) for dim in array.dims if dim not in levels}
-    holders = [dim for dim, along in labels.items() if label in along]
-    holders = holders or [
-        dim for dim, along in labels.items() if label_meant(label, along) is not None
-    ]
-    if len(holders) == 1:
-        return holders[0], labels[holders[0]]
-    if holders:
-        raise ValueError(
-            f"label {label!r} is found along several dims ({listed(holders)}); say which with dim="
-        )
-    described = "; ".join(f"{dim}: {listed(along)}" for dim, along in labels.items()) or "none"
-    raise ValueError(
-        f"label {label!r} not found along any dim that is not a level; those dims and labels "
-        f"are {described}"
-    )
-
-
-def label_meant(label: object, labels: Sequence[Any]) -> Any:
-    """Return the label that is meant: itself, else the only one that is the same text or number.
-
-    None where there is none.
-
-    Examples
-    --------
-    >>> label_meant("1.0", [1.0, 2.0]), label_meant("2", [1.0, 2.0]), label_meant(3, ["3", "03"]), label_meant("x", ["y"])
-    (1.0, 2.0, '3', None)
-    """
-    if label in labels:
-        return label
-    alike = [other for other in labels if str(other) == str(label)]
-    if not alike and isinstance(label, str) and NUMBER.fullmatch(label):
-        alike = [
-            other
-            for other in labels
-            if isinstance(other, int | float)
-            and not isinstance(other, bool)
-            and other == float(label)
-        ]
-    return alike[0] if len(alike) == 1 else None
-
-
-def labels_along(array: xr.DataArray, dim: Hashable) -> list[Any]:
-    """Return the labels of a dim, or its positions."""
-    labels = label_values(array, dim)
-    # One NaN object for all, which Python then takes for equal.
-    return (
-        [math.nan if label != label else label for label in labels.tolist()]
-        if labels.dtype.kind == "f"
-        else list(labels.tolist())
-    )
-
-
-def label_values(array: xr.DataArray, dim: Hashable) -> npt.NDArray[Any]:
-    """Return the same as an array; five times as fast as `array[dim].values`."""
-    labels = array.coords.variables.get(dim)
-    return np.arange(array.sizes[dim]) if labels is None else np.asarray(labels.values)
 
 
 def _pair_of_objects(candidate: Timings, baseline: Timings, dim: str | None) -> Pair:
@@ -503,7 +414,7 @@ def _pair_of_objects(candidate: Timings, baseline: Timings, dim: str | None) -> 
 def _of_one_label_each(
     new: xr.DataArray, old: xr.DataArray, levels: Sequence[str]
 ) -> tuple[xr.DataArray, xr.DataArray, list[str]]:
-    """Remove the dims of which each side has one label, another one, as two reports of two machines have; name them."""
+    """Remove the dims of which each side has one label, another one; name them."""
     names = [
         str(name) for name in new.dims if name in old.dims and name not in (*levels, BENCHMARK)
     ]
@@ -518,7 +429,7 @@ def _of_one_label_each(
 
 
 def _evenly_chunked(pair: Pair) -> Pair:
-    """Return the pair in even chunks, of the same length on both sides along dims that are not levels."""
+    """Return the pair in even chunks, of the same length on both sides."""
     new, old = evenly_chunked(pair.candidate.array), pair.baseline.array
     lengths = {
         dim: length
@@ -532,7 +443,7 @@ def _evenly_chunked(pair: Pair) -> Pair:
 
 
 def without_zeros_of_both(pair: Pair, positive: Positive) -> Pair:
-    """Return the pair without the cells of either side in which what a method needs is not above 0, with one note that names them."""
+    """Return the pair without cells that are not above 0 on a side, with a note on them."""
     candidate, baseline = (
         decline_zeros(side._replace(notes=()), positive) for side in (pair.candidate, pair.baseline)
     )
@@ -544,7 +455,7 @@ def without_zeros_of_both(pair: Pair, positive: Positive) -> Pair:
 
 
 def worst_case(pair: Pair) -> Pair:
-    """Return the pair with the candidate's stopped runs at their worst and the baseline's at their best.
+    """Return the pair with the candidate's stopped runs at their worst, the baseline's at best.
 
     An advantage of the candidate is then certain. The best of a stopped run is its limit, or
     anything where the limit is not known.
@@ -575,7 +486,7 @@ def statistic_bounds(side: Timings, limits: xr.DataArray, worst: xr.DataArray) -
 
 
 def _with_stopped(side: Timings, counted: Any, value: float) -> Timings:
-    """Return timings with a value (for rates, its reciprocal) in place of the stopped runs that are not `counted`."""
+    """Return timings with a value in place of the stopped runs that are not `counted`."""
     array = side.array
     placed = array.where(
         ~array.coords[CENSORED] | counted, value if side.better == LOWER else 1 / value

@@ -47,7 +47,7 @@ COMMANDS: Final[Mapping[str, str]] = {
 
 
 def several_processes(format: str) -> str:
-    """Return how the tool of a format runs several processes, in a sentence or two without a full stop at the end.
+    """Return how the tool of a format runs several processes, as a sentence.
 
     Examples
     --------

@@ -38,6 +38,6 @@ def cells_bar(cells: xr.DataArray, doing: str, *, show: bool | None, each: int =
 
 
 def _is_watched() -> bool:
-    """Return whether a person sees what a call prints while it runs: in a terminal, or in a notebook."""
+    """Return whether a person sees what a call prints while it runs."""
     shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
     return sys.stderr.isatty() or hasattr(shell, "kernel")

@@ -22,7 +22,7 @@ from perfarray.timings.notes import Note
 
 
 class UnitsOfCells(NamedTuple):
-    """Arrays with the units of each cell along the outermost level, their nest, and the level that most cells repeat."""
+    """Arrays with the units of each cell along the outermost level."""
 
     arrays: list[xr.DataArray]
     levels: tuple[str, ...]
@@ -38,7 +38,7 @@ def number_of_unit_levels(nest: Sequence[str]) -> int:
 def units_of_cells(
     arrays: Sequence[xr.DataArray], nest: tuple[str, ...], *, stopped: bool = False
 ) -> UnitsOfCells:
-    """Place the units of each cell along the outermost level that any cell repeats, and drop the levels around it.
+    """Place the units of each cell along the outermost level that any cell repeats.
 
     The note counts the cells that lack an outer level. Of lazy arrays the levels of one unit are
     dropped, and cells are placed when they are computed. If `stopped`, runs without a value that

@@ -110,7 +110,7 @@ def check_no_resampling(method: str, resample: object) -> None:
 
 @check("resampling")
 def resampling_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
-    """Return notes on too few units for the method, and too few replicates for the confidence level."""
+    """Return notes on too few units for the method, or too few replicates."""
     attrs = result.attrs
     method, unit = (
         str(attrs["method"]),

@@ -2,14 +2,12 @@
 
 from collections.abc import Hashable, Sequence
 from functools import reduce
-from operator import or_
 from typing import NamedTuple
 
 import numpy as np
 import xarray as xr
 
 from perfarray.conventions import (
-    BENCHMARK,
     BETTER,
     BINARY,
     CENSORED,
@@ -23,7 +21,6 @@ from perfarray.conventions import (
     METRIC,
     SESSION,
     TIME,
-    plural,
 )
 from perfarray.timings.apply import is_chunked
 from perfarray.timings.censored import (
@@ -38,11 +35,20 @@ from perfarray.timings.censored import (
 )
 from perfarray.timings.chunks import evenly_chunked
 from perfarray.timings.crossed import by_label, crossed_notes, unit_labels
+from perfarray.timings.marks import (
+    all_marked_note,
+    as_mark,
+    cells_of_copies,
+    copied_cells_note,
+    hidden_cells_notes,
+    number_of_marked,
+    selected_unit_note,
+)
 from perfarray.timings.notes import Note
 from perfarray.timings.repeated import units_of_cells
 from perfarray.timings.validation import check_choice, listed
 from perfarray.timings.values import check_direction, check_limits, direction_by_name, measurable
-from perfarray.timings.zeros import ZEROS, Positive, cell_names, without_zeros, zeros_note
+from perfarray.timings.zeros import ZEROS, Positive, without_zeros, zeros_note
 
 Data = xr.DataArray | xr.Dataset
 
@@ -66,10 +72,7 @@ class Timings(NamedTuple):
 
     @property
     def unit(self) -> str:
-        """The level whose units are independent.
-
-        Where cells repeat different levels, that of most.
-        """
+        """The level whose units are independent; where cells differ, that of most."""
         return self.unit_of_most or self.levels[0]
 
     @property
@@ -85,17 +88,14 @@ class Timings(NamedTuple):
         if not self.bounded:
             return 0
         mark = self.array.coords[CENSORED]
-        return 0 if is_chunked(mark) else _number(mark, self.array)
+        return 0 if is_chunked(mark) else number_of_marked(mark, self.array)
 
     def stopped_note(self, consequence: str) -> Note | None:
         """Return the note on stopped runs and the consequence; None where none were stopped."""
-        return (
-            stopped_note(
-                {"runs": self.n_stopped}, without_limit(self.array), self.better, consequence
-            )
-            if self.bounded
-            else None
-        )
+        if not self.bounded:
+            return None
+        runs = {"runs": self.n_stopped}
+        return stopped_note(runs, without_limit(self.array), self.better, consequence)
 
     @property
     def crossed(self) -> tuple[Note, ...]:
@@ -104,7 +104,7 @@ class Timings(NamedTuple):
 
     @property
     def unit_notes(self) -> tuple[Note, ...]:
-        """What is to be said of units that are taken as independent: one of an outer level was selected, or levels are crossed."""
+        """Notes on units taken as independent although an outer level was selected or crossed."""
         return (*((self.selected,) if self.selected else ()), *self.crossed)
 
     @property
@@ -118,10 +118,7 @@ class Timings(NamedTuple):
         return str(self.array.attrs.get(BETTER, LOWER))
 
     def verdict_direction(self) -> str:
-        """Return which direction is good, for a verdict.
-
-        Raise for a number of a table that does not say it.
-        """
+        """Return which direction is good; raise for a number of a table that does not say it."""
         name = self.array.name
         if (
             BETTER not in self.array.attrs
@@ -137,7 +134,7 @@ class Timings(NamedTuple):
         return self.better
 
     def describe(self) -> dict[str, Hashable]:
-        """Return the attrs of every result: the metric, the levels, the sampling unit, the numbers of values left out."""
+        """Return the attrs of every result: the metric, the levels, the unit, values left out."""
         attrs: dict[str, Hashable] = {
             "metric": str(self.array.name or TIME),
             "levels": " ".join(self.levels),
@@ -145,13 +142,8 @@ class Timings(NamedTuple):
         }
         attrs |= {f"n_{mark}": number for mark, number in self.left_out.items()}
         attrs |= {FORMAT: self.array.attrs[FORMAT]} if FORMAT in self.array.attrs else {}
-        attrs |= (
-            {CENSORED: "bound"}
-            if self.bounded
-            else {CENSORED: "drop"}
-            if CENSORED in self.left_out
-            else {}
-        )
+        if self.bounded or CENSORED in self.left_out:
+            attrs[CENSORED] = "bound" if self.bounded else "drop"
         return attrs | ({"left_out": " ".join(self.uncounted)} if self.uncounted else {})
 
 
@@ -169,7 +161,7 @@ def metrics_of(times: xr.Dataset) -> list[str]:
 def choose_metric(
     times: Data, metric: str | Sequence[str] | None, levels: Sequence[str] | str | None = None
 ) -> xr.DataArray:
-    """Return the array a method works on: `metric=`, else `attrs["metric"]`, else `time`, else the only candidate."""
+    """Return the array of `metric=`, else of the attr `metric`, else `time`, else the only one."""
     if isinstance(times, xr.DataArray):
         if metric is not None:
             raise ValueError(
@@ -246,29 +238,6 @@ def _with_limit(times: xr.Dataset, array: xr.DataArray) -> xr.DataArray:
     )
 
 
-def _hidden_cells(times: xr.Dataset, array: xr.DataArray) -> tuple[Note, ...]:
-    """Return a note on the cells that are empty in the chosen metric and hold values in another."""
-    other_metrics = [name for name in metrics_of(times) if name != array.name]
-    levels = [dim for dim in array.dims if dim in LEVELS]
-    if not other_metrics or is_chunked(array):
-        return ()
-    empty = ~array.notnull().any(levels)
-    if not empty.any():
-        return ()
-    for name in other_metrics:
-        hidden = empty & times[name].notnull().any(
-            [dim for dim in times[name].dims if dim in LEVELS]
-        )
-        if hidden.any():
-            cells = cell_names(hidden)
-            text = (
-                f"{len(cells)} cells have no {array.name!r} but have {name!r} (choose it with "
-                f"metric=): {listed(cells, 5)}"
-            )
-            return (Note("other_metric", text, {"cells": len(cells), "metric": name}),)
-    return ()
-
-
 def resolve(
     times: Data,
     metric: str | Sequence[str] | None = None,
@@ -282,7 +251,7 @@ def resolve(
     any_size: bool = False,
     as_nested: bool = False,
 ) -> Timings:
-    """Choose the metric and the nest, and set values marked as warm-up, censored, failed or copied to NaN.
+    """Choose the metric and the nest, and set marked values to NaN.
 
     Parameters
     ----------
@@ -317,10 +286,11 @@ def resolve(
     check_not_empty(array)
     if is_chunked(array):
         array = evenly_chunked(array)
-    hidden = _hidden_cells(times, array) if isinstance(times, xr.Dataset) else ()
+    others = metrics_of(times) if isinstance(times, xr.Dataset) else ()
+    hidden = hidden_cells_notes(array, {name: times[name] for name in others})
     above = LEVELS[: LEVELS.index(nest[0])] if levels is None else ()
     outer = [name for name in above if name in array.coords and array.coords[name].ndim == 0]
-    selected = _selected_unit_note(outer[0], nest[0]) if outer else None
+    selected = selected_unit_note(outer[0], nest[0]) if outer else None
     marks = [
         mark
         for mark in (CENSORED, *(mark for mark in MARKS if mark != CENSORED))
@@ -348,32 +318,6 @@ def resolve(
     return timings if positive is None else decline_zeros(timings, positive)
 
 
-def _cells_of_copies(
-    array: xr.DataArray, marked: xr.DataArray, nest: Sequence[str]
-) -> xr.DataArray:
-    """Return which cells hold copies of other results and no measurement.
-
-    Gaps of ragged cells are neither.
-    """
-    measured, copied = array.notnull() & ~marked, array.notnull() & marked
-    return copied.any(nest) & ~measured.any(nest)
-
-
-def _copies_note(cells: xr.DataArray) -> Note | None:
-    """Return a note on the cells that hold only copies of other results, and are left out."""
-    if not cells.any():
-        return None
-    names = cell_names(
-        cells.isel({dim: 0 for dim, size in cells.sizes.items() if size == 1 < cells.size})
-    )
-    text = (
-        f"{len(names)} cells are copies of other results (a peak that reuses its base, or a "
-        "report published twice), and are left out: "
-        f'{listed(names, 5)}; times.drop_vars("copied") counts them as measured'
-    )
-    return Note("copied", text, {"cells": len(names)})
-
-
 def _without_marks(
     array: xr.DataArray,
     levels: tuple[str, ...],
@@ -394,11 +338,11 @@ def _without_marks(
         marked = as_mark(array.coords[mark]).drop_vars((*MARKS, CENSORED_AT), errors="ignore")
         as_limit = mark == CENSORED and censored == "bound"
         if mark == COPIED and (is_chunked(marked) or marked.any()):
-            copies = _cells_of_copies(array, marked, levels)
+            copies = cells_of_copies(array, marked, levels)
             marked = marked & ~copies if with_copies else marked
         if is_chunked(marked):
             uncounted += [] if as_limit else [mark]
-        elif number := _number(marked, array):
+        elif number := number_of_marked(marked, array):
             left_out[mark] = number
         else:
             continue
@@ -417,10 +361,10 @@ def _without_marks(
     if copies is not None and with_copies:
         array = array.assign_coords({COPIED: copies.variable})
     elif copies is not None and not is_chunked(copies):
-        note = _copies_note(copies)
+        note = copied_cells_note(copies)
     notes = (
         *limit_notes,
-        _all_marked_note(unmarked, array, levels, [mark for mark in left_out if mark != COPIED]),
+        all_marked_note(unmarked, array, levels, [mark for mark in left_out if mark != COPIED]),
         note,
     )
     return Timings(
@@ -433,76 +377,10 @@ def _without_marks(
     )
 
 
-def _all_marked_note(
-    unmarked: xr.DataArray, array: xr.DataArray, nest: Sequence[str], marks: Sequence[str]
-) -> Note | None:
-    """Return a note on the cells of which every run is left out by a mark.
-
-    Cells without runs are not measured, and not named.
-    """
-    if not marks or is_chunked(array):
-        return None
-    marked = reduce(or_, (as_mark(unmarked.coords[mark]).reset_coords(drop=True) for mark in marks))
-    measured = array.notnull().reset_coords(drop=True).any(nest)
-    lost = (marked | xr.zeros_like(unmarked, dtype=bool).reset_coords(drop=True)).any(
-        nest
-    ) & ~measured
-    if not lost.any():
-        return None
-    lost = lost.transpose(*measured.dims)
-    names = cell_names(lost)
-    if (
-        BENCHMARK in lost.dims and lost.ndim > 1
-    ):  # where every benchmark is lost, as of a machine, that is named
-        whole = lost.any(BENCHMARK) & ~measured.any(BENCHMARK)
-        names = cell_names(whole) + cell_names(lost & ~whole)
-    cells, of = int(lost.sum()), int((lost | measured).sum())
-    text = (
-        f"{cells} of {of} cells have no answer, since all their runs are marked as "
-        f"{' or '.join(marks)}: {listed(names, 5)}"
-    )
-    return Note("all_marked", text, {"cells": cells, "of": of, "names": names})
-
-
-def _number(marked: xr.DataArray, array: xr.DataArray) -> int:
-    """Return the number of positions of the array that a mark covers."""
-    return int(marked.sum()) * int(
-        np.prod([n for dim, n in array.sizes.items() if dim not in marked.dims])
-    )
-
-
-def _selected_unit_note(level: str, unit: str) -> Note:
-    """Return the note that one unit of an outer level was selected, so that the repetitions inside it count as independent."""
-    text = (
-        f"one {level} was selected, so its {plural(unit)} are taken as independent units; "
-        "select with a list to keep the level"
-    )
-    return Note("selected_unit", text, {"level": level, "unit": unit})
-
-
-def as_mark(coordinate: xr.DataArray) -> xr.DataArray:
-    """Return a boolean coordinate as bool.
-
-    Joins turn it into objects or floats, where NaN means False.
-    """
-    if coordinate.dtype == bool:
-        return coordinate
-    texts = (
-        [str(x) for x in np.ravel(coordinate.values) if isinstance(x, str)]
-        if coordinate.dtype.kind in "OUST" and not is_chunked(coordinate)
-        else []
-    )
-    if texts:
-        raise ValueError(
-            f"the mark {coordinate.name!r} holds the text {texts[0]!r}; marks are True and False"
-        )
-    return coordinate.notnull() & coordinate.fillna(False).astype(bool)
-
-
 def shared_levels(
     times: Timings, shared: str | Sequence[str] | None, nest: Sequence[str] = ()
 ) -> tuple[str, ...]:
-    """Return the levels whose units are the same for every benchmark: `shared=`, else the attr `shared_levels`, else none.
+    """Return the levels whose units are the same for every benchmark.
 
     Where units of cells were placed, names are those of the `nest` before: what cells have as units
     stands for the outermost level.
@@ -529,7 +407,7 @@ def shared_levels(
 
 
 def place_units(*sides: Timings) -> list[Timings]:
-    """Return timings, one system or both, with the units of each cell along the outermost level that any cell of them repeats."""
+    """Return timings with the units of each cell along the outermost level that repeats."""
     nest, stopped = sides[0].levels, any(side.bounded for side in sides)
     units = units_of_cells([side.array for side in sides], nest, stopped=stopped)
     notes, unit = (
@@ -555,7 +433,7 @@ def place_units(*sides: Timings) -> list[Timings]:
 
 
 def decline_zeros(times: Timings, positive: Positive, along: tuple[str, ...] = ()) -> Timings:
-    """Return timings without the cells in which what a method needs is not above 0, with a note that names them.
+    """Return timings without the cells in which what a method needs is not above 0.
 
     Dims `along` which values are taken together, as the commits of a history, belong to a cell.
     """
@@ -568,7 +446,7 @@ def decline_zeros(times: Timings, positive: Positive, along: tuple[str, ...] = (
 def check_levels(
     array: xr.DataArray | xr.Dataset, levels: str | Sequence[str] | None
 ) -> tuple[str, ...]:
-    """Return the nest, outermost first: the levels requested, or those present in the usual order."""
+    """Return the nest, outermost first: the levels requested, or those of the data."""
     if levels is None:
         present = tuple(level for level in LEVELS if level in array.dims)
         if not present:

@@ -1,4 +1,4 @@
-"""Recorded settings in which two sides differ: machines first, then software, options and sizes of workloads; the notes that name them."""
+"""Recorded settings in which two sides differ, and the notes that name them."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -90,7 +90,7 @@ MAX_LENGTH = 60  # characters of a value
 
 
 class Difference(NamedTuple):
-    """A setting that differs: its name, its values on both sides as text, and the cells in which it differs."""
+    """A setting that differs: its name, its values as text, and the cells concerned."""
 
     name: str
     candidate: str
@@ -99,12 +99,12 @@ class Difference(NamedTuple):
 
 
 def words_in(name: str) -> list[str]:
-    """Return the words in the name of a coordinate: `cpuModel` and `cpu-model` are `cpu`, `model`."""
+    """Return the words in a name: `cpuModel` and `cpu-model` are `cpu`, `model`."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower().replace("-", "_").split("_")
 
 
 def is_condition(name: str) -> bool:
-    """Return whether a coordinate of this name is a setting, and not the record of a run such as its date."""
+    """Return whether a coordinate of this name is a setting, not the record of a run."""
     words = words_in(name)
     if name in NO_SETTINGS:
         return False
@@ -112,7 +112,7 @@ def is_condition(name: str) -> bool:
 
 
 def settings_along(array: xr.DataArray, dim: str | None) -> list[str]:
-    """Return the names of the settings that a comparison along `dim` has beside what it compares, machines first.
+    """Return the names of the settings of a comparison along `dim`, machines first.
 
     Lazy coordinates are passed over: looking at them would compute them.
     """
@@ -137,7 +137,7 @@ def settings_along(array: xr.DataArray, dim: str | None) -> list[str]:
 
 
 def _is_record(name: str, variable: xr.Variable) -> bool:
-    """Return whether values are dates, or measured: they vary with repetitions, or have decimals under a name that means nothing here."""
+    """Return whether values are dates or measured, and so no setting."""
     if variable.dtype.kind not in "iuf":
         return variable.dtype.kind == "M" or are_dates(variable.values)
     inner = [dim for dim in variable.dims if dim in LEVELS]
@@ -310,7 +310,7 @@ def _stated(variable: xr.Variable) -> xr.Variable:
 
 
 def _describes_machine(difference: Difference) -> bool:
-    """Return whether a difference is one of machines: `cores` along benchmarks may be those that a benchmark was given."""
+    """Return whether a difference is one of machines."""
     return difference.name not in COUNTS or BENCHMARK not in difference.cells.dims
 
 

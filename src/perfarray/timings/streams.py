@@ -11,7 +11,7 @@ import pandas as pd
 import xarray as xr
 
 from perfarray.conventions import COMPARED, RNG_KEY
-from perfarray.timings.apply import Labels, is_chunked
+from perfarray.timings.apply import is_chunked
 
 # A seed, the `rng_key` of an earlier result, a generator, or None for new numbers
 Rng = int | str | np.random.Generator | None
@@ -48,7 +48,7 @@ def describe_key(key: tuple[int, int]) -> dict[str, Hashable]:
 
 
 def one_key(function: Callable[..., Any], keywords: Mapping[str, Any]) -> dict[str, Any]:
-    """Return keyword arguments with one key for several calls of a function that draws random numbers."""
+    """Return keyword arguments with one key for several calls that draw random numbers."""
     if "rng" not in signature(function).parameters:
         return dict(keywords)
     return {**keywords, "rng": describe_key(key_of(keywords.get("rng")))[RNG_KEY]}
@@ -59,7 +59,7 @@ def cell_keys(
     levels: Sequence[str],
     excluded: str | Sequence[str] | None = None,
 ) -> xr.DataArray:
-    """Return a key for every cell of some arrays, over their dims without `levels` and `excluded`, chunked like them.
+    """Return a key for every cell of some arrays, chunked like them.
 
     It is made of the labels of the cell (positions along dims without labels), whatever other
     labels there are, in whatever order of labels or dims. What is compared may be selected: a
@@ -93,7 +93,7 @@ def cell_keys(
     variable = xr.Variable(dims, keys[0])
     if any(is_chunked(array) for array in arrays):
         variable = variable.chunk({dim: _chunks(arrays, dim) for dim in dims})
-    return Labels(coords, indexes).array(variable, KEY)
+    return xr.DataArray(variable, xr.Coordinates(coords, indexes), name=KEY)
 
 
 def _chunks(arrays: Sequence[xr.DataArray], dim: str) -> Any:
@@ -109,7 +109,7 @@ def _chunks(arrays: Sequence[xr.DataArray], dim: str) -> Any:
 
 
 def _hashed(dim: str, labels: Any) -> Keys:
-    """Return the summands of the labels of a dim in the keys of cells, mixed by SplitMix64 so that sums over dims differ between cells."""
+    """Return the summands of the labels of a dim in the keys of cells."""
     words: Keys = label_hashes(labels) ^ _hash_of_name(dim)
     if len(np.unique(words)) < len(words):  # the second cell of a label is not the first
         words = words + np.asarray(pd.Series(words).groupby(words).cumcount(), np.uint64)
@@ -147,6 +147,6 @@ def label_hashes(labels: npt.NDArray[Any]) -> Keys:
 
 
 def _text_hashes(items: Sequence[Any]) -> Keys:
-    """Return a 64-bit hash of labels that are not whole numbers: text as it is, others by type and text."""
+    """Return a 64-bit hash of labels that are not whole numbers."""
     texts = [item if isinstance(item, str) else f"{type(item).__name__}:{item}" for item in items]
     return pd.util.hash_array(np.array(texts, dtype=object), categorize=False)

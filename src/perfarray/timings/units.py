@@ -1,4 +1,4 @@
-"""The level whose repetitions are independent (`unit=`), and the level whose repetitions are runs (`value=`)."""
+"""The level whose repetitions are independent, and the level whose repetitions are runs."""
 
 from collections.abc import Hashable, Mapping
 from typing import Any
@@ -133,7 +133,7 @@ ONE_PROCESS = "one_process"
 
 
 def one_process_note(data: Timings, unit: str | None, compared: str | None) -> Note | None:
-    """Return the note on verdicts that rest on iterations of one execution, or of several that are not told apart."""
+    """Return the note on verdicts that rest on iterations, not on executions."""
     array = data.array
     if (unit or data.levels[0]) != ITERATION or array.sizes.get(ITERATION, 1) == 1:
         return None
@@ -200,7 +200,7 @@ def units_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
 
 
 def without_other_side(result: xr.Dataset) -> Note | None:
-    """Return the note on what was measured on one side alone: of each candidate, and of the baseline if no candidate has it."""
+    """Return the note on what was measured on one side alone."""
     candidate, baseline = (result[name] > 0 for name in ("n_candidate", "n_baseline"))
     of_baseline = baseline & ~candidate
     dim = str(result.attrs.get("dim"))

@@ -1,4 +1,4 @@
-"""Whether the sides of a comparison are valid results of SPEC, as their files say: invalid and estimated sides are named."""
+"""Whether the sides of a comparison are valid results of SPEC."""
 
 import numpy as np
 import xarray as xr

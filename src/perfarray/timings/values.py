@@ -46,7 +46,7 @@ SMALLEST, LARGEST = 1e-50, 1e50
 
 
 def direction_of(units: str, name: str = "") -> str:
-    """Return the default direction: `higher` for rates over time and for scores, `lower` for all else.
+    """Return the default direction: `higher` for rates and scores, `lower` for all else.
 
     Examples
     --------
@@ -69,7 +69,7 @@ def direction_of(units: str, name: str = "") -> str:
 
 
 def direction_by_name(units: str, name: str) -> str | None:
-    """Return the default direction of a variable of a table, or None where neither its unit nor its name says it.
+    """Return the default direction of a variable of a table, or None where unknown.
 
     Examples
     --------

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,9 +10,12 @@ import pandas as pd
 import xarray as xr
 
 from perfarray.numerics.types import Floats
-from perfarray.timings.across import Weights, as_weights, check_weights
 from perfarray.timings.notes import Note
 from perfarray.timings.resolve import Data, check_dim
+from perfarray.timings.validation import listed
+
+# Weights of benchmarks, by label or in the order of the labels; only their ratios matter
+Weights = xr.DataArray | pd.Series | Mapping[Any, float] | Sequence[float]
 
 # Attr: the share of each benchmark by label, as JSON
 WEIGHTS = "weights"
@@ -49,7 +52,7 @@ class Weighing(NamedTuple):
         )
 
     def shares_of(self, labels: Any) -> Floats | None:
-        """Return the shares of benchmarks in the order of the labels, None where all are equal (a plain mean).
+        """Return the shares of benchmarks in the order of the labels, None if equal.
 
         A benchmark that only the other system has counts nowhere.
         """
@@ -120,3 +123,60 @@ def _misspelt(weights: Weights, labels: list[Any], across: str) -> tuple[Note, .
         ]
     text = f"weights for what is no label of {across!r} are left out: {', '.join(pairs[:5])}"
     return (Note("unused_weights", text, {"labels": pairs}, aside=True),) if pairs else ()
+
+
+def as_weights(weights: Weights, labels: xr.DataArray) -> xr.DataArray:
+    """Return weights as an array along the dim of the labels, NaN for labels without a weight."""
+    across = str(labels.dims[0])
+    if isinstance(weights, Mapping | pd.Series):
+        names, weighted = labels.values.tolist(), list(weights.keys())
+        unknown, missing = (
+            listed([label for label in weighted if label not in names], 5),
+            listed([label for label in names if label not in weighted], 5),
+        )
+        if unknown and missing:  # weights of a whole suite may be given for a part of it
+            raise ValueError(
+                f"weights are missing for {missing}, and given for what is no label of "
+                f"{across!r}: {unknown}"
+            )
+        weights = [weights.get(label, np.nan) for label in names]
+    if isinstance(weights, xr.DataArray):
+        check_dim(weights, across, "dim of weights")
+        return weights
+    try:
+        numbers = np.asarray(weights, dtype=float)
+    except (TypeError, ValueError):  # text, or lists of unequal length
+        numbers = np.empty(())
+    if numbers.ndim != 1:
+        raise ValueError(
+            f"weights={weights!r}: give a mapping of labels of {across!r} to numbers, or a "
+            "number for each"
+        )
+    if len(numbers) != labels.size:
+        raise ValueError(
+            f"weights has {len(numbers)} numbers for {labels.size} labels of {across!r}"
+        )
+    return xr.DataArray(numbers, dims=across, coords={across: labels})
+
+
+def check_weights(weights: xr.DataArray, across: str) -> xr.DataArray:
+    """Return the weights; raise where one is missing or negative, or all are zero."""
+    rows = weights.transpose(across, ...).values.astype(float)
+    bad = [
+        label
+        for label, row in zip(weights[across].values.tolist(), rows, strict=True)
+        if not np.all(row >= 0)
+    ]
+    if bad or not 0 < rows.sum() < np.inf:
+        fault = (
+            f"missing or negative for {listed(bad, 5)}"
+            if bad
+            else "infinite"
+            if rows.any()
+            else "all zero"
+        )
+        raise ValueError(
+            f"weights are {fault}; give every label of {across!r} a number that is not "
+            "negative, and one above zero"
+        )
+    return weights.astype(float)

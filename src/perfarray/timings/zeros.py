@@ -23,7 +23,7 @@ ZEROS, DECLINED = "zeros", "declined"  # codes of the notes
 
 
 class Positive(NamedTuple):
-    """What a method needs to be above 0 in a cell: a statistic of the means of the repetitions of one level.
+    """What a method needs to be above 0 in a cell.
 
     `needs` says what needs it, for messages. `of` is the statistic: `min` for every mean; "" if
     means may be 0, and only negative values are refused. `level` is a level or its position in the
@@ -47,7 +47,7 @@ def cell_names(where: xr.DataArray) -> list[str]:
 def without_zeros(
     array: xr.DataArray, levels: tuple[str, ...], positive: Positive
 ) -> tuple[xr.DataArray, tuple[Note, ...]]:
-    """Return timings without the cells in which what a method needs is not above 0, and a note that names them.
+    """Return timings without the cells that are not above 0, and a note on them.
 
     Negative values raise. Cells of lazy timings are declined when they are computed, without a
     note.
@@ -83,7 +83,7 @@ def without_zeros(
 
 
 def _declined(values: Floats, axes: tuple[int, ...], depth: int, statistic: str) -> Floats:
-    """Return values with NaN in the cells of which a statistic of the means at one level is not above 0."""
+    """Return values with NaN in the cells of which a statistic is not above 0."""
     number = len(axes)
     ordered = np.moveaxis(values, axes, range(-number, 0))
     with np.errstate(invalid="ignore"):
@@ -145,7 +145,7 @@ def _declined_note(names: Sequence[str], needs: str) -> Note:
 
 
 def joined_notes(notes: tuple[Note, ...], other_notes: tuple[Note, ...]) -> tuple[Note, ...]:
-    """Return the notes on two sides of a comparison, with one note on the zeros of both, and one on the cells declined."""
+    """Return the notes on two sides, with one on the zeros of both, and one on cells declined."""
     joined = {note.code: note for note in notes if note.code in (ZEROS, DECLINED)}
     for note in other_notes:
         first = joined.get(note.code)

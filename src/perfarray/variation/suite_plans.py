@@ -1,4 +1,4 @@
-"""How many repetitions for a whole suite, when one build (or boot, or session) serves every benchmark."""
+"""How many repetitions for a whole suite, when one build serves every benchmark."""
 
 from collections.abc import Mapping, Sequence
 from itertools import takewhile
@@ -11,39 +11,32 @@ from perfarray.conventions import BENCHMARK, BINARY, SECONDS
 from perfarray.numerics.moderated import moderate_components
 from perfarray.numerics.nested_anova import nested_anova
 from perfarray.numerics.types import Floats
-from perfarray.timings.across import PRIORS, Weights, name_suites
+from perfarray.timings.across import PRIORS
 from perfarray.timings.apply import LEVEL, Output, apply, is_chunked, outputs
 from perfarray.timings.dependence import dependence_note
 from perfarray.timings.metrics import for_each_metric
 from perfarray.timings.movement import together_notes
 from perfarray.timings.notes import Note, check, count_note, with_notes
 from perfarray.timings.resolve import Data, Timings, check_dim, check_names, shared_levels
+from perfarray.timings.suite_labels import name_suites
 from perfarray.timings.units import cells_note
 from perfarray.timings.validation import check_choice, check_number, listed
-from perfarray.timings.weights import weigh
+from perfarray.timings.weights import Weights, weigh
 from perfarray.timings.zeros import Positive
 from perfarray.variation.advice import advice_on_suite
 from perfarray.variation.costs import PRICE
 from perfarray.variation.numerics.allocation import ROUNDING, Goal
-from perfarray.variation.numerics.assurance import half_width_limits
-from perfarray.variation.numerics.suite_counts import continuous, narrowest, side_by_side
-from perfarray.variation.numerics.suite_pilot import (
-    Sharing,
-    SuitePilot,
-    SuitePlan,
-    half_width_of_noise,
+from perfarray.variation.numerics.forests import continuous
+from perfarray.variation.numerics.plans import (
+    Pilot,
+    default_half_width,
+    half_width_limits,
     plan_assured,
-    suite_pilot,
     units_to_add,
 )
-from perfarray.variation.request import (
-    BUDGET_FACTOR,
-    FACTORS,
-    check_affordable,
-    check_goal,
-    describe_goal,
-    systems,
-)
+from perfarray.variation.numerics.suite_pilot import Sharing, suite_pilot, together
+from perfarray.variation.plans import RELATIVE
+from perfarray.variation.request import check_affordable, check_goal, describe_goal, systems
 
 AUTO = "auto"  # builds, where there are any
 NO_PLAN = "no plan: the pilot has one unit, no variation at any level, or too little to spend"
@@ -71,10 +64,10 @@ def plan_suite(
     prior: str | None = None,
     metric: str | list[str] | None = None,
 ) -> xr.Dataset:
-    """Plan how many builds to make, and how often to run each benchmark on every one of them, for the suite's geometric mean.
+    """Plan how many builds to make, and how often to run each benchmark on every one of them.
 
-    One build serves all benchmarks. A benchmark that varies much between executions gets more of
-    them, an expensive one gets fewer.
+    The plan is for the suite's geometric mean. One build serves all benchmarks. A benchmark that
+    varies much between executions gets more of them, an expensive one gets fewer.
 
     Parameters
     ----------
@@ -82,56 +75,44 @@ def plan_suite(
         Timings of a pilot experiment. Dims that are neither levels nor `across` get plans of their
         own.
     baseline : label, DataArray or Dataset, optional
-        Plan for the ratio of geometric means to it; each system gets its own counts, and both share
-        the budget.
+        Plan for the ratio to it; each system gets its own counts, and both share the budget.
     dim, levels, assurance, min_units, confidence_level, negative, prior, metric
         As for `plan_repetitions`.
     costs : mapping of str to float, array or DataArray
-        Seconds it takes to start one more repetition of a level: a build for `binary` (one number),
-        start and warm-up for `execution` (a number, or one per benchmark). Defaults are those of
-        `plan_repetitions`; an iteration takes its mean time.
+        Seconds it takes to start one more repetition of a level: one number for a build, a number
+        or one per benchmark for an execution. An iteration takes its mean time.
     budget, half_width : float
-        Exactly one: the seconds the experiment may take, never exceeded; or the relative half-width
-        to reach (0.01 for 1 %).
+        Exactly one: the seconds the experiment may take, or the relative half-width to reach.
     across : str
         The dim of the benchmarks.
     weights : DataArray, Series, mapping or sequence, optional
-        The weight of each benchmark in the geometric mean, not negative, by label of `across` or in
-        their order. Only ratios matter; 0 leaves a benchmark out. Default: equal weights.
+        The weight of each benchmark in the geometric mean. 0 leaves a benchmark out.
     shared : str or tuple of str, optional
-        The outermost level, whose units serve every benchmark, in the pilot too, or several from
-        the outside in: with `("binary", "session")` a session also runs all benchmarks, and its
-        price is paid once. None: benchmarks share nothing but the budget, and each has a number of
-        executions of its own. "auto": builds will be shared, and those of the pilot were where
-        `attrs["shared_levels"]` says so; without the level `binary` (pyperf, JMH) nothing is.
+        The outermost level, whose units serve every benchmark, in the pilot too; or several from
+        the outside in. None: nothing but the budget. "auto": builds, if the nest has any; those of
+        the pilot were shared if `attrs["shared_levels"]` says so.
     correlation : float, optional
         Of a unit's effects between benchmarks, 0 to 1. Default: what the pilot shows, where its
-        units are shared by the benchmarks; else 0, the attr `benchmarks` of the result says that
-        independence was assumed, and a note says where units move together.
+        units are shared; else 0.
     paired : str, optional
-        The outermost level, where unit j of the candidate and unit j of the baseline are a pair
-        (built or run side by side): both systems get the same units, planned by the variance of the
-        pairs' difference. A pair costs what both its units cost.
+        The outermost level, where unit j of both systems are a pair. Both systems get the same
+        units.
 
     Returns
     -------
     Dataset
-        Along `across` and `level`: `repetitions` (inside one parent; those shared are the same for
-        all), `unrounded` (the continuous solution), `merged` (one repetition is best); `already`,
-        the pilot's repetitions; `more`, the units still to be run if the pilot counts towards the
-        experiment and its budget; with a baseline, `baseline_repetitions`, `baseline_already` and
-        `baseline_more`. Along `across`: `seconds`, the benchmark's own part of the cost. Per cell,
-        as for `plan_repetitions` but of the geometric mean: `cost`, `half_width`,
-        `half_width_lower`, `half_width_upper`, `more_half_width`, `default_half_width` (every
-        benchmark once on each build, one iteration), `half_width_by_budget` and
-        `default_half_width_by_budget` along `budget_factor`, `least_budget`, `n`, `advice`.
+        Along `across` and `level`: `repetitions` (inside one parent), `unrounded`, `merged`,
+        `already`, `more`, `variance` (of the log of the geometric mean) and `level_cost`; with a
+        baseline, its counts and prices as `baseline_repetitions`, ... Along `across`: `seconds`,
+        the benchmark's own part of the cost. Per cell, as for `plan_repetitions`: `cost`,
+        `half_width`, `half_width_lower`, `half_width_upper`, `more_half_width`,
+        `default_half_width` (one of everything on each build), `least_budget`, `n`, `advice`.
 
     Raises
     ------
     ValueError
         As `plan_repetitions`; `shared` levels that are not the outermost, or whose price differs
-        between benchmarks; no dim `across`; `paired` without a baseline, or with several shared
-        levels.
+        between benchmarks; no dim `across`; `paired` without a baseline.
 
     See Also
     --------
@@ -139,12 +120,8 @@ def plan_suite(
 
     Notes
     -----
-    The continuous optimum is explicit: the total of each level is proportional to the square root
-    of component / price, and not below its parent's. Whole counts come from a greedy search around
-    it, with Student's t for the number of shared units. For 100 small suites the half-width was at
-    most 0.8 % above the best of all whole plans, and equal to it in most. The degrees of freedom of
-    two systems that are not paired are those of the one with fewer units. In `more`, the pilot's
-    units count as shared by all benchmarks.
+    The attr `benchmarks` says whether independence was assumed. See
+    :doc:`/how-to/how_many_repetitions`.
 
     References
     ----------
@@ -154,107 +131,95 @@ def plan_suite(
     Examples
     --------
     >>> import perfarray
-    >>> sizes, variances = {"binary": 15, "execution": 5, "iteration": 5}, {"binary": 4e-4, "execution": 1e-4, "iteration": 1e-4}
-    >>> times = perfarray.simulate(sizes=sizes, variances=variances, dims={"benchmark": ["fft", "sort"]}, shared={"binary": 0.5}, rng=1)
+    >>> times = perfarray.simulate(
+    ...     sizes={"binary": 15, "execution": 5, "iteration": 5},
+    ...     variances={"binary": 4e-4, "execution": 1e-4, "iteration": 1e-4},
+    ...     dims={"benchmark": ["fft", "sort"]},
+    ...     shared={"binary": 0.5},
+    ...     rng=1,
+    ... )
     >>> plan = times.perf.plan_suite(costs={"binary": 60.0, "execution": 2.0}, budget=3600.0)
     >>> bool(plan["cost"] <= 3600), bool(plan["half_width"] < plan["default_half_width"])
     (True, True)
     """
-    if correlation is not None and not 0 <= check_number(correlation, "correlation") <= 1:
-        raise ValueError(f"correlation={correlation!r} is out of range; give a number from 0 to 1")
-    if budget is None and half_width is None:
-        raise ValueError(
-            "neither of budget= and half_width= came; give one: what may be spent, or the "
-            "relative half-width to reach"
-        )
     check_choice(prior, "prior", PRIORS)
-    goal = check_goal(budget, half_width, assurance, min_units, confidence_level, negative)
+    goal = check_goal(
+        budget, half_width, assurance, min_units, confidence_level, negative, required=True
+    )
     weighing = weigh(times, across, weights)
     times, baseline = weighing.select(times), weighing.select(baseline)
-    positive = Positive(
-        "a geometric mean", level=len(shared) - 1 if isinstance(shared, tuple) and shared else 0
-    )
+    depth = len(shared) - 1 if isinstance(shared, tuple) and shared else 0
     system = systems(
-        times, baseline, dim=dim, metric=metric, levels=levels, paired=paired, positive=positive
-    )
+        times, baseline, dim=dim, metric=metric, levels=levels, paired=paired,
+        positive=Positive("a geometric mean", level=depth),
+    )  # fmt: skip
     sides, nest = system.sides, system.sides[0].levels
-    served = _check_shared(sides[0], across, shared, {"paired": paired, "correlation": correlation})
-    prices, stated = system.prices(costs, SECONDS)
+    served, in_pilot = _check_shared(sides, across, shared, paired, correlation)
+    prices, price_remark = system.prices(costs, SECONDS)
     arrays = [side.array for side in sides]
     prices = [
         _over_benchmarks(price, array[across], served)
         for price, array in zip(prices, arrays, strict=True)
     ]
-    declared = None if shared == AUTO or correlation is not None else served
-    in_pilot = [
-        len(list(takewhile(shared_levels(side, declared).__contains__, served))) for side in sides
-    ]
-    sharing = tuple(Sharing(len(served), number, correlation) for number in in_pilot)
-    labels = arrays[0][across].values
-    shares = weighing.shares_of(labels)
-    names, variables = tuple(map(str, labels.tolist())), _outputs(across, len(sides))
-    shares = np.ones(len(names)) if shares is None else shares
+    labels, variables = arrays[0][across].values.tolist(), _outputs(across, len(sides))
+    shares = weighing.shares_of(arrays[0][across].values)
     rules = Rules(
-        goal, nest, sharing, names, shares, negative, paired=paired is not None, prior=prior
+        goal=goal,
+        levels=nest,
+        sharing=tuple(Sharing(len(served), number, correlation) for number in in_pilot),
+        names=tuple(map(str, labels)),
+        shares=np.ones(len(labels)) if shares is None else shares,
+        negative=negative,
+        paired=paired is not None,
+        prior=prior,
     )
-    attrs = (
-        system.attrs
-        | {"result": "plan_suite"}
-        | describe_goal(goal, SECONDS, negative)
-        | {"across": across}
-    )
-    attrs |= {
-        name: value
-        for name, value in (("paired", paired), ("correlation", correlation), ("prior", prior))
-        if value is not None
-    }
-    attrs |= {"shared": " ".join(served)} if served else {}
-    if correlation is None:
-        attrs |= {
-            "benchmarks": f"shared: {' '.join(served[: min(in_pilot)])}"
-            if min(in_pilot)
-            else "independent (assumed)"
-        }
+    known = " ".join(served[: min(in_pilot)])
+    attrs = describe_goal(goal, SECONDS, negative, across=across, prior=prior)
+    attrs |= {"result": "plan_suite"} | ({"shared": " ".join(served)} if served else {})
+    if correlation is not None:
+        attrs["correlation"] = correlation
+    else:
+        attrs["benchmarks"] = f"shared: {known}" if known else "independent (assumed)"
+    if paired is not None:
+        attrs["paired"] = paired
     result = apply(
         lambda *values: plan_suites(values, rules, variables),
         *arrays,
         *prices,
         core=[*[[across, *nest]] * len(sides), *[[across, PRICE]] * len(sides)],
         outputs=variables,
-        coords={across: labels.tolist(), LEVEL: list(nest), BUDGET_FACTOR: FACTORS},
-        attrs=attrs | weighing.attrs,
+        coords={across: labels, LEVEL: list(nest)},
+        attrs=system.attrs | attrs | weighing.attrs,
     )
     if goal.budget is not None and not any(map(is_chunked, arrays)):
-        check_affordable(result["least_budget"], goal.budget, goal.min_units, nest[0], SECONDS)
+        check_affordable(result["least_budget"], goal, nest[0], SECONDS)
+    assumed = correlation is None and shared != () and not known
+    notes = together_notes(sides, across, paired is not None) if assumed else ()
     mixed = name_suites(result, arrays[0], arrays[0].notnull().any(nest), across)
-    assumed = (
-        ()
-        if correlation is not None or shared == () or min(in_pilot)
-        else together_notes(sides, across, paired is not None)
-    )
-    all_notes = (
-        *system.notes,
-        *weighing.notes,
-        stated,
-        mixed,
-        *assumed,
-        dependence_note(sides, paired is not None),
-    )
-    return with_notes(result, *all_notes, checks=("suite_plans",))
+    dependent = dependence_note(sides, paired is not None)
+    notes = (*system.notes, *weighing.notes, price_remark, mixed, *notes, dependent)
+    return with_notes(result, *notes, checks=("suite_plans",))
 
 
 def _check_shared(
-    data: Timings, across: str, shared: str | tuple[str, ...] | None, of_shared: dict[str, Any]
-) -> tuple[str, ...]:
-    """Return the shared levels.
+    sides: Sequence[Timings],
+    across: str,
+    shared: str | tuple[str, ...] | None,
+    paired: str | None,
+    correlation: Any,
+) -> tuple[tuple[str, ...], list[int]]:
+    """Return the shared levels, and how many of them each side's pilot shares.
 
     Raise unless there are benchmarks to plan together and the levels are the outermost.
     """
+    if correlation is not None and not 0 <= check_number(correlation, "correlation") <= 1:
+        raise ValueError(f"correlation={correlation!r} is out of range. Give a number from 0 to 1.")
+    data = sides[0]
     check_dim(data.array, across)
     if across in data.levels:
         raise ValueError(
-            f"across={across!r} is a level of the nest {data.levels}; benchmarks lie along a "
-            "dim that is not"
+            f"across={across!r} is a level of the nest {data.levels}. Name the dim of the "
+            "benchmarks."
         )
     named = (
         ()
@@ -264,29 +229,30 @@ def _check_shared(
         else shared
     )
     if named is None or len(named) == 0:
-        for name, value in of_shared.items():
+        for name, value in {"paired": paired, "correlation": correlation}.items():
             if value is not None:
                 raise ValueError(
-                    f"{name}={value!r} is about units that benchmarks share; name their level "
-                    f"with shared=, one of {data.levels}"
+                    f"{name}={value!r} is about units that benchmarks share. Name their level with "
+                    f"shared=, one of {data.levels}."
                 )
-        return ()
+        return (), [0] * len(sides)
     served = check_names(named, "shared")
     for name in served:
         check_choice(name, "shared", data.levels)
     if served != data.levels[: len(served)]:
         raise ValueError(
-            f"shared={listed(served)} is not the outermost level {data.levels[0]!r} (or "
-            "several, from the outside in): units inside one of "
-            "those cannot serve every benchmark unless it does too; name it, or choose "
-            f"levels= that start at {served[0]!r}"
+            f"shared={listed(served)} is not the outermost level {data.levels[0]!r}. Name it too, "
+            f"or choose levels= that start at {served[0]!r}."
         )
-    if of_shared["paired"] is not None and len(served) > 1:
+    if paired is not None and len(served) > 1:
         raise ValueError(
-            f"paired={of_shared['paired']!r} with several shared levels ({listed(served)}) has "
-            f"no plan yet; share {served[0]!r} alone"
+            f"paired={paired!r} with several shared levels ({listed(served)}) has "
+            f"no plan. Share {served[0]!r} alone."
         )
-    return served
+    declared = None if shared == AUTO or correlation is not None else served
+    return served, [
+        len(list(takewhile(shared_levels(side, declared).__contains__, served))) for side in sides
+    ]
 
 
 def _over_benchmarks(
@@ -303,45 +269,33 @@ def _over_benchmarks(
         level_prices = prices.isel({PRICE: index})
         if not bool((level_prices == level_prices.isel({across: 0})).all()):
             raise ValueError(
-                f"costs[{level!r}] differs between benchmarks; one {level} serves them all and "
-                "has one price"
+                f"costs[{level!r}] differs between benchmarks. One {level} serves them all: give "
+                "one price."
             )
     return prices
 
 
 def _outputs(across: str, systems: int) -> dict[str, Output]:
-    along = {
-        "repetitions": "repetitions inside one parent",
-        "unrounded": "continuous solution",
-        "already": "repetitions inside one parent in the pilot",
-        "more": "units to add to the pilot, and the counts inside each",
+    of_system = {
+        "repetitions": ("1", "repetitions inside one parent"),
+        "already": ("1", "repetitions inside one parent in the pilot"),
+        "more": ("1", "units to add to the pilot, and the counts inside each"),
+        "variance": ("1", "component of the log of the geometric mean"),
+        "level_cost": (SECONDS, "of one more repetition"),
     }
-    of_baseline = {
-        "baseline_repetitions": "the baseline's repetitions inside one parent",
-        "baseline_already": "the baseline's repetitions inside one parent in the pilot",
-        "baseline_more": "units to add to the baseline's pilot, and the counts inside each",
-    }
-    relative = (
-        "half_width",
-        "half_width_lower",
-        "half_width_upper",
-        "more_half_width",
-        "default_half_width",
-    )
-    counts = along | (of_baseline if systems > 1 else {})
+    of_baseline = {f"baseline_{name}": text for name, text in of_system.items()}
+    along = of_system | (of_baseline if systems > 1 else {})
     return (
-        outputs("1", (across, LEVEL), **counts)
+        {
+            name: Output((across, LEVEL), units, long_name=text)
+            for name, (units, text) in along.items()
+        }
+        | outputs("1", (across, LEVEL), unrounded="continuous solution")
         | {"merged": Output((across, LEVEL), "", bool, "one repetition is best")}
         | outputs(SECONDS, (across,), seconds="the benchmark's own part of the cost")
         | outputs(SECONDS, cost="", least_budget="")
-        | outputs(
-            **dict.fromkeys(relative, "relative, of the geometric mean"),
-            n="independent units of the pilot",
-        )
-        | outputs(
-            "1", (BUDGET_FACTOR,), half_width_by_budget="at so many times the cost, before rounding"
-        )
-        | outputs("1", (BUDGET_FACTOR,), default_half_width_by_budget="at so many times the cost")
+        | outputs(**dict.fromkeys(RELATIVE, "relative, of the geometric mean"))
+        | outputs(n="independent units of the pilot")
         | {"advice": Output((), "", object)}
     )
 
@@ -349,16 +303,13 @@ def _outputs(across: str, systems: int) -> dict[str, Output]:
 @check("suite_plans")
 def suite_plan_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Count the suites without a plan, by reason."""
-    n, cost, outermost = (
-        result["n"].values,
-        result["cost"].values,
-        str(result.attrs["levels"]).split()[0],
-    )
+    n, cost = result["n"].values, result["cost"].values
+    outermost = str(result.attrs["levels"]).split()[0]
     alone = (
-        f"{{cells}} have a benchmark with fewer than two units ({outermost}) and have no plan: "
-        "one shows no spread"
+        f"{{cells}} have a benchmark with fewer than two units ({outermost}), and no plan. One "
+        "shows no spread. Measure two or more."
     )
-    constant = "{cells} show no variation at any level and have no plan"
+    constant = "{cells} show no variation at any level, and have no plan."
     repetitions = result["repetitions"].isel({LEVEL: 0}, drop=True)
     absent = repetitions.isnull() & result["cost"].notnull()
     return (
@@ -366,7 +317,7 @@ def suite_plan_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
         count_note("no_variation", constant, np.isnan(cost) & (n > 1), "suites"),
         cells_note(
             "no_value",
-            "{cells} have no measured value and are not in the plan",
+            "{cells} have no measured value and are not in the plan.",
             repetitions,
             absent.values,
         ),
@@ -405,10 +356,7 @@ def plan_suites(
         np.broadcast_to(array, (*outer, *array.shape[len(batch) :]))
         for array, batch in zip(arrays, batches, strict=True)
     ]
-    sizes, blanks = (
-        {LEVEL: levels, BUDGET_FACTOR: len(FACTORS)},
-        {float: np.nan, bool: False, object: NO_PLAN},
-    )
+    sizes, blanks = {LEVEL: levels}, {float: np.nan, bool: False, object: NO_PLAN}
     answers = {
         name: np.full(
             (*outer, *(sizes.get(dim, benchmarks) for dim in output.dims)),
@@ -443,8 +391,8 @@ def plan_suites(
 
 def _pilots(
     values: list[Floats], prices: list[Floats], measured: np.ndarray, rules: Rules
-) -> list[SuitePilot]:
-    """Estimate the systems of one suite, or their pairs, or every benchmark of them where they share no units."""
+) -> list[Pilot]:
+    """Estimate the systems of one suite, or their pairs, or every benchmark that shares nothing."""
     if not measured.any():
         return []
     shares = rules.shares[measured] / rules.shares[measured].mean() / measured.sum()
@@ -459,7 +407,9 @@ def _pilots(
         systems.append((array, cost, components))
         known.append(learned)
     if rules.paired:
-        sharing = rules.sharing[0]._replace(in_pilot=min(each.in_pilot for each in rules.sharing))
+        sharing = rules.sharing[0]._replace(
+            in_pilot=min(side_sharing.in_pilot for side_sharing in rules.sharing)
+        )
         return [suite_pilot(systems, shares, sharing)]
     if rules.sharing[0].planned:
         return [
@@ -474,83 +424,64 @@ def _pilots(
     ]
 
 
-def _plan_one(pilots: list[SuitePilot], rules: Rules) -> dict[str, Any]:
+def _plan_one(pilots: list[Pilot], rules: Rules) -> dict[str, Any]:
     """Plan one suite: the variables of its plan.
 
     Where there is nothing to plan from, only what is known.
     """
-    goal, n = rules.goal, min((pilot.n for pilot in pilots), default=0.0)
-    if n < 2:
-        return {"n": n}
-    forest = side_by_side([pilot.tree for pilot in pilots])
-    one_of_everything = float(forest.cost.sum())
+    if not pilots:
+        return {"n": 0.0}
+    goal, pilot = rules.goal, together(pilots)
+    n, one_of_everything = float(pilot.units.min()), float(pilot.forest.cost.sum())
     least_budget = goal.min_units * one_of_everything
-    if not forest.variance.sum() > 0:
+    if n < 2 or not pilot.forest.variance.sum() > 0:
         return {"n": n}
     if goal.budget is not None and least_budget > goal.budget:
         return {"n": n, "least_budget": least_budget}
-    plan = plan_assured(pilots, goal)
-    evidence, budgets = plan.evidence.along(), plan.cost * np.array(FACTORS)
-    units, noise = narrowest(forest, budgets, goal.min_units, goal.probability)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        default_units = np.floor(
-            np.append(budgets, goal.budget or plan.cost) / one_of_everything + ROUNDING
-        )
-        default = half_width_of_noise(
-            forest.variance.sum() / default_units, default_units, evidence, goal
-        )
-    low, high = half_width_limits(plan.units.min(), np.asarray(plan.inside), plan.evidence, goal)
-    more, more_half_width = units_to_add(pilots, plan, goal)
-    spent = (forest.cost * forest.totals(plan.counts))[forest.paths]
-    planned, by_benchmark = rules.sharing[0].planned, (-1, len(rules.names))
-    counts, unrounded = _counts(pilots, plan, more, by_benchmark)
+    plan = plan_assured(pilot, goal)
+    low, high = half_width_limits(plan, goal)
+    more, more_half_width = units_to_add(pilot, plan, goal)
+    forest, counts, total = plan.forest.of(0), plan.counts[0], pilot.total
+    spent = (forest.cost * forest.totals(counts))[forest.paths]
+    optimum = continuous(forest, plan.fewest[0], budget=plan.cost[0])
+    added = more[0, forest.root_of][:, None]
+    parents = np.where(total[:, :-1] > 0, total[:, :-1], np.nan)
+    rows = {
+        "repetitions": counts[forest.paths],
+        "already": np.column_stack([total[:, :1], total[:, 1:] / parents]),
+        "more": np.column_stack([added, counts[forest.paths][:, 1:] * (added > 0)]),
+        "variance": forest.variance[forest.paths],
+        "level_cost": forest.cost[forest.paths],
+    }
+    # Two systems lie one after the other, as the rows of a pair do.
+    by_system = (-1, len(rules.names), len(rules.levels))
+    by_system_and_name = {name: values.reshape(by_system) for name, values in rows.items()}
+    unrounded = forest.inside_parent(optimum)[forest.paths].reshape(by_system)[0]
     merged = unrounded <= 1 + ROUNDING
     merged[:, 0] = False
-    lowest = float(spent[:, -1].sum()) / plan.cost if planned < len(rules.levels) else 1.0
-    baseline = {f"baseline_{name}": by_system[-1] for name, by_system in counts.items()}
-    return (
-        {name: by_system[0] for name, by_system in counts.items()}
-        | (baseline if len(counts["repetitions"]) > 1 else {})
-        | {
-            "unrounded": unrounded,
-            "merged": merged,
-            "seconds": spent[:, planned:].sum(axis=1).reshape(by_benchmark).sum(axis=0),
-            "cost": plan.cost,
-            "least_budget": least_budget,
-            "half_width": plan.half_width,
-            "half_width_lower": low,
-            "half_width_upper": high,
-            "more_half_width": more_half_width,
-            "default_half_width": default[-1],
-            "n": n,
-            "half_width_by_budget": half_width_of_noise(noise, units, evidence, goal),
-            "default_half_width_by_budget": default[:-1],
-            "advice": advice_on_suite(
-                counts["repetitions"], counts["already"], lowest, n, rules.levels, rules.names
-            ),
-        }
-    )
-
-
-def _counts(
-    pilots: list[SuitePilot], plan: SuitePlan, more: Floats, by_benchmark: tuple[int, int]
-) -> tuple[dict[str, Floats], Floats]:
-    """Return the counts (systems, benchmarks, L) of a plan, and those of the continuous solution for the candidate (benchmarks, L)."""
-    forest, total = plan.forest, np.concatenate([pilot.total for pilot in pilots])
-    smooth = forest.inside_parent(
-        continuous(forest, np.asarray(plan.units.min()), budget=plan.cost)
-    )
-    added = more[np.searchsorted(forest.roots, forest.paths[:, :1])]
-    # Two systems lie one after the other, as the rows of a pair do.
-    rows = {
-        "repetitions": plan.counts[forest.paths],
-        "already": total
-        / np.column_stack(
-            [np.ones(len(total)), np.where(total[:, :-1] > 0, total[:, :-1], np.nan)]
+    planned = rules.sharing[0].planned
+    lowest = spent[:, -1].sum() / plan.cost[0] if planned < len(rules.levels) else 1.0
+    answer = {name: values[0] for name, values in by_system_and_name.items()}
+    if len(by_system_and_name["repetitions"]) > 1:
+        answer |= {f"baseline_{name}": values[-1] for name, values in by_system_and_name.items()}
+    return answer | {
+        "unrounded": unrounded,
+        "merged": merged,
+        "seconds": spent[:, planned:].sum(axis=1).reshape(by_system[:2]).sum(axis=0),
+        "cost": plan.cost[0],
+        "least_budget": least_budget,
+        "half_width": plan.half_width[0],
+        "half_width_lower": low[0],
+        "half_width_upper": high[0],
+        "more_half_width": more_half_width[0],
+        "default_half_width": default_half_width(plan, goal)[0],
+        "n": n,
+        "advice": advice_on_suite(
+            by_system_and_name["repetitions"],
+            by_system_and_name["already"],
+            float(lowest),
+            n,
+            rules.levels,
+            rules.names,
         ),
-        "more": np.column_stack([added, plan.counts[forest.paths][:, 1:] * (added > 0)]),
     }
-    shape = (*by_benchmark, forest.paths.shape[1])
-    return {name: counts.reshape(shape) for name, counts in rows.items()}, smooth[
-        forest.paths
-    ].reshape(shape)[0]

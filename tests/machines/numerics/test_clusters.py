@@ -42,8 +42,8 @@ def test_the_largest_silhouette_chooses_the_number():
     assert (number, labels.tolist()) == (4, np.repeat([1, 2, 3, 4], 5).tolist())
     assert silhouette == max(clusters_of(groups, "ward", count, 10)[-1] for count in range(2, 11))
     assert clusters_of(groups, "ward", None, 3)[2] == 3
-    for alike in (np.ones((5, 2)), groups[:2]):
-        labels, _, number, silhouette = clusters_of(alike, "ward", None, 10)
+    for scores in (np.ones((5, 2)), groups[:2]):
+        labels, _, number, silhouette = clusters_of(scores, "ward", None, 10)
         assert (number, np.isnan(silhouette), set(labels.tolist())) == (1, True, {1})
 
 

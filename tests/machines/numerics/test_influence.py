@@ -51,8 +51,8 @@ def test_interval_holds_zero_where_there_is_nothing():
     an interval without 0."""
     count = experiments(2000)
     pairs = np.random.default_rng(1).standard_normal((count, 2, 24))
-    found = [correlation_interval(x, y, None, 0.95) for x, y in pairs]
-    assert np.mean([lower > 0 or upper < 0 for _, lower, upper in found]) == pytest.approx(
+    intervals = [correlation_interval(x, y, None, 0.95) for x, y in pairs]
+    assert np.mean([lower > 0 or upper < 0 for _, lower, upper in intervals]) == pytest.approx(
         0.05, abs=2.5 * np.sqrt(0.05 * 0.95 / count)
     )
 
@@ -104,40 +104,43 @@ def test_influence_of_what_never_varied():
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("correlation", "splits", "folds", "least"),
+    ("correlation", "splits", "folds", "coverage"),
     [(0.0, 5, None, 0.95), (0.8, 5, None, 0.95), (0.8, 1, 5, 0.95)],
 )
-def test_coverage_where_rows_are_fitted_and_tested_in_turn(correlation, splits, folds, least):
+def test_coverage_where_rows_are_fitted_and_tested_in_turn(correlation, splits, folds, coverage):
     """Of tables of 30 rows, the interval of exchanged rows holds the true correlation in 95 % or
     more; the other one fails at 0."""
     rng, count = np.random.default_rng(1), experiments(600)
-    held = np.zeros((count, 2))
+    covered = np.zeros((count, 2))
     for experiment in range(count):
         x, noise = rng.standard_normal((2, 30))
         y = correlation * x + np.sqrt(1 - correlation**2) * noise
-        parts = (
+        test_sets = (
             np.array_split(rng.permutation(30), folds)
             if folds
             else [random_rows(np.arange(30), 0.3, rng) for _ in range(splits)]
         )
-        fits = [np.polyfit(np.delete(x, part), np.delete(y, part), 1) for part in parts]
+        fits = [
+            np.polyfit(np.delete(x, test_rows), np.delete(y, test_rows), 1)
+            for test_rows in test_sets
+        ]
         row, split = (
-            np.concatenate(parts),
-            np.repeat(np.arange(len(parts)), [len(part) for part in parts]),
+            np.concatenate(test_sets),
+            np.repeat(np.arange(len(test_sets)), [len(test_rows) for test_rows in test_sets]),
         )
         predicted = np.concatenate(
-            [np.polyval(fit, x[part]) for fit, part in zip(fits, parts, strict=True)]
+            [np.polyval(fit, x[test_rows]) for fit, test_rows in zip(fits, test_sets, strict=True)]
         )
         units, within = row if splits > 1 else None, None if folds else split
         for exchanged in (False, True):
             _, lower, upper = correlation_interval(
                 y[row], predicted, units, 0.95, within, exchanged
             )
-            held[experiment, int(exchanged)] = lower <= correlation <= upper
+            covered[experiment, int(exchanged)] = lower <= correlation <= upper
     error = np.sqrt(0.05 * 0.95 / count)
-    assert held[:, 1].mean() > least - 2 * error
+    assert covered[:, 1].mean() > coverage - 2 * error
     if not correlation:
-        assert held[:, 0].mean() < 0.95 - 2 * error
+        assert covered[:, 0].mean() < 0.95 - 2 * error
 
 
 def test_spread_of_redrawn_medians():
@@ -145,8 +148,8 @@ def test_spread_of_redrawn_medians():
     left out."""
     assert spread_of_redrawn(np.array([9.0, 10.0, 11.0]), "median") == pytest.approx(14 / 27)
     values = np.array([1.0, 3.0, 4.0, 8.0, 9.0])
-    every = np.median(values[np.stack(np.meshgrid(*[range(5)] * 5), -1).reshape(-1, 5)], axis=1)
-    assert spread_of_redrawn(values, "median") == pytest.approx(every.var())
+    medians = np.median(values[np.stack(np.meshgrid(*[range(5)] * 5), -1).reshape(-1, 5)], axis=1)
+    assert spread_of_redrawn(values, "median") == pytest.approx(medians.var())
     assert spread_of_redrawn(np.array([9.0, np.nan, 10.0, 11.0]), "median") == pytest.approx(
         14 / 27
     )
@@ -170,18 +173,18 @@ def test_noise_of_one_benchmark_is_that_of_a_log_chi_square(runs):
 def test_noise_of_very_many_runs_is_scaled_from_fewer(monkeypatch, statistic, error):
     """Each of both has the error of a standard deviation of 4000 draws, 1 / sqrt(8000); the rate of
     medians is 3 % off at 100 runs."""
-    whole = noise_table(2, 200, statistic)[1]
+    expected_noise = noise_table(2, 200, statistic)[1]
     monkeypatch.setattr("perfarray.machines.numerics.noise_ceiling.MAX_DRAWN", 4000 * 2 * 100)
-    np.testing.assert_allclose(noise_table(2, 200, statistic)[1], whole, rtol=error)
+    np.testing.assert_allclose(noise_table(2, 200, statistic)[1], expected_noise, rtol=error)
 
 
 def test_noise_of_very_many_benchmarks_is_that_of_fewer_suites(monkeypatch):
     """Runs stay as many as their law needs: from two, that of a mean was told 39 % too large. 400
     suites have an error of 3.5 %."""
-    whole = noise_table(20, 60, "mean")
+    expected_noise = noise_table(20, 60, "mean")
     monkeypatch.setattr("perfarray.machines.numerics.noise_ceiling.MAX_DRAWN", 4000 * 20 * 2)
-    for found, expected in zip(noise_table(20, 60, "mean"), whole, strict=True):
-        np.testing.assert_allclose(found, expected, rtol=0.1)
+    for intervals, expected in zip(noise_table(20, 60, "mean"), expected_noise, strict=True):
+        np.testing.assert_allclose(intervals, expected, rtol=0.1)
 
 
 def test_memory_of_the_noise_is_a_block_s():
@@ -200,12 +203,12 @@ def test_noise_is_recovered(inequality):
     variances of their own."""
     rng = np.random.default_rng(5)
     true = np.exp(inequality * rng.standard_normal((300, 12)))
-    told = log_spread_noise(
+    noise = log_spread_noise(
         concentration(true * spread_of_redrawn(rng.standard_normal((300, 12, 3)), "median")), 12, 3
     )
-    again = true * spread_of_redrawn(rng.standard_normal((100, 300, 12, 3)), "median")
-    assert told == pytest.approx(
-        np.sqrt((0.5 * np.log(again.sum(axis=-1))).var(axis=0, ddof=1).mean()), rel=0.1
+    remeasured = true * spread_of_redrawn(rng.standard_normal((100, 300, 12, 3)), "median")
+    assert noise == pytest.approx(
+        np.sqrt((0.5 * np.log(remeasured.sum(axis=-1))).var(axis=0, ddof=1).mean()), rel=0.1
     )
 
 

@@ -20,16 +20,16 @@ def test_components_rebuild_the_table(seed, samples, features, scale):
     """Scores times loadings, scaled and centred back, are the values; loadings have length one; the
     largest is positive."""
     table = np.random.default_rng(seed).normal(5, 2, (samples, features))
-    found = principal_axes(table, scale=scale)
+    axes = principal_axes(table, scale=scale)
     np.testing.assert_allclose(
-        found.scores @ found.loadings.T * found.divisors + found.centres, table, atol=1e-9
+        axes.scores @ axes.loadings.T * axes.divisors + axes.centres, table, atol=1e-9
     )
-    np.testing.assert_allclose((found.loadings**2).sum(axis=0), 1)
-    largest = np.abs(found.loadings).argmax(axis=0)
-    assert (found.loadings[largest, np.arange(len(largest))] > 0).all()
-    np.testing.assert_allclose(found.variances, found.scores.var(axis=0, ddof=1), atol=1e-9)
-    np.testing.assert_allclose(found.ratios.sum(), 1)
-    assert (np.diff(found.variances) <= 1e-9).all()
+    np.testing.assert_allclose((axes.loadings**2).sum(axis=0), 1)
+    largest = np.abs(axes.loadings).argmax(axis=0)
+    assert (axes.loadings[largest, np.arange(len(largest))] > 0).all()
+    np.testing.assert_allclose(axes.variances, axes.scores.var(axis=0, ddof=1), atol=1e-9)
+    np.testing.assert_allclose(axes.ratios.sum(), 1)
+    assert (np.diff(axes.variances) <= 1e-9).all()
 
 
 @pytest.mark.parametrize(
@@ -43,8 +43,10 @@ def test_components_rebuild_the_table(seed, samples, features, scale):
 def test_what_has_most_gaps_goes_first(measured, samples, features):
     """A feature that one of three samples lacks goes; a sample that lacks most features goes in its
     place."""
-    kept = complete_part(np.array([[place == "1" for place in row] for row in measured.split()]))
-    assert ["".join("01"[place] for place in part.astype(int)) for part in kept] == [
+    complete = complete_part(np.array([[mark == "1" for mark in row] for row in measured.split()]))
+    assert [
+        "".join("01"[mark] for mark in is_complete.astype(int)) for is_complete in complete
+    ] == [
         samples,
         features,
     ]

@@ -74,7 +74,7 @@ def test_pairs_are_those_that_counting_finds(new, old, shift):
 @given(st.lists(ragged, min_size=2, max_size=3))
 def test_least_is_what_counting_combinations_finds(units):
     """The least of several: strict, and ties shared alike, which leave nothing over."""
-    systems = [padded(own) for own in units]
+    systems = [padded(sample) for sample in units]
     strict, shared = np.zeros(len(systems)), np.zeros(len(systems))
     for values, weight in combinations(systems):
         first = values == values.min()
@@ -105,8 +105,8 @@ def test_totals_of_unequal_units_are_counted(new, old, shift):
 def test_own_difference_leaves_out_pairs_inside_a_unit(units):
     """Two runs of one system come from different units."""
     pairs = [
-        np.mean([abs(x - y) for x in one for y in other])
-        for one, other in itertools.permutations(units, 2)
+        np.mean([abs(x - y) for x in first for y in second])
+        for first, second in itertools.permutations(units, 2)
     ]
     assert_allclose(unit_differences(padded(units)), np.mean(pairs), atol=1e-12)
 
@@ -126,10 +126,10 @@ def test_oracle_pairs(golden, case):
 @pytest.mark.parametrize("case", range(4))
 def test_oracle_sets(golden, case):
     """Probabilities of being the least of three to five are R's."""
-    several = golden("varcore_metrics")["multi"][case]
-    systems = [np.array(runs, float)[:, None] for runs in several["input"]["samples"]]
+    case_of_sets = golden("varcore_metrics")["multi"][case]
+    systems = [np.array(runs, float)[:, None] for runs in case_of_sets["input"]["samples"]]
     for ties, name in ((False, "I3_nonparam_strict"), (True, "I3_nonparam_ties_shared")):
-        assert_allclose(least(systems, ties), several["output"][name], rtol=1e-10)
+        assert_allclose(least(systems, ties), case_of_sets["output"][name], rtol=1e-10)
 
 
 def test_certain_probabilities_keep_an_interval():

@@ -43,7 +43,7 @@ def two_modes(n=200, seed=1):
 def test_every_mclust_fit_is_reproduced(mclust):
     """At mclust's tolerance the log-likelihood, the BIC, the number of steps and the parameters are
     its own; where it fails, so does EM."""
-    compared = 0
+    n_compared = 0
     for case in mclust:
         for theirs in case["output"]["default_fits"][:: 1 if case["output"]["n"] < 300 else 4]:
             ours = fit(case["input"]["x"], theirs["G"], NAMES[theirs["model"]], tolerance=1e-5)
@@ -56,25 +56,25 @@ def test_every_mclust_fit_is_reproduced(mclust):
             assert ours.n_iterations[0] == theirs["iterations"]
             # Components of the same mean have no order: as triples they are compared.
             sd = np.broadcast_to(theirs["sd"], len(theirs["mean"]))
-            wanted = sorted(zip(np.round(theirs["mean"], 9), theirs["pro"], sd, strict=True))
-            found = sorted(
+            expected = sorted(zip(np.round(theirs["mean"], 9), theirs["pro"], sd, strict=True))
+            result = sorted(
                 zip(np.round(ours.means[0], 9), ours.weights[0], ours.deviations[0], strict=True)
             )
-            assert np.allclose(found, wanted, rtol=1e-7, atol=1e-12)
-            compared += 1
-    assert compared > 180
+            assert np.allclose(result, expected, rtol=1e-7, atol=1e-12)
+            n_compared += 1
+    assert n_compared > 180
 
 
 @pytest.mark.slow
 def test_to_the_maximum_no_fit_is_below_mclust(mclust):
     """Accelerated EM ends nowhere below plain EM that mclust ran to 1e-13; of more than three
     components where many examples are drawn."""
-    most = 5 if MANY else 3
+    max_components = 5 if MANY else 3
     for case in mclust:
         if case["output"]["n"] > 100:
             continue
         for theirs in case["output"]["converged_fits"]:
-            if theirs["loglik"] is not None and theirs["G"] <= most:
+            if theirs["loglik"] is not None and theirs["G"] <= max_components:
                 ours = fit(case["input"]["x"], theirs["G"], NAMES[theirs["model"]])
                 assert ours.loglik[0] >= theirs["loglik"] - 1e-7
 
@@ -95,9 +95,9 @@ def test_selected_fits_to_the_maximum_are_mclusts(mclust):
         assert ours.converged[0]
         assert ours.loglik[0] == pytest.approx(theirs["loglik"], abs=1e-7)
         order = np.argsort(theirs["mean"])
-        for part, name in ((ours.weights, "pro"), (ours.deviations, "sd")):
-            wanted = np.broadcast_to(theirs[name], number)[order]
-            assert np.allclose(part[0, :number], wanted, rtol=2e-4)
+        for column, name in ((ours.weights, "pro"), (ours.deviations, "sd")):
+            expected = np.broadcast_to(theirs[name], number)[order]
+            assert np.allclose(column[0, :number], expected, rtol=2e-4)
         assert np.allclose(
             ours.means[0, :number],
             np.array(theirs["mean"])[order],
@@ -119,9 +119,9 @@ def test_the_maximum_is_one():
         return np.log(bells @ weights).sum()
 
     assert loglik(theta) == pytest.approx(ours.loglik[0], abs=1e-9)
-    for place in range(5):
+    for index in range(5):
         for move in (-1e-3, 1e-3):
-            assert loglik(theta + move * (np.arange(5) == place)) < ours.loglik[0]
+            assert loglik(theta + move * (np.arange(5) == index)) < ours.loglik[0]
 
 
 def test_one_component_is_mean_and_deviation():
@@ -140,10 +140,10 @@ def test_whole_weights_are_repeats():
     repeated sample."""
     sample = two_modes(60)
     weights = np.where(np.arange(60) % 3 == 0, 2.0, 1.0)
-    one = fit_mixtures(sample[None], weights[None], [2], ["unequal"])
-    other = fit(np.repeat(sample, weights.astype(int)), 2, "unequal")
-    assert one.loglik[0] == pytest.approx(other.loglik[0], abs=1e-7)
-    assert np.allclose(one.means, other.means, rtol=1e-5)
+    first = fit_mixtures(sample[None], weights[None], [2], ["unequal"])
+    second = fit(np.repeat(sample, weights.astype(int)), 2, "unequal")
+    assert first.loglik[0] == pytest.approx(second.loglik[0], abs=1e-7)
+    assert np.allclose(first.means, second.means, rtol=1e-5)
 
 
 def test_a_batch_is_its_samples():
@@ -162,12 +162,12 @@ def test_units_do_not_matter():
     """Times a thousand gives means times a thousand, the same number of components and a likelihood
     shifted by n log 1000."""
     sample = two_modes()[None]
-    one, other = (
+    first, second = (
         fit_mixtures(factor * sample, None, range(1, 5), BOTH) for factor in (1.0, 1000.0)
     )
-    assert np.allclose(1000 * one.means, other.means, equal_nan=True)
-    assert one.n_components == other.n_components
-    assert other.loglik[0] == pytest.approx(one.loglik[0] - 200 * np.log(1000))
+    assert np.allclose(1000 * first.means, second.means, equal_nan=True)
+    assert first.n_components == second.n_components
+    assert second.loglik[0] == pytest.approx(first.loglik[0] - 200 * np.log(1000))
 
 
 def test_numba_runs_the_same_steps():
@@ -177,22 +177,22 @@ def test_numba_runs_the_same_steps():
     rows = np.stack([two_modes(90, seed) for seed in range(4)])
     weights = np.random.default_rng(1).uniform(0.5, 1.5, rows.shape)
     weights *= 90 / weights.sum(axis=-1, keepdims=True)
-    for own in (None, weights):
+    for values in (None, weights):
         for tolerance in (1e-5, None):
-            one, other = (
-                fit_mixtures(rows, own, range(1, 5), BOTH, tolerance=tolerance, engine=name)
+            first, second = (
+                fit_mixtures(rows, values, range(1, 5), BOTH, tolerance=tolerance, engine=name)
                 for name in ("numpy", "numba")
             )
-            assert np.allclose(one.loglik, other.loglik, rtol=1e-10)
-            assert (one.equal == other.equal).all()
-            assert np.allclose(one.means, other.means, rtol=1e-7, equal_nan=True)
-            assert np.allclose(one.deviations, other.deviations, rtol=1e-6, equal_nan=True)
-    many = two_modes(1300, 1)[None]
-    one, other = (
-        fit_mixtures(many, None, [3], BOTH, tolerance=1e-5, engine=name, grouped=True)
+            assert np.allclose(first.loglik, second.loglik, rtol=1e-10)
+            assert (first.equal == second.equal).all()
+            assert np.allclose(first.means, second.means, rtol=1e-7, equal_nan=True)
+            assert np.allclose(first.deviations, second.deviations, rtol=1e-6, equal_nan=True)
+    large = two_modes(1300, 1)[None]
+    first, second = (
+        fit_mixtures(large, None, [3], BOTH, tolerance=1e-5, engine=name, grouped=True)
         for name in ("numpy", "numba")
     )
-    assert np.allclose(one.loglik, other.loglik, rtol=1e-12)
+    assert np.allclose(first.loglik, second.loglik, rtol=1e-12)
 
 
 def test_threads_change_no_fit(monkeypatch):
@@ -201,13 +201,13 @@ def test_threads_change_no_fit(monkeypatch):
     from perfarray.mixtures.numerics import compiled
 
     rows = np.stack([two_modes(90, seed) for seed in range(4)])
-    found = []
+    result = []
     for threads, block in ((1, compiled.BLOCK), (3, 500)):
         monkeypatch.setattr(numba.config, "NUMBA_NUM_THREADS", threads)
         monkeypatch.setattr(compiled, "BLOCK", block)
-        found.append(fit_mixtures(rows, None, range(1, 5), BOTH, engine="numba"))
-    for one, other in zip(*found, strict=True):
-        np.testing.assert_array_equal(one, other)
+        result.append(fit_mixtures(rows, None, range(1, 5), BOTH, engine="numba"))
+    for first, second in zip(*result, strict=True):
+        np.testing.assert_array_equal(first, second)
 
 
 @pytest.mark.parametrize("engine", ["numpy", "numba"])
@@ -240,13 +240,13 @@ def test_nothing_breaks_it(engine, values, number, forced):
         pytest.importorskip("numba")
     numbers = [number] if forced else range(1, number + 1)
     ours = fit_mixtures(np.array(values)[None], None, numbers, BOTH, forced=forced, engine=engine)
-    kept = int(ours.n_components[0])
-    assert kept <= min(number, len(set(values)))
-    assert ours.weights[0, :kept].sum() == pytest.approx(1)
-    assert (ours.weights[0, kept:] == 0).all()
-    assert np.isfinite(ours.means[0, :kept]).all()
-    assert (np.diff(ours.means[0, :kept]) >= 0).all()
-    assert (ours.deviations[0, :kept] > 0).all() or len(set(values)) == 1
+    n_kept = int(ours.n_components[0])
+    assert n_kept <= min(number, len(set(values)))
+    assert ours.weights[0, :n_kept].sum() == pytest.approx(1)
+    assert (ours.weights[0, n_kept:] == 0).all()
+    assert np.isfinite(ours.means[0, :n_kept]).all()
+    assert (np.diff(ours.means[0, :n_kept]) >= 0).all()
+    assert (ours.deviations[0, :n_kept] > 0).all() or len(set(values)) == 1
     assert not np.isnan(ours.loglik[0])
     assert not np.isnan(ours.bic[0])
 
@@ -278,11 +278,11 @@ def test_only_fits_that_may_win_go_on(monkeypatch):
     """Bringing every fit to its maximum, and not only those near the best BIC, chooses the same
     fits."""
     rows = np.stack([two_modes(60, seed) for seed in range(6)])
-    some = fit_mixtures(rows, None, range(1, 5), BOTH)
+    subset = fit_mixtures(rows, None, range(1, 5), BOTH)
     monkeypatch.setattr(mixture, "MARGIN", np.inf)
-    every = fit_mixtures(rows, None, range(1, 5), BOTH)
-    assert (some.n_components == every.n_components).all()
-    assert (some.loglik == every.loglik).all()
+    everything = fit_mixtures(rows, None, range(1, 5), BOTH)
+    assert (subset.n_components == everything.n_components).all()
+    assert (subset.loglik == everything.loglik).all()
 
 
 def test_how_many_fits_go_on_together_does_not_matter(monkeypatch):
@@ -290,14 +290,14 @@ def test_how_many_fits_go_on_together_does_not_matter(monkeypatch):
     same maxima."""
     rows = np.stack([two_modes(60, seed) for seed in range(3)])
     for tolerance in (1e-5, None):
-        found = []
+        result = []
         for active in (1, 2_000, 1 << 30):
             monkeypatch.setattr(pool, "ACTIVE", active)
-            found.append(fit_mixtures(rows, None, range(1, 4), BOTH, tolerance=tolerance))
-        for other in found[1:]:
-            assert (other.n_iterations == found[0].n_iterations).all()
-            assert np.allclose(other.loglik, found[0].loglik, rtol=1e-12)
-            assert np.allclose(other.means, found[0].means, rtol=1e-9, equal_nan=True)
+            result.append(fit_mixtures(rows, None, range(1, 4), BOTH, tolerance=tolerance))
+        for second in result[1:]:
+            assert (second.n_iterations == result[0].n_iterations).all()
+            assert np.allclose(second.loglik, result[0].loglik, rtol=1e-12)
+            assert np.allclose(second.means, result[0].means, rtol=1e-9, equal_nan=True)
 
 
 def test_the_compiled_exponential_has_all_digits():
@@ -308,10 +308,10 @@ def test_the_compiled_exponential_has_all_digits():
 
     @numba.njit(fastmath={"reassoc", "contract", "nsz"})
     def exponentials(x):
-        found = np.empty_like(x)
-        for place in range(len(x)):
-            found[place] = _exp(x[place])
-        return found
+        result = np.empty_like(x)
+        for index in range(len(x)):
+            result[index] = _exp(x[index])
+        return result
 
     x = -np.concatenate([np.linspace(0, 1, 10_001), np.linspace(0, 690, 100_001)])
     exact = np.exp(x.astype(np.longdouble))

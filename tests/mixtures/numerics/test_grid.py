@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from perfarray.mixtures.numerics.grid import spread_ties, steps_of
+from perfarray.mixtures.numerics.grid import steps_of
+from perfarray.numerics.normality import spread_ties
 
 
 @pytest.mark.parametrize(
@@ -31,8 +32,8 @@ def test_the_step_is_found(step, kept):
 def test_modes_far_apart_hide_no_step(kept):
     """Two modes 2 to 200,000 steps apart show the step, as seconds and as whole nanoseconds."""
     rng = np.random.default_rng(1)
-    for far in (2, 2000, 200_000):
-        ticks = 1000 + np.round(2 * rng.standard_normal((20, 60))) + far * (np.arange(60) % 2)
+    for distant in (2, 2000, 200_000):
+        ticks = 1000 + np.round(2 * rng.standard_normal((20, 60))) + distant * (np.arange(60) % 2)
         for unit in (1.0, 0.5e-3, 1e-9):
             values = (unit * ticks).astype(kept).astype(float)
             assert_allclose(steps_of(values), unit, rtol=1e-3)
@@ -48,8 +49,10 @@ def test_no_step_of_continuous_values_by_chance():
         rng.normal(1, 0.02, (1000, 4)),
         rng.normal(1, 1e-3, (1000, 6)) + np.arange(6) % 2,
     ):
-        for kept, most in ((np.float64, 5), (np.float32, 25)):
-            assert (~np.isnan(steps_of(values.astype(kept).astype(float)))).sum() <= most
+        for n_kept, max_components in ((np.float64, 5), (np.float32, 25)):
+            assert (
+                ~np.isnan(steps_of(values.astype(n_kept).astype(float)))
+            ).sum() <= max_components
 
 
 def test_means_of_rounded_values_have_a_finer_step():
@@ -62,10 +65,10 @@ def test_numbers_have_a_step_of_their_own():
     """Where values differ in the last digits of their type, these are the step, also in two narrow
     modes far apart."""
     noise = np.random.default_rng(1).standard_normal((1, 60))
-    for kept in (np.float32, np.float64):
-        digit = np.spacing(kept(1.5))
-        for far in (0.0, 0.25):
-            values = (1.5 + 3 * digit * noise + far * (np.arange(60) % 2)).astype(kept)
+    for n_kept in (np.float32, np.float64):
+        digit = np.spacing(n_kept(1.5))
+        for distant in (0.0, 0.25):
+            values = (1.5 + 3 * digit * noise + distant * (np.arange(60) % 2)).astype(n_kept)
             assert_allclose(steps_of(values.astype(float)), digit)
 
 

@@ -20,7 +20,7 @@ from strategies import examples
 
 def mixture(weights, means, deviations):
     """Return a mixture from lists."""
-    return Mixture(*(np.array(part, float) for part in (weights, means, deviations)))
+    return Mixture(*(np.array(column, float) for column in (weights, means, deviations)))
 
 
 @st.composite
@@ -34,11 +34,11 @@ def mixtures(draw_one):
 
 
 def test_one_component_is_the_normal_distribution():
-    own, x = mixture([1], [2], [3]), np.array([-4.0, 2.0, 5.0])
+    values, x = mixture([1], [2], [3]), np.array([-4.0, 2.0, 5.0])
     normal = stats.norm(2, 3)
-    assert np.allclose(density(own, x), normal.pdf(x))
-    assert np.allclose(distribution(own, x), normal.cdf(x))
-    assert np.allclose(quantiles(own, np.array([0.0, 0.1, 1.0])), normal.ppf([0.0, 0.1, 1.0]))
+    assert np.allclose(density(values, x), normal.pdf(x))
+    assert np.allclose(distribution(values, x), normal.cdf(x))
+    assert np.allclose(quantiles(values, np.array([0.0, 0.1, 1.0])), normal.ppf([0.0, 0.1, 1.0]))
 
 
 def test_what_mclust_says(golden):
@@ -46,27 +46,27 @@ def test_what_mclust_says(golden):
     for case in golden("mclust")["cases"]:
         for theirs in (case["output"]["default"], case["output"]["converged"]):
             number = len(np.atleast_1d(theirs["mean"]))
-            own = mixture(theirs["pro"], theirs["mean"], np.broadcast_to(theirs["sd"], number))
+            values = mixture(theirs["pro"], theirs["mean"], np.broadcast_to(theirs["sd"], number))
             at = np.array(theirs["cdf"]["at"])
-            assert np.allclose(distribution(own, at), theirs["cdf"]["value"], rtol=1e-9)
-            assert np.allclose(density(own, at), theirs["cdf"]["density"], rtol=1e-9)
+            assert np.allclose(distribution(values, at), theirs["cdf"]["value"], rtol=1e-9)
+            assert np.allclose(density(values, at), theirs["cdf"]["density"], rtol=1e-9)
             assert np.allclose(
-                quantiles(own, np.array(theirs["quantiles"]["prob"])),
+                quantiles(values, np.array(theirs["quantiles"]["prob"])),
                 theirs["quantiles"]["value"],
                 rtol=1e-8,
             )
-            found = modes(own)
-            assert (~np.isnan(found)).sum() == theirs["modes"]["n"]
-            assert np.allclose(found[~np.isnan(found)], theirs["modes"]["at"], rtol=1e-6)
-            assert (classes(own, np.array(case["input"]["x"])) == theirs["classification"]).all()
+            result = modes(values)
+            assert (~np.isnan(result)).sum() == theirs["modes"]["n"]
+            assert np.allclose(result[~np.isnan(result)], theirs["modes"]["at"], rtol=1e-6)
+            assert (classes(values, np.array(case["input"]["x"])) == theirs["classification"]).all()
 
 
 @settings(max_examples=examples(50), deadline=None)
 @given(mixtures())
 def test_density_is_the_slope_of_the_distribution_and_quantiles_invert_it(own):
     probability = np.array([1e-6, 0.03, 0.5, 0.8, 1 - 1e-6])
-    found = quantiles(own, probability)
-    assert np.allclose(distribution(own, found), probability, rtol=1e-9)
+    result = quantiles(own, probability)
+    assert np.allclose(distribution(own, result), probability, rtol=1e-9)
     step = 1e-4 * own.deviations.min()
     x = np.concatenate([own.means, own.means + 0.7 * own.deviations])
     slope = (distribution(own, x + step) - distribution(own, x - step)) / (2 * step)
@@ -82,11 +82,11 @@ def test_modes_are_those_of_a_fine_grid(own):
     peaks = grid[1:-1][
         (values[1:-1] > values[:-2]) & (values[1:-1] > values[2:]) & (values[1:-1] > 1e-9)
     ]
-    found = modes(own)
-    found = found[~np.isnan(found)]
-    assert 1 <= len(found) <= len(own.weights)
-    assert all(np.abs(found - peak).min() < 2e-3 for peak in peaks)
-    slope = density(own, found + 1e-6), density(own, found), density(own, found - 1e-6)
+    result = modes(own)
+    result = result[~np.isnan(result)]
+    assert 1 <= len(result) <= len(own.weights)
+    assert all(np.abs(result - peak).min() < 2e-3 for peak in peaks)
+    slope = density(own, result + 1e-6), density(own, result), density(own, result - 1e-6)
     assert (slope[1] >= slope[0] * (1 - 1e-12)).all()
     assert (slope[1] >= slope[2] * (1 - 1e-12)).all()
 
@@ -103,18 +103,18 @@ def test_two_equal_components_have_two_modes_from_two_deviations_apart():
 
 def test_modes_far_apart_are_found():
     """Between components a thousand deviations apart the density is zero, and nothing is lost."""
-    found = modes(mixture([0.2, 0.3, 0.5], [0.0, 1.0, 1000.0], [1e-6, 1e-3, 1.0]))
-    assert np.allclose(found, [0.0, 1.0, 1000.0], atol=1e-9)
+    result = modes(mixture([0.2, 0.3, 0.5], [0.0, 1.0, 1000.0], [1e-6, 1e-3, 1.0]))
+    assert np.allclose(result, [0.0, 1.0, 1000.0], atol=1e-9)
 
 
 def test_a_point_has_all_its_probability_in_one_place():
     """Standard deviation 0 is a constant sample."""
-    own = mixture([1.0, 0.0], [3.0, np.nan], [0.0, np.nan])
-    assert distribution(own, np.array([2.9, 3.0])).tolist() == [0.0, 1.0]
-    assert density(own, np.array(3.0)) == np.inf
-    assert quantiles(own, np.array([0.0, 0.5, 1.0])).tolist() == [3.0] * 3
-    assert modes(own)[0] == 3.0
-    assert classes(own, np.array([3.0, np.nan])).tolist()[0] == 1.0
+    values = mixture([1.0, 0.0], [3.0, np.nan], [0.0, np.nan])
+    assert distribution(values, np.array([2.9, 3.0])).tolist() == [0.0, 1.0]
+    assert density(values, np.array(3.0)) == np.inf
+    assert quantiles(values, np.array([0.0, 0.5, 1.0])).tolist() == [3.0] * 3
+    assert modes(values)[0] == 3.0
+    assert classes(values, np.array([3.0, np.nan])).tolist()[0] == 1.0
 
 
 def test_quantiles_are_reached_whatever_the_components():
@@ -122,29 +122,29 @@ def test_quantiles_are_reached_whatever_the_components():
     probability below it."""
     rng = np.random.default_rng(1)
     size = (300, 1, 9)
-    own = mixture(
+    values = mixture(
         rng.dirichlet(np.ones(9), size[:2]), rng.normal(10, 1, size), rng.uniform(5e-4, 0.3, size)
     )
     probability = np.linspace(0, 1, 21)
     assert np.allclose(
-        distribution(own, quantiles(own, probability)), probability, rtol=0, atol=1e-11
+        distribution(values, quantiles(values, probability)), probability, rtol=0, atol=1e-11
     )
 
 
 def test_draws_have_the_distribution():
     """Drawn values pass Kolmogorov and Smirnov; a cell's values do not depend on its neighbours."""
-    own = mixture([[0.3, 0.7], [1.0, 0.0]], [[0, 5], [1, 0]], [[1, 0.5], [2, 1]])
-    found = draw(Scaled(own, np.zeros(2, bool)), 2000, np.array([4, 9]), Streams((1, 2)))
+    values = mixture([[0.3, 0.7], [1.0, 0.0]], [[0, 5], [1, 0]], [[1, 0.5], [2, 1]])
+    result = draw(Scaled(values, np.zeros(2, bool)), 2000, np.array([4, 9]), Streams((1, 2)))
     assert (
         stats.kstest(
-            found[0], lambda x: distribution(Mixture(*(part[0] for part in own)), x)
+            result[0], lambda x: distribution(Mixture(*(column[0] for column in values)), x)
         ).pvalue
         > 0.01
     )
     alone = draw(
-        Scaled(Mixture(*(part[1:] for part in own)), np.zeros(1, bool)),
+        Scaled(Mixture(*(column[1:] for column in values)), np.zeros(1, bool)),
         2000,
         np.array([9]),
         Streams((1, 2)),
     )
-    assert (alone[0] == found[1]).all()
+    assert (alone[0] == result[1]).all()

@@ -35,11 +35,11 @@ def test_less_is_least_of_two(seed, ties):
     one system has runs."""
     runs = ragged(seed)
     limits, tied = less(runs, (5,), ties=0.5 * ties)
-    several, also_tied = placements.probabilities_least(runs, (5,), PLAIN, ties=ties)
-    both = ~np.isnan(limits.estimate)
-    assert_allclose(tied[both], also_tied[both], atol=1e-12)
-    for column, columns in zip(limits, several, strict=True):
-        assert_allclose(column[both], columns[both, 0], atol=1e-9)
+    case_of_sets, also_tied = placements.probabilities_least(runs, (5,), PLAIN, ties=ties)
+    pair = ~np.isnan(limits.estimate)
+    assert_allclose(tied[pair], also_tied[pair], atol=1e-12)
+    for column, columns in zip(limits, case_of_sets, strict=True):
+        assert_allclose(column[pair], columns[pair, 0], atol=1e-9)
 
 
 def test_variance_is_that_of_delong():
@@ -66,7 +66,7 @@ def test_variances_are_those_of_redrawn_units(paired, n_runs, ties):
     limits, _ = placements.probabilities_least(runs, (), comparison, **options)
     number = 2000 if n_runs == 1 else 300
     picks = [rng.integers(0, 60, (number, 60)) for _ in runs]
-    redrawn = [own[picks[0 if paired else row]] for row, own in enumerate(runs)]
+    redrawn = [values[picks[0 if paired else row]] for row, values in enumerate(runs)]
     estimates = placements.probabilities_least(redrawn, (number,), PLAIN, **options)[0].estimate
     expected = wilson_limits(
         limits.estimate, estimates.var(axis=0), np.array(60.0), comparison, n_runs
@@ -101,10 +101,10 @@ def test_blocks_of_cells_change_no_number(monkeypatch):
     for block in (placements.BLOCK, 1, 50):
         monkeypatch.setattr(placements, "BLOCK", block)
         limits, tied = less(runs[:2], (7,))
-        several, _ = placements.probabilities_least(runs, (7,), PLAIN, ties=True)
-        answers.append([*limits, tied, *several])
-    for other in answers[1:]:
-        for first, second in zip(answers[0], other, strict=True):
+        case_of_sets, _ = placements.probabilities_least(runs, (7,), PLAIN, ties=True)
+        answers.append([*limits, tied, *case_of_sets])
+    for right in answers[1:]:
+        for first, second in zip(answers[0], right, strict=True):
             assert_array_equal(first, second)
 
 
@@ -135,19 +135,28 @@ def test_no_cells_and_no_runs():
         limits, tied = less([units, units], (2,))
         assert np.isnan([*limits, tied]).all()
         assert np.isnan(placements.mean_differences([units, units], (2,), PLAIN)).all()
-    one, many = np.ones((1, 1, 3)), np.arange(4.0).reshape(1, 4, 1)
+    first, large = np.ones((1, 1, 3)), np.arange(4.0).reshape(1, 4, 1)
     for limits in (
-        less([one, many], (1,))[0],
-        placements.mean_differences([one, many], (1,), PLAIN),
+        less([first, large], (1,))[0],
+        placements.mean_differences([first, large], (1,), PLAIN),
     ):
         assert np.isfinite(limits.estimate).all()
         assert np.isnan([limits.lower, limits.upper]).all()
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("gap", "spread", "number"), [
-    (1.0, 1.0, 3), (1.0, 1.0, 5), (1.0, 1.0, 10), (1.0, 1.0, 30), (0.0, 2.0, 6), (2.0, 2.0, 6), (4.0, 2.0, 6),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("gap", "spread", "number"),
+    [
+        (1.0, 1.0, 3),
+        (1.0, 1.0, 5),
+        (1.0, 1.0, 10),
+        (1.0, 1.0, 30),
+        (0.0, 2.0, 6),
+        (2.0, 2.0, 6),
+        (4.0, 2.0, 6),
+    ],
+)
 def test_limits_cover(gap, spread, number):
     """A nominal 95 % covers at least 90 % of normal samples, near one as well as at one half."""
     rng = np.random.default_rng(5)

@@ -4,18 +4,22 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from perfarray.mixtures.numerics.valleys import SupportTest, deepest_valley, supported_modes
+from perfarray.mixtures.numerics.valleys import (
+    _intraclass_correlation,
+    deepest_valley,
+    supported_modes,
+)
 from strategies import experiments
 
 
 def by_definition(sample):
     """Look at every valley, with every region on each of its sides, as the text says."""
-    n, found = len(sample), []
+    n, result = len(sample), []
 
     def side(edge, width, inside, beyond):
         depths = []
-        for far in range(2, len(beyond) + 1):
-            together, expected = inside + far, width / (width + abs(beyond[far - 1] - edge))
+        for distant in range(2, len(beyond) + 1):
+            together, expected = inside + distant, width / (width + abs(beyond[distant - 1] - edge))
             share = inside / together
             terms = [(share, expected), (1 - share, 1 - expected)]
             distance = (
@@ -30,9 +34,9 @@ def by_definition(sample):
         for high in range(low + 1, n):
             width, inside = sample[high] - sample[low], high - low - 1
             right = side(sample[high], width, inside, sample[high + 1 :])
-            left = side(sample[low], width, inside, sample[:low][::-1])
-            found.append((min(right, left), 0.5 * (sample[low] + sample[high])))
-    return max(found)
+            remaining = side(sample[low], width, inside, sample[:low][::-1])
+            result.append((min(right, remaining), 0.5 * (sample[low] + sample[high])))
+    return max(result)
 
 
 @pytest.mark.parametrize("n", [6, 7])
@@ -66,7 +70,7 @@ def test_one_mode_is_rejected_at_most_as_often_as_asked(n, samples):
         (False, rng.lognormal(0, 0.5, (count, n, 1))),
     ):
         n_supported, pvalue = supported_modes(
-            runs, np.full(count, 2.0), np.arange(count), SupportTest(39, 0.05, (1, 2))
+            runs, np.full(count, 2.0), np.arange(count), n_samples=39, alpha=0.05, key=(1, 2)
         )
         for level in (0.05, 0.2):
             error = (pvalue <= level).mean() - level
@@ -86,6 +90,20 @@ def test_many_runs_are_looked_at_by_some_of_their_order_statistics(monkeypatch):
         ]
     )
     n_supported, _ = supported_modes(
-        runs, np.full(2, 2.0), np.arange(2), SupportTest(19, 0.05, (1, 2))
+        runs, np.full(2, 2.0), np.arange(2), n_samples=19, alpha=0.05, key=(1, 2)
     )
     assert n_supported.tolist() == [1, 2]
+
+
+def test_units_that_resemble_each_other_are_drawn_so():
+    """The intraclass correlation of units of 1, 2 and 9 runs is that of the analysis of variance,
+    whose mean size is 12 / 2 - (1 + 4 + 81) / 12 / 2, and not the mean of 4."""
+    rng = np.random.default_rng(3)
+    runs = rng.normal(0, 1, (3, 1)) + rng.normal(0, 0.8, (3, 9))
+    runs[0, 1:] = runs[1, 2:] = np.nan
+    inside = np.array([1.0, 2, 9])
+    means = np.nanmean(runs, axis=1)
+    between = (inside * (means - np.nanmean(runs)) ** 2).sum() / 2
+    within = np.nansum((runs - means[:, None]) ** 2) / 9
+    component = (between - within) / ((12 - 86 / 12) / 2)
+    assert_allclose(_intraclass_correlation(runs), component / (component + within))

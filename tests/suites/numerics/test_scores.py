@@ -8,9 +8,9 @@ from scipy import stats
 
 from perfarray.numerics.bootstrap import Draws
 from perfarray.numerics.bootstrap_limits import acceleration_of
-from perfarray.numerics.ratio_tests import evidence_of_units
+from perfarray.numerics.ratio_tests import compare_units
 from perfarray.numerics.suite import MEANS, log_mean_slopes, match_sides, run_statistic, suite_mean
-from perfarray.numerics.verdicts import Evidence, Rules, Suite
+from perfarray.numerics.verdicts import Rules
 from perfarray.suites.numerics.ratios import _left_out, bootstrap_interval, t_interval, t_places
 from perfarray.suites.numerics.redrawn_scores import Score, draw_scores
 
@@ -90,10 +90,8 @@ def test_the_t_interval_is_the_suite_row_of_a_comparison(shared, paired):
     pairs over all benchmarks at once."""
     new, old = units(1, 0.97)
     new[0, 1, 2] = old[1, 3, 0] = old[1, 3, 1] = np.nan
-    rules = Rules(
-        "fieller", "satterthwaite", 0.0, 0.95, None, "lower", paired=paired, shared=shared
-    )
-    expected = Suite(*evidence_of_units(new, old, rules=rules)[len(Evidence._fields) : -1])
+    rules = Rules("fieller", 0.95, 0.0, 0.0, paired=paired, shared=shared)
+    expected = compare_units(new, old, 0.95, rules=rules, levels=1).suite
     found = interval(new, old, PLAIN._replace(shared=shared or paired, paired=paired))
     for name in ("estimate", "lower", "upper", "df", "n"):
         np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-12)

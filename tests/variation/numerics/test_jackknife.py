@@ -98,7 +98,7 @@ def test_labelled_limits():
     uneven = perfarray.from_samples(runs, dim="benchmark", level=("execution", "iteration"))
     plain = uneven.perf.variance_components()
     assert [note.code for note in plain.perf.notes()] == ["uneven"]
-    assert "limits='jackknife' allows for it" in repr(plain.perf.table())
+    assert "limits='jackknife' covers more" in repr(plain.perf.table())
     wide = uneven.perf.variance_components(limits="jackknife")
     assert ((wide["lower"] <= plain["lower"]) & (wide["upper"] > plain["upper"])).all()
     assert wide["variance"].equals(plain["variance"])
@@ -128,7 +128,7 @@ def test_what_varies_inside_one_unit_alone_is_known_least():
     times = xr.DataArray(values, dims=("binary", "execution", "iteration"), name="time")
     with pytest.warns(
         perfarray.PerfarrayWarning,
-        match=r"one or two binaries carry.*\(binary 4 with 100 % of the squares of iteration\)",
+        match=r"one or two binaries cause.*\(binary 4 with 100 % of the squares of iteration\)",
     ):
         whole = times.perf.variance_components()
     with collecting_notes():

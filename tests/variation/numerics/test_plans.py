@@ -3,6 +3,7 @@ laws."""
 
 import itertools
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,28 +12,23 @@ from hypothesis import strategies as st
 
 from perfarray.numerics.intervals import t_quantile
 from perfarray.numerics.nested_anova import nested_anova
-from perfarray.numerics.searching import first_reached
-from perfarray.variation.numerics import assurance as module
 from perfarray.variation.numerics.allocation import (
     Goal,
-    affordable,
     optimal_counts,
-    pooled_rates,
-    price,
-    student_t,
-    variance_of_mean,
+    whole,
 )
 from perfarray.variation.numerics.assurance import (
+    Evidence,
     assured_half_width,
     component_limits,
-    first_reached_near,
-    future_variance,
+    mixture_quantile,
+    pilot_scale,
     share_within,
     true_variances,
-    units_to_add,
 )
-from perfarray.variation.numerics.plans import counts_by_budget
-from perfarray.variation.numerics.plans import plan_counts as plan_for
+from perfarray.variation.numerics.forests import narrowest, nest, quantile_of, rates_of
+from perfarray.variation.numerics.plans import Pilot, Plan, units_to_add
+from perfarray.variation.numerics.whole_counts import whole_counts
 from strategies import examples
 
 FFT = {
@@ -42,8 +38,36 @@ FFT = {
 """Table VII, squared percent of the mean: T of compilation, execution, measurement; section 8.5's costs in measurements."""
 
 
+def student_t(n, probability):
+    return quantile_of(nest(np.ones(1), np.ones(1)), n, probability)
+
+
+def price(repetitions, cost):
+    return nest(np.ones(cost.shape), cost).price(repetitions)
+
+
+def variance_of_mean(repetitions, variance):
+    return nest(variance, np.ones(variance.shape)).noise(repetitions)
+
+
+def future_variance(df, below, known, assurance):
+    return mixture_quantile(assurance, df, true_variances(below, known))
+
+
 def plan_counts(variance, cost, **goal):
-    return plan_for(variance, cost, Goal(**goal))
+    """Return the counts of nests, what they cost and their plain half-width."""
+    goal = Goal(**goal)
+    variance, cost = np.broadcast_arrays(np.asarray(variance, float), np.asarray(cost, float))
+    components = np.maximum(np.nan_to_num(variance), 0.0)
+    components[..., 0] = np.where(np.isnan(variance[..., 0]), np.nan, components[..., 0])
+    forest = nest(components, cost)
+    counts = whole_counts(forest, goal)
+    quantile = student_t(counts[..., 0], goal.probability)
+    return SimpleNamespace(
+        repetitions=counts,
+        cost=forest.price(counts),
+        half_width=quantile * np.sqrt(forest.noise(counts)),
+    )
 
 
 @pytest.fixture(scope="module")
@@ -106,7 +130,7 @@ class TestByHand:
     def test_pooling_along_a_chain(self):
         """Rates 4, 1, 9 with equal prices: the first two are pooled to 2.5."""
         np.testing.assert_allclose(
-            pooled_rates(np.array([4.0, 1.0, 9.0]), np.ones(3)), [2.5, 2.5, 9]
+            rates_of(nest(np.array([4.0, 1.0, 9.0]), np.ones(3))), [2.5, 2.5, 9]
         )
 
     def test_a_free_level_is_used_to_the_full(self):
@@ -327,7 +351,7 @@ class TestLaws:
         assert ((plan.repetitions == np.floor(plan.repetitions)) & (plan.repetitions >= 1)).all()
         assert plan.repetitions[0] >= 5
         single = np.ones_like(cost)
-        single[0] = affordable(np.array(budget), single, cost)
+        single[0] = whole(np.array(budget / cost.sum()))
         assert plan.half_width <= half_width_of(single, np.nan_to_num(variance), 0.95) * (1 + 1e-9)
         wealthier = plan_counts(variance, cost, budget=budget * more)
         assert wealthier.half_width <= plan.half_width * (1 + (1e-9 if len(cost) <= 2 else 5e-3))
@@ -339,9 +363,9 @@ class TestLaws:
         variance, cost = problem
         plan = plan_counts(variance, cost, half_width=width)
         assert plan.half_width <= width * (1 + 1e-8)
-        units, below, _, _ = counts_by_budget(variance, cost, np.atleast_1d(plan.cost), Goal())
-        known = evidence(variance[0], variance[0], np.inf)
-        assert assured_half_width(units, below, known.along(), Goal())[0] <= width * (1 + 1e-6)
+        forest = nest(np.nan_to_num(variance), cost)
+        units, noise = narrowest(forest, np.atleast_1d(plan.cost), 5, 0.975)
+        assert (student_t(units, 0.975) * np.sqrt(noise))[0] <= width * (1 + 1e-6)
 
     @given(problem=problems())
     @settings(max_examples=examples(50), deadline=None)
@@ -364,13 +388,12 @@ class TestLaws:
 
 
 class TestDegenerate:
-    def test_too_little_money_is_nan_and_says_what_is_least(self):
+    def test_too_little_money_is_nan(self):
         """Five units of 11 cost 55."""
         poor, rich = (
             plan_counts(np.ones(2), np.array([10.0, 1.0]), budget=budget) for budget in (54.0, 55.0)
         )
         assert np.isnan(poor.half_width)
-        assert poor.least_budget == 55
         assert rich.repetitions.tolist() == [5, 1]
 
     def test_no_outermost_component_or_no_variation_is_nan(self):
@@ -387,7 +410,25 @@ class TestDegenerate:
 
 
 def evidence(unit_variance, top, df=9.0, growth=1.0):
-    return module.evidence(*(np.array(part) for part in (unit_variance, top, df, growth)))
+    arrays = (np.array(part) for part in (unit_variance, top, df, growth))
+    return Evidence(*arrays, pilot_scale(np.array(df)))
+
+
+def added(have, unit_variance, top, goal, df=9.0):
+    """Return the units to add to those at hand, of one level and a price of 1, and the half-width.
+
+    New ones have the component `top`.
+    """
+    forest = nest(np.array([[max(top, 0.0)]]), np.ones((1, 1)))
+    fields = (np.array([[float(number)]]) for number in (unit_variance, top, df))
+    units = np.array([[float(have)]])
+    pilot = Pilot(forest, *fields, units, units[:, 0])
+    counts = np.array([[10.0]])
+    known = pilot.evidence(counts, np.array([10.0]), 2)
+    ten, nothing = np.array([10.0]), np.array([0.0])
+    plan = Plan(forest, counts, ten, nothing, ten, np.array([1.0]), known)
+    units, half_width = units_to_add(pilot, plan, goal)
+    return units.item(), half_width.item()
 
 
 class TestAssurance:
@@ -437,54 +478,16 @@ class TestMore:
             )
 
         expected = next(k for k in range(1000) if half(k) <= 0.5)
-        units, half_width = units_to_add(
-            np.array(have), np.array(0.0), evidence(mine, new), None, Goal(half_width=0.5)
-        )
+        units, half_width = added(have, mine, new, Goal(half_width=0.5))
         assert units == expected
         assert half_width == pytest.approx(half(expected))
-        assert (
-            units_to_add(
-                np.array(50.0), np.array(0.0), evidence(1.0, 1.0), None, Goal(half_width=1.0)
-            )[0]
-            == 0
-        )
+        assert added(50, 1.0, 1.0, Goal(half_width=1.0))[0] == 0
 
     def test_those_at_hand_are_enough_though_one_more_would_not_be(self):
         """The variance of the units at hand is known; a single new one shows too little of its
         own."""
-        pilot, goal = evidence(1.0, 1.0, 1.0), Goal(half_width=1.0, assurance=0.999)
-        assert (
-            units_to_add(
-                np.array(10.0), np.array(0.0), pilot, np.array(1.0), goal._replace(half_width=None)
-            )[1]
-            > 1
-        )
-        assert (
-            units_to_add(np.array(10.0), np.array(0.0), pilot, None, goal, planned=1000.0)[0] == 0
-        )
-
-    @given(
-        least=st.integers(0, 50),
-        beyond=st.integers(0, 10_000),
-        guess=st.floats(0, 20_000) | st.just(np.nan),
-    )
-    def test_a_search_that_begins_at_a_guess(self, least, beyond, guess):
-        """It ends where one that begins at the least ends; a cell is not asked about when its
-        answer is known."""
-        asked, answer = [], np.array([least + beyond, least, np.nan])
-
-        def holds(n):
-            asked.append(n)
-            return n >= answer
-
-        low = np.where(np.isnan(answer), np.nan, float(least))
-        np.testing.assert_array_equal(first_reached_near(np.floor(guess), holds, low), answer)
-        assert np.isnan(asked[1:])[:, 1:].all() if len(asked) > 1 else beyond == 0
-
-    def test_a_search_without_end(self):
-        """Both searches stop beyond what anybody measures."""
-        low = np.array([5.0, np.nan])
-        never = first_reached(lambda n: n < 0, low)
-        np.testing.assert_array_equal(
-            first_reached_near(np.array(7.0), lambda n: n < 0, low), never
-        )
+        of_pilot, goal = (10, 1.0, 1.0), Goal(half_width=1.0, assurance=0.999)
+        one_more = added(*of_pilot, Goal(budget=11.0, assurance=0.999), df=1.0)
+        assert one_more[0] == 1
+        assert one_more[1] > 1
+        assert added(*of_pilot, goal, df=1.0)[0] == 0

@@ -3,6 +3,7 @@ components from a pilot."""
 
 import itertools
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,24 +13,19 @@ from hypothesis import strategies as st
 import perfarray
 from perfarray.numerics.intervals import t_quantile
 from perfarray.numerics.nested_anova import nested_anova
-from perfarray.variation.numerics import suite_counts
+from perfarray.variation.numerics import whole_counts as search
 from perfarray.variation.numerics.allocation import Goal
-from perfarray.variation.numerics.assurance import half_width_limits
-from perfarray.variation.numerics.suite_counts import (
+from perfarray.variation.numerics.forests import (
     continuous,
     narrowest,
-    quantile,
+    quantile_of,
+    rates_of,
     side_by_side,
     tree,
-    tree_rates,
-    whole_counts,
 )
-from perfarray.variation.numerics.suite_pilot import (
-    Sharing,
-    plan_assured,
-    suite_pilot,
-    units_to_add,
-)
+from perfarray.variation.numerics.plans import half_width_limits, plan_assured, units_to_add
+from perfarray.variation.numerics.suite_pilot import Sharing, suite_pilot, together
+from perfarray.variation.numerics.whole_counts import whole_counts
 from strategies import examples
 
 BUILD = np.array([0.02, 0.015])
@@ -52,7 +48,10 @@ def plan_of(forest, **goal):
     return (
         counts,
         forest.price(counts),
-        float(quantile(forest, counts, goal) * np.sqrt(forest.noise(counts))),
+        float(
+            quantile_of(forest, counts[forest.roots].min(), goal.probability)
+            * np.sqrt(forest.noise(counts))
+        ),
     )
 
 
@@ -271,7 +270,7 @@ class TestShared:
         """A benchmark without variation of its own runs once on each build: variances add, prices
         join."""
         forest = star(lower=np.array([[0.0, 0.0], [0.01, 0.08]]))
-        rates = tree_rates(forest.parents, forest.variance, forest.cost)
+        rates = rates_of(forest)
         assert rates[1] == rates[2] == rates[0]
         assert rates[0] == pytest.approx(forest.variance[0] / (60 + 5 + 0.5))
         assert of_benchmarks(forest, plan_of(forest, budget=3000.0)[0])[0][1:] == [1, 1]
@@ -285,7 +284,10 @@ class TestShared:
         rng = np.random.default_rng(seed)
         parent = np.array([-1, 0, 1, 1, 3, 0, 5])
         a, d = rng.exponential(size=7), rng.uniform(0.2, 3, 7)
-        rates = tree_rates(parent, a, d)
+        forest = tree(np.ones((2, 1)), np.ones((2, 1, 6)))._replace(
+            variance=a, cost=d, parents=parent
+        )
+        rates = rates_of(forest)
         assert (rates[1:] >= rates[parent[1:]] - 1e-12).all()
         below = [{"type": "ineq", "fun": lambda x, j=j: x[j] - x[parent[j]]} for j in range(1, 7)]
         optimum = minimize(
@@ -305,7 +307,7 @@ class TestTargets:
         forest = tree(np.array([[0.0], [1.0]]), np.array([[[5.0], [350.0]], [[1.0], [1.0]]]))
         counts = np.array([[5.0, 1.0, 10.0]])
         goal = Goal(budget=float(forest.price(counts)[0]) + 5)
-        assert suite_counts._filled(forest, goal, counts).tolist() == [[5, 1, 11]]
+        assert search._filled(forest, goal, counts).tolist() == [[5, 1, 11]]
 
     def test_least_price(self):
         """Five builds with one of everything: 5 x (60 + 5.5 + 2.25)."""
@@ -336,7 +338,14 @@ def inside_units(times):
 def pilot_of(*systems, cost, weights=None, **sharing):
     weights = np.ones(len(cost)) if weights is None else np.array(weights)
     estimated = [(values, cost, nested_anova(values, cost.shape[1], "merge")) for values in systems]
-    return suite_pilot(estimated, weights / weights.sum(), Sharing(**sharing))
+    pilot = suite_pilot(estimated, weights / weights.sum(), Sharing(**sharing))
+    return SimpleNamespace(
+        pilot=pilot,
+        tree=pilot.forest.of(0),
+        unit_variance=pilot.unit_variance.item(),
+        top=pilot.top.item(),
+        df=pilot.df.item(),
+    )
 
 
 class TestPilot:
@@ -420,7 +429,7 @@ class TestPilot:
         assert session == pytest.approx(inside - below.sum() / 3, rel=1e-9)
         assert session == pytest.approx(9e-4 * (3 + 6 * 0.9), rel=0.1)
         assert pilot.tree.cost.tolist() == [60, 10, 1, 1, 1]
-        assert pilot.spent == 200 * 60 + 1200 * 10 + 3 * 3600
+        assert together([pilot.pilot]).spent == 200 * 60 + 1200 * 10 + 3 * 3600
 
     def test_pairs(self):
         """What pairs have in common cancels in the root; the chains of both systems stay; a pair
@@ -458,14 +467,9 @@ class TestPilot:
             ),
             Goal(budget=5000.0),
         )
-        plan = plan_assured([pilot], goal)
+        plan = plan_assured(together([pilot.pilot]), goal)
         assert pilot.df == 9
-        ratios = [
-            half / plan.half_width
-            for half in half_width_limits(
-                plan.units.min(), np.asarray(plan.inside), plan.evidence, goal
-            )
-        ]
+        ratios = [half.item() / plan.half_width.item() for half in half_width_limits(plan, goal)]
         assert ratios == pytest.approx(
             [math.sqrt(9 / quantile) for quantile in (19.0227677986, 2.70038949998)], rel=1e-9
         )
@@ -478,19 +482,21 @@ class TestPilot:
             ),
             Goal(half_width=0.002),
         )
-        plan = plan_assured([pilot], goal)
-        one = plan.counts.copy()
+        of_suite = together([pilot.pilot])
+        plan = plan_assured(of_suite, goal)
+        one = plan.counts[0].copy()
         one[0] = 1
         new, each = pilot.tree.noise(one), pilot.tree.price(one)
 
         def half(k):
             return TWO_SIDED[10 + k] * math.sqrt(10 * pilot.unit_variance + k * new) / (10 + k)
 
-        units, half_width = units_to_add([pilot], plan, goal)
-        assert units == [next(k for k in range(180) if half(k) <= 0.002)]
-        assert half_width == pytest.approx(half(int(units[0])))
-        assert pilot.spent == pytest.approx(
+        units, half_width = units_to_add(of_suite, plan, goal)
+        assert units.item() == next(k for k in range(180) if half(k) <= 0.002)
+        assert half_width.item() == pytest.approx(half(int(units.item())))
+        spent = of_suite.spent.item()
+        assert spent == pytest.approx(
             10 * 60 + 3 * 40 * 2 + 80 * pilot.tree.cost[pilot.tree.paths[:, 2]].sum()
         )
         for left, more in ((7.5 * each, 7), (-1, 0)):
-            assert units_to_add([pilot], plan, Goal(budget=pilot.spent + left))[0] == [more]
+            assert units_to_add(of_suite, plan, Goal(budget=spent + left))[0].item() == more

@@ -50,9 +50,13 @@ def steady(
     """
     shape, n = values.shape[:-1], values.shape[-1]
     rows = values.reshape(-1, n)
-    kind, number = np.full(len(rows), SHORT, dtype=object), np.zeros(len(rows))
-    start, mean = np.full((2, len(rows)), np.nan)
-    segment, levels = np.full((2, *rows.shape), np.nan)
+    kind = np.full(len(rows), SHORT, dtype=object)
+    start, mean, number = (
+        np.full(len(rows), np.nan),
+        np.full(len(rows), np.nan),
+        np.zeros(len(rows)),
+    )
+    segment, levels = np.full(rows.shape, np.nan), np.full(rows.shape, np.nan)
     order = np.argsort(np.isnan(rows), axis=-1, kind="stable")
     # Each series has its own changes.
     for row, (series, size) in enumerate(zip(*measured_first(rows), strict=True)):
@@ -72,9 +76,14 @@ def steady(
         number[row], positions = len(starts), order[row, :size]
         segment[row, positions] = np.repeat(np.arange(len(starts)), np.diff([*starts, size]))
         levels[row, positions] = means[segment[row, positions].astype(int)]
-    starts, steady_means, numbers = (array.reshape(shape) for array in (start, mean, number))
-    by_value = segment.reshape(values.shape), levels.reshape(values.shape)
-    return kind.reshape(shape), starts, steady_means, numbers, *by_value
+    return (
+        kind.reshape(shape),
+        start.reshape(shape),
+        mean.reshape(shape),
+        number.reshape(shape),
+        segment.reshape(values.shape),
+        levels.reshape(values.shape),
+    )
 
 
 def classify(

@@ -163,7 +163,14 @@ def pairwise_tests(
                 pool = np.concatenate(
                     [ordered[first[batch], :n], ordered[second[batch], :m]], axis=-1
                 )
-                ratios[batch] += _likelihood_ratios(pool, order)
+                # Equal units differ from their rounded mean.
+                deviations = pool - pool[:, :1]
+                deviations -= deviations.mean(axis=-1, keepdims=True)
+                total = (deviations**2).sum(axis=-1, keepdims=True)
+                between = deviations[:, order].sum(axis=-1) ** 2 * ((n + m) / (n * m))
+                # Equal units tell nothing.
+                explained = np.divide(between, total, out=np.zeros_like(between), where=total > 0)
+                ratios[batch] -= np.log(np.maximum(1 - explained, CERTAIN))
     pvalues = (ratios >= ratios[:, :1] - TIES).sum(axis=-1) / (draws + 1)
     distances, matrix = np.zeros((samples, samples)), np.ones((samples, samples))
     distances[first, second] = distances[second, first] = np.sqrt(squares)
@@ -171,19 +178,3 @@ def pairwise_tests(
         informative & ~np.isnan(squares), pvalues, np.nan
     )
     return distances, matrix
-
-
-def _likelihood_ratios(pool: Floats, positions: Integers) -> Floats:
-    """Return -log(1 - R^2) (rows, ways) of dividing the units of every row between two samples.
-
-    `positions` (ways, n) are those of the units of the first sample.
-    """
-    number, n = pool.shape[-1], positions.shape[-1]
-    deviations = pool - pool[:, :1]  # equal units differ from their rounded mean
-    deviations -= deviations.mean(axis=-1, keepdims=True)
-    total = (deviations**2).sum(axis=-1, keepdims=True)
-    between = deviations[:, positions].sum(axis=-1) ** 2 * (number / (n * (number - n)))
-    explained = np.divide(
-        between, total, out=np.zeros_like(between), where=total > 0
-    )  # equal units tell nothing
-    return np.asarray(-np.log(np.maximum(1 - explained, CERTAIN)))

@@ -67,7 +67,7 @@ def number_of_units(runs: Floats) -> Floats:
 
 
 def percentile_limits(replicates: Floats, confidence_level: float) -> Limits:
-    """Return the first replicate (..., replicate) as the estimate, and percentiles of the others."""
+    """Return the first replicate (..., replicate) as estimate, and percentiles of the others."""
     estimate = replicates[..., 0]
     if replicates.shape[-1] < 3:
         return Limits(estimate, np.full_like(estimate, np.nan), np.full_like(estimate, np.nan))

@@ -1,4 +1,4 @@
-"""EM for mixtures of normal distributions, compiled by numba: the NumPy engine's steps, one fit at a time, with everything in the cache.
+"""EM for mixtures of normal distributions, compiled by numba: one fit at a time, in the cache.
 
 `run_compiled` gives blocks of a pool's fits to threads, `_climb` takes one fit after the other to
 its maximum, `_step` is one step of EM, which `em.py` has in NumPy, and `_extrapolate` fills in
@@ -29,9 +29,8 @@ from perfarray.mixtures.numerics.pool import (
     TINY,
     Pool,
     Run,
-    Task,
     Theta,
-)  # fmt: skip
+)
 
 F = TypeVar("F", bound=Callable[..., Any])
 Block = TypeVar("Block")
@@ -63,7 +62,7 @@ def compiled(**options: Any) -> Callable[[F], F]:
     return decorate
 
 
-def run_compiled(pool: Pool, theta: Theta, task: Task) -> Run:
+def run_compiled(pool: Pool, theta: Theta, limit: float, forced: bool, last: bool) -> Run:
     """Run EM on the fits of a pool, a block of them at a time, in threads."""
     samples, size = pool.samples, len(pool.rows)
     values, weights, inside = map(
@@ -87,7 +86,9 @@ def run_compiled(pool: Pool, theta: Theta, task: Task) -> Run:
             inside,
             fits[block],
             scales[block],
-            *task,
+            limit,
+            forced,
+            last,
             points,
             buffers,
             logliks[block],
@@ -146,7 +147,10 @@ def _exp(x: Any) -> Any:
 
 @compiled(fastmath={"contract"}, **INNER)
 def _log(x: Any) -> Any:
-    """Return the logarithm of a positive normal number: of f = (m - 1) / (m + 1), m being the mantissa, 2 artanh(f)."""
+    """Return the logarithm of a positive normal number.
+
+    Of f = (m - 1) / (m + 1), m being the mantissa, it is 2 artanh(f).
+    """
     bits = np.float64(x).view(np.int64)
     exponent = np.float64((bits >> 52) - 1023)
     mantissa = np.int64((bits & 0x000FFFFFFFFFFFFF) | 0x3FF0000000000000).view(np.float64)
@@ -163,10 +167,20 @@ def _log(x: Any) -> Any:
 
 @compiled(no_cfunc_wrapper=True)
 def _climb(
-    values: Any, weights: Any, inside: Any, fits: Any, scales: Any, limit: float, forced: bool, last: bool,
-    points: Any, buffers: Any, logliks: Any, ends: Any,
-) -> None:  # fmt: skip
-    """Run EM, fit after fit: plain until |change of l| / (1 + |l|) is at most the limit, or accelerated if the limit is 0.
+    values: Any,
+    weights: Any,
+    inside: Any,
+    fits: Any,
+    scales: Any,
+    limit: float,
+    forced: bool,
+    last: bool,
+    points: Any,
+    buffers: Any,
+    logliks: Any,
+    ends: Any,
+) -> None:
+    """Run EM, fit after fit: plain to the limit, or accelerated if the limit is 0.
 
     Accelerated, it takes two steps from the first point, and one from the fourth, where they point
     to. It goes back to plain EM wherever it would lose likelihood.
@@ -180,18 +194,11 @@ def _climb(
     """
     cycle = 1 if limit > 0 else 3
     for fit in range(len(fits)):
-        row, n, first, number, equal = (
-            fits[fit, 0],
-            fits[fit, 1],
-            fits[fit, 2],
-            fits[fit, 3],
-            fits[fit, 4],
-        )
+        row, n, first = fits[fit, 0], fits[fit, 1], fits[fit, 2]
+        number, equal = fits[fit, 3], fits[fit, 4]
         x, w, within = values[row, :n], weights[row, :n], inside[row, :n]
-        theta, room = (
-            points[:, first : first + number],
-            buffers[: (number + 2) * n].reshape(number + 2, n),
-        )
+        theta = points[:, first : first + number]
+        room = buffers[: (number + 2) * n].reshape(number + 2, n)
         cap, steps, low = 4.0, 0, ends[fit, 2] > 0
         converged = fell = False
         past = math.inf
@@ -207,15 +214,11 @@ def _climb(
                 )
                 low, low_second, low_third = low or low_second, low_third, False
                 for k in range(number):
-                    share, variance = (
-                        theta[start + 1, k, 0],
-                        spread if equal else theta[start + 1, k, 2],
-                    )
+                    share = theta[start + 1, k, 0]
+                    variance = spread if equal else theta[start + 1, k, 2]
                     at_floor = variance <= FLOOR or share < TINY
-                    theta[start + 1, k, 0], theta[start + 1, k, 2] = (
-                        TINY if share < TINY else share,
-                        FLOOR if at_floor else variance,
-                    )
+                    theta[start + 1, k, 0] = TINY if share < TINY else share
+                    theta[start + 1, k, 2] = FLOOR if at_floor else variance
                     low_third = low_third or at_floor
                 if index == 1:
                     stretch, distance, ahead = _extrapolate(theta, cap, equal)
@@ -227,7 +230,7 @@ def _climb(
                 past, low = in_units, low_third and not over
                 for k in range(number):
                     moved += (theta[1, k, 0] - theta[0, k, 0]) ** 2
-                chosen = 0 if over and not (converged and last and moved > MOVED) else 1
+                point = 0 if over and not (converged and last and moved > MOVED) else 1
             else:
                 accepted = following >= loglik
                 low = low or (low_third if accepted else low_second)
@@ -237,10 +240,10 @@ def _climb(
                     cap = cap / 4.0 if cap > 4.0 else 1.0
                 fell = fell or low
                 converged = distance <= SETTLED or abs(loglik - previous) * ahead <= GAIN
-                chosen = 1 if converged or (low and not forced) else 4 if accepted else 2
+                point = 1 if converged or (low and not forced) else 4 if accepted else 2
             for k in range(number):
                 for column in range(3):
-                    theta[0, k, column] = theta[chosen, k, column]
+                    theta[0, k, column] = theta[point, k, column]
         if cycle == 1 and low and not forced:
             loglik, steps = -math.inf, 0
         logliks[fit] = loglik
@@ -300,7 +303,10 @@ def _step(x: Any, w: Any, inside: Any, total: float, theta: Any, following: Any,
 
 @compiled(**INNER)
 def _far(x: float, inside: float, theta: Any, joint: Any) -> float:
-    """Write the densities at a value far from every component, relative to the largest, and their sum; return the largest logarithm."""
+    """Write the densities at a value far from every component, relative to the largest.
+
+    Their sum comes behind them. Return the largest logarithm.
+    """
     number = len(theta)
     largest = -math.inf
     for k in range(number):

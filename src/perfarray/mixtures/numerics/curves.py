@@ -24,7 +24,7 @@ def _each_component(scaled: Scaled, weights: Floats) -> Scaled:
 
 
 def curve_points(scaled: Scaled, runs: Floats) -> Floats:
-    """Return where the curves of a mixture are drawn: evenly, and densely where a component is narrow."""
+    """Return where the curves of a mixture are drawn: densely where a component is narrow."""
     components = _each_component(scaled, np.ones_like(scaled.mixture.weights))
     reach = SHOWN[min(int(scaled.family), 2)]
     ends = np.r_[quantiles(components, ndtr([-reach, reach])).ravel(), runs]
@@ -35,12 +35,12 @@ def curve_points(scaled: Scaled, runs: Floats) -> Floats:
 
 
 def component_densities(scaled: Scaled, x: Floats) -> Floats:
-    """Return the density of every component at x, shape (component, point), each times its weight."""
+    """Return the density of every component at x (component, point), times its weight."""
     return density(_each_component(scaled, scaled.mixture.weights), x)
 
 
 def largest_gap(scaled: Scaled, runs: Floats, reached: Floats) -> tuple[float, float, float]:
-    """Return the run at the Kolmogorov-Smirnov distance, and the empirical (`reached`) and the fitted distribution there."""
+    """Return the run at the Kolmogorov-Smirnov distance, and both distributions there."""
     fitted = distribution(scaled, runs)
     # A constant is its own distribution: both have their step at the same value.
     below = np.where((scaled.mixture.deviations == 0).any(), fitted, np.r_[0.0, reached[:-1]])

@@ -1,4 +1,4 @@
-"""EM for mixtures of many samples at once: plain as mclust runs and stops it, and accelerated to the maximum."""
+"""EM for mixtures of many samples at once: plain as mclust runs it, and accelerated."""
 
 import itertools
 from collections.abc import Callable, Sequence
@@ -19,10 +19,9 @@ from perfarray.mixtures.numerics.pool import (
     Pool,
     Run,
     Samples,
-    Task,
     Theta,
     unfinished,
-)  # fmt: skip
+)
 from perfarray.mixtures.numerics.start import parameters_of_classes
 from perfarray.mixtures.numerics.steps import Steps
 from perfarray.numerics.types import Floats, Integers, Mask
@@ -32,16 +31,18 @@ def em(
     samples: Samples,
     points: Samples,
     candidates: Sequence[Candidate],
-    task: Task,
+    limit: float,
+    *,
+    forced: bool,
+    last: bool,
     engine: str,
     steps: Steps,
 ) -> tuple[Pool, Run]:
-    """Run EM for every candidate on all samples.
+    """Run plain EM for every candidate on all samples, from classes of their values.
 
-    It starts from classes of their values and iterates over `points`, values or groups.
-
-    Returns the fits, those of one candidate after the other. A sample with too few distinct values
-    for a candidate has no fit.
+    It iterates over `points`, values or groups, to a relative change of the log-likelihood. Fits at
+    the floor go on if `forced`; `last` is for mclust's last step. Returns the fits, those of one
+    candidate after the other. A sample with too few distinct values for a candidate has no fit.
     """
     fits, thetas = [], []
     for number, models in itertools.groupby(enumerate(candidates), key=lambda pair: pair[1][0]):
@@ -58,43 +59,33 @@ def em(
                 [column.ravel() for column in steps.start(classified, starts, theta, equal)]
             )
             fits.append(np.stack(np.broadcast_arrays(complete, candidate, number, equal)))
-    rows, candidate, number, equal = np.concatenate(fits, axis=-1)
-    pool = Pool(points, rows, candidate, number, equal.astype(bool), steps)
-    return pool, _from_classes(
-        pool,
-        Theta(*(np.concatenate(columns) for columns in zip(*thetas, strict=True))),
-        task,
-        engine,
-    )
+    rows, candidate, numbers, equal = np.concatenate(fits, axis=-1)
+    pool = Pool(points, rows, candidate, numbers, equal.astype(bool), steps)
+    theta = Theta(*(np.concatenate(columns) for columns in zip(*thetas, strict=True)))
+    run = unfinished(theta, len(numbers))
+    single_fits, mixture_fits = np.flatnonzero(numbers == 1), np.flatnonzero(numbers > 1)
+    if len(mixture_fits):
+        run_em = _engine(engine)
+        components = pool.components(mixture_fits)
+        ends = run_em(pool.take(mixture_fits), theta.take(components), limit, forced, last)
+        run.put(mixture_fits, components, ends)
+    # One component is at its maximum where that has a closed form.
+    if len(single_fits) and steps.closed:
+        run.loglik[single_fits] = _step(
+            Batch(pool, single_fits), theta.take(pool.components(single_fits))
+        )[1]
+        run.converged[single_fits] = True
+    elif len(single_fits):
+        finish(pool, run, single_fits, forced, engine)
+    return pool, run
 
 
-def _engine(name: str) -> Callable[[Pool, Theta, Task], Run]:
+def _engine(name: str) -> Callable[[Pool, Theta, float, bool, bool], Run]:
     if name == "numba":
         from perfarray.mixtures.numerics.compiled import run_compiled
 
         return run_compiled
-    return lambda pool, theta, task: (
-        _plain(pool, theta, task)
-        if task.limit > ACCELERATED
-        else _accelerated(pool, theta, task.forced)
-    )
-
-
-def _from_classes(pool: Pool, theta: Theta, task: Task, engine: str) -> Run:
-    """Run plain EM from the classes; one component needs none, or goes on to its maximum."""
-    run = unfinished(theta, len(pool.numbers))
-    single, several = np.flatnonzero(pool.numbers == 1), np.flatnonzero(pool.numbers > 1)
-    if len(several):
-        components = pool.components(several)
-        run.put(
-            several, components, _engine(engine)(pool.take(several), theta.take(components), task)
-        )
-    if len(single) and pool.steps.closed:
-        run.loglik[single] = _step(Batch(pool, single), theta.take(pool.components(single)))[1]
-        run.converged[single] = True
-    elif len(single):
-        finish(pool, run, single, task.forced, engine)
-    return run
+    return _run
 
 
 def finish(pool: Pool, run: Run, fits: Integers, forced: bool, engine: str) -> None:
@@ -104,7 +95,7 @@ def finish(pool: Pool, run: Run, fits: Integers, forced: bool, engine: str) -> N
         if not len(fits):
             return
         components = pool.components(fits)
-        end = run_em(pool.take(fits), run.theta.take(components), Task(limit, forced, last=False))
+        end = run_em(pool.take(fits), run.theta.take(components), limit, forced, False)
         n_iterations = run.n_iterations[fits] + end.n_iterations
         floored = run.floored[fits] | end.floored
         run.put(fits, components, end._replace(n_iterations=n_iterations, floored=floored))
@@ -126,10 +117,10 @@ def _step(pool: Batch, theta: Theta) -> tuple[Theta, Floats]:
     np.exp(joint, out=joint)
     for components, sums in pool.views:
         components.sum(axis=1, out=sums)
-    far = np.flatnonzero(density.min(axis=-1) < TINY)
+    underflown = np.flatnonzero(density.min(axis=-1) < TINY)
     with np.errstate(divide="ignore"):
         log_density = np.log(density)
-    for fit in far:
+    for fit in underflown:
         rows = slice(pool.firsts[fit], pool.firsts[fit] + pool.numbers[fit])
         terms = steps.exponents(pool, theta, rows) + offset[rows]
         largest = terms.max(axis=0)
@@ -168,53 +159,48 @@ def _iterate(pool: Pool, theta: Theta, advance: Advance) -> Run:
     return result
 
 
-def _plain(pool: Pool, theta: Theta, task: Task) -> Run:
-    """Run plain EM as mclust stops it: when |change of l| / (1 + |l|) is at most the limit, l in the units of the data.
+def _run(pool: Pool, theta: Theta, limit: float, forced: bool, last: bool) -> Run:
+    """Run EM: plain to a relative change of the log-likelihood, or accelerated.
 
-    With `last`, weights that one more step would still move get that step, as in the fit that
-    mclust selects; l stays what it was.
+    Plain EM stops as mclust does: when |change of l| / (1 + |l|) is at most the limit, l in the
+    units of the data. With `last`, weights that one more step would still move get that step, as in
+    the fit that mclust selects; l stays what it was.
     """
+    if limit == ACCELERATED:
+        return _accelerated(pool, theta, forced)
     previous = np.full(len(pool.numbers), np.inf)
 
     def advance(active: Batch, fits: Integers, theta: Theta, result: Run) -> tuple[Theta, Mask]:
         theta, low = active.bounded(theta)
         result.floored[fits] |= low
-        if low.any() and not task.forced:
+        if low.any() and not forced:
             result.n_iterations[fits[low]] = 0
             return theta, ~low
         following, loglik = _step(active, theta)
         in_units = loglik - active.jacobian
-        stops = np.abs(previous[fits] - in_units) / (1 + np.abs(in_units)) <= task.limit
+        stops = np.abs(previous[fits] - in_units) / (1 + np.abs(in_units)) <= limit
         previous[fits] = in_units
         result.n_iterations[fits] += 1
         continues = ~stops & (result.n_iterations[fits] < MOST_STEPS)
         if not continues.all():
             result.loglik[fits], result.converged[fits] = loglik, stops
             ends = ~continues[active.owner]
-            final = theta.take(ends)
-            if task.last:
-                final = _last_step(
-                    active.take(np.flatnonzero(~continues)), final, following.take(ends)
-                )
-            result.theta.put(pool.components(fits)[ends], final)
+            final = theta
+            if last:
+                moves = active.sums((following.weights - theta.weights) ** 2) > MOVED
+                pairs = zip(active.bounded(following)[0], theta, strict=True)
+                final = Theta(*(np.where(moves[active.owner], new, old) for new, old in pairs))
+            result.theta.put(pool.components(fits)[ends], final.take(ends))
         return following, continues
 
     return _iterate(pool, theta, advance)
 
 
-def _last_step(pool: Pool, theta: Theta, following: Theta) -> Theta:
-    """Return the parameters mclust gives for the fit it selects: one step further where that moves the weights."""
-    moves = (pool.sums((following.weights - theta.weights) ** 2) > MOVED)[pool.owner]
-    return Theta(
-        *(
-            np.where(moves, new, old)
-            for new, old in zip(pool.bounded(following)[0], theta, strict=True)
-        )
-    )
-
-
 def _accelerated(pool: Pool, theta: Theta, forced: bool) -> Run:
-    """Extrapolate EM by squared steps (Varadhan and Roland 2008), and go back to plain EM wherever that would lose likelihood."""
+    """Extrapolate EM by squared steps (Varadhan and Roland 2008).
+
+    It goes back to plain EM wherever that would lose likelihood.
+    """
     cap = np.full(len(pool.numbers), 4.0)
 
     def advance(active: Batch, fits: Integers, theta: Theta, result: Run) -> tuple[Theta, Mask]:
@@ -223,8 +209,10 @@ def _accelerated(pool: Pool, theta: Theta, forced: bool) -> Run:
         first, low_1 = active.bounded(first)
         second, loglik_1 = _step(active, first)
         second, low_2 = active.bounded(second)
-        far, stretch, length, ahead = _extrapolated(active, theta, first, second, cap[fits])
-        third, loglik_far = _step(active, far)
+        extrapolated, stretch, length, ahead = _extrapolated(
+            active, theta, first, second, cap[fits]
+        )
+        third, loglik_far = _step(active, extrapolated)
         third, low_3 = active.bounded(third)
         accepted = loglik_far >= loglik_1
         longer = accepted & (stretch >= cap[fits])
@@ -253,13 +241,16 @@ def _accelerated(pool: Pool, theta: Theta, forced: bool) -> Run:
 def _extrapolated(
     pool: Pool, start: Theta, first: Theta, second: Theta, cap: Floats
 ) -> tuple[Theta, Floats, Floats, Floats]:
-    """Return where two steps of EM point to, how far that is in steps, the length of the first step, and the steps to the maximum."""
+    """Return where two steps of EM point to, and how far that is in steps.
+
+    And the length of the first step, and the steps to the maximum.
+    """
     deviation = np.sqrt(start.variances)
     # The one variance of a fit is repeated for each component, and counts once.
     wide = np.where(pool.equal, np.sqrt(pool.numbers), 1.0)[pool.owner]
 
     def difference(old: Theta, new: Theta) -> Floats:
-        """Return a step in logarithms of weights, means in deviations, and logarithms of deviations, shape (3, component)."""
+        """Return a step (3, component): logarithms, but means in deviations."""
         by_variance = 0.5 * np.log(new.variances / old.variances) / wide
         return np.stack(
             [

@@ -1,4 +1,4 @@
-"""Mixtures fitted to many samples at once: EM for every number of components and both models, BIC."""
+"""Mixtures fitted to many samples at once: every number of components, both models, BIC."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from perfarray.mixtures.numerics.em import em, finish
-from perfarray.mixtures.numerics.pool import Candidate, Pool, Run, Samples, Task
+from perfarray.mixtures.numerics.pool import Candidate, Pool, Run, Samples
 from perfarray.mixtures.numerics.steps import NORMAL_STEPS, Steps
 from perfarray.numerics.levels import unit_weights
 from perfarray.numerics.types import Floats, Integers, Mask
@@ -58,19 +58,6 @@ class FitRequest:
         None  # called with the number of samples fitted, once for every family
     )
 
-    def candidates(self, steps: Steps) -> list[Candidate]:
-        """Return every number of components with every model.
-
-        Where there is one spread, or none, the models are one.
-        """
-        models = self.models if steps.spreads else (EQUAL,)
-        pairs = [
-            (number, model)
-            for number in self.numbers
-            for model in (models[:1] if number == 1 else models)
-        ]
-        return [(number, model == EQUAL or number == 1) for number, model in pairs]
-
 
 class Fits(NamedTuple):
     """One mixture per sample; shape (sample, component) and (sample,)."""
@@ -90,7 +77,7 @@ class Fits(NamedTuple):
 
 
 def weighted_samples(runs: Floats) -> tuple[Floats, Floats | None]:
-    """Return the runs of cells, shape (..., units, runs), as samples (sample, value), and the weight of each run.
+    """Return runs (..., units, runs) as samples (sample, value), and the weight of each run.
 
     Units count alike, and the weights of a sample sum to the number of its runs; None means that
     all weights are 1.
@@ -107,7 +94,7 @@ def weighted_samples(runs: Floats) -> tuple[Floats, Floats | None]:
 def fit_mixtures(
     values: Floats, weights: Floats | None, request: FitRequest, steps: Steps = NORMAL_STEPS
 ) -> Fits:
-    """Fit mixtures of every number of components and every model to samples (sample, value), and keep the one with the largest BIC.
+    """Fit mixtures to samples (sample, value), and keep the one with the largest BIC.
 
     NaN is not measured; `weights` of the values sum to their number, by default 1 each. Means
     ascend; a sample without values has NaN.
@@ -129,7 +116,14 @@ def fit_mixtures(
         if size
         else np.empty(0)
     )
-    _fill_constant(fits, np.flatnonzero(spread == 0), ordered, count)
+    # Constant samples are one component without variance, and their likelihood has no bound.
+    constant = np.flatnonzero(spread == 0)
+    fits.weights[constant], fits.weights[constant, :1] = 0.0, 1.0
+    fits.means[constant, :1], fits.deviations[constant, :1] = ordered[constant, :1], 0.0
+    fits.n_components[constant], fits.equal[constant], fits.converged[constant] = 1.0, True, True
+    fits.loglik[constant], fits.bic[constant] = np.inf, np.inf
+    fits.n[constant], fits.n_iterations[constant] = count[constant], 0.0
+    fits.n_floored[constant] = 0.0
     rows = np.flatnonzero(spread > 0)
     progress = request.progress or (lambda _number: None)
     progress(size - len(rows))
@@ -143,10 +137,10 @@ def fit_mixtures(
     return fits
 
 
-def unfitted(size: int, most: int, *metrics: int) -> Fits:
+def unfitted(size: int, max_number: int, *metrics: int) -> Fits:
     """Return fits to be filled in, of one metric or of several together."""
     by_component = {
-        name: np.full((size, most, *metrics), np.nan) for name in ("means", "deviations")
+        name: np.full((size, max_number, *metrics), np.nan) for name in ("means", "deviations")
     }
     numbers = {
         name: np.full(size, np.nan)
@@ -154,17 +148,12 @@ def unfitted(size: int, most: int, *metrics: int) -> Fits:
     }
     flags = {name: np.zeros(size, bool) for name in ("equal", "converged", "floored")}
     return Fits(
-        weights=np.full((size, most), np.nan), **by_component, **numbers, **flags, n=np.zeros(size)
+        weights=np.full((size, max_number), np.nan),
+        **by_component,
+        **numbers,
+        **flags,
+        n=np.zeros(size),
     )
-
-
-def _fill_constant(fits: Fits, rows: Integers, ordered: Floats, count: Integers) -> None:
-    """Write constant samples as one component without variance: nothing is fitted, and their likelihood has no bound."""
-    fits.weights[rows], fits.weights[rows, :1] = 0.0, 1.0
-    fits.means[rows, :1], fits.deviations[rows, :1] = ordered[rows, :1], 0.0
-    fits.n_components[rows], fits.equal[rows], fits.converged[rows] = 1.0, True, True
-    fits.loglik[rows], fits.bic[rows] = np.inf, np.inf
-    fits.n[rows], fits.n_iterations[rows], fits.n_floored[rows] = count[rows], 0.0, 0.0
 
 
 def _blocks(rows: Integers, count: Integers) -> list[Integers]:
@@ -209,23 +198,34 @@ def _fit_block(
     fits: Fits, block: Integers, samples: Samples, request: FitRequest, steps: Steps
 ) -> None:
     """Fit a block of samples, and keep the best fits; where two are equal, the first."""
-    candidates, tolerance = request.candidates(steps), request.tolerance
-    limit, last = (
-        STOPPED if tolerance is None else tolerance,
-        tolerance is not None and len(candidates) > 1,
-    )
+    tolerance = request.tolerance
+    # Where there is one spread, or none, the models are one.
+    models = request.models if steps.spreads else (EQUAL,)
+    candidates: list[Candidate] = [
+        (number, model == EQUAL or number == 1)
+        for number in request.numbers
+        for model in (models[:1] if number == 1 else models)
+    ]
     normal = steps is NORMAL_STEPS
-    points = grouped(samples) if request.grouped and normal else samples
     engine = request.engine if normal else "numpy"
-    pool, run = em(samples, points, candidates, Task(limit, request.forced, last), engine, steps)
+    pool, run = em(
+        samples,
+        grouped(samples) if request.grouped and normal else samples,
+        candidates,
+        STOPPED if tolerance is None else tolerance,
+        forced=request.forced,
+        last=tolerance is not None and len(candidates) > 1,
+        engine=engine,
+        steps=steps,
+    )
     bics = _bics(pool, run, len(candidates), request.forced)
     if tolerance is None:
         # Only fits whose BIC may still become the largest go on; one component is at its maximum.
-        near = (bics >= bics.max(axis=0) - MARGIN) & np.isfinite(bics)
+        promising = (bics >= bics.max(axis=0) - MARGIN) & np.isfinite(bics)
         finish(
             pool,
             run,
-            np.flatnonzero(near[pool.candidate, pool.rows] & (pool.numbers > 1)),
+            np.flatnonzero(promising[pool.candidate, pool.rows] & (pool.numbers > 1)),
             request.forced,
             engine,
         )
@@ -238,10 +238,10 @@ def _fit_block(
     fits.n[block], fits.n_floored[block] = samples.n, floored.sum(axis=0)
     # A fit at the floor is kept only if there is no other.
     competing = np.where(floored & ~floored.all(axis=0), -np.inf, bics)
-    chosen = competing.argmax(axis=0)
-    kept = np.flatnonzero(np.isfinite(competing.max(axis=0)))
-    fits.bic[block[kept]] = bics[chosen[kept], kept]
-    _keep(fits, block[kept], pool, run, fit[chosen[kept], kept])
+    best = competing.argmax(axis=0)
+    with_fit = np.flatnonzero(np.isfinite(competing.max(axis=0)))
+    fits.bic[block[with_fit]] = bics[best[with_fit], with_fit]
+    _keep(fits, block[with_fit], pool, run, fit[best[with_fit], with_fit])
 
 
 def _bics(pool: Pool, run: Run, candidates: int, forced: bool) -> Floats:
@@ -264,13 +264,11 @@ def _bics(pool: Pool, run: Run, candidates: int, forced: bool) -> Floats:
     return bics
 
 
-def _keep(fits: Fits, rows: Integers, pool: Pool, run: Run, chosen: Integers) -> None:
+def _keep(fits: Fits, rows: Integers, pool: Pool, run: Run, best: Integers) -> None:
     """Write the chosen fits in the units of the data, means ascending."""
-    numbers, samples = pool.numbers[chosen], pool.samples.take(pool.rows[chosen])
+    numbers, samples = pool.numbers[best], pool.samples.take(pool.rows[best])
     theta = np.full((3, len(rows), fits.means.shape[1]), np.nan)
-    theta[:, np.arange(theta.shape[-1]) < numbers[:, None]] = run.theta.take(
-        pool.components(chosen)
-    )
+    theta[:, np.arange(theta.shape[-1]) < numbers[:, None]] = run.theta.take(pool.components(best))
     order = np.argsort(theta[1], axis=-1, kind="stable")  # NaN goes last
     weights, means, variances = np.take_along_axis(theta, order[None], axis=-1)
     fits.weights[rows] = np.nan_to_num(weights)
@@ -278,11 +276,11 @@ def _keep(fits: Fits, rows: Integers, pool: Pool, run: Run, chosen: Integers) ->
     fits.deviations[rows] = samples.scale[:, None] * np.sqrt(variances)
     fits.n_components[rows], fits.equal[rows], fits.loglik[rows] = (
         numbers,
-        pool.equal[chosen],
-        run.loglik[chosen] - samples.jacobian,
+        pool.equal[best],
+        run.loglik[best] - pool.jacobian[best],
     )
     fits.n_iterations[rows], fits.converged[rows], fits.floored[rows] = (
-        column[chosen] for column in run[2:]
+        column[best] for column in run[2:]
     )
 
 
@@ -294,19 +292,24 @@ def _fit_fewer(
     request: FitRequest,
     steps: Steps,
 ) -> None:
-    """Fit samples with fewer distinct values than components: as many components as there are distinct values."""
+    """Fit samples with fewer distinct values than components: as many components as values."""
     distinct = np.array([len(np.unique(row[~np.isnan(row)])) for row in values[rows]], int)
     for number in np.unique(distinct):
-        few = rows[distinct == number]
+        rows_of_number = rows[distinct == number]
         smaller = replace(request, numbers=[int(number)], progress=None)
-        fewer = fit_mixtures(values[few], None if weights is None else weights[few], smaller, steps)
-        fits.weights[few] = 0.0
+        fewer = fit_mixtures(
+            values[rows_of_number],
+            None if weights is None else weights[rows_of_number],
+            smaller,
+            steps,
+        )
+        fits.weights[rows_of_number] = 0.0
         for column, new in zip(fits, fewer, strict=True):
-            column[(few, slice(number)) if column.ndim == 2 else few] = new
+            column[(rows_of_number, slice(number)) if column.ndim == 2 else rows_of_number] = new
 
 
 def grouped(samples: Samples) -> Samples:
-    """Return samples whose values are the means of groups of neighbours, with their weights and the variance inside them.
+    """Return samples whose values are means of neighbours, with the variance inside them.
 
     EM then iterates over hundreds of points instead of thousands of values. All values of a group
     get the same responsibilities: EM maximises the largest lower bound of the log-likelihood of
@@ -333,14 +336,14 @@ def grouped(samples: Samples) -> Samples:
 
 
 def _first_of_group(values: Floats, size: int) -> Mask:
-    """Return which values begin a group: one in `size`, and all different ones at an end or where such a group is too wide."""
+    """Return which values begin a group: one in `size`, and all different ones in wide places."""
     number = values.shape[-1] // size
     groups = values[:, : number * size].reshape(len(values), number, size)
     width = groups[..., -1] - groups[..., 0]
     padded = np.pad(width, [(0, 0), (1, 1)])
-    single = width > np.minimum(WIDER * np.minimum(padded[:, :-2], padded[:, 2:]), WIDEST)
+    ungrouped = width > np.minimum(WIDER * np.minimum(padded[:, :-2], padded[:, 2:]), WIDEST)
     first = np.ones(values.shape, bool)
-    first[:, : number * size] = ((np.arange(size) == 0) | single[..., None]).reshape(
+    first[:, : number * size] = ((np.arange(size) == 0) | ungrouped[..., None]).reshape(
         len(values), -1
     )
     first[:, 1:] &= np.diff(values, axis=-1) != 0

@@ -1,8 +1,7 @@
-"""A test of fit: the Kolmogorov-Smirnov distance, calibrated by samples drawn from the mixture and fitted anew."""
+"""A test of fit: the Kolmogorov-Smirnov distance, calibrated by samples fitted anew."""
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -23,20 +22,11 @@ VALUES = 1 << 20
 TOGETHER = 1 << 16
 
 
-class Calibration(NamedTuple):
-    """How a distance is calibrated."""
-
-    n_resamples: int  # samples drawn from the mixture of every sample
-    undersample: float  # their size as a share of the sample's
-    resolution: (
-        float | str | None
-    )  # the step of drawn values; "auto": the step of the sample, where it has one
-    alpha: float  # the risk the critical value belongs to
-    key: tuple[int, int]
-
-
 def ks_distance(values: Floats, weights: Floats | None, scaled: Scaled) -> Floats:
-    """Return the largest distance between the distributions of samples (sample, value) and of mixtures, on both sides of every step."""
+    """Return the largest distance between samples (sample, value) and mixtures.
+
+    It is looked for on both sides of every step.
+    """
     order = np.argsort(values, axis=-1)
     ordered = np.take_along_axis(values, order, axis=-1)
     measured = ~np.isnan(ordered)
@@ -67,74 +57,70 @@ def calibrated_fit(
     weights: Floats | None,
     scaled: Scaled,
     cells: Integers,
+    *,
     request: FitRequest,
-    calibration: Calibration,
+    n_samples: int,
+    undersample: float,
+    resolution: float | str | None,
+    alpha: float,
+    key: tuple[int, int],
 ) -> tuple[Floats, ...]:
     """Calibrate the distance of every sample by samples drawn from its mixture.
 
-    The number of components is chosen anew for each.
+    The number of components is chosen anew for each. `undersample` is their size as a share of the
+    sample's, `resolution` the step of drawn values ("auto": that of the sample, if it has one).
 
     `cells` are the keys of the streams of random numbers. Returns the distance, the critical value,
     the p-value and its Monte Carlo error, the step that drawn values were rounded to (0: none), and
     their distances (sample, replicate).
     """
-    number, mixture = calibration.n_resamples, scaled.mixture
-    refit, progress = (
-        replace(request, grouped=True, progress=None),
-        request.progress or (lambda _number: None),
-    )
+    mixture = scaled.mixture
+    refit = replace(request, grouped=True, progress=None)
+    progress = request.progress or (lambda _number: None)
     n = (~np.isnan(values)).sum(axis=-1)
-    if calibration.resolution == AUTO:
-        steps, first = (
-            np.nan_to_num(steps_of(values)),
-            np.where(n > 0, np.nanmin(values, axis=-1, initial=np.inf), 0.0),
-        )
+    if resolution == AUTO:
+        steps = np.nan_to_num(steps_of(values))
+        first = np.where(n > 0, np.nanmin(values, axis=-1, initial=np.inf), 0.0)
     else:
-        steps, first = (
-            np.full(len(values), float(calibration.resolution or 0.0)),
-            np.zeros(len(values)),
-        )
-    replicates, statistic = (
-        np.full((len(values), number), np.nan),
-        ks_distance(values, weights, scaled),
-    )
+        steps, first = np.full(len(values), float(resolution or 0.0)), np.zeros(len(values))
+    replicates = np.full((len(values), n_samples), np.nan)
+    statistic = ks_distance(values, weights, scaled)
     testable = ((mixture.weights > 0) & (mixture.deviations > 0)).any(axis=-1) & (n > 0)
-    streams, sizes = (
-        Streams(calibration.key),
-        np.maximum(1, np.floor(calibration.undersample * n + 0.5).astype(int)),
-    )
-    for rows in _equal_sizes(testable, sizes, number * len(request.families)):
-        generators, size = (
-            [streams.generator(int(cells[row]), SAMPLES) for row in rows],
-            int(sizes[rows[0]]),
-        )
+    streams = Streams(key)
+    sizes = np.maximum(1, np.floor(undersample * n + 0.5).astype(int))
+    for rows in _equal_sizes(testable, sizes, n_samples * len(request.families)):
+        generators = [streams.generator(int(cells[row]), SAMPLES) for row in rows]
+        size = int(sizes[rows[0]])
         block = max(1, VALUES // size)
-        for start in range(0, number, block):
-            shape = (min(block, number - start), size)
-            samples = np.concatenate([
-                _sample(scaled.take(row), generator, steps[row], first[row], shape)
-                for row, generator in zip(rows, generators, strict=True)
-            ])  # fmt: skip
+        for start in range(0, n_samples, block):
+            shape = (min(block, n_samples - start), size)
+            samples = np.concatenate(
+                [
+                    _sample(scaled.take(row), generator, steps[row], first[row], shape)
+                    for row, generator in zip(rows, generators, strict=True)
+                ]
+            )
             distances = ks_distance(samples, None, fitted(samples, None, refit))
             replicates[rows, start : start + block] = distances.reshape(len(rows), -1)
         progress(len(rows))
     progress(int((~testable).sum()))
-    critical = np.sort(replicates, axis=-1)[:, critical_index(number, calibration.alpha)]
+    critical = np.sort(replicates, axis=-1)[:, critical_index(n_samples, alpha)]
     exceeding = np.where(testable, (replicates > statistic[:, None]).sum(axis=-1), np.nan)
     # If none or all exceed, the error of p is that of one that does or does not.
-    inside = np.clip(exceeding, number / (number + 1), number**2 / (number + 1)) / number
+    ends = n_samples / (n_samples + 1), n_samples**2 / (n_samples + 1)
+    inside = np.clip(exceeding, *ends) / n_samples
     return (
         statistic,
         critical,
-        exceeding / number,
-        np.sqrt(inside * (1 - inside) / number),
+        exceeding / n_samples,
+        np.sqrt(inside * (1 - inside) / n_samples),
         steps,
         replicates,
     )
 
 
 def _equal_sizes(testable: Mask, sizes: Integers, fits: int) -> Iterator[Integers]:
-    """Yield cells whose samples are fitted at once: of one size, so that none has gaps, and not too many values.
+    """Yield cells whose samples are fitted at once: of one size, and not too many values.
 
     The cost of a step of EM on small samples is that of calling it, and all samples take the steps
     of the slowest.
@@ -146,7 +132,7 @@ def _equal_sizes(testable: Mask, sizes: Integers, fits: int) -> Iterator[Integer
 
 
 def critical_index(number: int, alpha: float) -> int:
-    """Return the index of the critical value among ordered distances: the integer part of N (1 - alpha), counted from 1."""
+    """Return the index of the critical value: the integer part of N (1 - alpha), less one."""
     return max(0, int(np.floor(number * (1 - alpha) + 1e-9)) - 1)
 
 

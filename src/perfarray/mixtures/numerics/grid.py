@@ -28,44 +28,47 @@ FINEST = 5e-3
 
 
 def steps_of(values: Floats) -> Floats:
-    """Return the step of every sample (sample, value), shape (sample,): NaN where values are as good as continuous.
+    """Return the step of every sample (sample, value): NaN where values are continuous.
 
     A step is at least a millionth of the range: modes that are far from each other do not hide it.
     The resolution of float32 is a step as well where that type holds all values of a sample. Its
     numbers are taken as the shortest decimals that they print as, where these have a step.
     """
-    return np.array([_step(row[~np.isnan(row)]) for row in values])
+    return np.array([step_of(row[~np.isnan(row)]) for row in values])
 
 
-def _step(sample: Floats) -> float:
+def step_of(sample: Floats) -> float:
     """Return the step of a sample, NaN where it has none."""
     distinct = np.unique(sample)
     if len(distinct) < (2 if len(distinct) < len(sample) else FEWEST):
         return np.nan
     largest = np.abs(distinct[[0, -1]]).max()
     digit = float(np.spacing(largest))
-    resolution, steps, single = (
+    resolution, steps, as_float32 = (
         digit,
         [_common_measure(distinct, digit)],
         distinct.astype(np.float32),
     )
-    if (single == distinct).all():
+    if (as_float32 == distinct).all():
         resolution = float(np.spacing(np.float32(largest)))
         steps += [
-            _common_measure(single.astype(str).astype(float), digit),
+            _common_measure(as_float32.astype(str).astype(float), digit),
             _common_measure(distinct, resolution),
         ]
     # The numbers of a type have a common measure as well: a step is more than that.
     for step in steps:
         if step > SAME * resolution:
             return step
-    near = min(max(len(distinct) // TENTH, FEW), len(distinct)) - 1
-    matters = resolution >= FINEST * (distinct[near:] - distinct[: len(distinct) - near]).min()
+    n_near = min(max(len(distinct) // TENTH, FEW), len(distinct)) - 1
+    matters = resolution >= FINEST * (distinct[n_near:] - distinct[: len(distinct) - n_near]).min()
     return float(np.fmax(steps[0], resolution)) if matters else np.nan
 
 
 def _common_measure(distinct: Floats, digit: float) -> float:
-    """Return the greatest common measure of differences by Euclid's algorithm with nearest remainders; NaN where it may be chance."""
+    """Return the greatest common measure of differences, NaN where it may be chance.
+
+    Euclid's algorithm takes nearest remainders.
+    """
     gaps, width = np.sort(np.diff(distinct)), float(distinct[-1] - distinct[0])
     clear_gaps = gaps[gaps > SAME * digit]
     if len(clear_gaps) < min(2, len(gaps)):
@@ -80,14 +83,3 @@ def _common_measure(distinct: Floats, digit: float) -> float:
             return np.nan
     # The range is many steps long, and tells their length more exactly.
     return width / round(width / step)
-
-
-def spread_ties(ordered: Floats) -> Floats:
-    """Return an ascending sample with the values of every tie evenly spread over one step: the gaps of a grid are no valleys."""
-    distinct, index, count = np.unique(ordered, return_inverse=True, return_counts=True)
-    if len(distinct) == len(ordered) or len(distinct) < 2:
-        return ordered
-    step = _step(ordered)
-    step = np.diff(distinct).min() if np.isnan(step) else step
-    rank = np.arange(len(ordered)) - np.searchsorted(ordered, distinct)[index]
-    return np.asarray(ordered + step * ((rank + 0.5) / count[index] - 0.5))

@@ -1,4 +1,4 @@
-"""Comparisons of mixtures of any families, of different ones too: integrals over the values, split so that no component is missed.
+"""Comparisons of mixtures of any families: integrals in which no component is missed.
 
 Means of absolute differences and probabilities of two normal mixtures have closed forms
 (`parametric`).
@@ -32,7 +32,7 @@ def less(x: Scaled, y: Scaled, shift: float, ties: float) -> Floats:
 
 
 def best(systems: Sequence[Scaled], ties: bool, sign: float = 1.0) -> Floats:
-    """Return the probability of every system to be the least, or with sign -1 the greatest, shape (..., system).
+    """Return the probability of every system to be the least, or with sign -1 the greatest.
 
     Points that coincide share their probability alike with `ties`: it is averaged over a lot.
     Otherwise they win nothing.
@@ -50,7 +50,7 @@ def best(systems: Sequence[Scaled], ties: bool, sign: float = 1.0) -> Floats:
 def probabilities(
     systems: Sequence[Scaled], shifts: Sequence[float], *, lot: float, sign: float = 1.0
 ) -> Floats:
-    """Return the probability of every system, shifted, to be the least of all (sign 1) or the greatest (-1), shape (..., system).
+    """Return the probability of every system, shifted, to be the least or the greatest.
 
     `lot` is the share of ties at points that is won. Systems without components are left out, as
     NaN.
@@ -62,20 +62,20 @@ def difference(x: Scaled, y: Scaled) -> Floats:
     """Return E|X - Y| = E X + E Y - 2 E min(X, Y), shape (...): infinite where a mean is."""
 
     def differences(rows: Sequence[Scaled]) -> Floats:
-        points, weights, least = _rule(rows, (0.0, 0.0))
+        points, weights, lowest = _rule(rows, (0.0, 0.0))
         survival = np.prod(
             [1 - scale.distribution(system.at_points(), points) for system in rows], axis=0
         )
         return np.asarray(
             sum(scale.mean(system) for system in rows)
-            - 2 * (least + (weights * survival).sum(axis=-1))
+            - 2 * (lowest + (weights * survival).sum(axis=-1))
         )
 
     return _by_block([x, y], differences)
 
 
 def _by_block(systems: Sequence[Scaled], function: Callable[[Sequence[Scaled]], Floats]) -> Floats:
-    """Evaluate a function for blocks of cells: rows of the systems, without components that no cell has."""
+    """Evaluate a function for blocks of rows, without components that no cell has."""
     shape = np.broadcast_shapes(
         *(np.shape(system.family) for system in systems),
         *(system.mixture.measured.shape for system in systems),
@@ -110,7 +110,7 @@ def _probabilities(
     ]
 
     def losing(number: int, values: Floats) -> Floats:
-        """Return the probability of a system to lie beyond values, plus the lot's share of lying there."""
+        """Return the probability to lie beyond values, plus the lot's share of lying there."""
         y, locations = (
             values - shifts[number],
             np.where(points[number], _places(systems[number]), np.inf)[:, None],
@@ -148,14 +148,14 @@ def _places(system: Scaled) -> Floats:
 
 
 def _rule(systems: Sequence[Scaled], shifts: Sequence[float]) -> tuple[Floats, Floats, Floats]:
-    """Return points and weights of a composite Gauss-Legendre rule, shape (cell, point), and the least value, shape (cell,).
+    """Return points and weights of a Gauss-Legendre rule (cell, point), and the least value.
 
     It integrates over logarithms where all values are positive and none is shifted.
     """
-    present = [system.mixture.weights > 0 for system in systems]
+    with_weight = [system.mixture.weights > 0 for system in systems]
     suited = [
         system.positive | ~components.any(axis=-1)
-        for system, components in zip(systems, present, strict=True)
+        for system, components in zip(systems, with_weight, strict=True)
     ]
     positive = np.asarray(np.all(suited, axis=0) & (not any(shifts)))[:, None]
     codes = {code for system in systems for code in np.unique(system.family)}
@@ -177,7 +177,7 @@ def _rule(systems: Sequence[Scaled], shifts: Sequence[float]) -> tuple[Floats, F
         [system.each(ends_of, 2) + shift for system, shift in zip(systems, shifts, strict=True)],
         axis=1,
     )
-    mask = np.concatenate(present, axis=1)[..., None]
+    mask = np.concatenate(with_weight, axis=1)[..., None]
     first = np.where(mask, ends, np.inf).min(axis=(1, 2), keepdims=True)
     ends = np.sort(
         np.where(mask, ends, np.where(np.isfinite(first), first, 0.0)).reshape(len(ends), -1),
@@ -187,5 +187,5 @@ def _rule(systems: Sequence[Scaled], shifts: Sequence[float]) -> tuple[Floats, F
     y = (middle[..., None] + half[..., None] * NODES).reshape(len(ends), -1)
     weights = (half[..., None] * SHARES).reshape(len(ends), -1)
     x = np.where(positive, np.exp(np.where(positive, y, 0.0)), y)
-    least = np.where(positive, np.exp(ends[:, :1] * positive), ends[:, :1])[:, 0]
-    return x, np.where(positive, weights * x, weights), least
+    lowest = np.where(positive, np.exp(ends[:, :1] * positive), ends[:, :1])[:, 0]
+    return x, np.where(positive, weights * x, weights), lowest

@@ -1,4 +1,4 @@
-"""Mixtures of normal distributions of several metrics: EM with full covariances, one for all or one for each, and BIC."""
+"""Mixtures of normal distributions of several metrics: EM with full covariances, and BIC."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -21,7 +21,7 @@ MOST_STEPS = 5000
 
 
 class JointFit(NamedTuple):
-    """A mixture of k metrics: weights (component,), means (component, k), covariances (component, k, k), and how EM ended."""
+    """A mixture of k metrics, with covariances (component, k, k), and how EM ended."""
 
     weights: Floats
     means: Floats
@@ -79,7 +79,7 @@ def fit_joint_samples(
 
 
 def fit_joint(points: Floats, weights: Floats, request: FitRequest) -> tuple[JointFit, int] | None:
-    """Fit mixtures of every number of components and both models to points (run, metric), and keep the one with the largest BIC.
+    """Fit mixtures to points (run, metric), and keep the one with the largest BIC.
 
     The weights of the runs sum to their number. Returns components in ascending order of their
     means of the first metric, in the units of the data, and of how many numbers and models every
@@ -104,13 +104,13 @@ def fit_joint(points: Floats, weights: Floats, request: FitRequest) -> tuple[Joi
             _em(x, weights, fit, CONVERGED) for fit in competing if fit.bic(n) >= best - MARGIN
         ]
         competing = [fit for fit in finished if not fit.floored] or finished
-    chosen = max(competing, key=lambda fit: fit.bic(n))
-    order = np.argsort(chosen.means[:, 0], kind="stable")
-    return chosen._replace(
-        weights=chosen.weights[order],
-        means=center + scale * chosen.means[order],
-        covariances=chosen.covariances[order] * scale[:, None] * scale,
-        loglik=float(chosen.loglik - n * np.log(scale).sum()),
+    winner = max(competing, key=lambda fit: fit.bic(n))
+    order = np.argsort(winner.means[:, 0], kind="stable")
+    return winner._replace(
+        weights=winner.weights[order],
+        means=center + scale * winner.means[order],
+        covariances=winner.covariances[order] * scale[:, None] * scale,
+        loglik=float(winner.loglik - n * np.log(scale).sum()),
     ), sum(all(fit.floored for fit in starts) for starts in candidates)
 
 
@@ -132,10 +132,12 @@ def _candidates(
                 if smaller is not None and len(smaller.weights) == number - 1
                 else ()
             )
-            fits = [
-                _fit_from(x, weights, labels, number, equal, limit)
-                for labels in (*classes, *splits)
-            ]
+            fits = []
+            for labels in (*classes, *splits):
+                shares = (labels[:, None] == np.arange(number)).astype(float)
+                parameters = _maximised(x, weights, shares, equal)
+                start = JointFit(*parameters, equal, -np.inf, 0, False, False)
+                fits.append(_em(x, weights, start, limit))
             best = max(fits, key=lambda fit: fit.loglik)
             largest |= (
                 {}
@@ -148,8 +150,11 @@ def _candidates(
     return candidates
 
 
-def _starts(x: Floats, weights: Floats, most: int) -> Iterator[tuple[int, list[Integers]]]:
-    """Yield classes to start from, for every number of them: between quantiles of the first principal component, and Ward's clusters."""
+def _starts(x: Floats, weights: Floats, max_number: int) -> Iterator[tuple[int, list[Integers]]]:
+    """Yield classes to start from, for every number of them.
+
+    Between quantiles of the first principal component, and Ward's clusters.
+    """
     from scipy.cluster.hierarchy import fcluster, linkage
 
     values, vectors = np.linalg.eigh((weights[:, None] * x).T @ x)
@@ -157,7 +162,7 @@ def _starts(x: Floats, weights: Floats, most: int) -> Iterator[tuple[int, list[I
     order = np.argsort(sphered[:, 0], kind="stable")
     clustered = order[np.unique(np.linspace(0, len(x) - 1, min(CLUSTERED, len(x))).astype(int))]
     tree = linkage(sphered[clustered], "ward") if len(x) > 2 else None
-    for number in range(1, most + 1):
+    for number in range(1, max_number + 1):
         ranks = np.empty(len(x), int)
         ranks[order] = np.arange(len(x)) * number // len(x)
         starts = [ranks]
@@ -177,7 +182,7 @@ def _starts(x: Floats, weights: Floats, most: int) -> Iterator[tuple[int, list[I
 
 
 def _splits(x: Floats, fit: JointFit) -> Iterator[Integers]:
-    """Yield classes of one more than a fit has: one component after the other is cut in half along its principal axis."""
+    """Yield classes of one more than a fit has: a component is cut along its principal axis."""
     nearest = log_densities(x, *fit[:3]).argmax(axis=-1)
     for number, (mean, covariance) in enumerate(zip(fit.means, fit.covariances, strict=True)):
         members = np.flatnonzero(nearest == number)
@@ -189,22 +194,10 @@ def _splits(x: Floats, fit: JointFit) -> Iterator[Integers]:
         yield labels
 
 
-def _fit_from(
-    x: Floats, weights: Floats, labels: Integers, number: int, equal: bool, limit: float
-) -> JointFit:
-    shares = (labels[:, None] == np.arange(number)).astype(float)
-    return _em(
-        x,
-        weights,
-        JointFit(*_maximised(x, weights, shares, equal), equal, -np.inf, 0, False, False),
-        limit,
-    )
-
-
 def _maximised(
     x: Floats, weights: Floats, shares: Floats, equal: bool
 ) -> tuple[Floats, Floats, Floats]:
-    """Return the most likely weights, means and covariances, given each component's share of every run."""
+    """Return the most likely parameters, given each component's share of every run."""
     weighted = weights[:, None] * shares
     mass = np.maximum(weighted.sum(axis=0), np.finfo(float).tiny)
     means = weighted.T @ x / mass[:, None]
@@ -219,7 +212,7 @@ def _maximised(
 
 
 def log_densities(x: Floats, weights: Floats, means: Floats, covariances: Floats) -> Floats:
-    """Return log(weight times density) of every component at x (..., metric), shape (..., component)."""
+    """Return log(weight times density) at x (..., metric), shape (..., component)."""
     roots = np.linalg.cholesky(covariances)
     scores = (x.reshape(-1, x.shape[-1]) - means[:, None]) @ np.swapaxes(np.linalg.inv(roots), 1, 2)
     heights = (
@@ -232,7 +225,7 @@ def log_densities(x: Floats, weights: Floats, means: Floats, covariances: Floats
 
 
 def _em(x: Floats, weights: Floats, fit: JointFit, limit: float) -> JointFit:
-    """Run EM until |change of l| / (1 + |l|) is at most the limit, or a component lies at the floor."""
+    """Run EM to a relative change of the log-likelihood, or until a component is at the floor."""
     parameters, previous = fit[:3], np.inf
     for step in range(1, MOST_STEPS + 1):
         if parameters[0].min() <= FLOOR or np.linalg.eigvalsh(parameters[2]).min() <= FLOOR:
@@ -255,7 +248,7 @@ def _em(x: Floats, weights: Floats, fit: JointFit, limit: float) -> JointFit:
 def present(
     weights: Floats, means: Floats, deviations: Floats, correlations: Floats
 ) -> tuple[Floats, Floats, Floats]:
-    """Return weights, means and covariances of one mixture (component, ...), without components that are absent."""
+    """Return weights, means and covariances of the components of one mixture that are present."""
     index = weights > 0
     spread = deviations[index]
     return weights[index], means[index], correlations[index] * spread[:, :, None] * spread[:, None]
@@ -289,15 +282,18 @@ def draw(
     Shape (metric, run).
     """
     weights, means, covariances = mixture
-    chosen = draw_components(weights, number, generator)
+    components = draw_components(weights, number, generator)
     scores = generator.standard_normal((number, means.shape[-1]))
     return np.asarray(
-        (means[chosen] + np.einsum("nij,nj->ni", np.linalg.cholesky(covariances)[chosen], scores)).T
+        (
+            means[components]
+            + np.einsum("nij,nj->ni", np.linalg.cholesky(covariances)[components], scores)
+        ).T
     )
 
 
 def ellipse(center: Floats, covariance: Floats, probability: float, points: int = 100) -> Floats:
-    """Return the ellipse that holds a probability of a component of two metrics, shape (metric, point)."""
+    """Return the ellipse (metric, point) that holds a probability of a component."""
     angles = np.linspace(0, 2 * np.pi, points)
     radius = np.sqrt(-2 * np.log1p(-probability))
     return np.asarray(

@@ -1,4 +1,4 @@
-"""The laws of the components of a mixture on their scale: functions of the deviation from a place, with a spread.
+"""The laws of components: functions of the deviation from a place, with a spread.
 
 Law and scale make a family (`scale.FAMILIES`): minus the logarithms of Weibull values, say, follow
 Gumbel's law.
@@ -76,7 +76,7 @@ def gamma_constant(shape: Floats) -> Floats:
 
 
 def gamma_shape(gap: Floats) -> Floats:
-    """Return the shape a with log a - digamma(a) = gap: the gap between log of the mean and mean of the logs."""
+    """Return the shape a with log a - digamma(a) = gap: log of the mean less the mean log."""
     shape = (3 - gap + np.sqrt((gap - 3) ** 2 + 24 * gap)) / (
         12 * gap
     )  # within 1.5 % (Minka 2002), whose steps follow

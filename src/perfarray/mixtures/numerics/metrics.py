@@ -1,30 +1,43 @@
-"""The metrics of single runs for labelled arrays: from the repetitions of every cell to estimate, limits and number of units."""
+"""The metrics of single runs: from the repetitions of every cell to estimate and limits."""
 
 from collections.abc import Sequence
-from typing import Any
+from functools import partial
 
 import numpy as np
 
 from perfarray.mixtures.numerics import integrals, parametric, placements, totals
-from perfarray.mixtures.numerics.comparison import EMPIRICAL, Comparison, Limits, number_of_units
+from perfarray.mixtures.numerics.comparison import (
+    EMPIRICAL,
+    Comparison,
+    Limits,
+    number_of_units,
+    percentile_limits,
+)
 from perfarray.mixtures.numerics.scale import Scaled, number_of_modes
-from perfarray.mixtures.numerics.valleys import SupportTest, supported_modes
 from perfarray.numerics.levels import mean_of_measured, unit_means, values_by_unit
 from perfarray.numerics.types import Floats, Integers
 
+# `supported_modes` with its number of samples, risk and key.
+SupportTest = partial[tuple[Floats, Floats]]
 
-def _systems(
-    arrays: Sequence[Floats], shape: tuple[int, ...], comparison: Comparison, sign: float = 1.0
-) -> tuple[list[Any], list[Floats]]:
-    """Return runs times a sign, or mixtures of them, or the given mixtures, and numbers of units."""
-    if comparison.fitted:
-        mixtures = [parametric.from_parameters(array) for array in arrays]
-        return mixtures, [np.broadcast_to(system.n, shape) for system in mixtures]
-    runs = [values_by_unit(sign * array, comparison.levels, comparison.depth) for array in arrays]
-    units = [np.broadcast_to(number_of_units(values), shape) for values in runs]
-    if comparison.method == EMPIRICAL:
-        return runs, units
-    return [parametric.fitted(values) for values in runs], units
+
+def _runs(
+    arrays: Sequence[Floats], shape: tuple[int, ...], comparison: Comparison
+) -> tuple[list[Floats], list[Floats]]:
+    """Return runs (..., units, runs), and numbers of units of a shape."""
+    runs = [values_by_unit(array, comparison.levels, comparison.depth) for array in arrays]
+    return runs, [np.broadcast_to(number_of_units(values), shape) for values in runs]
+
+
+def _mixtures(
+    arrays: Sequence[Floats], shape: tuple[int, ...], comparison: Comparison
+) -> tuple[list[Scaled], list[Floats] | None, list[Floats]]:
+    """Return the given mixtures, or those fitted to runs, these runs, and numbers of units."""
+    if not comparison.fitted:
+        runs, units = _runs(arrays, shape, comparison)
+        return [parametric.fitted(values) for values in runs], runs, units
+    fits, units = zip(*map(parametric.from_parameters, arrays), strict=True)
+    return list(fits), None, [np.broadcast_to(n, shape) for n in units]
 
 
 def _without_limits(limits: Limits, comparison: Comparison) -> Limits:
@@ -36,14 +49,16 @@ def _without_limits(limits: Limits, comparison: Comparison) -> Limits:
 def mean_differences(
     new: Floats, old: Floats, cells: Integers, *, comparison: Comparison
 ) -> tuple[Floats, ...]:
-    """Return E|X - Y| with limits, that of two runs of the baseline, and the units on the smaller side."""
-    systems, units = _systems([new, old], cells.shape, comparison)
+    """Return E|X - Y| with limits, that of two runs of the baseline, and the units."""
     if comparison.method == EMPIRICAL:
-        limits = placements.mean_differences(systems, cells.shape, comparison)
-        baseline = placements.unit_differences(systems[1])
+        runs, units = _runs([new, old], cells.shape, comparison)
+        limits = placements.mean_differences(runs, cells.shape, comparison)
+        baseline = placements.unit_differences(runs[1])
     else:
-        limits = parametric.resampled(systems, cells, _difference, comparison)
-        baseline = _difference([systems[1].scaled] * 2)
+        mixtures = fits, _, units = _mixtures([new, old], cells.shape, comparison)
+        metric_values = parametric.replicates(*mixtures, cells, _difference, comparison)
+        limits = percentile_limits(metric_values, comparison.confidence_level)
+        baseline = _difference([fits[1]] * 2)
     return (
         *_without_limits(limits, comparison),
         np.broadcast_to(baseline, cells.shape),
@@ -68,20 +83,21 @@ def probabilities_faster(
     ties: bool,
     n_runs: int,
 ) -> tuple[Floats, ...]:
-    """Return P[X < Y + shift] of totals, half of the ties counted or none, with limits, the probability of a tie, and the units."""
-    systems, units = _systems([new, old], cells.shape, comparison, comparison.sign)
-    n = np.minimum(*units)
-    if comparison.method == EMPIRICAL and n_runs == 1:
-        limits, tied = placements.probabilities_less(
-            systems, cells.shape, comparison, shift=shift, ties=0.5 * ties
-        )
-        return *_without_limits(limits, comparison), tied, n
+    """Return P[X < Y + shift] of totals with limits, the probability of a tie, and the units."""
+    arrays = [new, old] if comparison.fitted else [comparison.sign * new, comparison.sign * old]
     if comparison.method == EMPIRICAL:
-        limits, tied = placements.probabilities_least(
-            systems, cells.shape, comparison, ties=ties, n_runs=n_runs, shift=shift
-        )
-        first = Limits(*(np.where(n > 0, column[..., 0], np.nan) for column in limits))
-        return *_without_limits(first, comparison), np.where(n > 0, tied, np.nan), n
+        runs, units = _runs(arrays, cells.shape, comparison)
+        n = np.minimum(*units)
+        if n_runs == 1:
+            limits, tied = placements.probabilities_less(
+                runs, cells.shape, comparison, shift=shift, ties=0.5 * ties
+            )
+        else:
+            by_system, tied = placements.probabilities_least(
+                runs, cells.shape, comparison, ties=ties, n_runs=n_runs, shift=shift
+            )
+            limits = Limits(*(np.where(n > 0, column[..., 0], np.nan) for column in by_system))
+        return *_without_limits(limits, comparison), np.where(n > 0, tied, np.nan), n
 
     def less(pair: Sequence[Scaled], share: float) -> Floats:
         # P[X > Y - shift] is P[Y < X + shift]: of given mixtures of rates, more is faster.
@@ -92,28 +108,34 @@ def probabilities_faster(
             return integrals.less(x, y, shift, share)
         return parametric.less(x.mixture, y.mixture, shift, share)
 
+    mixtures = fits, _, units = _mixtures(arrays, cells.shape, comparison)
     if n_runs > 1:
-        parametric.check_normal(systems, n_runs)
-    limits = parametric.resampled(systems, cells, lambda pair: less(pair, 0.5 * ties), comparison)
-    strict, loose = (less([system.scaled for system in systems], share) for share in (0.0, 1.0))
-    return *limits, np.broadcast_to(loose - strict, cells.shape), n
+        parametric.check_normal(fits, n_runs)
+    metric_values = parametric.replicates(
+        *mixtures, cells, lambda pair: less(pair, 0.5 * ties), comparison
+    )
+    limits = percentile_limits(metric_values, comparison.confidence_level)
+    tied = less(fits, 1.0) - less(fits, 0.0)
+    return *limits, np.broadcast_to(tied, cells.shape), np.minimum(*units)
 
 
 def probabilities_fastest(
     values: Floats, cells: Integers, *, comparison: Comparison, ties: bool, n_runs: int
 ) -> tuple[Floats, ...]:
-    """Return how likely every system, the axis before the nest, has the best total of so many runs, with limits, a tie, and their units."""
+    """Return the probability of the best total with limits, that of a tie, and the units.
+
+    Systems lie along the axis before the nest.
+    """
     arrays = np.moveaxis(values, values.ndim - comparison.levels - 1, 0)
-    systems, units = _systems(list(arrays), cells.shape, comparison, comparison.sign)
-    n = np.stack(units, axis=-1)
-    if comparison.method == EMPIRICAL:
-        limits, tied = placements.probabilities_least(
-            systems, cells.shape, comparison, ties=ties, n_runs=n_runs
-        )
-        return *_without_limits(limits, comparison), tied, n
     sign = comparison.sign if comparison.fitted else 1.0
-    if n_runs > 1:
-        parametric.check_normal(systems, n_runs)
+    if not comparison.fitted:
+        arrays = comparison.sign * arrays
+    if comparison.method == EMPIRICAL:
+        runs, units = _runs(list(arrays), cells.shape, comparison)
+        limits, tied = placements.probabilities_least(
+            runs, cells.shape, comparison, ties=ties, n_runs=n_runs
+        )
+        return *_without_limits(limits, comparison), tied, np.stack(units, axis=-1)
 
     def least(fits: Sequence[Scaled], shared: bool) -> Floats:
         if n_runs == 1:
@@ -121,29 +143,42 @@ def probabilities_fastest(
         signed = [fit.mixture._replace(means=sign * fit.mixture.means) for fit in fits]
         return totals.least_of_mixtures(signed, n_runs, shared)
 
-    limits = parametric.resampled(
-        systems, cells, lambda fits: least(fits, ties), comparison, each=True
+    mixtures = fits, _, units = _mixtures(list(arrays), cells.shape, comparison)
+    if n_runs > 1:
+        parametric.check_normal(fits, n_runs)
+    metric_values = parametric.replicates(
+        *mixtures, cells, lambda fits: least(fits, ties), comparison, by_system=True
     )
-    strict = least([system.scaled for system in systems], False) if ties else limits.estimate
+    strict = least(fits, False) if ties else metric_values[..., 0]
     measured = ~np.isnan(strict).all(axis=-1)
     tied = np.where(measured, np.clip(1 - np.nansum(strict, axis=-1), 0.0, 1.0), np.nan)
-    return *limits, np.broadcast_to(tied, cells.shape), n
+    limits = percentile_limits(metric_values, comparison.confidence_level)
+    return *limits, np.broadcast_to(tied, cells.shape), np.stack(units, axis=-1)
 
 
 def numbers_of_modes(
     values: Floats, cells: Integers, *, comparison: Comparison, test: SupportTest
 ) -> tuple[Floats, ...]:
-    """Return the number of modes with limits, the share of refitted samples that agree with it, what the runs support, and the units."""
-    (system,), units = _systems([values], cells.shape, comparison)
-    limits, stability = parametric.resampled_modes(system, cells, comparison)
-    supported = _supported(system.runs, limits.estimate, cells, test)
-    return *limits, stability, *supported, *units
+    """Return the number of modes with limits, its stability, its support, and the units."""
+    mixtures = _, runs, (n,) = _mixtures([values], cells.shape, comparison)
+    metric_values = parametric.replicates(
+        *mixtures, cells, lambda fits: number_of_modes(*fits), comparison
+    )
+    limits = percentile_limits(metric_values, comparison.confidence_level)
+    refitted = metric_values[..., 1:]
+    stability = np.full(cells.shape, np.nan)
+    if comparison.n_resamples:
+        agreeing = (refitted == metric_values[..., :1]).mean(axis=-1)
+        stability = np.where(np.isnan(refitted).any(axis=-1), np.nan, agreeing)
+    supported = _supported(None if runs is None else runs[0], limits.estimate, cells, test)
+    ends = np.floor(limits.lower), np.ceil(limits.upper)
+    return limits.estimate, *ends, stability, *supported, n
 
 
 def numbers_of_modes_by_level(
     values: Floats, cells: Integers, *, levels: int, test: SupportTest
 ) -> tuple[Floats, ...]:
-    """Return the number of modes of the means of every level, centred on the mean they lie inside, what these support, and their number.
+    """Return the number of modes of the means of every level, its support, and their number.
 
     All have the shape (..., level).
     """
@@ -154,7 +189,7 @@ def numbers_of_modes_by_level(
             alone = (~np.isnan(means)).sum(axis=-1, keepdims=True) < 2
             means = np.where(alone, np.nan, means - mean_of_measured(means)[..., None])
         samples = means.reshape(*values.shape[: values.ndim - levels + 1], -1)
-        number = number_of_modes(parametric.fitted(samples).scaled)
+        number = number_of_modes(parametric.fitted(samples))
         by_parent = means.reshape(
             *values.shape[: values.ndim - levels], -1, means.shape[-1] if depth else 1
         )
@@ -171,12 +206,10 @@ def _supported(
     *,
     centred: bool = False,
 ) -> tuple[Floats, Floats, Floats]:
-    """Return whether the runs (..., units, runs) support a number of modes, how many they do support, and p of as many against fewer."""
-    if runs is None or not test.n_resamples:  # one mode needs no test
+    """Return whether runs (..., units, runs) support a number of modes, how many they do, and p."""
+    if runs is None or not test.keywords["n_samples"]:  # one mode needs no test
         return number == 1, np.where(number == 1, 1.0, np.nan), np.full(number.shape, np.nan)
     keys = np.broadcast_to(cells, number.shape).ravel()
-    answers = supported_modes(
-        runs.reshape(-1, *runs.shape[-2:]), number.ravel(), keys, test, centred=centred
-    )
+    answers = test(runs.reshape(-1, *runs.shape[-2:]), number.ravel(), keys, centred=centred)
     n_supported, pvalue = (answer.reshape(number.shape) for answer in answers)
     return n_supported == number, n_supported, pvalue

@@ -24,7 +24,7 @@ CELLS = 256
 
 
 class Mixture(NamedTuple):
-    """Parameters of mixtures, shape (..., component): weights, means (places of other laws) and standard deviations (spreads)."""
+    """Parameters (..., component): weights, means or places, standard deviations or spreads."""
 
     weights: Floats
     means: Floats
@@ -39,11 +39,11 @@ class Mixture(NamedTuple):
         """Return the parameters at an index of the arrays."""
         return Mixture(*(np.asarray(column)[index] for column in self))
 
-    def where(self, chosen: Mask) -> "Mixture":
-        """Return the mixtures with weight 0, mean 0 and deviation 1 in place of components that are not chosen."""
+    def where(self, mask: Mask) -> "Mixture":
+        """Return the mixtures with blank numbers in place of components that are not chosen."""
         return Mixture(
             *(
-                np.where(chosen, column, blank)
+                np.where(mask, column, blank)
                 for column, blank in zip(self, (0.0, 0.0, 1.0), strict=True)
             )
         )
@@ -53,7 +53,7 @@ class Mixture(NamedTuple):
         return self.where(np.asarray(self.weights) > 0)
 
     def rows(self, shape: tuple[int, ...]) -> "Mixture":
-        """Return mixtures broadcast to a shape as rows (mixture, component), absent components with harmless numbers."""
+        """Return mixtures of a shape as rows, absent components with harmless numbers."""
         number = np.shape(self.weights)[-1]
         return Mixture(
             *(np.broadcast_to(column, (*shape, number)).reshape(-1, number) for column in self)
@@ -81,7 +81,7 @@ def _weighted_sum(
     smooth: Callable[[Floats, Floats], Floats],
     at_point: Callable[[Floats], Floats],
 ) -> Floats:
-    """Return the weighted sum of a function of the deviation from each component and its spread, or, for points, of the deviation."""
+    """Return the weighted sum of a function of deviations and spreads, or of points' deviations."""
     total = _blank(mixture, x)
     for weight, mean, deviation in _components(mixture):
         point = deviation == 0
@@ -131,7 +131,9 @@ def _root(
     return np.asarray(np.where(result.success, result.x, nearer))
 
 
-def modes(mixture: Mixture, law: Law = NORMAL, tilt: int = 0, *, counted: bool = False) -> Floats:
+def modes(
+    mixture: Mixture, law: Law = NORMAL, tilt: int = 0, *, count_only: bool = False
+) -> Floats:
     """Return the local maxima of the density times exp(tilt x), ascending, shape (..., component).
 
     NaN past the last.
@@ -147,36 +149,39 @@ def modes(mixture: Mixture, law: Law = NORMAL, tilt: int = 0, *, counted: bool =
     measured = np.flatnonzero(rows.measured)
     for start in range(0, len(measured), CELLS):
         block = measured[start : start + CELLS]
-        peaks[block] = _modes_of_rows(rows.take(block), law, tilt, counted)
+        peaks[block] = _modes_of_rows(rows.take(block), law, tilt, count_only)
     return peaks.reshape(shape)
 
 
-def _modes_of_rows(mixture: Mixture, law: Law, tilt: int, counted: bool) -> Floats:
-    """Find falling signs of the slope on a grid fine for every component, and solve for each root."""
+def _modes_of_rows(mixture: Mixture, law: Law, tilt: int, count_only: bool) -> Floats:
+    """Find falling signs of the slope on a fine grid, and solve for each root."""
     weights, means, deviations = mixture
-    present = weights > 0
+    with_weight = weights > 0
     summits = law.mode(np.where(deviations == 0, 1.0, deviations), tilt)
     summits = means + np.where(deviations == 0, 0.0, summits)
-    least = np.where(present, summits, np.inf).min(axis=-1, keepdims=True)
-    greatest = np.where(present, summits, -np.inf).max(axis=-1, keepdims=True)
+    lowest = np.where(with_weight, summits, np.inf).min(axis=-1, keepdims=True)
+    greatest = np.where(with_weight, summits, -np.inf).max(axis=-1, keepdims=True)
     center = np.where(np.abs(summits - means) < FARTHEST, summits, means)
     grid = center[..., None] + deviations[..., None] * REACH
-    grid = np.where(present[..., None], grid, least[..., None]).reshape(len(means), -1)
+    grid = np.where(with_weight[..., None], grid, lowest[..., None]).reshape(len(means), -1)
     with np.errstate(invalid="ignore"):
-        grid = np.sort(np.clip(grid, least, greatest), axis=-1)
-    rising = _forward(np.sign(_slope(mixture, grid, law, tilt)))
+        grid = np.sort(np.clip(grid, lowest, greatest), axis=-1)
+    signs = np.sign(_slope(mixture, grid, law, tilt))
+    # A zero has the sign before it; zeros at the beginning count as rising.
+    last = np.maximum.accumulate(np.where(signs != 0, np.arange(signs.shape[-1]), -1), axis=-1)
+    rising = np.where(last < 0, 1.0, np.take_along_axis(signs, np.maximum(last, 0), axis=-1))
     # The density rises to the left of the least mode, and falls to the right of the greatest.
     rising = np.concatenate([np.ones((len(grid), 1)), rising, -np.ones((len(grid), 1))], axis=-1)
-    grid = np.concatenate([least, grid, greatest], axis=-1)
+    grid = np.concatenate([lowest, grid, greatest], axis=-1)
     peaks = np.full(weights.shape, np.nan)
     row, column = np.nonzero((rising[:, :-1] > 0) & (rising[:, 1:] < 0))
     order = np.arange(len(row)) - np.searchsorted(row, row)
-    few = order < weights.shape[-1]
-    row, column, order = row[few], column[few], order[few]
+    in_room = order < weights.shape[-1]
+    row, column, order = row[in_room], column[in_room], order[in_room]
     brackets = grid[row, column], grid[row, column + 1]
     peaks[row, order] = (
         brackets[0]
-        if counted
+        if count_only
         else _root(
             lambda x, owner: _slope(mixture.take(owner), x[:, None], law, tilt)[:, 0],
             *brackets,
@@ -187,7 +192,10 @@ def _modes_of_rows(mixture: Mixture, law: Law, tilt: int, counted: bool) -> Floa
 
 
 def _slope(mixture: Mixture, x: Floats, law: Law, tilt: int) -> Floats:
-    """Return the slope of the density at x (row, point), up to a positive factor that keeps it from vanishing between components."""
+    """Return the slope of the density at x (row, point), up to a positive factor.
+
+    The factor keeps it from vanishing between components.
+    """
     spreads = np.where(mixture.deviations == 0, 1.0, mixture.deviations)
     with np.errstate(divide="ignore"):
         components = list(
@@ -206,12 +214,6 @@ def _slope(mixture: Mixture, x: Floats, law: Law, tilt: int) -> Floats:
     for exponent, (_, mean, spread) in zip(exponents, components, strict=True):
         slope += np.exp(exponent - largest) * (law.score(x - mean, spread) + tilt)
     return slope
-
-
-def _forward(signs: Floats) -> Floats:
-    """Replace zeros by the sign before them; zeros at the beginning count as rising."""
-    last = np.maximum.accumulate(np.where(signs != 0, np.arange(signs.shape[-1]), -1), axis=-1)
-    return np.where(last < 0, 1.0, np.take_along_axis(signs, np.maximum(last, 0), axis=-1))
 
 
 def classes(mixture: Mixture, x: Floats, law: Law = NORMAL) -> Floats:
@@ -233,8 +235,8 @@ def classes(mixture: Mixture, x: Floats, law: Law = NORMAL) -> Floats:
 
 def _components(mixture: Mixture) -> Iterator[Mixture]:
     """Yield weight, mean and standard deviation of every component, absent ones with weight 0."""
-    present = mixture.present()
-    return (present.take((..., column)) for column in range(np.shape(mixture.weights)[-1]))
+    mixtures = mixture.present()
+    return (mixtures.take((..., column)) for column in range(np.shape(mixture.weights)[-1]))
 
 
 def _blank(mixture: Mixture, x: Floats) -> Floats:
@@ -247,10 +249,10 @@ def draw(
 ) -> Floats:
     """Draw values from one mixture, parameters of shape (component,)."""
     weights, means, deviations = mixture.present()
-    chosen = draw_components(weights, shape, generator)
-    spread = deviations[chosen]
+    members = draw_components(weights, shape, generator)
+    spread = deviations[members]
     return np.asarray(
-        means[chosen]
+        means[members]
         + np.where(spread == 0, 0.0, law.draw(generator, np.where(spread == 0, 1.0, spread)))
     )
 

@@ -1,4 +1,4 @@
-"""Origins of modes: the mode of every run, and the share of the modes' variation that labels, or a curve in an order, explain.
+"""Origins of modes: the mode of every run, and the share of the variation that is explained.
 
 If modes do not go with a factor, the units that carry it are exchangeable: the share of random
 exchanges that explain as much is p.
@@ -38,24 +38,6 @@ class Factor(NamedTuple):
     stream: int
 
 
-class Units(NamedTuple):
-    """Exchangeable units, sorted by parent: shares of modes (unit, mode), codes and parents (unit,)."""
-
-    shares: Floats
-    codes: Floats
-    parents: Integers
-
-
-class Association(NamedTuple):
-    """The share of the modes' variation explained, its p-value, the smallest possible p, units, and shares (label, mode)."""
-
-    statistic: float
-    pvalue: float
-    smallest: float
-    n: float
-    shares: Floats
-
-
 def modes_of_runs(runs: Floats, request: FitRequest) -> Floats:
     """Return the mode (from 0, ascending) that every run belongs to, shape of the runs (cell, run).
 
@@ -78,7 +60,7 @@ def modes_of_runs(runs: Floats, request: FitRequest) -> Floats:
 
 
 def _edges(mixture: Mixture, distinct: Floats, peaks: Floats) -> Floats:
-    """Return the midpoints of two runs where the density is least, one between two neighbouring modes."""
+    """Return the midpoints of runs where the density is least, between neighbouring modes."""
     midpoints = 0.5 * (distinct[1:] + distinct[:-1])
     height = density(mixture, midpoints)
     edges = []
@@ -90,64 +72,67 @@ def _edges(mixture: Mixture, distinct: Floats, peaks: Floats) -> Floats:
     return np.array(edges)
 
 
-def units_of(numbers: Floats, codes: Floats, factor: Factor, n_modes: int) -> Units:
-    """Return the units that are exchanged, given the mode and the code of every run (n_L, ..., n_V); NaN is not known."""
+def associated(
+    numbers: Floats,
+    codes: Floats,
+    factor: Factor,
+    n_modes: int,
+    *,
+    n_labels: int,
+    n_resamples: int,
+    generator: np.random.Generator,
+) -> tuple[Floats, float, float, float, float]:
+    """Return how much of the modes' variation inside parents a factor explains, and p.
+
+    Given are the mode and the code of every run (n_L, ..., n_V), NaN where not known. Returns
+    shares (label, mode), the share explained, its p-value, the smallest possible p, and the number
+    of units.
+    """
     levels = numbers.ndim - factor.unit
     indicators = np.where(
         np.isnan(numbers), np.nan, numbers == np.arange(n_modes).reshape(-1, *[1] * numbers.ndim)
     )
-    shares = unit_means(indicators, levels).reshape(n_modes, -1).T
+    unit_shares = unit_means(indicators, levels).reshape(n_modes, -1).T
     unit_codes = unit_means(np.where(np.isnan(numbers), np.nan, codes), levels)
     size = int(np.prod(unit_codes.shape[factor.inside :]))
-    valid = ~(np.isnan(shares[:, 0]) | np.isnan(unit_codes.ravel()))
-    return Units(
-        shares[valid], unit_codes.ravel()[valid], np.arange(unit_codes.size)[valid] // size
-    )
-
-
-def associated(
-    units: Units, factor: Factor, labels: int, number: int, generator: np.random.Generator
-) -> Association:
-    """Return how much of the modes' variation inside parents a factor explains, and how often exchanged units explain as much.
-
-    `labels` is the number of labels of all factors, `number` that of the exchanges.
-    """
-    n, n_modes = len(units.codes), units.shares.shape[1]
-    shares = np.full((labels, n_modes), np.nan)
+    valid = ~(np.isnan(unit_shares[:, 0]) | np.isnan(unit_codes.ravel()))
+    parents = np.arange(unit_codes.size)[valid] // size
+    unit_shares, unit_codes = unit_shares[valid], unit_codes.ravel()[valid]
+    n = len(unit_codes)
+    shares = np.full((n_labels, n_modes), np.nan)
     if not n:
-        return Association(np.nan, np.nan, np.nan, 0.0, shares)
-    ranks = mid_ranks(units.codes)
-    label = (QUARTERS * (ranks - 0.5) // n if factor.ranked else units.codes).astype(int)
-    counts = np.bincount(label, minlength=labels)
+        return shares, np.nan, np.nan, np.nan, 0.0
+    ranks = mid_ranks(unit_codes)
+    label = (QUARTERS * (ranks - 0.5) // n if factor.ranked else unit_codes).astype(int)
+    counts = np.bincount(label, minlength=n_labels)
     for mode in range(n_modes):
         with np.errstate(invalid="ignore"):
-            shares[:, mode] = np.bincount(label, units.shares[:, mode], labels) / np.where(
+            shares[:, mode] = np.bincount(label, unit_shares[:, mode], n_labels) / np.where(
                 counts, counts, np.nan
             )
-    columns = [ranks**power for power in range(1, DEGREE + 1)] if factor.ranked else [units.codes]
-    basis = _within_parents(np.stack(columns, axis=-1), units.parents)
+    columns = [ranks**power for power in range(1, DEGREE + 1)] if factor.ranked else [unit_codes]
+    basis = _within_parents(np.stack(columns, axis=-1), parents)
     if (
         n_modes < 2 or not (np.abs(basis) > ROUNDING).any()
     ):  # nothing to explain, or the units of each parent are alike in it
-        return Association(np.nan, np.nan, np.nan, float(n), shares)
-    centred = _within_parents(units.shares, units.parents)
+        return shares, np.nan, np.nan, np.nan, float(n)
+    centred = _within_parents(unit_shares, parents)
     total = (centred**2).sum()
     if total <= ROUNDING:
-        return Association(0.0, 1.0, 1.0, float(n), shares)
-    explained = _explained_by_curve(basis) if factor.ranked else _explained_by_labels(units.codes)
+        return shares, 0.0, 1.0, 1.0, float(n)
+    explained = _explained_by_curve(basis) if factor.ranked else _explained_by_labels(unit_codes)
     observed = float(explained(centred[None])[0] / total)
-    exchanged = np.empty(number)
+    exchanged = np.empty(n_resamples)
     step = max(1, VALUES // centred.size)
-    for start in range(0, number, step):
-        order = np.argsort(
-            units.parents + generator.random((min(step, number - start), n)), axis=-1
-        )
+    for start in range(0, n_resamples, step):
+        order = np.argsort(parents + generator.random((min(step, n_resamples - start), n)), axis=-1)
         exchanged[start : start + step] = explained(centred[order]) / total
     largest = max(observed, exchanged.max(initial=0.0)) - ROUNDING
     pvalue, smallest = (
-        (1 + (exchanged >= least).sum()) / (number + 1) for least in (observed - ROUNDING, largest)
+        (1 + (exchanged >= threshold).sum()) / (n_resamples + 1)
+        for threshold in (observed - ROUNDING, largest)
     )
-    return Association(min(observed, 1.0), float(pvalue), float(smallest), float(n), shares)
+    return shares, min(observed, 1.0), float(pvalue), float(smallest), float(n)
 
 
 def _within_parents(values: Floats, parents: Integers) -> Floats:
@@ -158,7 +143,7 @@ def _within_parents(values: Floats, parents: Integers) -> Floats:
 
 
 def _explained_by_curve(basis: Floats) -> Callable[[Floats], Floats]:
-    """Return a function that sums the squares explained by a curve, of shares (draw, unit, mode)."""
+    """Return a function that sums squares explained by a curve, of (draw, unit, mode)."""
     vectors, sizes, _ = np.linalg.svd(
         basis / np.abs(basis).max(axis=0).clip(ROUNDING), full_matrices=False
     )

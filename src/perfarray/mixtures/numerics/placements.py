@@ -41,13 +41,13 @@ def mean_differences(
 
     def evaluate(systems: Sequence[Floats]) -> tuple[Floats, ...]:
         (new, old), weights, measured = _pair(systems)
-        placed = _distances(new, old, weights)
-        estimate = np.where(measured, (weights[0] * placed[0]).sum(axis=-1), np.nan)
-        variances, numbers = _variances(placed, systems, comparison.paired)
+        by_run = _distances(new, old, weights)
+        estimate = np.where(measured, (weights[0] * by_run[0]).sum(axis=-1), np.nan)
+        variances, numbers = _variances(by_run, systems, comparison.paired)
         variance = np.sum(variances, axis=0)
         with np.errstate(divide="ignore", invalid="ignore"):
             degrees = variance**2 / np.sum(
-                [part**2 / (n - 1) for part, n in zip(variances, numbers, strict=True)], axis=0
+                [share**2 / (n - 1) for share, n in zip(variances, numbers, strict=True)], axis=0
             )
             quantile = t_quantile(0.5 + 0.5 * comparison.confidence_level, degrees)
             half = np.where(variance > 0, quantile * np.sqrt(variance), variance)
@@ -73,15 +73,15 @@ def probabilities_less(
         (new, old), weights, measured = _pair(systems)
         size = new.shape[-1]
         order, first, end = _ranked(np.concatenate([new, old + shift], axis=-1))
-        before, upto = (_unsorted(position, order) for position in (first, end))
+        starts, ends = (_unsorted(position, order) for position in (first, end))
         is_new = order < size
         mass = np.take_along_axis(np.concatenate(weights, axis=-1), order, axis=-1)
-        less, at_most = _reached(mass * is_new, before[:, size:], upto[:, size:])
-        beaten, reached = _reached(mass * ~is_new, before[:, :size], upto[:, :size])
+        below, at_most = _reached(mass * is_new, starts[:, size:], ends[:, size:])
+        beaten, reached = _reached(mass * ~is_new, starts[:, :size], ends[:, :size])
         tie = reached - beaten
-        placed = [1 - reached + ties * tie, less + ties * (at_most - less)]
-        estimate = np.clip((weights[0] * placed[0]).sum(axis=-1), 0.0, 1.0)
-        variances, numbers = _variances(placed, systems, comparison.paired)
+        by_run = [1 - reached + ties * tie, below + ties * (at_most - below)]
+        estimate = np.clip((weights[0] * by_run[0]).sum(axis=-1), 0.0, 1.0)
+        variances, numbers = _variances(by_run, systems, comparison.paired)
         limits = wilson_limits(
             np.where(measured, estimate, np.nan),
             np.sum(variances, axis=0),
@@ -105,12 +105,12 @@ def _pair(systems: Sequence[Floats]) -> tuple[list[Floats], list[Floats], Mask]:
 
 
 def _variances(
-    placed: Sequence[Floats], systems: Sequence[Floats], paired: bool
+    by_run: Sequence[Floats], systems: Sequence[Floats], paired: bool
 ) -> tuple[tuple[Floats, ...], tuple[Floats, ...]]:
     """Return the variances of mean placements, and numbers of units, of systems or of pairs."""
     means = [
         _unit_means(placement.reshape(values.shape), values)
-        for placement, values in zip(placed, systems, strict=True)
+        for placement, values in zip(by_run, systems, strict=True)
     ]
     means = [means[0] + means[1]] if paired else means
     _, variances, numbers = zip(*map(summarise_units, means), strict=True)
@@ -118,7 +118,7 @@ def _variances(
 
 
 def _reached(mass: Floats, *positions: Integers) -> list[Floats]:
-    """Return the share of the weight (cell, run) before each position, exactly 1 behind the last."""
+    """Return the share of the weight (cell, run) before each position: 1 behind the last."""
     sums = _cumulative(mass)
     sums /= np.maximum(sums[:, -1:], 0.5)
     return [np.take_along_axis(sums, index, axis=-1) for index in positions]
@@ -182,43 +182,37 @@ def probabilities_least(
     """Return the probability of every system to be the least, shape (..., system), and of a tie.
 
     `runs` are (..., unit, run) of every system. Totals of `n_runs` runs are compared; of several
-    runs that of the last system is moved by `shift`. With `ties`, systems that tie for the least share its probability
-    alike. Limits are Wilson's.
+    runs that of the last system is moved by `shift`. With `ties`, systems that tie for the least
+    share its probability alike. Limits are Wilson's.
     """
 
     def evaluate(systems: Sequence[Floats]) -> tuple[Floats, ...]:
-        values = _stacked(systems)  # (cell, system, unit, run)
+        units, most_runs = np.max([samples.shape[1:] for samples in systems], axis=0)
+        values = np.full((len(systems[0]), len(systems), units, most_runs), np.nan)
+        for system, samples in enumerate(systems):
+            values[:, system, : samples.shape[1], : samples.shape[2]] = samples
         weights = _weights(values)
         measured = (weights > 0).any(axis=(-2, -1))
-        samples = values.reshape(*values.shape[:2], -1)
-        shares = weights.reshape(samples.shape)
+        flat = values.reshape(*values.shape[:2], -1)
+        shares = weights.reshape(flat.shape)
         if n_runs == 1:
-            wins, tied, placed = _race(samples, shares, ties)
+            wins, tied, by_run = _race(flat, shares, ties)
         else:
-            wins, tied, placed = race_of_totals(samples, shares, n_runs, shift, ties)
+            wins, tied, by_run = race_of_totals(flat, shares, n_runs, shift, ties)
         wins = np.where(measured, np.clip(wins, 0.0, 1.0), np.nan)
         # Units of every rival (cell, system, rival, unit): all of them vary the probability of a
         # system.
-        placements = placed.reshape(*placed.shape[:2], *values.shape[1:])
+        placements = by_run.reshape(*by_run.shape[:2], *values.shape[1:])
         means = _unit_means(placements, values[:, None])
         means = means.sum(axis=2, keepdims=True) if comparison.paired else means
         variance = n_runs**2 * np.nan_to_num(summarise_units(means).variance).sum(axis=-1)
         n = number_of_units(values)
-        fewest = np.where(n > 0, n, np.inf).min(axis=-1, keepdims=True)
-        limits = wilson_limits(wins, variance, fewest, comparison, n_runs)
+        n_min = np.where(n > 0, n, np.inf).min(axis=-1, keepdims=True)
+        limits = wilson_limits(wins, variance, n_min, comparison, n_runs)
         return *limits, np.where(measured.any(axis=-1), tied, np.nan)
 
     *limits, tied = _in_blocks(evaluate, runs, shape, comparison.paired, [(len(runs),)] * 3 + [()])
     return Limits(*limits), tied
-
-
-def _stacked(systems: Sequence[Floats]) -> Floats:
-    """Return the runs (cell, unit, run) of all systems along a second axis, padded with NaN."""
-    units, runs = np.max([values.shape[1:] for values in systems], axis=0)
-    stacked = np.full((len(systems[0]), len(systems), units, runs), np.nan)
-    for system, values in enumerate(systems):
-        stacked[:, system, : values.shape[1], : values.shape[2]] = values
-    return stacked
 
 
 def _race(runs: Floats, weights: Floats, ties: bool) -> tuple[Floats, Floats, Floats]:
@@ -247,11 +241,16 @@ def _race(runs: Floats, weights: Floats, ties: bool) -> tuple[Floats, Floats, Fl
         for index in (first, end)
     )
     # Contiguous, so that sums do not depend on how cells are chunked.
-    placed = np.zeros((cells, systems, systems, n))
+    by_run = np.zeros((cells, systems, systems, n))
     # A product over rivals is averaged over the lot that breaks a tie.
     for lot, weight in lots(systems) if ties else [(0.0, 1.0)]:
         factors = above + lot * tie if ties else above
-        chances = _chances(factors, mass, positions)
+        # Products over all rivals but one: up to it, and from it on, since a factor may be 0.
+        products = np.repeat(mass[:, None], systems, axis=1)
+        products[:, 1:] *= np.cumprod(factors[:, :-1], axis=1)
+        products[:, :-1] *= np.cumprod(factors[:, :0:-1], axis=1)[:, ::-1]
+        of_own_runs = np.take_along_axis(products, positions.reshape(cells, 1, -1), axis=-1)
+        chances = _cumulative(of_own_runs.reshape(cells, systems, systems, n))
         given_lot = np.take_along_axis(chances, preceding, axis=-1)
         if ties:
             given_lot = (1 - lot) * given_lot + lot * np.take_along_axis(chances, upto, axis=-1)
@@ -259,14 +258,14 @@ def _race(runs: Floats, weights: Floats, ties: bool) -> tuple[Floats, Floats, Fl
         given_lot[:, diagonal, diagonal] = _unsorted(factors.prod(axis=1), order).reshape(
             cells, systems, n
         )
-        placed += weight * given_lot
+        by_run += weight * given_lot
     wins = np.einsum(
         "csr,crs->cs",
         weights.reshape(cells, systems, n),
-        np.diagonal(placed, axis1=1, axis2=2),
+        np.diagonal(by_run, axis1=1, axis2=2),
     )
     strict = np.einsum("csi,ci->cs", itself, mass * above.prod(axis=1)) if ties else wins
-    return wins, np.clip(1 - strict.sum(axis=-1), 0.0, 1.0), placed.swapaxes(1, 2)
+    return wins, np.clip(1 - strict.sum(axis=-1), 0.0, 1.0), by_run.swapaxes(1, 2)
 
 
 def _ranked(runs: Floats) -> tuple[Integers, Integers, Integers]:
@@ -278,17 +277,6 @@ def _ranked(runs: Floats) -> tuple[Integers, Integers, Integers]:
         return order, position, position + 1
     first, last = tied_positions(ascending)
     return order, first, last + 1
-
-
-def _chances(factors: Floats, mass: Floats, positions: Integers) -> Floats:
-    """Return the summed probabilities of wins over all rivals but one, before each own run."""
-    cells, systems, n = positions.shape
-    # Products over all rivals but one: up to it, and from it on, since a factor may be 0.
-    chances = np.repeat(mass[:, None], systems, axis=1)
-    chances[:, 1:] *= np.cumprod(factors[:, :-1], axis=1)
-    chances[:, :-1] *= np.cumprod(factors[:, :0:-1], axis=1)[:, ::-1]
-    own = np.take_along_axis(chances, positions.reshape(cells, 1, -1), axis=-1)
-    return _cumulative(own.reshape(cells, systems, systems, n))
 
 
 def _cumulative(values: Floats) -> Floats:
@@ -312,7 +300,7 @@ def _weights(runs: Floats) -> Floats:
 
 
 def _unit_means(placements: Floats, runs: Floats) -> Floats:
-    """Return the mean placement of every unit (..., unit), NaN without runs, of (..., unit, run)."""
+    """Return the mean placement of every unit (..., unit), NaN without runs."""
     return mean_of_measured(np.where(np.isnan(runs), np.nan, placements))
 
 

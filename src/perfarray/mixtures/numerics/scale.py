@@ -26,7 +26,7 @@ from perfarray.mixtures.numerics.steps import (
     GUMBEL_VARIANCE,
     NORMAL_STEPS,
     Steps,
-)  # fmt: skip
+)
 from perfarray.numerics.random import SAMPLES, Streams
 from perfarray.numerics.types import Floats, Integers, Mask
 
@@ -40,7 +40,7 @@ NARROW = 1e-3
 
 
 class Family(NamedTuple):
-    """A family: the law of its components, the steps of EM, and its scale: 0 for values, 1 for logarithms, -1 for minus logarithms."""
+    """A law, its steps of EM, and its scale: 0 for values, 1 for logarithms, -1 for minus those."""
 
     law: Law
     steps: Steps
@@ -58,6 +58,58 @@ class Family(NamedTuple):
     def from_scale(self, y: Floats) -> Floats:
         """Return the values at places on the scale."""
         return np.asarray(np.exp(self.logs * y) if self.logs else y)
+
+    def moments(self, m: Floats, s: Floats) -> tuple[Floats, Floats]:
+        """Return means and standard deviations of values, from places and spreads."""
+        center, law = self.from_scale(m), self.law
+        if law is NORMAL and not self.logs:
+            return m, s
+        if law is NORMAL:
+            first = self.from_scale(m + 0.5 * s**2)
+            return first, first * np.sqrt(np.expm1(s**2))
+        if law is LOG_GAMMA:
+            return center, center * s
+        if law is EDGED:
+            finite_mean, finite_variance = (
+                np.where(s < 1, 1 - s, 1.0),
+                np.where(s < 0.5, 1 - 2 * s, 1.0),
+            )
+            first = np.where(s < 1, center / finite_mean, np.inf)
+            return first, np.where(
+                s < 0.5, center * s / (finite_mean * np.sqrt(finite_variance)), np.inf
+            )
+        if self.logs:
+            small = np.minimum(s, NARROW)
+            series = small**2 * (zeta(2, 1) - small * (2 * zeta(3, 1) - 3.5 * zeta(4, 1) * small))
+            relative = np.where(s < NARROW, series, gammaln(1 + 2 * s) - 2 * gammaln(1 + s))
+            first = center * np.exp(gammaln(1 + s))
+            return first, first * np.sqrt(np.expm1(relative))
+        return m + EULER * s, np.sqrt(GUMBEL_VARIANCE) * s
+
+    def to_scipy(self, m: Floats, s: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return SciPy's shape, location and scale, from places and spreads."""
+        unknown, zero = np.full(np.shape(m), np.nan), np.zeros(np.shape(m))
+        if not self.logs:
+            return unknown, m, s
+        scale = self.from_scale(m)
+        with np.errstate(divide="ignore"):
+            if self.law is NORMAL:
+                return s, zero, scale
+            if self.law is LOG_GAMMA:
+                return 1 / s**2, zero, scale * s**2
+            return (1 / s if self.steps.spreads else unknown), zero, scale
+
+    def from_scipy(
+        self, mixture: Mixture, shape: Floats, location: Floats, scale: Floats
+    ) -> tuple[Floats, Floats]:
+        """Return places and spreads from SciPy's parameters, or from moments without any."""
+        if not self.logs:
+            return (mixture.means, mixture.deviations) if self.law is NORMAL else (location, scale)
+        if self.law is NORMAL:
+            return self.to_scale(scale), shape
+        if self.law is LOG_GAMMA:
+            return self.to_scale(scale * shape), shape**-0.5
+        return self.to_scale(scale), 1 / shape if self.steps.spreads else np.ones(np.shape(scale))
 
 
 # In the order of their codes.
@@ -80,7 +132,7 @@ def family_of(code: Any) -> Family:
 
 
 class Scaled(NamedTuple):
-    """Parameters of shape (..., component) on the scale of a family, and its code, shape (...): the position in `NAMES`."""
+    """Parameters (..., component) on the scale of a family, and its code (...), as in `NAMES`."""
 
     mixture: Mixture
     family: Integers | Mask | Any
@@ -90,7 +142,7 @@ class Scaled(NamedTuple):
         return Scaled(self.mixture.take(index), np.asarray(self.family)[index])
 
     def rows(self, shape: tuple[int, ...]) -> "Scaled":
-        """Return the mixtures broadcast to a shape as rows (mixture, component), absent components with harmless numbers."""
+        """Return mixtures of a shape as rows, absent components with harmless numbers."""
         return Scaled(
             self.mixture.rows(shape), np.broadcast_to(np.asarray(self.family, int), shape).ravel()
         )
@@ -130,7 +182,7 @@ class Scaled(NamedTuple):
 
 
 def density(scaled: Scaled, x: Floats) -> Floats:
-    """Return the density at x, shape (...): that of a logarithm over x, and 0 where x is not positive."""
+    """Return the density at x, shape (...): of a logarithm it is over x, and 0 below 0."""
 
     def answer(family: Family, mixture: Mixture) -> Floats:
         inside = (x > 0) | np.isnan(x) | (family.logs == 0)
@@ -182,7 +234,7 @@ def classes(scaled: Scaled, x: Floats) -> Floats:
     return scaled.each(answer)
 
 
-def modes(scaled: Scaled, *, counted: bool = False) -> Floats:
+def modes(scaled: Scaled, *, count_only: bool = False) -> Floats:
     """Return the local maxima of the density of the values, ascending, shape (..., component).
 
     NaN past the last.
@@ -197,7 +249,7 @@ def modes(scaled: Scaled, *, counted: bool = False) -> Floats:
             peaks = np.sort(np.where(mixture.weights > 0, mixture.means, np.nan), axis=-1)
             peaks[..., 1:][peaks[..., 1:] == peaks[..., :-1]] = np.nan
         else:
-            peaks = normal.modes(mixture, family.law, -family.logs, counted=counted)
+            peaks = normal.modes(mixture, family.law, -family.logs, count_only=count_only)
         return np.sort(family.from_scale(peaks), axis=-1)
 
     return scaled.each(answer, 1)
@@ -206,7 +258,7 @@ def modes(scaled: Scaled, *, counted: bool = False) -> Floats:
 def number_of_modes(scaled: Scaled) -> Floats:
     """Count the modes, shape (...); NaN where no component is present."""
     return np.where(
-        scaled.mixture.measured, (~np.isnan(modes(scaled, counted=True))).sum(axis=-1), np.nan
+        scaled.mixture.measured, (~np.isnan(modes(scaled, count_only=True))).sum(axis=-1), np.nan
     )
 
 
@@ -232,55 +284,28 @@ def deviation(scaled: Scaled) -> Floats:
 
 
 def moments(scaled: Scaled) -> tuple[Floats, Floats, Floats]:
-    """Return weight, mean and standard deviation of every component in the units of the values, absent ones with weight 0."""
+    """Return weight, mean and standard deviation of every component, in units of the values."""
     weights = scaled.mixture.weights
-    means, deviations = _by_component(scaled, _moments, 0.0)
+    means, deviations = _by_component(scaled, Family.moments, 0.0)
     return np.where(weights > 0, weights, 0.0), means, deviations
 
 
 def _by_component(
-    scaled: Scaled, function: Callable[[Family, Floats, Floats], tuple[Floats, ...]], absent: float
+    scaled: Scaled, function: Callable[[Family, Floats, Floats], tuple[Floats, ...]], fill: float
 ) -> Floats:
     """Return functions of the family, place and spread of every component, stacked.
 
     Another number where it is absent.
     """
-    present = scaled.mixture.weights > 0
+    with_weight = scaled.mixture.weights > 0
     filled = Scaled(
-        Mixture(*(np.where(present, column, 0.0) for column in scaled.mixture)), scaled.family
+        Mixture(*(np.where(with_weight, column, 0.0) for column in scaled.mixture)), scaled.family
     )
     return np.where(
-        present,
+        with_weight,
         filled.each(lambda family, mixture: np.stack(function(family, *mixture[1:])), 1),
-        absent,
+        fill,
     )
-
-
-def _moments(family: Family, m: Floats, s: Floats) -> tuple[Floats, Floats]:
-    center, law = family.from_scale(m), family.law
-    if law is NORMAL and not family.logs:
-        return m, s
-    if law is NORMAL:
-        first = family.from_scale(m + 0.5 * s**2)
-        return first, first * np.sqrt(np.expm1(s**2))
-    if law is LOG_GAMMA:
-        return center, center * s
-    if law is EDGED:
-        finite_mean, finite_variance = (
-            np.where(s < 1, 1 - s, 1.0),
-            np.where(s < 0.5, 1 - 2 * s, 1.0),
-        )
-        first = np.where(s < 1, center / finite_mean, np.inf)
-        return first, np.where(
-            s < 0.5, center * s / (finite_mean * np.sqrt(finite_variance)), np.inf
-        )
-    if family.logs:
-        small = np.minimum(s, NARROW)
-        series = small**2 * (zeta(2, 1) - small * (2 * zeta(3, 1) - 3.5 * zeta(4, 1) * small))
-        relative = np.where(s < NARROW, series, gammaln(1 + 2 * s) - 2 * gammaln(1 + s))
-        first = center * np.exp(gammaln(1 + s))
-        return first, first * np.sqrt(np.expm1(relative))
-    return m + EULER * s, np.sqrt(GUMBEL_VARIANCE) * s
 
 
 def scipy_parameters(scaled: Scaled) -> tuple[Floats, Floats, Floats]:
@@ -288,25 +313,12 @@ def scipy_parameters(scaled: Scaled) -> tuple[Floats, Floats, Floats]:
 
     NaN where a component is absent, or has no such parameter.
     """
-    shape, location, scale = _by_component(scaled, _to_scipy, np.nan)
+    shape, location, scale = _by_component(scaled, Family.to_scipy, np.nan)
     return shape, location, scale
 
 
-def _to_scipy(family: Family, m: Floats, s: Floats) -> tuple[Floats, Floats, Floats]:
-    unknown, zero = np.full(np.shape(m), np.nan), np.zeros(np.shape(m))
-    if not family.logs:
-        return unknown, m, s
-    scale = family.from_scale(m)
-    with np.errstate(divide="ignore"):
-        if family.law is NORMAL:
-            return s, zero, scale
-        if family.law is LOG_GAMMA:
-            return 1 / s**2, zero, scale * s**2
-        return (1 / s if family.steps.spreads else unknown), zero, scale
-
-
 def from_scipy(mixture: Mixture, family: Integers, *parameters: Floats) -> Scaled:
-    """Return mixtures from weights, means, standard deviations and the code of their family, and from SciPy's parameters if it needs them.
+    """Return mixtures on their scale from moments, and from SciPy's parameters if it needs them.
 
     A component without standard deviation is a point at its mean.
     """
@@ -315,7 +327,7 @@ def from_scipy(mixture: Mixture, family: Integers, *parameters: Floats) -> Scale
     point = mixture.deviations == 0
 
     def places_and_spreads(member: Family, _members: Mixture) -> Floats:
-        means, spreads = _from_scipy(member, mixture, *parameters)
+        means, spreads = member.from_scipy(mixture, *parameters)
         return np.stack(
             (np.where(point, member.to_scale(mixture.means), means), np.where(point, 0.0, spreads))
         )
@@ -324,18 +336,6 @@ def from_scipy(mixture: Mixture, family: Integers, *parameters: Floats) -> Scale
         return Scaled(
             Mixture(mixture.weights, *Scaled(mixture, family).each(places_and_spreads, 1)), family
         )
-
-
-def _from_scipy(
-    family: Family, mixture: Mixture, shape: Floats, location: Floats, scale: Floats
-) -> tuple[Floats, Floats]:
-    if not family.logs:
-        return (mixture.means, mixture.deviations) if family.law is NORMAL else (location, scale)
-    if family.law is NORMAL:
-        return family.to_scale(scale), shape
-    if family.law is LOG_GAMMA:
-        return family.to_scale(scale * shape), shape**-0.5
-    return family.to_scale(scale), 1 / shape if family.steps.spreads else np.ones(np.shape(scale))
 
 
 def fit_on_scale(

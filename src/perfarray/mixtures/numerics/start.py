@@ -1,4 +1,4 @@
-"""The start of EM: classes of values between quantiles, as mclust has them in one dimension, and their parameters."""
+"""The start of EM: classes of values between quantiles, and their parameters."""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ FINEST = 1000
 
 
 def quantile_classes(ordered: Floats, n: Integers, number: int) -> Integers:
-    """Return where the classes of some ordered samples begin, shape (sample, number + 1): class k holds values `[k]` up to `[k + 1]`.
+    """Return where classes of ordered samples begin (sample, number + 1): k at `[k]`.
 
     The quantiles of a grid on [0, 1] with number + 1 points are the edges of the classes. Where
     ties make edges equal, the grid gets finer until enough are distinct; of too many, those with
@@ -57,7 +57,7 @@ def parameters_of_classes(
 
 
 def _quantiles(ordered: Floats, n: Integers, grid: Floats) -> Floats:
-    """Return quantiles interpolated between order statistics (R's type 7), for samples of different size."""
+    """Return quantiles between order statistics (R's type 7), for samples of different size."""
     index = (n[:, None] - 1) * grid
     low = np.floor(index).astype(np.intp)
     below = np.take_along_axis(ordered, low, axis=-1)
@@ -100,7 +100,7 @@ def _even_classes(sample: Floats, number: int) -> Integers:
 
 
 def edged_classes(ordered: Floats, weights: Floats, n: Integers, number: int) -> Integers:
-    """Return where classes begin that fall exponentially from their least value on, as `quantile_classes` does.
+    """Return where classes begin that fall exponentially from their least value on.
 
     EM does not move the edges of such components: they are those with the largest likelihood of
     values that belong to one class each, among classes of contiguous values with at least a quarter
@@ -121,7 +121,7 @@ def _edges(sample: Floats, weights: Floats, number: int) -> Integers | None:
         np.r_[0.0, np.cumsum(weights)],
         np.r_[0.0, np.cumsum(weights * (sample - sample[0]))],
     )
-    least = masses[-1] / (4 * number)
+    min_mass = masses[-1] / (4 * number)
     firsts = np.append(np.flatnonzero(np.diff(sample, prepend=-np.inf) > 0), len(sample))
 
     def likelihood(first: Integers, last: Integers) -> Floats:
@@ -132,7 +132,7 @@ def _edges(sample: Floats, weights: Floats, number: int) -> Integers | None:
             - sums[first]
             - share * (sample[np.minimum(first, len(sample) - 1)] - sample[0])
         )
-        valid = (share >= least) & (excess > 1e-9 * sums[-1])
+        valid = (share >= min_mass) & (excess > 1e-9 * sums[-1])
         share, excess = np.where(valid, share, 1.0), np.where(valid, excess, 1.0)
         return np.where(valid, share * (2 * np.log(share) - np.log(excess)), -np.inf)
 
@@ -152,13 +152,13 @@ def _edges(sample: Floats, weights: Floats, number: int) -> Integers | None:
         path.append(int(previous[path[-1]]))
     edges = np.array([0, *coarse[path[::-1]]])
     for index in range(1, number) if len(coarse) < len(firsts) else ():
-        near = firsts[
+        candidates = firsts[
             np.abs(np.searchsorted(firsts, edges[index]) - np.arange(len(firsts)))
             <= len(firsts) // EDGES
         ]
-        near = near[(near > edges[index - 1]) & (near < edges[index + 1])]
-        gain = likelihood(np.full_like(near, edges[index - 1]), near) + likelihood(
-            near, np.full_like(near, edges[index + 1])
+        candidates = candidates[(candidates > edges[index - 1]) & (candidates < edges[index + 1])]
+        gain = likelihood(np.full_like(candidates, edges[index - 1]), candidates) + likelihood(
+            candidates, np.full_like(candidates, edges[index + 1])
         )
-        edges[index] = near[gain.argmax()]
+        edges[index] = candidates[gain.argmax()]
     return edges

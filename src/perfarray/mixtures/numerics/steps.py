@@ -1,9 +1,11 @@
-"""What EM does that depends on the law of the components: densities, weighted maximum likelihood, the parameters of classes.
+"""What EM does that depends on the law: densities, likelihoods, first parameters.
 
 Parameters are a place and the square of a spread (`laws`), in standard deviations of the sample. EM
 writes `deviations` from the places to a batch of fits; `prepare` writes the `terms` that densities
 are made of; `joint` holds each component's share of each value.
 """
+
+# ruff: noqa: ARG002 - every law has the arguments that one of them needs
 
 import numpy as np
 
@@ -35,11 +37,11 @@ class Steps:
         """Return where the classes that EM starts from begin."""
         return quantile_classes(samples.raw, samples.n, number)
 
-    def start(self, samples: Samples, starts: Integers, theta: Theta, equal: bool) -> Theta:  # noqa: ARG002
+    def start(self, samples: Samples, starts: Integers, theta: Theta, equal: bool) -> Theta:
         """Return the first parameters, from weights, means and variances of classes."""
         return theta
 
-    def prepare(self, batch: Batch, theta: Theta) -> None:  # noqa: ARG002
+    def prepare(self, batch: Batch, theta: Theta) -> None:
         """Fill in the terms: squared deviations, with the variance inside groups."""
         np.multiply(batch.deviations, batch.deviations, out=batch.terms)
         if batch.inside is not None:
@@ -51,7 +53,7 @@ class Steps:
         """Return log densities up to the offset."""
         return np.multiply(batch.terms[rows], (-0.5 / theta.variances)[rows, None], out=out)
 
-    def offset(self, batch: Batch, theta: Theta) -> Floats:  # noqa: ARG002
+    def offset(self, batch: Batch, theta: Theta) -> Floats:
         """Return log densities less their exponents and the constant."""
         return np.asarray(-0.5 * np.log(theta.variances))
 
@@ -79,7 +81,7 @@ class _GumbelSteps(Steps):
     def __init__(self, *, fixed: bool = False) -> None:
         self.fixed, self.spreads = fixed, int(not fixed)
 
-    def start(self, samples: Samples, starts: Integers, theta: Theta, equal: bool) -> Theta:  # noqa: ARG002
+    def start(self, samples: Samples, starts: Integers, theta: Theta, equal: bool) -> Theta:
         if self.fixed:
             variances = np.broadcast_to(samples.scale[:, None] ** -2.0, theta.means.shape)
         else:
@@ -99,7 +101,7 @@ class _GumbelSteps(Steps):
         return np.subtract(scores, batch.terms[rows], out=scores)
 
     def maximise(self, batch: Batch, theta: Theta, shares: Floats) -> tuple[Floats, Floats]:
-        """Return the most likely places given the spreads, and spreads after one step of Newton's method in 1 / s.
+        """Return the most likely places given the spreads, and spreads after a step in 1 / s.
 
         With the most likely place put in, the log-likelihood is concave in 1 / s.
         """
@@ -138,11 +140,11 @@ class _GammaSteps(Steps):
 
     constant, closed = 0.0, False
 
-    def start(self, samples: Samples, starts: Integers, theta: Theta, equal: bool) -> Theta:  # noqa: ARG002
+    def start(self, samples: Samples, starts: Integers, theta: Theta, equal: bool) -> Theta:
         """Return approximately the parameters that have the moments of classes."""
         return theta._replace(means=theta.means + 0.5 * theta.variances * samples.scale[:, None])
 
-    def prepare(self, batch: Batch, theta: Theta) -> None:  # noqa: ARG002
+    def prepare(self, batch: Batch, theta: Theta) -> None:
         """Fill in the terms: exp(d) - 1 - d, d being before standardising."""
         excess = np.multiply(batch.deviations, batch.scale[:, None], out=batch.terms)
         np.minimum(excess, LARGEST, out=excess)
@@ -161,7 +163,7 @@ class _GammaSteps(Steps):
         )
 
     def maximise(self, batch: Batch, theta: Theta, shares: Floats) -> tuple[Floats, Floats]:
-        """Return logarithms of means, and spreads whose shape has the observed gap between log of the mean and mean log."""
+        """Return logarithms of means, and spreads whose shape has the observed gap."""
         joint = batch.joint
         safe = np.where(shares > 0, shares, 1.0)
         mean = batch.scale * np.einsum("cn,cn->c", joint, batch.deviations) / safe
@@ -192,7 +194,7 @@ class _EdgedSteps(Steps):
         )
         return theta._replace(means=edges, variances=spread**2)
 
-    def prepare(self, batch: Batch, theta: Theta) -> None:  # noqa: ARG002
+    def prepare(self, batch: Batch, theta: Theta) -> None:
         """Fill in the terms: deviations, infinite before the edge."""
         np.copyto(batch.terms, batch.deviations)
         batch.terms[batch.deviations < 0] = np.inf
@@ -209,5 +211,9 @@ class _EdgedSteps(Steps):
 
 
 NORMAL_STEPS, GUMBEL_STEPS, EXPONENTIAL_STEPS, GAMMA_STEPS, EDGED_STEPS = (
-    Steps(), _GumbelSteps(), _GumbelSteps(fixed=True), _GammaSteps(), _EdgedSteps()
-)  # fmt: skip
+    Steps(),
+    _GumbelSteps(),
+    _GumbelSteps(fixed=True),
+    _GammaSteps(),
+    _EdgedSteps(),
+)

@@ -61,29 +61,32 @@ def race_of_totals(
     run is the probability that the system has the least total if the run is part of the rival's.
     """
     cells, systems, n = runs.shape
-    wins, placed = np.zeros((cells, systems)), np.zeros((cells, systems, systems, n))
+    wins, by_run = np.zeros((cells, systems)), np.zeros((cells, systems, systems, n))
     tied = np.zeros(cells)
     measured = weights > 0
     for cell in range(cells):  # each has totals of its own
-        present = np.flatnonzero(measured[cell].any(axis=-1))
-        if not len(present):
+        measured_systems = np.flatnonzero(measured[cell].any(axis=-1))
+        if not len(measured_systems):
             continue
-        inside = [measured[cell, system] for system in present]
+        inside = [measured[cell, system] for system in measured_systems]
         samples = [
-            (runs[cell, system, own], weights[cell, system, own])
-            for system, own in zip(present, inside, strict=True)
+            (runs[cell, system, measured_runs], weights[cell, system, measured_runs])
+            for system, measured_runs in zip(measured_systems, inside, strict=True)
         ]
         mass, expectations, listed = _totals(samples, n_runs, shift)
-        shared = lots(len(present)) if ties or not listed else STRICT
-        wins[cell, present] = _wins(mass, shared)
+        shared = lots(len(measured_systems)) if ties or not listed else STRICT
+        wins[cell, measured_systems] = _wins(mass, shared)
         for rival, expectation in enumerate(expectations):
-            placed[cell, present[:, None], present[rival], np.flatnonzero(inside[rival])] = (
-                _placements(mass, expectation, rival, shared)
-            )
+            by_run[
+                cell,
+                measured_systems[:, None],
+                measured_systems[rival],
+                np.flatnonzero(inside[rival]),
+            ] = _placements(mass, expectation, rival, shared)
         if listed:
             tie = 1 - _wins(mass, STRICT).sum()
             tied[cell] = tie if tie > ROUNDING else 0.0
-    return wins, tied, placed
+    return wins, tied, by_run
 
 
 def _wins(mass: Floats, shared: Lots) -> Floats:
@@ -91,9 +94,9 @@ def _wins(mass: Floats, shared: Lots) -> Floats:
     wins = np.zeros(mass.shape[:-1])
     for lot, weight in shared:
         above = _above(mass, lot)
-        for system, own in enumerate(mass):
+        for system, mass_of_system in enumerate(mass):
             rivals = np.delete(above, system, axis=0).prod(axis=0)
-            wins[system] += weight * (own * rivals).sum(axis=-1)
+            wins[system] += weight * (mass_of_system * rivals).sum(axis=-1)
     return wins
 
 
@@ -104,17 +107,17 @@ def _above(mass: Floats, lot: float) -> Floats:
 
 def _placements(mass: Floats, expectation: Expectation, rival: int, shared: Lots) -> Floats:
     """Return the probability of every system (system, run) to win, given a run of a rival."""
-    placed = []
-    for system, own in enumerate(mass):
+    by_run = []
+    for system, mass_of_system in enumerate(mass):
         placement: Floats | float = 0.0
         for lot, weight in shared:
             chance = np.delete(_above(mass, lot), [system, rival], axis=0).prod(axis=0)
             if system != rival:
-                winning = own * chance
+                winning = mass_of_system * chance
                 chance = np.cumsum(winning) - (1 - lot) * winning
             placement = placement + weight * expectation(chance)
-        placed.append(placement)
-    return np.array(placed)
+        by_run.append(placement)
+    return np.array(by_run)
 
 
 def _totals(
@@ -134,8 +137,8 @@ def _totals(
     lists = []
     for number, (sample, share) in enumerate(samples, start=1):
         endless = np.abs(sample) >= FAR
-        whole = np.rint((sample - values.min(initial=np.inf)) / unit)
-        sums = _listed(np.where(endless, np.copysign(np.inf, sample), whole), share, n_runs)
+        in_steps = np.rint((sample - values.min(initial=np.inf)) / unit)
+        sums = _listed(np.where(endless, np.copysign(np.inf, sample), in_steps), share, n_runs)
         if sums is None:
             return *_on_lattice(samples, n_runs, shift), False
         move = steps if number == len(samples) else 0.0
@@ -143,32 +146,34 @@ def _totals(
     points = np.unique(np.concatenate([totals for totals, *_ in lists]))
     mass = np.zeros((len(samples), len(points)))
     expectations: list[Expectation] = []
-    for row, (totals, weights, by_run, rest) in zip(mass, lists, strict=True):
+    for row, (totals, weights, by_run, remainder) in zip(mass, lists, strict=True):
         row[np.searchsorted(points, totals)] = weights
-        expectations.append(partial(_expected, np.searchsorted(points, by_run), rest))
+        expectations.append(partial(_expected, np.searchsorted(points, by_run), remainder))
     return mass, expectations, True
 
 
-def _expected(positions: Integers, rest: Floats, function: Floats) -> Floats:
+def _expected(positions: Integers, remainder: Floats, function: Floats) -> Floats:
     """Return means over the rest of a total, (run, rest) being the positions of totals."""
-    return np.asarray(function[positions] @ rest)
+    return np.asarray(function[positions] @ remainder)
 
 
 def _listed(
     values: Floats, weights: Floats, n_runs: int
 ) -> tuple[Floats, Floats, Floats, Floats] | None:
-    """Return totals and their weights, and for each run (run, rest) its totals, and the rests' weights.
+    """Return totals and their weights, totals of each run (run, rest), and the rests' weights.
 
     None where there are too many.
     """
-    single = _merged(values, weights)
-    rest = np.zeros(1), np.ones(1)
+    singles = _merged(values, weights)
+    remainder = np.zeros(1), np.ones(1)
     for remaining in reversed(range(n_runs)):
-        if len(rest[0]) * len(single[0]) > LISTED:
+        if len(remainder[0]) * len(singles[0]) > LISTED:
             return None
-        total = _merged(np.add.outer(rest[0], single[0]), np.multiply.outer(rest[1], single[1]))
-        rest = total if remaining else rest
-    return *total, np.add.outer(values, rest[0]), rest[1]
+        total = _merged(
+            np.add.outer(remainder[0], singles[0]), np.multiply.outer(remainder[1], singles[1])
+        )
+        remainder = total if remaining else remainder
+    return *total, np.add.outer(values, remainder[0]), remainder[1]
 
 
 def _merged(values: Floats, weights: Floats) -> tuple[Floats, Floats]:
@@ -191,25 +196,25 @@ def _on_lattice(
     edges, width = np.linspace(values.min(), values.max(), _steps(n_runs) + 1, retstep=True)
     mass = np.zeros((len(samples), n_runs * _steps(n_runs) + 3))
     expectations: list[Expectation] = []
-    for row, (sample, weights), places in zip(mass, samples, moved, strict=True):
+    for row, (sample, weights), positions in zip(mass, samples, moved, strict=True):
         finite = np.abs(sample) < FAR
-        shares = np.clip(1 - np.abs(places[:, None] - edges) / width, 0.0, 1.0)
-        single = (weights[finite] @ shares)[None]
-        row[1:-1], rest = _total(single, n_runs)[0], _total(single, n_runs - 1)[0]
+        shares = np.clip(1 - np.abs(positions[:, None] - edges) / width, 0.0, 1.0)
+        singles = (weights[finite] @ shares)[None]
+        row[1:-1], remainder = _total(singles, n_runs)[0], _total(singles, n_runs - 1)[0]
         end = -1 if (sample >= FAR).any() else 0
         row[end] = max(1 - row.sum(), 0.0) if not finite.all() else 0.0
 
-        expectations.append(partial(_expected_on_lattice, finite, shares, rest, end))
+        expectations.append(partial(_expected_on_lattice, finite, shares, remainder, end))
     return mass, expectations
 
 
 def _expected_on_lattice(
-    finite: Mask, shares: Floats, rest: Floats, end: int, function: Floats
+    finite: Mask, shares: Floats, remainder: Floats, end: int, function: Floats
 ) -> Floats:
     """Return means over the rest of a total, of runs shared between points (finite run, point)."""
     answer = np.full(len(finite), function[end])
-    by_point = np.correlate(function[1:-1], rest, "valid")
-    answer[finite] = shares @ by_point + max(1 - rest.sum(), 0.0) * function[end]
+    by_point = np.correlate(function[1:-1], remainder, "valid")
+    answer[finite] = shares @ by_point + max(1 - remainder.sum(), 0.0) * function[end]
     return answer
 
 
@@ -256,7 +261,7 @@ def least_of_mixtures(mixtures: Sequence[Mixture], n_runs: int, ties: bool) -> F
     return np.where(measured, _mixtures_on_lattice(mixtures, n_runs), np.nan)
 
 
-def _sum_of_runs(mixture: Mixture, n_runs: int, most: int) -> Mixture | None:
+def _sum_of_runs(mixture: Mixture, n_runs: int, max_components: int) -> Mixture | None:
     """Return the mixture of a total: a component for every number of runs from each.
 
     None where there are too many.
@@ -268,7 +273,7 @@ def _sum_of_runs(mixture: Mixture, n_runs: int, most: int) -> Mixture | None:
     if not number:
         return mixture
     ways = comb(n_runs + number - 1, number - 1)
-    if ways > most:
+    if ways > max_components:
         return None
     weights, means, deviations = (column[..., used] for column in mixture.present())
     # How many of the runs come from each component: the gaps between bars among the runs.
@@ -283,7 +288,7 @@ def _sum_of_runs(mixture: Mixture, n_runs: int, most: int) -> Mixture | None:
 
 
 def _mixtures_on_lattice(mixtures: Sequence[Mixture], n_runs: int) -> Floats:
-    """Return wins of totals of mixtures (..., component) on a lattice for each row (..., system)."""
+    """Return wins of totals of mixtures (..., component) on lattices (..., system)."""
     shape = np.broadcast_shapes(*(mixture.measured.shape for mixture in mixtures))
     rows = [mixture.rows(shape) for mixture in mixtures]
     ends = [
@@ -307,7 +312,10 @@ def _mixtures_on_lattice(mixtures: Sequence[Mixture], n_runs: int) -> Floats:
 
 
 def _masses(mixture: Mixture, edges: Floats, width: Floats) -> Floats:
-    """Return the masses of mixtures (row, component) on lattices: second differences of E[(x - X)+], edges beside them included."""
+    """Return the masses of mixtures (row, component) on lattices.
+
+    They are second differences of E[(x - X)+], edges beside them included.
+    """
     integral = np.zeros_like(edges)
     for weight, mean, deviation in zip(*(column.T[..., None] for column in mixture), strict=True):
         spread = np.where(deviation > 0, deviation, 1.0)

@@ -7,12 +7,12 @@ round and skewed modes, so that uniform samples calibrate the test.
 """
 
 from functools import lru_cache
-from typing import NamedTuple
 
 import numpy as np
 from scipy.special import ndtr
 
-from perfarray.mixtures.numerics.grid import spread_ties
+from perfarray.mixtures.numerics.grid import step_of
+from perfarray.numerics.normality import spread_ties
 from perfarray.numerics.random import RUNS, Streams
 from perfarray.numerics.types import Floats, Integers, Mask
 
@@ -27,14 +27,6 @@ VALUES = 1 << 20
 
 # Order statistics that are looked at; of more runs, every second, third, ...
 MOST = 400
-
-
-class SupportTest(NamedTuple):
-    """The number of samples drawn for the test, the risk, and the key of all streams."""
-
-    n_resamples: int
-    alpha: float
-    key: tuple[int, int]
 
 
 def deepest_valley(ordered: Floats, n: int) -> tuple[Floats, Floats]:
@@ -65,7 +57,7 @@ def deepest_valley(ordered: Floats, n: int) -> tuple[Floats, Floats]:
 
 
 def _depth(ordered: Floats, n: int, inside: int) -> Floats:
-    """Return the depth of every valley with some runs inside, seen from the right of it, shape (sample, valley)."""
+    """Return the depth of every valley (sample, valley) with some runs inside, from its right."""
     size = ordered.shape[-1]
     valleys = size - inside - 1
     width = ordered[:, inside + 1 :] - ordered[:, :valleys]
@@ -85,7 +77,7 @@ def _depth(ordered: Floats, n: int, inside: int) -> Floats:
 
 @lru_cache(maxsize=256)
 def _lengths(below: int, first: int) -> tuple[int, ...]:
-    """Return numbers of runs that are looked at: from the first on, half as many again each time."""
+    """Return numbers of runs to look at: half as many again each time."""
     lengths = []
     while first < below:
         lengths.append(first)
@@ -94,7 +86,14 @@ def _lengths(below: int, first: int) -> tuple[int, ...]:
 
 
 def supported_modes(
-    runs: Floats, number: Floats, cells: Integers, test: SupportTest, *, centred: bool = False
+    runs: Floats,
+    number: Floats,
+    cells: Integers,
+    *,
+    n_samples: int,
+    alpha: float,
+    key: tuple[int, int],
+    centred: bool = False,
 ) -> tuple[Floats, Floats]:
     """Test numbers of modes (cell,) of samples (cell, units, runs) against fewer.
 
@@ -106,28 +105,32 @@ def supported_modes(
     NaN; without a number both are NaN.
     """
     n_supported, pvalue = np.where(number > 0, 1.0, np.nan), np.full(len(runs), np.nan)
-    streams = Streams(test.key)
+    streams = Streams(key)
     for row in np.flatnonzero(number > 1):  # one cell after the other: each has a stream of its own
         measured, generator = ~np.isnan(runs[row]), streams.generator(int(cells[row]), RUNS)
         correlation, step = (
             0.0 if centred else _intraclass_correlation(runs[row]),
             max(1, VALUES // measured.size),
         )
-        blocks = [min(step, test.n_resamples - start) for start in range(0, test.n_resamples, step)]
+        blocks = [min(step, n_samples - start) for start in range(0, n_samples, step)]
         samples = np.concatenate(
             [_one_mode(measured, correlation, centred, size, generator) for size in blocks]
         )
         null = np.sort(deepest_valley(samples, samples.shape[-1])[0])
-        depths = _valleys(_thinned(spread_ties(np.sort(runs[row][measured]))), int(number[row]) - 1)
+        # The gaps of a grid are no valleys.
+        sample = runs[row][measured]
+        step = step_of(sample)
+        spread = spread_ties(sample, None if np.isnan(step) else step)
+        depths = _valleys(_thinned(spread), int(number[row]) - 1)
         pvalues = np.maximum.accumulate(
             (1 + len(null) - np.searchsorted(null, depths, side="left")) / (len(null) + 1)
         )
-        n_supported[row], pvalue[row] = 1 + (pvalues <= test.alpha).sum(), pvalues[-1]
+        n_supported[row], pvalue[row] = 1 + (pvalues <= alpha).sum(), pvalues[-1]
     return n_supported, pvalue
 
 
 def _valleys(sample: Floats, number: int) -> Floats:
-    """Return the depths of the valleys at which a sample is cut, always at the deepest of all its pieces."""
+    """Return the depths of the valleys at which a sample is cut, the deepest of all pieces."""
     pieces, depths = (
         [(sample, *(values[0] for values in deepest_valley(sample[None], len(sample))))],
         [],
@@ -145,7 +148,7 @@ def _valleys(sample: Floats, number: int) -> Floats:
 def _one_mode(
     measured: Mask, correlation: float, centred: bool, number: int, generator: np.random.Generator
 ) -> Floats:
-    """Draw samples of one flat mode with the units of a cell, shape (sample, value), ascending: normal ones, made uniform."""
+    """Draw samples (sample, value) of one flat mode with the units of a cell, ascending."""
     shape = (number, *measured.shape)
     values = np.where(measured, generator.standard_normal(shape), np.nan)
     if centred:

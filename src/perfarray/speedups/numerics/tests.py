@@ -290,7 +290,7 @@ def runs_for_t(x: Floats, y: Floats, risk: Floats) -> Floats:
     needed = np.empty(np.broadcast_shapes(np.shape(spread.new), np.shape(risk)))
     for level in np.unique(risk):
         needed = np.where(
-            risk == level, fewest_units(spread, (mean_x - mean_y,), float(level), POWER), needed
+            risk == level, fewest_units(spread, mean_x - mean_y, float(level), POWER), needed
         )
     return needed
 

@@ -1,244 +1,312 @@
-"""How many repetitions: the whole counts of a nest that give the narrowest interval for a budget, or the cheapest for a width.
+"""Plans: whole counts, what they cost, and the half-width they promise."""
 
-Equation 14 of Kalibera and Jones (2012), section 7.4, minimises the variance; here the outermost
-count is searched with Student's t, the lower counts are solved again on what it leaves, and the
-neighbours of that continuous optimum are completed to the limit and compared. Levels lie along the
-last axis, outermost first.
-"""
-
-from itertools import product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from perfarray.numerics.intervals import t_quantile
 from perfarray.numerics.levels import reduced
-from perfarray.numerics.types import Floats, Mask
+from perfarray.numerics.searching import first_reached
+from perfarray.numerics.types import Floats, Integers, Mask
 from perfarray.variation.numerics.allocation import (
     ROUNDING,
     Goal,
-    Task,
-    affordable,
-    best_top,
-    least_top,
     optimal_counts,
-    pooled_rates,
-    price,
     quantile_at,
-    so_far,
-    student_t,
-    totals_for,
-    variance_of_mean,
+    share_out,
     whole,
 )
 from perfarray.variation.numerics.assurance import (
+    NODES,
     Evidence,
     assured_half_width,
-    first_reached_near,
+    component_limits,
+    mixture_quantile,
+    nodes,
+    pilot_scale,
     share_within,
     true_variances,
 )
+from perfarray.variation.numerics.forests import Forest, narrowest, nest, quantile_of, rates_of
+from perfarray.variation.numerics.whole_counts import ULPS, whole_counts, with_top
 
-# outermost counts tried around the continuous optimum: all of them where they are that few, else
-# evenly spaced
-WINDOW = 256
-BLOCK = 1 << 14  # outermost counts tried at once, of all cells
-PASSES = 2  # how often the plain half-width that goes with an assured one is asked for again
+TRIES = 4  # how often the half-width that goes with an assured one is asked for, at most
+SHORT = 0.995  # what is asked for of the half-width where a plan did not keep it
+LARGEST = 1e6  # degrees of freedom that are as good as any more
+PILOTS = 400  # pilots that a promise is tried on
+
+
+class Pilot(NamedTuple):
+    """What the data at hand say of a forest, relative to the mean, for each cell.
+
+    Along the trees: the variance of the pilot's units, the component in it, which may be negative,
+    its degrees of freedom, and the units. `spent` is what the pilot cost. Of a suite, which is one
+    cell, `total` (rows, L) are the repetitions seen, `known` the degrees of freedom that other
+    benchmarks add. Of a nest for a ratio, `candidate`
+    (cells, L) is what the candidate has of the components.
+    """
+
+    forest: Forest
+    unit_variance: Floats
+    top: Floats
+    df: Floats
+    units: Floats
+    spent: Floats
+    total: Any = None
+    known: Any = None
+    candidate: Floats | None = None
+
+    def of(self, cells: Mask | Integers) -> "Pilot":
+        """Return the pilots of some cells."""
+        return self._replace(
+            forest=self.forest.of(cells),
+            unit_variance=self.unit_variance[cells],
+            top=self.top[cells],
+            df=self.df[cells],
+            units=self.units[cells],
+            spent=self.spent[cells],
+            candidate=None if self.candidate is None else self.candidate[cells],
+        )
+
+    def evidence(self, counts: Floats, cost: Floats, min_units: int) -> Evidence:
+        """Return what the pilot knows of plans, as if of the tree with the fewest units."""
+        units = counts[:, self.forest.roots]
+        shares = units.min(axis=1, keepdims=True) / units
+        spread, top = self.unit_variance * shares, (self.top * shares).sum(axis=1)
+        variance, growth = spread.sum(axis=1), np.ones(len(units))
+        df = self.df[:, 0]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            if units.shape[1] > 1:  # Satterthwaite's degrees of freedom
+                df = variance**2 / (spread**2 / self.df).sum(axis=1)
+                later = variance**2 / (spread**2 / (units - 1)).sum(axis=1)
+                growth = later / (units.min(axis=1) - 1)
+            if self.candidate is not None:
+                # 1 where all the variance is on one side, 2 where both have half of it
+                below = self.forest.totals(np.where(self.forest.parents < 0, 1.0, counts))
+                variances = (self.candidate, self.forest.variance)
+                candidate_noise, both = (
+                    reduced(np.add, level_variance / below) for level_variance in variances
+                )
+                share = np.where(both > 0, candidate_noise / both, 1.0)
+                growth = 1 / (share**2 + (1 - share) ** 2)
+        if units.shape[1] == len(self.forest.paths) > 1:
+            scale = planned_again(self.forest.of(0), self.total, cost[0], min_units, self.known)
+            return Evidence(variance, top, df, growth, scale[None], of_plan=True)
+        return Evidence(variance, top, df, growth, pilot_scale(df))
 
 
 class Plan(NamedTuple):
-    """Counts along the levels, (..., L), what they cost and their plain half-width, (...).
+    """Counts (cells, nodes) inside one parent, what they cost and promise, and what is known of it.
 
-    An assured plan has an assured default one.
+    `fewest` are the units of the tree with the fewest, `inside` is the variance inside units, as if
+    all trees had as many.
     """
 
-    repetitions: Floats
-    unrounded: Floats
+    forest: Forest
+    counts: Floats
+    fewest: Floats
+    inside: Floats
     cost: Floats
     half_width: Floats
-    default_half_width: Floats
-    least_budget: Floats
+    evidence: Evidence
 
 
-def plan_counts(variance: Floats, cost: Floats, goal: Goal) -> Plan:
-    """Plan the repetitions of a nest: the narrowest for a budget, or the cheapest of a half-width.
-
-    `variance` (..., L) are relative components, NaN or negative where nothing is seen of a level;
-    `cost` (..., L) are prices, that of the lowest level above zero. The plan is NaN where the
-    outermost component is, where no level varies, or where the budget does not buy the fewest
-    units. The assurance of the goal does not count here.
-    """
-    variance, cost = np.broadcast_arrays(np.asarray(variance, float), np.asarray(cost, float))
-    shape, levels = variance.shape[:-1], variance.shape[-1]
-    a, d, by_budget = (
-        variance.reshape(-1, levels),
-        cost.reshape(-1, levels),
-        goal.budget is not None,
-    )
-    components, least = np.maximum(np.nan_to_num(a), 0.0), (goal.min_units * d).sum(axis=1)
-    limit = np.broadcast_to(
-        np.asarray(goal.budget if by_budget else goal.half_width, dtype=float), shape
-    ).reshape(-1)
-    possible = (
-        ~np.isnan(a[:, 0] + least + limit)
-        & (components.sum(axis=1) > 0)
-        & (not by_budget or least <= limit)
-    )
-    cells, unrounded, repetitions = (
-        np.flatnonzero(possible),
-        optimal_counts(a, d),
-        np.full(a.shape, np.nan),
-    )
-    arrays = (
-        components[cells],
-        d[cells],
-        pooled_rates(components[cells, 1:], d[cells, 1:]),
-        limit[cells],
-    )
-    task = Task(*arrays, by_budget, goal.min_units, goal.probability)
-    n, low, high = best_top(task)
-    low, high = np.maximum(low, np.floor(n / 2)), np.minimum(high, 2 * n + 2)
-    widest = np.argsort(
-        low - high, kind="stable"
-    )  # cells with as many counts to try are planned together
-    while len(widest):
-        tops = int(min(WINDOW, high[widest[0]] - low[widest[0]] + 1))
-        block, widest = np.split(widest, [max(1, BLOCK // tops)])
-        part = Task._make([*(array[block] for array in arrays), *task[4:]])
-        repetitions[cells[block]] = _best(
-            part, n[block], low[block], high[block], unrounded[cells[block]]
-        )
-    return described(repetitions.reshape(variance.shape), variance, cost, goal)
+def promised(noise: Floats, n: Floats, evidence: Evidence, goal: Goal) -> Floats:
+    """Return the half-width of plans that leave a variance, of n units."""
+    with np.errstate(invalid="ignore"):
+        below = np.maximum(n * noise - np.maximum(evidence.top, 0.0), 0.0)
+    return assured_half_width(n, below, evidence, goal)
 
 
-def described(repetitions: Floats, variance: Floats, cost: Floats, goal: Goal) -> Plan:
-    """Return counts (..., L) with what they cost and promise."""
-    components = np.maximum(np.nan_to_num(variance), 0.0)
-    spent, unrounded = price(repetitions, cost), optimal_counts(variance, cost)
-    spendable = spent if goal.budget is None else np.where(np.isnan(spent), np.nan, goal.budget)
-    # Of the outermost level: what the money buys at the lower counts of equation 14, none below
-    # one.
-    each = np.maximum(np.where(np.isnan(unrounded), 1.0, unrounded), 1.0)
-    each[..., 0] = 1.0
-    with np.errstate(divide="ignore", invalid="ignore"):
-        unrounded[..., 0] = spendable / price(each, cost)
-    half = np.asarray(
-        student_t(repetitions[..., 0], goal.probability)
-        * np.sqrt(variance_of_mean(repetitions, components))
-    )
-    return Plan(
-        repetitions,
-        unrounded,
-        spent,
-        half,
-        np.full(spent.shape, np.nan),
-        np.asarray((goal.min_units * cost).sum(axis=-1)),
-    )
+def planned(pilot: Pilot, counts: Floats, goal: Goal) -> Plan:
+    """Return counts with what they cost and promise."""
+    forest = pilot.forest
+    cost = forest.price(counts)
+    if goal.budget is not None:  # sums of the same prices may differ by rounding
+        cost = np.where(cost <= goal.budget * (1 + ULPS), np.minimum(cost, goal.budget), cost)
+    evidence = pilot.evidence(counts, cost, goal.min_units)
+    fewest = counts[:, forest.roots].min(axis=1)
+    lower = np.where(forest.parents < 0, 0.0, forest.variance)
+    inside = fewest * reduced(np.add, lower / forest.totals(counts))
+    half_width = promised(forest.noise(counts), fewest, evidence, goal)
+    return Plan(forest, counts, fewest, inside, cost, half_width, evidence)
 
 
-def plan_assured(variance: Floats, cost: Floats, evidence: Evidence, goal: Goal) -> Plan:
-    """Plan as `plan_counts` does, for the half-width that a share of experiments, the assurance, stays within.
+def plan_assured(pilot: Pilot, goal: Goal) -> Plan:
+    """Plan with the half-width that a share `assurance` of experiments stays within.
 
-    That half-width is the plain one times a factor which hardly depends on the lower counts: the
-    plain one to ask for is found in a few passes, and then the fewest outermost units at those
-    lower counts. Where a pilot of few units leaves it open that more lies between units than it has
+    Where a half-width is wanted, the plain one that goes with it is asked for, again until the plan
+    keeps it. Where a pilot of few units leaves it open that more lies between units than it has
     seen, many units with one of everything in each may do better, and are planned then.
     """
-    variance, cost = np.broadcast_arrays(np.asarray(variance, float), np.asarray(cost, float))
-    if goal.budget is None and goal.half_width is None:
-        return lower_counts(variance, cost, goal.min_units)
-    components = np.maximum(np.nan_to_num(variance), 0.0)
-
-    def half_width(repetitions: Floats) -> Floats:
-        return assured_half_width(
-            repetitions[..., 0], variance_below(repetitions, components), evidence, goal
+    counts = whole_counts(pilot.forest, goal)
+    if goal.budget is None and (goal.assurance is not None or len(pilot.forest.roots) > 2):
+        counts = _reaching(pilot, counts, goal)
+    plan = planned(pilot, counts, goal)
+    one_of_each = np.ones(counts.shape)
+    if goal.budget is not None:
+        units = whole(goal.budget / pilot.forest.cost.sum(axis=1))
+    else:
+        units = _fewest_units(
+            plan, one_of_each, goal, whole(plan.cost / pilot.forest.cost.sum(axis=1))
         )
-
-    plan = plan_counts(variance, cost, goal)
-    if goal.budget is None and goal.assurance is not None:
-        for _ in range(PASSES):
-            plan = plan_counts(
-                variance,
-                cost,
-                goal._replace(
-                    half_width=goal.half_width * plan.half_width / half_width(plan.repetitions)
-                ),
-            )
-        counts = fewest_units(plan.repetitions, components, evidence, goal)
-        one_in_each = with_top(
-            affordable(price(counts, cost), np.ones_like(cost), cost), counts[..., 1:] * 0 + 1.0
-        )
-        single = fewest_units(one_in_each, components, evidence, goal, at_most=True)
-        counts = np.where((price(single, cost) < price(counts, cost))[..., None], single, counts)
-        plan = described(counts, variance, cost, goal)
-    spendable = (
-        plan.cost if goal.budget is None else np.where(np.isnan(plan.cost), np.nan, goal.budget)
-    )
-    single = np.ones_like(cost)
-    single[..., 0] = affordable(spendable, np.ones_like(cost), cost)
-    default = assured_half_width(single[..., 0], components[..., 1:].sum(axis=-1), evidence, goal)
-    if goal.budget is not None and goal.assurance is not None:
-        better = (single[..., 0] >= goal.min_units) & (
-            default < half_width(plan.repetitions) * (1 - ROUNDING)
-        )
-        plan = described(
-            np.where(better[..., None], single, plan.repetitions), variance, cost, goal
-        )
-    return plan._replace(default_half_width=default)
+    one_of_each[:, pilot.forest.roots] = units[:, None]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        noise = reduced(np.add, pilot.forest.variance) / units
+        half_width = promised(noise, units, plan.evidence, goal)
+        if goal.budget is not None:
+            better = (units >= goal.min_units) & (half_width < plan.half_width * (1 - ROUNDING))
+        else:
+            better = pilot.forest.price(one_of_each) < plan.cost
+    if goal.assurance is None or not better.any():
+        return plan
+    return planned(pilot, np.where(better[:, None], one_of_each, counts), goal)
 
 
-def fewest_units(
-    repetitions: Floats,
-    components: Floats,
-    evidence: Evidence,
-    goal: Goal,
-    *,
-    at_most: bool = False,
-) -> Floats:
-    """Return counts with the fewest outermost units, near those given, of which the share of experiments wanted keeps the half-width.
+def _reaching(pilot: Pilot, counts: Floats, goal: Goal) -> Floats:
+    """Return the cheapest counts, of a few tries, that promise the half-width of the goal.
 
-    With `at_most` there are no more than those given, and NaN where these are too few.
+    One tree takes the fewest units that do; among several, the half-width asked for is corrected.
     """
-    true = true_variances(variance_below(repetitions, components), evidence)
+    target = np.broadcast_to(np.asarray(goal.half_width, dtype=float), len(counts))
+    best, cost, width = counts.copy(), np.full(len(counts), np.inf), np.full(len(counts), np.inf)
+    cells = np.flatnonzero(~np.isnan(counts).any(axis=1))
+    is_one_tree = len(pilot.forest.roots) == 1
+    for _ in range(TRIES):
+        pilots, wanted, tried = pilot.of(cells), target[cells], counts[cells]
+        plan = planned(pilots, tried, goal)
+        # The factor between the promise and the plain half-width hardly depends on the counts.
+        quantile = quantile_of(plan.forest, plan.fewest, goal.probability)
+        plain_width = wanted * quantile * np.sqrt(plan.forest.noise(tried)) / plan.half_width
+        plain_width *= np.where(is_one_tree | (plan.half_width <= wanted), 1.0, SHORT)
+        close = (plan.half_width <= wanted) & (plan.half_width >= SHORT * wanted)
+        if is_one_tree:
+            plan = planned(pilots, with_top(_fewest_units(plan, tried, goal), tried[:, 1:]), goal)
+        reached = plan.half_width <= wanted * (1 + ROUNDING)
+        better = np.where(reached, plan.cost < cost[cells], plan.half_width < width[cells])
+        better &= reached | np.isinf(cost[cells])
+        rows = cells[better]
+        best[rows], width[rows] = plan.counts[better], plan.half_width[better]
+        cost[rows] = np.where(reached, plan.cost, np.inf)[better]
+        cells, plain_width = cells[~close], plain_width[~close]
+        again = whole_counts(pilot.forest.of(cells), goal._replace(half_width=plain_width))
+        new = (again != counts[cells]).any(axis=1)
+        counts[cells], cells = again, cells[new]
+        if not len(cells):
+            break
+    return best
+
+
+def _fewest_units(plan: Plan, counts: Floats, goal: Goal, most: Floats | None = None) -> Floats:
+    """Return the fewest units, with the lower `counts`, that promise the half-width.
+
+    NaN where the `most` do not.
+    """
+    forest, evidence, share = plan.forest, plan.evidence, goal.assurance or 0.0
+    in_one_unit = np.where(forest.parents < 0, 1.0, counts)
+    below = np.maximum(forest.noise(in_one_unit) - np.maximum(evidence.top, 0.0), 0.0)
+    true = true_variances(below, evidence)
 
     def enough(n: Floats) -> Mask:
         df = (n - 1) * evidence.growth
-        return np.asarray(
-            share_within(
-                n * (goal.half_width / quantile_at(t_quantile, goal.probability, df)) ** 2, df, true
-            )
-            >= float(goal.assurance or 0.0)
+        found = n * (goal.half_width / quantile_at(t_quantile, goal.probability, df)) ** 2
+        return np.asarray(share_within(found, df, true) >= share)
+
+    searched = ~np.isnan(plan.half_width)
+    if most is not None:
+        searched &= (most >= goal.min_units) & enough(np.fmax(most, goal.min_units))
+    return first_reached(enough, np.where(searched, float(goal.min_units), np.nan))
+
+
+def half_width_limits(plan: Plan, goal: Goal) -> list[Floats]:
+    """Return what the half-width becomes at either limit of the outermost component."""
+    known = plan.evidence
+    limits = component_limits(known.top, known.unit_variance, known.df, goal.confidence_level)
+    df = np.full(np.shape(known.top), np.inf)  # each limit counts as known
+    return [
+        assured_half_width(
+            plan.fewest,
+            plan.inside,
+            Evidence(component, component, df, known.growth, np.ones(NODES)),
+            goal,
+        )
+        for component in limits
+    ]
+
+
+def default_half_width(plan: Plan, goal: Goal) -> Floats:
+    """Return the half-width of the experiment of one of everything in each unit, for as much."""
+    one_of_everything = plan.forest.cost.sum(axis=1)
+    money = plan.cost if goal.budget is None else np.where(np.isnan(plan.cost), np.nan, goal.budget)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        units = whole(money / one_of_everything)
+        noise = reduced(np.add, plan.forest.variance) / units
+    return promised(noise, units, plan.evidence, goal)
+
+
+def units_to_add(pilot: Pilot, plan: Plan, goal: Goal) -> tuple[Floats, Floats]:
+    """Return how many units of each tree to add to the pilot's, and the half-width of all.
+
+    They are as many as are affordable, or the fewest that give the half-width; several trees grow
+    towards the plan's proportion. The mean of all units is unweighted. Units at hand have the
+    variance that was found between them; that of new ones is what a share of experiments, the
+    assurance, stays within.
+    """
+    forest, evidence, have = plan.forest, plan.evidence, pilot.units
+    totals, planned_units = forest.totals(plan.counts), plan.counts[:, forest.roots]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        prices = forest.subtree(forest.cost * totals)[:, forest.roots] / planned_units
+        noises = forest.subtree(forest.variance / totals)[:, forest.roots] * planned_units
+        proportion = planned_units / planned_units.max(axis=1, keepdims=True)
+    top = np.maximum(evidence.top, 0.0)
+    below, true = plan.inside, true_variances(plan.inside, evidence)
+    growth = 1.0 if goal.assurance is None else evidence.growth
+
+    def added(units: Floats) -> Floats:
+        return np.asarray(np.maximum(0.0, np.floor(units[:, None] * proportion + ROUNDING) - have))
+
+    def variances(more: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+        """Return t, the variance at hand and that added, of the mean of all, and the new df."""
+        n = have + more
+        fewest = n.min(axis=1)
+        df = np.where(fewest > 1, fewest - 1, np.nan) * growth
+        t = quantile_at(t_quantile, goal.probability, df)
+        noise_at_hand = (have * pilot.unit_variance / n**2).sum(axis=1)
+        return (
+            t,
+            noise_at_hand,
+            (more * noises / n**2).sum(axis=1),
+            np.maximum(more.min(axis=1), 1) * growth,
         )
 
-    given = repetitions[..., 0]
-    searched = (given >= goal.min_units) & enough(given) if at_most else ~np.isnan(given)
-    return with_top(
-        first_reached_near(given, enough, np.where(searched, float(goal.min_units), np.nan)),
-        repetitions[..., 1:],
-    )
+    def enough(units: Floats) -> Mask:
+        more = added(units)
+        if goal.budget is not None:
+            return np.asarray((more * prices).sum(axis=1) > goal.budget - pilot.spent)
+        t, noise_at_hand, new, df = variances(more)
+        variance_left = (goal.half_width / t) ** 2 - noise_at_hand
+        if goal.assurance is None:
+            return np.asarray(new <= variance_left)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share = share_within(variance_left / new * (top + below), df, true)
+        return np.where(more.any(axis=1), share >= goal.assurance, variance_left >= 0)
+
+    with np.errstate(divide="ignore", invalid="ignore"):
+        known = ~np.isnan(plan.cost + (have * pilot.unit_variance).sum(axis=1))
+        # Fewer than the pilot's add nothing.
+        least = np.where(known, np.floor((have / proportion).min(axis=1)), np.nan)
+        units = first_reached(enough, least)
+        if goal.budget is not None:  # one less than the fewest that are not affordable
+            units = np.maximum(units - 1, least)
+        more = added(units)
+        t, noise_at_hand, new, df = variances(more)
+        if goal.assurance is not None:
+            found = mixture_quantile(goal.assurance, df, true) / (top + below)
+            new = np.where(more.any(axis=1), new * found, new)
+        return more, t * np.sqrt(noise_at_hand + new)
 
 
-def variance_below(repetitions: Floats, components: Floats) -> Floats:
-    """Return the variance inside one outermost unit with these counts (..., L)."""
-    return variance_of_mean(inside_unit(repetitions), components) - components[..., 0]
-
-
-def inside_unit(repetitions: Floats) -> Floats:
-    """Return the counts (..., L) of one outermost unit."""
-    return with_top(np.ones(repetitions.shape[:-1]), repetitions[..., 1:])
-
-
-def inside_parent(total: Floats) -> Floats:
-    """Return the repetitions (..., L) inside one parent from those in all."""
-    return total / with_top(np.ones(total.shape[:-1]), total[..., :-1])
-
-
-def with_top(top: Floats, lower: Floats) -> Floats:
-    """Return counts (..., L) from those of the outermost level and of the lower ones."""
-    return np.concatenate([top[..., None], lower], axis=-1)
-
-
-def lower_counts(variance: Floats, cost: Floats, min_units: int) -> Plan:
+def lower_counts(variance: Floats, cost: Floats) -> Floats:
     """Return the counts of equation 14 below the outermost level, rounded up.
 
     NaN where nothing varies above, however many there are.
@@ -247,129 +315,86 @@ def lower_counts(variance: Floats, cost: Floats, min_units: int) -> Plan:
     counts = np.where(np.isnan(unrounded), 1.0, np.maximum(1.0, np.ceil(unrounded - ROUNDING)))
     counts = np.where(np.isfinite(counts) & ~np.isnan(variance[..., :1]), counts, np.nan)
     counts[..., 0] = np.nan
-    nothing = np.full(variance.shape[:-1], np.nan)
-    return Plan(
-        counts, unrounded, nothing, nothing, nothing, np.asarray((min_units * cost).sum(axis=-1))
-    )
-
-
-def counts_by_budget(variance: Floats, cost: Floats, budgets: Floats, goal: Goal) -> list[Floats]:
-    """Return the units that budgets buy and the variance below them (..., budgets): of the unrounded plan, of the one-level experiment."""
-    variance, cost = np.broadcast_arrays(np.asarray(variance, float), np.asarray(cost, float))
-    levels, points = variance.shape[-1], budgets.shape[-1]
-    a = np.repeat(np.maximum(np.nan_to_num(variance.reshape(-1, levels)), 0.0), points, axis=0)
-    d = np.repeat(cost.reshape(-1, levels), points, axis=0)
-    limit = budgets.reshape(-1)
-    units, below = np.full((2, len(limit)), np.nan)
-    rows = np.flatnonzero((goal.min_units * d).sum(axis=1) <= limit)
-    rates = pooled_rates(a[rows, 1:], d[rows, 1:])
-    task = Task(a[rows], d[rows], rates, limit[rows], True, goal.min_units, goal.probability)
-    units[rows] = best_top(task)[0]
-    totals = totals_for(task, units[rows][:, None])[:, 0]
-    below[rows] = units[rows] * (task.variance[:, 1:] / totals[:, 1:]).sum(axis=1)
-    single_units = affordable(limit, np.ones_like(d), d)
-    return [
-        array.reshape(budgets.shape) for array in (units, below, single_units, a[:, 1:].sum(axis=1))
-    ]
-
-
-def _best(task: Task, n: Floats, low: Floats, high: Floats, unrounded: Floats) -> Floats:
-    """Return the best whole counts (cells, L): every neighbour of the continuous optimum is completed to the limit."""
-    tops = _around(n, low, high)
-    whole_numbers, index = np.unique(tops, return_inverse=True)
-    quantile = student_t(whole_numbers, task.probability)[index].reshape(tops.shape)
-    roundings = _roundings(task.variance[:, None, 1:], totals_for(task, tops, quantile))
-    completed = [with_top(tops, roundings[0][1])]
-    for level in range(1, task.variance.shape[1]):
-        completed += [
-            _filled(task, with_top(tops, lower), level, quantile)
-            for up, lower in roundings
-            if not up[level - 1]
-        ]
-    free = _with_free_top(task, n, unrounded)
-    candidates = np.concatenate([*completed, free], axis=1)
-    spent, limit = price(candidates, task.cost[:, None]), task.limit[:, None]
-    quantiles = np.concatenate(
-        [*[quantile] * len(completed), student_t(free[..., 0], task.probability)], axis=1
-    )
-    half = quantiles * np.sqrt(variance_of_mean(candidates, task.variance[:, None]))
-    first, second = (half, spent) if task.by_budget else (spent, half)
-    allowed = spent <= limit if task.by_budget else half <= limit * (1 + ROUNDING)
-    allowed &= (candidates[..., 0] >= task.min_units) & (reduced(np.minimum, candidates) >= 1)
-    first = np.where(allowed, first, np.inf)
-    tied = first <= first.min(axis=1, keepdims=True) * (1 + ROUNDING)
-    chosen = np.argmin(np.where(tied & allowed, second, np.inf), axis=1)
-    return np.asarray(candidates[np.arange(len(chosen)), chosen])
-
-
-def _around(n: Floats, low: Floats, high: Floats) -> Floats:
-    """Return (cells, tops): whole numbers in a window, those next to n among them."""
-    low, high, number = low[:, None], high[:, None], int(min(WINDOW, (high - low).max() + 1))
-    if number < WINDOW:
-        return np.minimum(low + np.arange(number), high)
-    spaced = np.floor(low + (high - low) * np.arange(WINDOW) / (WINDOW - 1) + ROUNDING)
-    near = np.clip(n[:, None] + np.arange(-8, 9), low, high)
-    return np.concatenate([spaced, near], axis=1)
-
-
-def _roundings(variance: Floats, totals: Floats) -> list[tuple[tuple[bool, ...], Floats]]:
-    """Return the lower counts of continuous totals, each rounded down or up, and which are rounded up; one where nothing varies."""
-    with np.errstate(invalid="ignore"):
-        counts = totals[..., 1:] / totals[..., :-1]
-    varies = (variance > 0) & np.isfinite(counts)
-    down, up = (
-        np.where(varies, np.maximum(1.0, rounded(counts)), 1.0) for rounded in (whole, np.ceil)
-    )
-    choices = list(product((False, True), repeat=counts.shape[-1]))
-    return [(choice, np.where(np.array(choice, dtype=bool), up, down)) for choice in choices]
-
-
-def _filled(task: Task, counts: Floats, level: int, quantile: Floats) -> Floats:
-    """Return the counts with that of one lower level as high as the budget allows, or as low as the width allows; else 1."""
-    counts[..., level] = 1.0
-    above = so_far(np.multiply, counts[..., :level])
-    inside = so_far(np.multiply, counts[..., level:]) * above[..., -1:]
-    a, d, limit = task.variance[:, None], task.cost[:, None], task.limit[:, None]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        if task.by_budget:
-            fixed, each = (
-                reduced(np.add, above * d[..., :level]),
-                reduced(np.add, inside * d[..., level:]),
-            )
-            filled = whole((limit - fixed) / each)
-            filled -= fixed + each * filled > limit
-        else:
-            variance_left = (limit / quantile) ** 2 - reduced(np.add, a[..., :level] / above)
-            filled = np.where(
-                variance_left > 0,
-                np.ceil(reduced(np.add, a[..., level:] / inside) / variance_left - ROUNDING),
-                np.nan,
-            )
-    counts[..., level] = np.where(
-        (filled >= 1) & (a[..., level] > 0) & np.isfinite(filled), filled, 1.0
-    )
     return counts
 
 
-def _with_free_top(task: Task, n: Floats, unrounded: Floats) -> Floats:
-    """Return whole counts (cells, choices, L) whose outermost takes what the lower ones leave: rounded, of equation 14, or one."""
-    of_equation = np.ceil(
-        np.where(
-            np.isfinite(unrounded[:, 1:]) & (task.variance[:, 1:] > 0),
-            np.maximum(unrounded[:, 1:], 1.0),
-            1.0,
-        )
-    )
-    roundings = _roundings(task.variance[:, 1:], totals_for(task, n[:, None])[:, 0])
-    lower = np.stack(
-        [of_equation, np.ones_like(of_equation), *(counts for _, counts in roundings)], axis=1
-    )
-    counts = with_top(np.ones(lower.shape[:2]), lower)
-    if task.by_budget:
-        totals = so_far(np.multiply, counts)
-        top = np.maximum(affordable(task.limit[:, None], totals, task.cost[:, None]), 1.0)
+def half_widths_by_budget(
+    forest: Forest,
+    counts: Floats,
+    half_width: Floats,
+    budgets: Floats,
+    goal: Goal,
+    one_of_everything: bool = False,
+) -> Floats:
+    """Return the half-widths (cells, budgets) of the best continuous plans for budgets.
+
+    Or those of one of everything in each unit. What a plan of `counts` (cells, nodes) promises
+    beyond its components, the pilot's uncertainty, is promised of all. NaN where a budget buys too
+    few units.
+    """
+    nothing, certain = np.zeros(len(counts)), np.full(len(counts), np.inf)
+    known = Evidence(nothing, nothing, certain, np.ones(len(counts)), np.ones(NODES))
+    fewest = counts[:, forest.roots].min(axis=1)
+    factor = half_width / promised(forest.noise(counts), fewest, known, goal)
+    if one_of_everything:
+        units = whole(budgets / forest.cost.sum(axis=1)[:, None])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            noise = forest.variance.sum(axis=1)[:, None] / units
     else:
-        unit_variance = variance_of_mean(counts, task.variance[:, None])
-        top = least_top(task, unit_variance, np.full(unit_variance.shape, float(task.min_units)))
-    counts[..., 0] = top
-    return counts
+        units, noise = narrowest(forest, budgets, goal.min_units, goal.probability)
+    return factor[:, None] * promised(noise, units, known.along(), goal)
+
+
+def planned_again(
+    forest: Forest, total: Floats, budget: float, min_units: int, known: Floats | float = 0.0
+) -> Floats:
+    """Return by how much the variance of a plan of unshared units exceeds the one it promises.
+
+    At the nodes of `assurance`.
+
+    A benchmark whose variance the pilot underrates gets too few repetitions, so that the error of
+    the plan is larger than that of the variances it is made from: one of many chains by a factor of
+    about f / (f - 1), f their degrees of freedom. So components are drawn as pilots of this size
+    would find them, if those found were true, and each time the continuous plan is made again. One
+    that was not seen in a benchmark may be there: it is taken to be the same multiple of the lowest
+    as in the whole suite. `total` (benchmarks, L) are the repetitions in the pilot, `known` the
+    degrees of freedom that others add, `budget` is what the plan costs.
+    """
+    variance, cost = forest.variance[forest.paths], forest.cost[forest.paths]
+    # The order of the benchmarks changes nothing that is drawn.
+    order = np.lexsort(np.column_stack([variance, cost, total]).T)
+    variance, cost, total, known = (
+        variance[order],
+        cost[order],
+        total[order],
+        (known + np.zeros(total.shape))[order],
+    )
+    lowest = variance[:, -1:]
+    common = (
+        np.divide(
+            variance.sum(axis=0),
+            lowest.sum(),
+            out=np.zeros(variance.shape[1]),
+            where=lowest.sum() > 0,
+        )
+        * lowest
+    )
+    variance = np.where(variance > 0, variance, common)
+    inside = total[:, 1:] / total[:, :-1]
+    levels = variance.copy()
+    for level in range(variance.shape[1] - 2, -1, -1):
+        levels[:, level] += levels[:, level + 1] / inside[:, level]
+    df = np.minimum(np.maximum(np.diff(total, axis=1, prepend=1.0), 1.0) + known, LARGEST)
+    mean_squares = (
+        levels * np.random.Generator(np.random.Philox(0)).chisquare(df, (PILOTS, *df.shape)) / df
+    )
+    components = mean_squares.copy()
+    components[..., :-1] -= mean_squares[..., 1:] / inside
+    components = np.maximum(components, 0.0)
+    chains = nest(components, np.broadcast_to(cost, components.shape))
+    rates = rates_of(chains).reshape(PILOTS, -1)
+    a, d = components.reshape(PILOTS, -1), cost.ravel()
+    repetitions = share_out(a, d, rates, np.asarray(float(min_units)), budget=budget)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios = (variance.ravel() / repetitions).sum(axis=1) / (a / repetitions).sum(axis=1)
+    return np.asarray(np.quantile(np.where(np.isnan(ratios), 1.0, ratios), nodes()[0]))
