@@ -135,7 +135,7 @@ def test_the_order_may_be_given():
         1 / times.perf.trend(order="stored")["slope"].values, rel=1e-6
     )
     for order, message in (
-        ("ranks", "there is 'stored', 'reversed', .*'rank'"),
+        ("ranks", "There is 'stored', 'reversed', .*'rank'"),
         ("word", "cannot be sorted"),
         ([1, 2], r"shape \(2,\)"),
     ):
@@ -308,7 +308,8 @@ def test_labels_that_alternate_are_named():
         for method in (mixed.perf.change_points, mixed.perf.trend):
             with pytest.warns(
                 PerfarrayWarning,
-                match=rf"'{name}' alternates along the commits, which are one series: main \(13\), feature \(7\)",
+                match=rf"'{name}' alternates along the commits, which are one series: "
+                r"main \(13\), feature \(7\)",
             ):
                 result = method()
             assert [note.code for note in result.perf.notes()].count("mixed_series") == 1
@@ -350,7 +351,7 @@ def test_labels_that_follow_each_other_are_named():
         PerfarrayWarning, match="'compiler' follow each other along the dates: 'old', 'new'"
     ):
         notes = apart.perf.change_points(dim="date").perf.notes()
-    assert "succession" in [note.code for note in notes]
-    assert "succession" not in [
+    assert "mixed_series" in [note.code for note in notes]
+    assert "mixed_series" not in [
         note.code for note in times.perf.change_points(dim="date").perf.notes()
     ]

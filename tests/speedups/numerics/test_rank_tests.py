@@ -16,7 +16,7 @@ from perfarray.speedups.numerics.rank_tests import (
 )
 
 SERIES_OF_R = 6e-6
-"""R's limit law stops its series early: for sqrt(nm/(n+m)) D just below 1 it is off by up to this much."""
+"""R's limit law stops its series early: it is off by this for sqrt(nm/(n+m)) D just below 1."""
 
 
 @pytest.fixture
