@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-BLOCK = re.compile(r"^( *)(`{3,4})(?:py|md)\n(.*?)^ *\2$", re.M | re.S)
+BLOCK = re.compile(r"^( *)(?:- )?(`{3,4})(?:py|md)\n(.*?)^ *\2$", re.M | re.S)
 HEAD = re.compile(r"# (add to )?((?:src|tests|docs)/\S+?)(?:: (?:class )?(\w+))?\n")
 
 USE = """
@@ -64,8 +64,8 @@ def additions() -> list[tuple[bool, str, str | None, str]]:
     belongs to, and the text."""
     blocks = []
     page = (ROOT / "docs" / "contributing.md").read_text(encoding="utf-8")
-    for indent, _, text in BLOCK.findall(page):
-        block = textwrap.dedent(text) if indent else text
+    for _, _, text in BLOCK.findall(page):
+        block = textwrap.dedent(text)
         head = HEAD.match(block)
         assert head is not None, block
         blocks.append((bool(head[1]), head[2], head[3], block[head.end() :]))

@@ -5,7 +5,7 @@ import pytest
 import xarray as xr
 
 import perfarray
-from perfarray.crosscheck import METHODS
+from perfarray.crosscheck.methods import METHODS
 from perfarray.results.words import NOTHING
 
 NAMES = [method.name for method in METHODS]
@@ -297,7 +297,7 @@ def test_few_units_are_noted():
 def test_suites_apart_are_what_each_is_alone(monkeypatch):
     """Every suite has its own row under every method, and says nothing of several suites;
     benchmarks keep theirs."""
-    monkeypatch.setattr("perfarray.crosscheck.METHODS", METHODS[:3])
+    monkeypatch.setattr("perfarray.crosscheck.agreement.METHODS", METHODS[:3])
     mixed = suite(0.97, units=4).assign_coords(
         suite=("benchmark", ["int", "int", "fp", "fp", "int", "fp"])
     )

@@ -177,7 +177,8 @@ REMEDIES = [
     (ValueError, "plus_one=nan: give True or False", lambda: TIMES.perf.randomization_test("old", plus_one=float("nan"))),
     (ValueError, r"statistic '<lambda>' takes no array and axis=; give a function f\(x, axis=-1\)",
      lambda: TIMES.perf.bootstrap_interval(statistic=lambda: None)),
-    (TypeError, "required_units\\(\\) has no argument 'equivalence_risk' any more", lambda: TIMES.perf.required_units("old", equivalence_risk="x")),
+    (TypeError, "required_units\\(\\) has no argument 'equivalence_risk' any more",
+     lambda: TIMES.perf.required_units("old", equivalence_risk="x")),
     (ValueError, "there are no dims", lambda: TIMES.isel(dict.fromkeys(TIMES.dims, 0)).perf.to_frame()),
 ]  # fmt: skip
 

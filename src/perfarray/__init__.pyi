@@ -13,7 +13,7 @@ from .comparisons.intervals import ratio_interval as ratio_interval
 from .comparisons.pairwise import pairwise as pairwise
 from .comparisons.required import required_units as required_units
 from .comparisons.stopping import stopping as stopping
-from .crosscheck import agreement as agreement
+from .crosscheck.agreement import agreement as agreement
 from .datasets import dataset_path as dataset_path
 from .datasets import load_dataset as load_dataset
 from .diagnostics.autocorrelation import autocorrelation as autocorrelation

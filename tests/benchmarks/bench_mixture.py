@@ -100,7 +100,7 @@ def refits(sample: np.ndarray, engine: str) -> None:
         None,
         fitted(sample, None, request),
         np.array([0]),
-        request,
+        request=request,
         n_samples=REFITS,
         undersample=1.0,
         resolution=None,

@@ -594,7 +594,7 @@ class TestSuite:
             ({"negative": "keep"}, "negative='keep' is not known"),
             (
                 {"budget": None},
-                "Give either budget=, the seconds that may be spent, or half_width=",
+                "Give either budget=, what may be spent, or half_width=",
             ),
             (
                 {"paired": "binary"},

@@ -1,4 +1,4 @@
-"""Coverage, false alarms and power of a method, counted on simulated experiments whose truth is known."""
+"""Coverage, false alarms and power of a method, counted on simulated experiments."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -51,40 +51,33 @@ def coverage(
     Parameters
     ----------
     method : str or callable
-        The public name of a method with `lower` and `upper` (`mean_interval`, `ratio_interval`,
-        `compare`, `score_ratio_interval`, `agreement`, `variance_components`), or f(times,
-        baseline), or f(times) for a mean, which returns a Dataset, a mapping, or an object with
-        these. It gets many experiments at once, along a dim `experiment`.
+        The public name of a method with `lower` and `upper`, or f(times, baseline), or f(times) for
+        a mean, which returns these. It gets many experiments at once, along a dim `experiment`.
     sizes, variances : mapping of levels, or DataArray with a dim `level`
         Repetitions per level, outermost first, a pair (fewest, most) for a ragged level; and the
-        variance of each level, relative to the squared mean (0.0004 is a standard deviation of 2
-        %). Each a number, a list (a map along the level's name, or `<level>_variance`), or a
-        DataArray over dims of a map or those of `dims`.
+        variance of each level, relative to the squared mean. Each a number, a list (a map along the
+        level's name, or `<level>_variance`), or a DataArray.
     ratio : float, list or DataArray
-        The candidate's mean over the baseline's; it scales mean and spread alike, so that means,
-        medians and minima have this ratio.
+        The candidate's mean over the baseline's; mean and spread scale alike.
     distribution : {"normal", "lognormal", "exponential", "bimodal"} or callable
         Of the effects of every level, as for `simulate`.
     autocorrelation, shared : mapping, optional
-        By level, the correlation of neighbours in order, and of benchmarks (declared as
-        `shared_levels`), as for `simulate`.
+        By level, the correlation of neighbours in order, and of benchmarks, as for `simulate`.
     pairs : mapping, optional
-        By level, the correlation between the two systems of units of the same number:
-        `pairs={"session": 0.8}`, for methods with `paired="session"`.
+        By level, the correlation between units of the same number of both systems.
     dims : mapping, optional
-        Dims of one experiment, as `{"benchmark": 13}` for methods of a suite.
+        Dims of one experiment, as `{"benchmark": 13}`.
     ignored : str or tuple of str
-        Levels that are hidden from the method: their repetitions become those of the level below.
-        `sizes={"binary": 1, ...}` with `ignored="binary"` is an experiment with one build.
+        Levels that are hidden: their repetitions become those of the level below.
     confidence_level : float
         Of the intervals.
     n_experiments : int
         For each point of the map.
     batch : int, optional
-        How many experiments are computed at once (default: some 100 MiB); it changes no number. A
-        callable that takes no dim `experiment` needs 1.
+        How many experiments are computed at once; it changes no number. A callable that takes no
+        dim `experiment` needs 1.
     rng : int, str or numpy.random.Generator, optional
-        Seed. The first of a thousand experiments are those of a hundred.
+        Seed.
     progress : bool, optional
         Whether to show a bar with what remains.
     **options
@@ -95,9 +88,9 @@ def coverage(
     Dataset
         Over the dims of the map, and those of the answer: `estimate`, the share of intervals that
         contain the truth, with its Monte Carlo standard error `error`; `below` and `above`, the
-        shares that lie wholly below and above it; `unbounded`, the share with an infinite end;
-        `width`, the median width relative to the truth. These are shares of the experiments with an
-        answer; `unanswered` is the share without (limits NaN).
+        shares that lie wholly below and above it; `unbounded`, with an infinite end; `width`, the
+        median width relative to the truth. `unanswered` is the share of experiments without an
+        answer, which do not count.
 
     Raises
     ------
@@ -107,8 +100,7 @@ def coverage(
 
     Notes
     -----
-    The truth of `variance_components` is `variances`, along `level`. `error` is sqrt(p (1 - p) /
-    n); where it is 0, a rate of up to 3 / n remains possible.
+    Where `error` is 0, a rate of up to 3 / n remains possible.
 
     References
     ----------
@@ -120,16 +112,27 @@ def coverage(
     The normal instead of Student's t, with three binaries: too narrow.
 
     >>> import perfarray
-    >>> nest = {"sizes": {"binary": 3, "execution": 2}, "variances": {"binary": 4e-4, "execution": 1e-4}, "rng": 1}
-    >>> found = [perfarray.coverage("ratio_interval", df=df, **nest)["estimate"].item() for df in ("normal", "satterthwaite")]
-    >>> found[0] < 0.91, 0.93 < found[1] < 0.98
-    (True, True)
+    >>> nest = {"sizes": {"binary": 3}, "variances": {"binary": 4e-4}, "rng": 1}
+    >>> normal = perfarray.coverage("ratio_interval", df="normal", **nest)
+    >>> normal["estimate"].item() < 0.91
+    True
     """
     study = Study(
-        sizes=sizes, variances=variances, ratio=ratio,
-        distribution=distribution, autocorrelation=autocorrelation, shared=shared, pairs=pairs, dims=dims, ignored=ignored,
-        confidence_level=confidence_level, n_experiments=n_experiments, batch=batch, rng=rng, progress=progress,
-    )  # fmt: skip
+        sizes=sizes,
+        variances=variances,
+        ratio=ratio,
+        distribution=distribution,
+        autocorrelation=autocorrelation,
+        shared=shared,
+        pairs=pairs,
+        dims=dims,
+        ignored=ignored,
+        confidence_level=confidence_level,
+        n_experiments=n_experiments,
+        batch=batch,
+        rng=rng,
+        progress=progress,
+    )
     checked = check_method(method, options)
     if not checked.truth:
         raise ValueError(
@@ -221,7 +224,7 @@ def false_alarm_rate(
     progress: bool | None = None,
     **options: Any,
 ) -> xr.Dataset:
-    """Count how often a method sees a difference between a program and itself, over simulated experiments.
+    """Count how often a method sees a difference between a program and itself.
 
     Parameters
     ----------
@@ -265,15 +268,27 @@ def false_alarm_rate(
 
     >>> import perfarray
     >>> nest = {"variances": {"binary": 4e-4, "execution": 4e-4}, "ignored": "binary", "rng": 1}
-    >>> found = perfarray.false_alarm_rate("compare", sizes={"binary": 1, "execution": [5, 50]}, **nest)
-    >>> found["estimate"].sel(execution=5).item() < 0.6 < found["estimate"].sel(execution=50).item()
+    >>> nest["sizes"] = {"binary": 1, "execution": [5, 50]}
+    >>> rates = perfarray.false_alarm_rate("compare", **nest)["estimate"]
+    >>> rates.sel(execution=5).item() < 0.6 < rates.sel(execution=50).item()
     True
     """
     study = Study(
-        sizes=sizes, variances=variances, ratio=1.0,
-        distribution=distribution, autocorrelation=autocorrelation, shared=shared, pairs=pairs, dims=dims, ignored=ignored,
-        confidence_level=confidence_level, n_experiments=n_experiments, batch=batch, rng=rng, progress=progress,
-    )  # fmt: skip
+        sizes=sizes,
+        variances=variances,
+        ratio=1.0,
+        distribution=distribution,
+        autocorrelation=autocorrelation,
+        shared=shared,
+        pairs=pairs,
+        dims=dims,
+        ignored=ignored,
+        confidence_level=confidence_level,
+        n_experiments=n_experiments,
+        batch=batch,
+        rng=rng,
+        progress=progress,
+    )
     result = _count_decisions(
         method,
         options,
@@ -338,16 +353,27 @@ def power(
     Examples
     --------
     >>> import perfarray
-    >>> nest = {"sizes": {"execution": 10, "iteration": 5}, "variances": {"execution": 1e-4, "iteration": 1e-4}}
-    >>> found = perfarray.power("compare", ratio=[0.99, 0.98], **nest, rng=1)
-    >>> found["estimate"].sel(ratio=0.99).item() < 0.7, found["estimate"].sel(ratio=0.98).item() > 0.9
+    >>> nest = {"sizes": {"execution": 10}, "variances": {"execution": 1.2e-4}}
+    >>> seen = perfarray.power("compare", ratio=[0.99, 0.98], **nest, rng=1)["estimate"]
+    >>> seen.sel(ratio=0.99).item() < 0.7, seen.sel(ratio=0.98).item() > 0.9
     (True, True)
     """
     study = Study(
-        sizes=sizes, variances=variances, ratio=ratio,
-        distribution=distribution, autocorrelation=autocorrelation, shared=shared, pairs=pairs, dims=dims, ignored=ignored,
-        confidence_level=confidence_level, n_experiments=n_experiments, batch=batch, rng=rng, progress=progress,
-    )  # fmt: skip
+        sizes=sizes,
+        variances=variances,
+        ratio=ratio,
+        distribution=distribution,
+        autocorrelation=autocorrelation,
+        shared=shared,
+        pairs=pairs,
+        dims=dims,
+        ignored=ignored,
+        confidence_level=confidence_level,
+        n_experiments=n_experiments,
+        batch=batch,
+        rng=rng,
+        progress=progress,
+    )
     return _count_decisions(
         method,
         options,
@@ -386,12 +412,14 @@ def _judge_decision(
     method: Method, sides: list[xr.DataArray], point: Point, *, threshold: xr.DataArray, risk: float
 ) -> xr.Dataset:
     if "threshold" in method.takes:  # a method with its own threshold is called for each
-        each = [
+        decisions = [
             decided(method, ask(method, sides, threshold=value), value, risk)
             for value in threshold.values.ravel().tolist()
         ]
         decision = (
-            xr.concat(each, threshold["threshold"], coords="minimal") if threshold.ndim else each[0]
+            xr.concat(decisions, threshold["threshold"], coords="minimal")
+            if threshold.ndim
+            else decisions[0]
         )
     else:
         decision = decided(method, ask(method, sides), threshold, risk)
@@ -425,13 +453,13 @@ def _decision_shares(experiments: xr.Dataset) -> xr.Dataset:
 def experiments_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Count the cells in which some experiments have no answer."""
     share, units = result["unanswered"], plural(str(result.attrs["unit"]))
-    counted = (
+    consequence = (
         "are left out of the other shares"
         if result.attrs["result"] == "coverage"
         else "count as seeing nothing"
     )
     text = (
         f"In {{cells}} up to {100 * float(share.max()):.3g} % of the experiments have no answer. "
-        f"They {counted}. More {units} would give them one."
+        f"They {consequence}. More {units} would give them one."
     )
     return (count_note("unanswered", text, (share > 0).values),)

@@ -46,7 +46,10 @@ VARIABLES: Final = (
 
 
 class Method(NamedTuple):
-    """A method with its arguments: `takes` are the names that it accepts, `truth` is what its limits are about ("" for a test)."""
+    """A method with its arguments.
+
+    `takes` are the names that it accepts, `truth` is what its limits are about ("" for a test).
+    """
 
     name: str
     function: Callable[..., Any]
@@ -58,7 +61,7 @@ class Method(NamedTuple):
 
 
 def check_method(method: str | Callable[..., Any], options: Mapping[str, Any]) -> Method:
-    """Return the method of a public name, or a callable of timings, or of timings and a baseline."""
+    """Return the method of a public name, or a callable of timings (and a baseline)."""
     name = (
         method
         if isinstance(method, str)
@@ -76,16 +79,16 @@ def check_method(method: str | Callable[..., Any], options: Mapping[str, Any]) -
             "f(times)"
         )
     positional = [
-        each
-        for each in parameters.values()
-        if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)
+        parameter
+        for parameter in parameters.values()
+        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
     ]
     two = ("baseline" in parameters and not public) or sum(
-        each.default is each.empty for each in positional
+        parameter.default is parameter.empty for parameter in positional
     ) > 1
     truth = TRUTHS.get(name, "") if public else RATIO if two else MEAN
     takes = frozenset(parameters)
-    open_ended = any(each.kind is each.VAR_KEYWORD for each in parameters.values())
+    open_ended = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
     unknown = [option for option in options if option not in takes]
     if unknown and not open_ended:
         raise ValueError(
@@ -102,13 +105,11 @@ def with_defaults(
     defaults: dict[str, Any] = {"confidence_level": confidence_level, "rng": rng} | (
         {"levels": tuple(levels)} if method.public else {}
     )
-    if method.options.get("correction") is not None:
-        if not dims:
-            raise ValueError(
-                "correction= is for several verdicts in one experiment; give dims=, as "
-                "{'benchmark': 13}"
-            )
-        defaults["family"] = tuple(dims)
+    if method.options.get("correction") is not None and not dims:
+        raise ValueError(
+            "correction= is for several verdicts in one experiment; give dims=, as "
+            "{'benchmark': 13}"
+        )
     return method._replace(
         options={name: value for name, value in defaults.items() if name in method.takes}
         | method.options
@@ -117,12 +118,19 @@ def with_defaults(
 
 def ask(method: Method, sides: Sequence[xr.DataArray], **more: Any) -> dict[str, xr.DataArray]:
     """Call a method on some experiments, and return the parts of its answer along `experiment`."""
+    count = sides[0].sizes[EXPERIMENT]
+    if method.options.get("correction") is not None and count > 1:
+        # A correction is over all verdicts of a call, and each experiment is a family.
+        parts = [
+            ask(method, [side.isel({EXPERIMENT: [number]}) for side in sides], **more)
+            for number in range(count)
+        ]
+        return {name: xr.concat([part[name] for part in parts], EXPERIMENT) for name in parts[0]}
     with collecting_notes():
         answer = method.function(*sides, **method.options | more)
     if not isinstance(answer, Mapping):
         answer = {name: getattr(answer, name, None) for name in VARIABLES}
     variables = answer.data_vars if isinstance(answer, xr.Dataset) else answer
-    count = sides[0].sizes[EXPERIMENT]
     answers = {
         name: _along_experiments(variables[name], name, method, count)
         for name in VARIABLES
@@ -158,7 +166,10 @@ def _along_experiments(value: Any, name: str, method: Method, count: int) -> xr.
 def decided(
     method: Method, answer: Mapping[str, xr.DataArray], threshold: Any, risk: float
 ) -> xr.Dataset:
-    """Return for every experiment whether the method sees a difference, its direction (-1: less), and whether it has an answer."""
+    """Return whether the method sees a difference in every experiment.
+
+    And its direction (-1: less), and whether there is an answer.
+    """
     if "verdict" in answer:
         verdict = answer["verdict"]
         direction = xr.where(verdict == FASTER, -1, xr.where(verdict == SLOWER, 1, 0))

@@ -40,7 +40,7 @@ def calibrate(
     rng: Rng = None,
     metric: str | list[str] | None = None,
 ) -> xr.Dataset:
-    """Count false alarms of each rule: how often it sees a difference between halves of the same timings.
+    """Count false alarms of each rule: how often halves of the same timings seem different.
 
     The independent units of every cell (its executions, or binaries) are split at random into
     halves many times, and the halves are compared.
@@ -48,33 +48,29 @@ def calibrate(
     Parameters
     ----------
     times, levels, metric
-        Timings (lazy ones are computed), their nest, and the variable(s) of a Dataset. The labels
-        of all other dims are separate cells.
+        Timings, their nest, and the variable(s) of a Dataset. The labels of all other dims are
+        separate cells.
     rules : str, callable or sequence of them
         "perfarray" (`compare`); rules that pool all values of a side: "pooled_t" (pyperf),
-        "pooled_mannwhitney" (benchstat, Google Benchmark), "errors_apart" (scores of JMH: errors of
-        99.9 % do not overlap), "means_2_percent", "means_5_percent" (the means differ by more); the
-        name of another method, such as "randomization_test"; or a callable, as for
-        `false_alarm_rate`.
+        "pooled_mannwhitney" (benchstat, Google Benchmark), "errors_apart" (JMH),
+        "means_2_percent", "means_5_percent"; the name of another method; or a callable.
     threshold : float
-        A relative change that does not matter, for rules that accept one: 0.02 means 2 %.
+        A relative change that does not matter: 0.02 means 2 %.
     n_splits : int
         The most splits of a cell that are compared.
     confidence_level : float
         1 less the risk of the rules that have one; also of `noise_floor`.
     rng : int, str or numpy.random.Generator, optional
-        Seed of the splits, which depend on the number of units alone.
+        Seed of the splits.
 
     Returns
     -------
     Dataset
-        Along `rule`: `false_alarm_rate`, the mean over cells of the share of splits with an alarm;
-        `error`, its standard error between cells (NaN for one cell); `unanswered`, the share of
-        splits without an answer; and `used_by`. Along `rule` and the cells' dims: `cell_rate`. For
-        every cell: `noise_floor`, the relative change that 95 % of comparisons with as many units
-        stay below though nothing changed (that of the halves, over the root of 2);
-        `smallest_change`, the one such a comparison sees with 80 % power (as in `compare`);
-        `n_splits`, the distinct splits compared; `n`, the units.
+        Along `rule`: `false_alarm_rate`, the mean over cells; `error`, its standard error between
+        cells; `unanswered`, the share of splits without an answer; `used_by`. Along `rule` and the
+        cells' dims: `cell_rate`. For every cell: `noise_floor`, the relative change that 95 % of
+        comparisons stay below though nothing changed; `smallest_change`, the one seen with 80 %
+        power; `n_splits`; `n`, the units.
 
     Raises
     ------
@@ -83,20 +79,22 @@ def calibrate(
 
     Notes
     -----
-    Rates are those of comparisons with half of the units: a rule with a risk errs about as often
-    with all, a limit on the means less often. What is the same for all units of the data (one
-    session, one machine) is in both halves and raises no alarm: to see it, measure several sessions
-    as the outermost level. :doc:`/how-to/trust` has more.
+    Rates are those of comparisons with half of the units. What is the same for all units (one
+    session, one machine) raises no alarm. See :doc:`/how-to/trust`.
 
     Examples
     --------
     >>> import warnings
     >>> import perfarray
-    >>> variances = {"execution": 1e-4, "iteration": 1e-4}
-    >>> times = perfarray.simulate(sizes={"execution": 10, "iteration": 20}, variances=variances, dims={"benchmark": 20}, rng=1)
+    >>> times = perfarray.simulate(
+    ...     sizes={"execution": 10, "iteration": 20},
+    ...     variances={"execution": 1e-4, "iteration": 1e-4},
+    ...     dims={"benchmark": 20},
+    ...     rng=1,
+    ... )
     >>> with warnings.catch_warnings(action="ignore"):  # it says in sentences what came out
-    ...     found = times.perf.calibrate(rules=("perfarray", "pooled_t"), n_splits=50, rng=1)
-    >>> rate = found["false_alarm_rate"]
+    ...     rates = times.perf.calibrate(rules=("perfarray", "pooled_t"), n_splits=50, rng=1)
+    >>> rate = rates["false_alarm_rate"]
     >>> rate.sel(rule="perfarray").item() < 0.1, rate.sel(rule="pooled_t").item() > 0.4
     (True, True)
     """
@@ -198,7 +196,7 @@ def _judged(
     data: Timings,
     rules: list[Rule],
 ) -> tuple[Mask, Mask, Floats]:
-    """Return by rule, cell and split the alarms and the answers, and by cell and split the absolute log ratio of the means."""
+    """Return alarms and answers (rule, cell, split), and absolute log ratios of means."""
     splits, units = len(sides[0]), sides[0].shape[1] + sides[1].shape[1]
     at_once = max(1, MOST_VALUES // (units * int(np.prod(values.shape[2:])) * len(values)))
     alarms, answered = np.zeros((2, len(rules), len(values), splits), dtype=bool)
@@ -209,7 +207,7 @@ def _judged(
         pair = [_as_timings(values[:, side[block]], labels, data) for side in sides]
         for index, rule in enumerate(rules):
             alarms[index, :, block], answered[index, :, block] = (
-                each.reshape(labels.shape) for each in rule.judge(*pair)
+                by_split.reshape(labels.shape) for by_split in rule.judge(*pair)
             )
         change[:, block] = np.abs(np.log(_mean(pair[0]) / _mean(pair[1]))).reshape(labels.shape)
     return alarms, answered, change
@@ -283,7 +281,8 @@ def _notes(result: xr.Dataset, data: Timings) -> list[Note]:
     if without or not cells:
         lower = f", or name a lower level with levels={data.levels[1:]}" if data.levels[1:] else ""
         sentences.append(
-            f"{without} of {cells} cells have one {unit}, which cannot be split. Measure more{lower}."
+            f"{without} of {cells} cells have one {unit}, which cannot be split. "
+            f"Measure more{lower}."
         )
     if few:
         sentences.append(

@@ -47,15 +47,10 @@ def pairwise(
         Timings; dims that are not levels broadcast.
     dim : str
         The dim whose labels are compared.
-    levels, threshold, band, equivalence_risk, confidence_level, statistic, value, method, df, resample, n_resamples, rng : as for `compare`
-        The method and its judgement.
-    correction, censored, across, prior, between, by, shared, paired, metric : as for `compare`
-        Corrections, stopped runs, the suite, what is learned from it and from other sessions, its
-        parts, shared and matched units, and the variable(s) of a Dataset.
-    family : str or tuple of str, optional
-        The dims over which verdicts are corrected together; default: every verdict of the call,
-        each pair of labels once. `family="benchmark"` corrects over the benchmarks of each pair
-        alone.
+    levels, threshold, confidence_level, statistic, value, method, resample, n_resamples, rng
+        As for `compare`: the method and its judgement.
+    correction, censored, across, prior, between, by, shared, paired, metric
+        As for `compare`. Every verdict of the call is corrected together, each pair of labels once.
 
     Returns
     -------
@@ -73,7 +68,8 @@ def pairwise(
     Examples
     --------
     >>> import perfarray
-    >>> times = perfarray.from_samples({"a": [1.0, 1.1, 0.9], "b": [2.0, 2.1, 1.9], "c": [4.0, 4.1, 3.9]})
+    >>> samples = {"a": [1.0, 1.1, 0.9], "b": [2.0, 2.1, 1.9], "c": [4.0, 4.1, 3.9]}
+    >>> times = perfarray.from_samples(samples)
     >>> table = times.perf.pairwise(dim="version")["estimate"].round(2)
     >>> table.sel(version="c", baseline="a").item(), table.sel(version="a", baseline="b").item()
     (4.0, 0.5)

@@ -1,8 +1,8 @@
-"""The two systems of a comparison: how they are resolved, the rules that follow, and the attrs and notes that describe them."""
+"""The two systems of a comparison: their rules and method, and what describes them."""
 
 from collections.abc import Hashable
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -34,14 +34,15 @@ from perfarray.timings.zeros import Positive
 SUITE_ROWS = {
     ADJUSTED: "The suite row is not adjusted for skewness, which averages out over benchmarks. Its "
     "limits are those of t on the log ratios. method='studentized' draws them.",
-    RANK: "The suite row does not rest on ranks. It is the geometric mean of the ratios of medians, "
-    "with their standard errors, as with method='order_statistics'.",
+    RANK: "The suite row does not rest on ranks. It is the geometric mean of the ratios of "
+    "medians, with their standard errors, as with method='order_statistics'.",
 }
 
 
 class Systems(NamedTuple):
-    """Both systems of one metric, their rules and method; with copies that count, where there are any, and the method of these.
+    """Both systems of one metric, their rules and their method.
 
+    `whole` has copies that count, `scored` the same without variation, and `scoring` compares these.
     `same` says which cells have the same runs on both sides.
     """
 
@@ -54,7 +55,7 @@ class Systems(NamedTuple):
     same: xr.DataArray | None
 
 
-def resolve_systems(times: Data, baseline: object, options: Options, metric: str | None) -> Systems:
+def resolve_systems(times: Data, baseline: object, options: Options, metric: Any) -> Systems:
     """Resolve both systems of a comparison, and choose its method."""
     if options.between is not None:
         times, baseline = _single_sessions(times, baseline, options)
@@ -107,7 +108,7 @@ def resolve_systems(times: Data, baseline: object, options: Options, metric: str
 
 
 def _single_sessions(times: Data, baseline: object, options: Options) -> tuple[Data, object]:
-    """Return both sides of a comparison whose sessions are known from elsewhere, each of one session."""
+    """Return both sides, each of one session, of a comparison with `between=`."""
     times = single_session(times, options.between, options.levels)
     if not isinstance(baseline, xr.DataArray | xr.Dataset):
         return times, baseline
@@ -120,7 +121,10 @@ def _single_sessions(times: Data, baseline: object, options: Options) -> tuple[D
 
 
 def _positive(options: Options) -> Positive:
-    """Return what must be above 0 in a cell. Fieller's theorem takes zeros; ratios that are drawn, and logs, do not."""
+    """Return what must be above 0 in a cell.
+
+    Fieller's theorem takes zeros. Ratios that are drawn, and logs, do not.
+    """
     if options.medians:
         return Positive("a ratio of medians", "")  # `check_runs` knows the runs
     if options.prior:
@@ -186,7 +190,7 @@ def _incomplete_suites(pair: Pair, result: xr.Dataset, options: Options) -> dict
         result.variables[f"{side}_{options.statistic}"] for side in ("candidate", "baseline")
     )
     # A baseline of 0 was measured.
-    lacks = (np.isnan(candidate) | np.isnan(baseline)) & (baseline != 0)
+    lacks = (candidate.isnull() | baseline.isnull()) & (baseline != 0)
     unmatched = dict.fromkeys(pair.unmatched)
     if pair.baselines:
         lacks = lacks & ~pair.itself.variable

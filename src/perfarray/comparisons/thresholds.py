@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable, Mapping
 from types import EllipsisType
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -28,13 +28,13 @@ def varies(threshold: Any) -> bool:
 
 def check_thresholds(threshold: Threshold) -> Threshold:
     """Return a threshold that differs between verdicts as it is, and one number checked."""
-    return threshold if varies(threshold) else check_threshold(threshold)
+    return threshold if varies(threshold) else check_threshold(cast(float, threshold))
 
 
 def thresholds_of(
     threshold: Any, array: xr.DataArray, across: str
 ) -> tuple[xr.Variable, xr.Variable]:
-    """Return the thresholds of the benchmarks, along `across` and further dims of the timings, and that of the suite.
+    """Return the thresholds of the benchmarks, along `across` and other dims, and of the suite.
 
     The suite's is that of the labels without one of their own in a mapping, and the mean over the
     benchmarks in an array.

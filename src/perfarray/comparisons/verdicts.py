@@ -1,4 +1,7 @@
-"""Verdicts on the ratios of two systems: a method compares them, again at corrected levels, and its answer gets labels and notes."""
+"""Verdicts on the ratios of two systems.
+
+A method compares them, again at corrected levels, and its answer gets labels and notes.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -10,7 +13,7 @@ import numpy.typing as npt
 import xarray as xr
 
 from perfarray.comparisons.medians import BEYOND, MEDIAN
-from perfarray.comparisons.methods import Method, Options, along_suite
+from perfarray.comparisons.methods import Arguments, Method, Options, along_suite
 from perfarray.comparisons.noise import NOISE, NOISE_OUTPUTS
 from perfarray.comparisons.priors import PRIOR
 from perfarray.comparisons.suite_rows import SUITE_ROW
@@ -115,7 +118,10 @@ def compare_systems(
     corrected: xr.Dataset | None = None,
     metric: str | list[str] | None = None,
 ) -> xr.Dataset:
-    """Compare two systems by one metric; where there is a correction, `corrected` p-values and levels are those of `correct_all`."""
+    """Compare two systems by one metric.
+
+    With a correction, `corrected` is what `correct_all` returns; p-values come back without it.
+    """
     systems = resolve_systems(times, baseline, options, metric)
     if corrected is not None and METRIC in corrected.dims:
         corrected = corrected.sel({METRIC: metric}, drop=True)
@@ -145,103 +151,113 @@ def compare_systems(
 
 
 def _judged(systems: Systems, options: Options, corrected: xr.Dataset | None) -> xr.Dataset:
-    """Return verdicts with the labels of the timings; `corrected` are p-values and levels of intervals, if there is a correction."""
-    pair, method, rules, across = systems.pair, systems.method, systems.rules, options.across
-    array, thresholds = pair.candidate.array, dict[str, xr.DataArray]()
-    if varies(options.threshold):
-        rows, of_suite = map(xr.DataArray, thresholds_of(options.threshold, array, across))
-        thresholds = {THRESHOLD: rows, SUITE_THRESHOLD: of_suite}
-    groups = {
-        "pair": pair_arrays(pair, method, (across,)),
-        "scored": pair_arrays(systems.scored, systems.scoring, (across,))
-        if systems.scored and systems.scoring
-        else [],
-        "same": [] if systems.same is None else [(along_suite(across, systems.same), (across,))],
-        "corrected": []
-        if corrected is None
-        else [(along_suite(across, corrected[name]), (across,)) for name in CORRECTED],
-        "thresholds": [*zip(thresholds.values(), ((across,), ()), strict=False)],
-        "itself": [(pair.itself, ())] if pair.baselines else [],
-    }
-    levels = len(groups["pair"][0][1]) - 1
+    """Return verdicts with the labels of the timings."""
+    pair, across = systems.pair, options.across
+    groups = _arguments(systems, options, corrected)
+    arguments = [argument for group in groups.values() for argument in group]
     checks = MOVES | check_outputs(pair, options, (across,))
     checks |= {name: output._replace(dims=(across,)) for name, output in UNITS_OF_SIDES.items()}
-
-    def kernel(*arrays: Any) -> list[npt.NDArray[Any]]:
-        remaining = iter(arrays)
-        given = {name: [next(remaining) for _ in group] for name, group in groups.items()}
-        new, old, *inputs = given["pair"]
-        here = rules._replace(
-            **dict(zip(("threshold", "suite_threshold"), given["thresholds"], strict=False))
-        )
-        compared = partial(method.function, new, old, rules=here)
-        levels_here = given["corrected"][-1] if corrected is not None else rules.confidence_level
-        comparison = compared(levels_here, *inputs)
-        means = [np.ascontiguousarray(unit_means(side, levels)) for side in (new, old)]
-        moves = movement(*means, paired=rules.paired)
-        if systems.scoring:
-            new, old, *inputs_with_copies = given["scored"]
-            scored = systems.scoring.function(
-                new,
-                old,
-                rules.confidence_level,
-                *inputs_with_copies,
-                rules=here._replace(prior=False),
-            )
-            tested = (~np.isnan(scored.estimate) & ~given["same"][0]).any(axis=-1)
-            comparison = _with_copies(comparison, scored, tested)
-            moves_with_copies = movement(
-                *(unit_means(side, levels) for side in (new, old)), paired=rules.paired
-            )
-            moves = [np.where(tested, *each) for each in zip(moves_with_copies, moves, strict=True)]
-        numbers = [(~np.isnan(side)).sum(axis=-1).astype(float) for side in means]
-        values = [
-            *comparison.further,
-            *moves,
-            *row_checks(means, pair, options),
-            *np.broadcast_arrays(*numbers),
-        ]
-        if given["itself"]:
-            comparison, values = _without_itself(
-                comparison, values, [*further_outputs.values()], given["itself"][0]
-            )
-        uncorrected = None
-        if corrected is not None and (comparison.suite.benchmarks == 1).any():
-            uncorrected = compared(rules.confidence_level, *inputs).limits
-        return [*judge(comparison, here, given["corrected"], uncorrected).values(), *values]
-
-    ends = {
-        f"difference_{end}": "Welch's limit of candidate - baseline" for end in ("lower", "upper")
-    }
+    further = {**systems.method.further} | checks
     sides = {f"{side}_{options.statistic}": "" for side in ("candidate", "baseline")}
-    in_units = outputs(pair.candidate.units, **sides, difference="candidate - baseline", **ends)
-    rows_outputs = {
+    limits = dict.fromkeys(
+        ("difference_lower", "difference_upper"), "Welch's limit of candidate - baseline"
+    )
+    in_units = outputs(pair.candidate.units, **sides, difference="candidate - baseline", **limits)
+    rows = {
         name: output._replace(dims=(across,)) for name, output in (ROW_OUTPUTS | in_units).items()
     }
-    further_outputs = {**method.further} | checks
-    inputs_of_all = [item for group in groups.values() for item in group]
     result = apply(
-        kernel,
-        *(each for each, _ in inputs_of_all),
-        core=[core for _, core in inputs_of_all],
-        outputs=rows_outputs | SUITE_OUTPUTS | further_outputs,
+        partial(
+            _compared,
+            systems=systems,
+            options=options,
+            lengths={name: len(group) for name, group in groups.items()},
+            levels=len(groups["sides"][0][1]) - 1,
+            row_values=[bool(output.dims) for output in further.values()],
+        ),
+        *(array for array, _ in arguments),
+        core=[core for _, core in arguments],
+        outputs=rows | SUITE_OUTPUTS | further,
     )
     if options.medians:  # limits of a difference are those of means
-        result = result.drop_vars([*ends])
-    if thresholds:
-        result = result.assign(
-            {
-                name: each.where(~pair.itself) if pair.baselines else each
-                for name, each in thresholds.items()
-            }
-        )
+        result = result.drop_vars([*limits])
+    names = (THRESHOLD, SUITE_THRESHOLD)
+    for name, (array, _) in zip(names, groups["thresholds"], strict=False):
+        result[name] = array.where(~pair.itself) if pair.baselines else array
     return with_labels(result, pair, across)
 
 
-def pair_arrays(
-    pair: Pair, method: Method, across: tuple[str, ...]
-) -> list[tuple[xr.DataArray, tuple[str, ...]]]:
-    """Return the arrays that a method takes, with their core dims: both sides, its own inputs, and the bounds of stopped runs."""
+def _arguments(
+    systems: Systems, options: Options, corrected: xr.Dataset | None
+) -> dict[str, Arguments]:
+    """Return the arrays that verdicts are made from, with their core dims."""
+    pair, across, row = systems.pair, options.across, (options.across,)
+    groups: dict[str, Arguments] = {
+        "sides": pair_arrays(pair, systems.method, row),
+        "scored": [],
+        "same": [],
+        "corrected": [],
+        "thresholds": [],
+        "itself": [(pair.itself, ())] if pair.baselines else [],
+    }
+    if systems.scored and systems.scoring and systems.same is not None:
+        groups["scored"] = pair_arrays(systems.scored, systems.scoring, row)
+        groups["same"] = [(along_suite(across, systems.same), row)]
+    if corrected is not None:
+        groups["corrected"] = [(along_suite(across, corrected[name]), row) for name in CORRECTED]
+    if varies(options.threshold):
+        thresholds = thresholds_of(options.threshold, pair.candidate.array, across)
+        groups["thresholds"] = [*zip(map(xr.DataArray, thresholds), (row, ()), strict=True)]
+    return groups
+
+
+def _compared(
+    *arrays: Any,
+    systems: Systems,
+    options: Options,
+    lengths: dict[str, int],
+    levels: int,
+    row_values: list[bool],
+) -> list[npt.NDArray[Any]]:
+    """Return verdicts of the arrays of `_arguments`, what only the method has, and checks."""
+    remaining, rules = iter(arrays), systems.rules
+    given = {name: [next(remaining) for _ in range(length)] for name, length in lengths.items()}
+    if given["thresholds"]:
+        threshold, suite_threshold = given["thresholds"]
+        rules = rules._replace(threshold=threshold, suite_threshold=suite_threshold)
+    new, old, *inputs = given["sides"]
+    compared = partial(systems.method.function, new, old, rules=rules)
+    corrected = given["corrected"]
+    comparison = compared(corrected[-1] if corrected else rules.confidence_level, *inputs)
+    means = [np.ascontiguousarray(unit_means(side, levels)) for side in (new, old)]
+    moves = movement(*means, paired=rules.paired)
+    if systems.scoring:
+        plain, (new, old, *inputs_with_copies) = rules._replace(prior=False), given["scored"]
+        scored = systems.scoring.function(
+            new, old, rules.confidence_level, *inputs_with_copies, rules=plain
+        )
+        tested = (~np.isnan(scored.estimate) & ~given["same"][0]).any(axis=-1)
+        comparison = _with_copies(comparison, scored, tested)
+        scored_means = [np.ascontiguousarray(unit_means(side, levels)) for side in (new, old)]
+        scored_moves = movement(*scored_means, paired=rules.paired)
+        moves = map_arrays(partial(np.where, tested), scored_moves, moves)
+    numbers = [(~np.isnan(side)).sum(axis=-1).astype(float) for side in means]
+    values = [
+        *comparison.further,
+        *moves,
+        *row_checks(means, systems.pair, options),
+        *np.broadcast_arrays(*numbers),
+    ]
+    for same in given["itself"]:
+        comparison, values = _without_itself(comparison, values, same, row_values)
+    uncorrected = None
+    if corrected and (comparison.suite.benchmarks == 1).any():
+        uncorrected = compared(rules.confidence_level, *inputs).limits
+    return [*judge(comparison, rules, corrected, uncorrected).values(), *values]
+
+
+def pair_arrays(pair: Pair, method: Method, across: tuple[str, ...]) -> Arguments:
+    """Return the arrays that a method takes: both sides, its inputs, and bounds of stopped runs."""
     sides, nest = [pair.candidate.array, pair.baseline.array], pair.candidate.levels
     if method.of_units and any(map(is_chunked, sides)):
         sides, nest = [_lazy_means(side, nest) for side in sides], (UNITS_DIM,)
@@ -263,13 +279,16 @@ def check_outputs(pair: Pair, options: Options, across: tuple[str, ...]) -> dict
 
 
 def _is_noisy(pair: Pair, options: Options) -> bool:
-    """Return whether the noisier side of ratios is looked at; limits alone that are drawn do not depend on it."""
+    """Return whether the noisier side of ratios is looked at.
+
+    Limits alone that are drawn do not depend on it.
+    """
     alone = options.drawn and options.threshold is None
     return not (options.paired or pair.bounded or options.medians or alone)
 
 
 def row_checks(means: Sequence[Floats], pair: Pair, options: Options) -> list[Floats]:
-    """Return what notes on single ratios are made from, the variables of `check_outputs`, of unit means."""
+    """Return the variables of `check_outputs` of unit means."""
     noise = noisier_side(*means) if _is_noisy(pair, options) else ()
     return [*noise, dependence_pvalue(*means, paired=options.paired is not None)]
 
@@ -290,30 +309,26 @@ def _with_copies(comparison: Comparison, scored: Comparison, tested: Mask) -> Co
 
 
 def _without_itself(
-    comparison: Comparison,
-    values: Sequence[Floats],
-    outputs_of_values: Sequence[Output],
-    same: Mask,
+    comparison: Comparison, values: Sequence[Floats], same: Mask, row_values: Sequence[bool]
 ) -> tuple[Comparison, list[Floats]]:
-    """Return a comparison of all pairs of labels, and further values, with NaN for a label with itself."""
+    """Return a comparison of all pairs of labels, with NaN for a label with itself."""
 
     def blank(mask: Mask, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        fill = {"O": BOUNDED, "b": False}.get(array.dtype.kind, np.nan)
-        return np.where(mask, fill, array)
+        fill: Any = {"O": BOUNDED, "b": False}.get(array.dtype.kind, np.nan)
+        return np.asarray(np.where(mask, fill, array))
 
-    rows = map_arrays(
-        partial(blank, same[..., None]), comparison._replace(suite=NO_SUITE, further=())
-    )
-    suite = map_arrays(partial(blank, same), comparison.suite)
+    in_rows, in_suites = partial(blank, same[..., None]), partial(blank, same)
+    rows = map_arrays(in_rows, comparison._replace(suite=NO_SUITE, further=()))
+    suite = map_arrays(in_suites, comparison.suite)
     blanked = [
-        blank(same.reshape(*same.shape, *(1,) * len(output.dims)), value)
-        for value, output in zip(values, outputs_of_values, strict=True)
+        (in_rows if of_rows else in_suites)(value)
+        for value, of_rows in zip(values, row_values, strict=True)
     ]
     return rows._replace(suite=suite), blanked
 
 
 def with_labels(result: xr.Dataset, pair: Pair, across: str) -> xr.Dataset:
-    """Return a result with the coordinates of the timings along the dims averaged over and compared."""
+    """Return a result with the coordinates along the dims averaged over and compared."""
     array = pair.candidate.array
     if across not in array.dims:
         result = result.isel({across: 0}, drop=True)
@@ -403,7 +418,7 @@ def zero_means_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
 
 
 def _lazy_means(side: xr.DataArray, nest: tuple[str, ...]) -> xr.DataArray:
-    """Average the lower levels of lazy timings chunk by chunk, so that not all benchmarks are in memory at once."""
+    """Average the lower levels of lazy timings chunk by chunk, which bounds the memory."""
     outputs, coords = {"_mean": Output((UNITS_DIM,))}, {UNITS_DIM: range(side.sizes[nest[0]])}
     means = apply(
         lambda values: (unit_means(values, len(nest)),),

@@ -116,7 +116,7 @@ def time_order(array: xr.DataArray, dim: str, order: Any = None) -> Order:
             return in_time
         text = (
             f"In the order given, the dates of {dated.by!r} descend. If the dates are right, "
-            "slower and faster are exchanged. Reverse order= or the list of --order."
+            "slower and faster are exchanged. A list for --order begins with the oldest."
         )
         note = Note("order_against_dates", text, {"dim": dim, "dates": dated.by})
         return in_time._replace(notes=(note,))

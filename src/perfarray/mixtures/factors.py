@@ -139,9 +139,12 @@ def _described_codes(
         .broadcast_like(blank)
         .transpose(..., *nest)
     )
-    depth = next(
-        depth for depth in range(len(nest)) if not _differs(codes.values, len(nest) - depth - 1)
-    )
+    # The outermost level inside whose units codes do not vary.
+    values, depth = codes.values, 0
+    for depth in range(len(nest)):
+        flat = values.reshape(*values.shape[: values.ndim - len(nest) + depth + 1], -1)
+        if not (np.fmax.reduce(flat, axis=-1) > np.fmin.reduce(flat, axis=-1)).any():
+            break
     are_labels = len(distinct) <= FEW_VALUES and 2 * len(distinct) <= (numbers >= 0).sum()
     if array.dtype.kind in "iufM" and not are_labels:
         return codes, None, depth
@@ -152,12 +155,6 @@ def _described_codes(
         return None
     labels = (f"{label:g}" if isinstance(label, float) else str(label) for label in distinct)
     return codes, tuple(labels), depth
-
-
-def _differs(codes: Any, below: int) -> bool:
-    """Return whether codes differ over the last axes inside any unit."""
-    flat = codes.reshape(*codes.shape[: codes.ndim - below], -1)
-    return bool((np.fmax.reduce(flat, axis=-1) > np.fmin.reduce(flat, axis=-1)).any())
 
 
 def _numbered(

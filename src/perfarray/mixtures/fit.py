@@ -59,8 +59,7 @@ def fit_mixture(
     """Describe the runs of every cell as a mixture of normal distributions, or of another family.
 
     Mixtures of 1 to `max_components` components are fitted by maximum likelihood (EM), with one
-    common variance and with a variance for each component, and the one with the largest BIC is
-    kept.
+    common variance and with a variance for each; the one with the largest BIC is kept.
 
     Parameters
     ----------
@@ -80,11 +79,9 @@ def fit_mixture(
         "pareto" or "extreme". Of several, "best" being all, each cell gets the one with the
         largest BIC, but the normal family unless another's BIC is larger by more than 2.
     joint : bool
-        Whether the metrics of a Dataset that `metric` lists are fitted together, by one mixture of
-        normal distributions with correlations.
+        Fit the metrics that `metric` lists together, by normal components with correlations.
     progress : bool, optional
-        Show a progress bar that counts cells, each once for every family. Default: in a terminal or
-        a notebook, after a second.
+        Show a progress bar that counts cells. Default: in a terminal or a notebook, after a second.
     value : str, optional
         The level whose repetitions are runs; lower levels are averaged first. Default: `execution`,
         else the lowest level.
@@ -95,12 +92,11 @@ def fit_mixture(
     Returns
     -------
     GaussianMixture
-        One object for all cells. `.to_dataset()` has along `component` `weight`, `mean` and
-        `standard_deviation` (units of the data; means ascending; weight 0 where a cell has fewer),
-        and for each cell `n_components`, `family`, `covariance`, `loglik`, `bic` (the larger the
-        better), `n` (runs), `n_iterations`, `converged`, `floored` and `n_floored`. Other families
-        have SciPy's `shape_parameter`, `location` and `scale`; joint fits `correlation` along
-        `component`, `metric` and `metric_2`, and `n_incomplete`, the runs left out.
+        `.to_dataset()` has along `component` `weight`, `mean` and `standard_deviation` (units of
+        the data; means ascending; weight 0 where a cell has fewer), and for each cell
+        `n_components`, `family`, `covariance`, `loglik`, `bic` (the larger the better), `n` (runs),
+        `n_iterations`, `converged`, `floored` and `n_floored`. Other families have SciPy's
+        `shape_parameter`, `location` and `scale`; joint fits `correlation` and `n_incomplete`.
 
     Raises
     ------
@@ -115,17 +111,14 @@ def fit_mixture(
 
     Notes
     -----
-    Every outermost unit has equal weight. Runs are taken as independent: if the runs of a unit
-    resemble each other, or below 50 runs, BIC finds too many components. A component that shrinks
-    onto ties stops at a variance floor, and its fit does not compete. See
-    :doc:`/papers/worms_touati` for starts, families and risks.
+    Every outermost unit has equal weight, and runs are taken as independent. Below 50 runs BIC
+    finds too many components. A component that shrinks onto ties stops at a variance floor, and its
+    fit does not compete. See :doc:`/papers/worms_touati` for starts, families and risks.
 
     References
     ----------
     J. Worms, S. Touati, "Parametric and non-parametric statistics for program performance analysis
-    and comparison", 2016, sections 4 and 8.2; L. Scrucca et al., "mclust 5", The R Journal 2016; R.
-    Varadhan, C. Roland, "Simple and globally convergent methods for accelerating the convergence of
-    any EM algorithm", 2008.
+    and comparison", 2016, sections 4 and 8.2; L. Scrucca et al., "mclust 5", The R Journal 2016.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """A test of fit: whether a mixture describes the runs of a program."""
 
-from collections.abc import Hashable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,9 @@ from perfarray.timings.validation import check_count, check_number, check_share
 
 REPLICATE = "replicate"
 
+DISTANCE = "Kolmogorov-Smirnov distance"
+ROUNDED = "what drawn values were rounded to, 0 where they were not"
+
 
 @for_each_metric
 def goodness_of_fit(
@@ -47,10 +50,8 @@ def goodness_of_fit(
 ) -> xr.Dataset:
     """Test whether a mixture describes the runs of every cell.
 
-    The statistic is the Kolmogorov-Smirnov distance between the runs and their mixture. Samples of
-    as many runs are drawn from the mixture, a mixture is fitted to each, number of components and
-    model chosen anew, and p is the share of them that lie further from their own mixture than the
-    data from theirs.
+    The statistic is the Kolmogorov-Smirnov distance between the runs and their mixture. p is the
+    share of samples drawn from the mixture that lie further from the mixtures fitted to them.
 
     Parameters
     ----------
@@ -60,8 +61,7 @@ def goodness_of_fit(
     n_resamples, rng : int; int, str or numpy.random.Generator, optional
         Samples drawn for each cell, and their seed or the `rng_key` of an earlier result.
     undersample : float
-        Their size as a share of the data's. The paper advises 0.9 for some hundreds of runs, where
-        the test rejects a little too often, and 1 for few.
+        Their size as a share of the data's. The paper advises 0.9 for some hundreds of runs.
     resolution : {"auto"}, float or None
         The step that the data are rounded to, in their units: drawn values are rounded likewise.
         "auto" finds it in each cell; None takes the data as continuous.
@@ -70,21 +70,17 @@ def goodness_of_fit(
     distribution : bool
         Keep the distances of the samples drawn.
     tolerance : float, optional
-        Without `mixture`: the relative change of the log-likelihood at which EM stops. None goes on
-        to the maximum, which takes several times as long.
-    progress : bool, optional
-        Show a progress bar that counts cells. Default: in a terminal or a notebook, after a second.
-    times, value, levels, metric
+        Without `mixture`: where EM stops, as in `fit_mixture`.
+    times, progress, value, levels, metric
         As for `fit_mixture`.
 
     Returns
     -------
     Dataset
-        For each cell, without a unit: `statistic` (the distance), `critical_value` (the N (1 -
-        alpha)-th of the N distances drawn, rounded down), `pvalue`, `pvalue_error` (its Monte Carlo
-        standard error) and `n` (runs); in the units of the data `resolution`, 0 if values were not
-        rounded. With `distribution`, along `replicate`, `null_distance`. Constant samples and those
-        without a mixture have NaN.
+        For each cell `statistic` (the distance), `critical_value`, `pvalue`, `pvalue_error` (its
+        Monte Carlo standard error), `n` (runs), and in the units of the data `resolution`, 0 if
+        values were not rounded. With `distribution`, along `replicate`, `null_distance`. Constant
+        samples and those without a mixture have NaN.
 
     Raises
     ------
@@ -95,8 +91,7 @@ def goodness_of_fit(
     Notes
     -----
     Runs are taken as independent. A large p-value says that the runs do not contradict the mixture;
-    30 runs contradict little. With hundreds of runs the test also rejects mixtures whose smallest
-    components hold too few runs for BIC to keep them; see :doc:`/papers/worms_touati`.
+    30 runs contradict little. Of hundreds of runs see :doc:`/papers/worms_touati`.
 
     References
     ----------
@@ -118,77 +113,40 @@ def goodness_of_fit(
     share = check_number(undersample, "undersample")
     if not 0 < share <= 1:
         raise ValueError(
-            f"undersample={undersample!r} is out of range; give a share of the runs above 0 "
-            "and up to 1, such as 0.9"
+            f"undersample={undersample!r} is out of range; give one above 0 and up to 1"
         )
-    n_samples, key = check_count(n_resamples, "n_resamples", 2), key_of(rng)
-    risk = check_share(alpha, "alpha", example="0.05")
     if resolution is not None and not (isinstance(resolution, str) and resolution == AUTO):
         number: Any = resolution
         resolution = check_positive(number, "resolution", f"a positive number, {AUTO!r} or None")
-    request = FitRequest(
-        tolerance=None if tolerance is None else check_positive(tolerance, "tolerance"),
-        engine=engine(),
-    )
-    parameters: list[xr.DataArray] = []
-    if mixture is not None:
-        parameters, request = _parameters_and_request(mixture, request)
+    n_samples, key = check_count(n_resamples, "n_resamples", 2), key_of(rng)
+    risk = check_share(alpha, "alpha", example="0.05")
+    parameters, request = _parameters_and_request(mixture, tolerance)
     data = resolve(times, metric, levels, any_size=True)
-    n_levels, depth = len(data.levels), value_depth(data, value)
-    keys = cell_keys([data.array], data.levels)
+    depth, keys = value_depth(data, value), cell_keys([data.array], data.levels)
     bar = cells_bar(keys, "testing fits", show=progress)
-    reporting = request if bar is None else replace(request, progress=bar.update)
-
-    def kernel(values: Floats, cells: Integers, *parameters: Any) -> tuple[Floats, ...]:
-        """Test every cell, against the mixtures of the given parameters or those fitted to it."""
-        runs = values_by_unit(values, n_levels, depth)
-        batch, (sample, weights) = runs.shape[:-2], weighted_samples(runs)
-        scaled = (
-            scaled_mixture(*parameters).rows(batch)
-            if parameters
-            else fitted(sample, weights, request)
-        )
-        *columns, replicates = calibrated_fit(
-            sample,
-            weights,
-            scaled,
-            np.broadcast_to(cells, batch).ravel(),
-            reporting,
-            n_samples=n_samples,
-            undersample=share,
-            resolution=resolution,
-            alpha=risk,
-            key=key,
-        )
-        n = (~np.isnan(sample)).sum(axis=-1).astype(float)
-        return tuple(
-            column.reshape((*batch, *column.shape[1:]))
-            for column in (*columns, n, *([replicates] * distribution))
-        )
-
-    variables = (
-        outputs(
-            statistic="Kolmogorov-Smirnov distance",
-            critical_value=f"critical value at {risk:.3g}",
-            pvalue="",
-            pvalue_error="Monte Carlo standard error of the p-value",
-        )
-        | outputs(data.units, resolution="what drawn values were rounded to, 0 where they were not")
-        | outputs(n="runs")
+    kernel = partial(
+        _test_cells,
+        levels=len(data.levels),
+        depth=depth,
+        request=request,
+        reporting=request if bar is None else replace(request, progress=bar.update),
+        with_replicates=distribution,
+        n_samples=n_samples,
+        undersample=share,
+        resolution=resolution,
+        alpha=risk,
+        key=key,
     )
+    variables = outputs(
+        statistic=DISTANCE,
+        critical_value=f"critical value at {risk:.3g}",
+        pvalue="",
+        pvalue_error="Monte Carlo standard error of the p-value",
+    )
+    variables |= outputs(data.units, resolution=ROUNDED)
+    variables |= outputs(n="runs")
     if distribution:
-        variables |= outputs(
-            "1", (REPLICATE,), null_distance="Kolmogorov-Smirnov distance of a sample drawn"
-        )
-    attrs: dict[str, Hashable] = {
-        "result": "goodness_of_fit",
-        "alpha": risk,
-        "n_resamples": n_samples,
-        "undersample": share,
-        "engine": request.engine,
-        "resolution": "none" if resolution is None else resolution,
-    }
-    attrs |= {"tolerance": request.tolerance} if request.tolerance is not None else {}
+        variables |= outputs("1", (REPLICATE,), null_distance=f"{DISTANCE} of a sample drawn")
     result = apply(
         kernel,
         data.array,
@@ -197,17 +155,61 @@ def goodness_of_fit(
         core=[data.levels, (), *parameter_dims(parameters)],
         outputs=variables,
         coords={REPLICATE: range(n_samples)} if distribution else {},
-        attrs=describe_value(data, depth) | attrs | describe_key(key),
+        attrs={
+            **describe_value(data, depth),
+            "result": "goodness_of_fit",
+            "alpha": risk,
+            "n_resamples": n_samples,
+            "undersample": share,
+            "engine": request.engine,
+            "resolution": "none" if resolution is None else resolution,
+            **({} if request.tolerance is None else {"tolerance": request.tolerance}),
+            **describe_key(key),
+        },
     )
     if bar is not None:
         bar.close()
     return with_notes(result, *data.notes, checks=("goodness_of_fit",))
 
 
+def _test_cells(
+    values: Floats,
+    cells: Integers,
+    *parameters: Any,
+    levels: int,
+    depth: int,
+    request: FitRequest,
+    reporting: FitRequest,
+    with_replicates: bool,
+    **calibration: Any,
+) -> tuple[Floats, ...]:
+    """Test every cell, against the mixtures of the given parameters or those fitted to it."""
+    runs = values_by_unit(values, levels, depth)
+    batch, (sample, weights) = runs.shape[:-2], weighted_samples(runs)
+    mixtures = scaled_mixture(*parameters).rows(batch) if parameters else None
+    *columns, replicates = calibrated_fit(
+        sample,
+        weights,
+        fitted(sample, weights, request) if mixtures is None else mixtures,
+        np.broadcast_to(cells, batch).ravel(),
+        request=reporting,
+        **calibration,
+    )
+    n = (~np.isnan(sample)).sum(axis=-1).astype(float)
+    answers = (*columns, n, *([replicates] * with_replicates))
+    return tuple(answer.reshape((*batch, *answer.shape[1:])) for answer in answers)
+
+
 def _parameters_and_request(
-    mixture: object, default: FitRequest
+    mixture: object, tolerance: float | None
 ) -> tuple[list[xr.DataArray], FitRequest]:
     """Return the parameters of a mixture, and how drawn samples are fitted: as the mixture was."""
+    default = FitRequest(
+        tolerance=None if tolerance is None else check_positive(tolerance, "tolerance"),
+        engine=engine(),
+    )
+    if mixture is None:
+        return [], default
     dataset = mixture.to_dataset() if isinstance(mixture, FittedModel) else xr.Dataset()
     if not set(PARAMETERS) <= set(dataset.data_vars):
         raise ValueError(

@@ -60,12 +60,11 @@ def modes_by(
     ----------
     by : str or sequence of str, optional
         Factors: a level with repetitions inside it (`"binary"`), the order of a level's repetitions
-        inside their parent (`"execution_order"`), a coordinate along levels, another variable of a
-        Dataset (a counter). A dim that is no repetition, such as `machine`, becomes the outermost
-        level. Default: all levels, orders, and coordinates with labels that repeat or numbers.
+        (`"execution_order"`), a coordinate along levels, another variable of a Dataset (a counter),
+        or a dim such as `machine`, which becomes the outermost level. Default: all levels, orders,
+        and coordinates with labels that repeat or numbers.
     correction : {"holm", "bh", None}
-        The adjustment of p-values for the number of factors in a cell, of those whose p can be at
-        most `alpha`.
+        The adjustment of p-values for the number of factors in a cell.
     alpha : float
         The risk at which a factor has a finding.
     n_resamples, rng : int; int, str or numpy.random.Generator, optional
@@ -78,11 +77,10 @@ def modes_by(
     Dataset
         For each cell `n_modes`, and along `mode`, ascending, `weight` (share of the runs) and
         `location` (their median, in the units of the data). Along `factor`: `statistic`, the share
-        of the modes' variation explained (0 to 1: Goodman and Kruskal's tau), `pvalue`,
-        `pvalue_adjusted`, `smallest_pvalue` (the least possible), `n_exchanged` and `exchanged`,
-        the units and their level, and `finding`, a sentence if `pvalue_adjusted` is at most alpha,
-        else "". Along `factor`, `label` and `mode`, `share`: that of the mode in the runs of every
-        label, or in every quarter of an order or numbers.
+        of the modes' variation explained (Goodman and Kruskal's tau), `pvalue`, `pvalue_adjusted`,
+        `smallest_pvalue` (the least possible), `n_exchanged` and `exchanged`, the units and their
+        level, and `finding`, a sentence if `pvalue_adjusted` is at most alpha. Along `factor`,
+        `label` and `mode`, `share`: that of the mode in the runs of every label or quarter.
 
     Raises
     ------
@@ -92,10 +90,9 @@ def modes_by(
 
     Notes
     -----
-    Units inside a parent are taken as exchangeable: modes that last for some iterations in a row
-    make executions differ. An association with a counter says nothing of causes. With few units, or
-    all runs but one in one mode, no p is small. :doc:`/papers/worms_touati` says how runs are
-    divided and which units each factor exchanges, with the risk and the power.
+    Units inside a parent are taken as exchangeable. An association with a counter says nothing of
+    causes. :doc:`/papers/worms_touati` says which units each factor exchanges, with the risk and
+    the power.
 
     References
     ----------

@@ -45,6 +45,8 @@ UNFITTED = (
     "method='empirical' bounds them"
 )
 
+ALIKE = "fit both, or give timings twice"
+
 Runs = Data | FittedModel
 Evaluate = Callable[..., xr.Dataset]
 
@@ -134,50 +136,33 @@ def resolve_systems(
     )
     if fitted:
         if isinstance(baseline, xr.DataArray | xr.Dataset):
-            raise ValueError(
-                "A mixture is compared with a mixture, and the baseline is timings. Fit both, or "
-                "give timings twice."
-            )
+            raise ValueError(f"the baseline is timings, and the candidate a mixture; {ALIKE}")
         if value is not None:
             raise ValueError(f"value={value!r} was given with mixtures, which are fitted already")
         levels, censored, method = (PARAMETER, COMPONENT), "drop", MIXTURE
     elif isinstance(baseline, FittedModel):
-        raise ValueError(
-            "Timings are compared with timings, and the baseline is a mixture. Fit both, or "
-            "give timings twice."
-        )
+        raise ValueError(f"the baseline is a mixture, and the candidate timings; {ALIKE}")
     check_choice(method, "method", METHODS)
-    attrs: dict[str, Hashable] = {}
-    if baseline is None:
-        data = resolve(sides[0], metric, levels, censored=censored, measured=not fitted)
-        sides, notes = (data,), data.notes
-    else:
-        pair = resolve_pair(
-            *sides,
-            dim=dim,
-            metric=metric,
-            levels=levels,
-            paired=None if fitted else paired,
-            censored=censored,
-            measured=not fitted,
+    if paired is not None and method == MIXTURE:
+        raise ValueError(
+            f"paired={paired!r} is for method='empirical': mixtures have no pairs of runs"
         )
-        data, sides, notes = pair.candidate, (pair.candidate, pair.baseline), pair.notes
-        attrs = {
-            name: text
-            for name, text in pair.attrs.items()
-            if not (fitted and name in ("levels", "unit"))
-        }
-        attrs |= {"baseline": "other mixtures"} if isinstance(baseline, FittedModel) else {}
     number = 200 if n_resamples is None else check_count(n_resamples, "n_resamples", 0)
     if number == 1:
         raise ValueError("n_resamples=1: give 0 for no limits, or a number of at least 2")
-    if paired is not None and method == MIXTURE:
-        raise ValueError(
-            f"paired={paired!r} is for method='empirical'. A mixture does not know which runs "
-            "belong together."
-        )
-    if paired is not None:
-        check_choice(paired, "paired", data.levels[:1])
+    options = {"metric": metric, "levels": levels, "censored": censored, "measured": not fitted}
+    if baseline is None:
+        data, attrs = resolve(sides[0], **options), dict[str, Hashable]()
+        sides, notes = (data,), data.notes
+        if paired is not None:
+            check_choice(paired, "paired", data.levels[:1])
+    else:
+        pair = resolve_pair(*sides, dim=dim, paired=paired, **options)
+        data, sides, notes = pair.candidate, (pair.candidate, pair.baseline), pair.notes
+        attrs = dict(pair.attrs)
+        for name in ("levels", "unit") if fitted else ():
+            attrs.pop(name, None)
+        attrs |= {"baseline": "other mixtures"} if isinstance(baseline, FittedModel) else {}
     comparison = Comparison(
         method=method,
         fitted=fitted,
@@ -190,17 +175,20 @@ def resolve_systems(
         n_resamples=number if method == MIXTURE else 0,
         key=key_of(rng),
     )
-    comparison_attrs: dict[str, Hashable] = (
+    value_attrs = (
         {"metric": str(data.array.name)} if fitted else describe_value(data, comparison.depth)
     )
-    comparison_attrs |= {"method": method, "confidence_level": comparison.confidence_level}
-    if method == EMPIRICAL and number:
-        comparison_attrs |= {"limits": PLACEMENTS}
-    else:
-        comparison_attrs |= {"n_resamples": number}
-        attrs = (describe_key(comparison.key) if number else {}) | attrs
-    comparison_attrs |= {"paired": paired} if paired else {}
-    return Systems(sides, comparison, comparison_attrs | attrs, notes)
+    placed = method == EMPIRICAL and number > 0
+    attrs = {
+        **value_attrs,
+        "method": method,
+        "confidence_level": comparison.confidence_level,
+        **({"limits": PLACEMENTS} if placed else {"n_resamples": number}),
+        **({"paired": paired} if paired else {}),
+        **(describe_key(comparison.key) if comparison.n_resamples else {}),
+        **attrs,
+    }
+    return Systems(sides, comparison, attrs, notes)
 
 
 def _parameter_array(fit: FittedModel) -> xr.DataArray:

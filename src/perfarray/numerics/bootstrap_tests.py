@@ -1,7 +1,7 @@
 """Comparisons by the bootstrap: p-values that invert its limits, and the suite's geometric mean ratio."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -62,7 +62,7 @@ def compare_draws(
     statistic: str = "mean",
     far: float = np.inf,
 ) -> Comparison:
-    """Redraw timings (..., benchmarks, n_L, ..., n_1) of two systems, with limits at one level for all ratios or one each.
+    """Redraw timings (..., benchmarks, n_L, ..., n_1), with limits at one level or one for each ratio.
 
     `cells` (..., benchmarks) and `groups` (...) are the keys of random numbers; `joint` levels are
     shared by the benchmarks; `flat` ignores the nest; `bounds` are the fields of `Known`, where
@@ -76,43 +76,44 @@ def compare_draws(
     ]
     if rules.threshold is None and cells.size > size:
         # Limits alone need no replicates of other cells, which bounds the memory.
-        keys, nests = (
+        rows: list[Any] = [
             cells.ravel(),
-            [side.reshape(cells.size, *side.shape[cells.ndim :]) for side in values],
-        )
-        masks = [np.broadcast_to(mask, cells.shape).ravel() for mask in bounds]
-        blocks = [slice(first, first + size) for first in range(0, cells.size, size)]
-        parts = [
-            compare_draws(
-                *(nest[block] for nest in nests),
-                level,
-                keys[block],
-                groups,
-                *(mask[block] for mask in masks),
-                rules=rules,
-                draws=draws,
-                joint=joint,
-                flat=False,
-                statistic=statistic,
-                far=far,
-            )
-            for block in blocks
+            *(side.reshape(cells.size, *side.shape[cells.ndim :]) for side in values),
+            *(np.broadcast_to(mask, cells.shape).ravel() for mask in bounds),
         ]
-        return map_arrays(
-            lambda *arrays: (
-                np.concatenate(arrays).reshape(cells.shape) if arrays[0].ndim else arrays[0]
-            ),
-            *parts,
-        )
+        parts = []
+        for first in range(0, cells.size, size):
+            keys, new, old, *bounds_here = (row[first : first + size] for row in rows)
+            parts.append(
+                compare_draws(
+                    new,
+                    old,
+                    level,
+                    keys,
+                    groups,
+                    *bounds_here,
+                    rules=rules,
+                    draws=draws,
+                    joint=joint,
+                    flat=False,
+                    statistic=statistic,
+                    far=far,
+                )
+            )
+
+        def joined(*arrays: Any) -> Any:
+            return np.concatenate(arrays).reshape(cells.shape) if arrays[0].ndim else arrays[0]
+
+        return cast(Comparison, map_arrays(joined, *parts))
     pair = Pairing(values[0], values[1], cells, rules.paired)
     bootstrap, sample = ratio_bootstrap(pair, draws, rules.method, statistic)
     ratio, enough = sample.ratio, enough_units(sample.ratio.n, rules.method)
     censoring = known_of(ratio, bounds)
-    ends = [np.where(enough, end, np.nan) for end in limits_of(bootstrap, level)]
+    lower, upper = (np.where(enough, end, np.nan) for end in limits_of(bootstrap, level))
     interval = (
-        open_set(RatioSet(*ends, same_text(BOUNDED, enough.shape)), censoring)
+        open_set(RatioSet(lower, upper, same_text(BOUNDED, enough.shape)), censoring)
         if statistic == "mean"
-        else open_beyond(*ends, far)
+        else open_beyond(lower, upper, far)
     )
     comparison = row_of(ratio, np.full(enough.shape, np.nan), rules, interval, censoring)
     if rules.threshold is None:
@@ -147,7 +148,7 @@ def compare_stopped_draws(
     far: float,
     **options: Any,
 ) -> Comparison:
-    """Return the same of medians, from both systems with stopped runs at their best and at their worst: what holds whatever they took.
+    """Return what holds of medians whatever stopped runs took, from their best and their worst.
 
     Of the unlimited sides the best is not known. The other `arrays` are those of `compare_draws`.
     """

@@ -72,7 +72,7 @@ def aside_of_answer(function: str, data: Any, metric: Any) -> dict[Hashable, str
             f"No dim can be called {listed(sorted(taken, key=str))} here: the answer has such a "
             f"name. Use times.rename({_new_names(taken, names)})"
         )
-    descriptors = {name for name in data.coords if name in reserved - INPUTS}
+    descriptors: set[Hashable] = {name for name in data.coords if name in reserved - INPUTS}
     descriptors |= {name for name in data.coords if not isinstance(name, str)}
     # A suite without a dim of benchmarks is given one.
     if BENCHMARK in data.coords and data[BENCHMARK].dims not in ((), (BENCHMARK,)):

@@ -28,13 +28,13 @@ from perfarray.timings.movement import MOVEMENT, MOVES
 from perfarray.timings.notes import Note, check, count_note, with_notes
 from perfarray.timings.pairs import Pair, resolve_pair
 from perfarray.timings.resolve import Data, Timings
-from perfarray.timings.streams import cell_keys, describe_key, order_of_labels
+from perfarray.timings.streams import Rng, cell_keys, describe_key, key_of, order_of_labels
 from perfarray.timings.suite_labels import measured_along, name_suites, names_one_suite, suites_hint
 from perfarray.timings.units import (
     describe_unit,
     unit_depth,
 )
-from perfarray.timings.validation import check_choice, listed
+from perfarray.timings.validation import check_choice, check_count, listed
 from perfarray.timings.weights import Weighing, Weights, weigh
 from perfarray.timings.zeros import Positive, cell_names
 
@@ -248,6 +248,11 @@ def check_choices(
     check_choice(method, "method", methods)
 
 
+def draws_of(n_resamples: int, rng: Rng) -> Draws:
+    """Return what the bootstrap of a ratio draws: the outermost units."""
+    return Draws((True,), check_count(n_resamples, "n_resamples", 2), key_of(rng))
+
+
 def describe_draws(draws: Draws | None) -> dict[str, Hashable]:
     """Return the attrs of what was drawn."""
     if draws is None:
@@ -304,7 +309,7 @@ def over_suites(
     in_key_order: bool = False,
     statistic: str = "mean",
 ) -> xr.Dataset:
-    """Give a formula the matched units of both systems and the keys of the suites; label the answer.
+    """Give a formula the matched units of both systems, and label its answer.
 
     The result also counts the benchmarks, and with `tested` says whether the units of different
     benchmarks move together: NaN where they are treated jointly. Where random numbers are drawn,
@@ -422,56 +427,48 @@ def describe_two(
         | attrs
     )
     attrs |= {"paired": paired} if paired else {}
-    lacking: list[Hashable] = []
-    incomplete = missing = None
-    if not is_chunked(matched):
-        # Pairs without any data lack no benchmark: they are counted by a check.
-        pairs = np.moveaxis(matched.values, matched.get_axis_num(across), -1).reshape(
-            -1, matched.sizes[across]
-        )
-        either = measured_along(pair.candidate.array, across) | measured_along(
-            pair.baseline.array, across
-        )
-        lacking = matched[across].values[~pairs[pairs.any(axis=1)].all(axis=0) & either].tolist()
-        if left_out := int(answers["_incomplete"].sum()):
-            attrs["n_incomplete_units"] = left_out
-            text = f"{left_out} shared units ({unit}) lack some benchmarks and are left out"
-            incomplete = Note("incomplete_units", text, {"units": left_out})
+    lacking, n_left_out = _lacking_labels(answers, systems)
+    attrs |= {"n_incomplete_units": n_left_out} if n_left_out else {}
     result = result.assign_attrs(attrs | _unmatched((*pair.unmatched, *map(str, lacking))))
-    counted = "suite_benchmarks" in result and not is_chunked(array)
-    one_sided = _one_sided_note(result["suite_benchmarks"], pair, across) if counted else None
     suites = name_suites(result, array, matched, across, by=True)
-    if lacking:
-        text = (
-            f"{len(lacking)} of {matched.sizes[across]} along {across!r} are missing in some "
-            f"cells: {listed(lacking)}"
-        )
-        text += (
-            "; each ratio is over the benchmarks measured on both "
-            f"sides{suites_hint(array, across) if suites is None else ''}"
-        )
-        missing = Note(
-            "unmatched", text, {"labels": [str(label) for label in lacking], "dim": across}
-        )
-    slow = slow_end_note([attrs.get("statistic")], systems.better)
-    remarks = (
+    remarks: list[Note | None] = [
         *pair.notes,
         copies_note(pair),
-        slow,
+        slow_end_note([attrs.get("statistic")], systems.better),
         *pair.unit_notes,
         pair.stopped_note(ONLY_WORSE),
-    )
-    return with_notes(
-        result,
-        *remarks,
         suites,
-        missing,
-        incomplete,
-        one_sided,
-        *notes,
-        *systems.weighing.notes,
-        checks=checks,
-    )
+    ]
+    if lacking:
+        hint = suites_hint(array, across) if suites is None else ""
+        text = (
+            f"{len(lacking)} of {matched.sizes[across]} along {across!r} are missing in some "
+            f"cells: {listed(lacking)}; each ratio is over the benchmarks measured on both "
+            f"sides{hint}"
+        )
+        remarks.append(Note("unmatched", text, {"labels": list(map(str, lacking)), "dim": across}))
+    if n_left_out:
+        text = f"{n_left_out} shared units ({unit}) lack some benchmarks and are left out"
+        remarks.append(Note("incomplete_units", text, {"units": n_left_out}))
+    if "suite_benchmarks" in result and not is_chunked(array):
+        remarks.append(_one_sided_note(result["suite_benchmarks"], pair, across))
+    return with_notes(result, *remarks, *notes, *systems.weighing.notes, checks=checks)
+
+
+def _lacking_labels(answers: xr.Dataset, systems: TwoSystems) -> tuple[list[Hashable], int]:
+    """Return the labels that some pair lacks, and the number of shared units that lack some.
+
+    Pairs without any data lack no benchmark: they are counted by a check.
+    """
+    matched, across = answers["_matched"], systems.across
+    if is_chunked(matched):
+        return [], 0
+    axis = matched.get_axis_num(across)
+    pairs = np.moveaxis(matched.values, axis, -1).reshape(-1, matched.sizes[across])
+    sides = (systems.pair.candidate.array, systems.pair.baseline.array)
+    either = measured_along(sides[0], across) | measured_along(sides[1], across)
+    lacking = ~pairs[pairs.any(axis=1)].all(axis=0) & either
+    return matched[across].values[lacking].tolist(), int(answers["_incomplete"].sum())
 
 
 def measured_on_a_side(pair: Pair, across: str) -> xr.Variable:

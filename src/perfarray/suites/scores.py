@@ -1,13 +1,11 @@
 """A whole suite of benchmarks in one number: its score, and the ratio of two scores with limits."""
 
-from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from perfarray.conventions import BENCHMARK, EXECUTION
-from perfarray.numerics.bootstrap import Draws
 from perfarray.numerics.suite import MEANS, Sides, run_statistic, suite_mean, suite_units
 from perfarray.numerics.types import Floats, Mask
 from perfarray.suites import matching
@@ -21,7 +19,7 @@ from perfarray.timings.metrics import for_each_metric
 from perfarray.timings.notes import Note, check, count_note
 from perfarray.timings.resampling import few_replicates, few_units
 from perfarray.timings.resolve import Data, resolve
-from perfarray.timings.streams import Rng, key_of
+from perfarray.timings.streams import Rng
 from perfarray.timings.units import describe_unit, single_unit_note, unit_depth
 from perfarray.timings.validation import check_choice, check_confidence_level, check_count
 from perfarray.timings.weights import Weights, weigh
@@ -48,7 +46,7 @@ def suite_score(
     levels: str | tuple[str, ...] | None = None,
     metric: str | list[str] | None = None,
 ) -> xr.Dataset:
-    """Summarise a suite in one number: the mean over the benchmarks of a statistic of each one's runs.
+    """Summarise a suite in one number: the mean over the benchmarks of a statistic of runs.
 
     Parameters
     ----------
@@ -289,13 +287,9 @@ def score_ratio_interval(
     """
     matching.check_choices(mean, statistic, alternative, method, METHODS)
     check_choice(prior, "prior", PRIORS)
-    level = check_confidence_level(confidence_level)
-    if not random_benchmarks:
-        check_standard_error(method, statistic)
+    check_standard_error("" if random_benchmarks else method, statistic)
     length = check_count(n_resamples, "n_resamples", 2) if distribution else 0
-    draws = None
-    if method != "t":
-        draws = Draws((True,), check_count(n_resamples, "n_resamples", 2), key_of(rng))
+    draws = None if method == "t" else matching.draws_of(n_resamples, rng)
     systems = matching.resolve_systems(
         times,
         baseline,
@@ -311,17 +305,15 @@ def score_ratio_interval(
         positive_of=score_above_zero(statistic) if draws is None else "min",
         with_copies=True,
     )
-    # Averaged over the benchmarks inside each unit, pairs may move together or not.
-    joint = systems.shared or paired is not None
-    if prior is not None:
-        _check_prior(prior, method, weights, random_benchmarks, joint)
+    joint = systems.shared or paired is not None  # pairs may move together or not
+    _check_prior(prior, method, weights, random_benchmarks, joint)
     score = Score(
         mean,
         resolve_best(statistic, systems.better),
         shared=joint,
         paired=paired is not None,
         random_benchmarks=bool(random_benchmarks),
-        confidence_level=level,
+        confidence_level=check_confidence_level(confidence_level),
         alternative=alternative,
         weights=systems.weights(in_key_order=draws is not None),
         learn=prior is not None,
@@ -336,28 +328,26 @@ def score_ratio_interval(
         kernel,
         systems,
         _ratio_outputs(across if sensitivity else "", length),
-        {matching.REPLICATE: range(length)} if length else {},
+        {matching.REPLICATE: range(length)},
         shared=joint,
         paired=score.paired,
         in_key_order=draws is not None,
         statistic=score.statistic,
     )
     result = matching.bounded_result(result, systems, alternative)
-    if systems.pair.bounded and sensitivity:
-        result = _open_without(result, systems)
-    attrs: dict[str, Hashable] = {"result": "score_ratio_interval", "method": method}
-    attrs |= {"confidence_level": level, "mean": mean, "statistic": statistic}
+    result = _open_without(result, systems) if sensitivity else result
+    attrs = {"result": "score_ratio_interval", "method": method, "mean": mean}
+    attrs |= {"confidence_level": score.confidence_level, "statistic": statistic}
     attrs |= {"prior": prior} if prior else {}
     attrs |= {"alternative": alternative, "question": SAMPLED if random_benchmarks else FIXED}
-    attrs |= {"benchmarks": SAMPLE} if random_benchmarks else {}
-    attrs |= matching.describe_draws(draws)
-    replicates = ("suite_replicates",) if draws else ()
-    checks = ("suite_limits", "suite_benchmarks", *replicates, *systems.movement_checks(joint))
+    attrs |= ({"benchmarks": SAMPLE} if random_benchmarks else {}) | matching.describe_draws(draws)
+    checks = ("suite_limits", "suite_benchmarks", *(("suite_replicates",) if draws else ()))
+    checks += systems.movement_checks(joint)
     return matching.describe_two(result, systems, attrs, checks=checks)
 
 
 def _check_prior(
-    prior: str, method: str, weights: Weights | None, random_benchmarks: bool, joint: bool
+    prior: str | None, method: str, weights: Weights | None, random_benchmarks: bool, joint: bool
 ) -> None:
     """Raise for choices that do not go with variances learned from the suite."""
     others = {
@@ -367,7 +357,7 @@ def _check_prior(
         "shared": joint or None,
     }
     conflicts = [f"{name}={value!r}" for name, value in others.items() if value is not None]
-    if conflicts:
+    if prior is not None and conflicts:
         raise ValueError(
             f"{', '.join(conflicts)} does not go with prior={prior!r}, which is for t of fixed, "
             "independent, equal benchmarks"
@@ -396,6 +386,8 @@ def _ratio_outputs(across: str, length: int) -> dict[str, Output]:
 
 def _open_without(result: xr.Dataset, systems: matching.TwoSystems) -> xr.Dataset:
     """Open the limits of the answers that leave out a benchmark, as those of all are."""
+    if not systems.pair.bounded:
+        return result
     bounds = matching.matched_bounds(result, systems)
     others = Bounds(*(side.sum(systems.across) > side for side in bounds))
     names = {f"{name}_without": name for name in ("estimate", "lower", "upper")}

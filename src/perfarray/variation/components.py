@@ -59,7 +59,7 @@ def variance_components(
     confidence_level: float = 0.95,
     metric: str | list[str] | None = None,
 ) -> xr.Dataset:
-    r"""Split the variation of timings among the levels of repetition: how much appears between builds, executions, iterations.
+    r"""Split the variation of timings among the levels of repetition.
 
     Parameters
     ----------
@@ -67,74 +67,47 @@ def variance_components(
         Timings with one or more repetition dims; ragged ones padded with NaN. All other dims
         broadcast.
     levels, metric : str or sequence of str, optional
-        The nest, outermost first (default: the repetition dims present); the variable(s) of a
-        Dataset (default: its `time`).
+        The nest, outermost first; the variable(s) of a Dataset.
     method : {"anova", "reml", "ml"}
-        Nested analysis of variance: unbiased, expected sums of squares on ragged data. Restricted
-        maximum likelihood: the same on balanced data where no component is negative, more precise
-        on ragged data, never negative. Maximum likelihood: for comparison with other software; its
-        outermost component is too small.
+        Nested analysis of variance, unbiased; restricted maximum likelihood, more precise on ragged
+        data and never negative; maximum likelihood, for comparison with other software.
     negative : {"keep", "zero", "merge"}
-        A negative component of an analysis of variance is reported, set to zero, or its level is
-        merged into the level below and everything is estimated again, the lowest such level first.
-        The outermost level is never merged.
+        Report a negative component of an analysis of variance, set it to zero, or merge its level
+        into the level below and estimate again. The outermost level is never merged.
     limits : {"normal", "jackknife"}
-        Intervals of an analysis of variance for normal effects, or with the degrees of freedom that
-        leaving out one outermost unit at a time shows, never shorter than for normal effects.
+        Limits of an analysis of variance for normal effects, or with the degrees of freedom that
+        the data show.
     confidence_level : float
         Of the intervals of the components, between 0 and 1.
 
     Returns
     -------
     Dataset
-        Along the new dim `level`, outermost first: `variance` (component :math:`T_i^2`, squared
-        units), its interval `lower` and `upper` and its `variance_standard_error`; `level_variance`
-        (:math:`S_i^2`, the variance of that level's means, which contains what lies below), `share`
-        (of the sum of the components, a negative one counting as zero), `coefficient_of_variation`
-        = :math:`\sqrt{\max(T_i^2, 0)}` / mean, `level_coefficient_of_variation` = :math:`S_i` /
-        mean, `repetitions` (average number in one parent), `merged`; `carried_by`, `carried_share`,
-        `carried_pvalue` (labels of one or two outermost units without which the level's mean square
-        is less than half, else "", their share of its sum of squares, and its p-value for normal
-        effects). By analysis of variance `unevenness`: the variance of the log of the level's mean
-        square over that for normal values. Without the dim: `mean`, its `standard_error` and `df`;
-        `total_coefficient_of_variation` of a single measurement; by likelihood `criterion`, -2 log
-        likelihood at the maximum.
+        Along `level`, outermost first: `variance` (component :math:`T_i^2`, squared units) with
+        `lower`, `upper` and `variance_standard_error`; `level_variance` (:math:`S_i^2`, which
+        contains the levels below); `share`; `coefficient_of_variation` and
+        `level_coefficient_of_variation`, relative to the mean; `repetitions` in one parent;
+        `merged`; `carried_by`, `carried_share`, `carried_pvalue`, one or two outermost units that
+        cause most of the level's spread; `unevenness`. Without it: `mean`, its `standard_error` and
+        `df`; `total_coefficient_of_variation`; by likelihood `criterion`.
 
     Raises
     ------
     ValueError
-        Unknown levels, methods or dims; a confidence level outside 0 to 1; values that are not
-        numbers; a level split over chunks.
-
-    See Also
-    --------
-    counts : how many repetitions there are
-    compare : is it faster
+        Unknown levels, methods or dims; a confidence level outside 0 to 1; a level split over
+        chunks.
 
     Notes
     -----
-    A level with a single repetition everywhere has NaN: its contribution is contained in the level
-    above. Intervals are never below zero; a component near zero may have [0, upper], or [0, 0]. Do
-    not make intervals from `variance_standard_error`: they are far too short.
-
-    Timings are seldom normal. Of a nominal 95 %, normal limits may cover 30 to 80 %;
-    `limits="jackknife"` covers more, except for a level that one or two outermost units carry,
-    which a warning names. See "How to choose between analysis of variance and REML, and read the
-    intervals" in the documentation for measured coverage.
-
-    By analysis of variance the mean is the unweighted mean of the outermost units, unbiased if the
-    number of repetitions does not depend on their speed. By likelihood it is the generalised least
-    squares mean with Satterthwaite's df; where the outermost component is zero, standard error and
-    df are those of the unweighted mean.
+    A level with a single repetition everywhere is NaN: the level above contains it. Timings are
+    seldom normal; see :doc:`/how-to/variance_components` for coverage.
 
     References
     ----------
     T. Kalibera, R. Jones, "Quantifying performance changes with effect size confidence intervals",
     2012, section 6.1, tables III and IV. S. R. Searle, G. Casella, C. E. McCulloch, "Variance
-    Components", 1992, chapters 5 (ragged nests) and 6 (likelihood). R. K. Burdick, F. A. Graybill,
-    "Confidence Intervals on Variance Components", 1992, section 3.3, chapters 4 and 5 (ragged
-    nests). J. D. Thomas, R. A. Hultquist, "Interval estimation for the unbalanced case of the
-    one-way random effects model", 1978.
+    Components", 1992, chapters 5 and 6. R. K. Burdick, F. A. Graybill, "Confidence Intervals on
+    Variance Components", 1992, chapters 3 to 5.
 
     Examples
     --------
@@ -145,10 +118,6 @@ def variance_components(
     >>> times = xr.DataArray(table, dims=("binary", "execution", "iteration"), name="time")
     >>> times.perf.variance_components()["variance"].round(1).to_series().to_dict()
     {'binary': 2.3, 'execution': -5.7, 'iteration': 16.5}
-    >>> times.perf.variance_components(negative="merge")["variance"].round(1).to_series().to_dict()
-    {'binary': 0.4, 'execution': nan, 'iteration': 12.7}
-    >>> times.perf.variance_components(method="reml")["variance"].round(1).to_series().to_dict()
-    {'binary': 0.4, 'execution': 0.0, 'iteration': 12.7}
     """
     check_choice(method, "method", tuple(INTERVALS))
     check_choice(negative, "negative", ("keep", "zero", "merge"))
@@ -202,7 +171,7 @@ def _outputs(units: str, method: str) -> dict[str, Output]:
         "repetitions": "repetitions inside one parent",
     }
     carried = {
-        "carried_share": "share of the level's sum of squares that leaving out these units takes away",
+        "carried_share": "share of the level's sum of squares that these units take away",
         "carried_pvalue": "how often units of normal values carry as much, at most",
     }
     return (
@@ -282,15 +251,30 @@ def _split(
     first, second = units[carried.first], units[carried.second]
     carried_by = first + np.where(second == "", "", " and ").astype(object) + second
     return (
-        variance, interval.lower, interval.upper, error, components.level_variance, share, relative, level_relative,
-        components.repetitions, components.merged, mean, estimate.standard_error, total_relative, estimate.df,
-        carried_by, carried.share, carried.pvalue, last,
-    )  # fmt: skip
+        variance,
+        interval.lower,
+        interval.upper,
+        error,
+        components.level_variance,
+        share,
+        relative,
+        level_relative,
+        components.repetitions,
+        components.merged,
+        mean,
+        estimate.standard_error,
+        total_relative,
+        estimate.df,
+        carried_by,
+        carried.share,
+        carried.pvalue,
+        last,
+    )
 
 
 @check("components")
 def component_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
-    """Count the cells that hold nothing, or one outermost unit, and those where the likelihood's maximum or its limits were not found."""
+    """Count the cells without an answer, or without limits, and name what dominates."""
     counts, squares = (result.variables[name].values for name in ("repetitions", "level_variance"))
     single, empty = counts[..., 0] == 1, np.isnan(counts[..., -1])
     outermost = str(result.attrs["levels"]).split()[0]
@@ -315,7 +299,7 @@ def component_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
 
 
 def _carriers_note(result: xr.Dataset, unit: str) -> Note | None:
-    """Name the units that carry a level, at an error rate of `CHANCE` in all levels of all cells."""
+    """Name the units that carry a level, at an error rate of `CHANCE` in all cells."""
     pvalue = result.variables["carried_pvalue"].values
     carried = pvalue * np.count_nonzero(~np.isnan(pvalue)) <= CHANCE
     if not carried.any():
@@ -334,8 +318,8 @@ def _carriers_note(result: xr.Dataset, unit: str) -> Note | None:
         examples.append((f"{name}: " if name else "") + text + row[LEVEL].item())
     listing = "; ".join(examples) + ("; ..." if len(names) > EXAMPLES else "")
     text = (
-        f"In {{cells}} one or two {plural(unit)} cause most of the spread ({listing}). Estimate and "
-        f"limits say little of the others. Inspect or exclude these {plural(unit)}."
+        f"In {{cells}} one or two {plural(unit)} cause most of the spread ({listing}). "
+        f"Estimate and limits say little of the others. Inspect or exclude these {plural(unit)}."
     )
     return count_note(
         "carried",

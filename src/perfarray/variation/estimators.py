@@ -74,9 +74,10 @@ def run_estimate(
     Examples
     --------
     >>> import perfarray
-    >>> times = perfarray.from_samples({"fft": [3.0, 1.0, 7.0, 5.0, 2.0, 6.0, 4.0]}, dim="benchmark")
-    >>> [times.perf.run_estimate(statistic=name)["estimate"].item() for name in ("mean", "median", "quartile", "min")]
-    [4.0, 4.0, 2.0, 1.0]
+    >>> runs = [3.0, 1.0, 7.0, 5.0, 2.0, 6.0, 4.0]
+    >>> times = perfarray.from_samples({"fft": runs}, dim="benchmark")
+    >>> times.perf.run_estimate(statistic="quartile")["estimate"].item()
+    2.0
     """
     check_choice(statistic, "statistic", STATISTICS)
     data = resolve(times, metric, levels, censored="bound")
@@ -125,15 +126,15 @@ def estimator_stability(
     levels: str | tuple[str, ...] | None = None,
     metric: str | list[str] | None = None,
 ) -> xr.Dataset:
-    """Show how much an estimate of the run time varies between groups of few runs: the paper's tables 1 and 2 for your data.
+    """Show how much an estimate of the run time varies between groups of few runs.
 
-    For every group size k, all groups of k consecutive runs are taken, rotating round the end, and
-    each gives one estimate.
+    All groups of k consecutive runs, rotating round the end, give one estimate each: the paper's
+    tables 1 and 2.
 
     Parameters
     ----------
     times : DataArray or Dataset
-        Timings; the order along the levels is the order in which they were taken.
+        Timings, along the levels in the order in which they were taken.
     group_sizes : sequence of int
         Runs in a group.
     statistics : str or sequence of {"mean", "median", "quartile", "min", "best"}
@@ -141,8 +142,7 @@ def estimator_stability(
     difference : float
         A relative difference of two programs that should be told apart, 0.01 for 1 %.
     deviations : float
-        How many standard deviations two estimates must lie apart to be called distinct; the paper's
-        rule is two, or three.
+        How many standard deviations two estimates must lie apart to be called distinct.
     value, levels, metric
         As for `run_estimate`.
 
@@ -150,12 +150,10 @@ def estimator_stability(
     -------
     Dataset
         Along `group_size` and `statistic`: `estimate`, the mean over the groups (units of the
-        data); `relative_standard_deviation`, the paper's; `adjusted_standard_deviation`, relative
-        too, that of estimates from as many runs if groups did not overlap: the former divided by
-        sqrt((n - k) / (n - 1)), NaN for groups of more than half of the n runs.
-        `required_group_size` along `statistic`: the smallest size from which on `deviations` times
-        the adjusted one stays within `difference`; NaN where none of the sizes does. `n`: runs.
-        Groups need at least as many runs as they have.
+        data); `relative_standard_deviation`, the paper's; `adjusted_standard_deviation`, that if
+        groups did not overlap, NaN for groups of more than half of the runs. Along `statistic`:
+        `required_group_size`, from which on the adjusted deviations stay within `difference`. `n`:
+        runs.
 
     Raises
     ------
@@ -164,11 +162,8 @@ def estimator_stability(
 
     Notes
     -----
-    The groups overlap: where k comes near n the paper's deviation goes to 0, whatever the runs are.
-    Adjusted, the variance of a mean of independent runs is unbiased; other estimators' deviations
-    are at most 5 % too large up to a quarter of n. A note tells where groups hold more than a
-    quarter of the runs: the table then rests on few separate groups. The minimum is not for
-    comparing means: a rare fast run decides it (Touati, Worms and Briais 2010, appendix A).
+    Overlapping groups understate the deviation where k comes near n. The minimum is not for
+    comparing means: a rare fast run decides it. See :doc:`/how-to/which_number`.
 
     References
     ----------
@@ -178,12 +173,11 @@ def estimator_stability(
     Examples
     --------
     >>> import perfarray
-    >>> times = perfarray.from_samples({"fft": [3.0, 1.0, 7.0, 5.0, 2.0, 6.0, 4.0, 5.0, 3.0, 4.0, 6.0, 2.0]}, dim="benchmark")
+    >>> runs = [3.0, 1.0, 7.0, 5.0, 2.0, 6.0, 4.0, 5.0, 3.0, 4.0, 6.0, 2.0]
+    >>> times = perfarray.from_samples({"fft": runs}, dim="benchmark")
     >>> stability = times.perf.estimator_stability(group_sizes=(1, 3), statistics="median")
     >>> stability["relative_standard_deviation"].round(3).values.ravel().tolist()
     [0.465, 0.238]
-    >>> stability["adjusted_standard_deviation"].round(3).values.ravel().tolist()
-    [0.465, 0.264]
     """
     sizes, names = check_groups(group_sizes, statistics)
     relative_difference, multiple = (
@@ -221,7 +215,7 @@ def estimator_stability(
         | outputs(
             "1",
             along,
-            adjusted_standard_deviation="relative standard deviation, adjusted for the groups' overlap",
+            adjusted_standard_deviation="relative, adjusted for the overlap of groups",
         )
         | outputs(
             "1",
@@ -256,16 +250,16 @@ def check_groups(
 
 @check("few_runs")
 def few_runs_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
-    """Count the cells with fewer runs than the largest group, and those where groups of more than a quarter of the runs overlap."""
+    """Count the cells with fewer runs than groups need."""
     n, sizes = result["n"].values, result["group_size"].values
-    most = int(sizes[-1])
+    largest = int(sizes[-1])
     overlapping = ((n[..., None] < 4 * sizes) & (n[..., None] >= sizes) & (sizes > 1)).any(axis=-1)
-    if (n < max(2, most)).any():
+    if (n < max(2, largest)).any():
         text = (
-            f"{{cells}} have fewer runs than the largest group ({most}): larger groups are NaN. "
+            f"{{cells}} have fewer runs than the largest group ({largest}): larger groups are NaN. "
             "Measure more runs."
         )
-        return (count_note("few_runs", text, n < max(2, most), group_size=most),)
+        return (count_note("few_runs", text, n < max(2, largest), group_size=largest),)
     text = (
         f"{{cells}} have groups of more than a quarter of their runs (fewest: {n.min():.0f}), "
         "which overlap. Their deviations are uncertain. Measure more runs."

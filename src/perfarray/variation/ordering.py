@@ -40,18 +40,17 @@ def ordering_stability(
     levels: str | tuple[str, ...] | None = None,
     metric: str | list[str] | None = None,
 ) -> xr.Dataset:
-    """Show how often an estimate from few runs puts two programs in the order that all runs put them in.
+    """Show how often an estimate from few runs puts two programs in the order of all runs.
 
-    For every group size k, each group of k consecutive runs of the candidate, rotating round the
-    end, is compared with each such group of the baseline.
+    Each group of k consecutive runs of the candidate, rotating round the end, is compared with each
+    such group of the baseline.
 
     Parameters
     ----------
     times : DataArray or Dataset
-        Timings; the order along the levels is the order in which they were taken.
+        Timings, along the levels in the order in which they were taken.
     baseline, dim : label, DataArray or Dataset; str, optional
-        A label of `dim` (default: the one dim that holds it), or other timings, matched by label,
-        but for repetitions.
+        A label of `dim` (default: the one dim that holds it), or other timings.
     group_sizes : sequence of int
         Runs in a group.
     statistics : str or sequence of {"mean", "median", "quartile", "min", "best"}
@@ -64,12 +63,11 @@ def ordering_stability(
     Returns
     -------
     Dataset
-        Along `group_size` and `statistic`: `right`, the share of pairs of groups whose estimates
-        stand in the order of the estimates from all runs, ties half; NaN for groups of more than
-        half of the runs of either program. Along `statistic`: `required`, the smallest size from
-        which on `right` is at least `share` (NaN where none of the sizes is large enough), and
-        `ratio`, candidate / baseline from all runs. `pvalue` of equal means, from the outermost
-        units (Welch's); `n`: runs on the smaller side.
+        Along `group_size` and `statistic`: `right`, the share of pairs of groups in the order of
+        all runs, ties half; NaN for groups of more than half of the runs. Along `statistic`:
+        `required`, the smallest size from which on `right` is at least `share`, and `ratio`,
+        candidate / baseline from all runs. `pvalue` of equal means (Welch's); `n`: runs on the
+        smaller side.
 
     Raises
     ------
@@ -78,10 +76,8 @@ def ordering_stability(
 
     Notes
     -----
-    The same runs make the groups and the order: for two programs that do not differ the share is
-    above one half, the more the larger the groups are. Notes name the cells whose means do not
-    differ at 5 %, where there may be no order to be right about, and those where groups hold more
-    than a quarter of the runs, so that a share rests on few separate groups.
+    The same runs make the groups and the order: for equal programs the share is above one half.
+    Notes name the cells whose means do not differ at 5 %.
 
     References
     ----------
@@ -93,21 +89,18 @@ def ordering_stability(
     The fast runs differ, and one run in three is disturbed: the minimum of three is always right.
 
     >>> import perfarray
-    >>> times = perfarray.from_samples({"old": [3.0, 3.1, 5.0] * 4, "new": [2.0, 2.1, 4.0] * 4})
-    >>> found = times.perf.ordering_stability("old", group_sizes=(1, 3), statistics=("mean", "min")).squeeze("version")
-    >>> found["right"].round(3).values.tolist()
+    >>> samples = {"old": [3.0, 3.1, 5.0] * 4, "new": [2.0, 2.1, 4.0] * 4}
+    >>> times = perfarray.from_samples(samples)
+    >>> options = {"group_sizes": (1, 3), "statistics": ("mean", "min")}
+    >>> orders = times.perf.ordering_stability("old", **options).squeeze("version")
+    >>> orders["right"].round(3).values.tolist()
     [[0.778, 0.778], [1.0, 1.0]]
-    >>> found["required"].values.tolist()
-    [3.0, 3.0]
     """
     sizes, names = check_groups(group_sizes, statistics)
     check_share(share, "share", example="0.95")
     pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels)
-    nest, depth, better = (
-        pair.candidate.levels,
-        value_depth(pair.candidate, value),
-        pair.candidate.better,
-    )
+    nest, better = pair.candidate.levels, pair.candidate.better
+    depth = value_depth(pair.candidate, value)
     statistic_names = [resolve_best(name, better) for name in names]
 
     def kernel(new: Floats, old: Floats) -> tuple[Floats, ...]:
@@ -167,26 +160,26 @@ def ordering_stability(
 
 @check("orders")
 def orders_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
-    """Count the cells without an order, those whose order all runs do not establish, and those with few runs for the groups."""
+    """Count the cells without an order, or without enough runs for the groups."""
     n, pvalue, ratio = (result[name].values for name in ("n", "pvalue", "ratio"))
-    most, smallest = int(result["group_size"].max()), int(result["group_size"].min())
+    largest, smallest = int(result["group_size"].max()), int(result["group_size"].min())
     equal = (ratio == 1).any(axis=result["ratio"].get_axis_num("statistic"))
     unsure = (pvalue > ESTABLISHED) & ~equal
     few = (n > 0) & (n < 2 * smallest)
-    overlapping = (n < 4 * most) & ~few & (n > 0) & (most > 1)
+    overlapping = (n < 4 * largest) & ~few & (n > 0) & (largest > 1)
     no_order = (
         "{cells} have means that do not differ at 5 %: all runs do not establish an order. "
         "Shares say how far groups repeat the accidents of these runs. Measure more."
     )
-    near = (
+    overlap = (
         f"{{cells}} have groups of more than a quarter of their runs (fewest: {n.min():.0f}). "
         "Shares rest on few separate groups. Measure more runs."
     )
-    lacking = f"{{cells}} have fewer than two groups of {smallest} runs: no share. Measure more."
+    no_share = f"{{cells}} have fewer than two groups of {smallest} runs: no share. Measure more."
     ties = "{cells} have equal estimates of both programs: there is no order to be right about."
     return (
         count_note("no_order", ties, equal),
         count_note("no_order", no_order, unsure),
-        count_note("few_runs", lacking, few),
-        count_note("few_runs", near, overlapping, n=float(n.min())),
+        count_note("few_runs", no_share, few),
+        count_note("few_runs", overlap, overlapping, n=float(n.min())),
     )

@@ -1,4 +1,4 @@
-"""Variances that are given: published components, and those that `variance_components` returned, to plan from."""
+"""Variances that are given, to plan from."""
 
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, TypeGuard
@@ -25,61 +25,46 @@ def from_components(
     mean: Any = None,
     units: str | None = None,
 ) -> xr.Dataset:
-    """Return given variance components, such as published ones or those of several pilots, as something to plan from.
+    """Return given variance components as something to plan from.
 
     Parameters
     ----------
     components : mapping of str to float or DataArray, or sequence of Dataset
         The variance that each level adds, outermost first, in squared units of the mean; NaN where
-        a level is not seen. Arrays may lie along other dims, such as `benchmark`. Or what
-        `variance_components` returned of several pilots of one nest, on other days or machines:
-        relative to each pilot's mean, they are averaged by their degrees of freedom.
+        a level is not seen. Or what `variance_components` returned of several pilots of one nest:
+        they are averaged by their degrees of freedom.
     mean : float or DataArray, optional
-        Of the timings; default: 1, which suits relative components, the squares of coefficients of
-        variation. Pilots have their own.
+        Of the timings; default: 1, which suits squared coefficients of variation.
     units : str, optional
-        Of the mean; `s` lets an iteration cost its mean time. Default: 1; pilots have their own.
+        Of the mean; `s` lets an iteration cost its mean time. Default: 1.
 
     Returns
     -------
     Dataset
         `variance`, `share` and `coefficient_of_variation` along `level`,
         `total_coefficient_of_variation` and `mean`: for `plan_repetitions`, which takes them as
-        exactly known. Of pilots `level_variance` and `df`, too, those of the outermost level: a
-        plan counts with them. Its `already` and `more` are NaN, since runs of several days or
-        machines are not of one experiment.
+        known. Of pilots also `level_variance` and `df` of the outermost level.
 
     Raises
     ------
     ValueError
-        No component, a component that is negative or infinite, a mean that is zero or no number;
-        pilots whose levels or units differ, or whose negative components were set to zero or
-        merged.
+        No component, a negative or infinite one; a mean that is zero or no number; pilots whose
+        levels or units differ.
 
     Notes
     -----
-    What differs between pilots is no part of pooled components: they are about repetitions within
-    one day on one machine. Where the next experiment is to run on several days, put the timings
-    together with `join(first, second, along="session")` and plan from those: the session is then a
-    level of its own.
+    What differs between pilots is no part of pooled components. To plan for several days, join the
+    timings along `session` and plan from those.
 
     Examples
     --------
-    Two builds in a hundred differ by 2 %, iterations by 1 %: how many iterations are worth a build
-    that takes as long as 50 of them?
+    Builds differ by 2 %, iterations by 1 %; a build takes as long as 50 iterations.
 
     >>> import perfarray
     >>> given = perfarray.from_components({"binary": 0.02**2, "iteration": 0.01**2})
     >>> plan = perfarray.plan_repetitions(given, costs={"binary": 50}, budget=1000)
-    >>> plan["unrounded"].sel(level="iteration").round(2).item(), plan["repetitions"].to_series().to_dict()
-    (3.54, {'binary': 18.0, 'iteration': 5.0})
-
-    Two pilots, of three and of five executions: 2 and 4 degrees of freedom.
-
-    >>> pilots = [perfarray.from_samples({"fft": runs}, dim="benchmark") for runs in ([9, 10, 11], [18, 19, 20, 21, 22])]
-    >>> pooled = perfarray.from_components([pilot.perf.variance_components() for pilot in pilots])
-    >>> pooled["df"].item(), pooled["coefficient_of_variation"].round(3).item()  # of the pilots: 0.1 and 0.079
-    (6.0, 0.087)
+    >>> plan["repetitions"].to_series().to_dict()
+    {'binary': 18.0, 'iteration': 5.0}
     """
     if isinstance(components, Sequence) and components and all(map(is_published, components)):
         if mean is not None or units is not None:
@@ -149,9 +134,17 @@ def _pooled(pilots: Sequence[xr.Dataset]) -> xr.Dataset:
     if len(units) > 1:
         raise ValueError(f"the pilots are in {listed(units)}; pooling needs one unit")
     joined = xr.concat(
-        [pilot[["variance", "level_variance", "repetitions", "mean"]].reset_coords(drop=True) for pilot in pilots],
-        PILOT, join="outer", combine_attrs="drop", data_vars="all", coords="minimal", compat="override",
-    )  # fmt: skip
+        [
+            pilot[["variance", "level_variance", "repetitions", "mean"]].reset_coords(drop=True)
+            for pilot in pilots
+        ],
+        PILOT,
+        join="outer",
+        combine_attrs="drop",
+        data_vars="all",
+        coords="minimal",
+        compat="override",
+    )
     cumulative = joined["repetitions"].cumprod(LEVEL)
     inside = xr.concat(
         [xr.ones_like(cumulative.isel({LEVEL: [0]})), cumulative.isel({LEVEL: slice(None, -1)})],
@@ -163,9 +156,9 @@ def _pooled(pilots: Sequence[xr.Dataset]) -> xr.Dataset:
     weight = level_df / level_df.sum(PILOT).where(lambda total_df: total_df > 0)
     outermost = {LEVEL: 0}
     mean = joined["mean"].weighted(cumulative.isel(outermost, drop=True).fillna(0.0)).mean(PILOT)
-    square, each = mean**2, (joined["mean"] ** 2).where(joined["mean"] != 0)
+    square, pilot_squares = mean**2, (joined["mean"] ** 2).where(joined["mean"] != 0)
     averages = {
-        name: (joined[name] / each * weight).sum(PILOT, min_count=1) * square
+        name: (joined[name] / pilot_squares * weight).sum(PILOT, min_count=1) * square
         for name in ("variance", "level_variance")
     }
     result = _described(averages["variance"].transpose(..., LEVEL), mean, units[0], POOLED)
@@ -190,7 +183,7 @@ def is_published(times: object) -> TypeGuard[xr.Dataset]:
 
 
 def published(components: xr.Dataset, baseline: object) -> tuple[Systems, tuple[xr.Dataset, ...]]:
-    """Return components as what a plan is made for, a system whose timings are its mean, and those of all systems with one nest."""
+    """Return given components as systems whose timings are their means, along one nest."""
     datasets: tuple[xr.Dataset, ...] = (components,)
     if baseline is not None:
         if not is_published(baseline):
@@ -219,7 +212,10 @@ def published(components: xr.Dataset, baseline: object) -> tuple[Systems, tuple[
 
 
 def _of_one_nest(*systems: xr.Dataset) -> tuple[xr.Dataset, ...]:
-    """Return the components of two systems along the levels of both: a level that one lacks does not vary there."""
+    """Return the components of two systems along the levels of both.
+
+    A level that one lacks does not vary there.
+    """
     nests = [[str(level) for level in dataset[LEVEL].values] for dataset in systems]
     longest = max(nests, key=len)
     for nest in nests:
@@ -244,23 +240,25 @@ def _of_one_nest(*systems: xr.Dataset) -> tuple[xr.Dataset, ...]:
             )
     results = []
     for dataset, nest in zip(systems, nests, strict=True):
-        absent = tuple(level for level in longest if level not in nest)
+        missing_levels = tuple(level for level in longest if level not in nest)
         aligned = dataset.reindex(
             {LEVEL: longest},
             fill_value={name: 0.0 for name in ("variance", "level_variance") if name in dataset},
         )
-        if absent and "df" in dataset and longest[0] in absent:
+        if missing_levels and "df" in dataset and longest[0] in missing_levels:
             aligned = aligned.assign(
                 df=xr.full_like(dataset["df"], np.inf)
             )  # what does not vary is known
-        results.append(aligned.assign_attrs({**dataset.attrs, ABSENT: absent}))
+        results.append(aligned.assign_attrs({**dataset.attrs, ABSENT: missing_levels}))
     return tuple(results)
 
 
 def component_arrays(
     components: Data, biased: bool
 ) -> tuple[list[xr.DataArray], list[Sequence[str]]]:
-    """Return mean, components and, where they are estimates, variances of means, degrees of freedom and, of one pilot, repetitions.
+    """Return mean, components and, of estimates, what is known of them.
+
+    These are variances of means, degrees of freedom and, of one pilot, repetitions.
 
     Behind them stand the dims of each that are core.
     """

@@ -28,13 +28,16 @@ def check_goal(
     min_units: Any,
     confidence_level: Any,
     negative: str,
+    *,
+    required: bool = False,
 ) -> Goal:
     """Return what is asked for.
 
-    Raise where a choice is unknown or out of range, or both of budget and half-width came.
+    Raise where a choice is unknown or out of range, where both of budget and half-width came, or,
+    if one is `required`, neither.
     """
     check_choice(negative, "negative", ("merge", "zero"))
-    if budget is not None and half_width is not None:
+    if (budget is not None and half_width is not None) or (required and budget is half_width):
         raise ValueError(
             "Give either budget=, what may be spent, or half_width=, the relative half-width to "
             "reach."
@@ -60,23 +63,24 @@ def check_goal(
     )
 
 
-def describe_goal(goal: Goal, cost_units: str, negative: str) -> dict[str, Hashable]:
-    """Return what the attrs of a plan say of the goal."""
+def describe_goal(
+    goal: Goal, cost_units: str, negative: str, **choices: Hashable
+) -> dict[str, Hashable]:
+    """Return what the attrs of a plan say of the goal, and of the choices that were made."""
     attrs: dict[str, Hashable] = {
         "confidence_level": goal.confidence_level,
         "cost_units": cost_units,
-    }
-    attrs |= {"min_units": goal.min_units, "negative": negative}
-    optional = {
+        "min_units": goal.min_units,
+        "negative": negative,
         "assurance": goal.assurance,
         "budget": goal.budget,
         "half_width_wanted": goal.half_width,
     }
-    return attrs | {name: value for name, value in optional.items() if value is not None}
+    return {name: value for name, value in (attrs | choices).items() if value is not None}
 
 
 class Systems(NamedTuple):
-    """The timings planned for, the candidate's before the baseline's, with the attrs, the notes and the labels of a baseline.
+    """The timings planned for, the candidate's first, with attrs, notes and a baseline's labels.
 
     `absent` names for each the levels it does not have: they cost nothing there.
     """
@@ -165,17 +169,17 @@ def check_affordable(least: xr.DataArray, goal: Goal, outermost: str, cost_units
     dearest = least.isel(least.argmax(...)) if least.ndim else least
     labels = ", ".join(f"{dim}={dearest[dim].item()}" for dim in least.dims if dim in least.coords)
     raise ValueError(
-        f"budget={goal.budget:g} {cost_units} does not buy {goal.min_units} repetitions of {outermost!r} "
-        "with one of everything in "
-        f"each{f' ({labels})' if labels else ''}; the least budget is {float(dearest):.6g} "
-        f"{cost_units}, or lower min_units= (at least 2)"
+        f"budget={goal.budget:g} {cost_units} does not buy {goal.min_units} repetitions of "
+        f"{outermost!r}, with one of everything in each{f' ({labels})' if labels else ''}. Give "
+        f"more, the least budget is {float(dearest):.6g} {cost_units}, or lower min_units= (at "
+        "least 2)"
     )
 
 
 def _timed(
     times: Any, metric: str | Sequence[str] | None, levels: str | Sequence[str] | None
 ) -> Any:
-    """Return a Dataset that is asked about scores with the times beside them as what taking a value takes, unless it says so itself."""
+    """Return scores with the times beside them as what taking a value takes."""
     name = price_of(ITERATION)
     if (
         not isinstance(times, xr.Dataset)

@@ -1,4 +1,4 @@
-"""How many repetitions for a whole suite, when one build (or boot, or session) serves every benchmark."""
+"""How many repetitions for a whole suite, when one build serves every benchmark."""
 
 from collections.abc import Mapping, Sequence
 from itertools import takewhile
@@ -28,12 +28,13 @@ from perfarray.variation.costs import PRICE
 from perfarray.variation.numerics.allocation import ROUNDING, Goal
 from perfarray.variation.numerics.forests import continuous
 from perfarray.variation.numerics.plans import (
+    Pilot,
     default_half_width,
     half_width_limits,
     plan_assured,
     units_to_add,
 )
-from perfarray.variation.numerics.suite_pilot import Sharing, SuitePilot, suite_pilot, together
+from perfarray.variation.numerics.suite_pilot import Sharing, suite_pilot, together
 from perfarray.variation.plans import RELATIVE
 from perfarray.variation.request import check_affordable, check_goal, describe_goal, systems
 
@@ -141,101 +142,84 @@ def plan_suite(
     >>> bool(plan["cost"] <= 3600), bool(plan["half_width"] < plan["default_half_width"])
     (True, True)
     """
-    if correlation is not None and not 0 <= check_number(correlation, "correlation") <= 1:
-        raise ValueError(f"correlation={correlation!r} is out of range; give a number from 0 to 1")
-    if budget is None and half_width is None:
-        raise ValueError(
-            "Give either budget=, the seconds that may be spent, or half_width=, the relative "
-            "half-width to reach."
-        )
     check_choice(prior, "prior", PRIORS)
-    goal = check_goal(budget, half_width, assurance, min_units, confidence_level, negative)
+    goal = check_goal(
+        budget, half_width, assurance, min_units, confidence_level, negative, required=True
+    )
     weighing = weigh(times, across, weights)
     times, baseline = weighing.select(times), weighing.select(baseline)
-    positive = Positive(
-        "a geometric mean", level=len(shared) - 1 if isinstance(shared, tuple) and shared else 0
-    )
+    depth = len(shared) - 1 if isinstance(shared, tuple) and shared else 0
     system = systems(
-        times, baseline, dim=dim, metric=metric, levels=levels, paired=paired, positive=positive
-    )
+        times, baseline, dim=dim, metric=metric, levels=levels, paired=paired,
+        positive=Positive("a geometric mean", level=depth),
+    )  # fmt: skip
     sides, nest = system.sides, system.sides[0].levels
-    served = _check_shared(sides[0], across, shared, {"paired": paired, "correlation": correlation})
-    prices, stated = system.prices(costs, SECONDS)
+    served, in_pilot = _check_shared(sides, across, shared, paired, correlation)
+    prices, price_remark = system.prices(costs, SECONDS)
     arrays = [side.array for side in sides]
     prices = [
         _over_benchmarks(price, array[across], served)
         for price, array in zip(prices, arrays, strict=True)
     ]
-    declared = None if shared == AUTO or correlation is not None else served
-    in_pilot = [
-        len(list(takewhile(shared_levels(side, declared).__contains__, served))) for side in sides
-    ]
-    sharing = tuple(Sharing(len(served), number, correlation) for number in in_pilot)
-    labels = arrays[0][across].values
-    shares = weighing.shares_of(labels)
-    names, variables = tuple(map(str, labels.tolist())), _outputs(across, len(sides))
-    shares = np.ones(len(names)) if shares is None else shares
+    labels, variables = arrays[0][across].values.tolist(), _outputs(across, len(sides))
+    shares = weighing.shares_of(arrays[0][across].values)
     rules = Rules(
-        goal, nest, sharing, names, shares, negative, paired=paired is not None, prior=prior
+        goal=goal,
+        levels=nest,
+        sharing=tuple(Sharing(len(served), number, correlation) for number in in_pilot),
+        names=tuple(map(str, labels)),
+        shares=np.ones(len(labels)) if shares is None else shares,
+        negative=negative,
+        paired=paired is not None,
+        prior=prior,
     )
-    attrs = (
-        system.attrs
-        | {"result": "plan_suite"}
-        | describe_goal(goal, SECONDS, negative)
-        | {"across": across}
-    )
-    attrs |= {
-        name: value
-        for name, value in (("paired", paired), ("correlation", correlation), ("prior", prior))
-        if value is not None
-    }
-    attrs |= {"shared": " ".join(served)} if served else {}
-    if correlation is None:
-        attrs |= {
-            "benchmarks": f"shared: {' '.join(served[: min(in_pilot)])}"
-            if min(in_pilot)
-            else "independent (assumed)"
-        }
+    known = " ".join(served[: min(in_pilot)])
+    attrs = describe_goal(goal, SECONDS, negative, across=across, prior=prior)
+    attrs |= {"result": "plan_suite"} | ({"shared": " ".join(served)} if served else {})
+    if correlation is not None:
+        attrs["correlation"] = correlation
+    else:
+        attrs["benchmarks"] = f"shared: {known}" if known else "independent (assumed)"
+    if paired is not None:
+        attrs["paired"] = paired
     result = apply(
         lambda *values: plan_suites(values, rules, variables),
         *arrays,
         *prices,
         core=[*[[across, *nest]] * len(sides), *[[across, PRICE]] * len(sides)],
         outputs=variables,
-        coords={across: labels.tolist(), LEVEL: list(nest)},
-        attrs=attrs | weighing.attrs,
+        coords={across: labels, LEVEL: list(nest)},
+        attrs=system.attrs | attrs | weighing.attrs,
     )
     if goal.budget is not None and not any(map(is_chunked, arrays)):
         check_affordable(result["least_budget"], goal, nest[0], SECONDS)
+    assumed = correlation is None and shared != () and not known
+    notes = together_notes(sides, across, paired is not None) if assumed else ()
     mixed = name_suites(result, arrays[0], arrays[0].notnull().any(nest), across)
-    assumed = (
-        ()
-        if correlation is not None or shared == () or min(in_pilot)
-        else together_notes(sides, across, paired is not None)
-    )
-    all_notes = (
-        *system.notes,
-        *weighing.notes,
-        stated,
-        mixed,
-        *assumed,
-        dependence_note(sides, paired is not None),
-    )
-    return with_notes(result, *all_notes, checks=("suite_plans",))
+    dependent = dependence_note(sides, paired is not None)
+    notes = (*system.notes, *weighing.notes, price_remark, mixed, *notes, dependent)
+    return with_notes(result, *notes, checks=("suite_plans",))
 
 
 def _check_shared(
-    data: Timings, across: str, shared: str | tuple[str, ...] | None, of_shared: dict[str, Any]
-) -> tuple[str, ...]:
-    """Return the shared levels.
+    sides: Sequence[Timings],
+    across: str,
+    shared: str | tuple[str, ...] | None,
+    paired: str | None,
+    correlation: Any,
+) -> tuple[tuple[str, ...], list[int]]:
+    """Return the shared levels, and how many of them each side's pilot shares.
 
     Raise unless there are benchmarks to plan together and the levels are the outermost.
     """
+    if correlation is not None and not 0 <= check_number(correlation, "correlation") <= 1:
+        raise ValueError(f"correlation={correlation!r} is out of range. Give a number from 0 to 1.")
+    data = sides[0]
     check_dim(data.array, across)
     if across in data.levels:
         raise ValueError(
-            f"across={across!r} is a level of the nest {data.levels}; benchmarks lie along a "
-            "dim that is not"
+            f"across={across!r} is a level of the nest {data.levels}. Name the dim of the "
+            "benchmarks."
         )
     named = (
         ()
@@ -245,29 +229,30 @@ def _check_shared(
         else shared
     )
     if named is None or len(named) == 0:
-        for name, value in of_shared.items():
+        for name, value in {"paired": paired, "correlation": correlation}.items():
             if value is not None:
                 raise ValueError(
-                    f"{name}={value!r} is about units that benchmarks share; name their level "
-                    f"with shared=, one of {data.levels}"
+                    f"{name}={value!r} is about units that benchmarks share. Name their level with "
+                    f"shared=, one of {data.levels}."
                 )
-        return ()
+        return (), [0] * len(sides)
     served = check_names(named, "shared")
     for name in served:
         check_choice(name, "shared", data.levels)
     if served != data.levels[: len(served)]:
         raise ValueError(
-            f"shared={listed(served)} is not the outermost level {data.levels[0]!r} (or "
-            "several, from the outside in): units inside one of "
-            "those cannot serve every benchmark unless it does too; name it, or choose "
-            f"levels= that start at {served[0]!r}"
+            f"shared={listed(served)} is not the outermost level {data.levels[0]!r}. Name it too, "
+            f"or choose levels= that start at {served[0]!r}."
         )
-    if of_shared["paired"] is not None and len(served) > 1:
+    if paired is not None and len(served) > 1:
         raise ValueError(
-            f"paired={of_shared['paired']!r} with several shared levels ({listed(served)}) has "
-            f"no plan yet; share {served[0]!r} alone"
+            f"paired={paired!r} with several shared levels ({listed(served)}) has "
+            f"no plan. Share {served[0]!r} alone."
         )
-    return served
+    declared = None if shared == AUTO or correlation is not None else served
+    return served, [
+        len(list(takewhile(shared_levels(side, declared).__contains__, served))) for side in sides
+    ]
 
 
 def _over_benchmarks(
@@ -284,8 +269,8 @@ def _over_benchmarks(
         level_prices = prices.isel({PRICE: index})
         if not bool((level_prices == level_prices.isel({across: 0})).all()):
             raise ValueError(
-                f"costs[{level!r}] differs between benchmarks; one {level} serves them all and "
-                "has one price"
+                f"costs[{level!r}] differs between benchmarks. One {level} serves them all: give "
+                "one price."
             )
     return prices
 
@@ -318,11 +303,8 @@ def _outputs(across: str, systems: int) -> dict[str, Output]:
 @check("suite_plans")
 def suite_plan_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Count the suites without a plan, by reason."""
-    n, cost, outermost = (
-        result["n"].values,
-        result["cost"].values,
-        str(result.attrs["levels"]).split()[0],
-    )
+    n, cost = result["n"].values, result["cost"].values
+    outermost = str(result.attrs["levels"]).split()[0]
     alone = (
         f"{{cells}} have a benchmark with fewer than two units ({outermost}), and no plan. One "
         "shows no spread. Measure two or more."
@@ -409,8 +391,8 @@ def plan_suites(
 
 def _pilots(
     values: list[Floats], prices: list[Floats], measured: np.ndarray, rules: Rules
-) -> list[SuitePilot]:
-    """Estimate the systems of one suite, or their pairs, or every benchmark of them where they share no units."""
+) -> list[Pilot]:
+    """Estimate the systems of one suite, or their pairs, or every benchmark that shares nothing."""
     if not measured.any():
         return []
     shares = rules.shares[measured] / rules.shares[measured].mean() / measured.sum()
@@ -425,7 +407,9 @@ def _pilots(
         systems.append((array, cost, components))
         known.append(learned)
     if rules.paired:
-        sharing = rules.sharing[0]._replace(in_pilot=min(each.in_pilot for each in rules.sharing))
+        sharing = rules.sharing[0]._replace(
+            in_pilot=min(side_sharing.in_pilot for side_sharing in rules.sharing)
+        )
         return [suite_pilot(systems, shares, sharing)]
     if rules.sharing[0].planned:
         return [
@@ -440,7 +424,7 @@ def _pilots(
     ]
 
 
-def _plan_one(pilots: list[SuitePilot], rules: Rules) -> dict[str, Any]:
+def _plan_one(pilots: list[Pilot], rules: Rules) -> dict[str, Any]:
     """Plan one suite: the variables of its plan.
 
     Where there is nothing to plan from, only what is known.
@@ -457,8 +441,7 @@ def _plan_one(pilots: list[SuitePilot], rules: Rules) -> dict[str, Any]:
     plan = plan_assured(pilot, goal)
     low, high = half_width_limits(plan, goal)
     more, more_half_width = units_to_add(pilot, plan, goal)
-    forest, counts = plan.forest.of(0), plan.counts[0]
-    total = np.concatenate([of_tree.total for of_tree in pilots])
+    forest, counts, total = plan.forest.of(0), plan.counts[0], pilot.total
     spent = (forest.cost * forest.totals(counts))[forest.paths]
     optimum = continuous(forest, plan.fewest[0], budget=plan.cost[0])
     added = more[0, forest.root_of][:, None]

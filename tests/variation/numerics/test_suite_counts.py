@@ -3,6 +3,7 @@ components from a pilot."""
 
 import itertools
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -337,7 +338,14 @@ def inside_units(times):
 def pilot_of(*systems, cost, weights=None, **sharing):
     weights = np.ones(len(cost)) if weights is None else np.array(weights)
     estimated = [(values, cost, nested_anova(values, cost.shape[1], "merge")) for values in systems]
-    return suite_pilot(estimated, weights / weights.sum(), Sharing(**sharing))
+    pilot = suite_pilot(estimated, weights / weights.sum(), Sharing(**sharing))
+    return SimpleNamespace(
+        pilot=pilot,
+        tree=pilot.forest.of(0),
+        unit_variance=pilot.unit_variance.item(),
+        top=pilot.top.item(),
+        df=pilot.df.item(),
+    )
 
 
 class TestPilot:
@@ -421,7 +429,7 @@ class TestPilot:
         assert session == pytest.approx(inside - below.sum() / 3, rel=1e-9)
         assert session == pytest.approx(9e-4 * (3 + 6 * 0.9), rel=0.1)
         assert pilot.tree.cost.tolist() == [60, 10, 1, 1, 1]
-        assert together([pilot]).spent == 200 * 60 + 1200 * 10 + 3 * 3600
+        assert together([pilot.pilot]).spent == 200 * 60 + 1200 * 10 + 3 * 3600
 
     def test_pairs(self):
         """What pairs have in common cancels in the root; the chains of both systems stay; a pair
@@ -459,7 +467,7 @@ class TestPilot:
             ),
             Goal(budget=5000.0),
         )
-        plan = plan_assured(together([pilot]), goal)
+        plan = plan_assured(together([pilot.pilot]), goal)
         assert pilot.df == 9
         ratios = [half.item() / plan.half_width.item() for half in half_width_limits(plan, goal)]
         assert ratios == pytest.approx(
@@ -474,7 +482,7 @@ class TestPilot:
             ),
             Goal(half_width=0.002),
         )
-        of_suite = together([pilot])
+        of_suite = together([pilot.pilot])
         plan = plan_assured(of_suite, goal)
         one = plan.counts[0].copy()
         one[0] = 1

@@ -194,18 +194,11 @@ def _climb(
     """
     cycle = 1 if limit > 0 else 3
     for fit in range(len(fits)):
-        row, n, first, number, equal = (
-            fits[fit, 0],
-            fits[fit, 1],
-            fits[fit, 2],
-            fits[fit, 3],
-            fits[fit, 4],
-        )
+        row, n, first = fits[fit, 0], fits[fit, 1], fits[fit, 2]
+        number, equal = fits[fit, 3], fits[fit, 4]
         x, w, within = values[row, :n], weights[row, :n], inside[row, :n]
-        theta, room = (
-            points[:, first : first + number],
-            buffers[: (number + 2) * n].reshape(number + 2, n),
-        )
+        theta = points[:, first : first + number]
+        room = buffers[: (number + 2) * n].reshape(number + 2, n)
         cap, steps, low = 4.0, 0, ends[fit, 2] > 0
         converged = fell = False
         past = math.inf
@@ -221,15 +214,11 @@ def _climb(
                 )
                 low, low_second, low_third = low or low_second, low_third, False
                 for k in range(number):
-                    share, variance = (
-                        theta[start + 1, k, 0],
-                        spread if equal else theta[start + 1, k, 2],
-                    )
+                    share = theta[start + 1, k, 0]
+                    variance = spread if equal else theta[start + 1, k, 2]
                     at_floor = variance <= FLOOR or share < TINY
-                    theta[start + 1, k, 0], theta[start + 1, k, 2] = (
-                        TINY if share < TINY else share,
-                        FLOOR if at_floor else variance,
-                    )
+                    theta[start + 1, k, 0] = TINY if share < TINY else share
+                    theta[start + 1, k, 2] = FLOOR if at_floor else variance
                     low_third = low_third or at_floor
                 if index == 1:
                     stretch, distance, ahead = _extrapolate(theta, cap, equal)

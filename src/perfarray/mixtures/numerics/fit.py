@@ -277,7 +277,7 @@ def _keep(fits: Fits, rows: Integers, pool: Pool, run: Run, best: Integers) -> N
     fits.n_components[rows], fits.equal[rows], fits.loglik[rows] = (
         numbers,
         pool.equal[best],
-        run.loglik[best] - samples.jacobian,
+        run.loglik[best] - pool.jacobian[best],
     )
     fits.n_iterations[rows], fits.converged[rows], fits.floored[rows] = (
         column[best] for column in run[2:]

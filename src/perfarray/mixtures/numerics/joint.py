@@ -132,10 +132,12 @@ def _candidates(
                 if smaller is not None and len(smaller.weights) == number - 1
                 else ()
             )
-            fits = [
-                _fit_from(x, weights, labels, number, equal, limit)
-                for labels in (*classes, *splits)
-            ]
+            fits = []
+            for labels in (*classes, *splits):
+                shares = (labels[:, None] == np.arange(number)).astype(float)
+                parameters = _maximised(x, weights, shares, equal)
+                start = JointFit(*parameters, equal, -np.inf, 0, False, False)
+                fits.append(_em(x, weights, start, limit))
             best = max(fits, key=lambda fit: fit.loglik)
             largest |= (
                 {}
@@ -190,18 +192,6 @@ def _splits(x: Floats, fit: JointFit) -> Iterator[Integers]:
         labels = nearest.copy()
         labels[members[along > np.median(along)]] = len(fit.weights)
         yield labels
-
-
-def _fit_from(
-    x: Floats, weights: Floats, labels: Integers, number: int, equal: bool, limit: float
-) -> JointFit:
-    shares = (labels[:, None] == np.arange(number)).astype(float)
-    return _em(
-        x,
-        weights,
-        JointFit(*_maximised(x, weights, shares, equal), equal, -np.inf, 0, False, False),
-        limit,
-    )
 
 
 def _maximised(

@@ -166,7 +166,10 @@ def _modes_of_rows(mixture: Mixture, law: Law, tilt: int, count_only: bool) -> F
     grid = np.where(with_weight[..., None], grid, lowest[..., None]).reshape(len(means), -1)
     with np.errstate(invalid="ignore"):
         grid = np.sort(np.clip(grid, lowest, greatest), axis=-1)
-    rising = _forward(np.sign(_slope(mixture, grid, law, tilt)))
+    signs = np.sign(_slope(mixture, grid, law, tilt))
+    # A zero has the sign before it; zeros at the beginning count as rising.
+    last = np.maximum.accumulate(np.where(signs != 0, np.arange(signs.shape[-1]), -1), axis=-1)
+    rising = np.where(last < 0, 1.0, np.take_along_axis(signs, np.maximum(last, 0), axis=-1))
     # The density rises to the left of the least mode, and falls to the right of the greatest.
     rising = np.concatenate([np.ones((len(grid), 1)), rising, -np.ones((len(grid), 1))], axis=-1)
     grid = np.concatenate([lowest, grid, greatest], axis=-1)
@@ -211,12 +214,6 @@ def _slope(mixture: Mixture, x: Floats, law: Law, tilt: int) -> Floats:
     for exponent, (_, mean, spread) in zip(exponents, components, strict=True):
         slope += np.exp(exponent - largest) * (law.score(x - mean, spread) + tilt)
     return slope
-
-
-def _forward(signs: Floats) -> Floats:
-    """Replace zeros by the sign before them; zeros at the beginning count as rising."""
-    last = np.maximum.accumulate(np.where(signs != 0, np.arange(signs.shape[-1]), -1), axis=-1)
-    return np.where(last < 0, 1.0, np.take_along_axis(signs, np.maximum(last, 0), axis=-1))
 
 
 def classes(mixture: Mixture, x: Floats, law: Law = NORMAL) -> Floats:

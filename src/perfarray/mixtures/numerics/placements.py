@@ -187,15 +187,18 @@ def probabilities_least(
     """
 
     def evaluate(systems: Sequence[Floats]) -> tuple[Floats, ...]:
-        values = _stacked(systems)  # (cell, system, unit, run)
+        units, most_runs = np.max([samples.shape[1:] for samples in systems], axis=0)
+        values = np.full((len(systems[0]), len(systems), units, most_runs), np.nan)
+        for system, samples in enumerate(systems):
+            values[:, system, : samples.shape[1], : samples.shape[2]] = samples
         weights = _weights(values)
         measured = (weights > 0).any(axis=(-2, -1))
-        samples = values.reshape(*values.shape[:2], -1)
-        shares = weights.reshape(samples.shape)
+        flat = values.reshape(*values.shape[:2], -1)
+        shares = weights.reshape(flat.shape)
         if n_runs == 1:
-            wins, tied, by_run = _race(samples, shares, ties)
+            wins, tied, by_run = _race(flat, shares, ties)
         else:
-            wins, tied, by_run = race_of_totals(samples, shares, n_runs, shift, ties)
+            wins, tied, by_run = race_of_totals(flat, shares, n_runs, shift, ties)
         wins = np.where(measured, np.clip(wins, 0.0, 1.0), np.nan)
         # Units of every rival (cell, system, rival, unit): all of them vary the probability of a
         # system.
@@ -210,15 +213,6 @@ def probabilities_least(
 
     *limits, tied = _in_blocks(evaluate, runs, shape, comparison.paired, [(len(runs),)] * 3 + [()])
     return Limits(*limits), tied
-
-
-def _stacked(systems: Sequence[Floats]) -> Floats:
-    """Return the runs (cell, unit, run) of all systems along a second axis, padded with NaN."""
-    units, runs = np.max([values.shape[1:] for values in systems], axis=0)
-    stacked = np.full((len(systems[0]), len(systems), units, runs), np.nan)
-    for system, values in enumerate(systems):
-        stacked[:, system, : values.shape[1], : values.shape[2]] = values
-    return stacked
 
 
 def _race(runs: Floats, weights: Floats, ties: bool) -> tuple[Floats, Floats, Floats]:
@@ -251,7 +245,12 @@ def _race(runs: Floats, weights: Floats, ties: bool) -> tuple[Floats, Floats, Fl
     # A product over rivals is averaged over the lot that breaks a tie.
     for lot, weight in lots(systems) if ties else [(0.0, 1.0)]:
         factors = above + lot * tie if ties else above
-        chances = _chances(factors, mass, positions)
+        # Products over all rivals but one: up to it, and from it on, since a factor may be 0.
+        products = np.repeat(mass[:, None], systems, axis=1)
+        products[:, 1:] *= np.cumprod(factors[:, :-1], axis=1)
+        products[:, :-1] *= np.cumprod(factors[:, :0:-1], axis=1)[:, ::-1]
+        of_own_runs = np.take_along_axis(products, positions.reshape(cells, 1, -1), axis=-1)
+        chances = _cumulative(of_own_runs.reshape(cells, systems, systems, n))
         given_lot = np.take_along_axis(chances, preceding, axis=-1)
         if ties:
             given_lot = (1 - lot) * given_lot + lot * np.take_along_axis(chances, upto, axis=-1)
@@ -278,17 +277,6 @@ def _ranked(runs: Floats) -> tuple[Integers, Integers, Integers]:
         return order, position, position + 1
     first, last = tied_positions(ascending)
     return order, first, last + 1
-
-
-def _chances(factors: Floats, mass: Floats, positions: Integers) -> Floats:
-    """Return the summed probabilities of wins over all rivals but one, before each own run."""
-    cells, systems, n = positions.shape
-    # Products over all rivals but one: up to it, and from it on, since a factor may be 0.
-    chances = np.repeat(mass[:, None], systems, axis=1)
-    chances[:, 1:] *= np.cumprod(factors[:, :-1], axis=1)
-    chances[:, :-1] *= np.cumprod(factors[:, :0:-1], axis=1)[:, ::-1]
-    of_own_runs = np.take_along_axis(chances, positions.reshape(cells, 1, -1), axis=-1)
-    return _cumulative(of_own_runs.reshape(cells, systems, systems, n))
 
 
 def _cumulative(values: Floats) -> Floats:

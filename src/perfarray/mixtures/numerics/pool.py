@@ -68,11 +68,6 @@ class Samples(NamedTuple):
         """Return some of the samples."""
         return Samples(*(column[rows] for column in cast(tuple[Any, ...], self)))
 
-    @property
-    def jacobian(self) -> Floats:
-        """Return what is subtracted from the log-likelihood to have it in the units of the data."""
-        return self.total * np.log(self.scale)
-
 
 class Theta(NamedTuple):
     """Parameters of standardised samples, shape (sample, component).
@@ -141,20 +136,12 @@ class Pool:
         equal: Mask,
         steps: Any,
     ) -> None:
+        self.samples, self.rows, self.candidate = samples, rows, candidate
         # `steps` are the `steps.Steps` of a law, which work on pools.
-        self.samples, self.rows, self.candidate, self.numbers, self.equal, self.steps = (
-            samples,
-            rows,
-            candidate,
-            numbers,
-            equal,
-            steps,
-        )
-        self.n, self.total, self.jacobian = (
-            samples.n[rows],
-            samples.total[rows],
-            samples.jacobian[rows],
-        )
+        self.numbers, self.equal, self.steps = numbers, equal, steps
+        self.n, self.total = samples.n[rows], samples.total[rows]
+        # What is subtracted from the log-likelihood to have it in the units of the data.
+        self.jacobian = self.total * np.log(samples.scale[rows])
         self.firsts = np.cumsum(numbers) - numbers
         self.owner = np.repeat(np.arange(len(numbers)), numbers)
         self.load = np.asarray(self.n * numbers)
@@ -169,11 +156,6 @@ class Pool:
             self.equal[fits],
             self.steps,
         )
-
-    @property
-    def grouped(self) -> bool:
-        """Return whether values stand for groups."""
-        return bool(self.samples.inside.any())
 
     def components(self, fits: Integers) -> Integers:
         """Return the positions of the components of some of the fits."""
@@ -235,11 +217,11 @@ class Batch(Pool):
         length = self.n.max()
         self.weights = samples.weights[self.rows, :length]
         # Of the sample of every component.
-        self.values, self.scale = (
-            samples.values[self.rows, :length][self.owner],
-            samples.scale[self.rows][self.owner],
+        self.values = samples.values[self.rows, :length][self.owner]
+        self.scale = samples.scale[self.rows][self.owner]
+        self.inside = (
+            samples.inside[self.rows, :length][self.owner] if samples.inside.any() else None
         )
-        self.inside = samples.inside[self.rows, :length][self.owner] if self.grouped else None
         # Each step overwrites these: three with a row per component, one with a row per fit.
         self.deviations, self.terms, self.joint = (np.empty(self.values.shape) for _ in range(3))
         self.density = np.empty(self.weights.shape)

@@ -1,4 +1,4 @@
-"""What a pilot says of a suite: the tree to plan with, how well its root is known, and how many more units to run.
+"""What a pilot says of a suite: the trees to plan with, and how well their roots are known.
 
 Z_j, the weighted sum over benchmarks of the log of unit j's mean, has the variance of the root plus
 that of everything below it at the pilot's counts: so what units have in common is found without
@@ -13,32 +13,19 @@ import numpy as np
 from perfarray.numerics.levels import count_repetitions, unit_means
 from perfarray.numerics.nested_anova import Components, nested_anova
 from perfarray.numerics.types import Floats
-from perfarray.variation.numerics.forests import Forest, side_by_side, tree
+from perfarray.variation.numerics.forests import side_by_side, tree
 from perfarray.variation.numerics.plans import Pilot
 
 
 class Sharing(NamedTuple):
-    """How many of the outermost levels serve every benchmark in the plan, how many do in the pilot, and a correlation to assume instead."""
+    """How many of the outermost levels serve every benchmark, in the plan and in the pilot.
+
+    Or a correlation to assume instead.
+    """
 
     planned: int = 1
     in_pilot: int = 0
     correlation: float | None = None
-
-
-class SuitePilot(NamedTuple):
-    """Of one tree: the variance of the pilot's units with its degrees of freedom, the repetitions seen (rows, L), and the root's estimate.
-
-    The estimate may be negative, where the tree has zero. Of two paired systems, the rows of the
-    candidate and then those of the baseline. `known` are the degrees of freedom (L,) that other
-    benchmarks add.
-    """
-
-    tree: Forest
-    unit_variance: float
-    df: float
-    total: Floats
-    top: float
-    known: Floats | float = 0.0
 
 
 def suite_pilot(
@@ -46,28 +33,32 @@ def suite_pilot(
     shares: Floats,
     sharing: Sharing,
     known: Floats | float = 0.0,
-) -> SuitePilot:
-    """Estimate the components of the log geometric mean of one system, or of the ratio of two whose outermost units are pairs.
+) -> Pilot:
+    """Estimate one tree: the log geometric mean of one system, or of the ratio of pairs.
 
-    Of pairs, the root is the variance of their differences, less what lies below; the price of a
-    pair is that of both its units.
+    Of pairs, the outermost units of two systems, the root is the variance of their differences,
+    less what lies below; the price of a pair is that of both its units. The rows are those of the
+    candidate and then those of the baseline.
 
     `systems` hold positive measurements (benchmarks, n_L, ..., n_1), every benchmark measured,
     prices (benchmarks, L), where NaN at the lowest level means its mean, and their components;
     `shares` are the weights of the benchmarks in the mean, whose sum is 1. The root is NaN where
-    fewer than two units stand behind it.
+    fewer than two units stand behind it. `known` are degrees of freedom (L,) that other benchmarks
+    add.
     """
     levels, planned = systems[0][1].shape[1], sharing.planned
     components = [of_system for _, _, of_system in systems]
-    scales = [(shares / each.mean)[:, None] ** 2 for each in components]
-    variances = [scale * each.variance for scale, each in zip(scales, components, strict=True)]
+    scales = [(shares / estimate.mean)[:, None] ** 2 for estimate in components]
+    variances = [
+        scale * estimate.variance for scale, estimate in zip(scales, components, strict=True)
+    ]
     below = [
-        scale * each.level_variance - variance
-        for scale, each, variance in zip(scales, components, variances, strict=True)
+        scale * estimate.level_variance - variance
+        for scale, estimate, variance in zip(scales, components, variances, strict=True)
     ]
     prices = [
-        np.where(np.isnan(cost), each.mean[:, None], cost)
-        for each, (_, cost, _) in zip(components, systems, strict=True)
+        np.where(np.isnan(cost), estimate.mean[:, None], cost)
+        for estimate, (_, cost, _) in zip(components, systems, strict=True)
     ]
     logs = [
         np.log(unit_means(values, levels - max(sharing.in_pilot, 1) + 1)) for values, *_ in systems
@@ -88,20 +79,25 @@ def suite_pilot(
         [np.nan_to_num(np.maximum(np.concatenate(variances), 0.0)), np.concatenate(prices)]
     )[:, :, planned:]
     total = np.concatenate([count_repetitions(values, levels).total for values, *_ in systems])
-    return SuitePilot(
-        tree(stem, lower),
-        unit_variance,
-        df + float(np.ravel(known)[0]),
-        total,
-        float(shared[0]),
-        known,
+    forest = tree(stem, lower)
+    at_hand = np.zeros(len(forest.cost))  # shared repetitions are counted once
+    np.maximum.at(at_hand, forest.paths, total)
+    return Pilot(
+        forest.of(None),
+        unit_variance=np.array([[unit_variance]]),
+        top=shared[None, :1],
+        df=np.array([[df + np.ravel(known)[0]]]),
+        units=total[None, :, 0].min(axis=1, keepdims=True),  # of the benchmark with the fewest
+        spent=np.array([(at_hand * forest.cost).sum()]),
+        total=total,
+        known=known + np.zeros(total.shape),
     )
 
 
 def _shared_components(
     variance: Floats, inside: Floats, logs: Floats, sharing: Sharing
 ) -> tuple[Floats, float, float]:
-    """Return the components of the shared levels, the variance of the pilot's units of the geometric mean, and its degrees of freedom.
+    """Return the components of the shared levels, the variance of the pilot's units, and its df.
 
     `variance` and `inside` (benchmarks, shared levels) are the components and what lies below them,
     `logs` the weighted logs of means.
@@ -127,24 +123,16 @@ def _shared_components(
     return shared, float(shared[0] + inside[:, 0].sum()), float(df)
 
 
-def together(pilots: Sequence[SuitePilot]) -> Pilot:
-    """Return the trees of one suite side by side, as one cell."""
-    forest = side_by_side([pilot.tree for pilot in pilots])
-    total = np.concatenate([pilot.total for pilot in pilots])
-    at_hand = np.zeros(len(forest.cost))  # shared repetitions are counted once
-    np.maximum.at(at_hand, forest.paths, total)
-    units = [pilot.total[:, 0].min() for pilot in pilots]  # of the benchmark with the fewest
-    known: Floats | float = 0.0
-    apart = len(pilots) == len(total) > 1
-    if apart:
-        known = np.stack([pilot.known + np.zeros(total.shape[1]) for pilot in pilots])
+def together(pilots: Sequence[Pilot]) -> Pilot:
+    """Return the trees of one suite side by side."""
+    forest = side_by_side([pilot.forest.of(0) for pilot in pilots])
     return Pilot(
         forest.of(None),
-        np.array([[pilot.unit_variance for pilot in pilots]]),
-        np.array([[pilot.top for pilot in pilots]]),
-        np.array([[pilot.df for pilot in pilots]]),
-        np.array([units]),
-        np.array([(at_hand * forest.cost).sum()]),
-        total if apart else None,
-        known,
+        unit_variance=np.concatenate([pilot.unit_variance for pilot in pilots], axis=1),
+        top=np.concatenate([pilot.top for pilot in pilots], axis=1),
+        df=np.concatenate([pilot.df for pilot in pilots], axis=1),
+        units=np.concatenate([pilot.units for pilot in pilots], axis=1),
+        spent=np.sum([pilot.spent for pilot in pilots], axis=0),
+        total=np.concatenate([pilot.total for pilot in pilots]),
+        known=np.concatenate([pilot.known for pilot in pilots]),
     )

@@ -1,0 +1,1 @@
+"""The same comparison under every method of the package."""
