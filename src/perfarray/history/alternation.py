@@ -38,15 +38,15 @@ def alternation_notes(array: xr.DataArray, dim: str, levels: tuple[str, ...]) ->
             continue
         names: npt.NDArray[Any] = np.asarray(np.where(coord.values == UNKNOWN, None, coord.values))
         codes, labels = pd.factorize(names)
-        known = codes[codes >= 0]
+        label_codes = codes[codes >= 0]
         # A label that comes once, as a new runner does, is a change. Labels that come back are
         # mixed.
-        if len(labels) < 2 or np.count_nonzero(np.diff(known)) < len(labels):
+        if len(labels) < 2 or np.count_nonzero(np.diff(label_codes)) < len(labels):
             continue
         values = None
         if not is_chunked(array):
             values = array.transpose(dim, ..., *levels).mean(levels).values.reshape(len(codes), -1)
-        counts = np.bincount(known)
+        counts = np.bincount(label_codes)
         frequent = np.argsort(-counts, kind="stable")[:LISTED].tolist()
         examples = [f"{labels[code]} ({counts[code]}" for code in frequent]
         if values is not None and values.shape[1] == 1:
@@ -62,9 +62,9 @@ def alternation_notes(array: xr.DataArray, dim: str, levels: tuple[str, ...]) ->
             "Changes may be hidden, or turns be called changes. "
             f"Read them with dims={{{str(name)!r}: {str(name)!r}}}, or select one."
         )
-        about = {"coordinate": str(name), "labels": len(labels)}
+        values_of_note = {"coordinate": str(name), "labels": len(labels)}
         aside = values is not None and not has_effect(values, codes)
-        notes.append(Note("mixed_series", text, about, aside=aside))
+        notes.append(Note("mixed_series", text, values_of_note, aside=aside))
     return tuple(notes)
 
 

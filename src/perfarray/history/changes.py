@@ -67,71 +67,62 @@ def change_points(
     Parameters
     ----------
     times : DataArray or Dataset
-        Timings. The repetitions of one commit are averaged (logs, where all values are positive);
-        every other dim broadcasts.
+        Timings. The repetitions of a commit are averaged; every other dim broadcasts.
     dim : str
-        The dim of the history: commits, dates, builds. Labels are unique; NaN is a commit that was
-        not measured. Labels may be stored in any order: see `order`.
+        The dim of the history: commits, dates, builds. Labels are unique; NaN was not measured.
     alpha : float
         The chance of any change in a stable history of one benchmark.
     threshold : float
-        A relative change that does not matter: 0.02 for 2 %. It decides the verdict, and not which
-        changes are found.
+        A relative change that does not matter, for the verdict: 0.02 for 2 %.
     min_size : int
-        The smallest number of commits in a segment: with 2, a single outlying commit is no change.
+        The smallest number of commits in a segment.
     host : str, optional
-        A coordinate along `dim`. Changes that coincide with another host have the cause `host`.
+        A coordinate along `dim`: changes that coincide with another host have the cause `host`.
         Default: `host`, where there is one.
     correction : {"bh", "holm", None}
-        Over all series of the call: Benjamini and Hochberg (at most a share `alpha` of the series
-        with changes is stable), Holm (the chance of any such series), or none (`alpha` holds for
-        each series).
+        Over all series of the call: Benjamini and Hochberg's, Holm's, or none.
     across : str
         The dim along which changes at one commit may be common.
     online : bool
-        Judge every commit by those up to it alone. The last True of `change` is since when the last
-        commits differ; `alarm` is where this was seen.
+        Judge every commit by those up to it alone.
     false_alarms : float
         With `online`, in place of `alpha` and `correction`: the alarms per 1,000 commits in a
         stable history of one benchmark.
     order : str or array, optional
-        What sorts the labels, the oldest first: the name of a coordinate along `dim`, numbers or
-        dates (one for each label), `"stored"` or `"reversed"`. Default: labels that are dates;
-        dates along `dim` (`commit_date` or `date`, else any); labels that are numbers or versions;
-        else as stored, with a warning.
+        What sorts the labels, the oldest first: a coordinate along `dim`, numbers or dates (one for
+        each label), `"stored"` or `"reversed"`. Default: dates, numbers or versions; else as
+        stored, with a warning.
     confidence_level : float
         Of the limits of a change; 1 minus it is the error rate of its verdict.
     levels, metric : str or sequence of str, optional
         The nest inside one commit, outermost first (default: the repetition dims present); the
         variable(s) of a Dataset (default: its `time`).
     censored : {"bound", "drop"}
-        Runs stopped at a limit count as that limit, with no verdict in their favour; or they are
-        left out, which is in their favour.
+        Runs stopped at a limit count as that limit, or are left out, which is in their favour.
 
     Returns
     -------
     Dataset
-        Labels lie as stored; the coordinate `position` is their place in time, from 0. Along `dim`:
-        `value` of the commit with `value_lower` and `value_upper`; `segment_mean`, or the line
-        where the segment drifts; `n_units`, the independent units; `relative_noise`, the spread
-        relative to that of the history; `segment`, its number from 0, and `n_segment`, its commits;
-        `change`, True at the first commit of a new segment; `probability` of a change. Where
-        `change`, else NaN, "" or False: `estimate` (after / before), `lower`, `upper`; `pvalue`,
-        the chance of such a step anywhere in a stable history; `verdict` (`faster`, `slower`,
-        `equivalent` or `inconclusive`); `earliest` and `latest` commit that may have made it (95
-        %); `cause` (`code` or `host`); `common`, whether many benchmarks changed with it. At the
-        last commit of a segment that drifts, the `cause` is `drift`: `estimate` is then last /
-        first by the line, `pvalue` that of no slope, and `earliest` and `latest` the ends of the
-        segment. By series: `n` commits; `pvalue_any` of the largest change; `noise`, the relative
-        standard deviation of a commit, and `within`, the part that its repetitions explain;
-        `correlation` of neighbours; `drifting`, whether a segment does. By commit: `n_common`, how
-        many benchmarks changed together. With `online`, also `alarm` along `dim`.
+        Along `dim`, as stored, with the coordinate `position`, the place in time: `value` of the
+        commit with `value_lower` and `value_upper`; `segment_mean`, or the line of a drift;
+        `n_units`, the independent units; `relative_noise`, the spread relative to that of the
+        history; `segment`, its number from 0, and `n_segment`, its commits; `change`, True at the
+        first commit of a new segment; `probability` of a change.
+        Where `change`: `estimate` (after / before), `lower`, `upper`; `pvalue`, the chance of such
+        a step anywhere in a stable history; `verdict`; `earliest` and `latest` commit that may have
+        made it (95 %); `cause` (`code` or `host`); `common`, whether many benchmarks changed with
+        it. At the last commit of a segment that drifts, the `cause` is `drift`, and `estimate` is
+        last / first by the line.
+        By series: `n` commits; `pvalue_any` of the largest change; `noise`, the relative standard
+        deviation of a commit, and `within`, the part from its repetitions; `correlation` of
+        neighbours; `drifting`. By commit: `n_common`, how many benchmarks changed together. With
+        `online`, `alarm` along `dim`: where a change was first seen.
 
     Raises
     ------
     ValueError
-        Unknown dims, coordinates or levels; labels that repeat, or whose order is not known (sorted
-        hashes without dates); numbers out of range.
+        Unknown dims, coordinates or levels; labels that repeat, or whose order is not known;
+        numbers out of range.
 
     See Also
     --------
@@ -140,17 +131,11 @@ def change_points(
 
     Notes
     -----
-    The noise between commits (days, hosts, links) is estimated from the series itself: one
-    execution a commit is enough. `alpha` holds for every noise, as long as that of one commit does
-    not depend on the one before; dependence that is more than chance is removed and noted. Where
-    the spread changes, which is noted, `alpha` holds from 100 commits on. Fewer than 8 commits show
-    no change at 5 %. Changes that a line describes better are one drift; steps beside it are named.
-    A staircase may be called a drift: of four steps of 4 % in 100 commits at 1.5 % noise, 82 % are
-    found. Where the level comes and goes, 12 times or more and every 20 commits or fewer, no change
-    is named, and the correlation is noted. Small changes that are found look larger than they are.
-    With `online`, 8 commits are needed first, later commits may move earlier alarms, and a change
-    of spread doubles or triples the rate of false alarms. See docs/how-to/change_points.md for how
-    often each of this holds.
+    The noise between commits is estimated from the series itself: one execution a commit is enough.
+    `alpha` holds for every noise of independent commits. Dependence beyond chance is removed, with
+    a note. Where the spread changes, `alpha` holds from 100 commits on. At 5 %, and with `online`,
+    8 commits are needed. Small changes that are found look larger than they are.
+    docs/how-to/change_points.md has the rates of errors, of drifts and of staircases.
 
     References
     ----------
@@ -327,8 +312,8 @@ def _outputs(dim: str, units: str, labels: npt.NDArray[Any]) -> dict[str, Output
 
 def _common(result: xr.Dataset, dim: str, across: str) -> dict[str, xr.DataArray]:
     arrays = [result[name] for name in ("change", "_first", "_last")]
-    single = across not in result["change"].dims
-    if single:
+    has_no_across = across not in result["change"].dims
+    if has_no_across:
         arrays = [array.expand_dims(across) for array in arrays]
     elif is_chunked(arrays[0]):
         arrays = [array.chunk({across: -1}) for array in arrays]
@@ -337,7 +322,7 @@ def _common(result: xr.Dataset, dim: str, across: str) -> dict[str, xr.DataArray
         "n_common": Output((dim,), "", int),
     }
     changes = apply(common_changes, *arrays, core=[[across, dim]] * 3, outputs=variables)
-    common = changes["common"].isel({across: 0}, drop=True) if single else changes["common"]
+    common = changes["common"].isel({across: 0}, drop=True) if has_no_across else changes["common"]
     return {"common": common.transpose(*result["change"].dims), "n_common": changes["n_common"]}
 
 
@@ -356,11 +341,11 @@ def change_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     dim, alpha = str(result.attrs["dim"]), float(result.attrs.get("alpha", 0.0))
     min_size, n = int(result.attrs["min_size"]), result["n"].values
     needed = fewest(alpha) if alpha else max(MIN_COMMITS, min_size) + min_size
-    many = plural(dim)
+    commits = plural(dim)
     at = f" at alpha={alpha:g}" if alpha else ""
     short = (
-        f"{{cells}} have fewer than {needed} {many} with data. No change can be found in "
-        f"them{at}. Measure more {many}, or compare two."
+        f"{{cells}} have fewer than {needed} {commits} with data. No change can be found in "
+        f"them{at}. Measure more {commits}, or compare two."
     )
     if not needed:
         short = f"At alpha={alpha:g} no change can be found in {{cells}}. Give a larger alpha."
@@ -370,7 +355,7 @@ def change_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
         "Measure a stable program beside, or on several hosts."
     )
     drift = (
-        f"In {{cells}} a straight line describes some {many} better than steps. "
+        f"In {{cells}} a straight line describes some {commits} better than steps. "
         f"This drift was made by no single {dim}. trend() estimates the slope."
     )
     ratio = (
@@ -438,9 +423,9 @@ def _common_note(result: xr.Dataset, dim: str) -> Note | None:
             f", {name} {cell[name].item()}" for name in numbers.dims[1:] if name in cell.coords
         )
         examples.append(f"{cell.item()} at {cell[dim].item()}{where}")
-    more = f" and {len(indices) - MAX_EXAMPLES} more" if len(indices) > MAX_EXAMPLES else ""
+    hidden = f" and {len(indices) - MAX_EXAMPLES} more" if len(indices) > MAX_EXAMPLES else ""
     text = (
-        f"Several benchmarks changed together: {', '.join(examples)}{more}. "
+        f"Several benchmarks changed together: {', '.join(examples)}{hidden}. "
         "They probably have one cause."
     )
     return Note("common", text, {"commits": len(indices)}, aside=True)

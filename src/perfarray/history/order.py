@@ -128,7 +128,7 @@ def time_order(array: xr.DataArray, dim: str, order: Any = None) -> Order:
     positions = None if dim in dated else _by_numbers(labels, is_date=is_moment(dim))
     if positions is not None:
         return Order(positions, dim)
-    many, names = plural(dim), stems(labels)
+    labels_noun, names = plural(dim), stems(labels)
     if not dated and len(names) < LENGTHS[0]:  # too few to show a change
         return Order(stored, STORED)
     by_name = "hash" if are_hashes(names) else "name"
@@ -137,12 +137,12 @@ def time_order(array: xr.DataArray, dim: str, order: Any = None) -> Order:
     if dated or names in (sorted(names), sorted(names, reverse=True)):
         reason = " and ".join(dated.values()) or f"they are sorted by {by_name}, not by date"
         raise ValueError(
-            f"the order of the {len(names)} {many} is not known: {reason}. Say order='stored' "
+            f"the order of the {len(names)} {labels_noun} is not known: {reason}. Say order='stored' "
             f"if the oldest is the first (times.sel({dim}=[...]); --order FILE), order='reversed' "
             f"if it is the last. Or give each its date, a coordinate {dim}_date."
         )
     text = (
-        f"nothing says in which order the {len(names)} {many} came: they are taken as stored. "
+        f"nothing says in which order the {len(names)} {labels_noun} came: they are taken as stored. "
         "If the oldest is not the first, slower and faster are exchanged. "
         f"Say order='stored' or order='reversed', or give dates (a coordinate {dim}_date)."
     )
@@ -192,10 +192,10 @@ def _by_dates(array: xr.DataArray, dim: str) -> Order | dict[str, str]:
         for name in (dim, f"{dim}_date", "date", *(name for name in names if name.startswith(dim)))
         if name in names
     ]
-    others = [name for name in names if name not in first_names]
+    further_names = [name for name in names if name not in first_names]
     orders: dict[str, Integers] = {}
     reasons: dict[str, str] = {}
-    for name in (*first_names, *others):
+    for name in (*first_names, *further_names):
         try:
             dates = dates_along(array, name, dim)
         except ValueError as error:
@@ -213,8 +213,8 @@ def _by_dates(array: xr.DataArray, dim: str) -> Order | dict[str, str]:
             return Order(positions, name)
     if not orders:
         return reasons
-    first, *rest = orders
-    for name in rest:
+    first = next(iter(orders))
+    for name in orders:
         if (orders[name] != orders[first]).any():
             return {first: f"{first!r} and {name!r} hold dates in different orders"}
     return Order(orders[first], first)
@@ -250,14 +250,14 @@ def dates_along(array: xr.DataArray, name: str, dim: str) -> "pd.Series[Any]":
 def _sorted(dates: "pd.Series[Any]") -> Integers | None:
     """Return the positions of dates from the earliest on.
 
-    None where some are missing, and the others do not say the order.
+    None where some are missing, and the further_names do not say the order.
     """
-    stored, known = np.arange(len(dates)), dates.dropna()
-    if known.is_monotonic_increasing and len(known):
+    stored, dated = np.arange(len(dates)), dates.dropna()
+    if dated.is_monotonic_increasing and len(dated):
         return stored
-    if known.is_monotonic_decreasing and len(known):
+    if dated.is_monotonic_decreasing and len(dated):
         return stored[::-1]  # and not sorted: labels of one day stay in order, too
-    return None if len(known) < len(dates) else np.argsort(dates.to_numpy(), kind="stable")
+    return None if len(dated) < len(dates) else np.argsort(dates.to_numpy(), kind="stable")
 
 
 def _by_numbers(labels: npt.NDArray[Any], *, is_date: bool) -> Integers | None:

@@ -49,8 +49,8 @@ def trend(
     dim : str
         The dim of the history: commits, builds, or dates (datetime64, or texts such as 2026-03-01).
     changes : Dataset, optional
-        The result of `change_points` of the same timings: each of its segments has a mean of its
-        own. Default: steps are estimated together with the slope.
+        The result of `change_points` of the same timings, whose segments have a mean each. Default:
+        steps are estimated together with the slope.
     order : str or array, optional
         What sorts the labels, the oldest first, as in `change_points`.
     threshold : float
@@ -64,13 +64,12 @@ def trend(
     Returns
     -------
     Dataset
-        `slope`, the factor by which one label along `dim` multiplies the metric (1.02: 2 % more),
-        or a year where `dim` holds dates (attr `per`); `lower`, `upper`; `pvalue` of "no slope
-        beyond the threshold"; `verdict`, in the sense of `better`; `total`, last / first by the
-        slope alone; `n`, the commits measured; `correlation` of neighbouring residuals; `stepped`,
-        whether two more steps without a slope describe the series as well, so that limits include
-        no slope; along `dim`, `segment`. Commits that were not measured keep their place. Series
-        with runs stopped at a limit have no limits.
+        For each series `slope`, the factor by which one label along `dim` multiplies the metric
+        (1.02: 2 % more), or a year where `dim` holds dates (attr `per`); `lower`, `upper`; `pvalue`
+        of "no slope beyond the threshold"; `verdict`; `total`, last / first by the slope alone;
+        `n`, the commits measured; `correlation` of neighbouring residuals; `stepped`, whether steps
+        without a slope describe the series as well. Along `dim`, `segment`. Series with runs
+        stopped at a limit have no limits.
 
     Raises
     ------
@@ -84,11 +83,9 @@ def trend(
 
     Notes
     -----
-    Commits are weighted by their standard errors and their own spread; outlying ones count less.
-    The unknown correlation of neighbours is averaged over. Where a further step is in doubt, limits
-    hold the slopes with and without it. A slope is claimed only where a line has the better
-    likelihood than one and two further steps. Nominal 95 % limits cover 90 to 100 % of slopes with
-    at most one step, found or not, and fewer beside several: see docs/how-to/history.md. With fewer
+    Commits are weighted by their standard errors; outlying ones count less. Where a step is in
+    doubt, limits hold the slopes with and without it. Nominal 95 % limits cover 90 to 100 % of
+    slopes beside at most one step, and fewer beside several: see docs/how-to/history.md. With fewer
     than nine commits, no steps are estimated.
 
     References
@@ -200,22 +197,22 @@ def _segments(changes: xr.Dataset, array: xr.DataArray, dim: str) -> xr.DataArra
 def trend_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Count series that are too short, that do not vary, or that have several steps."""
     dim, n, no_slope = str(result.attrs["dim"]), result["n"], np.isnan(result["slope"].values)
-    many = plural(dim)
+    commits = plural(dim)
     short = (
-        f"{{cells}} have fewer than {NEEDED} {many} with data. They have no slope. Measure more."
+        f"{{cells}} have fewer than {NEEDED} {commits} with data. They have no slope. Measure more."
     )
     constant = (
-        f"{{cells}} do not vary, or have no two {many} in one segment. They have no slope and no "
-        f"noise. Measure more {many}."
+        f"{{cells}} do not vary, or have no two {commits} in one segment. They have no slope and no "
+        f"noise. Measure more {commits}."
     )
     stairs = (
-        f"{{cells}} have two steps or more, found in the same {many}, and some may be slope. "
+        f"{{cells}} have two steps or more, found in the same {commits}, and some may be slope. "
         "Nominal 95 % limits hold the slope in 74 to 97 % of such histories. "
         "Give changes= where the steps are known, or select a stretch without steps."
     )
     stepped = (
         "In {cells} one or two steps explain as much as the slope. The limits include no slope. "
-        f"Measure more {many}, or give changes= where the steps are known."
+        f"Measure more {commits}, or give changes= where the steps are known."
     )
     is_short, has_stairs = n.values < NEEDED, result["segment"].max(dim).values >= STEPS
     return (

@@ -32,6 +32,6 @@ def test_the_shortest_series_that_shows_anything():
     is."""
     assert (fewest(0.05), fewest(1e-20)) == (8, 0)
     assert 2 / comb(fewest(1e-6), fewest(1e-6) // 2) <= 1e-6
-    apart = np.repeat([[0.0, 1.0]], 4, axis=-1) + np.arange(8) / 100
-    assert 2 / 70 <= chance(strongest(apart, np.ones((1, 8)), 2)[0], 8) <= 0.05
-    assert chance(strongest(apart[:, 1:], np.ones((1, 7)), 2)[0], 7) == 1.0
+    two_halves = np.repeat([[0.0, 1.0]], 4, axis=-1) + np.arange(8) / 100
+    assert 2 / 70 <= chance(strongest(two_halves, np.ones((1, 8)), 2)[0], 8) <= 0.05
+    assert chance(strongest(two_halves[:, 1:], np.ones((1, 7)), 2)[0], 7) == 1.0

@@ -168,8 +168,8 @@ def _dependence(values: Floats) -> Floats:
         for series, split in zip(dependent, splits.tolist(), strict=True):
             series[:split] -= np.median(series[:split])
             series[split:] -= np.median(series[split:])
-        most = CLIP * 1.4826 * np.median(np.abs(dependent), axis=-1, keepdims=True)
-        clipped = np.clip(dependent, -most, most)
+        bound = CLIP * 1.4826 * np.median(np.abs(dependent), axis=-1, keepdims=True)
+        clipped = np.clip(dependent, -bound, bound)
         for series, split in zip(clipped, splits.tolist(), strict=True):
             series[:split] -= series[:split].mean()
             series[split:] -= series[split:].mean()
@@ -193,8 +193,8 @@ def correlation(values: Floats) -> Floats:
     S. Chakar, E. Lebarbier, C. Lévy-Leduc, S. Robin, "A robust approach for estimating
     change-points in the mean of an AR(1) process", Bernoulli 23, 2017.
     """
-    near, far = squared_differences(values)
-    estimate = np.divide(far, near, out=np.zeros(len(values)), where=near > 0) - 1.0
+    lag_1, lag_2 = squared_differences(values)
+    estimate = np.divide(lag_2, lag_1, out=np.zeros(len(values)), where=lag_1 > 0) - 1.0
     return np.where(estimate > SURE / np.sqrt(values.shape[-1]), np.minimum(estimate, MOST), 0.0)
 
 
@@ -204,12 +204,10 @@ def squared_differences(values: Floats) -> tuple[Floats, Floats]:
     Their median, a slope, is subtracted.
     """
     slope = np.median(values[:, 2:] - values[:, :-2], axis=-1, keepdims=True) / 2
-    near, far = (np.abs(values[:, lag:] - values[:, :-lag] - lag * slope) for lag in (1, 2))
-    most = CLIP * 1.4826 * np.median(far, axis=-1, keepdims=True)
-    means_near, means_far = (
-        np.mean(np.minimum(sizes, most) ** 2, axis=-1) for sizes in (near, far)
-    )
-    return means_near, means_far
+    lag_1, lag_2 = (np.abs(values[:, lag:] - values[:, :-lag] - lag * slope) for lag in (1, 2))
+    bound = CLIP * 1.4826 * np.median(lag_2, axis=-1, keepdims=True)
+    means_1, means_2 = (np.mean(np.minimum(sizes, bound) ** 2, axis=-1) for sizes in (lag_1, lag_2))
+    return means_1, means_2
 
 
 def whitened(values: Floats, rho: Floats) -> Floats:

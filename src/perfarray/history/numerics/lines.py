@@ -111,7 +111,12 @@ def straighten(commits: Commits, pvalues: Floats, min_size: int) -> tuple[Commit
             raw_cost, raw_ends, raw_slopes = _partition(x, values, errors, starts, min_size)
             if raw_cost < cost and raw_slopes.any():
                 ends, slopes = raw_ends, raw_slopes
-                _leave_logs(commits, row, np.exp(level))
+                # Values, and not their logs: the noise then grows with the level.
+                for field in (commits.values, commits.clean):
+                    field[row] = np.exp(field[row])
+                commits.logs[row] = False
+                commits.errors[row] *= np.exp(level)
+                commits.within[row] *= np.mean(np.exp(level)) ** 2
         if len(slopes) >= max(SWINGS, len(x) / MEAN_LENGTH) and _swings(commits.values[row], ends):
             centred = commits.values[row] - commits.values[row].mean()
             commits.correlation[row] = np.sum(centred[1:] * centred[:-1]) / np.sum(centred**2)
@@ -123,15 +128,6 @@ def straighten(commits: Commits, pvalues: Floats, min_size: int) -> tuple[Commit
 
 
 CHANGED = ("values", "clean", "logs", "errors", "within", "correlation", "slopes")
-
-
-def _leave_logs(commits: Commits, row: int, levels: Floats) -> None:
-    """Describe a series by its values and not by their logs: its noise grows with the level."""
-    for field in (commits.values, commits.clean):
-        field[row] = np.exp(field[row])
-    commits.logs[row] = False
-    commits.errors[row] *= levels
-    commits.within[row] *= np.mean(levels) ** 2
 
 
 def _partition(

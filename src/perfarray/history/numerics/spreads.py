@@ -68,7 +68,13 @@ def _by_segments(sizes: Floats, split: int) -> Floats:
     for (low, high), (old, new) in zip(
         zip(splits, splits[2:], strict=False), pairwise(scales), strict=True
     ):  # few
-        mixed = old**2 + _chances_after(sizes[low:high], old, new) * (new**2 - old**2)
+        stretch = sizes[low:high]
+        losses = [
+            np.log(scale) + np.minimum(stretch / scale, CLIP) ** 2 / 2 for scale in (old, new)
+        ]
+        # The probability that each difference lies after the one change of spread.
+        chances = softmax(SHARE * np.cumsum(losses[1] - losses[0])[:-1])
+        mixed = old**2 + np.append(0.0, np.cumsum(chances)) * (new**2 - old**2)
         # A spread that is too small turns noise into changes.
         variances[low:high] = np.maximum(variances[low:high], mixed)
     variances = np.maximum(np.append(variances, variances[-1]), np.append(variances[0], variances))
@@ -101,9 +107,3 @@ def _scale(sizes: Floats) -> float:
     typical = 1.4826 * float(np.median(sizes))
     clipped = np.minimum(sizes, CLIP * typical) if typical > 0 else sizes
     return float(np.sqrt(np.mean(clipped**2)))
-
-
-def _chances_after(sizes: Floats, old: float, new: float) -> Floats:
-    """Return the probability that each difference lies after the one change of spread."""
-    losses = [np.log(scale) + np.minimum(sizes / scale, CLIP) ** 2 / 2 for scale in (old, new)]
-    return np.append(0.0, np.cumsum(softmax(SHARE * np.cumsum(losses[1] - losses[0])[:-1])))

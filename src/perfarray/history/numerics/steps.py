@@ -106,9 +106,9 @@ def _chances(commits: Commits, fit: Fit, row: int, segment: int, inside: slice) 
     """Return the probability of the step to a segment at each position of a slice (Huber)."""
     preceding = slice(inside.start - 1, inside.stop - 1)
     values, errors = commits.clean[row, preceding], commits.errors[row, preceding] * fit.scale[row]
-    rho, places = commits.correlation[row], commits.positions[row, preceding]
+    rho, positions = commits.correlation[row], commits.positions[row, preceding]
     # Without its correlation, a line lies ahead by as many positions as its noise lasts.
-    levels = [fit.at(number, places + rho / (1 - rho))[0] for number in (segment - 1, segment)]
+    levels = [fit.at(number, positions + rho / (1 - rho))[0] for number in (segment - 1, segment)]
     losses = [huber_loss(np.abs((values - level) / errors)) for level in levels]
     return np.asarray(softmax(fit.sharpness[row] * np.cumsum(losses[1] - losses[0])))
 

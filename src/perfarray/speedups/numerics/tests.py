@@ -113,9 +113,11 @@ def _centred(x: Floats, y: Floats) -> tuple[Floats, Floats]:
     values = np.concatenate(sides, axis=-1)
     largest = np.fmax.reduce(np.abs(values), axis=-1, initial=0.0)
     with np.errstate(over="ignore"):
-        single = ((values == values.astype(np.float32)) | np.isnan(values)).all(axis=-1)
+        is_single_precision = ((values == values.astype(np.float32)) | np.isnan(values)).all(
+            axis=-1
+        )
     integral = ((values == np.round(values)) | np.isnan(values)).all(axis=-1)
-    step = np.where(single, np.finfo(np.float32).eps, np.finfo(float).eps)
+    step = np.where(is_single_precision, np.finfo(np.float32).eps, np.finfo(float).eps)
     rounding = np.where(integral, 0.0, ROUNDINGS * step * largest)
     centred = np.concatenate(
         [side - run_statistic(side, "median")[..., None] for side in sides], axis=-1
