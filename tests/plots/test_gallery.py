@@ -123,106 +123,246 @@ SHOWN = {
     "Measurements in their order": checks_of_run_sequence,
     "Measurements against earlier ones": checks_of_lag,
     "Measurements against what else was recorded": lambda page, ax: [
-        (np.concatenate([block.get_offsets()[:, 1] for block in ax.collections]),
-         page["runs"]["time"].values[(~page["runs"]["warmup"] & page["runs"]["time"].notnull()).values])],
-    "Autocorrelation": lambda page, ax: [(ax.lines[0].get_ydata(), page["result"]["pooled_autocorrelation"][1:])],
+        (
+            np.concatenate([block.get_offsets()[:, 1] for block in ax.collections]),
+            page["runs"]["time"].values[
+                (~page["runs"]["warmup"] & page["runs"]["time"].notnull()).values
+            ],
+        )
+    ],
+    "Autocorrelation": lambda page, ax: [
+        (ax.lines[0].get_ydata(), page["result"]["pooled_autocorrelation"][1:])
+    ],
     "Becoming steady": lambda page, ax: [
-        ([[bar.get_width() for bar in artist] for artist in ax.containers],
-         [(page["result"]["kind"] == artist.get_label().replace(" ", "_")).sum("execution") for artist in ax.containers])],
+        (
+            [[bar.get_width() for bar in artist] for artist in ax.containers],
+            [
+                (page["result"]["kind"] == artist.get_label().replace(" ", "_")).sum("execution")
+                for artist in ax.containers
+            ],
+        )
+    ],
     "Runs as violins": checks_of_violins,
     "Runs over each other": lambda page, ax: [
-        (artist.get_xdata(), runs(page["malloc"].sel(benchmark="sort_strings", version=artist.get_label()))) for artist in ax.lines],
+        (
+            artist.get_xdata(),
+            runs(page["malloc"].sel(benchmark="sort_strings", version=artist.get_label())),
+        )
+        for artist in ax.lines
+    ],
     "Variance components": lambda page, ax: [
-        (sorted(bar.get_width() for bar in ax.patches), np.sort(100 * flat(page["result"]["share"].fillna(0))))],
+        (
+            sorted(bar.get_width() for bar in ax.patches),
+            np.sort(100 * flat(page["result"]["share"].fillna(0))),
+        )
+    ],
     "A plan": lambda page, ax: [
-        (sorted(artist.get_ydata()[0] for artist in ax.lines if len(artist.get_ydata()) == 1),
-         np.sort(100 * flat(page["result"]["half_width"])))],
+        (
+            sorted(artist.get_ydata()[0] for artist in ax.lines if len(artist.get_ydata()) == 1),
+            np.sort(100 * flat(page["result"]["half_width"])),
+        )
+    ],
     "Stability of estimators": lambda page, ax: [
         (heights(ax, name), 100 * page["result"]["relative_standard_deviation"].sel(statistic=name))
-        for name in ("mean", "median", "quartile", "min")],
+        for name in ("mean", "median", "quartile", "min")
+    ],
     "Normality": lambda page, ax: [(points(ax, "p"), flat(page["result"]["pvalue"]))],
-    "How often rules are wrong": lambda page, ax: [(points(ax, kind="rate"), 100 * flat(page["result"]["false_alarm_rate"]))],
+    "How often rules are wrong": lambda page, ax: [
+        (points(ax, kind="rate"), 100 * flat(page["result"]["false_alarm_rate"]))
+    ],
     "Speedups": lambda page, ax: [(points(ax), flat(page["result"]["estimate"]))],
     "How much scores vary": lambda page, ax: [
-        (points(ax), 100 * flat(page["result"].sortby("performance")["relative_variation"]))],
+        (points(ax), 100 * flat(page["result"].sortby("performance")["relative_variation"]))
+    ],
     "How far samples of a mixture lie from it": lambda page, ax: [
         (bars(ax), histogram(flat(page["result"]["null_distance"]))),
-        (segments(ax, "data")[0][0], page["result"]["statistic"].item())],
+        (segments(ax, "data")[0][0], page["result"]["statistic"].item()),
+    ],
     "What the modes are made of": lambda page, ax: [
-        (np.add.reduce([[bar.get_width() for bar in artist] for artist in ax.containers]), np.ones(12)),
-        ([bar.get_width() for bar in ax.containers[1]][:8], flat(page["result"]["share"].sel(factor="binary", mode=2)[:, 4:]))],
+        (
+            np.add.reduce([[bar.get_width() for bar in artist] for artist in ax.containers]),
+            np.ones(12),
+        ),
+        (
+            [bar.get_width() for bar in ax.containers[1]][:8],
+            flat(page["result"]["share"].sel(factor="binary", mode=2)[:, 4:]),
+        ),
+    ],
     "Which run is faster": lambda page, ax: [(points(ax), flat(page["result"]["estimate"]))],
     "How far apart two runs are": lambda page, ax: [
         (points(ax), flat(page["result"]["estimate"])),
-        (points(ax, "two runs of the baseline"), flat(page["result"]["baseline_difference"]))],
+        (points(ax, "two runs of the baseline"), flat(page["result"]["baseline_difference"])),
+    ],
     "Scores of many machines": lambda page, ax: [
-        ([bar.get_height() for bar in ax.patches], np.histogram(flat(page["result"]["estimate"]), 30)[0])],
+        (
+            [bar.get_height() for bar in ax.patches],
+            np.histogram(flat(page["result"]["estimate"]), 30)[0],
+        )
+    ],
     "Means": lambda page, ax: [(points(ax), flat(page["result"]["estimate"]))],
-    "Ratios": lambda page, ax: [(points(ax), flat(page["result"]["estimate"], page["result"]["suite_estimate"]))],
+    "Ratios": lambda page, ax: [
+        (points(ax), flat(page["result"]["estimate"], page["result"]["suite_estimate"]))
+    ],
     "Facets": lambda page, ax: [
-        (points(panel), flat(*(page["result"][name].isel(machine=position) for name in ("estimate", "suite_estimate"))))
-        for position, panel in enumerate(ax.figure.axes)],
+        (
+            points(panel),
+            flat(
+                *(
+                    page["result"][name].isel(machine=position)
+                    for name in ("estimate", "suite_estimate")
+                )
+            ),
+        )
+        for position, panel in enumerate(ax.figure.axes)
+    ],
     "p-values of a study": lambda page, ax: [
         # below, arrows
-        (points(ax, "p"), [p for p in np.sort(flat(page["result"]["pvalue_adjusted"])) if p > 1e-6])],
+        (points(ax, "p"), [p for p in np.sort(flat(page["result"]["pvalue_adjusted"])) if p > 1e-6])
+    ],
     "What the suite tells of the errors": lambda page, ax: [
         (ax.lines[index].get_ydata(), 100 * flat(page["result"][name]))
-        for index, name in enumerate(("unmoderated_standard_error", "standard_error"))],
-    "Bootstrap distribution": lambda page, ax: [(
-        bars(ax), histogram(flat(page["result"].sel(version="malloc")[0]) / flat(page["result"].sel(version="pymalloc")[0])))],
-    "What all methods say": lambda page, ax: [(len(ax.get_xticks()), page["result"].sizes["method"])],
-    "The Speedup-Test": lambda page, ax: [(
-        [float(text.partition(",")[0]) for text in beside(ax)],
-        flat(page["result"]["speedup"]).round(3))],
-    "Since when": lambda page, ax: [(
-        [float(text.partition("x")[0]) for text in texts(ax, "change")],
-        [float(text.partition("x")[0]) for text in page["result"].perf.table()["change"]])],
-    "Scores": lambda page, ax: [(ax.lines[0].get_xdata(), np.sort(flat(page["result"]["estimate"])))],
+        for index, name in enumerate(("unmoderated_standard_error", "standard_error"))
+    ],
+    "Bootstrap distribution": lambda page, ax: [
+        (
+            bars(ax),
+            histogram(
+                flat(page["result"].sel(version="malloc")[0])
+                / flat(page["result"].sel(version="pymalloc")[0])
+            ),
+        )
+    ],
+    "What all methods say": lambda page, ax: [
+        (len(ax.get_xticks()), page["result"].sizes["method"])
+    ],
+    "The Speedup-Test": lambda page, ax: [
+        (
+            [float(text.partition(",")[0]) for text in beside(ax)],
+            flat(page["result"]["speedup"]).round(3),
+        )
+    ],
+    "Since when": lambda page, ax: [
+        (
+            [float(text.partition("x")[0]) for text in texts(ax, "change")],
+            [float(text.partition("x")[0]) for text in page["result"].perf.table()["change"]],
+        )
+    ],
+    "Scores": lambda page, ax: [
+        (ax.lines[0].get_xdata(), np.sort(flat(page["result"]["estimate"])))
+    ],
     "Scores of single runs": lambda page, ax: [
-        ([artist.get_xdata()[0] for artist in ax.lines if artist.get_label() == "suite score"], page["result"]["suite_score"])],
+        (
+            [artist.get_xdata()[0] for artist in ax.lines if artist.get_label() == "suite score"],
+            page["result"]["suite_score"],
+        )
+    ],
     "Five numbers": lambda page, ax: [
         (np.sort(segments(ax, "median"), axis=0)[:, 0], np.sort(flat(page["result"]["median"]))),
-        (segments(ax, "minimum to maximum"),
-         np.stack([flat(page["result"].sortby("median")[name]) for name in ("minimum", "maximum")], 1))],
+        (
+            segments(ax, "minimum to maximum"),
+            np.stack(
+                [flat(page["result"].sortby("median")[name]) for name in ("minimum", "maximum")], 1
+            ),
+        ),
+    ],
     "Ratio of two scores, and without each benchmark": lambda page, ax: [
-        (points(ax), flat(page["result"]["estimate"], page["result"]["estimate_without"]))],
+        (points(ax), flat(page["result"]["estimate"], page["result"]["estimate_without"]))
+    ],
     "Intervals of many replications": lambda page, ax: [
-        (heights(ax, "estimate"), flat(page["result"]["estimate"]))],
+        (heights(ax, "estimate"), flat(page["result"]["estimate"]))
+    ],
     "What the limits are read off": lambda page, ax: [
         (bars(ax), histogram(page["result"]["distribution"].isel(machine=0))),
-        (segments(ax, "95 % interval"), np.stack([flat(page["result"][name]) for name in ("lower", "upper")], 1))],
+        (
+            segments(ax, "95 % interval"),
+            np.stack([flat(page["result"][name]) for name in ("lower", "upper")], 1),
+        ),
+    ],
     "Exchanges": lambda page, ax: [
         (bars(ax), histogram(page["result"]["null_distribution"].isel(machine=0))),
-        ([ends[0] for ends in segments(ax, "observed")], flat(page["result"]["statistic"]))],
+        ([ends[0] for ends in segments(ax, "observed")], flat(page["result"]["statistic"])),
+    ],
     "Randomization test": lambda page, ax: [(points(ax, "p"), flat(page["result"]["pvalue"]))],
     "Required runs": lambda page, ax: [
-        (next(artist.get_ydata() for artist in ax.lines if artist.get_gid() == "estimates"), flat(page["result"]["estimate"]))],
+        (
+            next(artist.get_ydata() for artist in ax.lines if artist.get_gid() == "estimates"),
+            flat(page["result"]["estimate"]),
+        )
+    ],
     "A mixture": lambda page, ax: [
-        (next(artist.get_xdata() for artist in ax.lines if artist.get_marker() == "|"), np.sort(flat(page["runs"]["time"])))],
+        (
+            next(artist.get_xdata() for artist in ax.lines if artist.get_marker() == "|"),
+            np.sort(flat(page["runs"]["time"])),
+        )
+    ],
     "Two metrics together": lambda page, ax: [
-        ([artist.get_xydata()[0] for artist in ax.lines if artist.get_label() == "mean of a component"],
-         page["result"].to_dataset()["mean"].isel(benchmark=0).dropna("component"))],
+        (
+            [
+                artist.get_xydata()[0]
+                for artist in ax.lines
+                if artist.get_label() == "mean of a component"
+            ],
+            page["result"].to_dataset()["mean"].isel(benchmark=0).dropna("component"),
+        )
+    ],
     "Distribution of runs and mixture": checks_of_distributions,
     "The Speedup-Test's report": lambda page, ax: [
-        (sorted(value for artist in ax.lines if artist.get_marker() == "D" for value in artist.get_xdata()),
-         np.sort([*page["result"].sel(statistic="median")["speedup"], page["result"].sel(statistic="median")["overall_speedup"]]))],
-    "Units for a decision": lambda page, ax: [(ax.lines[0].get_ydata(), 100 * flat(page["result"]["smallest_change"]))],
-    "When to stop": lambda page, ax: [(ax.lines[0].get_ydata(), 100 * flat(page["result"]["half_width"]))],
-    "Modes that the runs support": lambda page, ax: [(points(ax, "supported by the runs"), flat(page["result"]["n_supported"]))],
+        (
+            sorted(
+                value
+                for artist in ax.lines
+                if artist.get_marker() == "D"
+                for value in artist.get_xdata()
+            ),
+            np.sort(
+                [
+                    *page["result"].sel(statistic="median")["speedup"],
+                    page["result"].sel(statistic="median")["overall_speedup"],
+                ]
+            ),
+        )
+    ],
+    "Units for a decision": lambda page, ax: [
+        (ax.lines[0].get_ydata(), 100 * flat(page["result"]["smallest_change"]))
+    ],
+    "When to stop": lambda page, ax: [
+        (ax.lines[0].get_ydata(), 100 * flat(page["result"]["half_width"]))
+    ],
+    "Modes that the runs support": lambda page, ax: [
+        (points(ax, "supported by the runs"), flat(page["result"]["n_supported"]))
+    ],
     "Machines relative to the median machine": lambda page, ax: [
-        (next(block.get_array() for block in ax.collections if block.get_gid() == "cells"),
-         page["result"].sortby("mean_ratio").sortby("spread", ascending=False)["ratio"].transpose("machine", "benchmark"))],
+        (
+            next(block.get_array() for block in ax.collections if block.get_gid() == "cells"),
+            page["result"]
+            .sortby("mean_ratio")
+            .sortby("spread", ascending=False)["ratio"]
+            .transpose("machine", "benchmark"),
+        )
+    ],
     "Which machines behave alike": lambda page, ax: [
-        (sorted(artist.get_xdata()[1] for artist in ax.lines if artist.get_gid() == "join"),
-         np.sort(page["result"]["join_distance"].dropna("machine")))],
+        (
+            sorted(artist.get_xdata()[1] for artist in ax.lines if artist.get_gid() == "join"),
+            np.sort(page["result"]["join_distance"].dropna("machine")),
+        )
+    ],
     "Biplot": lambda page, ax: [
-        (next(block.get_offsets() for block in ax.collections if "score" in block.get_label()), page["result"]["score"][:, :2])],
+        (
+            next(block.get_offsets() for block in ax.collections if "score" in block.get_label()),
+            page["result"]["score"][:, :2],
+        )
+    ],
     "Where machines may lie": lambda page, ax: checks_of_regions(page["result"], ax),
     "Variance that components explain": lambda page, ax: [
-        ([bar.get_height() for bar in ax.patches], 100 * page["result"]["explained_variance_ratio"])],
+        ([bar.get_height() for bar in ax.patches], 100 * page["result"]["explained_variance_ratio"])
+    ],
     "What explains the variation": lambda page, ax: [
-        (sorted(bar.get_width() for bar in ax.patches), np.sort(100 * page["result"].to_dataset()["explained"].values))],
-}  # fmt: skip
+        (
+            sorted(bar.get_width() for bar in ax.patches),
+            np.sort(100 * page["result"].to_dataset()["explained"].values),
+        )
+    ],
+}
 """By the heading of its block, what a picture shows, and the numbers that it has to show."""
 
 

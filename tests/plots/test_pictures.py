@@ -26,9 +26,15 @@ pytestmark = pytest.mark.filterwarnings(
 )  # few units draw faster
 
 TIMES = xr.DataArray(
-    [[[[10.0, 10.2], [9.9, 10.1]], [[9.0, 9.2], [8.9, 9.3]]], [[[5.0, 5.1], [5.2, 4.9]], [[5.3, 5.2], [5.1, 5.5]]]],
-    {"benchmark": ["fft", "sort"], "version": ["old", "new"]}, ("benchmark", "version", "execution", "iteration"), "time", {"units": "s"},
-)  # fmt: skip
+    [
+        [[[10.0, 10.2], [9.9, 10.1]], [[9.0, 9.2], [8.9, 9.3]]],
+        [[[5.0, 5.1], [5.2, 4.9]], [[5.3, 5.2], [5.1, 5.5]]],
+    ],
+    {"benchmark": ["fft", "sort"], "version": ["old", "new"]},
+    ("benchmark", "version", "execution", "iteration"),
+    "time",
+    {"units": "s"},
+)
 ONE = TIMES[0, 0]
 RUNS = simulated(50, benchmark=6, version=["old", "new"])
 LOADED = RUNS[0, 0].assign_coords(load=("execution", np.arange(50.0)))
@@ -100,7 +106,7 @@ MADE = {
     "speedup_report": report_of_files,
     "variance_components": TIMES.perf.variance_components,
 }
-"""Results that no method has by itself, or that are made of other data than those of the calls of all methods."""
+"""Results that no method has by itself, or that are made of other data."""
 
 COMPUTED = {
     "against": lambda ax: LOADED.perf.plot.against("load", ax=ax),
@@ -173,8 +179,16 @@ def check_axes(draw):
 
 # One cell is drawn at a time, or there is one for all benchmarks.
 ONE_CELL = (
-    "against", "calibrate", "cluster_machines", "explain_variation", "fit_mixture", "lag", "mixture", "plan_suite", "principal_components"
-)  # fmt: skip
+    "against",
+    "calibrate",
+    "cluster_machines",
+    "explain_variation",
+    "fit_mixture",
+    "lag",
+    "mixture",
+    "plan_suite",
+    "principal_components",
+)
 # Every picture is held to a small sheet, which is drawn soon; and to the sheet that there is: one
 # while people wait, in CI all.
 # A heat map has room for eighty columns on the sheet that there is.
@@ -402,7 +416,8 @@ TWENTY = MEANS.isel(machine=[0] * 20).assign_coords(machine=range(20))
         (
             RATIOS,
             {"col": "compiler"},
-            r"row=None, col='compiler': give different dims .*; there are machine, benchmark, version",
+            r"row=None, col='compiler': give different dims .*; "
+            r"there are machine, benchmark, version",
         ),
         (RATIOS, {"col": "machine", "row": "machine"}, "give different dims"),
         (RATIOS, {"col_wrap": 2}, "col_wrap=2 is for col alone"),

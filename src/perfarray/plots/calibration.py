@@ -1,4 +1,4 @@
-"""How often rules are right or wrong: shares of simulated experiments, and of halves of the same timings."""
+"""How often rules are right or wrong: shares of simulated experiments, or of halves of timings."""
 
 from typing import Final
 
@@ -31,7 +31,7 @@ REACH: Final = 5.0  # points from the target to the full colour of a map
 
 
 def rates(result: xr.Dataset, ax: Axes | None = None, *, kind: str = "rows") -> Axes:
-    """Draw error rates, coverage or power with two standard errors to either side, and the nominal value.
+    """Draw error rates, coverage or power, each ± two standard errors, and the nominal value.
 
     Parameters
     ----------
@@ -59,8 +59,9 @@ def rates(result: xr.Dataset, ax: Axes | None = None, *, kind: str = "rows") -> 
     Examples
     --------
     >>> import perfarray
-    >>> nest = {"sizes": {"binary": [3, 10]}, "variances": {"binary": 4e-4}, "n_experiments": 50, "rng": 1}
-    >>> ax = rates(perfarray.coverage("ratio_interval", df="normal", **nest))
+    >>> nest = {"sizes": {"binary": [3, 10]}, "variances": {"binary": 4e-4}}
+    >>> effects = {"df": "normal", "n_experiments": 50, "rng": 1}
+    >>> ax = rates(perfarray.coverage("ratio_interval", **nest, **effects))
     >>> ax.get_title(loc="left"), [label.get_text() for label in ax.get_yticklabels()]
     ('Coverage of ratio_interval, normal effects, 50 experiments', ['binary 3', 'binary 10'])
     """

@@ -143,7 +143,8 @@ def score_ratios(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     --------
     >>> import perfarray
     >>> samples = {"fft": [[10.0, 10.2], [8.0, 8.1]], "sort": [[5.0, 5.1], [4.5, 4.6]]}
-    >>> times = perfarray.from_samples(samples, dim="benchmark", level=("version", "execution")).assign_coords(version=["old", "new"])
+    >>> times = perfarray.from_samples(samples, dim="benchmark", level=("version", "execution"))
+    >>> times = times.assign_coords(version=["old", "new"])
     >>> ax = score_ratios(times.perf.score_ratio_interval("old", sensitivity=True))
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['all benchmarks', 'without fft', 'without sort']
@@ -186,7 +187,7 @@ def score_ratios(result: xr.Dataset, ax: Axes | None = None) -> Axes:
 def _finish_ratios(
     frame: RowFrame, result: xr.Dataset, intervals: list[Interval], quantity: str, remark: str = ""
 ) -> Axes:
-    """Write the changes beside the rows, and the title: the candidate, the baseline, and what all rows share."""
+    """Write the changes beside the rows, and a title with the candidate and the baseline."""
     is_paired = "pair" in result.dims
     title_parts = (
         ["every pair compared", *selection(result["estimate"])]
@@ -201,7 +202,8 @@ def _finish_ratios(
     is_log = frame.ax.get_xscale() == "log"
     if is_log:
         write_changes(frame.ax.xaxis, better)
-    label = f"{'change of ' * is_log}{quantity}{', candidate / baseline' * (not is_log)}\n{_confidence(result, intervals)}{remark}"
+    change = f"change of {quantity}" if is_log else f"{quantity}, candidate / baseline"
+    label = f"{change}\n{_confidence(result, intervals)}{remark}"
     return frame.finish(capitalized(title_parts), label, texts, "change")
 
 
@@ -269,7 +271,8 @@ def mean_intervals(
     Examples
     --------
     >>> import perfarray
-    >>> times = perfarray.from_samples({"fft": [9.0, 10.0, 11.0], "sort": [4.0, 5.0, 6.0]}, dim="benchmark")
+    >>> samples = {"fft": [9.0, 10.0, 11.0], "sort": [4.0, 5.0, 6.0]}
+    >>> times = perfarray.from_samples(samples, dim="benchmark")
     >>> ax = times.perf.mean_interval().perf.plot()
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['fft', 'sort']
@@ -311,7 +314,7 @@ def _widths(result: xr.Dataset) -> xr.DataArray:
 
 
 def _far_apart(result: xr.Dataset, log: bool) -> bool:
-    """Return whether means are all positive and so far apart that most intervals would hide behind their points."""
+    """Return whether means are so far apart that most intervals hide behind their points."""
     estimate, width = result["estimate"], _widths(result)
     low, high = estimate.min(), estimate.max()
     span, lengths = (np.log(high / low), width / estimate) if log else (high - low, width)
@@ -321,7 +324,7 @@ def _far_apart(result: xr.Dataset, log: bool) -> bool:
 
 
 def _each_pair_once(result: xr.Dataset) -> xr.Dataset:
-    """Put the pairs of a table of comparisons along one dim `pair`: of a pair and its reverse the later label over the earlier."""
+    """Put each pair of labels once along one dim `pair`: the later label over the earlier."""
     names = result["baseline"].values.tolist() if "baseline" in result["estimate"].dims else []
     dim = next(
         (
@@ -364,7 +367,7 @@ def _interval(result: xr.Dataset, row: Row, prefix: str = "") -> Interval:
 
 
 def _bound(result: xr.Dataset, cell: dict[str, Any]) -> str:
-    """Return what stands before an estimate that stopped runs make a bound: the set is open to that side."""
+    """Return what stands before an estimate that stopped runs make a bound."""
     is_one_sided = result.attrs.get("alternative", "two-sided") != "two-sided"
     if is_one_sided or result.attrs.get("censored") != "bound" or np.isnan(cell["estimate"]):
         return ""
@@ -408,7 +411,8 @@ def _draw_reference(frame: RowFrame, result: xr.Dataset, n_benchmarks: int) -> t
 
 
 def _quantity(result: xr.Dataset) -> str:
-    return f"{'median ' * (result.attrs.get('statistic') == 'median')}{result.attrs.get('metric', TIME)}"
+    metric = str(result.attrs.get("metric", TIME))
+    return f"median {metric}" if result.attrs.get("statistic") == "median" else metric
 
 
 def _confidence(result: xr.Dataset, intervals: list[Interval]) -> str:

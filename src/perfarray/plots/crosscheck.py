@@ -25,7 +25,7 @@ NARROWEST: Final = 6.5  # inches that the legend needs
 
 
 def agreement(result: xr.Dataset, ax: Axes | None = None) -> Axes:
-    """Draw the verdict of every method on every cell: a row for each cell, a column for each method.
+    """Draw the verdict of every method: a row for each cell, a column for each method.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""What all pictures share: their Axes, colours, titles and legends, how labels and numbers are written, and SVG."""
+"""What all pictures share: Axes, colours, titles, legends, labels, numbers, and SVG."""
 
 import math
 import re
@@ -78,16 +78,25 @@ def axes_for(ax: Axes | None, size: tuple[float, float]) -> Axes:
 
 
 def describe(ax: Axes, title_parts: Iterable[str]) -> Axes:
-    """Write the title in lines that fit the figure and the legend below it (each label once), and hide the frame."""
+    """Write the title in lines that fit, the legend below it (each label once); hide the frame."""
     handles, labels = ax.get_legend_handles_labels()
     entries = dict(zip(labels, handles, strict=True))
     room = _room(ax)
     columns = min(4 if len(entries) <= 4 else 3, _legend_columns(ax, list(entries), room))
     if entries:
         ax.legend(
-            entries.values(), entries.keys(), loc="lower left", bbox_to_anchor=(-0.01, 1.0), ncols=columns, frameon=False,
-            fontsize=LABEL_SIZE, borderaxespad=0.3, handletextpad=0.4, columnspacing=1.2, handlelength=1.1,
-        )  # fmt: skip
+            entries.values(),
+            entries.keys(),
+            loc="lower left",
+            bbox_to_anchor=(-0.01, 1.0),
+            ncols=columns,
+            frameon=False,
+            fontsize=LABEL_SIZE,
+            borderaxespad=0.3,
+            handletextpad=0.4,
+            columnspacing=1.2,
+            handlelength=1.1,
+        )
     # The header of the column right of the rows has the height of the legend, and needs a line
     # where there is no legend.
     lines = max(-(-len(entries) // columns), any(text.get_gid() == "header" for text in ax.texts))
@@ -103,7 +112,7 @@ def describe(ax: Axes, title_parts: Iterable[str]) -> Axes:
 
 
 def _room(ax: Axes) -> float:
-    """Return the points from the left end of the Axes to the right border: of the figure, or of one of several Axes."""
+    """Return the points from the left end of the Axes to the right border of their column."""
     figure = ax.get_figure(root=True)
     width = 72 * (figure.get_figwidth() if figure is not None else 0.0)
     grid = ax.get_subplotspec()
@@ -225,7 +234,7 @@ class UnitFormatter(Formatter):
 
 
 class ChangeLocator(Locator):
-    """Ticks at equal factors on both sides of 1, at few enough places for texts such as `1.2x faster`."""
+    """Ticks at equal factors on both sides of 1, few enough for texts such as `1.2x faster`."""
 
     def __call__(self) -> Any:
         """Return the ticks of the visible part of the axis."""
@@ -252,7 +261,7 @@ class ChangeLocator(Locator):
 
 
 def write_changes(axis: Axis, better: str) -> None:
-    """Write ratios as changes, `1.2x faster` in two lines, or as factors where it is not known which side is better."""
+    """Write ratios as changes, `1.2x faster` in two lines; as factors where no side is better."""
 
     def text(ratio: float, _position: float | None = None) -> str:
         if not better:
@@ -264,7 +273,7 @@ def write_changes(axis: Axis, better: str) -> None:
 
 
 class LogTicks(LogLocator):
-    """Ticks of a logarithmic axis between its ends: matplotlib makes some beyond, too, which take as long and are not seen."""
+    """Ticks of a logarithmic axis between its ends; matplotlib spends time on some beyond, too."""
 
     def __call__(self) -> Any:
         """Return the visible ticks, and those within rounding of an end."""
@@ -275,7 +284,7 @@ class LogTicks(LogLocator):
 
 
 def write_plain(axis: Axis, *, minor: bool = False) -> None:
-    """Write plain numbers at 1, 2, 5, 10, ... of a logarithmic axis, without or with ticks between them."""
+    """Write plain numbers at 1, 2, 5, 10, ...; `minor` adds ticks between them."""
     axis.set_major_locator(LogTicks(subs=(1.0, 2.0, 5.0)))
     axis.set_minor_locator(LogTicks(subs="auto") if minor else NullLocator())
     axis.set_major_formatter(lambda value, _: f"{value:g}")
@@ -286,7 +295,7 @@ def write_plain(axis: Axis, *, minor: bool = False) -> None:
 
 
 def selection(data: xr.Dataset | xr.DataArray, but: str = "") -> list[str]:
-    """Return the labels that all cells share, except along one dim: of dims of size one, and of what was selected."""
+    """Return labels that all cells share: of dims of size one, and of what was selected."""
     single = [str(dim) for dim in data.dims if data.sizes[dim] == 1 and dim not in LEVELS]
     chosen = [name for name in NAMED if name in data.coords and data.coords[name].ndim == 0]
     return [
@@ -295,7 +304,7 @@ def selection(data: xr.Dataset | xr.DataArray, but: str = "") -> list[str]:
 
 
 def compared(result: xr.Dataset, array: xr.DataArray) -> list[str]:
-    """Return the candidate and the baseline, where there is one of each, and the labels that all cells share."""
+    """Return candidate and baseline, if there is one each, and labels that all share."""
     attrs, coords = result.attrs, array.coords
     dim = str(attrs.get("dim", ""))
     baseline = (
@@ -315,7 +324,7 @@ def compared(result: xr.Dataset, array: xr.DataArray) -> list[str]:
 
 
 def capitalized(title_parts: list[str]) -> list[str]:
-    """Return the parts of a title that begins with a phrase of `compared`, with its first letter as a capital."""
+    """Return the parts of a title with a capital where a phrase of `compared` begins it."""
     first = title_parts[0] if title_parts else ""
     return (
         [first[:1].upper() + first[1:], *title_parts[1:]]
@@ -337,12 +346,12 @@ def shortened(labels: list[str], limit: int = 40) -> list[str]:
 
 
 def plain(text: str) -> str:
-    """Escape dollar signs (Java's inner classes): matplotlib sets a text between two of them as a formula. No XML may hold controls."""
+    """Escape dollar signs, which begin formulas, and controls, which XML forbids."""
     return CONTROLS.sub("?", text.replace("$", r"\$"))
 
 
 def elided(labels: list[str], limit: int) -> list[str]:
-    """Shorten labels to the limit, or to half as much again, as long as they differ where the given ones do.
+    """Shorten labels to the limit, or to half as much again, if they still differ.
 
     Brackets at the end, a package that all share and words that several share go first, then
     letters in the middle or nearer an end.
@@ -363,7 +372,7 @@ def elided(labels: list[str], limit: int) -> list[str]:
 
 
 def _without_package(labels: list[str]) -> list[str]:
-    """Leave out the components before a dot, or before the `::` of pytest, that all labels share."""
+    """Leave out components before a dot, or the `::` of pytest, that all labels share."""
     separator = "::" if any("::" in label for label in labels) else "."
     components = [label.split(separator) for label in labels]
     packages = zip(*(names[:-1] for names in components), strict=False)
@@ -379,7 +388,7 @@ def _without_package(labels: list[str]) -> list[str]:
 
 
 def _without_brackets(labels: list[str]) -> list[str]:
-    """Leave out what stands in brackets at the end, such as the processor of a machine, where labels still differ."""
+    """Leave out brackets at the end, such as a machine's processor, where labels still differ."""
     shorter = [BRACKETS.sub("", label) for label in labels]
     return shorter if len(set(shorter)) == len(set(labels)) else labels
 
@@ -414,7 +423,7 @@ def _without_words(labels: list[str], limit: int) -> list[str]:
 
 
 def measure_widest(texts: Iterable[Text]) -> None:
-    """Let the layout measure the widest text of a column: to measure all would take half of the time of a picture."""
+    """Let the layout measure only the widest text of a column, since each takes time."""
     for text in sorted(texts, key=lambda text: text_width([text.get_text()]))[:-1]:
         text.set_in_layout(False)
 

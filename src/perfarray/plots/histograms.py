@@ -1,4 +1,4 @@
-"""Histograms: bootstrap replicates, ratios of redrawn scores, distances of samples from their mixtures, in rows; scores of many cells."""
+"""Histograms: bootstrap replicates, ratios of redrawn scores, distances from mixtures, scores."""
 
 from typing import Any, Final
 
@@ -32,7 +32,7 @@ RANGE: Final = 10.0  # scores that span more than this factor have a logarithmic
 
 
 def distribution(curves: xr.Dataset, ax: Axes | None = None) -> Axes:
-    """Draw the replicates of every cell as a histogram, with the statistic of the data and the percentiles of the replicates.
+    """Draw the replicates of every cell as a histogram, with the statistic and percentiles.
 
     Returns
     -------
@@ -51,8 +51,8 @@ def distribution(curves: xr.Dataset, ax: Axes | None = None) -> Axes:
     >>> import perfarray
     >>> times = perfarray.from_samples({"fft": [9.0, 10.0, 11.0]}, dim="benchmark")
     >>> ax = times.perf.bootstrap_distribution(rng=1).perf.plot()
-    >>> ax.get_title(loc="left"), ax.get_xlabel()
-    ('Bootstrap distribution, fft', 'mean of time; level redrawn: execution; bar: 95 % of 1000 replicates')
+    >>> ax.get_xlabel()
+    'mean of time; level redrawn: execution; bar: 95 % of 1000 replicates'
     """
     attrs, lower = curves.attrs, curves["lower"]
     is_ratio = "baseline" in attrs
@@ -104,7 +104,7 @@ def distribution(curves: xr.Dataset, ax: Axes | None = None) -> Axes:
 
 
 def _far_apart(curves: xr.Dataset) -> bool:
-    """Return whether the statistics of the cells are all positive and so different that one axis would squeeze histograms to lines."""
+    """Return whether positive statistics differ so much that one axis would squeeze histograms."""
     if "observed" not in curves.coords:
         return False
     observed = curves["observed"].values[np.isfinite(curves["observed"].values)]
@@ -130,7 +130,7 @@ def _statistic(attrs: dict[str, Any], relative: bool) -> str:
 
 
 def ratio_distributions(curves: xr.Dataset, ax: Axes | None = None) -> Axes:
-    """Draw the ratios of redrawn scores of every cell as a histogram, the observed ratio, and the limits of its interval.
+    """Draw the ratios of redrawn scores as histograms, the observed ratio, and its interval.
 
     Returns
     -------
@@ -149,7 +149,8 @@ def ratio_distributions(curves: xr.Dataset, ax: Axes | None = None) -> Axes:
     --------
     >>> import perfarray
     >>> times = perfarray.from_samples({"old": [10.0, 10.1, 9.9], "new": [9.0, 9.1, 8.9]})
-    >>> ax = times.perf.randomization_test("old", method="exact", distribution=True).perf.plot(bins=10)
+    >>> result = times.perf.randomization_test("old", method="exact", distribution=True)
+    >>> ax = result.perf.plot(bins=10)
     >>> len(ax.patches[0].get_data().values), ax.get_title(loc="left")
     (10, 'Randomization test, new compared with old')
     """
@@ -209,7 +210,7 @@ def _resampling(attrs: dict[str, Any], is_test: bool) -> str:
 
 
 def distances(curves: xr.Dataset, ax: Axes | None = None) -> Axes:
-    """Draw the distances of parametric bootstrap samples from their mixtures, the distance of the data, and the critical value.
+    """Draw distances of drawn samples from their mixtures, that of the data, and the critical one.
 
     Returns
     -------
@@ -283,7 +284,8 @@ def score_histogram(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     Examples
     --------
     >>> import perfarray
-    >>> times = perfarray.simulate(sizes={"execution": 3}, variances={"execution": 1e-4}, dims={"machine": 50, "benchmark": 6}, rng=1)
+    >>> nest = {"sizes": {"execution": 3}, "variances": {"execution": 1e-4}}
+    >>> times = perfarray.simulate(**nest, dims={"machine": 50, "benchmark": 6}, rng=1)
     >>> ax = times.perf.suite_score().perf.plot(kind="histogram")
     >>> ax.get_title(loc="left"), int(sum(bar.get_height() for bar in ax.patches))
     ('Scores of the suite, 50 cells', 50)

@@ -39,7 +39,7 @@ WIDTH: Final = 9.0  # inches of a figure, less its labels
 
 
 def history(result: xr.Dataset, ax: Axes | None = None, *, only_changes: bool = False) -> Axes:
-    """Draw the values of every series along its commits, the mean or the line of each segment, its changes and its drifts.
+    """Draw the values of every series along its commits, its segments, changes and drifts.
 
     Parameters
     ----------
@@ -70,7 +70,8 @@ def history(result: xr.Dataset, ax: Axes | None = None, *, only_changes: bool = 
     >>> import numpy as np, xarray as xr, perfarray
     >>> noise = np.random.default_rng(1).normal(0, 0.01, size=(40, 3))
     >>> slower = np.where(np.arange(40) < 25, 10.0, 10.6)[:, None]
-    >>> times = xr.DataArray(slower * (1 + noise), dims=("commit", "execution"), coords={"commit": [f"c{i}" for i in range(40)]})
+    >>> commits = {"commit": [f"c{i}" for i in range(40)]}
+    >>> times = xr.DataArray(slower * (1 + noise), commits, dims=("commit", "execution"))
     >>> ax = times.perf.plot.history()
     >>> [text.get_text() for text in ax.texts if text.get_gid() == "change"]
     ['c25: 1.060x slower']
@@ -127,7 +128,7 @@ def _measured(series: xr.Dataset) -> xr.Dataset:
 
 
 def _scales(result: xr.Dataset, rows: list[Row]) -> tuple[Floats, Floats, float]:
-    """Return the middle of each series and the relative range shown on either side of it, and the range that most series share."""
+    """Return the middle and the relative range of each series, and the range that most share."""
     ends = []
     for row in rows:
         series = _measured(result.isel(row.cell))
@@ -151,7 +152,7 @@ def _label_commits(ax: Axes, labels: list[str]) -> None:
 
 
 def _rows(result: xr.Dataset, dim: str, only_changes: bool) -> tuple[list[Row], list[str]]:
-    """Return the series that are drawn, from the top down, and what the title says of the others."""
+    """Return the series drawn, from the top down, and what the title says of the others."""
     pvalue = result["pvalue_any"]
     is_drawable = (result["n"] > 0) & (result["change"].any(dim) | (not only_changes))
     candidates = [row for row in rows_of(pvalue) if bool(is_drawable.isel(row.cell))]
@@ -183,7 +184,7 @@ def _rows(result: xr.Dataset, dim: str, only_changes: bool) -> tuple[list[Row], 
 def _draw_series(
     ax: Axes, series: xr.Dataset, lane: tuple[float, float, float] | None, labels: list[str]
 ) -> None:
-    """Draw one series: in its units where it is alone, else in a lane, given by its height, middle and relative range."""
+    """Draw one series: in its units where it is alone, else in a lane."""
     value, lower, upper, mean = (
         series[name].values for name in ("value", "value_lower", "value_upper", "segment_mean")
     )
@@ -254,8 +255,13 @@ def _draw_changes(ax: Axes, series: xr.Dataset, y: float | None, labels: list[st
         if drifts[index]:  # written before its end, a change after its beginning
             text = f"drifts by {percent(estimate - 1)} over {change['n_segment']:.0f}"
         ax.annotate(
-            plain(text), (index - 0.5, low if is_rise else high),
-            (-3 if drifts[index] else 3, offset if is_rise else -offset), textcoords="offset points",
-            ha="right" if drifts[index] else "left", va="bottom" if is_rise else "top",
-            color=colour, fontsize=NOTE_SIZE, gid="change",
-        )  # fmt: skip
+            plain(text),
+            (index - 0.5, low if is_rise else high),
+            (-3 if drifts[index] else 3, offset if is_rise else -offset),
+            textcoords="offset points",
+            ha="right" if drifts[index] else "left",
+            va="bottom" if is_rise else "top",
+            color=colour,
+            fontsize=NOTE_SIZE,
+            gid="change",
+        )

@@ -74,7 +74,7 @@ class Interval(NamedTuple):
 def view_of(
     intervals: Sequence[Interval], required: Iterable[float], log: bool
 ) -> tuple[float, float]:
-    """Return the ends of the axis: they include all estimates, the required values, and limits that are not far away."""
+    """Return the ends of the axis: around estimates, required values, and limits not far away."""
     values = [*required]
     for interval in intervals:
         values.append(interval.estimate)
@@ -96,7 +96,7 @@ def view_of(
 def draw_intervals(
     ax: Axes, intervals: Sequence[Interval], required: Iterable[float], log: bool
 ) -> None:
-    """Draw bars and points on an axis that shows the required values too, or whose limits were set before."""
+    """Draw bars and points on an axis with the required values, or with limits set before."""
     view = view_of(intervals, required, log) if ax.get_autoscalex_on() else ax.get_xlim()
     ax.set_xscale("log" if log else "linear")
     ax.set_xlim(view)
@@ -151,8 +151,15 @@ def _draw_points(ax: Axes, rows: list[Interval], verdict: str) -> None:
         ]
         if chosen:
             ax.plot(
-                [row.estimate for row in chosen], [row.y for row in chosen], linestyle="none", marker=marker, color=colour,
-                markerfacecolor="white" if is_hollow else colour, markersize=9 if is_suite else 6, label=label or "_nolegend_",
-                gid="estimates", zorder=3,
-            )  # fmt: skip
+                [row.estimate for row in chosen],
+                [row.y for row in chosen],
+                linestyle="none",
+                marker=marker,
+                color=colour,
+                markerfacecolor="white" if is_hollow else colour,
+                markersize=9 if is_suite else 6,
+                label=label or "_nolegend_",
+                gid="estimates",
+                zorder=3,
+            )
             label = ""

@@ -18,7 +18,7 @@ from perfarray.plots.figure import (
 
 
 def moderated_errors(result: xr.Dataset, ax: Axes | None = None) -> Axes:
-    """Draw the relative standard error of each ratio against the baseline's mean, without a prior and with it.
+    """Draw the standard error of each ratio against the baseline's mean, with a prior and without.
 
     Returns
     -------
@@ -36,7 +36,8 @@ def moderated_errors(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     --------
     >>> import numpy as np, xarray as xr, perfarray
     >>> values = np.random.default_rng(1).normal(1.0, 0.01, (8, 2, 3))
-    >>> times = xr.DataArray(values, dims=("benchmark", "version", "execution"), coords={"version": ["old", "new"]}, name="time")
+    >>> dims = ("benchmark", "version", "execution")
+    >>> times = xr.DataArray(values, {"version": ["old", "new"]}, dims, "time")
     >>> ax = moderated_errors(times.perf.compare("old", prior="suite"))
     >>> ax.get_ylabel()
     'standard error of the ratio, %'

@@ -1,4 +1,4 @@
-"""Which picture draws which result, alone or as facets: one picture for each label of a dim, as xarray's `row`, `col` and `col_wrap`."""
+"""Which picture draws which result, alone or as facets, as xarray's `row`, `col`, `col_wrap`."""
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import product
@@ -25,9 +25,7 @@ LARGEST: Final = 60.0  # inches that a figure is wide or high at most
 # facets without rows may be drawn at this share of their size where a figure has no room for them
 LEAST: Final = 0.5
 EMPTY: Final = 1.0  # inches of a row of facets without anything to draw
-ALIKE: Final = (
-    4.0  # facets share an axis that is at most so many times as long as what one of them shows
-)
+ALIKE: Final = 4.0  # facets share an axis at most so many times as long as that of one alone
 TOGETHER: Final = (
     *LEVELS,
     "component",
@@ -94,9 +92,14 @@ class Facet(NamedTuple):
 
 
 def facets(
-    draw: Callable[..., Axes], data: Any, ax: Axes | None = None, *, row: str | None = None, col: str | None = None,
+    draw: Callable[..., Axes],
+    data: Any,
+    ax: Axes | None = None,
+    *,
+    row: str | None = None,
+    col: str | None = None,
     col_wrap: int | None = None,
-) -> Axes:  # fmt: skip
+) -> Axes:
     """Draw a picture for each label of one or two dims, and return the first Axes.
 
     Where no dim is given, scores of several suites have a picture for each suite, as long as a
@@ -108,18 +111,14 @@ def facets(
     """
     is_sheets = row is None and col is None and col_wrap is None
     if is_sheets:
-        if (
-            ax is not None
-            or data.attrs.get("result") not in SHEETS
-            or data.sizes.get(SUITE, 1) == 1
-        ):
+        n_suites = data.sizes.get(SUITE, 1) if data.attrs.get("result") in SHEETS else 1
+        if ax is not None or n_suites == 1:
             return draw(data, ax=ax)
         row = SUITE
     dims = _checked_dims(data, ax, row, col, col_wrap)
-    positions = list(product(*(range(data.sizes[dim]) for dim in dims)))
     cells = [
-        data.isel({dim: [position] for dim, position in zip(dims, panel, strict=True)})
-        for panel in positions
+        data.isel({dim: [position] for dim, position in zip(dims, positions, strict=True)})
+        for positions in product(*(range(data.sizes[dim]) for dim in dims))
     ]
     previews = [_preview(draw, cell) for cell in cells]
     drawable = [facet for facet in previews if facet is not None]
@@ -131,43 +130,34 @@ def facets(
     common = [text for text in drawable[0].title if all(text in facet.title for facet in drawable)]
     columns = col_wrap if col_wrap is not None else data.sizes[col] if col is not None else 1
     figure, panels = _grid(previews, columns)
-    entries: set[str] = set()
-    is_drawn = [facet is not None for facet in previews]
     limits = {"xlim": _shared_limits(drawable, 0), "ylim": _shared_limits(drawable, 1)}
     limits = {name: ends for name, ends in limits.items() if ends is not None and not is_sheets}
     for cell, facet, panel in zip(cells, previews, panels, strict=False):
-        if facet is not None:
-            panel.set(
-                **limits
-            )  # a picture keeps to limits set before; those that it changes are set again
-            draw(cell, ax=panel)
-            panel.set(**limits)
+        if facet is None:
+            note = {"ha": "center", "va": "center", "transform": panel.transAxes}
+            panel.text(0.5, 0.5, "nothing to draw", **note)
+            panel.set_axis_off()
+            continue
+        # A picture keeps to limits set before; those that it changes are set again.
+        panel.set(**limits)
+        draw(cell, ax=panel)
+        panel.set(**limits)
+    entries: set[str] = set()
+    is_drawn = [facet is not None for facet in previews]
     # The room of a title depends on the labels of all rows in its column.
     for number, (cell, facet, panel) in enumerate(zip(cells, previews, panels, strict=False)):
         labels = [label_text(dim, cell[dim].values.tolist()[0]) for dim in dims]
-        if facet is None:
-            panel.text(
-                0.5, 0.5, "nothing to draw", ha="center", va="center", transform=panel.transAxes
-            )
-            panel.set_axis_off()
-            describe(panel, labels)
-            continue
-        title = [text for text in facet.title if text not in common]
+        title = [text for text in facet.title if text not in common] if facet is not None else []
         describe(panel, [label for label in labels if label not in ", ".join(title)] + title)
-        first = number - number % columns
-        _hide_repeated(
-            panel,
-            drawable,
-            has_left=any(is_drawn[first:number]),
-            has_below=any(is_drawn[number + columns :: columns]),
-            entries=entries,
-        )
+        if facet is not None:
+            has_left = any(is_drawn[number - number % columns : number])
+            has_below = any(is_drawn[number + columns :: columns])
+            _hide_repeated(panel, drawable, has_left, has_below, entries)
     for empty in panels[len(cells) :]:
         empty.remove()
     if common:
-        figure.suptitle(
-            plain(", ".join(common)), x=0.01, ha="left", fontsize=panels[0].title.get_fontsize()
-        )
+        size = panels[0].title.get_fontsize()
+        figure.suptitle(plain(", ".join(common)), x=0.01, ha="left", fontsize=size)
     return panels[0]
 
 
@@ -267,7 +257,7 @@ def _has_same_rows(previews: Sequence[Facet]) -> bool:
 
 
 def _shared_limits(previews: Sequence[Facet], axis: int) -> tuple[float, float] | None:
-    """Return limits of one axis for all facets, where they show the same quantity and no facet would be squeezed."""
+    """Return limits of an axis for all facets of one quantity, unless some would be squeezed."""
     if len({(facet.labels[axis], facet.scales[axis]) for facet in previews}) > 1 or (
         axis == 1 and previews[0].rows
     ):
@@ -279,7 +269,7 @@ def _shared_limits(previews: Sequence[Facet], axis: int) -> tuple[float, float] 
 
 
 def _hide_repeated(
-    ax: Axes, previews: Sequence[Facet], *, has_left: bool, has_below: bool, entries: set[str]
+    ax: Axes, previews: Sequence[Facet], has_left: bool, has_below: bool, entries: set[str]
 ) -> None:
     """Remove labels of rows and axes that a neighbour has too, and a legend without a new entry."""
     if has_left and _has_same_rows(previews):

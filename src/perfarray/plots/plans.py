@@ -1,4 +1,4 @@
-"""Plans of experiments: half-width against cost, beside the experiment that repeats the outermost level alone."""
+"""Plans of experiments: half-width against cost, beside one-level experiments."""
 
 from collections.abc import Sequence
 from itertools import cycle
@@ -46,7 +46,8 @@ def plan(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     Examples
     --------
     >>> import perfarray
-    >>> times = perfarray.from_samples({"fft": [[9, 8], [10, 7], [1, 2]]}, dim="benchmark", level=("execution", "iteration"))
+    >>> samples, levels = {"fft": [[9, 8], [10, 7], [1, 2]]}, ("execution", "iteration")
+    >>> times = perfarray.from_samples(samples, dim="benchmark", level=levels)
     >>> ax = times.perf.plan_repetitions(costs={"execution": 10}, budget=200).perf.plot()
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('cost, iterations', 'half-width (95 %), percent of the mean')
@@ -105,9 +106,22 @@ def _name_lines(ax: Axes, names: Sequence[str], x: Sequence[float], y: Sequence[
     placed -= max(0.0, min(float((placed - wanted).max()) / 2, placed[0]))
     for position, index in enumerate(order.tolist()):
         ax.annotate(
-            names[index], (x[index], y[index]), (1, placed[position] / height), textcoords="axes fraction", va="center", fontsize=NOTE_SIZE,
-            arrowprops={"arrowstyle": "-", "color": GREY, "linewidth": 0.4, "shrinkA": 0, "shrinkB": 0}, annotation_clip=False, gid="name",
-        )  # fmt: skip
+            names[index],
+            (x[index], y[index]),
+            (1, placed[position] / height),
+            textcoords="axes fraction",
+            va="center",
+            fontsize=NOTE_SIZE,
+            arrowprops={
+                "arrowstyle": "-",
+                "color": GREY,
+                "linewidth": 0.4,
+                "shrinkA": 0,
+                "shrinkB": 0,
+            },
+            annotation_clip=False,
+            gid="name",
+        )
     measure_widest(ax.texts)
 
 
@@ -119,7 +133,7 @@ def _draw_rows(
     unit: str,
     factor: float,
 ) -> Axes:
-    """Draw one row per cell: the half-width of its plan, that of the one-level experiment of the same cost, and the plan."""
+    """Draw one row per cell: the plan, its half-width, and that of the one-level experiment."""
     half_width = 100 * result["half_width"]
     frame = RowFrame(ax, *shown_rows(half_width, "half-width"))
     ax, heights = frame.ax, frame.heights

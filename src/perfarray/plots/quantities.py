@@ -1,4 +1,4 @@
-"""One number of every cell: repetitions, probabilities, differences of runs, speedups, with limits if it has any."""
+"""One number of every cell, with limits if it has any: repetitions, probabilities, speedups."""
 
 from typing import Final, NamedTuple
 
@@ -22,7 +22,7 @@ from perfarray.plots.rows import RowFrame, shown_rows
 
 
 def counts(result: xr.Dataset, ax: Axes | None = None) -> Axes:
-    """Draw how many repetitions of each level every cell has inside one parent: a point, or a line from the fewest to the most.
+    """Draw how many repetitions of each level a parent has: a point, or a line from least to most.
 
     Returns
     -------
@@ -33,7 +33,8 @@ def counts(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     Examples
     --------
     >>> import perfarray
-    >>> times = perfarray.from_samples({"fft": [[9, 8], [10, 7], [1, 2]]}, dim="benchmark", level=("execution", "iteration"))
+    >>> samples, levels = {"fft": [[9, 8], [10, 7], [1, 2]]}, ("execution", "iteration")
+    >>> times = perfarray.from_samples(samples, dim="benchmark", level=levels)
     >>> ax = times.perf.counts().perf.plot()
     >>> [line.get_xdata().tolist() for line in ax.lines if line.get_gid() == "most"]
     [[3.0], [2.0]]

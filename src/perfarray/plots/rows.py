@@ -1,4 +1,4 @@
-"""Pictures with one row per cell: which cells are drawn, labels left of the rows, texts right of them."""
+"""Pictures with one row per cell: which cells are drawn, their labels, and texts beside them."""
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from itertools import pairwise
@@ -35,7 +35,7 @@ SUITE_SHARE: Final = 3  # suites take at most one in so many of the rows that fi
 
 
 class Row(NamedTuple):
-    """The position of a cell in the array, its label, its group ("" without groups), and the height of its row."""
+    """A cell's position in the array, label, group ("" without groups), and height of its row."""
 
     cell: dict[str, int]
     label: str
@@ -47,9 +47,16 @@ class RowFrame:
     """The Axes of a picture with one row per cell."""
 
     def __init__(
-        self, ax: Axes | None, rows: list[Row], left_out: Sequence[str] = (), *, inches: float = INCHES,
-        extra: tuple[float, float] = (0.0, 0.0), least: tuple[float, float] = (0.0, 0.0), size: float = LABEL_SIZE,
-    ) -> None:  # fmt: skip
+        self,
+        ax: Axes | None,
+        rows: list[Row],
+        left_out: Sequence[str] = (),
+        *,
+        inches: float = INCHES,
+        extra: tuple[float, float] = (0.0, 0.0),
+        least: tuple[float, float] = (0.0, 0.0),
+        size: float = LABEL_SIZE,
+    ) -> None:
         # Width and height in inches follow labels and rows; the picture may need `extra` inches,
         # and `least` inches in all.
         self.size = size
@@ -112,7 +119,7 @@ class RowFrame:
     def finish(
         self, title_parts: Iterable[str], label: str, texts: Sequence[str] = (), header: str = ""
     ) -> Axes:
-        """Write the labels of the rows, texts beside them under a header, the label of the axis, title and legend; return the Axes."""
+        """Write labels, texts beside the rows under a header, title and legend; return the Axes."""
         self._label_rows()
         if texts:
             self._write_texts(texts, header)
@@ -137,9 +144,18 @@ class RowFrame:
             tops.setdefault(row.group, row.y)
         for group in filter(None, tops):
             ax.annotate(
-                group, (0, tops[group]), (-text_width(labels) - 20, 0), ("axes fraction", "data"), textcoords="offset points",
-                ha="right", va="center", fontsize=LABEL_SIZE, fontweight="bold", annotation_clip=False, gid="group",
-            )  # fmt: skip
+                group,
+                (0, tops[group]),
+                (-text_width(labels) - 20, 0),
+                ("axes fraction", "data"),
+                textcoords="offset points",
+                ha="right",
+                va="center",
+                fontsize=LABEL_SIZE,
+                fontweight="bold",
+                annotation_clip=False,
+                gid="group",
+            )
         for above, below in pairwise(rows):
             if above.group != below.group:
                 ax.axhline((above.y + below.y) / 2, color="#dddddd", linewidth=0.6, zorder=0)
@@ -214,7 +230,7 @@ def shown_rows(
     ordered: bool = False,
     measured: xr.DataArray | None = None,
 ) -> tuple[list[Row], list[str]]:
-    """Return the rows that are drawn, the first at height `top`, and what the title says of the others.
+    """Return the rows drawn, the first at height `top`, and what the title says of the others.
 
     Of more cells than fit (one `share`-th of a figure), those with the lowest and the highest
     numbers are drawn, in that order; `ordered` says that all have it also where they fit.
@@ -244,10 +260,10 @@ def shown_rows(
 def extremes(
     number: xr.DataArray, limit: int, quantity: str
 ) -> tuple[list[int], list[int], list[str]]:
-    """Return the flat positions of the lowest and of the highest numbers, in ascending order, and what the title says of the others.
+    """Return flat positions of the lowest and the highest numbers, and what the title says.
 
-    Of more than the limit, those that nobody measured are not counted. Where no more are measured,
-    all are lowest; where none is, the first ones are.
+    Both ascend. Of more than the limit, those that nobody measured are not counted. Where no more
+    are measured, all are lowest; where none is, the first ones are.
     """
     values = number.values.astype(float)
     order = np.argsort(values, axis=None, kind="stable").tolist()
@@ -273,7 +289,7 @@ def extremes(
 def ranked_rows(
     score: xr.DataArray, better: str, max_rows: int
 ) -> tuple[list[Row], list[str], list[str]]:
-    """Return a row for each cell with a score, the best first, labels that all of them share, and what the title says of rows left out.
+    """Return a row for each cell with a score, the best first, shared labels, and what is left out.
 
     Of more than `max_rows` the best and the worst are drawn. A row is named by the dims in which
     measured cells differ.
@@ -337,20 +353,20 @@ def ranked_rows(
 
 
 def spacing(number: int, inches: float) -> tuple[float, int, float]:
-    """Return the inches of a row or column so that all fit on a sheet, every which has a name, and the size of its letters."""
+    """Return inches of a row or column so that all fit, every which has a name, and its letters."""
     inches = min(inches, TALLEST / number)
     step = int(np.ceil(SMALLEST / (72 * inches)))
     return inches, step, min(LABEL_SIZE, 72 * inches * step)
 
 
 def some_named(names: Sequence[str], step: int, noun: str) -> tuple[list[str], list[str]]:
-    """Return the names of every second, third, ... row or column, "" for the others, and what the title says of them."""
+    """Return the names of every `step`-th row or column, else "", and what the title says."""
     named = [name if place % step == 0 else "" for place, name in enumerate(names)]
     return named, [f"{-(-len(names) // step)} of {len(names)}: {noun} with a name"] * (step > 1)
 
 
 def largest_part(counts: xr.DataArray, noun: str) -> tuple[dict[str, int], list[str]]:
-    """Return the position along some dims with the largest count, and what the title says of the others: a picture has room for one."""
+    """Return the position with the largest count, and what the title says of the others."""
     n_others = int(np.count_nonzero(counts.values > 0)) - 1
     position = np.unravel_index(int(counts.values.argmax()), counts.shape)
     indexers = {str(dim): int(index) for dim, index in zip(counts.dims, position, strict=True)}
@@ -380,7 +396,7 @@ def suite_rows(result: xr.Dataset, name: str, rows: Sequence[Row], label: str) -
 def named_cells(
     array: xr.DataArray, measured: Mask | None = None, limit: int = 40
 ) -> list[tuple[dict[Hashable, int], str]]:
-    """Return the position and the name of every cell, or of those measured: the labels of the dims in which they differ."""
+    """Return position and name of every cell, or those measured: labels of dims that vary."""
     cells = [
         dict(zip(array.dims, index, strict=True))
         for index in np.ndindex(*array.shape)

@@ -45,7 +45,8 @@ def smallest_changes(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     Examples
     --------
     >>> import perfarray
-    >>> times = perfarray.from_samples({"old": [10.0, 10.1, 9.9, 10.2, 9.8], "new": [10.1, 10.0, 9.8, 9.9, 10.2]})
+    >>> samples = {"old": [10.0, 10.1, 9.9, 10.2, 9.8], "new": [10.1, 10.0, 9.8, 9.9, 10.2]}
+    >>> times = perfarray.from_samples(samples)
     >>> ax = times.perf.required_units("old", change=0.05).perf.plot()
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('executions a side', 'smallest change seen, percent')
@@ -164,7 +165,7 @@ def half_widths(result: xr.Dataset, ax: Axes | None = None) -> Axes:
 
 
 def required_runs(result: xr.Dataset, ax: Axes | None = None) -> Axes:
-    """Draw the estimate and its interval at every number of runs, and the number from which the interval is narrow enough.
+    """Draw the interval at every number of runs, and the number at which it is narrow enough.
 
     Returns
     -------
@@ -181,7 +182,8 @@ def required_runs(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     Examples
     --------
     >>> import perfarray
-    >>> times = perfarray.from_samples({"old": [10.0, 10.1, 9.9, 10.0], "new": [9.0, 9.1, 8.9, 9.0]})
+    >>> samples = {"old": [10.0, 10.1, 9.9, 10.0], "new": [9.0, 9.1, 8.9, 9.0]}
+    >>> times = perfarray.from_samples(samples)
     >>> ax = times.perf.required_runs("old", width=0.1, start=2).perf.plot()
     >>> ax.get_title(loc="left"), ax.get_xlabel()
     ('Interval by runs, new compared with old', 'runs of every benchmark')
@@ -242,7 +244,7 @@ def required_runs(result: xr.Dataset, ax: Axes | None = None) -> Axes:
 
 
 def _cells(result: xr.Dataset) -> list[tuple[str, xr.Dataset]]:
-    """Return the name of every cell, by the labels of the dims in which they differ, and its part of the result."""
+    """Return the name of every cell, of labels of dims that vary, and its part of the result."""
     required = result["required"]
     positions = [
         dict(zip(required.dims, index, strict=True)) for index in np.ndindex(*required.shape)

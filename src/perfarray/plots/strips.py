@@ -1,4 +1,4 @@
-"""Intervals of many replications of one experiment, side by side: how they scatter, and how many contain the true value."""
+"""Intervals of many replications of one experiment, side by side, and the true value."""
 
 from typing import Final
 
@@ -50,10 +50,10 @@ def strip(
     Examples
     --------
     >>> import perfarray
-    >>> times = perfarray.simulate(
-    ...     sizes={"execution": 5}, variances={"execution": 1e-4}, dims={"version": ["old", "new"], "benchmark": 9, "experiment": 20}, rng=1
-    ... )
-    >>> ax = times.perf.score_ratio_interval("old").perf.plot(kind="strip", along="experiment", truth=1.0)
+    >>> nest = {"sizes": {"execution": 5}, "variances": {"execution": 1e-4}}
+    >>> dims = {"version": ["old", "new"], "benchmark": 9, "experiment": 20}
+    >>> result = perfarray.simulate(**nest, dims=dims, rng=1).perf.score_ratio_interval("old")
+    >>> ax = result.perf.plot(kind="strip", along="experiment", truth=1.0)
     >>> ax.get_title(loc="left")
     '19 of 20 intervals of 95 % along experiment hold 1, new'
     """

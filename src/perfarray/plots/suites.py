@@ -51,7 +51,8 @@ def score_densities(curves: xr.Dataset, ax: Axes | None = None) -> Axes:
     Examples
     --------
     >>> import perfarray
-    >>> times = perfarray.from_samples({"fft": [9.0, 10.0, 11.0], "sort": [4.0, 5.0, 6.0]}, dim="benchmark")
+    >>> samples = {"fft": [9.0, 10.0, 11.0], "sort": [4.0, 5.0, 6.0]}
+    >>> times = perfarray.from_samples(samples, dim="benchmark")
     >>> ax = times.perf.score_distribution(rng=1).perf.plot()
     >>> ax.get_xlabel()
     'geometric mean of time over benchmark'
@@ -129,7 +130,7 @@ def _score_label(attrs: dict[Hashable, object]) -> str:
 
 
 def five_numbers(result: xr.Dataset, ax: Axes | None = None, *, max_rows: int = MAX_ROWS) -> Axes:
-    """Draw the five numbers of every cell as a box plot: whiskers from the least to the largest score, the box between the quartiles.
+    """Draw five numbers as a box plot: whiskers from minimum to maximum, a box between quartiles.
 
     Parameters
     ----------
@@ -150,7 +151,8 @@ def five_numbers(result: xr.Dataset, ax: Axes | None = None, *, max_rows: int = 
     Examples
     --------
     >>> import perfarray
-    >>> times = perfarray.from_samples({"fft": [9.0, 10.0, 11.0], "sort": [4.0, 5.0, 6.0]}, dim="benchmark")
+    >>> samples = {"fft": [9.0, 10.0, 11.0], "sort": [4.0, 5.0, 6.0]}
+    >>> times = perfarray.from_samples(samples, dim="benchmark")
     >>> ax = five_numbers(times.perf.five_number_summary(method="exact"))
     >>> ax.get_title(loc="left")
     'Five numbers of the score, exact'
@@ -221,7 +223,8 @@ def relative_variation(
     Examples
     --------
     >>> import perfarray
-    >>> times = perfarray.from_samples({"fft": [9.0, 10.0, 11.0], "sort": [4.0, 5.0, 6.0]}, dim="benchmark")
+    >>> samples = {"fft": [9.0, 10.0, 11.0], "sort": [4.0, 5.0, 6.0]}
+    >>> times = perfarray.from_samples(samples, dim="benchmark")
     >>> ax = times.perf.plot.relative_variation()
     >>> ax.get_xlabel()
     'standard deviation of the score, percent of it'
@@ -301,6 +304,6 @@ def _largest_suite(result: xr.Dataset, name: str) -> tuple[xr.Dataset, list[str]
 def _ranked_frame(
     ax: Axes | None, score: xr.DataArray, attrs: Mapping[Hashable, object], max_rows: int
 ) -> tuple[RowFrame, list[str]]:
-    """Return a frame with a row for each cell with a score, the best first, and the labels that all of them share."""
+    """Return a frame with a row for each cell with a score, the best first, and shared labels."""
     rows, labels, left_out = ranked_rows(score, str(attrs.get(BETTER, LOWER)), max_rows)
     return RowFrame(ax, rows, left_out), [*selection(score), *labels]

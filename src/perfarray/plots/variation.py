@@ -29,7 +29,7 @@ DODGE: Final = (
 
 
 def variance_components(result: xr.Dataset, ax: Axes | None = None) -> Axes:
-    """Draw each level's share of the variance as a stacked bar, and beside it the total coefficient of variation.
+    """Draw each level's share of the variance, and beside it the total coefficient of variation.
 
     Returns
     -------
@@ -47,7 +47,8 @@ def variance_components(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     Examples
     --------
     >>> import xarray as xr, perfarray
-    >>> times = xr.DataArray([[9.0, 11.0], [19.0, 21.0], [14.0, 16.0]], dims=("execution", "iteration"), name="time")
+    >>> values = [[9.0, 11.0], [19.0, 21.0], [14.0, 16.0]]
+    >>> times = xr.DataArray(values, dims=("execution", "iteration"), name="time")
     >>> components = times.perf.variance_components()
     >>> components["variance"].values.tolist()
     [24.0, 2.0]

@@ -1,5 +1,6 @@
 """A whole suite of benchmarks in one number: its score, and the ratio of two scores with limits."""
 
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -336,9 +337,9 @@ def score_ratio_interval(
     )
     result = matching.bounded_result(result, systems, alternative)
     result = _open_without(result, systems) if sensitivity else result
-    attrs = {"result": "score_ratio_interval", "method": method, "mean": mean}
-    attrs |= {"confidence_level": score.confidence_level, "statistic": statistic}
-    attrs |= {"prior": prior} if prior else {}
+    attrs: dict[str, Hashable] = {"result": "score_ratio_interval", "mean": mean}
+    attrs |= {"method": method, "confidence_level": score.confidence_level}
+    attrs |= {"statistic": statistic} | ({"prior": prior} if prior else {})
     attrs |= {"alternative": alternative, "question": SAMPLED if random_benchmarks else FIXED}
     attrs |= ({"benchmarks": SAMPLE} if random_benchmarks else {}) | matching.describe_draws(draws)
     checks = ("suite_limits", "suite_benchmarks", *(("suite_replicates",) if draws else ()))

@@ -129,7 +129,8 @@ CELLS = timings(
         (
             CELLS,
             {},
-            r"along benchmark \(2\), flags \(3\): select one, as in \.sel\(benchmark='fft', flags='O1'\)",
+            r"along benchmark \(2\), flags \(3\): select one, "
+            r"as in \.sel\(benchmark='fft', flags='O1'\)",
         ),
         (
             xr.DataArray([1.0], dims="machine"),

@@ -1,4 +1,4 @@
-"""What repetitions depend on: a correlogram, every value against an earlier one, and against what else was recorded."""
+"""What repetitions depend on: time, earlier values, and what else was recorded."""
 
 from collections.abc import Sequence
 
@@ -36,7 +36,8 @@ def correlogram(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     Examples
     --------
     >>> import numpy as np, perfarray
-    >>> times = perfarray.from_samples({"fft": np.tile([1.0, 2.0, 3.0, 2.0], 10)}, dim="benchmark", level="iteration")
+    >>> samples = {"fft": np.tile([1.0, 2.0, 3.0, 2.0], 10)}
+    >>> times = perfarray.from_samples(samples, dim="benchmark", level="iteration")
     >>> ax = times.perf.autocorrelation(max_lag=4).perf.plot()
     >>> [line.get_xdata().tolist() for line in ax.lines if line.get_gid() == "cell"]
     [[1, 2, 3, 4]]
@@ -93,7 +94,9 @@ def correlogram(result: xr.Dataset, ax: Axes | None = None) -> Axes:
 
 
 def lag(pairs: xr.Dataset, ax: Axes | None = None) -> Axes:
-    """Draw every value against an earlier one: independent values give a cloud, correlated ones a band, lasting modes give clusters.
+    """Draw every value against an earlier one.
+
+    Independent values give a cloud, correlated ones a band, lasting modes give clusters.
 
     Returns
     -------
@@ -160,7 +163,8 @@ def against(runs: xr.Dataset, ax: Axes | None = None) -> Axes:
     Examples
     --------
     >>> import perfarray
-    >>> times = perfarray.from_samples({"fft": [1.0, 2.0, 4.0]}, dim="benchmark").assign_coords(load=("execution", [5.0, 80.0, 95.0]))
+    >>> times = perfarray.from_samples({"fft": [1.0, 2.0, 4.0]}, dim="benchmark")
+    >>> times = times.assign_coords(load=("execution", [5.0, 80.0, 95.0]))
     >>> ax = times.perf.plot.against("load")
     >>> [points.get_offsets().tolist() for points in ax.collections]
     [[[5.0, 1.0], [80.0, 2.0], [95.0, 4.0]]]
@@ -196,7 +200,7 @@ def against(runs: xr.Dataset, ax: Axes | None = None) -> Axes:
 def _draw_points(
     ax: Axes | None, size: tuple[float, float], x_values: Floats, y_values: Floats, message: str
 ) -> Axes:
-    """Draw a cloud for every series (series, repetitions), with smaller points where there are many; raise where there is none."""
+    """Draw a cloud for every series (series, repetitions); raise where there is no point."""
     paired = np.isfinite(x_values) & np.isfinite(y_values)
     if not paired.any():
         raise ValueError(message)

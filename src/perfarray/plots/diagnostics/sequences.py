@@ -74,7 +74,7 @@ def run_sequence(sequence: xr.Dataset, ax: Axes | None = None, *, max_lines: int
     Examples
     --------
     >>> import xarray as xr, perfarray
-    >>> times = xr.DataArray([[9.0, 11.0], [19.0, 21.0]], dims=("execution", "iteration"), name="time", attrs={"units": "s"})
+    >>> times = xr.DataArray([[9.0, 11.0], [19.0, 21.0]], dims=("execution", "iteration"))
     >>> ax = times.perf.plot.run_sequence()
     >>> [line.get_ydata().tolist() for line in ax.lines if line.get_gid() == "values"]
     [[9.0, 11.0], [19.0, 21.0]]
@@ -117,7 +117,7 @@ def run_sequence(sequence: xr.Dataset, ax: Axes | None = None, *, max_lines: int
 
 
 class Line(NamedTuple):
-    """One execution: label, number of its outermost unit, values up to the last, those that count, means of segments, and marks."""
+    """One execution: values up to the last, those that count, segments, and marks."""
 
     label: str
     unit: int
@@ -166,14 +166,14 @@ def _whole(counted: Floats, mean: float) -> list[tuple[int, int, float]]:
 
 
 def _segments(means: Floats) -> list[tuple[int, int, float]]:
-    """Return the ends and the mean of every segment, given the mean of its segment at each value."""
+    """Return ends and mean of every segment, given the mean of the segment at each value."""
     finite = np.flatnonzero(np.isfinite(means))
     segments = np.split(finite, np.flatnonzero(np.diff(means[finite])) + 1) if len(finite) else []
     return [(int(segment[0]), int(segment[-1]), float(means[segment[0]])) for segment in segments]
 
 
 def _draw_line(ax: Axes, line: Line, start: float, has_points: bool) -> None:
-    """Draw all values in grey, those that count over them in colour, their mean, and the marked ones."""
+    """Draw all values in grey, those that count in colour, their mean, and the marked ones."""
     colour = ALTERNATING[line.unit % 2]
     x = start + np.arange(len(line.values))
     ax.plot(x, line.values, color="#c8c8c8", linewidth=0.8, zorder=1, gid="values")
@@ -212,7 +212,7 @@ def _draw_line(ax: Axes, line: Line, start: float, has_points: bool) -> None:
 
 
 def steady_kinds(result: xr.Dataset, ax: Axes | None = None) -> Axes:
-    """Draw how many executions of every cell are flat, warm up, slow down, or reach no steady state.
+    """Draw how many executions are flat, warm up, slow down, or reach no steady state.
 
     Returns
     -------
@@ -223,7 +223,8 @@ def steady_kinds(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     Examples
     --------
     >>> import numpy as np, xarray as xr, perfarray
-    >>> times = xr.DataArray(np.where(np.arange(50) < [[0], [5], [9]], 2.0, 1.0), dims=("execution", "iteration"))
+    >>> values = np.where(np.arange(50) < [[0], [5], [9]], 2.0, 1.0)
+    >>> times = xr.DataArray(values, dims=("execution", "iteration"))
     >>> ax = times.perf.steady_state().perf.plot()
     >>> {bars.get_label(): int(bars[0].get_width()) for bars in ax.containers}
     {'flat': 1, 'warmup': 2}

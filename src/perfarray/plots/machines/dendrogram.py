@@ -1,4 +1,4 @@
-"""Machines that behave alike: the tree in which they are joined, and the clusters that are cut from it."""
+"""Machines that behave alike: the tree that joins them, and the clusters cut from it."""
 
 import numpy as np
 import xarray as xr
@@ -28,7 +28,8 @@ def dendrogram(clusters: xr.DataArray, ax: Axes | None = None) -> Axes:
     Examples
     --------
     >>> import xarray as xr, perfarray
-    >>> table = xr.DataArray([[1.0, 2.0], [1.1, 2.1], [9.0, 8.0]], dims=("machine", "benchmark"), coords={"machine": ["x", "y", "z"]})
+    >>> seconds = [[1.0, 2.0], [1.1, 2.1], [9.0, 8.0]]
+    >>> table = xr.DataArray(seconds, {"machine": ["x", "y", "z"]}, dims=("machine", "benchmark"))
     >>> ax = table.perf.plot.dendrogram()
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['z', 'x', 'y']
@@ -70,7 +71,7 @@ def _colour(cluster: int) -> str:
 
 
 def _draw_tree(ax: Axes, tree: xr.DataArray) -> None:
-    """Draw every join as a bracket between the middles of two branches, and the line that cuts the clusters."""
+    """Draw every join as a bracket between two branches, and the line that cuts the clusters."""
     clusters, steps, distances = (
         array.values.tolist() for array in (tree, tree["join_step"], tree["join_distance"])
     )

@@ -1,4 +1,4 @@
-"""A model of performance or variation: what predictors explain, coefficients, predictions, partial dependence, residuals."""
+"""A model of performance or variation: what predictors explain, coefficients, residuals."""
 
 from typing import Final
 
@@ -22,9 +22,13 @@ from perfarray.plots.rows import INCHES, TALLEST, Row, RowFrame, extremes
 
 # By kind, the variable that it draws
 KINDS: Final = {
-    "influence": "influence", "predicted": "predicted", "dependence": "dependence", "coefficients": "coefficient",
-    "standardized": "standardized_coefficient", "diagnostics": "residual",
-}  # fmt: skip
+    "influence": "influence",
+    "predicted": "predicted",
+    "dependence": "dependence",
+    "coefficients": "coefficient",
+    "standardized": "standardized_coefficient",
+    "diagnostics": "residual",
+}
 MOST: Final = 12  # predictors with a bar
 STRONGEST: Final = 3  # predictors whose dependence is drawn side by side
 NAMED: Final = 4  # machines with a colour among the residuals
@@ -47,12 +51,14 @@ def explained(
         What `to_dataset` of a `VariabilityModel` returned.
     ax : Axes, optional
         Where to draw; default: a new figure.
-    kind : {"influence", "predicted", "dependence", "coefficients", "standardized", "diagnostics"}, optional
-        What each predictor explains, the largest first, with limits; measured against predicted
-        values of the test rows; the average prediction at values of a predictor; the coefficients
-        of a linear model with their limits; its standardised coefficients, which compare
-        predictors, beside those in units; or its residuals against fitted values, with the
-        machines that move the fit most in colours (Cook's distance).
+    kind : str, optional
+        "influence" (default): what each predictor explains, the largest first, with limits.
+        "predicted": measured against predicted values of the test rows.
+        "dependence": the average prediction at values of a predictor.
+        "coefficients": those of a linear model with their limits.
+        "standardized": standardised coefficients, which compare predictors, beside those in units.
+        "diagnostics": residuals against fitted values; machines that move the fit most (Cook's
+        distance) have colours.
     predictor : str, optional
         The predictor of a partial dependence. Default: the strongest three side by side, or on the
         Axes given the strongest.
@@ -72,7 +78,8 @@ def explained(
     Examples
     --------
     >>> import pandas as pd, perfarray
-    >>> table = pd.DataFrame({"cores": range(1, 21), "relative_variation": [0.01 * n for n in range(1, 21)]})
+    >>> cores = range(1, 21)
+    >>> table = pd.DataFrame({"cores": cores, "relative_variation": [0.01 * n for n in cores]})
     >>> ax = table.perf.explain_variation(model="ols", rng=1).plot()
     >>> ax.get_xlabel()
     'explains, percent of the variation of log relative_variation'
@@ -88,9 +95,12 @@ def explained(
     if kind == "dependence":
         return _draw_dependence(result, ax, predictor)
     pictures = {
-        "influence": _draw_influence, "predicted": _draw_predicted, "coefficients": _draw_coefficients,
-        "standardized": _draw_standardized, "diagnostics": _draw_diagnostics,
-    }  # fmt: skip
+        "influence": _draw_influence,
+        "predicted": _draw_predicted,
+        "coefficients": _draw_coefficients,
+        "standardized": _draw_standardized,
+        "diagnostics": _draw_diagnostics,
+    }
     return pictures[kind](result, ax)
 
 
@@ -134,7 +144,7 @@ def _draw_influence(result: xr.Dataset, ax: Axes | None) -> Axes:
 
 
 def _correlation(result: xr.Dataset) -> str:
-    """Write the correlation on the test rows, with its limits, in as many digits as are needed to see that it is not 1."""
+    """Write the correlation on the test rows and its limits, in digits enough to differ from 1."""
     correlation, low, high = (
         float(result[f"correlation{suffix}"]) for suffix in ("", "_lower", "_upper")
     )
@@ -175,7 +185,7 @@ def _draw_coefficients(result: xr.Dataset, ax: Axes | None) -> Axes:
 
 
 def _draw_standardized(result: xr.Dataset, ax: Axes | None) -> Axes:
-    """Draw the standardised coefficient of each predictor, and write beside it the coefficient in units."""
+    """Draw the standardised coefficient of each predictor, and the one in units beside it."""
     rows = [
         Row({"predictor": y}, text, "", float(y))
         for y, text in enumerate(shortened([str(name) for name in result["predictor"].values]))
@@ -230,7 +240,7 @@ def _draw_predicted(result: xr.Dataset, ax: Axes | None) -> Axes:
 
 
 def _draw_diagnostics(result: xr.Dataset, ax: Axes | None) -> Axes:
-    """Draw residuals against fitted values, in colours those of the machines that move the fit most."""
+    """Draw residuals against fitted values; machines that move the fit most have colours."""
     fitted, residuals, names = (
         result[name].values for name in ("fitted", "residual", "fitted_row")
     )

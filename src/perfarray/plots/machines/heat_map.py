@@ -54,10 +54,8 @@ def heat_map(result: xr.Dataset, ax: Axes | None = None, *, max_rows: int = MAX_
     Examples
     --------
     >>> import xarray as xr, perfarray
-    >>> table = xr.DataArray(
-    ...     [[1.0, 8.0], [2.0, 4.0], [4.0, 2.1]],
-    ...     dims=("machine", "benchmark"), coords={"machine": ["x", "y", "z"], "benchmark": ["fft", "sort"]},
-    ... )
+    >>> labels = {"machine": ["x", "y", "z"], "benchmark": ["fft", "sort"]}
+    >>> table = xr.DataArray([[1.0, 8.0], [2.0, 4.0], [4.0, 2.1]], labels, tuple(labels))
     >>> ax = table.perf.plot.heat_map()
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['x', 'y', 'z']
@@ -123,7 +121,7 @@ def heat_map(result: xr.Dataset, ax: Axes | None = None, *, max_rows: int = MAX_
 
 
 def _draw_cells(frame: RowFrame, cells: Floats, farthest: float, better: str) -> None:
-    """Draw coloured cells, with their numbers where these have room, and the colours of some ratios for the legend."""
+    """Draw coloured cells, numbers where these have room, and some ratios for the legend."""
     colours = colormaps["RdBu" if better == HIGHER else "RdBu_r"].with_extremes(bad=HOLE)
     norm, edges = LogNorm(1 / farthest, farthest), np.arange(cells.shape[1] + 1) - 0.5
     # The best and the worst rows are apart: each block of rows is a mesh of its own.

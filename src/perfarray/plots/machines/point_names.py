@@ -54,7 +54,7 @@ class Mark(NamedTuple):
 
 
 class Spot(NamedTuple):
-    """A place for a name: its box, the side of the point it is on (-1 or 1), how far from it, and how far it is moved up."""
+    """A place for a name: its box, side of the point (-1 or 1), distance, and shift upwards."""
 
     box: Box
     side: int
@@ -118,7 +118,7 @@ def write_names(ax: Axes, marks: Sequence[Mark], stretch: float = 1.0) -> list[s
 
 
 def _widen(ax: Axes, marks: Sequence[Mark], widths: Sequence[float], stretch: float) -> None:
-    """Widen the horizontal axis until every name has room on its side of its point, and give the vertical axis its scale."""
+    """Widen the horizontal axis until names have room, and give the vertical axis its scale."""
     window = ax.get_window_extent()
     length = window.width * 72 / ax.figure.dpi
     first, last = ax.get_xlim()
@@ -173,9 +173,14 @@ def _leader(spot: Spot, position: Floats) -> Floats:
 
 
 def _first_free(
-    spots: Sequence[Spot], position: Floats, frame: Box, obstacles: Sequence[Box], shaft: Sequence[Box], lines: Sequence[Box]
-) -> Spot | None:  # fmt: skip
-    """Return the first spot inside the frame that no name, point or line covers, and whose own line crosses none.
+    spots: Sequence[Spot],
+    position: Floats,
+    frame: Box,
+    obstacles: Sequence[Box],
+    shaft: Sequence[Box],
+    lines: Sequence[Box],
+) -> Spot | None:
+    """Return the first spot in the frame that nothing covers, and whose own line crosses none.
 
     If there is none near by, the own line may cross lines other than names; if there still is none,
     lines may cross the name.
@@ -230,6 +235,15 @@ def _write(ax: Axes, mark: Mark, spot: Spot) -> None:
         else None
     )
     ax.annotate(
-        mark.name, (mark.x, mark.y), (spot.side * spot.away, spot.up), textcoords="offset points", ha="left" if spot.side > 0 else "right",
-        va="center", fontsize=NOTE_SIZE, color=mark.colour, arrowprops=line, zorder=4, bbox=BACKGROUND,
-    ).set_in_layout(False)  # fmt: skip
+        mark.name,
+        (mark.x, mark.y),
+        (spot.side * spot.away, spot.up),
+        textcoords="offset points",
+        ha="left" if spot.side > 0 else "right",
+        va="center",
+        fontsize=NOTE_SIZE,
+        color=mark.colour,
+        arrowprops=line,
+        zorder=4,
+        bbox=BACKGROUND,
+    ).set_in_layout(False)

@@ -1,6 +1,6 @@
-"""Principal components: samples as points and features as arrows in one picture, and the explained variance."""
+"""Principal components: samples as points, features as arrows, and the explained variance."""
 
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import xarray as xr
@@ -81,7 +81,8 @@ def principal_components(
     Examples
     --------
     >>> import numpy as np, xarray as xr, perfarray
-    >>> table = xr.DataArray(np.eye(3), dims=("machine", "benchmark"), coords={"machine": [1, 2, 3], "benchmark": ["a", "b", "c"]})
+    >>> labels = {"machine": [1, 2, 3], "benchmark": ["a", "b", "c"]}
+    >>> table = xr.DataArray(np.eye(3), labels, dims=("machine", "benchmark"))
     >>> ax = principal_components(table.perf.principal_components(), kind="scree")
     >>> ax.get_ylabel()
     'share of the variance, percent'
@@ -107,7 +108,7 @@ def principal_components(
 
 
 def _largest_analysis(result: xr.Dataset) -> tuple[xr.Dataset, int]:
-    """Return the analysis with most samples, without what it lacks, and the number of other analyses."""
+    """Return the analysis with most samples, without what it lacks; and how many others exist."""
     extra = [
         str(dim) for dim in result["explained_variance_ratio"].dims if dim != "principal_component"
     ]
@@ -160,32 +161,27 @@ def _draw_biplot(
     ax.axhline(0, color="#dddddd", linewidth=0.6, zorder=0)
     ax.axvline(0, color="#dddddd", linewidth=0.6, zorder=0)
     scale_text = f"{scale:.3g}" if 0.001 <= scale < 1e5 else f"{scale:.2e}"
-    is_crowded = len(arrow_tips) > CROWD
-    ax.quiver(
-        *np.zeros_like(arrow_tips).T, *arrow_tips.T, angles="xy", scale_units="xy", scale=1, color=COLOURS[5], units="inches",
-        width=THICK / 3 if is_crowded else THICK, alpha=0.6 if is_crowded else 1.0, zorder=2,
-        label=f"{features} (standard deviation; {scale_text} on the axes is 1)",
-    )  # fmt: skip
+    label = f"{features} (standard deviation; {scale_text} on the axes is 1)"
+    thickness, alpha = (THICK / 3, 0.6) if len(arrow_tips) > CROWD else (THICK, 1.0)
+    shafts: dict[str, Any] = {"angles": "xy", "scale_units": "xy", "scale": 1, "units": "inches"}
+    shafts |= {"width": thickness, "alpha": alpha, "color": COLOURS[5], "zorder": 2, "label": label}
+    ax.quiver(*np.zeros_like(arrow_tips).T, *arrow_tips.T, **shafts)
     ax.scatter(
         scores[:, 0], scores[:, 1], s=26, color=COLOURS[0], label=f"{samples} (score)", zorder=3
     )
     ax.update_datalim(arrow_tips)
     if regions:
         _draw_regions(ax, analysis, explained.values, scores)
-        title_parts = [
-            *title_parts,
-            f"regions of {100 * float(result.attrs['confidence_level']):.3g} %",
-        ]
+        level = 100 * float(result.attrs["confidence_level"])
+        title_parts = [*title_parts, f"regions of {level:.3g} %"]
     ax.margins(0.15)
     for axis, number in zip((ax.xaxis, ax.yaxis), components, strict=True):
-        share = 100 * float(result["explained_variance_ratio"].sel(principal_component=number))
-        share_text = (
-            f"{share:.3g} % of the variance" if share > 100 * ROUNDING else "nothing is left for it"
-        )
-        stretch_text = (
-            f"; drawn {stretch:.2g} times as long" if axis is ax.yaxis and stretch > 1 else ""
-        )
-        axis.set_label_text(f"principal component {number} ({share_text}{stretch_text})")
+        share = 100 * float(analysis["explained_variance_ratio"].sel(principal_component=number))
+        text = f"{share:.3g} % of the variance"
+        text = text if share > 100 * ROUNDING else "nothing is left for it"
+        if axis is ax.yaxis and stretch > 1:
+            text += f"; drawn {stretch:.2g} times as long"
+        axis.set_label_text(f"principal component {number} ({text})")
     scaling = (
         [f"each {features} in its own size"]
         if "divisor" in result and bool((result["divisor"] == 1).all())
@@ -193,32 +189,18 @@ def _draw_biplot(
     )
     describe(ax, [f"{samples} and {features}: biplot", *scaling, *title_parts])
     ax.autoscale_view()
-    sample_names, feature_names = (
-        shortened([str(label) for label in result[dim].values], LONGEST)
-        for dim in (samples, features)
-    )
-    marks = [
-        Mark(name, x, y, "black", is_arrow=False)
-        for name, (x, y) in zip(sample_names, scores.tolist(), strict=True)
-    ]
-    marks += [
-        Mark(name, x, y, COLOURS[5], is_arrow=True)
-        for name, (x, y) in zip(feature_names, arrow_tips.tolist(), strict=True)
-    ]
+    marks = []
+    for dim, ends, colour in ((samples, scores, "black"), (features, arrow_tips, COLOURS[5])):
+        names = shortened([str(label) for label in result[dim].values], LONGEST)
+        for name, (x, y) in zip(names, ends.tolist(), strict=True):
+            marks.append(Mark(name, x, y, colour, is_arrow=dim == features))
     left_out = write_names(ax, marks, stretch)
     ax.set_aspect(stretch, adjustable="box")
     if left_out:
-        names = f"{len(left_out)} name{'s' if len(left_out) > 1 else ''}"
-        which = f": {', '.join(left_out)}" if len(left_out) <= NAMED else ""
-        ax.text(
-            0.99,
-            0.01,
-            f"no room for {names}{which}",
-            transform=ax.transAxes,
-            ha="right",
-            fontsize=NOTE_SIZE,
-            color=DARK,
-        )
+        text = f"no room for {len(left_out)} name{'s' * (len(left_out) > 1)}"
+        text += f": {', '.join(left_out)}" if len(left_out) <= NAMED else ""
+        note = {"transform": ax.transAxes, "ha": "right", "fontsize": NOTE_SIZE, "color": DARK}
+        ax.text(0.99, 0.01, text, **note)
     return ax
 
 

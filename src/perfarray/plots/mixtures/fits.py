@@ -1,4 +1,4 @@
-"""Mixtures and the runs they were fitted to: densities over histograms, distributions over steps, ellipses over points."""
+"""Mixtures and the runs they were fitted to: densities, distributions, and ellipses."""
 
 from typing import Final
 
@@ -30,7 +30,7 @@ COMPONENT_COLOURS: Final = COLOURS[2:]
 
 
 def mixture(curves: xr.Dataset, ax: Axes | None = None) -> Axes:
-    """Draw a mixture: its density and those of its components over a histogram of the runs, or its distribution over theirs.
+    """Draw a mixture over its runs: densities over a histogram, or both distributions.
 
     Returns
     -------
@@ -120,7 +120,7 @@ def _draw_densities(ax: Axes, curves: xr.Dataset) -> None:
 
 
 def _cut_peaks(ax: Axes, curves: xr.Dataset, top: float) -> None:
-    """End the vertical axis where the peak of a component would make all else flat, and write its height."""
+    """Cut off the peak of a component that would make all else flat, and write its height."""
     densities = [density for density in curves["component_density"].values if density.max() > top]
     peaks = sorted(
         (float(curves["x"].values[density.argmax()]), density.max()) for density in densities
@@ -142,13 +142,21 @@ def _cut_peaks(ax: Axes, curves: xr.Dataset, top: float) -> None:
         line = next((number for number, end in enumerate(ends) if end <= start), len(ends))
         ends[line : line + 1] = [start + width]
         ax.annotate(
-            text, (x, 1), (-6 if is_left else 6, -2 - LINE * line), ("data", "axes fraction"), textcoords="offset points", va="top",
-            ha="right" if is_left else "left", fontsize=NOTE_SIZE, color=DARK, gid="cut",
-        )  # fmt: skip
+            text,
+            (x, 1),
+            (-6 if is_left else 6, -2 - LINE * line),
+            ("data", "axes fraction"),
+            textcoords="offset points",
+            va="top",
+            ha="right" if is_left else "left",
+            fontsize=NOTE_SIZE,
+            color=DARK,
+            gid="cut",
+        )
 
 
 def _draw_contours(ax: Axes, curves: xr.Dataset) -> None:
-    """Draw ellipses that contain shares of every component, and runs in the colours of their components."""
+    """Draw ellipses with shares of every component, and runs in the colours of components."""
     for number, contours in enumerate(curves["contour"].values):
         colour = COMPONENT_COLOURS[number % len(COMPONENT_COLOURS)]
         if "run" in curves:

@@ -14,7 +14,7 @@ WRITTEN: Final = 0.09  # shares from here on have room for their number
 
 
 def modes(result: xr.Dataset, ax: Axes | None = None) -> Axes:
-    """Draw how many modes the runs of every cell support, and how many the density fitted to them has.
+    """Draw how many modes the runs of every cell support, and how many their density has.
 
     Returns
     -------
@@ -27,9 +27,11 @@ def modes(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     Examples
     --------
     >>> import perfarray
-    >>> times = perfarray.from_samples({"fft": [1 + number % 2 + 0.01 * (number % 7) for number in range(50)]}, dim="benchmark")
+    >>> runs = [1 + number % 2 + 0.01 * (number % 7) for number in range(50)]
+    >>> times = perfarray.from_samples({"fft": runs}, dim="benchmark")
     >>> ax = times.perf.variability_level(rng=1).perf.plot()
-    >>> [line.get_xdata().tolist() for line in ax.lines if line.get_label() == "supported by the runs"]
+    >>> label = "supported by the runs"
+    >>> [line.get_xdata().tolist() for line in ax.lines if line.get_label() == label]
     [[2.0]]
     """
     result = result.compute()
@@ -72,7 +74,7 @@ def modes(result: xr.Dataset, ax: Axes | None = None) -> Axes:
 
 
 def mode_origins(result: xr.Dataset, ax: Axes | None = None) -> Axes:
-    """Draw which factors the modes of a cell go with: the share of each mode in the runs of every label.
+    """Draw which factors the modes of a cell go with: shares of each mode by label.
 
     Returns
     -------
@@ -85,8 +87,10 @@ def mode_origins(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     Examples
     --------
     >>> import numpy as np, perfarray
-    >>> runs = 1 + 0.2 * (np.arange(6) == 5)[:, None] + 0.01 * np.random.default_rng(1).standard_normal((6, 8))
-    >>> times = perfarray.from_samples({"fft": runs}, dim="benchmark", level=("binary", "execution"))
+    >>> noise = 0.01 * np.random.default_rng(1).standard_normal((6, 8))
+    >>> runs = 1 + 0.2 * (np.arange(6) == 5)[:, None] + noise
+    >>> levels = ("binary", "execution")
+    >>> times = perfarray.from_samples({"fft": runs}, dim="benchmark", level=levels)
     >>> ax = times.perf.modes_by(by="binary", rng=1).perf.plot()
     >>> [text.get_text() for text in ax.get_yticklabels()], ax.patches[-1].get_width().item()
     (['0', '1', '2', '3', '4', '5'], 1.0)

@@ -1,4 +1,4 @@
-"""Runs of several configurations, over each other or side by side, and the axis along which they lie."""
+"""Runs of several configurations, over each other or side by side, and their axis."""
 
 from collections.abc import Hashable, Sequence
 from typing import Final
@@ -39,7 +39,7 @@ NARROWEST: Final = 0.3  # inches that a violin takes at least
 
 
 def overlay(curves: xr.Dataset, ax: Axes | None = None) -> Axes:
-    """Draw the runs of all cells over each other: their densities, or their cumulative distributions.
+    """Draw the runs of all cells over each other: densities, or cumulative distributions.
 
     Returns
     -------
@@ -107,7 +107,7 @@ def overlay(curves: xr.Dataset, ax: Axes | None = None) -> Axes:
 
 
 def violin(curves: xr.Dataset, ax: Axes | None = None, relative: bool | None = None) -> Axes:
-    """Draw a violin for every configuration, side by side: a kernel density mirrored, quartiles as a bar, the median as a dot.
+    """Draw a violin for every configuration: density, quartiles as a bar, the median as a dot.
 
     Parameters
     ----------
@@ -210,7 +210,7 @@ def _draw_violin(ax: Axes, number: int, cell: xr.Dataset, unit: float) -> None:
 
 
 def _far_apart(cells: Sequence[xr.Dataset]) -> bool:
-    """Return whether medians are all positive and so far apart that most densities would be flat on one axis."""
+    """Return whether positive medians are so far apart that most densities are flat on one axis."""
     measured = [cell for cell in cells if np.isfinite(cell["median"])]
     medians = [float(cell["median"]) for cell in measured]
     if len(medians) < 2 or min(medians) <= 0:
@@ -241,7 +241,7 @@ def write_values(ax: Axes, axis_name: str, name: str, units: str) -> None:
 
 
 def write_density(ax: Axes, units: str) -> None:
-    """Write a density along the vertical axis, per unit with the prefix that the horizontal axis has, such as ns."""
+    """Write a density along the vertical axis, per unit of the horizontal axis, such as ns."""
     largest = max(map(abs, ax.get_xlim()))
     power = (
         3 * int(np.clip(np.floor(np.log10(largest) / 3), -8, 8))
