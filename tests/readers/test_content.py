@@ -159,7 +159,7 @@ def test_no_memory_left(tmp_path, monkeypatch):
         write(tmp_path / "b.json", small_suite(1.0)),
         Mock(side_effect=MemoryError),
     )
-    monkeypatch.setattr("perfarray.readers.opening.json.loads", fail)
+    monkeypatch.setattr("perfarray.readers.opening._json_with_bare_words", fail)
     with pytest.raises(ValueError, match=r"b\.json: does not fit into the memory"):
         perfarray.read(bad)
     with pytest.warns(UserWarning, match=r"b\.json: does not fit into the memory"):
