@@ -16,6 +16,7 @@ from perfarray.plots.figure import (
     axes_for,
     compared,
     describe,
+    draw_reference,
     formatted,
     write_plain,
 )
@@ -57,27 +58,16 @@ def smallest_changes(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     units, title_parts = f"{plural(str(result.attrs['unit']))} a side", compared(result, required)
     if required.size > 1:
         frame = RowFrame(ax, *shown_rows(required, units))
-        for array, label, face in (
-            (pilot, "pilot", "none"),
-            (required, required_label, COLOURS[0]),
-        ):
+        for array, label, is_hollow in ((pilot, "pilot", True), (required, required_label, False)):
             counts = frame.values(array.where(np.isfinite(array)))
-            frame.ax.plot(
-                counts,
-                frame.heights,
-                "o",
-                color=COLOURS[0],
-                markerfacecolor=face,
-                label=label,
-                markersize=5,
-            )
+            frame.draw_points(counts, label=label, is_hollow=is_hollow, size=5)
         frame.ax.set_xscale("log")
         _number_ticks(frame.ax.xaxis)
         return frame.finish(title_parts, units)
     ax = axes_for(ax, (7.0, 4.2))
     cell = result.squeeze(list(required.dims))
     ax.plot(cell["units"], 100 * cell["smallest_change"], color=COLOURS[0])
-    ax.axhline(abs(change), color=DARK, linewidth=0.8, linestyle=":", label=f"{change:g} %")
+    draw_reference(ax, abs(change), f"{change:g} %", is_horizontal=True)
     ax.plot(cell["required"], abs(change), "o", color=COLOURS[0], label=required_label)
     ax.plot(
         cell["n"],
@@ -144,13 +134,7 @@ def half_widths(result: xr.Dataset, ax: Axes | None = None) -> Axes:
                 color=colour,
                 label="_" if name else f"stops at {stop:.0f}",
             )
-    ax.axhline(
-        100 * float(result.attrs["half_width_wanted"]),
-        color=DARK,
-        linewidth=0.8,
-        linestyle=":",
-        label=target,
-    )
+    draw_reference(ax, 100 * float(result.attrs["half_width_wanted"]), target, is_horizontal=True)
     ax.axvline(int(result.attrs["start"]), color=GREY, linewidth=0.8)
     ax.set(yscale="log", xlabel=units, ylabel="half-width, percent")
     low, high = ax.get_ylim()
@@ -260,10 +244,10 @@ def _too_few(cell: xr.Dataset, quantity: str) -> str:
     """Write how many would be enough for a cell that has too few, as far as that is known."""
     if np.isfinite(float(cell["required"])) or "extrapolated" not in cell:
         return ""
-    enough = float(cell["extrapolated"])
+    sufficient = float(cell["extrapolated"])
     return (
-        f" (too few {quantity}; {enough:.0f} would do)"
-        if np.isfinite(enough)
+        f" (too few {quantity}; {sufficient:.0f} would do)"
+        if np.isfinite(sufficient)
         else f" (too few {quantity})"
     )
 
@@ -277,12 +261,9 @@ def _draw_required(
     frame = RowFrame(ax, *shown_rows(enough, f"number of {quantity}"))
     required, sufficient = frame.values(result["required"]), frame.values(enough)
     is_short = np.isnan(required) & np.isfinite(sufficient)
-    frame.ax.plot(required, frame.heights, "o", color=COLOURS[0], markersize=6, label="required")
+    frame.draw_points(required, label="required")
     if is_short.any():
-        x, y = sufficient[is_short], frame.heights[is_short]
-        frame.ax.plot(
-            x, y, "o", color=COLOURS[0], markerfacecolor="white", markersize=6, label="would do"
-        )
+        frame.draw_points(sufficient, is_short, is_hollow=True, label="would do")
     frame.note(np.isnan(sufficient), "not known")
     frame.ax.set_xscale("log")
     write_plain(frame.ax.xaxis)

@@ -7,7 +7,14 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
-from perfarray.plots.figure import COLOURS, DARK, GREY, LABEL_SIZE, NOTE_SIZE, compared
+from perfarray.plots.figure import (
+    COLOURS,
+    GREY,
+    LABEL_SIZE,
+    NOTE_SIZE,
+    compared,
+    draw_reference,
+)
 from perfarray.plots.interval_marks import draw_intervals
 from perfarray.plots.rows import GAP, Row, RowFrame, shown_rows
 
@@ -160,7 +167,7 @@ def reported(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     suite = Row({}, SUITE, "", rows[-1].y + 1 + GAP)
     frame = RowFrame(ax, [*rows, suite], left_out)
     ax, heights = frame.ax, frame.heights[:-1]
-    ax.axvline(1.0, color=DARK, linewidth=0.8, linestyle=":", zorder=1)
+    draw_reference(ax, 1.0)
     ax.axhline(suite.y - (1 + GAP) / 2, color="#dddddd", linewidth=0.6, zorder=0)
     cells = [result.isel(row.cell) for row in rows]
     for statistic, (marker, colour) in MARKS.items():
