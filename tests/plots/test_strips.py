@@ -23,8 +23,8 @@ def test_intervals_that_hold_the_truth_are_counted():
     )
     ax = intervals.perf.plot(kind="strip", truth=2.0)
     assert title(ax) == "3 of 4 intervals of 90 % along experiment hold 2 (1 more without limits)"
-    n_covering, missed = ax.collections[:2]
-    assert [line[:, 1].tolist() for line in n_covering.get_segments()] == [
+    covering, missed = ax.collections[:2]
+    assert [line[:, 1].tolist() for line in covering.get_segments()] == [
         [1.5, 2.5],
         [1.9, 2.2],
         [1.8, 2.1],

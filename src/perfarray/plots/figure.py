@@ -72,7 +72,7 @@ BRACKETS: Final = re.compile(r"(?<=\S) \([^()]*\)$")
 WORD: Final = re.compile(r"[^\s_]+[\s_]*|[\s_]+")
 
 
-def check_choice(argument: str, value: object, choices: Iterable[str]) -> None:
+def check_choice(argument: str, value: str, choices: Iterable[str]) -> None:
     """Raise where the value of an argument is none of its choices."""
     if value not in choices:
         names = ", ".join(map(repr, choices))

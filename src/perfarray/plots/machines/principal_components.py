@@ -205,7 +205,12 @@ def _name_ends(
     if left_out:
         text = f"no room for {len(left_out)} name{'s' * (len(left_out) > 1)}"
         text += f": {', '.join(left_out)}" if len(left_out) <= NAMED else ""
-        note = {"transform": ax.transAxes, "ha": "right", "fontsize": NOTE_SIZE, "color": DARK}
+        note: dict[str, Any] = {
+            "transform": ax.transAxes,
+            "ha": "right",
+            "fontsize": NOTE_SIZE,
+            "color": DARK,
+        }
         ax.text(0.99, 0.01, text, **note)
 
 
