@@ -33,10 +33,16 @@ def line(name: str, model: "perfarray.VariabilityModel", paper: float) -> dict[s
     limits = f"[{float(found['correlation_lower']):.3f}, {float(found['correlation_upper']):.3f}]"
     first = ", ".join(f"{name} {share:.0f}" for name, share in model.influence.head(5).items())
     return {
-        "model": name, "correlation": round(model.correlation, 3), "interval": limits, "paper": paper, "rows": found.attrs["n"],
-        "test": found.attrs["n_test"], "copies": found.attrs["n_test_copies"], "ceiling": round(float(found["noise_ceiling"]), 2),
+        "model": name,
+        "correlation": round(model.correlation, 3),
+        "interval": limits,
+        "paper": paper,
+        "rows": found.attrs["n"],
+        "test": found.attrs["n_test"],
+        "copies": found.attrs["n_test_copies"],
+        "ceiling": round(float(found["noise_ceiling"]), 2),
         "influence, percent": first,
-    }  # fmt: skip
+    }
 
 
 def performance(archives: Path, suite: str) -> list[dict[str, object]]:

@@ -45,7 +45,7 @@ class AccessorPlugin(Plugin):
         )
 
     def get_attribute_hook(self, fullname: str) -> Callable[[AttributeContext], Type] | None:
-        """Return the hook for an attribute: `.perf` where `__getattr__` answers for it, and pictures."""
+        """Return the hook for an attribute: `.perf` and pictures."""
         if fullname.startswith(f"{ACCESSOR}.PlotAccessor."):
             return self._with_ax
         return (
@@ -66,7 +66,7 @@ class AccessorPlugin(Plugin):
         )
 
     def _with_ax(self, context: AttributeContext) -> Type:
-        """Return the signature of a picture: that of the function whose result it draws, and `ax`."""
+        """Return the signature of a picture: that of its function, and `ax`."""
         found = get_proper_type(context.default_attr_type)
         if not isinstance(found, CallableType) or "ax" in found.arg_names:
             return found

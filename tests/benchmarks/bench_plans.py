@@ -14,10 +14,12 @@ import xarray as xr
 from interleaved import compared, measured, ratio
 
 import perfarray
+from perfarray.variation.curves import plan_curves
 
 
 def drawn(plan: xr.Dataset, layout: str | None) -> None:
     """Draw the half-width by cost by hand."""
+    plan = plan_curves(plan)
     _, ax = plt.subplots(figsize=(6.5, 4.5), layout=layout)
     ax.plot(
         plan["cost"].values * plan["budget_factor"],

@@ -76,18 +76,29 @@ class TestPublished:
         """RRR counts the variance of lower levels again: 95 % at 3 binaries and 98 to 99 at 50
         where these have most of it."""
         found = perfarray.coverage(
-            "ratio_interval", method="percentile", resample="all", n_resamples=100, variances=components(name),
-            sizes={"binary": binaries, "execution": 2, "iteration": 2}, n_experiments=count(800), rng=2,
-        )  # fmt: skip
+            "ratio_interval",
+            method="percentile",
+            resample="all",
+            n_resamples=100,
+            variances=components(name),
+            sizes={"binary": binaries, "execution": 2, "iteration": 2},
+            n_experiments=count(800),
+            rng=2,
+        )
         assert near(found, expected, slack=0.025)
 
     def test_one_binary(self):
         """False alarms of an ignored level grow with the executions, to about 60 % at 100."""
         sizes = {"binary": 1, "execution": [3, 100], "iteration": 2}
         found = perfarray.false_alarm_rate(
-            "ratio_interval", df="conservative", sizes=sizes, variances=components("FFT NA OPT"), ignored="binary",
-            n_experiments=count(4000), rng=3,
-        )  # fmt: skip
+            "ratio_interval",
+            df="conservative",
+            sizes=sizes,
+            variances=components("FFT NA OPT"),
+            ignored="binary",
+            n_experiments=count(4000),
+            rng=3,
+        )
         few, many = (found.sel(execution=number) for number in sizes["execution"])
         assert few["estimate"] < 0.06
         assert near(many, 0.6, slack=0.03)
@@ -96,9 +107,15 @@ class TestPublished:
         """One execution of one binary: a false alarm in about 95 %; a threshold of 20 % leaves
         about 9."""
         found = perfarray.false_alarm_rate(
-            "ratio_interval", sizes={"binary": 1, "execution": 1, "iteration": 45}, ignored=("binary", "execution"), threshold=[0, 0.2],
-            df="conservative", variances=components("FFT NA OPT"), n_experiments=count(4000), rng=4,
-        )  # fmt: skip
+            "ratio_interval",
+            sizes={"binary": 1, "execution": 1, "iteration": 45},
+            ignored=("binary", "execution"),
+            threshold=[0, 0.2],
+            df="conservative",
+            variances=components("FFT NA OPT"),
+            n_experiments=count(4000),
+            rng=4,
+        )
         assert near(found.isel(threshold=0), 0.95, slack=0.02)
         assert near(found.isel(threshold=1), 0.09, slack=0.02)
 
@@ -106,9 +123,14 @@ class TestPublished:
         """8.3.1: with 3 binaries and a threshold of 2 % the benchmark with most variation has false
         alarms in about 2 %."""
         found = perfarray.false_alarm_rate(
-            "ratio_interval", df="conservative", sizes={"binary": 3, "execution": 20, "iteration": 2}, threshold=0.02,
-            variances=components("FFT NA OPT"), n_experiments=count(4000), rng=5,
-        )  # fmt: skip
+            "ratio_interval",
+            df="conservative",
+            sizes={"binary": 3, "execution": 20, "iteration": 2},
+            threshold=0.02,
+            variances=components("FFT NA OPT"),
+            n_experiments=count(4000),
+            rng=5,
+        )
         assert found["estimate"] < 0.02
 
 
@@ -133,9 +155,13 @@ class TestKnown:
         share."""
         share, m = 0.37, 20
         found = perfarray.false_alarm_rate(
-            "compare", sizes={"execution": 20, "iteration": m}, ignored="execution", n_experiments=count(4000), rng=1,
+            "compare",
+            sizes={"execution": 20, "iteration": m},
+            ignored="execution",
+            n_experiments=count(4000),
+            rng=1,
             variances={"execution": share * 4e-4, "iteration": (1 - share) * 4e-4},
-        )  # fmt: skip
+        )
         assert near(found, 2 * scipy.stats.norm.sf(1.96 / np.sqrt(1 + (m - 1) * share)), slack=0.02)
         assert found.attrs["levels"] == "iteration"
 
@@ -160,9 +186,13 @@ class TestKnown:
         """Neighbours that correlate at 0.6: 10 values know as little as some 3 (METHODS: 66 to 68 %
         coverage at any number)."""
         found = perfarray.coverage(
-            "mean_interval", sizes={"execution": 30}, variances={"execution": 1e-4}, autocorrelation={"execution": 0.6},
-            n_experiments=count(4000), rng=1,
-        )  # fmt: skip
+            "mean_interval",
+            sizes={"execution": 30},
+            variances={"execution": 1e-4},
+            autocorrelation={"execution": 0.6},
+            n_experiments=count(4000),
+            rng=1,
+        )
         assert 0.60 < found["estimate"] < 0.72
 
     def test_unequal_sides(self):
@@ -307,13 +337,24 @@ class TestSameNumbers:
     def test_a_callable_of_one_experiment(self):
         """Takes batch=1, and what SciPy returns."""
         single = perfarray.false_alarm_rate(
-            lambda times, baseline: scipy.stats.ttest_ind(times.values.ravel(), baseline.values.ravel()), batch=1,
-            sizes={"execution": 5}, variances={"execution": 1e-4}, n_experiments=40, rng=1,
-        )  # fmt: skip
+            lambda times, baseline: scipy.stats.ttest_ind(
+                times.values.ravel(), baseline.values.ravel()
+            ),
+            batch=1,
+            sizes={"execution": 5},
+            variances={"execution": 1e-4},
+            n_experiments=40,
+            rng=1,
+        )
         several = perfarray.false_alarm_rate(
-            lambda times, baseline: {"pvalue": scipy.stats.ttest_ind(times.values, baseline.values, axis=1).pvalue},
-            sizes={"execution": 5}, variances={"execution": 1e-4}, n_experiments=40, rng=1,
-        )  # fmt: skip
+            lambda times, baseline: {
+                "pvalue": scipy.stats.ttest_ind(times.values, baseline.values, axis=1).pvalue
+            },
+            sizes={"execution": 5},
+            variances={"execution": 1e-4},
+            n_experiments=40,
+            rng=1,
+        )
         assert single["estimate"] == several["estimate"]
 
 
@@ -370,22 +411,37 @@ def test_an_unbounded_interval_covers_and_none_is_counted_apart():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"method": "speed"}, (
+        (
+            {"method": "speed"},
+            (
                 "method 'speed' is not known; give the public name of a function of timings, such "
                 "as 'agreement', 'compare'"
-            )),
+            ),
+        ),
         ({"method": "simulate"}, "method 'simulate' is not known"),
         ({"method": 3}, "method 3 is not known"),
         ({"method": "speedup_test"}, "speedup_test has no interval whose truth is known"),
         ({"speed": 1}, "ratio_interval takes no 'speed'; what it takes is"),
-        ({"sizes": {"binary": 1, "execution": 3}}, r"sizes leaves one binary in an experiment.*at least 2 binaries.*ignored='binary'"),
+        (
+            {"sizes": {"binary": 1, "execution": 3}},
+            r"sizes leaves one binary in an experiment.*at least 2 binaries.*ignored='binary'",
+        ),
         ({"sizes": {"binary": [1, 3], "execution": 3}}, "sizes leaves one binary"),
-        ({"sizes": {"binary": 1, "execution": 1, "iteration": 5}, "ignored": "binary"}, "sizes leaves one execution"),
-        ({"sizes": {"binary": 0, "execution": 1}}, r"sizes\['binary'\]=0: give a whole number of at least 1"),
+        (
+            {"sizes": {"binary": 1, "execution": 1, "iteration": 5}, "ignored": "binary"},
+            "sizes leaves one execution",
+        ),
+        (
+            {"sizes": {"binary": 0, "execution": 1}},
+            r"sizes\['binary'\]=0: give a whole number of at least 1",
+        ),
         ({"sizes": 3}, "sizes=3: give a mapping of levels to numbers"),
         ({"sizes": {"execution": 3, "binary": 3}}, "turns the nest inside out"),
         ({"variances": {"binary": -1e-4}}, r"variances\['binary'\]=-0.0001 is negative"),
-        ({"variances": {"build": 1e-4}}, "'build' is not one of the levels in sizes: 'binary', 'execution'"),
+        (
+            {"variances": {"build": 1e-4}},
+            "'build' is not one of the levels in sizes: 'binary', 'execution'",
+        ),
         ({"variances": {"binary": "much"}}, "'much' is not a number"),
         ({"ratio": 0.0}, "a number above zero"),
         ({"ratio": [0.9, np.nan]}, "finite numbers"),
@@ -397,14 +453,29 @@ def test_an_unbounded_interval_covers_and_none_is_counted_apart():
         ({"n_experiments": 1}, "n_experiments=1: give a whole number of at least 2"),
         ({"batch": 0}, "batch=0"),
         ({"confidence_level": 95}, "out of range"),
-        ({"method": "variance_components", "ignored": "binary"}, "the components of levels that are pooled are not those in variances="),
-        ({"ratio": by_benchmark("ab"), "variances": {"binary": by_benchmark("cd")}}, "maps whose labels differ"),
-        ({"ratio": by_benchmark("ab"), "dims": {"benchmark": 3}}, "an array has 2 along 'benchmark', and dims={'benchmark': ...} has 3"),
+        (
+            {"method": "variance_components", "ignored": "binary"},
+            "the components of levels that are pooled are not those in variances=",
+        ),
+        (
+            {"ratio": by_benchmark("ab"), "variances": {"binary": by_benchmark("cd")}},
+            "maps whose labels differ",
+        ),
+        (
+            {"ratio": by_benchmark("ab"), "dims": {"benchmark": 3}},
+            "an array has 2 along 'benchmark', and dims={'benchmark': ...} has 3",
+        ),
         ({"method": lambda _: None}, "neither lower and upper nor"),
-        ({"method": lambda times: {"pvalue": times.mean(("binary", "execution"))}}, "has no lower and upper"),
-        ({"method": lambda _: {"lower": 0.0, "upper": 1.0}}, "let the answer keep it, or take batch=1"),
+        (
+            {"method": lambda times: {"pvalue": times.mean(("binary", "execution"))}},
+            "has no lower and upper",
+        ),
+        (
+            {"method": lambda _: {"lower": 0.0, "upper": 1.0}},
+            "let the answer keep it, or take batch=1",
+        ),
     ],
-)  # fmt: skip
+)
 def test_bad_input(change, message):
     method, given = (
         change.get("method", "ratio_interval"),

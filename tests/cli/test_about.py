@@ -11,22 +11,22 @@ from perfarray.cli.app import with_command
 from readers.files_of_our_own import write
 
 
-def about(*places):
+def sentence(*positions):
     """Describe what is there, and return the answer and the commands that it proposes, as words."""
-    done = run("about", *places, code=0)
-    return done, [
-        shlex.split(line) for line in re.findall(r"^  perfarray (.*?)  ", done.output, re.M)
+    completed = run("about", *positions, code=0)
+    return completed, [
+        shlex.split(line) for line in re.findall(r"^  perfarray (.*?)  ", completed.output, re.M)
     ]
 
 
 def test_content_and_commands():
     """The command lists labels, repetitions and metrics, and proposes commands that exist and take
     their options."""
-    done, proposed = about(SHIPPED)
-    assert "6 benchmarks: 'create_objects', " in done.output
-    assert "2 files: 'malloc.json', 'pymalloc.json'" in done.output
-    assert "at most 20 executions x 4 iterations" in done.output
-    assert "measured: time in s, lower is better" in done.output
+    completed, proposed = sentence(SHIPPED)
+    assert "6 benchmarks: 'create_objects', " in completed.output
+    assert "2 files: 'malloc.json', 'pymalloc.json'" in completed.output
+    assert "at most 20 executions x 4 iterations" in completed.output
+    assert "measured: time in s, lower is better" in completed.output
     assert {words[0] for words in proposed} == {
         "components",
         "counts",
@@ -35,8 +35,8 @@ def test_content_and_commands():
         "report",
         "convert",
     }
-    asked = next(words for words in proposed if "--dim" in words)
-    assert run(*asked).exit_code in (0, 1)
+    requested = next(words for words in proposed if "--dim" in words)
+    assert run(*requested).exit_code in (0, 1)
 
 
 @pytest.mark.parametrize("executions", [1, 3])
@@ -49,18 +49,20 @@ def test_proposed_commands_have_an_answer(executions):
         for i in range(executions)
         for j in range(2)
     ]
-    done, proposed = about(write_rows("runs.csv", "benchmark,execution,iteration,time", rows))
-    named = [words[0] for words in proposed if "OTHER" not in words]
-    assert named == (["components", "compare", "plan", "plot"] if executions > 1 else []) + [
+    completed, proposed = sentence(
+        write_rows("runs.csv", "benchmark,execution,iteration,time", rows)
+    )
+    renamed = [words[0] for words in proposed if "OTHER" not in words]
+    assert renamed == (["components", "compare", "plan", "plot"] if executions > 1 else []) + [
         "counts",
         "report",
         "convert",
     ]
-    assert ("One execution of each shows no spread between executions" in done.output) is (
+    assert ("One execution of each shows no spread between executions" in completed.output) is (
         executions == 1
     )
-    assert ("Run several processes: `" in done.output) is (executions == 1)
-    assert "--levels" not in done.output
+    assert ("Run several processes: `" in completed.output) is (executions == 1)
+    assert "--levels" not in completed.output
     for words in proposed:
         if words[0] in ("components", "compare", "plan", "counts") and executions > 1:
             run(
@@ -89,10 +91,10 @@ def test_several_files_under_a_long_path():
             "benchmark,execution,time,failed",
             ["a,0,1.0,False", "a,1,1.1,True"],
         )
-    done, _ = about(folder)
-    assert "OTHER --files-are session  whether other timings are faster" in done.stdout
-    assert done.stdout.endswith("--files-are session makes the files the repetitions.\n")
-    assert done.stderr == ""
+    completed, _ = sentence(folder)
+    assert "OTHER --files-are session  whether other timings are faster" in completed.stdout
+    assert completed.stdout.endswith("--files-are session makes the files the repetitions.\n")
+    assert completed.stderr == ""
 
 
 def test_proposed_commands_repeat_options():
@@ -108,12 +110,12 @@ def test_proposed_commands_repeat_options():
         "--encoding",
         "latin-1",
     ]
-    done, proposed = about(path, *options)
+    completed, proposed = sentence(path, *options)
     assert all(set(options) <= set(words) for words in proposed)
     assert [
         run(*words).exit_code for words in proposed if words[0] in ("components", "counts")
     ] == [0, 0]
-    assert "encoding='latin-1'); times.perf" in done.output
+    assert "encoding='latin-1'); times.perf" in completed.output
 
 
 def test_a_path_is_short_for_about():
@@ -132,9 +134,9 @@ def test_files_that_cannot_be_read(tmp_path):
     write_rows(
         "bad.csv", "benchmark,execution,time_s", ["fft,0,1.0", "fft,1,1.1", "fft,2,none of it"]
     )
-    done, _ = about(tmp_path)
-    assert "bad.csv" in done.output
-    assert "1 benchmark: 'fft'" in done.output
+    completed, _ = sentence(tmp_path)
+    assert "bad.csv" in completed.output
+    assert "1 benchmark: 'fft'" in completed.output
     assert "bad.csv" in run("about", "bad.csv", code=2).output
     assert "a.json" in run("about", write_rows("a.json", "{}", []), code=2).output
 
@@ -144,7 +146,7 @@ def test_a_store_is_described_and_not_a_side(tmp_path):
     pytest.importorskip("zarr")
     store = str(tmp_path / "runs.zarr")
     run("convert", SHIPPED, store, code=0)
-    assert "6 benchmarks" in about(store)[0].output
+    assert "6 benchmarks" in sentence(store)[0].output
     error = refused("compare", store, store)
     assert "was written by perfarray convert" in error
     assert "--dim NAME" in error
@@ -162,12 +164,12 @@ def test_an_archive_of_commits_is_a_history(tmp_path, monkeypatch):
             "results": {"time_a": 1 + number / 9},
         }
         write(tmp_path / "results" / f"{number}.json", content)
-    done, proposed = about("results")
+    completed, proposed = sentence("results")
     assert proposed[0] == ["history", "results"]
-    assert "no verdict" not in done.output
+    assert "no verdict" not in completed.output
     run(*proposed[0])
     (tmp_path / "results" / "7.json").unlink()
-    assert "history" not in about("results")[0].output
+    assert "history" not in sentence("results")[0].output
 
 
 @pytest.mark.parametrize("unique", [{}, {"id": "{n}{kind}"}])
@@ -186,7 +188,7 @@ def test_parameters_are_named(tmp_path, unique):
     path = write(tmp_path / "params.json", {"machine_info": {}, "benchmarks": rows})
     lines = [
         line.strip()
-        for line in about(path)[0].output.splitlines()
+        for line in sentence(path)[0].output.splitlines()
         if line.startswith("  parameter ")
     ]
     assert lines == [

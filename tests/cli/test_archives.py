@@ -101,7 +101,7 @@ class TestScores:
     def test_selected(self, path, tmp_path):
         """`--select` restricts what is scored; one suite needs no column; -o writes, and the
         outcome is printed."""
-        done = run(
+        completed = run(
             "scores",
             path,
             "--select",
@@ -112,7 +112,7 @@ class TestScores:
             "scores.csv",
             code=0,
         )
-        assert done.stdout.startswith("4 scores; relative variation")
+        assert completed.stdout.startswith("4 scores; relative variation")
         rows = list(csv.DictReader(io.StringIO((tmp_path / "scores.csv").read_text())))
         assert [(row["machine"], row["compiler"]) for row in rows] == [
             (box, name) for box in ("box-4", "box-5") for name in ("gcc 13", "clang 18")
@@ -162,8 +162,8 @@ class TestMachines:
     def test_table(self, path, tmp_path):
         """A row for each configuration, typed descriptors; the file has all columns, the screen
         scores, variation and counts."""
-        done = run("machines", path, "--select", "suite=int2017", "-o", "machines.csv", code=0)
-        assert done.stdout.startswith("15 rows of 8 machines, ")
+        completed = run("machines", path, "--select", "suite=int2017", "-o", "machines.csv", code=0)
+        assert completed.stdout.startswith("15 rows of 8 machines, ")
         rows = list(csv.DictReader(io.StringIO((tmp_path / "machines.csv").read_text())))
         assert {(row["machine"], row["cpu_mhz"], row["cores"]) for row in rows} >= {
             ("box-0", "2000.0", "8.0"),
@@ -187,16 +187,16 @@ class TestMachines:
 
 class TestExplain:
     @pytest.fixture
-    def many(self):
+    def large_archive(self):
         pytest.importorskip("sklearn")
         return write_archive("many.csv", n_machines=30)
 
-    def test_sentences(self, many):
+    def test_sentences(self, large_archive):
         """The outcome is what a report says: the clock explains performance; every predictor has a
         row, the strongest first."""
         command = (
             "explain",
-            many,
+            large_archive,
             "--select",
             "suite=int2017",
             "--response",
@@ -213,12 +213,12 @@ class TestExplain:
         assert printed.splitlines()[-1].startswith("cpu_mhz explains ")
         assert "Both predictors together explain" in one_line(printed)
 
-    def test_models(self, many, tmp_path):
+    def test_models(self, large_archive, tmp_path):
         """Least squares has coefficients; a page has a picture."""
         pytest.importorskip("matplotlib")
         command = (
             "explain",
-            many,
+            large_archive,
             "--select",
             "suite=int2017",
             "--response",
@@ -237,7 +237,7 @@ class TestExplain:
         assert "columns 'speed' not found; the table has 'machine'" in refused(
             "explain", path, "--response", "speed"
         )
-        few = (
+        short = (
             "explain",
             path,
             "--select",
@@ -247,7 +247,7 @@ class TestExplain:
             "--response",
             "performance",
         )
-        assert "A model needs 6 or more" in refused(*few)
+        assert "A model needs 6 or more" in refused(*short)
 
     def test_one_machine(self, tmp_path):
         """One machine in many settings has no model: the error proposes what the command can do."""
@@ -268,16 +268,16 @@ class TestExplain:
         assert "Select more: limits take 6" in error
         assert "groups=" not in error
 
-    def test_notes_are_of_the_answer(self, many):
+    def test_notes_are_of_the_answer(self, large_archive):
         """Of several suites the notes are those of the suite that is explained; of performance,
         none about variation."""
-        told = run(
-            "explain", many, "--response", "performance", "--predictors", "cpu_mhz", code=0
+        output = run(
+            "explain", large_archive, "--response", "performance", "--predictors", "cpu_mhz", code=0
         ).stderr
-        assert "so only 'int2017' is explained" in told
-        assert "fp2017:" not in told
-        assert "no score" not in told
-        assert "variation is NaN" not in told
+        assert "only 'int2017' is explained" in output
+        assert "fp2017:" not in output
+        assert "no score" not in output
+        assert "variation is NaN" not in output
 
     def test_the_other_explain_is_named(self):
         """The helps of the command and of `compare --explain` name each other."""
@@ -311,11 +311,11 @@ class TestComparisons:
         ]
         assert printed.count("\nall ") == 2 * 11
         by_name = run(*command, "--sort", "name").stdout
-        named = [
+        renamed = [
             line.split()[0] for line in by_name.splitlines() if "slower" in line and " -> " in line
         ]
-        assert len(named) == 20
-        assert named == sorted(named)
+        assert len(renamed) == 20
+        assert renamed == sorted(renamed)
         everything = run(*command, "--all").stdout
         assert sum(" -> " in line and "box-" in line for line in everything.splitlines()) == n_rows
         assert "largest of" not in everything
@@ -341,16 +341,16 @@ class TestComparisons:
         (tmp_path / "sparse.csv").write_text(
             "\n".join(["benchmark,machine,compiler,execution,time", *rows])
         )
-        done = run("compare", "sparse.csv", "--dim", "compiler", code=0)
-        assert done.stdout.startswith(
+        completed = run("compare", "sparse.csv", "--dim", "compiler", code=0)
+        assert completed.stdout.startswith(
             "sparse.csv: every compiler beside b (in most places beside others; --baseline "
             "names another)\n"
         )
         assert (
             "Results without the other side: 2 of another compiler (--output json names all).\n"
-            in done.stdout
+            in completed.stdout
         )
-        assert "m3" not in done.stdout
+        assert "m3" not in completed.stdout
         rows = as_json("compare", "sparse.csv", "--dim", "compiler")["benchmarks"]
         assert all(row["n_old"] > 0 or row["n_new"] > 0 for row in rows)
 
@@ -359,13 +359,11 @@ class TestComparisons:
         and verdicts of both sides alone."""
         pytest.importorskip("h5netcdf")
         times = perfarray.read_archive(str(path))
-        several = [
+        group = [
             times.assign_coords(compiler=["gcc 13", "clang 18"]),
             times.isel(compiler=[0]).assign_coords(compiler=["icc"]),
         ]
-        joint = xr.concat(
-            [several[0], several[1].where(several[1]["machine"] == "box-4")], "compiler"
-        )
+        joint = xr.concat([group[0], group[1].where(group[1]["machine"] == "box-4")], "compiler")
         joint.where((joint["machine"] != "box-5") | (joint["compiler"] == "gcc 13")).to_netcdf(
             "three.nc"
         )

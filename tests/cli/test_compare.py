@@ -113,9 +113,9 @@ class TestExitCodes:
     def test_lower_throughput_is_slower(self):
         """Where higher is better, a ratio below 1 is slower, and above 1 faster."""
         forks = np.array([[100.0, 101.0], [99.0, 100.0], [101.0, 100.0], [100.0, 99.0]])
-        whole, halved = forks.tolist(), (forks / 2).tolist()
-        old = jmh("old.json", {"Suite.drops": whole, "Suite.rises": halved})
-        new = jmh("new.json", {"Suite.drops": halved, "Suite.rises": whole})
+        entire, halved = forks.tolist(), (forks / 2).tolist()
+        old = jmh("old.json", {"Suite.drops": entire, "Suite.rises": halved})
+        new = jmh("new.json", {"Suite.drops": halved, "Suite.rises": entire})
         printed = run("compare", old, new, code=1).stdout
         assert "of which more is faster" in run("compare", old, new, "--explain").stdout
         rows = {line.split("[")[0].split(" ")[0]: line for line in printed.splitlines()}
@@ -196,9 +196,9 @@ class TestExitCodes:
     def test_a_defect_is_2(self, monkeypatch, capsys):
         """An unforeseen error must not look like a slower benchmark."""
         monkeypatch.setattr(cli, "app", lambda *_, **__: 1 / 0)
-        with pytest.raises(SystemExit) as left:
+        with pytest.raises(SystemExit) as remaining:
             cli.main()
-        assert left.value.code == 2
+        assert remaining.value.code == 2
         assert "ZeroDivisionError" in capsys.readouterr().err
 
     @pytest.mark.skipif(sys.platform != "linux", reason="no such device elsewhere")
@@ -247,7 +247,7 @@ class TestOptions:
     def test_options_reach_the_comparison(self, sides):
         """Confidence, correction, levels and pairing are those of the result; without them the
         defaults of the library hold."""
-        chosen = (
+        selection = (
             "--confidence",
             "90%",
             "--correction",
@@ -257,7 +257,7 @@ class TestOptions:
             "--paired",
             "execution",
         )
-        printed = run("compare", *sides, *chosen).stdout
+        printed = run("compare", *sides, *selection).stdout
         for text in (
             "corrected for their number (holm)",
             "The suite is at 90 %",
@@ -279,11 +279,11 @@ class TestOptions:
     def test_method(self, sides):
         """A bootstrap draws the same each time; the legend names a method that is not the default,
         and a warning the option."""
-        first, again = (
+        first, second_run = (
             run("compare", *sides, "--method", "studentized", "--output", "csv").stdout
             for _ in range(2)
         )
-        assert first == again != run("compare", *sides, "--output", "csv").stdout
+        assert first == second_run != run("compare", *sides, "--output", "csv").stdout
         assert (
             "95 % intervals (method studentized)"
             in run("compare", *sides, "--method", "studentized").stdout
@@ -293,8 +293,8 @@ class TestOptions:
             "Each side needs more executions"
             in run("compare", *sides, "--method", "batch_means").stdout
         )
-        few = compare({"a": [*OLD[:5], 1.0]}, {"a": [*OLD[:5], 9.0]})
-        assert "or use --method 'studentized'" in few.stderr
+        short_values = compare({"a": [*OLD[:5], 1.0]}, {"a": [*OLD[:5], 9.0]})
+        assert "or use --method 'studentized'" in short_values.stderr
 
     def test_medians(self):
         """`--statistic median` compares medians, says so, and names its methods where another is
@@ -359,14 +359,16 @@ class TestOptions:
             ("energy", "b"),
         ]
         assert [row["verdict"] for row in judged if row["n"] > 0][-1] == "slower"
-        told = run("compare", *sides, code=1)
-        assert "choose it with" not in told.stderr
-        assert re.search(r"energy +b .* slower", told.stdout)
+        output_values = run("compare", *sides, code=1)
+        assert "choose it with" not in output_values.stderr
+        assert re.search(r"energy +b .* slower", output_values.stdout)
         assert run("compare", *sides, "--metric", "time").stdout.count("slower")
-        both = json.loads(
+        combined = json.loads(
             run("compare", *sides, "--metric", "time,energy", "--output", "json", code=1).stdout
         )["benchmarks"]
-        assert [row["verdict"] for row in both if row["metric"] == "energy" and row["n"] > 0] == [
+        assert [
+            row["verdict"] for row in combined if row["metric"] == "energy" and row["n"] > 0
+        ] == [
             "slower",
             "slower",
         ]
@@ -422,10 +424,10 @@ class TestFolders:
 
     def test_files_are_without_need(self, sides):
         """An option that changes nothing is a warning, of two inputs and of one."""
-        for places in (sides, (sides[0], "--dim", "benchmark", "--baseline", "steady")):
+        for positions in (sides, (sides[0], "--dim", "benchmark", "--baseline", "steady")):
             assert (
                 "warning: --files-are session changes nothing"
-                in run("compare", *places, "--files-are", "session").stderr
+                in run("compare", *positions, "--files-are", "session").stderr
             )
 
     def test_other_files_are_skipped(self):
@@ -751,16 +753,16 @@ def test_prior_and_between():
     slower = [sum(row["verdict"] == "slower" for row in rows) for rows in (plain, learned)]
     assert slower[1] > slower[0]
     assert "prior_df" in learned[0]
-    told = one_line(
+    output_values = one_line(
         run(
             "compare", "old.csv", "new.csv", "--prior", "suite", "--between", "nightly", "--explain"
         ).output
     )
-    assert "Variances learned from the suite: a standard deviation near" in told
-    assert "Each side is one session. Intervals hold what sessions vary by" in told
-    assert "within one session" in told
-    stated = as_json("compare", "old.csv", "new.csv", "--between", "2%,5")["benchmarks"]
-    assert stated[0]["session_standard_deviation"] == pytest.approx(0.02)
+    assert "Variances learned from the suite: a standard deviation near" in output_values
+    assert "Each side is one session. Intervals hold what sessions vary by" in output_values
+    assert "within one session" in output_values
+    stated_values = as_json("compare", "old.csv", "new.csv", "--between", "2%,5")["benchmarks"]
+    assert stated_values[0]["session_standard_deviation"] == pytest.approx(0.02)
     assert "as in 1%,5" in one_line(
         run("compare", "old.csv", "new.csv", "--between", "2%,x").output
     )

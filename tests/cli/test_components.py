@@ -38,8 +38,8 @@ def test_components_of_a_file():
 def test_options_reach_the_components():
     """Levels and method are those of the result; effects are sorted by size."""
     assert as_json("components", FILE, "--method", "reml")["attrs"]["method"] == "reml"
-    shown = run("components", FILE, "--sort", "effect").stdout.splitlines()
-    assert shown[2].startswith("create_objects")
+    printed_text = run("components", FILE, "--sort", "effect").stdout.splitlines()
+    assert printed_text[2].startswith("create_objects")
     assert "--levels" not in run("components", FILE, "--levels", "iteration,execution").stdout
 
 
@@ -92,14 +92,14 @@ def test_counts():
 def test_formats():
     """The command lists all formats, or one with its details, in which arguments are written as
     options."""
-    every = as_json("formats")["formats"]
-    assert {"pyperf", "jmh", "tidy_csv", "custom"} <= {row["format"] for row in every}
-    assert all(row["what"].endswith(".") for row in every)
-    assert [row["format"] for row in every] == perfarray.formats().index.tolist()
-    one = run("formats", "jmh").stdout
-    assert "forks are executions" in one
-    assert "The unit decides what a number is" in one
-    assert "pyperf" not in one
+    all_rows = as_json("formats")["formats"]
+    assert {"pyperf", "jmh", "tidy_csv", "custom"} <= {row["format"] for row in all_rows}
+    assert all(row["what"].endswith(".") for row in all_rows)
+    assert [row["format"] for row in all_rows] == perfarray.formats().index.tolist()
+    subset = run("formats", "jmh").stdout
+    assert "forks are executions" in subset
+    assert "The unit decides what a number is" in subset
+    assert "pyperf" not in subset
     assert "--format 'xml' is not known; choose one of" in run("formats", "xml", code=2).stderr
     assert "`--dims benchmark=0,time_ms=1` names the columns" in one_line(
         run("formats", "custom").stdout
@@ -115,6 +115,6 @@ def test_cells_without_measurements_have_no_row(command):
         for i, time in enumerate(OLD)
     ]
     path = write_rows("sparse.csv", "benchmark,machine,compiler,execution,time", rows)
-    shown = as_json(command, path)["rows"]
-    assert [(row["machine"], row["compiler"]) for row in shown] == [("m1", "a"), ("m2", "b")]
+    printed_text = as_json(command, path)["rows"]
+    assert [(row["machine"], row["compiler"]) for row in printed_text] == [("m1", "a"), ("m2", "b")]
     assert len(run(command, path, "--output", "csv").stdout.splitlines()) == 3

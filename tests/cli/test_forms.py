@@ -73,8 +73,8 @@ def test_csv(sides):
     assert [row["benchmark"] for row in rows] == [row["benchmark"] for row in expected] + ["all 4"]
     assert [float(row["upper"]) for row in rows[:4]] == [row["upper"] for row in expected]
     assert len(as_csv("compare", *write_sides({"a": OLD}, {"a": OLD}))) == 1
-    counted = as_csv("plan", sides[0], "--cost", "execution=1", "--budget", "1000")
-    assert float(counted[0]["repetitions.execution"]) > 0
+    counts_read = as_csv("plan", sides[0], "--cost", "execution=1", "--budget", "1000")
+    assert float(counts_read[0]["repetitions.execution"]) > 0
 
 
 def test_notes_and_warnings():
@@ -124,9 +124,9 @@ def test_a_file_has_the_form_of_its_name(sides, tmp_path, name):
     file.parent.mkdir()
     file.write_text("before")
     kind = {"a.md": "markdown", "a.txt": "table"}.get(name, name[2:])
-    told = run("compare", *sides, "-o", file, code=1).stdout
-    assert told.splitlines()[-1] == f"{file}: {kind}"
-    assert told.startswith("4 compared: 1 slower")
+    output = run("compare", *sides, "-o", file, code=1).stdout
+    assert output.splitlines()[-1] == f"{file}: {kind}"
+    assert output.startswith("4 compared: 1 slower")
     printed = run("compare", *sides, "--output", kind).stdout
     assert [line.rstrip() for line in file.read_text().splitlines()] == [
         line.rstrip() for line in printed.splitlines()
@@ -150,11 +150,11 @@ def test_files_that_cannot_be_written(options, message):
 
 def test_inputs_and_failures_leave_files(sides, tmp_path):
     """An input is not overwritten, and the file of an answer that fails stays as it was."""
-    before = sides[1].read_text()
+    previous = sides[1].read_text()
     assert "this is what would be read. Give another name" in refused(
         "compare", *sides, "-o", sides[1]
     )
-    assert sides[1].read_text() == before
+    assert sides[1].read_text() == previous
     file = tmp_path / "a.json"
     file.write_text("before")
     refused("compare", "no.csv", "no.csv", "-o", file)
@@ -184,8 +184,8 @@ def test_order_and_only_changes(sides):
     ] == ["better", "worse"]
     assert "steady" not in printed
     assert "2 equivalent" in printed
-    every = as_json("compare", *sides, "--sort", "name")["benchmarks"]
-    assert [row["benchmark"] for row in every] == ["<b>|`x`*y*", "better", "steady", "worse"]
+    all_rows = as_json("compare", *sides, "--sort", "name")["benchmarks"]
+    assert [row["benchmark"] for row in all_rows] == ["<b>|`x`*y*", "better", "steady", "worse"]
 
 
 @pytest.mark.parametrize("count", [1, 9, 100])
@@ -230,8 +230,8 @@ def test_a_label_commands_no_terminal(monkeypatch, capsys):
             "\x1b]0;evil\x07 \x1b[2J\tfft\x9b1m",
         ]
     )
-    told = capsys.readouterr().out
-    assert told == "\x1b[31m\x1b[1mslower?[2J\x1b[0m\n?]0;evil? ?[2J\tfft?1m\n"
+    output = capsys.readouterr().out
+    assert output == "\x1b[31m\x1b[1mslower?[2J\x1b[0m\n?]0;evil? ?[2J\tfft?1m\n"
     assert in_line("a\x1b[2J\nb") == "a?[2J b"
 
 

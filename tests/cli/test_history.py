@@ -14,7 +14,7 @@ from perfarray.tables.stores import appending
 from readers.files_of_our_own import bench, suite, write
 from readers.files_of_our_own import run as pyperf_run
 
-HASHES = [f"{place * 2654435761 % 2**32:08x}{'0' * 32}" for place in range(1, 25)]
+HASHES = [f"{position * 2654435761 % 2**32:08x}{'0' * 32}" for position in range(1, 25)]
 """Commits in the order they were made, which is not that of their names."""
 
 
@@ -23,16 +23,21 @@ def results(tmp_path_factory):
     """Results of asv: time_sort is 20 % slower from the tenth commit on, and 30 % faster from the
     eighteenth; time_fft stays."""
     folder, rng = tmp_path_factory.mktemp("asv"), np.random.default_rng(1)
-    for place, commit in enumerate(HASHES):
-        level = (1.2 if place >= 9 else 1.0) * (0.7 if place >= 17 else 1.0)
-        own = {
+    for position, commit in enumerate(HASHES):
+        level = (1.2 if position >= 9 else 1.0) * (0.7 if position >= 17 else 1.0)
+        mean_of_cell = {
             "time_sort": level * float(rng.normal(1, 0.01)),
             "time_fft": float(rng.normal(1, 0.01)),
         }
-        date = 1700000000000 + 1000 * place
+        date = 1700000000000 + 1000 * position
         write(
             folder / f"{commit[:8]}.json",
-            {"commit_hash": commit, "date": date, "params": {"machine": "box"}, "results": own},
+            {
+                "commit_hash": commit,
+                "date": date,
+                "params": {"machine": "box"},
+                "results": mean_of_cell,
+            },
         )
     return folder
 
@@ -45,14 +50,16 @@ def test_what_changed_and_when(results):
     """There is a row for each change, with commits in the order of their dates; exit code 1 says
     that something became slower."""
     slower, faster = HASHES[9][:8], HASHES[17][:8]
-    shown = run("history", results, code=1).stdout.splitlines()
-    assert [line.split()[:2] for line in shown[2:4]] == [
+    printed_text = run("history", results, code=1).stdout.splitlines()
+    assert [line.split()[:2] for line in printed_text[2:4]] == [
         ["time_sort", slower],
         ["time_sort", faster],
     ]
-    assert shown[-1].startswith("2 changes in 2 series of up to 24 commits: 1 slower, 1 faster")
+    assert printed_text[-1].startswith(
+        "2 changes in 2 series of up to 24 commits: 1 slower, 1 faster"
+    )
     assert f"Commits from {HASHES[0][:8]} to {HASHES[-1][:8]}, the oldest first." in "\n".join(
-        shown
+        printed_text
     )
     changes = history(results, code=1)["changes"]
     assert [(row["benchmark"], row["commit"], row["verdict"]) for row in changes] == [
@@ -143,8 +150,8 @@ def test_order_of_a_list(results, tmp_path):
     )
     assert [row["verdict"] for row in answer["changes"]] == ["slower", "faster"]
     assert [
-        part in " ".join(answer["warnings"])
-        for part in ("2 of 24 commits are not in '-'", "begins with the oldest")
+        section_part in " ".join(answer["warnings"])
+        for section_part in ("2 of 24 commits are not in '-'", "begins with the oldest")
     ] == [True, True]
     write(order, "0000000000")
     assert "none of the 24 commits" in run("history", results, "--order", order).stderr
@@ -157,11 +164,13 @@ def dated_rows(name, header, labels, stored):
     path."""
     rng = np.random.default_rng(1)
     values = np.where(np.arange(20) < 10, 1.0, 1.1) * rng.normal(1, 0.005, 20)
-    return write_rows(name, header, [f"{labels[place]},{values[place]}" for place in stored])
+    return write_rows(
+        name, header, [f"{labels[position]},{values[position]}" for position in stored]
+    )
 
 
 NEWEST_FIRST = range(19, -1, -1)
-MIXED = [7 * place % 20 for place in range(20)]
+MIXED = [7 * position % 20 for position in range(20)]
 
 
 def test_rows_that_are_not_stored_oldest_first():
@@ -170,16 +179,16 @@ def test_rows_that_are_not_stored_oldest_first():
     days = [f"{day:02}" for day in range(1, 21)]
     cases = {
         "date": ([f"2024-01-{day}" for day in days], "2024-01-11", ""),
-        "build": ([str(95 + place) for place in range(20)], "105", ""),
+        "build": ([str(95 + position) for position in range(20)], "105", ""),
         "commit,when": (
-            [f"{HASHES[place][:8]},{day}.01.2024" for place, day in enumerate(days)],
+            [f"{HASHES[position][:8]},{day}.01.2024" for position, day in enumerate(days)],
             HASHES[10][:8],
             "when",
         ),
         "commit,pushed": (
             [
-                f"{HASHES[place][:8]},Jan {day} 2024 09:00:00 +0100"
-                for place, day in enumerate(days)
+                f"{HASHES[position][:8]},Jan {day} 2024 09:00:00 +0100"
+                for position, day in enumerate(days)
             ],
             HASHES[10][:8],
             "pushed",
@@ -202,7 +211,10 @@ def test_rows_that_are_not_stored_oldest_first():
 
 def test_the_date_of_commits_has_any_name():
     """`--dims commit_date=COLUMN` names the dates, and `--order COLUMN` what sorts the commits."""
-    labels = [f"{HASHES[place][:8]},2024-01-{place + 1:02},{20 - place}" for place in range(20)]
+    labels = [
+        f"{HASHES[position][:8]},2024-01-{position + 1:02},{20 - position}"
+        for position in range(20)
+    ]
     path = dated_rows("rows.csv", "commit,when,lane,time", labels, NEWEST_FIRST)
     for words in (
         ("--dims", "commit_date=when"),
@@ -228,8 +240,12 @@ def test_an_order_that_nothing_says():
     assert [row["verdict"] for row in history(path, "--order", "reversed", code=1)["changes"]] == [
         "slower"
     ]
-    shown = one_line(run("history", path, "--order", "stored", code=0).stdout)
-    assert ("1 faster" in shown, "in the order stored" in shown, "the oldest first" in shown) == (
+    printed_text = one_line(run("history", path, "--order", "stored", code=0).stdout)
+    assert (
+        "1 faster" in printed_text,
+        "in the order stored" in printed_text,
+        "the oldest first" in printed_text,
+    ) == (
         True,
         True,
         False,
@@ -266,12 +282,12 @@ def test_branches_in_one_history():
 def test_hashes_without_dates(tmp_path):
     """The order of hashes is no order in time: there is no answer without a list. One benchmark
     that changed is named."""
-    for place, commit in enumerate(HASHES[:12]):
-        shown = [
+    for position, commit in enumerate(HASHES[:12]):
+        printed_text = [
             {"command": name, "times": [level, 1.01 * level]}
-            for name, level in (("sort", 1.0 + (place >= 6)), ("fft", 1.0))
+            for name, level in (("sort", 1.0 + (position >= 6)), ("fft", 1.0))
         ]
-        write(tmp_path / commit[:8] / "h.json", {"results": shown})
+        write(tmp_path / commit[:8] / "h.json", {"results": printed_text})
     layout = ("--layout", "{commit}/h.json")
     assert "order of the 12 commits is not known" in one_line(
         run("history", tmp_path, *layout, code=2).stderr
@@ -287,12 +303,12 @@ def test_hashes_without_dates(tmp_path):
 def test_no_answer(results, tmp_path):
     """There is no dim of a history, or fewer commits than a change needs; no legend explains
     columns that are not there."""
-    one = write(tmp_path / "one.json", {"results": [{"command": "sleep", "times": [1.0, 1.1]}]})
-    assert "name it with --dim" in run("history", one, code=2).stderr
-    few = results / f"{HASHES[0][:2]}*.json"
-    assert history(few, code=2)["exit_reason"].startswith("no answer:")
-    assert " since " not in history(few, "--since", HASHES[0], code=2)["exit_reason"]
-    assert "change: of the mean" not in run("history", few).stdout
+    subset = write(tmp_path / "one.json", {"results": [{"command": "sleep", "times": [1.0, 1.1]}]})
+    assert "name it with --dim" in run("history", subset, code=2).stderr
+    short = results / f"{HASHES[0][:2]}*.json"
+    assert history(short, code=2)["exit_reason"].startswith("no answer:")
+    assert " since " not in history(short, "--since", HASHES[0], code=2)["exit_reason"]
+    assert "change: of the mean" not in run("history", short).stdout
 
 
 NIGHTS = 12

@@ -103,7 +103,7 @@ def table_of(form, text, dims):
         ]
     else:
         lines = [re.split(r"\s{2,}", line) for line in text.splitlines()]
-    start = next(place for place, cells in enumerate(lines) if set(dims) <= {*cells})
+    start = next(position for position, cells in enumerate(lines) if set(dims) <= {*cells})
     titles = lines[start]
     return [
         dict(zip(titles, cells, strict=True))

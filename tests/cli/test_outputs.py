@@ -79,11 +79,11 @@ def test_a_store_does_not_replace_a_pipe(tmp_path):
 
 @pytest.mark.skipif(os.name == "nt", reason="files have no modes there (since 2026-11)")
 def test_a_report_keeps_the_mode_of_the_one_before(tmp_path):
-    place = tmp_path / "report.html"
-    place.write_text("before")
-    place.chmod(0o600)
-    run("report", OLD, "-o", place, code=0)
-    assert stat.S_IMODE(place.stat().st_mode) == 0o600
+    position = tmp_path / "report.html"
+    position.write_text("before")
+    position.chmod(0o600)
+    run("report", OLD, "-o", position, code=0)
+    assert stat.S_IMODE(position.stat().st_mode) == 0o600
 
 
 @pytest.mark.parametrize(

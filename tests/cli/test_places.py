@@ -60,8 +60,8 @@ def test_the_first_of_several_places_is_the_baseline():
         ("b", "slower"),
         ("c", "faster"),
     }
-    chosen = rows("a.csv", "b.csv", "c.csv", "--baseline", "b")
-    assert {(row["version"], row["verdict"]) for row in chosen} == {
+    selection = rows("a.csv", "b.csv", "c.csv", "--baseline", "b")
+    assert {(row["version"], row["verdict"]) for row in selection} == {
         ("a", "faster"),
         ("c", "faster"),
     }
@@ -221,7 +221,7 @@ def test_every_note_below_an_answer_is_kept(capsys):
 
 
 @pytest.mark.parametrize(
-    ("argument", "found", "typed"),
+    ("argument", "result", "typed"),
     [
         (".venv/bin/perfarray", None, ".venv/bin/perfarray"),
         (".venv/bin/perfarray", "/bin/perfarray", "perfarray"),
@@ -229,10 +229,10 @@ def test_every_note_below_an_answer_is_kept(capsys):
         ("lib/pytest/__main__.py", None, "perfarray"),
     ],
 )
-def test_printed_commands_can_be_typed(monkeypatch, argument, found, typed):
+def test_printed_commands_can_be_typed(monkeypatch, argument, result, typed):
     write("old.csv", fft=1.0)
     monkeypatch.setattr("sys.argv", [argument])
-    monkeypatch.setattr("shutil.which", lambda _: found)
+    monkeypatch.setattr("shutil.which", lambda _: result)
     assert f"\n  {typed} components old.csv" in run("about", "old.csv").stdout
 
 
@@ -264,7 +264,7 @@ def test_a_setting_that_is_no_dim_yet():
         "'benchmark_name' describes benchmarks: --dims benchmark_name=benchmark_name makes it a dim"
         in error
     )
-    compared = as_json(
+    comparison = as_json(
         "compare",
         "a.json",
         "--dims",
@@ -273,7 +273,7 @@ def test_a_setting_that_is_no_dim_yet():
         "benchmark_name",
         *options,
     )
-    assert [row["verdict"] for row in compared["benchmarks"]] == ["faster"]
+    assert [row["verdict"] for row in comparison["benchmarks"]] == ["faster"]
 
 
 def test_a_numbering_of_repetitions_is_read_as_one():

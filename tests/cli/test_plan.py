@@ -23,7 +23,7 @@ def pilot():
 
 
 @pytest.fixture
-def one():
+def subset():
     TIMES.query("benchmark == 'fft'").to_csv("one.csv", index=False)
     return "one.csv"
 
@@ -47,10 +47,10 @@ ONE_HOUR = (*PRICES, "--budget", "1h")
 
 
 class TestAnswers:
-    def test_a_table_and_a_sentence(self, one):
+    def test_a_table_and_a_sentence(self, subset):
         """The sentence says what to run, what it costs, what it reaches, and what the one-level
         experiment would reach."""
-        result = plan(one, *ONE_HOUR)
+        result = plan(subset, *ONE_HOUR)
         assert "one-level" in result.stdout
         assert (
             " of the mean (95 %); running everything once in each binary would give "
@@ -58,7 +58,7 @@ class TestAnswers:
         )
         assert result.stderr == ""
         expected = perfarray.plan_repetitions(
-            perfarray.read(one), costs=COSTS, budget=3600, cost_units="s"
+            perfarray.read(subset), costs=COSTS, budget=3600, cost_units="s"
         )
         binaries, executions, iterations = expected["repetitions"].values.ravel()
         assert (
@@ -91,27 +91,27 @@ class TestAnswers:
         assert "Run every benchmark as the table says: " in printed
         assert "executions and run every benchmark on each" not in printed
 
-    def test_questions(self, one):
+    def test_questions(self, subset):
         """Prices that are missing are asked for on stderr, again after a mistyped answer; stdout is
         as if nothing had been asked."""
-        expected = plan(one, *ONE_HOUR).stdout
-        asked = plan(one, answers="95\n800ms\n1h\n")
-        assert "What does making one more build cost (seconds)?" in asked.stderr
-        assert "What may the experiment cost" in asked.stderr
-        again = plan(one, answers="95\nsoon\n\n3 furlongs\n0.8\n1h\n")
+        expected = plan(subset, *ONE_HOUR).stdout
+        requested = plan(subset, answers="95\n800ms\n1h\n")
+        assert "What does making one more build cost (seconds)?" in requested.stderr
+        assert "What may the experiment cost" in requested.stderr
+        second_run = plan(subset, answers="95\nsoon\n\n3 furlongs\n0.8\n1h\n")
         assert (
-            again.stderr.count(
+            second_run.stderr.count(
                 "What does starting and warming up one more execution cost (seconds)?"
             )
             == 4
         )
-        assert again.stderr.count("What does making one more build cost (seconds)?") == 1
+        assert second_run.stderr.count("What does making one more build cost (seconds)?") == 1
         assert (
             "'soon' is no amount. Write a number, or one with a unit, as in 8h or 95s"
-            in again.stderr
+            in second_run.stderr
         )
-        assert "'furlongs' is no unit here" in again.stderr
-        assert asked.stdout == again.stdout == expected
+        assert "'furlongs' is no unit here" in second_run.stderr
+        assert requested.stdout == second_run.stdout == expected
 
     def test_prices_and_words_of_a_format(self, tmp_path, runs):
         """A pyperf file knows what a process takes, and what its format calls a level; a word of
@@ -132,7 +132,7 @@ class TestAnswers:
         )
         assert "--cost names 'execution' twice, once as 'execution'" in twice.stderr
 
-    def test_json(self, pilot, one):
+    def test_json(self, pilot, subset):
         """One object holds the variables of each plan, or, without a plan, the reason, which is on
         stderr as well."""
         content = as_json("plan", pilot, *ONE_HOUR)
@@ -147,25 +147,25 @@ class TestAnswers:
             assert row["merged"] == cell["merged"].to_series().to_dict()
         assert (content["attrs"]["budget"], content["exit_code"]) == (3600, 0)
         assert content["exit_reason"].startswith("Together ")
-        command = ("plan", one, *PRICES, "--budget", "1min", "--json")
+        command = ("plan", subset, *PRICES, "--budget", "1min", "--json")
         content = as_json(*command, code=2)
         assert content["plans"] == []
         assert "the least budget is" in content["exit_reason"]
         assert "the least budget is" in run(*command).stderr
 
-    def test_assurance(self, one):
+    def test_assurance(self, subset):
         """More repetitions reach the half-width nine times out of ten."""
-        command = ("plan", one, *PRICES, "--half-width", "1%")
+        command = ("plan", subset, *PRICES, "--half-width", "1%")
         plain, sure = as_json(*command), as_json(*command, "--assurance", "90%")
         assert sure["attrs"]["assurance"] == 0.9
         assert sure["plans"][0]["cost"] > plain["plans"][0]["cost"]
 
-    def test_iterations(self, one):
+    def test_iterations(self, subset):
         """Prices and budget may be counts of iterations."""
         prices = ("--cost", "execution=19", "--cost", "binary=5343")
         assert (
             " iterations for a half-width of "
-            in plan(one, "--units", "iterations", *prices, "--budget", "96000").stdout
+            in plan(subset, "--units", "iterations", *prices, "--budget", "96000").stdout
         )
 
     @pytest.mark.parametrize("option", [(), ("--suite",)])
@@ -244,8 +244,8 @@ class TestErrors:
             ),
         ],
     )
-    def test_one_line(self, one, arguments, message):
-        assert message in refused("plan", one, *arguments)
+    def test_one_line(self, subset, arguments, message):
+        assert message in refused("plan", subset, *arguments)
 
     def test_a_single_unit(self):
         """There is no plan, no table of dashes, and no question."""
@@ -256,9 +256,9 @@ class TestErrors:
         assert "Run several processes: `" in result.stderr
         assert "--levels" not in result.stderr
         assert result.stdout.startswith("No plan: the pilot has one unit")
-        asked = plan(path, code=2).stderr
-        assert "What does" not in asked
-        assert "error: no plan from this pilot. One execution of each shows no spread" in asked
+        requested = plan(path, code=2).stderr
+        assert "What does" not in requested
+        assert "error: no plan from this pilot. One execution of each shows no spread" in requested
         write_rows(path, "benchmark,execution,iteration,time", rows)
         assert (
             "no answer to: What does starting and warming up one more execution cost"

@@ -95,9 +95,9 @@ def test_a_label_by_its_end_or_a_pattern():
     ],
 )
 def test_errors_before_reading(words, message):
-    told = run("plot", *words.split(), code=2).stderr
-    assert message in told
-    assert "no such file" not in told
+    output = run("plot", *words.split(), code=2).stderr
+    assert message in output
+    assert "no such file" not in output
 
 
 def test_a_missing_package_is_named(monkeypatch):
@@ -114,8 +114,8 @@ def test_every_picture_has_its_options():
         parameters = inspect.signature(getattr(pictures, name)).parameters
         needed = {
             key
-            for key, each in parameters.items()
-            if each.default is each.empty and each.kind is not each.VAR_KEYWORD
+            for key, element in parameters.items()
+            if element.default is element.empty and element.kind is not element.VAR_KEYWORD
         }
         assert needed <= {"baseline"}, name
 
@@ -133,8 +133,8 @@ def archive():
 def test_an_archive_of_machines_has_its_five_numbers(archive):
     """Exact ones; a title speaks of no argument that the command has no option for, and matplotlib
     is not heard."""
-    done = run("plot", archive, code=0)
-    assert done.stdout == "five-numbers.svg: five_numbers\n"
+    completed = run("plot", archive, code=0)
+    assert completed.stdout == "five-numbers.svg: five_numbers\n"
     words = words_of("five-numbers.svg")
     assert "exact" in words
     assert re.search(r"40 of 4\d: the 20 best and the 20 worst", words)
@@ -143,7 +143,7 @@ def test_an_archive_of_machines_has_its_five_numbers(archive):
         "constrained_layout"
         not in run("plot", "violin", archive, "-o", "violin.svg", code=0).stderr
     )
-    assert "shared=" not in done.stderr
+    assert "shared=" not in completed.stderr
 
 
 def test_a_biplot_names_what_was_selected(archive):

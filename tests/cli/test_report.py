@@ -17,35 +17,39 @@ OLD, NEW = SHIPPED / "malloc.json", SHIPPED / "pymalloc.json"
 
 def report(*arguments, path="report.json"):
     """Write a report, and return what the command says and what it wrote."""
-    done, text = run("report", *arguments, "-o", path, code=0), Path(path).read_text()
-    return done, json.loads(text) if path == "report.json" else text
+    completed, text = run("report", *arguments, "-o", path, code=0), Path(path).read_text()
+    return completed, json.loads(text) if path == "report.json" else text
 
 
-def section(found, title):
-    return next(one for one in found["sections"] if one["title"] == title)
+def section(answer, title):
+    return next(subset for subset in answer["sections"] if subset["title"] == title)
 
 
 def test_two_inputs_are_compared():
     """The command prints the name of the file."""
-    done, found = report(OLD, NEW)
-    assert "report.json" in done.output
-    assert "5 faster, 1 inconclusive" in found["summary"][0]
+    completed, answer = report(OLD, NEW)
+    assert "report.json" in completed.output
+    assert "5 faster, 1 inconclusive" in answer["summary"][0]
 
 
 def test_one_input_is_described():
     """Without a baseline nothing is compared."""
-    done, text = report(OLD, path="report.md")
-    assert ("How long it takes" in text, "What changed" in text, done.stderr) == (True, False, "")
+    completed, text = report(OLD, path="report.md")
+    assert ("How long it takes" in text, "What changed" in text, completed.stderr) == (
+        True,
+        False,
+        "",
+    )
 
 
 def test_options_of_plan_and_compare():
     """Prices are in seconds and in the words of the format, as for `plan`; threshold and correction
     are those of `compare`."""
-    chosen = (OLD, NEW, "--cost", "process=3", "--threshold", "5%", "--correction", "holm")
-    found = report(*chosen)[1]
+    selection = (OLD, NEW, "--cost", "process=3", "--threshold", "5%", "--correction", "holm")
+    answer = report(*selection)[1]
     changed, planned = (
-        section(found, "What changed"),
-        section(found, "How many repetitions next time"),
+        section(answer, "What changed"),
+        section(answer, "How many repetitions next time"),
     )
     assert "threshold=0.05, correction='holm'" in changed["code"]
     assert (
@@ -55,7 +59,8 @@ def test_options_of_plan_and_compare():
     assert "costs={'execution': 3.0}, cost_units='s'" in planned["code"]
     assert {row["text"]["cost"].split()[-1] for row in planned["rows"]} <= {"min", "s"}
     assert (
-        run("report", *chosen, "--output", "json").stdout == Path("report.json").read_text() + "\n"
+        run("report", *selection, "--output", "json").stdout
+        == Path("report.json").read_text() + "\n"
     )
 
 
@@ -68,14 +73,14 @@ def test_missing_prices():
         in report(path)[0].stderr
     )
     assert report(path, "--cost", "execution=1")[0].stderr == ""
-    done, text = report(path, "--levels", "iteration", path="report.md")
-    assert ("n counts iterations" in text, done.stderr) == (True, "")
+    completed, text = report(path, "--levels", "iteration", path="report.md")
+    assert ("n counts iterations" in text, completed.stderr) == (True, "")
 
 
 def test_one_machine_of_an_archive():
     """Its report is one of scores, which has no plan and asks for no price."""
-    done, found = report(write_archive(), "--select", "machine=box-4")
-    assert (found["title"], found["sections"][1]["title"], done.stderr) == (
+    completed, answer = report(write_archive(), "--select", "machine=box-4")
+    assert (answer["title"], answer["sections"][1]["title"], completed.stderr) == (
         "Archive of 1 machine",
         "Scores",
         "",
@@ -98,7 +103,7 @@ def test_errors(arguments, message, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-HASHES = [f"{place * 2654435761 % 2**32:08x}" for place in range(1, 25)]
+HASHES = [f"{position * 2654435761 % 2**32:08x}" for position in range(1, 25)]
 """Commits in the order they were made, which is not that of their names."""
 
 
@@ -106,14 +111,14 @@ def nightly(folder, *, dated):
     """Write a pyperf file for each commit: `sort` is 6 % slower from the tenth on, `fft` 5 % faster
     from the seventeenth."""
     rng = np.random.default_rng(1)
-    for place, commit in enumerate(HASHES):
+    for position, commit in enumerate(HASHES):
         benches = []
         for name, level in (
-            ("sort", 1.06 if place >= 9 else 1.0),
-            ("fft", 0.95 if place >= 16 else 1.0),
+            ("sort", 1.06 if position >= 9 else 1.0),
+            ("fft", 0.95 if position >= 16 else 1.0),
         ):
             dates = [
-                {"date": f"2026-03-{place + 1:02} 02:00:{run_number:02}"} if dated else {}
+                {"date": f"2026-03-{position + 1:02} 02:00:{run_number:02}"} if dated else {}
                 for run_number in range(4)
             ]
             runs = [
@@ -126,9 +131,9 @@ def nightly(folder, *, dated):
 
 def history_of(*arguments):
     """Return the summary of a report, and its section on the history."""
-    found = report(*arguments, "--layout", "{commit}.json")[1]
-    assert "Nothing was measured on both sides" not in str(found)
-    return found["summary"], section(found, "Since when")
+    answer = report(*arguments, "--layout", "{commit}.json")[1]
+    assert "Nothing was measured on both sides" not in str(answer)
+    return answer["summary"], section(answer, "Since when")
 
 
 def test_a_nightly_archive_has_a_history(tmp_path):
@@ -154,10 +159,15 @@ def test_a_nightly_archive_has_a_history(tmp_path):
 
 def test_a_stable_history_has_no_change():
     """Summary and section say so in the same words."""
-    rows = [f"a,c{place:02},{1 + (place * 7919 % 31) / 1000}" for place in range(20)]
-    found = report(write_rows("t.csv", "benchmark,commit,time", rows), "--dims", "commit=commit")[1]
+    rows = [f"a,c{position:02},{1 + (position * 7919 % 31) / 1000}" for position in range(20)]
+    answer = report(write_rows("t.csv", "benchmark,commit,time", rows), "--dims", "commit=commit")[
+        1
+    ]
     sentence = "No change in 1 series along the commits: none is larger than chance makes it."
-    assert (found["summary"][0], section(found, "Since when")["notes"][-1]) == (sentence, sentence)
+    assert (answer["summary"][0], section(answer, "Since when")["notes"][-1]) == (
+        sentence,
+        sentence,
+    )
 
 
 def test_suites_by_a_coordinate_of_the_benchmarks():

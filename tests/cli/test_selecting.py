@@ -53,23 +53,23 @@ def times():
 def test_labels(times, texts, benchmarks, machines):
     """Patterns of one name add labels, names restrict each other, numbers and dates are text;
     labels that then hold nothing go."""
-    part = select(times, texts)
+    section_part = select(times, texts)
     expected = (
         times["ratio"].isel(benchmark=benchmarks, machine=machines).dropna("execution", how="all")
     )
-    xr.testing.assert_identical(part["ratio"], expected)
+    xr.testing.assert_identical(section_part["ratio"], expected)
 
 
 def test_cells(times):
     """A coordinate along several dims leaves cells: others there are not measured, and no run of
     them failed."""
     times["failed"][0, 0, 0] = True
-    part = select(times, ["valid=0"])
+    section_part = select(times, ["valid=0"])
     np.testing.assert_array_equal(
-        part["ratio"].notnull().any("execution"), [[False, True], [True, False]]
+        section_part["ratio"].notnull().any("execution"), [[False, True], [True, False]]
     )
-    assert not part["failed"].any()
-    assert part["failed"].dtype == bool
+    assert not section_part["failed"].any()
+    assert section_part["failed"].dtype == bool
 
 
 def test_sides_stay(times):

@@ -12,9 +12,9 @@ def write_side(path, factor=1.0, **settings):
     """Write a table of two benchmarks whose columns beside the times are constant."""
     names, cells = ",".join(settings), ",".join(settings.values())
     rows = [
-        f"{name},{place},{factor * value},{cells}"
+        f"{name},{position},{factor * value},{cells}"
         for name in ("scan", "load")
-        for place, value in enumerate(VALUES)
+        for position, value in enumerate(VALUES)
     ]
     write_rows(path, f"benchmark,execution,time,{names}", rows)
     return path
@@ -38,25 +38,25 @@ def test_same_machine_gives_no_verdict():
     """With the option other machines are exit code 2, by the reason; one machine and another kernel
     are no reason."""
     old = write_side("old.csv", host="n1", kernel="6.1")
-    other, same = (
+    another, constant_times = (
         write_side("other.csv", host="n2", kernel="6.1"),
         write_side("same.csv", 0.5, host="n1", kernel="6.8"),
     )
-    told = run("compare", old, other, "--same-machine", code=2).stderr
+    output = run("compare", old, another, "--same-machine", code=2).stderr
     assert (
         "error: no verdict: the sides are of different machines (host n1 -> n2), and "
         "--same-machine was given"
-    ) in told
-    assert "no verdict" in as_json("compare", old, other, "--same-machine", code=2)["exit_reason"]
-    assert "2 faster" in run("compare", old, same, "--same-machine", code=0).stdout
+    ) in output
+    assert "no verdict" in as_json("compare", old, another, "--same-machine", code=2)["exit_reason"]
+    assert "2 faster" in run("compare", old, constant_times, "--same-machine", code=0).stdout
 
 
 def test_machines_that_are_compared_are_no_reason():
     """Who compares machines asks for them."""
     rows = [
-        f"scan,{machine},{cpu},{place},{value}"
+        f"scan,{machine},{cpu},{position},{value}"
         for machine, cpu in (("m1", "A"), ("m2", "B"))
-        for place, value in enumerate(VALUES)
+        for position, value in enumerate(VALUES)
     ]
     write_rows("both.csv", "benchmark,machine,cpu,execution,time", rows)
     answer = run(
@@ -74,8 +74,8 @@ def test_what_the_suite_row_does_not_show_stands_below_the_table(form):
         ("new.csv", [1.2, 1.2, 1 / 1.2, 1 / 1.2] + [1.0] * 8),
     ):
         rows = [
-            f"b{place},{k},{factor * value}"
-            for place, factor in enumerate(factors)
+            f"b{position},{k},{factor * value}"
+            for position, factor in enumerate(factors)
             for k, value in enumerate(VALUES)
         ]
         write_rows(path, "benchmark,execution,time", rows)

@@ -34,15 +34,15 @@ def test_rates_are_compared_by_what_spec_publishes(tmp_path, machine):
     old = report(tmp_path / "old.csv", 2)
     new = report(tmp_path / "new.csv", 24, slower=1.2, machine=machine)
     answer = as_json("compare", old, new, code=0)
-    told = run("compare", old, new).stderr
-    assert "(candidate against baseline): copies 24 against 2. " in told
+    output = run("compare", old, new).stderr
+    assert "(candidate against baseline): copies 24 against 2. " in output
     assert [row["verdict"] for row in answer["benchmarks"]] == ["faster", "faster"]
     assert [row["estimate"] for row in answer["benchmarks"]] == pytest.approx([10.0, 10.0])
     assert answer["suites"][0]["estimate"] == pytest.approx(10.0)
     sides = [perfarray.read(path).squeeze("machine", drop=True) for path in (old, new)]
     with pytest.warns(perfarray.PerfarrayWarning, match="copies 24 against 2"):
-        found = sides[1].perf.compare(sides[0])
-    assert found["suite_estimate"].item() == pytest.approx(10.0)
+        result = sides[1].perf.compare(sides[0])
+    assert result["suite_estimate"].item() == pytest.approx(10.0)
     by_time = run("compare", old, new, "--metric", "time", code=1)
     assert "A time does not count copies, a rate does (--metric 'ratio'" in by_time.stderr
     run("report", old, new, "--output", "markdown", "-o", "page.md", code=0)
@@ -56,11 +56,11 @@ def test_different_suites_have_no_verdict(tmp_path):
         report(tmp_path / "new.csv", 24),
     )
     for command in ("compare", "report"):
-        told = run(command, old, new, code=2).stderr
+        output = run(command, old, new, code=2).stderr
         assert (
             "different suites are not compared: 'int2006_rate' against 'int2006_speed' in the "
             "baseline"
-        ) in told
+        ) in output
 
 
 def test_a_folder_of_several_suites_is_described(tmp_path):
@@ -68,10 +68,12 @@ def test_a_folder_of_several_suites_is_described(tmp_path):
     different suites."""
     report(tmp_path / "a.csv", 24)
     report(tmp_path / "b.csv", 4, score="SPECint_base2006", machine="Box 2")
-    shown = run("about", tmp_path).stdout
-    assert "  2 suites: 'int2006_rate', 'int2006_speed'" in shown
-    assert shown.index("measured: ratio, higher is better") < shown.index("measured: time in s")
-    assert "--dim machine" not in shown
+    printed_text = run("about", tmp_path).stdout
+    assert "  2 suites: 'int2006_rate', 'int2006_speed'" in printed_text
+    assert printed_text.index("measured: ratio, higher is better") < printed_text.index(
+        "measured: time in s"
+    )
+    assert "--dim machine" not in printed_text
     report(tmp_path / "b.csv", 4, machine="Box 2")
     assert "--dim machine --baseline" in run("about", tmp_path).stdout
 
@@ -125,10 +127,10 @@ def with_peak(path, **options):
 def test_a_peak_that_is_its_base_is_named_and_counts_in_the_suite(tmp_path):
     """It is not `measured only in base`; the suite is over both benchmarks, with 1 for the copy."""
     path = with_peak(tmp_path / "result.csv")
-    shown = run("compare", path, "--dim", "tuning", "--baseline", "base", code=0).stdout
-    assert "peak is its base (counts in the suite, not tested), 1:\n    401.beta\n" in shown
-    assert "measured only" not in shown
-    assert "all 2" in shown
+    printed_text = run("compare", path, "--dim", "tuning", "--baseline", "base", code=0).stdout
+    assert "peak is its base (counts in the suite, not tested), 1:\n    401.beta\n" in printed_text
+    assert "measured only" not in printed_text
+    assert "all 2" in printed_text
     answer = as_json("compare", path, "--dim", "tuning", "--baseline", "base", code=0)
     (alpha,) = (row["estimate"] for row in answer["benchmarks"] if row["benchmark"] == "400.alpha")
     assert answer["suites"][0]["estimate"] == pytest.approx(alpha**0.5)
@@ -139,20 +141,20 @@ def test_a_comparison_of_copies_alone_has_no_answer(tmp_path):
     """Nothing was measured twice: exit code 2, and the reason is named."""
     rows = [spec_pair("401.beta", 4, time, time, k) for k, time in enumerate((20.0, 20.5, 20.2), 1)]
     path = write(tmp_path / "result.csv", spec_result(rows))
-    told = run("compare", path, "--dim", "tuning", "--baseline", "base", code=2).stderr
+    output = run("compare", path, "--dim", "tuning", "--baseline", "base", code=2).stderr
     assert (
         "nothing was measured on both sides: one of them has copies of other results alone "
         "('401.beta')"
-    ) in told
+    ) in output
 
 
 def test_invalid_results_are_said_to_be(tmp_path):
     """`about` says it of the file, and a comparison of its side."""
     path = with_peak(tmp_path / "result.csv", valid=0, est="Est. ")
-    shown = run("about", path).stdout
-    assert "  not valid: all" in shown
-    assert "  estimated, not reportable: all" in shown
-    told = run("compare", path, "--dim", "tuning", "--baseline", "base", code=0).stderr
+    printed_text = run("about", path).stdout
+    assert "  not valid: all" in printed_text
+    assert "  estimated, not reportable: all" in printed_text
+    output = run("compare", path, "--dim", "tuning", "--baseline", "base", code=0).stderr
     box = "('Box 1 (Model 7, 2.10 GHz)')"
-    assert f"the candidate {box} and the baseline {box} are not valid, as the file says" in told
+    assert f"the candidate {box} and the baseline {box} are not valid, as the file says" in output
     assert "not valid" not in run("about", with_peak(tmp_path / "other.csv")).stdout

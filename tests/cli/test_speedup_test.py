@@ -26,15 +26,15 @@ def _configuration():
 def test_its_answer_has_the_forms_of_all_commands(tmp_path):
     """It is printed as data; the tool's files are beside the configuration, or where -o says, as
     the tool's own option does."""
-    found = as_json("speedup-test", "bench.csv", "-o", "own", code=0)
+    answer = as_json("speedup-test", "bench.csv", "-o", "own", code=0)
     assert (tmp_path / "own.report").is_file()
     assert (
-        found["exit_reason"] == "significant: 1 of 2 speedups of means, 1 of 2 speedups of medians"
+        answer["exit_reason"] == "significant: 1 of 2 speedups of means, 1 of 2 speedups of medians"
     )
-    assert [(row["benchmark"], row["statistic"], row["significant"]) for row in found["rows"]] == [
+    assert [(row["benchmark"], row["statistic"], row["significant"]) for row in answer["rows"]] == [
         ("a", "mean", False), ("a", "median", False), ("b", "mean", True), ("b", "median", True)
     ]  # fmt: skip
-    assert [row["statistic"] for row in found["suites"]] == ["min", "mean", "median"]
+    assert [row["statistic"] for row in answer["suites"]] == ["min", "mean", "median"]
     assert "there is no folder" in run("speedup-test", "bench.csv", "--prefix", "no/folder").output
 
 

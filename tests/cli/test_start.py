@@ -30,8 +30,8 @@ def test_version_and_help_load_neither_pandas_nor_xarray():
     """They do not load NumPy, either; the first use of a public name registers the accessor."""
     code = "import sys; sys.argv = ['/usr/bin/perfarray']\n" + LOADED
     child = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    found = json.loads(child.stderr)
-    assert found == {"--version": [], "--help": [], "perf": True}
+    answer = json.loads(child.stderr)
+    assert answer == {"--version": [], "--help": [], "perf": True}
     assert child.stdout.startswith(f"perfarray {perfarray.__version__}\n")
 
 

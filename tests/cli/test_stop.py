@@ -12,21 +12,23 @@ PYPERF = SHIPPED / "malloc.json"
 def test_what_is_still_to_be_run():
     """It is the number that `stopping` extrapolates less the number measured, and 0 where the rule
     stops; exit code 1 says go on."""
-    shown = run("stop", PYPERF, "--half-width", "1%", code=1).stdout.splitlines()
+    printed_text = run("stop", PYPERF, "--half-width", "1%", code=1).stdout.splitlines()
     assert (
-        shown[-1]
+        printed_text[-1]
         == "Go on: 5 of 6 cells are not within ±1 % yet; 143 to 1,252 more executions each"
     )
-    assert shown[0].endswith("still to run")
+    assert printed_text[0].endswith("still to run")
     with pytest.warns(perfarray.PerfarrayWarning, match="not within"):
-        found = perfarray.stopping(perfarray.read(PYPERF), half_width=0.01).squeeze()
+        answer = perfarray.stopping(perfarray.read(PYPERF), half_width=0.01).squeeze()
     more = {
         row["benchmark"]: row["more"]
         for row in as_json("stop", PYPERF, "--half-width", "1%", code=1)["rows"]
     }
-    wanted = (found["extrapolated"] - found["n"]).where(found["required"].isnull(), 0).to_series()
+    wanted = (
+        (answer["extrapolated"] - answer["n"]).where(answer["required"].isnull(), 0).to_series()
+    )
     assert more == wanted.astype(int).to_dict()
-    rows = [line.split() for line in shown[2:8]]
+    rows = [line.split() for line in printed_text[2:8]]
     assert {row[0]: int(row[-1].replace(",", "")) for row in rows} == more
 
 
@@ -45,8 +47,8 @@ def test_two_inputs_and_options():
         *write_sides({"fft": OLD}, {"fft": [0.9 * time for time in OLD]}),
         "--half-width",
     )
-    shown = run(*command, "1%", "--start", "7", "--output", "csv", code=1).stdout
-    assert shown.splitlines()[1].endswith(",6.0,1")
+    printed_text = run(*command, "1%", "--start", "7", "--output", "csv", code=1).stdout
+    assert printed_text.splitlines()[1].endswith(",6.0,1")
     (row,) = as_json(*command, "0.1%", "--start", "6")["rows"]
     assert row["more"] == row["extrapolated"] - 6 > 0
     enough = run(*command, "5%", "--start", "3", "--rule", "t", code=0)

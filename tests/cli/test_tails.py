@@ -49,9 +49,9 @@ def test_the_answer_says_what_was_compared_and_that_iterations_are_few():
 @pytest.mark.usefixtures("sides")
 @pytest.mark.parametrize("statistic", ["p0", "p100", "p", "maxi", "99"])
 def test_other_statistics_are_refused(statistic):
-    told = run(*COMMAND, statistic, code=2).stderr
-    assert statistic in told
-    assert "p99" in told
+    output = run(*COMMAND, statistic, code=2).stderr
+    assert statistic in output
+    assert "p99" in output
 
 
 @pytest.mark.parametrize(
@@ -73,8 +73,8 @@ def test_extremes_of_unequal_numbers_are_named():
             f"{process},{n},{10 + process + n}" for process in range(3) for n in range(iterations)
         ]
         write_rows(name, "execution,iteration,time", rows)
-    told = one_line(run("compare", "old.csv", "new.csv", "--statistic", "min").stdout)
-    assert "executions have 4 to 9 iterations" in told
+    output = one_line(run("compare", "old.csv", "new.csv", "--statistic", "min").stdout)
+    assert "executions have 4 to 9 iterations" in output
 
 
 def test_one_level_has_no_percentile():

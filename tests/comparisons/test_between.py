@@ -184,7 +184,7 @@ def test_one_benchmark_takes_its_own_sessions(sides, history):
 def test_two_sessions_are_few(sides, history):
     with pytest.warns(
         perfarray.PerfarrayWarning,
-        match="has two sessions: nominal 95 % limits may cover only 90 %",
+        match="has two sessions. These 95 % intervals may hold the truth only 90 % of the time",
     ):
         sides.perf.compare("old", between=history.isel(session=[0, 1]))
 

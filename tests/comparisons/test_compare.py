@@ -480,9 +480,9 @@ def test_few_units_on_a_side_are_noted(name, lazy):
     with warned(None if lazy else "rest on two executions on a side"):
         assert codes(modes[:2], steady) == ["two_units"]
     with warned(None if lazy else "the candidate in 1, the baseline in 0"):
-        assert codes(modes, steady) == ["few_noisy_units"]
+        assert codes(modes, steady) == ["few_skewed_units"]
     with warned(None if lazy else "the candidate in 0, the baseline in 1"):
-        assert codes(steady, modes) == ["few_noisy_units"]
+        assert codes(steady, modes) == ["few_skewed_units"]
     assert not codes(steady, modes[:4])
     assert not codes(modes, modes)
     assert not codes(modes, steady, paired="execution")

@@ -456,7 +456,7 @@ def test_complete_separations_are_seen_by_ranks(chunks):
         ordered = separated().perf.compare("old", statistic="median", correction="holm")
     assert (ordered["verdict"] == "inconclusive").all()
     assert (
-        "9 executions of one run each have both, fewer at a lower confidence_level; "
+        "9 executions of one run each have both, fewer at a lower confidence_level. "
         "method='rank' needs 6, and"
     ) in told[0].message
 

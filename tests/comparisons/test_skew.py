@@ -192,7 +192,7 @@ def test_benchmarks_of_few_skewed_units_are_named_together(units, least):
             with collecting_notes() as notes:
                 perfarray.compare(new, old)
             named += any(
-                note.code == "few_noisy_units" and note.values["cells"] > benchmarks / 2
+                note.code == "few_skewed_units" and note.values["cells"] > benchmarks / 2
                 for note in notes
             )
         return named / suites

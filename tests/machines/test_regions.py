@@ -154,7 +154,10 @@ def test_one_run_has_no_region():
     times[{"machine": 2, "benchmark": 0, "execution": slice(1, None)}] = np.nan
     with pytest.warns(
         UserWarning,
-        match=r"1 of 6 labels of 'machine' have a single run of some 'benchmark': 'w'\. .*no region",
+        match=(
+            r"1 of 6 labels of 'machine' have a single run of some 'benchmark': 'w'\. .*"
+            "they have no region"
+        ),
     ):
         result = regions(times)
     assert result["region_radius"].isnull().values.tolist() == [

@@ -37,9 +37,9 @@ def reader(name):
     )
 
 
-def read_placed(folder, given):
+def read_placed(folder, layout_and_files):
     """Write files, given by their names after a layout, and read the folder with it."""
-    layout, files = given
+    layout, files = layout_and_files
     for name, content in files.items():
         write(folder / name, content)
     return perfarray.read_archive(folder, layout=layout)
@@ -84,34 +84,36 @@ def check(times, rtol=0.0, **expected):
     all `metrics`, `coords` and `sizes`; the codes of `notes`; what is `absent`.
     """
     for name, values in expected.items():
-        variable, _, part = name.rpartition(".")
+        variable, _, attribute = name.rpartition(".")
         if name in times.variables:
-            found, kind = (
+            variable_value, kind = (
                 times[name].values if np.ndim(values) else times[name].item(),
                 np.asarray(values).dtype.kind,
             )
-            assert np.shape(found) == np.shape(values), name
+            assert np.shape(variable_value) == np.shape(values), name
             assert times[name].dtype == {"b": bool, "U": object}.get(kind, times[name].dtype), (
                 f"{name} is {times[name].dtype}"
             )
             if rtol and kind == "f":
-                np.testing.assert_allclose(found, values, rtol=rtol, err_msg=name)
+                np.testing.assert_allclose(variable_value, values, rtol=rtol, err_msg=name)
             else:
-                np.testing.assert_array_equal(found, values, err_msg=name)
+                np.testing.assert_array_equal(variable_value, values, err_msg=name)
         elif name == "absent":
             assert not {*values} & {*times.variables}
         elif name in ("metrics", "notes", "coords", "sizes"):
-            whole = {
+            variables = {
                 "metrics": list(times),
                 "coords": sorted(times.coords),
                 "sizes": dict(times.sizes),
             }
-            assert values == (whole | {"notes": [note.code for note in times.perf.notes()]})[name]
+            assert (
+                values == (variables | {"notes": [note.code for note in times.perf.notes()]})[name]
+            )
         elif variable:
             assert values == (
-                getattr(times[variable], part)
-                if part in ("attrs", "dims")
-                else times[variable].attrs[part]
+                getattr(times[variable], attribute)
+                if attribute in ("attrs", "dims")
+                else times[variable].attrs[attribute]
             ), name
         else:
             assert times.attrs[name] == values, name
@@ -119,11 +121,11 @@ def check(times, rtol=0.0, **expected):
 
 def run(*values, warmups=(), **metadata):
     """Return one pyperf run; without values it calibrates."""
-    made = {
+    measured = {
         "warmups": [list(pair) if isinstance(pair, tuple) else pair for pair in warmups],
         "values": list(values),
     }
-    return {key: value for key, value in made.items() if value} | (
+    return {key: value for key, value in measured.items() if value} | (
         {"metadata": metadata} if metadata else {}
     )
 
@@ -153,13 +155,22 @@ def small_suite(*means, **metadata):
     )
 
 
-def entry(name="copy", data=((1.0, 2.0),), unit="ns/op", mode="avgt", threads=1, **more):
+def entry(name="copy", data=((1.0, 2.0),), unit="ns/op", mode="avgt", threads=1, **fields):
     """Return one JMH result."""
     primary = {"score": 1.0, "scoreError": "NaN", "scoreUnit": unit, "rawData": data}
     return {
-        "jmhVersion": "1.37", "benchmark": name, "mode": mode, "threads": threads, "forks": len(data), "jvm": "/opt/java", "jvmArgs": [],
-        "jdkVersion": "21", "vmName": "A VM", "primaryMetric": primary, "secondaryMetrics": {},
-    } | more  # fmt: skip
+        "jmhVersion": "1.37",
+        "benchmark": name,
+        "mode": mode,
+        "threads": threads,
+        "forks": len(data),
+        "jvm": "/opt/java",
+        "jvmArgs": [],
+        "jdkVersion": "21",
+        "vmName": "A VM",
+        "primaryMetric": primary,
+        "secondaryMetrics": {},
+    } | fields
 
 
 def secondary(unit, *forks):
@@ -269,8 +280,8 @@ def spec_result(
     ]
     head = f"Benchmark,{','.join(sides)},Description\n"
     tables = [
-        f'"{title} Results Table"\n\n{head}' + "".join(f"{row}\n" for row in own)
-        for title, own in (("Full", rows), ("Selected", selected))
+        f'"{title} Results Table"\n\n{head}' + "".join(f"{row}\n" for row in title_rows)
+        for title, title_rows in (("Full", rows), ("Selected", selected))
     ]
     return f"valid,{valid}\n\n{tables[0]}\n{tables[1]}\n{score},9.6,,9.6\n{after}"
 

@@ -7,7 +7,7 @@ import perfarray
 from readers.files_of_our_own import NAN, check, read_placed, readings, refusals, write
 
 
-def results(own, commit="0123456789abcdef", machine="box", **more):
+def results(benchmarks, commit="0123456789abcdef", machine="box", **fields):
     params = {
         "machine": machine,
         "arch": "x86_64",
@@ -23,20 +23,23 @@ def results(own, commit="0123456789abcdef", machine="box", **more):
         "date": 1700000000000,
         "params": params,
         "env_name": "py3.14",
-        "results": own,
-    } | more
+        "results": benchmarks,
+    } | fields
 
 
-def read(tmp_path, own, name="01234567-py3.14.json", **more):
-    return perfarray.read(write(tmp_path / name, results(own, **more)))
+def read(tmp_path, benchmarks, name="01234567-py3.14.json", **fields):
+    return perfarray.read(write(tmp_path / name, results(benchmarks, **fields)))
 
 
 COMBINATIONS = {"params": [["1", "inf"], ["'x'", "None"]], "result": [1.0, 2.0, 3.0, 4.0]}
 FIRST = {"a.time_sort": 0.5, "a.mem_list": 100, "a.T.time_q": COMBINATIONS}
 FAILED = {
-    "time_a": None, "time_b": NAN, "time_c": {"params": [["1", "2"]], "result": None},
-    "time_d": {"params": [["1", "2"]], "result": [1.0, None]}, "track_n": 7,
-}  # fmt: skip
+    "time_a": None,
+    "time_b": NAN,
+    "time_c": {"params": [["1", "2"]], "result": None},
+    "time_d": {"params": [["1", "2"]], "result": [1.0, None]},
+    "track_n": 7,
+}
 COLUMNS = [
     "result",
     "params",
@@ -58,41 +61,120 @@ def single(*values):
     return [[[[[value]]]] for value in values]
 
 
-test_what_is_read = readings(lambda folder, content: perfarray.read(write(folder / "a.json", content)), [
-    ("a result is a number, or has parameters, which make a benchmark each, in row-major order", results(FIRST),
-     {"time.dims": ("benchmark", "machine", "commit", "execution", "iteration"), "time": single(0.5, NAN, 1.0, 2.0, 3.0, 4.0),
-      "memory": single(NAN, 100, NAN, NAN, NAN, NAN), "memory.attrs": {"units": "B", "better": "lower"},
-      "benchmark": ["a.time_sort", "a.mem_list", "a.T.time_q(1, 'x')", "a.T.time_q(1, None)", "a.T.time_q(inf, 'x')",
-                    "a.T.time_q(inf, None)"],
-      "benchmark_name": ["a.time_sort", "a.mem_list", *["a.T.time_q"] * 4], "machine": "box", "commit": "01234567",
-      "commit_date": "2023-11-14T22:13:20+00:00", "environment": "py3.14", "absent": ["numpy"]}),
-    ("null failed and is named, NaN was not measured; one null may stand for all combinations", results(FAILED),
-     {"failed": single(True, False, True, True, False, True, False), "time": single(*[NAN] * 4, 1.0, NAN, NAN),
-      "track": single(*[NAN] * 6, 7), "notes": ["failed_entries"]},
-     r"4 benchmarks have failed runs: 'time_a: its result is null', 'time_c\(1\): .*', 'time_d\(2\): .*all others are read"),
-    ("a list of one null stands for all combinations, too",
-     results({"time_a": {"params": [["x", "y"], ["1"]], "result": [None]}, "time_b": 2.0}),
-     {"benchmark": ["time_a(x, 1)", "time_a(y, 1)", "time_b"], "failed": single(True, True, False), "time": single(NAN, NAN, 2.0)},
-     "2 benchmarks have failed runs"),
-    ("a time of 0 is a value", results({"time_a": 0, "mem_b": 0, "track_c": 0}),
-     {"time": single(0.0, NAN, NAN), "memory": single(NAN, 0.0, NAN), "track": single(NAN, NAN, 0.0), "notes": []}),
-    ("a sample that is no number is missing, and named", results({"time_a": [[0.5], [], [[0.5, None, 0.7]]]}, version=2,
-        result_columns=["result", "params", "samples"]),
-     {"time": [[[[[0.5, NAN, 0.7]]]]], "notes": ["no_numbers"]}, "1 value is missing: \"'time_a': result 0: value 1 is null\""),
-    ((
-            "results of the second version are lists with the columns of the file and may end "
-            "early; samples are iterations"
+test_what_is_read = readings(
+    lambda folder, content: perfarray.read(write(folder / "a.json", content)),
+    [
+        (
+            (
+                "a result is a number, or has parameters, which make a benchmark each, in "
+                "row-major order"
+            ),
+            results(FIRST),
+            {
+                "time.dims": ("benchmark", "machine", "commit", "execution", "iteration"),
+                "time": single(0.5, NAN, 1.0, 2.0, 3.0, 4.0),
+                "memory": single(NAN, 100, NAN, NAN, NAN, NAN),
+                "memory.attrs": {"units": "B", "better": "lower"},
+                "benchmark": [
+                    "a.time_sort",
+                    "a.mem_list",
+                    "a.T.time_q(1, 'x')",
+                    "a.T.time_q(1, None)",
+                    "a.T.time_q(inf, 'x')",
+                    "a.T.time_q(inf, None)",
+                ],
+                "benchmark_name": ["a.time_sort", "a.mem_list", *["a.T.time_q"] * 4],
+                "machine": "box",
+                "commit": "01234567",
+                "commit_date": "2023-11-14T22:13:20+00:00",
+                "environment": "py3.14",
+                "absent": ["numpy"],
+            },
         ),
-     results(SECOND, version=2, result_columns=COLUMNS),
-     {"time": [[[[[0.5, 0.6]]]], [[[[1.0, NAN]]]], [[[[2.0, NAN]]]]], "loops": [[[10, 10]], [[NAN, NAN]], [[NAN, NAN]]]}),
-    *((f"{value} stands where a list belongs: version {more.get('version', 1)}", results({"time_a": own, "time_b": other}, **more),
-       {"time": single(value, 3.0), **missing})
-      for value, missing in ((2.0, {"absent": ["failed"]}), (NAN, {"failed": single(False, False)})) for own, other, more in (
-        ({"result": value, "stats": {"number": 5}}, 3.0, {}),
-        ([value, [], {"number": 5}], [3.0], {"version": 2, "result_columns": ["result", "params", "stats"]}))),
-    ("a file may have neither parameters nor date nor environment", {"commit_hash": "c" * 40, "results": {"time_a": 1.0}},
-     {"machine": "unknown", "commit": "cccccccc", "time": 1.0}),
-])  # fmt: skip
+        (
+            (
+                "null failed and is named, NaN was not measured; one null may stand for all "
+                "combinations"
+            ),
+            results(FAILED),
+            {
+                "failed": single(True, False, True, True, False, True, False),
+                "time": single(*[NAN] * 4, 1.0, NAN, NAN),
+                "track": single(*[NAN] * 6, 7),
+                "notes": ["failed_entries"],
+            },
+            (
+                r"4 benchmarks have failed runs: 'time_a: its result is null', 'time_c\(1\): .*', "
+                r"'time_d\(2\): .*all others are read"
+            ),
+        ),
+        (
+            "a list of one null stands for all combinations, too",
+            results({"time_a": {"params": [["x", "y"], ["1"]], "result": [None]}, "time_b": 2.0}),
+            {
+                "benchmark": ["time_a(x, 1)", "time_a(y, 1)", "time_b"],
+                "failed": single(True, True, False),
+                "time": single(NAN, NAN, 2.0),
+            },
+            "2 benchmarks have failed runs",
+        ),
+        (
+            "a time of 0 is a value",
+            results({"time_a": 0, "mem_b": 0, "track_c": 0}),
+            {
+                "time": single(0.0, NAN, NAN),
+                "memory": single(NAN, 0.0, NAN),
+                "track": single(NAN, NAN, 0.0),
+                "notes": [],
+            },
+        ),
+        (
+            "a sample that is no number is missing, and named",
+            results(
+                {"time_a": [[0.5], [], [[0.5, None, 0.7]]]},
+                version=2,
+                result_columns=["result", "params", "samples"],
+            ),
+            {"time": [[[[[0.5, NAN, 0.7]]]]], "notes": ["no_numbers"]},
+            "1 value is missing: \"'time_a': result 0: value 1 is null\"",
+        ),
+        (
+            (
+                "results of the second version are lists with the columns of the file and may end "
+                "early; samples are iterations"
+            ),
+            results(SECOND, version=2, result_columns=COLUMNS),
+            {
+                "time": [[[[[0.5, 0.6]]]], [[[[1.0, NAN]]]], [[[[2.0, NAN]]]]],
+                "loops": [[[10, 10]], [[NAN, NAN]], [[NAN, NAN]]],
+            },
+        ),
+        *(
+            (
+                f"{value} stands where a list belongs: version {more.get('version', 1)}",
+                results({"time_a": own, "time_b": other}, **more),
+                {"time": single(value, 3.0), **missing},
+            )
+            for value, missing in (
+                (2.0, {"absent": ["failed"]}),
+                (NAN, {"failed": single(False, False)}),
+            )
+            for own, other, more in (
+                ({"result": value, "stats": {"number": 5}}, 3.0, {}),
+                (
+                    [value, [], {"number": 5}],
+                    [3.0],
+                    {"version": 2, "result_columns": ["result", "params", "stats"]},
+                ),
+            )
+        ),
+        (
+            "a file may have neither parameters nor date nor environment",
+            {"commit_hash": "c" * 40, "results": {"time_a": 1.0}},
+            {"machine": "unknown", "commit": "cccccccc", "time": 1.0},
+        ),
+    ],
+)
 
 
 def test_the_folder_of_a_project(tmp_path):
@@ -105,15 +187,15 @@ def test_the_folder_of_a_project(tmp_path):
                 results({"time_sort": value}, commit, machine),
             )
     write(tmp_path / "benchmarks.json", {"time_sort": {}})
-    found = perfarray.read_archive(tmp_path)
-    assert dict(found.sizes) == {
+    times = perfarray.read_archive(tmp_path)
+    assert dict(times.sizes) == {
         "benchmark": 1,
         "machine": 2,
         "commit": 2,
         "execution": 1,
         "iteration": 1,
     }
-    check(found.sel(commit="aaaaaaaa").squeeze(), time=[1.0, 1.0])
+    check(times.sel(commit="aaaaaaaa").squeeze(), time=[1.0, 1.0])
     write(tmp_path / "box" / "cccccccc.json", {"explanation": "valid JSON and no result"})
     write(tmp_path / "box" / "dddddddd.json", "no JSON at all")
     with pytest.warns(
@@ -148,22 +230,22 @@ def test_what_files_say_lies_along_the_dims_they_differ_in(tmp_path):
                 )
                 content["params"] |= {"cpu": cpu, "numpy": numpy}
                 write(tmp_path / machine / f"{commit[:8]}-numpy{numpy}.json", content)
-    found = perfarray.read_archive(tmp_path)
+    times = perfarray.read_archive(tmp_path)
     dims = {
         "commit_hash": ("commit",),
         "commit_date": ("commit",),
         "numpy": ("environment",),
         "cpu": ("machine",),
     }
-    assert {name: found[name].dims for name in dims} == dims
+    assert {name: times[name].dims for name in dims} == dims
     check(
-        found.sel(commit="bbbbbbbb", environment="numpy2.4", machine="cloud"),
+        times.sel(commit="bbbbbbbb", environment="numpy2.4", machine="cloud"),
         commit_hash="b" * 40,
         numpy="2.4",
         cpu="B",
         os="Linux",
     )
-    check(found, commit=["cccccccc", "bbbbbbbb", "aaaaaaaa"])  # of a folder, by date
+    check(times, commit=["cccccccc", "bbbbbbbb", "aaaaaaaa"])  # of a folder, by date
     check(
         perfarray.read_archive(sorted(tmp_path.glob("*/*.json"))),
         commit=["aaaaaaaa", "bbbbbbbb", "cccccccc"],
@@ -173,38 +255,79 @@ def test_what_files_say_lies_along_the_dims_they_differ_in(tmp_path):
 CHANGED = {f"{commit}.json": results({"time_sort": 1.0}, commit * 8) for commit in "ba"}
 CHANGED["b.json"]["params"]["os"] = "Linux 6"
 
-test_folders = readings(read_placed, [
-    ("several environments are a dim",
-     (None, {f"{python}.json": results({"time_sort": value}, env_name=python) for python, value in (("py3.13", 1.0), ("py3.14", 2.0))}),
-     {"environment": ["py3.13", "py3.14"], "time.dims": ("benchmark", "machine", "commit", "environment", "execution", "iteration"),
-      "time": [[[[[[1.0]], [[2.0]]]]]]}),
-    ("the system of a machine that changed between commits lies along them", (None, CHANGED),
-     {"commit": ["aaaaaaaa", "bbbbbbbb"], "os.dims": ("commit",), "os": ["Linux", "Linux 6"]}),
-])  # fmt: skip
-test_what_is_wrong_is_said = refusals(read, "01234567-py3.14.json", [
-    ({"time_a": -1}, "'time_a': result 0: value 0 is -1; expected a number from 0"),
-    ({"time_a": {"params": [["1", "2"]], "result": [1.0]}}, "'time_a' has 1 results and 2 combinations"),
-    ({"time_a": {"params": [["1"] * 3000] * 3, "result": None}}, "'time_a' has 27000000000 combinations"),
-    ({"time_a": {"params": [["1"] * 1000, ["2"] * 100], "result": None}}, "'time_a' has 100000 combinations of parameters; 65536 are"),
-    ({}, "holds no measurement"),
-])  # fmt: skip
+test_folders = readings(
+    read_placed,
+    [
+        (
+            "several environments are a dim",
+            (
+                None,
+                {
+                    f"{python}.json": results({"time_sort": value}, env_name=python)
+                    for python, value in (("py3.13", 1.0), ("py3.14", 2.0))
+                },
+            ),
+            {
+                "environment": ["py3.13", "py3.14"],
+                "time.dims": (
+                    "benchmark",
+                    "machine",
+                    "commit",
+                    "environment",
+                    "execution",
+                    "iteration",
+                ),
+                "time": [[[[[[1.0]], [[2.0]]]]]],
+            },
+        ),
+        (
+            "the system of a machine that changed between commits lies along them",
+            (None, CHANGED),
+            {
+                "commit": ["aaaaaaaa", "bbbbbbbb"],
+                "os.dims": ("commit",),
+                "os": ["Linux", "Linux 6"],
+            },
+        ),
+    ],
+)
+test_what_is_wrong_is_said = refusals(
+    read,
+    "01234567-py3.14.json",
+    [
+        ({"time_a": -1}, "'time_a': result 0: value 0 is -1; expected a number from 0"),
+        (
+            {"time_a": {"params": [["1", "2"]], "result": [1.0]}},
+            "'time_a' has 1 results and 2 combinations",
+        ),
+        (
+            {"time_a": {"params": [["1"] * 3000] * 3, "result": None}},
+            "'time_a' has 27000000000 combinations",
+        ),
+        (
+            {"time_a": {"params": [["1"] * 1000, ["2"] * 100], "result": None}},
+            "'time_a' has 100000 combinations of parameters; 65536 are",
+        ),
+        ({}, "holds no measurement"),
+    ],
+)
 
 
 def test_units_and_names_of_parameters(tmp_path):
     """They are in `benchmarks.json` above the machine's folder, or passed over; what is tracked has
     a variable for each unit."""
-    described = {
+    descriptions = {
         "T.track_n": {"unit": "items/s", "param_names": ["size"]},
         "T.track_m": {"unit": "unit", "param_names": []},
         "version": 2,
     }
-    write(tmp_path / "benchmarks.json", described)
-    own = {"T.track_n": {"params": [["1", "2"]], "result": [3.0, 4.0]}, "T.track_m": 5.0}
-    path = write(tmp_path / "box" / "01234567-py3.14.json", results(own))
-    found = perfarray.read(path)
-    assert found["track_items_s"].attrs == {"units": "items/s", "better": "higher"}
-    assert found["size"].values.tolist()[:2] == [1, 2]
-    check(found.sel(benchmark="T.track_m"), track=5.0)
+    write(tmp_path / "benchmarks.json", descriptions)
+    benchmarks = {"T.track_n": {"params": [["1", "2"]], "result": [3.0, 4.0]}, "T.track_m": 5.0}
+    path = write(tmp_path / "box" / "01234567-py3.14.json", results(benchmarks))
+    times = perfarray.read(path)
+    assert times["track_items_s"].attrs == {"units": "items/s", "better": "higher"}
+    assert times["size"].values.tolist()[:2] == [1, 2]
+    check(times.sel(benchmark="T.track_m"), track=5.0)
     assert (
         perfarray.read(path, dims={"size": "size"})["track_items_s"]
         .sel(benchmark="T.track_n", size="2")

@@ -42,30 +42,64 @@ def read(tmp_path, *runs, attributes="", systems=SYSTEM):
 
 AGAIN = '<column hidden="true" title="cputime" value="9s"/>'
 STOPPED = [
-    run("a"), run("b", "TIMEOUT (true)", "error", cputime="60.5s", walltime="40s"), run("c", "ERROR (1)", "error"),
-    run("d", "unknown", "unknown"), run("e", "", "missing", walltime="", cputime=""),
-]  # fmt: skip
+    run("a"),
+    run("b", "TIMEOUT (true)", "error", cputime="60.5s", walltime="40s"),
+    run("c", "ERROR (1)", "error"),
+    run("d", "unknown", "unknown"),
+    run("e", "", "missing", walltime="", cputime=""),
+]
 
-test_what_is_read = readings(lambda folder, runs: read(folder, *runs), [
-    ((
-            "wall-clock time is `time`; a column that comes again is read once; amounts have their "
-            "units in them"
+test_what_is_read = readings(
+    lambda folder, runs: read(folder, *runs),
+    [
+        (
+            (
+                "wall-clock time is `time`; a column that comes again is read once; amounts "
+                "have their "
+                "units in them"
+            ),
+            [run("a.c", memory="4096B", cpuenergy="1.5J", score="NaN", depth="inf", more=AGAIN)],
+            {
+                "metrics": ["time", "cpu_time", "memory", "energy"],
+                "time": 2.5,
+                "cpu_time": 3.5,
+                "memory": 4096.0,
+                "energy": 1.5,
+                "time.units": "s",
+                "cpu_time.units": "s",
+                "memory.units": "B",
+                "energy.units": "J",
+                "machine": "box",
+                "os": "Linux",
+                "cpu": "A CPU",
+                "logical_cores": 8,
+                "memory_gb": 16,
+                "tool": "T",
+                "tool_version": "1.0",
+                "timelimit": "60 s",
+            },
         ),
-     [run("a.c", memory="4096B", cpuenergy="1.5J", score="NaN", depth="inf", more=AGAIN)],
-     {"metrics": ["time", "cpu_time", "memory", "energy"], "time": 2.5, "cpu_time": 3.5, "memory": 4096.0, "energy": 1.5,
-      "time.units": "s", "cpu_time.units": "s", "memory.units": "B", "energy.units": "J", "machine": "box", "os": "Linux", "cpu": "A CPU",
-      "logical_cores": 8, "memory_gb": 16, "tool": "T", "tool_version": "1.0", "timelimit": "60 s"}),
-    ("the oldest files have other tags", [run(name).replace("run", "sourcefile") for name in ("a.c", "b.c")],
-     {"benchmark": ["a.c", "b.c"], "time": [[[2.5]], [[2.5]]]}),
-    ((
-            "time-outs, which have a bound for both of their times, and errors have no time; "
-            "`unknown` is an answer"
-        ), STOPPED,
-     {"censored": [[[own]] for own in (False, True, False, False, False)],
-      "failed": [[[own]] for own in (False, False, True, False, False)],
-      "time": [[[own]] for own in (2.5, NAN, NAN, 2.5, NAN)], "censored_at": [[[own]] for own in (NAN, 40.0, NAN, NAN, NAN)],
-      "status": ["true", "TIMEOUT (true)", "ERROR (1)", "unknown", "unknown"]}),
-])  # fmt: skip
+        (
+            "the oldest files have other tags",
+            [run(name).replace("run", "sourcefile") for name in ("a.c", "b.c")],
+            {"benchmark": ["a.c", "b.c"], "time": [[[2.5]], [[2.5]]]},
+        ),
+        (
+            (
+                "time-outs, which have a bound for both of their times, and errors have no time; "
+                "`unknown` is an answer"
+            ),
+            STOPPED,
+            {
+                "censored": [[[own]] for own in (False, True, False, False, False)],
+                "failed": [[[own]] for own in (False, False, True, False, False)],
+                "time": [[[own]] for own in (2.5, NAN, NAN, 2.5, NAN)],
+                "censored_at": [[[own]] for own in (NAN, 40.0, NAN, NAN, NAN)],
+                "status": ["true", "TIMEOUT (true)", "ERROR (1)", "unknown", "unknown"],
+            },
+        ),
+    ],
+)
 
 
 def test_a_limit_counts_in_a_comparison(tmp_path):
@@ -80,24 +114,24 @@ def test_a_limit_counts_in_a_comparison(tmp_path):
                 f'benchmarkname="b">{own.replace("2.5s", f"2.{repeat}s")}</result>'
             )
             write(tmp_path / name / f"{repeat}.xml", text)
-    found = perfarray.read_archive(tmp_path, layout="{version}/{execution}.xml")
-    assert dict(found.sizes) == {"benchmark": 1, "version": 2, "execution": 5, "iteration": 1}
+    times = perfarray.read_archive(tmp_path, layout="{version}/{execution}.xml")
+    assert dict(times.sizes) == {"benchmark": 1, "version": 2, "execution": 5, "iteration": 1}
     with pytest.warns(perfarray.PerfarrayWarning):
-        verdict = found.perf.compare("done", dim="version")["verdict"].item()
+        verdict = times.perf.compare("done", dim="version")["verdict"].item()
     assert verdict in ("slower", "inconclusive")
 
 
 def test_hosts_and_an_aborted_result(tmp_path):
     """Several machines are told run by run; what is missing is noted."""
     with pytest.warns(perfarray.PerfarrayWarning, match="was aborted"):
-        found = read(
+        times = read(
             tmp_path,
             run("a", host="n1"),
             run("b", host="n2"),
             attributes='error="killed"',
             systems=SYSTEM * 2,
         )
-    check(found, machine=["n1", "n2"])
+    check(times, machine=["n1", "n2"])
 
 
 def test_zeros_and_what_is_no_number(tmp_path):
@@ -115,22 +149,40 @@ def test_failed_runs_can_be_kept(tmp_path):
     """With `keep_failed` they have their times, and no mark."""
     failed = run("a", walltime="2.5s", category="error", status="KILLED")
     check(read(tmp_path, failed), time=[[[NAN]]], failed=[[[True]]])
-    kept = perfarray.read(next(tmp_path.glob("*.xml")), keep_failed=True)
-    check(kept, time=[[[2.5]]], absent=["failed"])
+    times = perfarray.read(next(tmp_path.glob("*.xml")), keep_failed=True)
+    check(times, time=[[[2.5]]], absent=["failed"])
 
 
-test_what_is_wrong_is_said = refusals(reader("r.xml"), "r.xml", [
-    ((
-            '<!DOCTYPE result [<!ENTITY a "x"><!ENTITY b "&a;&a;">]><result '
-            'benchmarkname="&b;"></result>'
-        ), ".*defines entities"),
-    ((
-            '<!DOCTYPE result [<!ENTITY a SYSTEM "file:///etc/hostname">]><result '
-            'benchmarkname="b">&a;</result>'
-        ), ".*defines entities"),
-    ('<result benchmarkname="b"><run>', ".*is not well-formed XML"),
-    ('<other><result benchmarkname="b"/></other>', ".*its root is 'other'"),
-    ('<result benchmarkname="b"></result>', ".*holds no measurement"),
-    *((f'<result benchmarkname="b">{run("a", walltime=time)}</result>', f".*run 0: 'walltime' is {message}")
-      for time, message in (("5 apples", "'5 apples'; expected a number in s"), ("-1s", "'-1'; expected a number from 0"))),
-])  # fmt: skip
+test_what_is_wrong_is_said = refusals(
+    reader("r.xml"),
+    "r.xml",
+    [
+        (
+            (
+                '<!DOCTYPE result [<!ENTITY a "x"><!ENTITY b "&a;&a;">]><result '
+                'benchmarkname="&b;"></result>'
+            ),
+            ".*defines entities",
+        ),
+        (
+            (
+                '<!DOCTYPE result [<!ENTITY a SYSTEM "file:///etc/hostname">]><result '
+                'benchmarkname="b">&a;</result>'
+            ),
+            ".*defines entities",
+        ),
+        ('<result benchmarkname="b"><run>', ".*is not well-formed XML"),
+        ('<other><result benchmarkname="b"/></other>', ".*its root is 'other'"),
+        ('<result benchmarkname="b"></result>', ".*holds no measurement"),
+        *(
+            (
+                f'<result benchmarkname="b">{run("a", walltime=time)}</result>',
+                f".*run 0: 'walltime' is {message}",
+            )
+            for time, message in (
+                ("5 apples", "'5 apples'; expected a number in s"),
+                ("-1s", "'-1'; expected a number from 0"),
+            )
+        ),
+    ],
+)

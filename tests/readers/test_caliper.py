@@ -31,23 +31,41 @@ __rec=globals,attr=41,data=quartz
 def test_regions_are_benchmarks(tmp_path):
     """The longest time over ranks is the time; counters stand beside; a time of 0 is a value."""
     pytest.importorskip("caliperreader", reason="install perfarray[io]")
-    found = perfarray.read(write(tmp_path / "a.cali", HEAD + RECORDS))
-    check(found, benchmark=["main", "main/solve", "(outside of regions)"])
-    check(found.squeeze(), time=[4.5, 2.5, 0.0], time_avg=[4.0, 2.25, 0.1])
-    assert found["Reps"].values.ravel().tolist()[:2] == [1.0, 7.0]
-    assert found["machine"].item() == "quartz"
+    times = perfarray.read(write(tmp_path / "a.cali", HEAD + RECORDS))
+    check(times, benchmark=["main", "main/solve", "(outside of regions)"])
+    check(times.squeeze(), time=[4.5, 2.5, 0.0], time_avg=[4.0, 2.25, 0.1])
+    assert times["Reps"].values.ravel().tolist()[:2] == [1.0, 7.0]
+    assert times["machine"].item() == "quartz"
 
 
-@pytest.mark.parametrize(("text", "message"), [
-    ("__rec=node,id=60,attr=21,data=x,parent=60\n", "line 13: node '60' below '60': expected a new node below one that is there"),
-    ("__rec=node,id=50,attr=21,data=x,parent=51\n", "line 13: node '50' below '51'"),
-    ("".join(f"__rec=node,id={i},attr=21,data=x,parent={i - 1}\n" for i in range(52, 400)), "more than 200 nodes lie one below"),
-    ("__rec=ctx,ref=99,attr=32,data=1\n", "is not Caliper's: KeyError"),
-    ("nonsense\n", "is not Caliper's: ReaderError"),
-    ("__rec=ctx,ref=50,attr=32,data=x\n", "record 0: 'max#inclusive#sum#time.duration': value 0 is 'x'; expected a number"),
-    ("__rec=ctx,ref=50,attr=32,data=-1\n", "record 0: 'max#inclusive#sum#time.duration': value 0 is '-1'; expected a number from 0"),
-    ("", "holds no measurement"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "__rec=node,id=60,attr=21,data=x,parent=60\n",
+            "line 13: node '60' below '60': expected a new node below one that is there",
+        ),
+        ("__rec=node,id=50,attr=21,data=x,parent=51\n", "line 13: node '50' below '51'"),
+        (
+            "".join(f"__rec=node,id={i},attr=21,data=x,parent={i - 1}\n" for i in range(52, 400)),
+            "more than 200 nodes lie one below",
+        ),
+        ("__rec=ctx,ref=99,attr=32,data=1\n", "is not Caliper's: KeyError"),
+        ("nonsense\n", "is not Caliper's: ReaderError"),
+        (
+            "__rec=ctx,ref=50,attr=32,data=x\n",
+            "record 0: 'max#inclusive#sum#time.duration': value 0 is 'x'; expected a number",
+        ),
+        (
+            "__rec=ctx,ref=50,attr=32,data=-1\n",
+            (
+                "record 0: 'max#inclusive#sum#time.duration': value 0 is '-1'; expected a number "
+                "from 0"
+            ),
+        ),
+        ("", "holds no measurement"),
+    ],
+)
 def test_what_is_wrong_is_said(tmp_path, text, message):
     """A circle of nodes is refused and does not hang."""
     pytest.importorskip("caliperreader", reason="install perfarray[io]")

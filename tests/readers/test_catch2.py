@@ -39,16 +39,34 @@ MEANS = {
     "time.dims": ("benchmark", "execution", "iteration"),
 }
 
-test_what_is_read = readings(lambda folder, cases: read(folder, *cases), [
-    ("the mean is the value of an execution", [benchmark()], MEANS, NOTE),
-    ("a name is that of a test case", [benchmark(), benchmark()],
-     {"benchmark": ["sort[test_case=case 0,section=s]", "sort[test_case=case 1,section=s]"]}, "no values but their mean"),
-    ("an exception is a failed run", [benchmark() + benchmark("throws", '<failed message="out of range"/>')],
-     {"failed": [[[False]], [[True]]], "error_message": ["unknown", "out of range"]}, NOTE),
-    ("a mean that is no number is a failed run; the others are read", [benchmark("a", '<mean value="-nan"/>') + benchmark("b")],
-     {"time": [[[NAN]], [[1.5e-6]]], "failed": [[[True]], [[False]]], "notes": ["means_only", "no_numbers"]},
-     "1 value is missing: \"benchmark 'a': mean is -nan\""),
-])  # fmt: skip
+test_what_is_read = readings(
+    lambda folder, cases: read(folder, *cases),
+    [
+        ("the mean is the value of an execution", [benchmark()], MEANS, NOTE),
+        (
+            "a name is that of a test case",
+            [benchmark(), benchmark()],
+            {"benchmark": ["sort[test_case=case 0,section=s]", "sort[test_case=case 1,section=s]"]},
+            "no values but their mean",
+        ),
+        (
+            "an exception is a failed run",
+            [benchmark() + benchmark("throws", '<failed message="out of range"/>')],
+            {"failed": [[[False]], [[True]]], "error_message": ["unknown", "out of range"]},
+            NOTE,
+        ),
+        (
+            "a mean that is no number is a failed run; the others are read",
+            [benchmark("a", '<mean value="-nan"/>') + benchmark("b")],
+            {
+                "time": [[[NAN]], [[1.5e-6]]],
+                "failed": [[[True]], [[False]]],
+                "notes": ["means_only", "no_numbers"],
+            },
+            "1 value is missing: \"benchmark 'a': mean is -nan\"",
+        ),
+    ],
+)
 test_what_version_2_wrote = readings(
     lambda folder, cases: read(folder, *cases, root="Catch"),
     [("the same", [benchmark()], MEANS, NOTE)],
@@ -63,13 +81,23 @@ def test_files_are_executions(tmp_path):
     assert perfarray.read_archive(tmp_path, layout="{execution}.xml").sizes["execution"] == 2
 
 
-test_what_is_wrong_is_said = refusals(read, "file.xml", [
-    ('<OverallResult success="true"/>', "no reader recognises its content"),
-    (benchmark(content=""), "benchmark 'sort' of test case 'case 0' has no mean"),
-    (benchmark(content='<mean value="-1"/>'), r"benchmark 'sort': mean is '-1'; expected a number from 0"),
-    (benchmark(content='<mean value="fast"/>'), "benchmark 'sort': mean is 'fast'; expected a number"),
-    (benchmark(content='<mean value="1">'), "is not well-formed XML"),
-])  # fmt: skip
+test_what_is_wrong_is_said = refusals(
+    read,
+    "file.xml",
+    [
+        ('<OverallResult success="true"/>', "no reader recognises its content"),
+        (benchmark(content=""), "benchmark 'sort' of test case 'case 0' has no mean"),
+        (
+            benchmark(content='<mean value="-1"/>'),
+            r"benchmark 'sort': mean is '-1'; expected a number from 0",
+        ),
+        (
+            benchmark(content='<mean value="fast"/>'),
+            "benchmark 'sort': mean is 'fast'; expected a number",
+        ),
+        (benchmark(content='<mean value="1">'), "is not well-formed XML"),
+    ],
+)
 
 
 def in_section(name, *content):
@@ -98,10 +126,10 @@ def read_xml(tmp_path):
 def test_a_section_is_part_of_the_label(read_xml):
     """One name in several sections is as many benchmarks; the label of one does not depend on the
     others of its file."""
-    both = read_xml(
+    times = read_xml(
         run(in_section("up", benchmark()), in_section("down", benchmark()), benchmark())
     )
-    check(both, benchmark=["sort[section=up]", "sort[section=down]", "sort"])
+    check(times, benchmark=["sort[section=up]", "sort[section=down]", "sort"])
     check(read_xml(run(in_section("down", benchmark()))), benchmark=["sort[section=down]"])
     nested = run(
         in_section(

@@ -54,31 +54,66 @@ SIDES = [
     {"unit": "i/s", "less_is_better": False, "baseline": None, "contender": side(5.0, "r3")},
 ]
 
-test_what_is_read = readings(read, [
-    ((
-            "data are iterations, another result of the same case and run is another execution, "
-            "tags are settings, runs a dim"
+test_what_is_read = readings(
+    read,
+    [
+        (
+            (
+                "data are iterations, another result of the same case and run is another "
+                "execution, "
+                "tags are settings, runs a dim"
+            ),
+            {"status_code": 200, "data": {"data": ROWS, "metadata": {}}},
+            {
+                "time.dims": ("benchmark", "run", "execution", "iteration"),
+                "date": ["r1", "r2"],
+                "benchmark": ["file-read[kind=a]", "file-read[kind=b]"],
+                "run": ["r1", "r2"],
+                "time": [
+                    [[[2.0, 3.0], [4.0, NAN]], [[NAN, NAN]] * 2],
+                    [[[5.0, NAN], [NAN, NAN]], [[7.0, NAN], [NAN, NAN]]],
+                ],
+            },
+            "1 value is missing: \"file-read: data\\[1\\]: 'data': value 1 is null\"",
         ),
-     {"status_code": 200, "data": {"data": ROWS, "metadata": {}}},
-     {"time.dims": ("benchmark", "run", "execution", "iteration"), "date": ["r1", "r2"],
-      "benchmark": ["file-read[kind=a]", "file-read[kind=b]"], "run": ["r1", "r2"],
-      "time": [[[[2.0, 3.0], [4.0, NAN]], [[NAN, NAN]] * 2], [[[5.0, NAN], [NAN, NAN]], [[7.0, NAN], [NAN, NAN]]]]},
-     "1 value is missing: \"file-read: data\\[1\\]: 'data': value 1 is null\""),
-    ("a result alone", ROWS[2], {"time": 5.0}),
-    ((
-            "a time is in seconds; a rate is the throughput, better higher, and the times it took "
-            "stand beside it"
+        ("a result alone", ROWS[2], {"time": 5.0}),
+        (
+            (
+                "a time is in seconds; a rate is the throughput, better higher, and the times "
+                "it took "
+                "stand beside it"
+            ),
+            [result(2e6, unit="ns"), result(8.0, unit="B/s", name="w", times=[0.5])],
+            {
+                "throughput.attrs": {"units": "B/s", "better": "higher"},
+                "throughput": [[[[NAN]]], [[[8.0]]]],
+                "time": [[[[2e-3]]], [[[0.5]]]],
+                "rtol": 1e-15,
+            },
         ),
-     [result(2e6, unit="ns"), result(8.0, unit="B/s", name="w", times=[0.5])],
-     {"throughput.attrs": {"units": "B/s", "better": "higher"}, "throughput": [[[[NAN]]], [[[8.0]]]], "time": [[[[2e-3]]], [[[0.5]]]],
-      "rtol": 1e-15}),
-    ("a time of 0 is a value", [result(0.0, 2.0)], {"time": [[[[0.0, 2.0]]]], "notes": []}),
-    ("a result with an error has no number", [result(1.0), result(error={"message": "no"}, name="w")],
-     {"failed": [[[[False]]], [[[True]]]], "time": [[[[1.0]]], [[[NAN]]]]}),
-    ("a comparison has one number a side, of which one may be missing", {"data": SIDES},
-     {"run": ["r1", "r2", "r3"], "throughput": [[[[3.0]], [[NAN]], [[5.0]]]], "throughput.attrs": {"units": "items/s", "better": "higher"},
-      "failed": [[[[False]], [[True]], [[False]]]]}, "2 benchmarks have no values but their mean"),
-])  # fmt: skip
-test_what_is_wrong_is_said = refusals(read, "a.json", [
-    ([result("?")], r"data\[0\]: 'data': value 0 is '\?'; expected a number from 0"),
-])  # fmt: skip
+        ("a time of 0 is a value", [result(0.0, 2.0)], {"time": [[[[0.0, 2.0]]]], "notes": []}),
+        (
+            "a result with an error has no number",
+            [result(1.0), result(error={"message": "no"}, name="w")],
+            {"failed": [[[[False]]], [[[True]]]], "time": [[[[1.0]]], [[[NAN]]]]},
+        ),
+        (
+            "a comparison has one number a side, of which one may be missing",
+            {"data": SIDES},
+            {
+                "run": ["r1", "r2", "r3"],
+                "throughput": [[[[3.0]], [[NAN]], [[5.0]]]],
+                "throughput.attrs": {"units": "items/s", "better": "higher"},
+                "failed": [[[[False]], [[True]], [[False]]]],
+            },
+            "2 benchmarks have no values but their mean",
+        ),
+    ],
+)
+test_what_is_wrong_is_said = refusals(
+    read,
+    "a.json",
+    [
+        ([result("?")], r"data\[0\]: 'data': value 0 is '\?'; expected a number from 0"),
+    ],
+)

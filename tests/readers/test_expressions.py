@@ -26,9 +26,30 @@ MOST = 0.08
 """Seconds of CPU that one may take; a linear expression takes some milliseconds."""
 
 RUNS = (
-    "1", " ", "\t \n", "a", "A1", "1 ", "1.", "1 x 1 ", "a b ", "a=", "a/", "a-", "#:", "(", "[a]", '"', ",", "1e", "-", ".", "\n", "a\n",
+    "1",
+    " ",
+    "\t \n",
+    "a",
+    "A1",
+    "1 ",
+    "1.",
+    "1 x 1 ",
+    "a b ",
+    "a=",
+    "a/",
+    "a-",
+    "#:",
+    "(",
+    "[a]",
+    '"',
+    ",",
+    "1e",
+    "-",
+    ".",
+    "\n",
+    "a\n",
     "/",
-)  # fmt: skip
+)
 
 HEADS = ("#a:", "#a:b", "a:", "a=", "a: ", "[", "(", '"', "1 ", "a,")
 """What an expression may want before it comes to a run."""
@@ -98,18 +119,18 @@ def expressions() -> list[tuple[re.Pattern, str]]:
         for name in names
         if not re.search(r"\.(compiled|__main__)$|\.datasets\.measurement|\.plots", name)
     ]
-    found = {
+    positions = {
         pair for module in modules for pair in used(module) if isinstance(pair[0].pattern, str)
     }
-    named = {pattern for pattern, _ in found}
-    found |= {
+    patterns = {pattern for pattern, _ in positions}
+    positions |= {
         (pattern, "search")
         for module in modules
         for pattern in inside(vars(module))
-        if pattern not in named
+        if pattern not in patterns
     }
-    found.add((read_layout("{version}/{machine}_{session}-{binary}.json").pattern, "fullmatch"))
-    return sorted(found, key=lambda pair: (pair[0].pattern, pair[1]))
+    positions.add((read_layout("{version}/{machine}_{session}-{binary}.json").pattern, "fullmatch"))
+    return sorted(positions, key=lambda pair: (pair[0].pattern, pair[1]))
 
 
 def texts(pattern: re.Pattern) -> Iterator[str]:
@@ -161,5 +182,5 @@ def test_they_are_all_here():
 def test_the_first_line_is_what_the_expression_finds(text, begins):
     """Lines are found by their beginning, and it is the same line."""
     pattern = re.compile(rf"^{begins}[ab]*$", re.M)
-    found, expected = first_line(text, begins, pattern), pattern.search(text)
-    assert (found and found.span()) == (expected and expected.span())
+    match, expected = first_line(text, begins, pattern), pattern.search(text)
+    assert (match and match.span()) == (expected and expected.span())

@@ -74,14 +74,31 @@ def test_on_error_decides_about_folders_that_cannot_be_looked_into(
         check(perfarray.read_archive(paths, on_error="warn"), file=["a.json"])
     with pytest.raises(
         ValueError,
-        match=r"none of the 1 files in .* could be read: 1 is broken and left out: .*locked: cannot be opened",
+        match=(
+            r"none of the 1 files in .* could be read: 1 is broken and left out: .*locked: cannot "
+            r"be opened"
+        ),
     ):
         perfarray.read_archive(tmp_path / inner, on_error="skip")
 
 
-@pytest.mark.parametrize("pattern", [
-    "**", "**/*", "**/*.json", "a/**/*.json", "*/**/c.json", "**/a/*.json", "**/.h/*", ".h/**", "**/.x*", "**/[cd].*", "./**/**/*", "*/**",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "**",
+        "**/*",
+        "**/*.json",
+        "a/**/*.json",
+        "*/**/c.json",
+        "**/a/*.json",
+        "**/.h/*",
+        ".h/**",
+        "**/.x*",
+        "**/[cd].*",
+        "./**/**/*",
+        "*/**",
+    ],
+)
 def test_patterns_are_those_of_glob(tmp_path, monkeypatch, pattern):
     """Patterns match what `glob` matches, but for links to folders; hidden names need a dot in the
     pattern."""

@@ -24,28 +24,41 @@ CONTRADICTIONS = {"jmh/bencher_tool_output/latency.json"}
 
 def files_of(*folders):
     """Return the data files of some folders, by their path in the archive."""
-    found = [path for folder in folders for path in sorted((ARCHIVES / folder).rglob("*"))]
+    paths = [path for folder in folders for path in sorted((ARCHIVES / folder).rglob("*"))]
     return [
         path.relative_to(ARCHIVES).as_posix()
-        for path in found
+        for path in paths
         if path.is_file() and path.name != "PROVENANCE.txt"
     ]
 
 
 READ = {
-    "google_benchmark": "google_benchmark", "hyperfine": "hyperfine", "pytest_benchmark": "pytest_benchmark", "go_bench": "go",
-    "criterion_rs": "criterion", "benchmarkdotnet": "benchmarkdotnet", "asv": "asv",
-    "rebench": "rebench", "krun": "krun", "renaissance": "renaissance",
-    "benchexec": "benchexec", "phoronix": "phoronix",
-    "conbench": "conbench", "mlperf": "mlperf", "caliper_rajaperf": "caliper",
-}  # fmt: skip
+    "google_benchmark": "google_benchmark",
+    "hyperfine": "hyperfine",
+    "pytest_benchmark": "pytest_benchmark",
+    "go_bench": "go",
+    "criterion_rs": "criterion",
+    "benchmarkdotnet": "benchmarkdotnet",
+    "asv": "asv",
+    "rebench": "rebench",
+    "krun": "krun",
+    "renaissance": "renaissance",
+    "benchexec": "benchexec",
+    "phoronix": "phoronix",
+    "conbench": "conbench",
+    "mlperf": "mlperf",
+    "caliper_rajaperf": "caliper",
+}
 """Other folders that are read, and the names of their formats."""
 
 REFUSED = {
     "google_benchmark/google_benchmark/test4_run.json": "holds no measurement",
     "google_benchmark/google_benchmark/test4_run0.json": "holds no measurement",
     "rebench/smarr_ReBenchDB/profile-payload.json": "holds no measurement",
-    "pytest_benchmark/bencher_tool_output/two.json": r"benchmarks\[0\]: 'data': value 4 is '\.\.\. omitted",
+    "pytest_benchmark/bencher_tool_output/two.json": (
+        r"benchmarks\[0\]: 'data': value 4 is "
+        r"'\.\.\. omitted"
+    ),
 }
 """Files of theirs that hold nothing that can be read, and what is said of them."""
 
@@ -60,7 +73,7 @@ UNREAD = {
     "criterion_rs/bencher_tool_output/failed.txt",
     "rebench/smarr_ReBench/issue_32_jmh.data",
 }
-"""What lies in the same folders and is of no format: companions, text for the eye, a file that is none."""
+"""Files of no format in the same folders: companions, texts for people, broken files."""
 
 SPEC = ("spec_csv", "spec_dump", "spec_single_run_csv", "spec_txt")
 """Folders whose files have tests of their own."""
@@ -76,15 +89,15 @@ def test_every_file_of_ours_reads(name):
     """It has times or rates and the format of its folder, and only contradictions are warned of."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        found = perfarray.read(ARCHIVES / name)
+        times = perfarray.read(ARCHIVES / name)
     assert len(caught) == (name in CONTRADICTIONS)
-    assert found.attrs["format"] == name.split("/")[0]
-    main = found[found.attrs["metric"]]
+    assert times.attrs["format"] == name.split("/")[0]
+    main = times[times.attrs["metric"]]
     assert main.dims[-2:] == ("execution", "iteration")
     assert main.count() > 0
-    assert "time" not in found or found["time"].attrs == {"units": "s", "better": "lower"}
-    assert "throughput" not in found or found["throughput"].attrs["better"] == "higher"
-    assert (main.notnull().any(("execution", "iteration"))).all() or len(found) > 1
+    assert "time" not in times or times["time"].attrs == {"units": "s", "better": "lower"}
+    assert "throughput" not in times or times["throughput"].attrs["better"] == "higher"
+    assert (main.notnull().any(("execution", "iteration"))).all() or len(times) > 1
 
 
 @pytest.mark.parametrize(
@@ -95,10 +108,10 @@ def test_every_folder_of_ours_reads(folder):
     named."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = perfarray.read_archive(ARCHIVES / folder)
+        times = perfarray.read_archive(ARCHIVES / folder)
         copies = [
             name
-            for note in found.perf.notes()
+            for note in times.perf.notes()
             if note.code == "repeated_files"
             for name in note.values["names"]
         ]
@@ -108,11 +121,11 @@ def test_every_folder_of_ours_reads(folder):
             if name.removeprefix(f"{folder}/") not in copies
         ]
     for metric in ("time", "throughput", "memory"):
-        assert sum(int(one[metric].count()) for one in alone if metric in one) == (
-            int(found[metric].count()) if metric in found else 0
+        assert sum(int(single[metric].count()) for single in alone if metric in single) == (
+            int(times[metric].count()) if metric in times else 0
         )
-    assert sum(int(one["warmup"].sum()) for one in alone if "warmup" in one) == (
-        int(found["warmup"].sum()) if "warmup" in found else 0
+    assert sum(int(single["warmup"].sum()) for single in alone if "warmup" in single) == (
+        int(times["warmup"].sum()) if "warmup" in times else 0
     )
 
 
@@ -129,10 +142,10 @@ def test_every_file_is_read_or_refused_by_name(folder):
             with pytest.raises(FileError, match=refused):
                 perfarray.read(ARCHIVES / name)
         else:
-            found = perfarray.read(ARCHIVES / name)
-            assert found.attrs["format"] == READ[folder]
-            assert found[found.attrs["metric"]].dims[-2:] == ("execution", "iteration")
-            assert int(found[found.attrs["metric"]].count()) > 0 or found["failed"].all()
+            times = perfarray.read(ARCHIVES / name)
+            assert times.attrs["format"] == READ[folder]
+            assert times[times.attrs["metric"]].dims[-2:] == ("execution", "iteration")
+            assert int(times[times.attrs["metric"]].count()) > 0 or times["failed"].all()
 
 
 @pytest.mark.parametrize(
@@ -140,16 +153,16 @@ def test_every_file_is_read_or_refused_by_name(folder):
 )
 def test_files_of_other_formats_are_not_taken(folder):
     """No reader recognises them, and recognising raises nothing but FileError."""
-    taken = set()
+    recognised = set()
     for name in files_of(folder):
         source = Source(ARCHIVES / name)
         with suppress(FileError):
             if (
-                any(known.recognise(source) for known in formats().values())
+                any(format.recognise(source) for format in formats().values())
                 or recognise(source) is not None
             ):
-                taken.add(name)
-    assert taken <= TRULY_TIDY
+                recognised.add(name)
+    assert recognised <= TRULY_TIDY
 
 
 def test_known_traps():

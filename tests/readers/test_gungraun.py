@@ -27,14 +27,20 @@ def summary(name="short", instructions=56, profiles=None):
             "L1HitRate": current(99.5, 0.5),
         }
     }
-    both = [
+    counts = [
         {"tool": "DHAT", "data": {"total": {}}},
         {"tool": "Callgrind", "data": {"parts": [], "total": total}},
     ]
     return {
-        "version": "7", "kind": "LibraryBenchmark", "benchmark_exe": "/e", "benchmark_file": "/b.rs", "function_name": "bench",
-        "module_path": "file::group::bench", "id": name, "profiles": both if profiles is None else profiles,
-    }  # fmt: skip
+        "version": "7",
+        "kind": "LibraryBenchmark",
+        "benchmark_exe": "/e",
+        "benchmark_file": "/b.rs",
+        "function_name": "bench",
+        "module_path": "file::group::bench",
+        "id": name,
+        "profiles": counts if profiles is None else profiles,
+    }
 
 
 def older(diff):
@@ -48,15 +54,41 @@ def older(diff):
 LABELS = {"benchmark": ["file::group::bench::short", "file::group::bench::long"]}
 NOTE = "no noise: there is one of each, a difference is exact"
 
-test_what_is_read = readings(read, [
-    ("the new run is read; a note says that counts have no noise", summary(),
-     {"benchmark": "file::group::bench::short", "metrics": ["instructions", "estimated_cycles"], "instructions": 56,
-      "estimated_cycles": 184, "metric": "instructions", "instructions.better": "lower", "notes": ["no_noise"]}, NOTE),
-    *((f"versions 3 to 6: {diff}", summary(profiles=[older(diff)]), {"instructions": 56}, NOTE)
-      for diff in ({"Left": 56}, {"Both": [56, 99]}, {"Both": [{"Int": 56}, {"Int": 99}]})),
-    ("several in a list", json.dumps([summary(), summary("long")]), LABELS, NOTE),
-    ("several that --output-format=json prints", "\n".join(map(json.dumps, (summary(), summary("long")))), LABELS, NOTE),
-])  # fmt: skip
+test_what_is_read = readings(
+    read,
+    [
+        (
+            "the new run is read; a note says that counts have no noise",
+            summary(),
+            {
+                "benchmark": "file::group::bench::short",
+                "metrics": ["instructions", "estimated_cycles"],
+                "instructions": 56,
+                "estimated_cycles": 184,
+                "metric": "instructions",
+                "instructions.better": "lower",
+                "notes": ["no_noise"],
+            },
+            NOTE,
+        ),
+        *(
+            (
+                f"versions 3 to 6: {diff}",
+                summary(profiles=[older(diff)]),
+                {"instructions": 56},
+                NOTE,
+            )
+            for diff in ({"Left": 56}, {"Both": [56, 99]}, {"Both": [{"Int": 56}, {"Int": 99}]})
+        ),
+        ("several in a list", json.dumps([summary(), summary("long")]), LABELS, NOTE),
+        (
+            "several that --output-format=json prints",
+            "\n".join(map(json.dumps, (summary(), summary("long")))),
+            LABELS,
+            NOTE,
+        ),
+    ],
+)
 
 
 def test_one_without_counts(tmp_path):
@@ -92,9 +124,26 @@ def test_a_folder_is_one_result(tmp_path):
     assert counts.attrs["n_files_skipped"] == 0
 
 
-test_what_is_wrong_is_said = refusals(read, "summary.json", [
-    (summary(profiles=[{"tool": "DHAT", "data": {}}]), ".*none of them has a run; file::group::bench::short: it has no counts"),
-    (summary(profiles=[{"tool": "Callgrind", "summaries": {"parts": [], "total": {"summary": {}}}}]), ".*it has no counts"),
-    (summary(instructions="x"), "benchmark 'file::group::bench::short': 'Ir': value 0 is 'x'; expected a number"),
-    (json.dumps(summary())[:-20], "is not valid JSON: .* at line 1, column"),
-])  # fmt: skip
+test_what_is_wrong_is_said = refusals(
+    read,
+    "summary.json",
+    [
+        (
+            summary(profiles=[{"tool": "DHAT", "data": {}}]),
+            ".*none of them has a run; file::group::bench::short: it has no counts",
+        ),
+        (
+            summary(
+                profiles=[
+                    {"tool": "Callgrind", "summaries": {"parts": [], "total": {"summary": {}}}}
+                ]
+            ),
+            ".*it has no counts",
+        ),
+        (
+            summary(instructions="x"),
+            "benchmark 'file::group::bench::short': 'Ir': value 0 is 'x'; expected a number",
+        ),
+        (json.dumps(summary())[:-20], "is not valid JSON: .* at line 1, column"),
+    ],
+)

@@ -39,24 +39,66 @@ GC = table(
     row("a.B.sort", "9"),
 )
 
-test_what_is_read = readings(read, [
-    ("a score is the mean, in the unit of the row", table(row()),
-     {"time": [[[2.5e-6]]], "benchmark": "a.B.copy", "mode": "avgt", "threads": 1, "format": "jmh", "rtol": 1e-12}, NOTE),
-    ("a throughput is no time", table(row(score="3.5", mode="thrpt", unit="ops/ms")),
-     {"throughput": 3.5, "throughput.units": "ops/ms", "throughput.better": "higher", "absent": ["time"]}, NOTE),
-    ("the first versions wrote no threads; the comma in the header is in quotes", OLD, {"throughput": 50883.7, "benchmark": "a.B.x"}, NOTE),
-    ("of a locale with a decimal comma", COMMA, {"time": 0.0505, "rtol": 1e-12}, NOTE),
-    ("scsv has semicolons, and no quotes around a decimal comma",
-     (
-         '"Benchmark";"Mode";"Threads";"Samples";"Score";"Score Error '
-         '(99,9%)";"Unit"\n"a.B.x";"ss";1;5;60,5;0,1;"s/op"\n'
-     ),
-     {"time": 60.5}, NOTE),
-    ("parameters are in the labels", SIZES,
-     {"benchmark": ["a.B.copy[size=16,text=x]", "a.B.copy[size=1024,text=a, b]"], "size": ["16", "1024"]}, NOTE),
-    ("several threads and modes are in the labels", table(row(), row(threads=4)),
-     {"benchmark": ["a.B.copy[threads=1]", "a.B.copy[threads=4]"], "threads": [1, 4]}, NOTE),
-])  # fmt: skip
+test_what_is_read = readings(
+    read,
+    [
+        (
+            "a score is the mean, in the unit of the row",
+            table(row()),
+            {
+                "time": [[[2.5e-6]]],
+                "benchmark": "a.B.copy",
+                "mode": "avgt",
+                "threads": 1,
+                "format": "jmh",
+                "rtol": 1e-12,
+            },
+            NOTE,
+        ),
+        (
+            "a throughput is no time",
+            table(row(score="3.5", mode="thrpt", unit="ops/ms")),
+            {
+                "throughput": 3.5,
+                "throughput.units": "ops/ms",
+                "throughput.better": "higher",
+                "absent": ["time"],
+            },
+            NOTE,
+        ),
+        (
+            "the first versions wrote no threads; the comma in the header is in quotes",
+            OLD,
+            {"throughput": 50883.7, "benchmark": "a.B.x"},
+            NOTE,
+        ),
+        ("of a locale with a decimal comma", COMMA, {"time": 0.0505, "rtol": 1e-12}, NOTE),
+        (
+            "scsv has semicolons, and no quotes around a decimal comma",
+            (
+                '"Benchmark";"Mode";"Threads";"Samples";"Score";"Score Error '
+                '(99,9%)";"Unit"\n"a.B.x";"ss";1;5;60,5;0,1;"s/op"\n'
+            ),
+            {"time": 60.5},
+            NOTE,
+        ),
+        (
+            "parameters are in the labels",
+            SIZES,
+            {
+                "benchmark": ["a.B.copy[size=16,text=x]", "a.B.copy[size=1024,text=a, b]"],
+                "size": ["16", "1024"],
+            },
+            NOTE,
+        ),
+        (
+            "several threads and modes are in the labels",
+            table(row(), row(threads=4)),
+            {"benchmark": ["a.B.copy[threads=1]", "a.B.copy[threads=4]"], "threads": [1, 4]},
+            NOTE,
+        ),
+    ],
+)
 
 
 @pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
@@ -98,20 +140,38 @@ def test_a_metric_without_its_benchmark_is_named(tmp_path):
     assert "'line 3: a.B.sort:gc.count: its benchmark has no row'" in str(caught[0].message)
 
 
-test_what_is_wrong_is_said = refusals(read, "results.csv", [
-    (table(row(more=",1,2")), "line 2 has 9 cells; expected 7, as the header has"),
-    (table(row(name='a"b')), "line 2 is no row of CSV: "),
-    (table(), "has a header and no rows"),
-    (table(row(unit="MB")), "entry 0 has unit 'MB'; expected a time per operation"),
-])  # fmt: skip
+test_what_is_wrong_is_said = refusals(
+    read,
+    "results.csv",
+    [
+        (table(row(more=",1,2")), "line 2 has 9 cells; expected 7, as the header has"),
+        (table(row(name='a"b')), "line 2 is no row of CSV: "),
+        (table(), "has a header and no rows"),
+        (table(row(unit="MB")), "entry 0 has unit 'MB'; expected a time per operation"),
+    ],
+)
 TABLE = (
     "Benchmark           (size)  Mode  Cnt   Score   Error  Units\nCopy.copy             1024  "
     "avgt   10  20.100 ± 0.300  us/op\n"
 )
-test_what_is_printed_for_people = refusals(read, "results.csv", [
-    (text, (
-            "no reader recognises its content.*; JMH prints this; it writes what is read with -rf "
-            "json"
-        ))
-    for text in (TABLE, TABLE.replace("(size)  ", ""), f"\n{TABLE}", TABLE.replace("Cnt", "Samples"), f"# JMH version: 1.37\n\n{TABLE}")
-])  # fmt: skip
+test_what_is_printed_for_people = refusals(
+    read,
+    "results.csv",
+    [
+        (
+            text,
+            (
+                "no reader recognises its content.*; JMH prints this; it writes what is read "
+                "with -rf "
+                "json"
+            ),
+        )
+        for text in (
+            TABLE,
+            TABLE.replace("(size)  ", ""),
+            f"\n{TABLE}",
+            TABLE.replace("Cnt", "Samples"),
+            f"# JMH version: 1.37\n\n{TABLE}",
+        )
+    ],
+)

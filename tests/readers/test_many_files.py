@@ -84,13 +84,16 @@ def test_a_broken_file_is_a_line(folder):
     assert "line 1, column" in table.loc["m2/2.json", "reason"]
 
 
-@pytest.mark.parametrize(("labels", "dims"), [
-    ([("a",), ("b",), ("c",)], ("machine",)),  # a machine in each file
-    ([("c", "a"), ("b",), ("d", "e")], ("machine",)),  # machines that determine their file
-    # a machine and a version in each
-    ([("a", "old"), ("a", "new"), ("b", "old")], ("machine", "version")),
-    ([("a",), ("b",), ("a",)], ("file",)),  # two files of a machine
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("labels", "dims"),
+    [
+        ([("a",), ("b",), ("c",)], ("machine",)),  # a machine in each file
+        ([("c", "a"), ("b",), ("d", "e")], ("machine",)),  # machines that determine their file
+        # a machine and a version in each
+        ([("a", "old"), ("a", "new"), ("b", "old")], ("machine", "version")),
+        ([("a",), ("b",), ("a",)], ("file",)),  # two files of a machine
+    ],
+)
 def test_a_file_that_labels_determine_is_no_dim(tmp_path, labels, dims):
     """Where labels in the files say already which file it is, `file` lies along these and
     multiplies no cells."""

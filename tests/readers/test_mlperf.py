@@ -32,18 +32,40 @@ V7 = "\n".join(
 )
 FAILED = {"failed": True, "time": NAN}
 
-test_what_is_read = readings(read, [
-    ("the time is that between `run_start` and `run_stop`; success may be written as text", log(outcome=': {"success": "true"}'),
-     {"time": 100.25, "time.dims": ("benchmark", "machine", "execution", "iteration"), "benchmark": "ncf"}),
-    ("a log may not say whether the run reached its target", log(outcome=""), {"time": 100.25},
-     "line 4 does not say whether the run reached its target"),
-    ("a run that missed its target failed", log(outcome=': {"success": false}'), FAILED),
-    ("a run that missed its target as a text failed", log(outcome=': {"success": "false"}'), FAILED),
-    ("a run whose log does not end failed", log(stop=None), FAILED, "logs no 'run_stop'"),
-    ("version 0.6 has the seconds in front", V6, {"time": 2.0}),
-    ("from version 0.7 on all is JSON, in milliseconds", V7, {"benchmark": "bert", "time": 3.5}),
-    ("a run that was aborted failed", V7.replace('"success"', '"aborted"'), {"failed": True}),
-])  # fmt: skip
+test_what_is_read = readings(
+    read,
+    [
+        (
+            "the time is that between `run_start` and `run_stop`; success may be written as text",
+            log(outcome=': {"success": "true"}'),
+            {
+                "time": 100.25,
+                "time.dims": ("benchmark", "machine", "execution", "iteration"),
+                "benchmark": "ncf",
+            },
+        ),
+        (
+            "a log may not say whether the run reached its target",
+            log(outcome=""),
+            {"time": 100.25},
+            "line 4 does not say whether the run reached its target",
+        ),
+        ("a run that missed its target failed", log(outcome=': {"success": false}'), FAILED),
+        (
+            "a run that missed its target as a text failed",
+            log(outcome=': {"success": "false"}'),
+            FAILED,
+        ),
+        ("a run whose log does not end failed", log(stop=None), FAILED, "logs no 'run_stop'"),
+        ("version 0.6 has the seconds in front", V6, {"time": 2.0}),
+        (
+            "from version 0.7 on all is JSON, in milliseconds",
+            V7,
+            {"benchmark": "bert", "time": 3.5},
+        ),
+        ("a run that was aborted failed", V7.replace('"success"', '"aborted"'), {"failed": True}),
+    ],
+)
 
 
 def test_a_submission(tmp_path):
@@ -60,13 +82,17 @@ def test_a_submission(tmp_path):
     write(tmp_path / "s" / "entry.json", {"hardware": "Box", "framework": "F", "nodes": [node]})
     for number in (10, 9):
         write(tmp_path / "s" / "ncf" / f"result_{number}.txt", log(stop=str(1500.25 + number)))
-    found = perfarray.read(tmp_path / "s")
-    check(found.sel(machine="Box", benchmark="ncf").squeeze(), time=[9.0, 10.0])
-    check(found, cores=40, logical_cores=80, memory_gb=512, cpu="X")
-    assert "accelerator" not in found.coords
+    times = perfarray.read(tmp_path / "s")
+    check(times.sel(machine="Box", benchmark="ncf").squeeze(), time=[9.0, 10.0])
+    check(times, cores=40, logical_cores=80, memory_gb=512, cpu="X")
+    assert "accelerator" not in times.coords
 
 
-test_what_is_wrong_is_said = refusals(read, "result_0.txt", [
-    (log(stop="1400"), ".*line 4: the run ends at 1400, and begins at 1500.25"),
-    (log(start="x"), ".*the time of 'run_start' is 'x'"),
-])  # fmt: skip
+test_what_is_wrong_is_said = refusals(
+    read,
+    "result_0.txt",
+    [
+        (log(stop="1400"), ".*line 4: the run ends at 1400, and begins at 1500.25"),
+        (log(start="x"), ".*the time of 'run_start' is 'x'"),
+    ],
+)

@@ -34,10 +34,26 @@ from readers.files_of_our_own import (
 read = reader("a.json")
 
 
-@pytest.mark.parametrize("text", [
-    "1_000", "inf", "-Infinity", "nan", "1e999", "\u0661\u0662", "\uff11",  # float() reads them
-    "0x10", "1,5", "fast", "--1", "1e", ".", "1 2", "9" * 400,
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1_000",
+        "inf",
+        "-Infinity",
+        "nan",
+        "1e999",
+        "\u0661\u0662",
+        "\uff11",  # float() reads them
+        "0x10",
+        "1,5",
+        "fast",
+        "--1",
+        "1e",
+        ".",
+        "1 2",
+        "9" * 400,
+    ],
+)
 def test_what_is_no_number(text):
     assert number(text) is None
     assert numbers(["1", text, "2"]) is None
@@ -56,8 +72,8 @@ def test_every_finite_number_is_read_as_python_writes_it(value):
 @example(["1e308", "1e308"])
 def test_many_numbers_are_each_a_number(texts):
     """`numbers` returns what `number` returns of each, or None if one is no number."""
-    each = [number(text) for text in texts]
-    assert numbers(texts) == (None if None in each else each)
+    parsed = [number(text) for text in texts]
+    assert numbers(texts) == (None if None in parsed else parsed)
 
 
 def test_values_of_a_file():
@@ -134,8 +150,8 @@ NAMED = {"pyperf": NOT_FINITE, "jmh": NOT_FINITE, "tidy_csv": [*NOT_FINITE, "1e9
 @pytest.mark.parametrize("format", ["jmh", "pyperf"])
 def test_a_text_that_says_there_is_no_number(tmp_path, format, text):
     """Its value is missing, and its place in the note."""
-    name, content, place = FORMATS[format]
-    with pytest.warns(perfarray.PerfarrayWarning, match=f"1 value is missing: .*{place}{text}"):
+    name, content, location = FORMATS[format]
+    with pytest.warns(perfarray.PerfarrayWarning, match=f"1 value is missing: .*{location}{text}"):
         times = read(tmp_path, content(text), name)
     assert times["time"].notnull().sum() == {"pyperf": 1, "jmh": 2}[format]
 
@@ -144,8 +160,8 @@ def test_a_text_that_says_there_is_no_number(tmp_path, format, text):
     ("format", "text"), [(f, t) for f in FORMATS for t in TEXTS if t not in NAMED.get(f, ())]
 )
 def test_no_format_takes_them_for_numbers(tmp_path, format, text):
-    name, content, place = FORMATS[format]
-    with pytest.raises(FileError, match=place) as error:
+    name, content, location = FORMATS[format]
+    with pytest.raises(FileError, match=location) as error:
         read(tmp_path, content(text), name, format=format)
     assert str(error.value).startswith(str(tmp_path / name))
     shown = (
@@ -165,8 +181,8 @@ def test_no_format_takes_them_for_numbers(tmp_path, format, text):
 )
 def test_times_are_above_zero(tmp_path, format, text):
     """Those of SPEC, of which every run takes minutes; in a table a time may be 0."""
-    name, content, place = FORMATS[format]
-    with pytest.raises(FileError, match=f"{place}.*{text}"):
+    name, content, location = FORMATS[format]
+    with pytest.raises(FileError, match=f"{location}.*{text}"):
         read(tmp_path, content(text), name, format=format)
 
 
@@ -190,26 +206,74 @@ CPU = {
     "time_unit": "us",
 }
 
-test_what_cannot_have_been_measured = refusals(read, "a.json", [
-    ({"context": {}, "benchmarks": [{**CPU, "cpu_time": -1}]}, ".*cpu_time of benchmark=a, execution=0, .* is -1e-06"),
-    ("benchmark,throughput\nfft,5\nfft,-1\n", ".*throughput of benchmark=fft, execution=1 is -1.0"),
-    ("benchmark,time\nfft,\nfft,NaN\n", "holds no measurement"),
-    ([entry(data=[["NaN"]])], "holds no measurement"),
-    *(([entry(primaryMetric={"scoreUnit": "s/op", "rawDataHistogram": [[[[1.0, 2], [2.0, bad]]]]})], f".*: count 1 is {said}")
-      for bad, said in ((-1, "negative"), (float("inf"), "inf"), ("x", "'x'"))),
-])  # fmt: skip
+test_what_cannot_have_been_measured = refusals(
+    read,
+    "a.json",
+    [
+        (
+            {"context": {}, "benchmarks": [{**CPU, "cpu_time": -1}]},
+            ".*cpu_time of benchmark=a, execution=0, .* is -1e-06",
+        ),
+        (
+            "benchmark,throughput\nfft,5\nfft,-1\n",
+            ".*throughput of benchmark=fft, execution=1 is -1.0",
+        ),
+        ("benchmark,time\nfft,\nfft,NaN\n", "holds no measurement"),
+        ([entry(data=[["NaN"]])], "holds no measurement"),
+        *(
+            (
+                [
+                    entry(
+                        primaryMetric={
+                            "scoreUnit": "s/op",
+                            "rawDataHistogram": [[[[1.0, 2], [2.0, bad]]]],
+                        }
+                    )
+                ],
+                f".*: count 1 is {said}",
+            )
+            for bad, said in ((-1, "negative"), (float("inf"), "inf"), ("x", "'x'"))
+        ),
+    ],
+)
 
 
 SECONDARY = {"gc": {"score": 1.0, "scoreUnit": "ms", "rawData": [[0.0, "+INF"]]}}
 
-test_what_is_read = readings(read, [
-    *((f"a file of which every run {mark} is read", f"benchmark,{mark},time\nfft,1,\n", {mark: True}) for mark in ("failed", "censored")),
-    ("time on a processor may be zero", {"context": {}, "benchmarks": [{**CPU, "cpu_time": 0}]}, {"cpu_time": 0.0}),
-    ("a rate may be zero", [entry(unit="ops/s", mode="thrpt", data=[[0.0, 1.0]])], {"throughput": [[[0.0, 1.0]]]}),
-    ("a profiler's count may be zero", [entry(secondaryMetrics=SECONDARY)], {"gc": [[[0.0, NAN]]]},
-     "1 value is missing: .* of 'gc' is [+]INF"),
-    ("the time of a run that failed may be zero", "benchmark,failed,time\nfft,False,1.5\nfft,True,0\n", {"time": [[1.5, 0.0]]}),
-])  # fmt: skip
+test_what_is_read = readings(
+    read,
+    [
+        *(
+            (
+                f"a file of which every run {mark} is read",
+                f"benchmark,{mark},time\nfft,1,\n",
+                {mark: True},
+            )
+            for mark in ("failed", "censored")
+        ),
+        (
+            "time on a processor may be zero",
+            {"context": {}, "benchmarks": [{**CPU, "cpu_time": 0}]},
+            {"cpu_time": 0.0},
+        ),
+        (
+            "a rate may be zero",
+            [entry(unit="ops/s", mode="thrpt", data=[[0.0, 1.0]])],
+            {"throughput": [[[0.0, 1.0]]]},
+        ),
+        (
+            "a profiler's count may be zero",
+            [entry(secondaryMetrics=SECONDARY)],
+            {"gc": [[[0.0, NAN]]]},
+            "1 value is missing: .* of 'gc' is [+]INF",
+        ),
+        (
+            "the time of a run that failed may be zero",
+            "benchmark,failed,time\nfft,False,1.5\nfft,True,0\n",
+            {"time": [[1.5, 0.0]]},
+        ),
+    ],
+)
 
 
 def test_a_sample_of_the_speedup_test(tmp_path):

@@ -58,14 +58,30 @@ def read(tmp_path, *states):
 
 NOTE = "no values but their mean.*; --jsonbin writes the samples"
 
-test_what_is_read = readings(lambda folder, states: read(folder, *states), [
-    *((f"a mean alone is one value: {prefix}", [state(prefix=prefix, unit=unit)], {"time": 1.5, "loops": 3, "gpu": "GPU A", "n": 1}, NOTE)
-      for prefix, unit in (("nv/cold", "gpu"), ("nv/cpu_only", "cpu"))),
-    ("axes and devices are in labels that need them, and a state without a time is counted",
-     [state(n=1), state(n=2), state(n=2, device=1), SKIPPED],
-     {"benchmark": ["sort[n=1,device=0]", "sort[n=2,device=0]", "sort[n=2,device=1]"], "gpu": ["GPU A", "GPU A", "GPU B"], "n_skipped": 1},
-     NOTE),
-])  # fmt: skip
+test_what_is_read = readings(
+    lambda folder, states: read(folder, *states),
+    [
+        *(
+            (
+                f"a mean alone is one value: {prefix}",
+                [state(prefix=prefix, unit=unit)],
+                {"time": 1.5, "loops": 3, "gpu": "GPU A", "n": 1},
+                NOTE,
+            )
+            for prefix, unit in (("nv/cold", "gpu"), ("nv/cpu_only", "cpu"))
+        ),
+        (
+            "axes and devices are in labels that need them, and a state without a time is counted",
+            [state(n=1), state(n=2), state(n=2, device=1), SKIPPED],
+            {
+                "benchmark": ["sort[n=1,device=0]", "sort[n=2,device=0]", "sort[n=2,device=1]"],
+                "gpu": ["GPU A", "GPU A", "GPU B"],
+                "n_skipped": 1,
+            },
+            NOTE,
+        ),
+    ],
+)
 
 
 @pytest.mark.parametrize("filename", ["file.json-bin/0.bin", "/where/it/ran/file.json-bin/0.bin"])
@@ -80,15 +96,29 @@ def test_samples_are_iterations(tmp_path, filename):
     assert perfarray.read_archive(tmp_path).attrs["n_files_skipped"] == 0
 
 
-@pytest.mark.parametrize(("filename", "size", "message"), [
-    ("file.json-bin/1.bin", 3, r"file\.json: names samples that do not lie in a folder beside it: 'file.json-bin/1.bin'"),
-    ("file.json-bin/../../0.bin", 3, r"file\.json: names samples that do not lie in a folder beside it"),
-    ("file.json-bin/0.bin", 4, r"0\.bin: has 3 samples; expected 4, as file\.json says"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("filename", "size", "message"),
+    [
+        (
+            "file.json-bin/1.bin",
+            3,
+            (
+                r"file\.json: names samples that do not lie in a folder beside it: "
+                r"'file.json-bin/1.bin'"
+            ),
+        ),
+        (
+            "file.json-bin/../../0.bin",
+            3,
+            r"file\.json: names samples that do not lie in a folder beside it",
+        ),
+        ("file.json-bin/0.bin", 4, r"0\.bin: has 3 samples; expected 4, as file\.json says"),
+    ],
+)
 def test_samples_that_do_not_match_are_refused(tmp_path, filename, size, message):
     """A file names no file above its own folder."""
-    for place in ("file.json-bin/0.bin", "0.bin", "../0.bin"):
-        write(tmp_path / place, np.ones(3, dtype="<f4").tobytes())
+    for path in ("file.json-bin/0.bin", "0.bin", "../0.bin"):
+        write(tmp_path / path, np.ones(3, dtype="<f4").tobytes())
     with pytest.raises(ValueError, match=message):
         read(
             tmp_path,
@@ -96,7 +126,14 @@ def test_samples_that_do_not_match_are_refused(tmp_path, filename, size, message
         )
 
 
-test_what_is_wrong_is_said = refusals(read, "file.json", [
-    (state(mean=-1), "benchmark 'sort', state 'Device=0 n=1': nv/cold/time/gpu/mean: value 0 is '-1'"),
-    (SKIPPED, "holds no measurement: it names 1 benchmarks, 'sort' is the first"),
-])  # fmt: skip
+test_what_is_wrong_is_said = refusals(
+    read,
+    "file.json",
+    [
+        (
+            state(mean=-1),
+            "benchmark 'sort', state 'Device=0 n=1': nv/cold/time/gpu/mean: value 0 is '-1'",
+        ),
+        (SKIPPED, "holds no measurement: it names 1 benchmarks, 'sort' is the first"),
+    ],
+)

@@ -23,7 +23,8 @@ from readers.test_lnt import first, second
 from strategies import MANY
 
 PLACE = re.compile(
-    r"line \d|run \d|Result \d|\[\d+\]|entry \d|'(?:time_)?a\b|\.a\.|benchmark=a|no reader recognises"
+    r"line \d|run \d|Result \d|\[\d+\]|entry \d|'(?:time_)?a\b|\.a\.|benchmark=a|no reader "
+    r"recognises"
 )
 """What names the place of a field of `a`."""
 
@@ -119,8 +120,14 @@ def nvbench(name):
 
 def summary(name):
     """Return a summary of Gungraun."""
-    return {"version": "7", "kind": "LibraryBenchmark", "benchmark_exe": "e", "benchmark_file": "b.rs", "module_path": name,
-            "profiles": [CALLGRIND]}  # fmt: skip
+    return {
+        "version": "7",
+        "kind": "LibraryBenchmark",
+        "benchmark_exe": "e",
+        "benchmark_file": "b.rs",
+        "module_path": name,
+        "profiles": [CALLGRIND],
+    }
 
 
 def rebench(name):
@@ -143,39 +150,101 @@ DOCUMENTS = {
     "hyperfine.json": ({"results": both("command", HYPERFINE)}, ("results", 0)),
     "nanobench.json": ({"results": both("name", NANOBENCH)}, ("results", 0)),
     "tinybench.json": (both("name", TINYBENCH), (0,)),
-    "vitest.json": ({"testResults": {"g": both("name", {"rme": 1, "totalTime": 3, "period": 1.5, "mean": 1.5, "sampleCount": 2})}},
-                    ("testResults", "g", 0)),
-    "benchmarkdotnet.json": ({"HostEnvironmentInfo": {}, "Benchmarks": both("FullName", DOTNET)}, ("Benchmarks", 0)),
+    "vitest.json": (
+        {
+            "testResults": {
+                "g": both(
+                    "name", {"rme": 1, "totalTime": 3, "period": 1.5, "mean": 1.5, "sampleCount": 2}
+                )
+            }
+        },
+        ("testResults", "g", 0),
+    ),
+    "benchmarkdotnet.json": (
+        {"HostEnvironmentInfo": {}, "Benchmarks": both("FullName", DOTNET)},
+        ("Benchmarks", 0),
+    ),
     "statistics.json": (
-        {"HostEnvironmentInfo": {}, "Benchmarks": both("FullName", {"Statistics": {"OriginalValues": [1.0, 2.0]}})}, ("Benchmarks", 0)),
+        {
+            "HostEnvironmentInfo": {},
+            "Benchmarks": both("FullName", {"Statistics": {"OriginalValues": [1.0, 2.0]}}),
+        },
+        ("Benchmarks", 0),
+    ),
     "asv.json": ({"commit_hash": "x", "results": {"time_a": ASV, "b": ASV}}, ("results", "time_a")),
     "pytest.json": ({"benchmarks": both("fullname", PYTEST)}, ("benchmarks", 0)),
     "jmh.json": ([entry("a", **JMH), entry("b", **JMH)], (0,)),
-    "histogram.json": ([entry(name, primaryMetric={"scoreUnit": "s/op", "rawDataHistogram": [[[[1.0, 2]]]]}) for name in "ab"], (0,)),
-    "pyperf.json": (suite(pyperf("a", run(1.5, 2.5, warmups=[(1, 2.0)])), pyperf("b", run(1.5))), ("benchmarks", 0)),
+    "histogram.json": (
+        [
+            entry(name, primaryMetric={"scoreUnit": "s/op", "rawDataHistogram": [[[[1.0, 2]]]]})
+            for name in "ab"
+        ],
+        (0,),
+    ),
+    "pyperf.json": (
+        suite(pyperf("a", run(1.5, 2.5, warmups=[(1, 2.0)])), pyperf("b", run(1.5))),
+        ("benchmarks", 0),
+    ),
     "raw.json": (
-        suite(*(pyperf(name, {"raw_samples": [3.0, 4.0], "warmups": [[1, 2.0]]}, loops=2) for name in "ab"), version=4), ("benchmarks", 0)),
-    "nvbench.json": ({"devices": [{"id": 0, "name": "G"}], "benchmarks": [nvbench("a"), nvbench("b")]}, ("benchmarks", 0)),
+        suite(
+            *(
+                pyperf(name, {"raw_samples": [3.0, 4.0], "warmups": [[1, 2.0]]}, loops=2)
+                for name in "ab"
+            ),
+            version=4,
+        ),
+        ("benchmarks", 0),
+    ),
+    "nvbench.json": (
+        {"devices": [{"id": 0, "name": "G"}], "benchmarks": [nvbench("a"), nvbench("b")]},
+        ("benchmarks", 0),
+    ),
     "gungraun.json": ([summary("a"), summary("b")], (0,)),
-    "conbench.json": ({"data": [CONBENCH | {"tags": {"name": name}} for name in "ab"]}, ("data", 0)),
-    "rebench.json": ({"criteria": [{"i": 0, "c": "total", "u": "ms"}], "data": [rebench("a"), rebench("b")]}, ("data", 0)),
+    "conbench.json": (
+        {"data": [CONBENCH | {"tags": {"name": name}} for name in "ab"]},
+        ("data", 0),
+    ),
+    "rebench.json": (
+        {"criteria": [{"i": 0, "c": "total", "u": "ms"}], "data": [rebench("a"), rebench("b")]},
+        ("data", 0),
+    ),
     "krun.json": ({"a:v:w": [[1.5, 2.5], []], "b:v:w": [[1.5, 2.5]]}, ("a:v:w",)),
-    "renaissance.json": ({"benchmarks": ["a", "b"], "format_version": 6, "data": {
-        name: {"results": [{"duration_ns": 5, "c": 3}, {"duration_ns": 6}], "termination": "normal"} for name in "ab"}}, ("data", "a")),
+    "renaissance.json": (
+        {
+            "benchmarks": ["a", "b"],
+            "format_version": 6,
+            "data": {
+                name: {
+                    "results": [{"duration_ns": 5, "c": 3}, {"duration_ns": 6}],
+                    "termination": "normal",
+                }
+                for name in "ab"
+            },
+        },
+        ("data", "a"),
+    ),
     "github.json": (BENCHES, (0,)),
-    "history.json": (history(measurement("x" * 40, *BENCHES)), ("entries", "Rust", 0, "benches", 0)),
+    "history.json": (
+        history(measurement("x" * 40, *BENCHES)),
+        ("entries", "Rust", 0, "benches", 0),
+    ),
     "lit.json": (LIT, ("tests", 0)),
     "lnt.json": (SECOND, ("tests", 0)),
     "lnt_first.json": (
-        first(**{".exec": [1.5]}) | {"Tests": [{"Name": f"nts.{name}.exec", "Data": [1.5, 2.5]} for name in "ab"]}, ("Tests", 0)
+        first(**{".exec": [1.5]})
+        | {"Tests": [{"Name": f"nts.{name}.exec", "Data": [1.5, 2.5]} for name in "ab"]},
+        ("Tests", 0),
     ),
-}  # fmt: skip
+}
 """Documents of the benchmarks `a` and `b`, and where `a` stands."""
 
 TABLES = {
     "jmh.csv": table(row("a"), row("b", "5.000000")),
     "google.csv": f'{GOOGLE}\n"a",5,1.5,1.5,ns,2,,,,\n"b",5,2.5,1.5,ns,2,,,,\n',
-    "renaissance.csv": "benchmark,duration_ns,cycles,uptime_ns,vm_start_unix_ms\na,500000000,3,5,1\nb,600000000,4,6,1\n",
+    "renaissance.csv": (
+        "benchmark,duration_ns,cycles,uptime_ns,vm_start_unix_ms\na,500000000,3,5,1\nb,600000000,"
+        "4,6,1\n"
+    ),
     "microbenchmark.csv": "expr,time\na,1000\nb,2000\n",
 }
 """Tables of the benchmarks `a` and `b`, in the last two lines."""
@@ -233,16 +302,16 @@ def assert_b_is_read_or_the_place_named(path, content, expected):
 
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_a_field_of_a_document(tmp_path, name):
-    document, place = DOCUMENTS[name]
+    document, location = DOCUMENTS[name]
     entry = document
-    for key in place:
+    for key in location:
         entry = entry[key]
     expected = values_of_b(write(tmp_path / name, document))
     assert expected
     for number, field in enumerate(list(places(entry))[1:]):
         for odd in ODD if MANY else ODD[number % 4 :: 4]:
             assert_b_is_read_or_the_place_named(
-                tmp_path / name, json.dumps(replaced(document, (*place, *field), odd)), expected
+                tmp_path / name, json.dumps(replaced(document, (*location, *field), odd)), expected
             )
 
 
@@ -262,10 +331,12 @@ def test_a_cell_of_a_table(tmp_path, name):
 @pytest.mark.parametrize("name", TEXTS)
 def test_a_field_of_a_text(tmp_path, name):
     head, template, tail = TEXTS[name]
-    rest = f"{template.format('b')}{tail}"
-    expected = values_of_b(write(tmp_path / name, f"{head}{template.format('a')}{rest}"))
+    tail_rows = f"{template.format('b')}{tail}"
+    expected = values_of_b(write(tmp_path / name, f"{head}{template.format('a')}{tail_rows}"))
     assert expected
     for field in FIELD.finditer(template):
         for odd in ("", "x", "NaN", "inf", "0", "-1", "[]"):
             changed = f"{template[: field.start()]}{odd}{template[field.end() :]}".format("a")
-            assert_b_is_read_or_the_place_named(tmp_path / name, f"{head}{changed}{rest}", expected)
+            assert_b_is_read_or_the_place_named(
+                tmp_path / name, f"{head}{changed}{tail_rows}", expected
+            )

@@ -239,10 +239,7 @@ def test_parts_in_several_units_of_time(tmp_path):
         for name, time in (("a", 2.0), ("b", 3000.0), ("c", 4e6))
     ]
     folder = parts(tmp_path / "runs", *tables, units=["ms", "us", "ns"])
-    for chunks in (None, {}):
-        np.testing.assert_allclose(
-            perfarray.read(folder, chunks=chunks)["time"].squeeze(), [0.002, 0.003, 0.004]
-        )
+    np.testing.assert_allclose(perfarray.read(folder)["time"].squeeze(), [0.002, 0.003, 0.004])
 
 
 @pytest.mark.parametrize(("metadata", "message"), [

@@ -59,12 +59,15 @@ class TestPaths:
             == 2
         )
 
-    @pytest.mark.parametrize(("given", "files"), [
-        (lambda folder: folder / "m1_9.json", 1),
-        (lambda folder: str(folder / "m1_9*"), 1),
-        (lambda folder: folder, 4),
-        (lambda folder: [folder / "m1_9.json", folder / "m2_9.json"], 2),
-    ])  # fmt: skip
+    @pytest.mark.parametrize(
+        ("given", "files"),
+        [
+            (lambda folder: folder / "m1_9.json", 1),
+            (lambda folder: str(folder / "m1_9*"), 1),
+            (lambda folder: folder, 4),
+            (lambda folder: [folder / "m1_9.json", folder / "m2_9.json"], 2),
+        ],
+    )
     def test_mapping(self, folder, given, files):
         """Keys are labels of `dim`; values are any of these."""
         times = perfarray.read_archive(
@@ -85,18 +88,30 @@ class TestPaths:
             times["time"].sel(version="a"), times["time"].sel(version="b")
         )
 
-    @pytest.mark.parametrize(("paths", "error", "message"), [
-        ("nothing/*.json", FileNotFoundError, r"no files found in 'nothing/\*\.json'"),
-        ([], ValueError, "no files found in "),
-        ({}, ValueError, "the mapping of labels to paths is empty"),
-        ({"old": "nothing/*.json"}, FileNotFoundError, r"no files found for 'old' in 'nothing/\*\.json'"),
-        ("nothing.json", FileNotFoundError, r"nothing\.json: there is no such file"),
-        (3, TypeError, (
-                "paths must be a folder, a glob pattern, a list of files or a mapping of labels to "
-                "those; got int"
-            )),
-        ([3], TypeError, "a path must be text or path-like; got 3"),
-    ])  # fmt: skip
+    @pytest.mark.parametrize(
+        ("paths", "error", "message"),
+        [
+            ("nothing/*.json", FileNotFoundError, r"no files found in 'nothing/\*\.json'"),
+            ([], ValueError, "no files found in "),
+            ({}, ValueError, "the mapping of labels to paths is empty"),
+            (
+                {"old": "nothing/*.json"},
+                FileNotFoundError,
+                r"no files found for 'old' in 'nothing/\*\.json'",
+            ),
+            ("nothing.json", FileNotFoundError, r"nothing\.json: there is no such file"),
+            (
+                3,
+                TypeError,
+                (
+                    "paths must be a folder, a glob pattern, a list of files or a mapping of "
+                    "labels to "
+                    "those; got int"
+                ),
+            ),
+            ([3], TypeError, "a path must be text or path-like; got 3"),
+        ],
+    )
     def test_nothing_there(self, paths, error, message):
         with pytest.raises(error, match=message):
             perfarray.read_archive(paths)
@@ -141,42 +156,113 @@ BUILDS = {
     for binary, session in ((1, 1), (1, 2), (2, 1))
 }
 
-test_layouts = readings(read_placed, [
-    ("levels are numbered inside their parent, in the order of the numbers in their labels",
-     ("{machine}_{session}.csv", tables("a_1", "a_2", "b_run7", "b_run30")),
-     {"session_label.dims": ("machine", "session"), "session_label": [["1", "2"], ["run7", "run30"]], "time": [[[[2], [3]], [[8], [1]]]]}),
-    ("labels that equal their numbers give no coordinate", ("{machine}_{session}.csv", tables("a_1", "a_0")),
-     {"time": [[[[1], [2]]]], "absent": ["session_label"]}),
-    ("a session two versions share is one number, so that `paired` can match it",
-     ("{version}/{session}.csv", {f"{version}/{day}.csv": f"benchmark,time\nfft,{mean}\n" for (version, day), mean in DAYS.items()}),
-     SHARED | {"time": [TIMES]}),
-    ("a session two versions share is one number where the files say their version",
-     ("{version}/{session}.csv",
-      {f"{version}/{day}.csv": f"benchmark,version,time\nfft,{version},{mean}\n" for (version, day), mean in DAYS.items()}),
-     SHARED | {"time": [TIMES]}),
-    ((
-            "a benchmark that was not measured in a session is NaN there, even if the two have "
-            "none in common"
+test_layouts = readings(
+    read_placed,
+    [
+        (
+            "levels are numbered inside their parent, in the order of the numbers in their labels",
+            ("{machine}_{session}.csv", tables("a_1", "a_2", "b_run7", "b_run30")),
+            {
+                "session_label.dims": ("machine", "session"),
+                "session_label": [["1", "2"], ["run7", "run30"]],
+                "time": [[[[2], [3]], [[8], [1]]]],
+            },
         ),
-     ("{benchmark}/{session}.csv", tables("fft/05-01") | tables("sort/05-02", "sort/05-03", benchmark="sort")),
-     {"session_label": ["05-01", "05-02", "05-03"], "time": [[[2], [NAN], [NAN]], [[NAN], [3], [4]]]}),
-    ("sessions that would leave most of the array empty are numbered inside each machine",
-     ("{machine}_{session}.csv", tables(*(f"m{machine}_{day}" for machine in range(6) for day in (machine, machine + 1)))),
-     {"session_label": [[str(day), str(day + 1)] for day in range(6)], "notes": ["numbered_apart"]},
-     r"name 7 different labels of 'session', .* 2 of them in one place: .* inside 'machine'"),
-    ("sessions of different builds differ, even if their names are equal",
-     ("{machine}_{binary}_{session}.csv", tables("a_1_1", "a_1_2", "b_7_2", "b_7_3")), {"time": [[[[[2], [3]]], [[[3], [4]]]]]}),
-    ("binaries lie above sessions wherever they stand", ("s{session}_b{binary}.json", BUILDS),
-     {"time.dims": ("benchmark", "binary", "session", "execution", "iteration"),
-      "time": [[[[[13, 11, 12]], [[14, 12, 13]]], [[[23, 21, 22]], [[NAN] * 3]]]]}),
-    ("folders tell files apart if they can", ("{what}.json", {f"{day}/fft.json": small_suite(1.0) for day in ("monday", "tuesday")}),
-     {"file": ["monday", "tuesday"]}),
-    ("the path gives the label of a benchmark; the name in the file is a coordinate", ("{benchmark}.json", MAIN),
-     {"benchmark": ["fft", "sort"], "cpu": ["fft", "sort"], "benchmark_recorded": "main"}),
-    ("the path gives a dim to files that lack it",
-     ("{version}.csv", {"old.csv": "benchmark,version,time\nfft,v1,1\n", "new.csv": "benchmark,time\nfft,2\n"}),
-     {"version": ["new", "old"], "time": [[[2], [1]]], "version_recorded": ["unknown", "v1"]}),
-])  # fmt: skip
+        (
+            "labels that equal their numbers give no coordinate",
+            ("{machine}_{session}.csv", tables("a_1", "a_0")),
+            {"time": [[[[1], [2]]]], "absent": ["session_label"]},
+        ),
+        (
+            "a session two versions share is one number, so that `paired` can match it",
+            (
+                "{version}/{session}.csv",
+                {
+                    f"{version}/{day}.csv": f"benchmark,time\nfft,{mean}\n"
+                    for (version, day), mean in DAYS.items()
+                },
+            ),
+            SHARED | {"time": [TIMES]},
+        ),
+        (
+            "a session two versions share is one number where the files say their version",
+            (
+                "{version}/{session}.csv",
+                {
+                    f"{version}/{day}.csv": f"benchmark,version,time\nfft,{version},{mean}\n"
+                    for (version, day), mean in DAYS.items()
+                },
+            ),
+            SHARED | {"time": [TIMES]},
+        ),
+        (
+            (
+                "a benchmark that was not measured in a session is NaN there, even if the two have "
+                "none in common"
+            ),
+            (
+                "{benchmark}/{session}.csv",
+                tables("fft/05-01") | tables("sort/05-02", "sort/05-03", benchmark="sort"),
+            ),
+            {
+                "session_label": ["05-01", "05-02", "05-03"],
+                "time": [[[2], [NAN], [NAN]], [[NAN], [3], [4]]],
+            },
+        ),
+        (
+            "sessions that would leave most of the array empty are numbered inside each machine",
+            (
+                "{machine}_{session}.csv",
+                tables(
+                    *(f"m{machine}_{day}" for machine in range(6) for day in (machine, machine + 1))
+                ),
+            ),
+            {
+                "session_label": [[str(day), str(day + 1)] for day in range(6)],
+                "notes": ["numbered_apart"],
+            },
+            r"name 7 different labels of 'session', .* 2 of them in one place: .* inside 'machine'",
+        ),
+        (
+            "sessions of different builds differ, even if their names are equal",
+            ("{machine}_{binary}_{session}.csv", tables("a_1_1", "a_1_2", "b_7_2", "b_7_3")),
+            {"time": [[[[[2], [3]]], [[[3], [4]]]]]},
+        ),
+        (
+            "binaries lie above sessions wherever they stand",
+            ("s{session}_b{binary}.json", BUILDS),
+            {
+                "time.dims": ("benchmark", "binary", "session", "execution", "iteration"),
+                "time": [[[[[13, 11, 12]], [[14, 12, 13]]], [[[23, 21, 22]], [[NAN] * 3]]]],
+            },
+        ),
+        (
+            "folders tell files apart if they can",
+            ("{what}.json", {f"{day}/fft.json": small_suite(1.0) for day in ("monday", "tuesday")}),
+            {"file": ["monday", "tuesday"]},
+        ),
+        (
+            "the path gives the label of a benchmark; the name in the file is a coordinate",
+            ("{benchmark}.json", MAIN),
+            {"benchmark": ["fft", "sort"], "cpu": ["fft", "sort"], "benchmark_recorded": "main"},
+        ),
+        (
+            "the path gives a dim to files that lack it",
+            (
+                "{version}.csv",
+                {
+                    "old.csv": "benchmark,version,time\nfft,v1,1\n",
+                    "new.csv": "benchmark,time\nfft,2\n",
+                },
+            ),
+            {
+                "version": ["new", "old"],
+                "time": [[[2], [1]]],
+                "version_recorded": ["unknown", "v1"],
+            },
+        ),
+    ],
+)
 
 
 class TestLayout:
@@ -210,27 +296,48 @@ class TestLayout:
         times = perfarray.read_archive({"old": tmp_path / "old"}, dim="version")["time"]
         assert times.sizes == {"benchmark": 2, "version": 1, "execution": 1, "iteration": 1}
 
-    @pytest.mark.parametrize(("options", "message"), [
-        ({}, "several files of one label of dim 'file' hold the same benchmarks.*dim='version'"),
-        ({"dim": "version", "layout": "{version}/{file}.json"}, "dim 'version' is named both by the mapping and by layout"),
-    ])  # fmt: skip
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            (
+                {},
+                "several files of one label of dim 'file' hold the same benchmarks.*dim='version'",
+            ),
+            (
+                {"dim": "version", "layout": "{version}/{file}.json"},
+                "dim 'version' is named both by the mapping and by layout",
+            ),
+        ],
+    )
     def test_labels_of_a_mapping_that_do_not_fit(self, folder, options, message):
         """A mapping with dim `file` cannot label files that share a cell; mapping and layout must
         not name the same dim."""
         with pytest.raises(ValueError, match=message):
             perfarray.read_archive({"old": folder / "old"}, **options)
 
-    @pytest.mark.parametrize(("layout", "message"), [
-        ("{a}/{b}_{c}_{d}.json", "its path does not match layout="),
-        ("results.json", "must name dims in braces, each once"),
-        ("{machine/{session}.json", "has a '{' whose '}' is missing"),
-        ("machine}/{session}.json", "has a '}' whose '{' is missing"),
-        ("{a}/{a}.json", "must name dims in braces, each once"),
-        ("{execution}.json", "the layout names the level 'execution', but the file holds several of its own"),
-        ("{iteration}.json", "the layout names the level 'iteration', but the file holds several of its own"),
-        ("{time}.json", "its place names 'time', which is a variable of the file"),
-        ("{benchmark}.json", "its place says benchmark='two', but the file holds several: 'a', 'b'"),
-    ])  # fmt: skip
+    @pytest.mark.parametrize(
+        ("layout", "message"),
+        [
+            ("{a}/{b}_{c}_{d}.json", "its path does not match layout="),
+            ("results.json", "must name dims in braces, each once"),
+            ("{machine/{session}.json", "has a '{' whose '}' is missing"),
+            ("machine}/{session}.json", "has a '}' whose '{' is missing"),
+            ("{a}/{a}.json", "must name dims in braces, each once"),
+            (
+                "{execution}.json",
+                "the layout names the level 'execution', but the file holds several of its own",
+            ),
+            (
+                "{iteration}.json",
+                "the layout names the level 'iteration', but the file holds several of its own",
+            ),
+            ("{time}.json", "its place names 'time', which is a variable of the file"),
+            (
+                "{benchmark}.json",
+                "its place says benchmark='two', but the file holds several: 'a', 'b'",
+            ),
+        ],
+    )
     def test_what_is_wrong_is_said(self, tmp_path, layout, message):
         path = write(
             tmp_path / "two.json", suite(bench("a", run(1.0), run(2.0, 3.0)), bench("b", run(1.0)))
@@ -244,7 +351,10 @@ class TestLayout:
         write(tmp_path / "b.json", suite(bench("a", run(1.0), run(2.0))))
         with pytest.warns(
             UserWarning,
-            match=r"of 2 files, 1 is broken and left out: .*b\.json: the layout names the level 'execution'",
+            match=(
+                r"of 2 files, 1 is broken and left out: .*b\.json: the layout names the level "
+                r"'execution'"
+            ),
         ):
             assert (
                 perfarray.read_archive(tmp_path, layout="{execution}.json", on_error="warn").sizes[

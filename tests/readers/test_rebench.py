@@ -20,7 +20,10 @@ def old(
     cores="1",
 ):
     """Return a line of a version before 1.0; empty columns at its end stay."""
-    return f"[2014-08-26T{stamp}]\t{value}\t{unit}\t{criterion}\t{name}\t{vm}\tsuite\t{args}\t{warmup}\t{cores}\t\t\n"
+    return (
+        f"[2014-08-26T{stamp}]\t{value}\t{unit}\t{criterion}\t{name}\t{vm}\tsuite\t{args}\t"
+        f"{warmup}\t{cores}\t\t\n"
+    )
 
 
 def new(value, invocation, iteration, unit="ms", criterion="total", name="Sort", vm="SOM"):
@@ -37,25 +40,66 @@ def read(tmp_path, text):
     )
 
 
-test_what_is_read = readings(read, [
-    ((
-            "lines are iterations in their order, a time stamp is an invocation, and a run that "
-            "went on after an abort another"
+test_what_is_read = readings(
+    read,
+    [
+        (
+            (
+                "lines are iterations in their order, a time stamp is an invocation, and a "
+                "run that "
+                "went on after an abort another"
+            ),
+            old("10.0")
+            + old("11.0")
+            + "#!/usr/local/bin/rebench again\n"
+            + old("12.0", "11:00:00"),
+            {
+                "time": [[[0.01, 0.011], [0.012, NAN]]],
+                "benchmark": "Sort",
+                "vm": "SOM",
+                "suite": "suite",
+                "extra_args": "10 0",
+                "cores": 1,
+                "warmup_iterations": 5,
+                "absent": ["input_size"],
+                "rtol": 1e-15,
+            },
         ),
-     old("10.0") + old("11.0") + "#!/usr/local/bin/rebench again\n" + old("12.0", "11:00:00"),
-     {"time": [[[0.01, 0.011], [0.012, NAN]]], "benchmark": "Sort", "vm": "SOM", "suite": "suite", "extra_args": "10 0", "cores": 1,
-      "warmup_iterations": 5, "absent": ["input_size"], "rtol": 1e-15}),
-    ("settings are in the label where one name has several", old("1.0") + old("2.0", vm="Java 8") + old("3.0", name="Compose Hard Light"),
-     {"benchmark": ["Sort[vm=SOM]", "Sort[vm=Java 8]", "Compose Hard Light[vm=SOM]"], "vm": ["SOM", "Java 8", "SOM"],
-      "extra_args": ["10 0"] * 3}),
-    ("`total` is a time or a throughput, in one file both; a size is a variable of its own",
-     old("100", unit="byte", criterion="trace size") + old("10.0") + old("5.0", unit="ops/ms", name="Rate"),
-     {"metrics": ["time", "throughput", "trace size"], "metric": "time", "throughput": [[[NAN]], [[5.0]]],
-      **{f"{name}.attrs": {"units": units, "better": better} for name, units, better in (
-          ("time", "s", "lower"), ("throughput", "ops/ms", "higher"), ("trace size", "byte", "lower"))}}),
-    ("rates of several units are per second", old("5.0", unit="ops/ms") + old("5.0", unit="ops/s"),
-     {"throughput": [[[5000.0, 5.0]]], "throughput.units": "ops/s", "rtol": 1e-15}),
-])  # fmt: skip
+        (
+            "settings are in the label where one name has several",
+            old("1.0") + old("2.0", vm="Java 8") + old("3.0", name="Compose Hard Light"),
+            {
+                "benchmark": ["Sort[vm=SOM]", "Sort[vm=Java 8]", "Compose Hard Light[vm=SOM]"],
+                "vm": ["SOM", "Java 8", "SOM"],
+                "extra_args": ["10 0"] * 3,
+            },
+        ),
+        (
+            "`total` is a time or a throughput, in one file both; a size is a variable of its own",
+            old("100", unit="byte", criterion="trace size")
+            + old("10.0")
+            + old("5.0", unit="ops/ms", name="Rate"),
+            {
+                "metrics": ["time", "throughput", "trace size"],
+                "metric": "time",
+                "throughput": [[[NAN]], [[5.0]]],
+                **{
+                    f"{name}.attrs": {"units": units, "better": better}
+                    for name, units, better in (
+                        ("time", "s", "lower"),
+                        ("throughput", "ops/ms", "higher"),
+                        ("trace size", "byte", "lower"),
+                    )
+                },
+            },
+        ),
+        (
+            "rates of several units are per second",
+            old("5.0", unit="ops/ms") + old("5.0", unit="ops/s"),
+            {"throughput": [[[5000.0, 5.0]]], "throughput.units": "ops/s", "rtol": 1e-15},
+        ),
+    ],
+)
 
 
 def test_new_files_number_invocations_and_iterations(tmp_path):
@@ -71,7 +115,10 @@ def test_new_files_number_invocations_and_iterations(tmp_path):
         f"# Execution Start: now\n# Environment: {json.dumps(environment)}\n# Source: "
         f"{json.dumps({'commitId': 'abc'})}\n# Source: {{\n"
     )
-    header = "invocation\titeration\tvalue\tunit\tcriterion\tbenchmark\texecutor\tsuite\textraArgs\tcores\tinputSize\tvarValue\n"
+    header = (
+        "invocation\titeration\tvalue\tunit\tcriterion\tbenchmark\texecutor\tsuite\textraArgs\t"
+        "cores\tinputSize\tvarValue\n"
+    )
     lines = (
         new("7", 1, 2, "byte", "size")
         + new("10.0", 1, 1)
@@ -79,10 +126,10 @@ def test_new_files_number_invocations_and_iterations(tmp_path):
         + new("12.0", 2, 1)
         + new("13.0", 2, 1)
     )
-    found = read(tmp_path, head + header + lines)
-    check(found, rtol=1e-15, time=[[[0.01, 0.011], [0.012, NAN], [0.013, NAN]]])
-    check(found.isel(benchmark=0, execution=0), size=[NAN, 7.0])
-    check(found, machine="box", cpu="A CPU", os="Linux", memory_gb=16, cpu_mhz=2800, commit="abc")
+    times = read(tmp_path, head + header + lines)
+    check(times, rtol=1e-15, time=[[[0.01, 0.011], [0.012, NAN], [0.013, NAN]]])
+    check(times.isel(benchmark=0, execution=0), size=[NAN, 7.0])
+    check(times, machine="box", cpu="A CPU", os="Linux", memory_gb=16, cpu_mhz=2800, commit="abc")
 
 
 @pytest.mark.parametrize("compact", [False, True])
@@ -107,9 +154,9 @@ def test_what_is_sent_to_rebenchdb(tmp_path, compact):
         "criteria": criteria,
         "data": [{"runId": run, "d": points}],
     }
-    found = perfarray.read(write(tmp_path / "sent.json", content))
-    check(found, rtol=1e-15, time=[[[0.01, 0.011], [0.012, NAN]]])
-    check(found, size=[[[0.0, NAN], [NAN, NAN]]], machine="box", commit="abc", cores=4)
+    times = perfarray.read(write(tmp_path / "sent.json", content))
+    check(times, rtol=1e-15, time=[[[0.01, 0.011], [0.012, NAN]]])
+    check(times, size=[[[0.0, NAN], [NAN, NAN]]], machine="box", commit="abc", cores=4)
 
 
 def test_a_profile_is_no_measurement(tmp_path):
@@ -132,8 +179,12 @@ def test_zeros_and_what_is_no_number(tmp_path):
     check(times, time=[[[0.0, NAN]]])
 
 
-test_what_is_wrong_is_said = refusals(lambda folder, line: read(folder, old("1.0") + line), "bench.data", [
-    (old("-1.0"), "line 3: 'total' is '-1.0'; expected a number from 0"),
-    ("[2014-08-26T10:00:00]\t1\tms\ttotal\n", "line 3 has 4 columns"),
-    (new("1.0", "x", 1), "line 3 begins with 'x'"),
-])  # fmt: skip
+test_what_is_wrong_is_said = refusals(
+    lambda folder, line: read(folder, old("1.0") + line),
+    "bench.data",
+    [
+        (old("-1.0"), "line 3: 'total' is '-1.0'; expected a number from 0"),
+        ("[2014-08-26T10:00:00]\t1\tms\ttotal\n", "line 3 has 4 columns"),
+        (new("1.0", "x", 1), "line 3 begins with 'x'"),
+    ],
+)

@@ -21,12 +21,12 @@ def codes(call):
     return [note.code for note in caught[0].message.notes], times
 
 
-def copied(path, other):
-    shutil.copy(path, other)
+def copied(path, copy):
+    shutil.copy(path, copy)
 
 
-def packed(path, other):
-    write(other.with_suffix(".json.gz"), path.read_bytes())
+def packed(path, copy):
+    write(copy.with_suffix(".json.gz"), path.read_bytes())
 
 
 @pytest.mark.parametrize("layout", [None, "{session}.json"])
@@ -43,8 +43,12 @@ def test_a_copy_or_a_link_is_left_out(tmp_path, again, content, layout):
     path = write(tmp_path / "b.json", content)
     again(path, tmp_path / "a.json")
     again(path, tmp_path / ".c.json")
-    found, times = codes(lambda: perfarray.read_archive(tmp_path, layout=layout))
-    assert (found, times["time"].size, times.attrs["n_files"]) == (["repeated_files"], 2, 1)
+    codes_of_notes, times = codes(lambda: perfarray.read_archive(tmp_path, layout=layout))
+    assert (codes_of_notes, times["time"].size, times.attrs["n_files"]) == (
+        ["repeated_files"],
+        2,
+        1,
+    )
     if layout is None and again is not copied:
         assert times["file"].values.tolist() == (
             ["a.json.gz"] if again is packed else ["a.json" if again is os.link else "b.json"]
@@ -61,10 +65,10 @@ def test_labels_of_what_is_compared_are_kept(tmp_path):
     """Equal files under different labels are kept, with a note; under one label they are not."""
     for name in ("old_1", "old_2", "new_1"):
         write(tmp_path / f"{name}.json", DATED)
-    found, times = codes(
+    codes_of_notes, times = codes(
         lambda: perfarray.read_archive(tmp_path, layout="{version}_{session}.json")
     )
-    assert found == ["repeated_files", "repeated_labels"]
+    assert codes_of_notes == ["repeated_files", "repeated_labels"]
     assert dict(times.sizes) == {
         "benchmark": 1,
         "version": 2,
@@ -73,27 +77,36 @@ def test_labels_of_what_is_compared_are_kept(tmp_path):
         "iteration": 2,
     }
     old, new = tmp_path / "old_1.json", tmp_path / "new_1.json"
-    for given in ({"a": old, "b": new}, [old, new]):
-        found, times = codes(lambda given=given: perfarray.read_archive(given, dim="version"))
-        assert found == ["repeated_labels"]
+    for paths in ({"a": old, "b": new}, [old, new]):
+        codes_of_notes, times = codes(
+            lambda paths=paths: perfarray.read_archive(paths, dim="version")
+        )
+        assert codes_of_notes == ["repeated_labels"]
         assert times.sizes["version"] == 2
 
 
 def test_a_path_written_in_two_ways(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     path = write(tmp_path / "a.json", PLAIN)
-    found, times = codes(lambda: perfarray.read_archive(["a.json", path, "./a.json"]))
-    assert (found, times["time"].size) == (["repeated_files"], 2)
+    codes_of_notes, times = codes(lambda: perfarray.read_archive(["a.json", path, "./a.json"]))
+    assert (codes_of_notes, times["time"].size) == (["repeated_files"], 2)
 
 
 @pytest.mark.parametrize(
     ("text", "stamped"),
     [
-        ("2026-01-02T03:04", True), ("2026-01-02 03:04:05", True), ("Fri Jan  2 03:04:05 2026", True), ('"timestamp": 1760000000123', True),
-        ("0f0e0d0c-aaaa-bbbb-cccc-0123456789ab", True), ("run_id = 1234567890", True), ("2026-01-02", False), ("times: 1760000000", False),
-        ('"ns": 1760000000123', False), ("1.5,2.5", False),
+        ("2026-01-02T03:04", True),
+        ("2026-01-02 03:04:05", True),
+        ("Fri Jan  2 03:04:05 2026", True),
+        ('"timestamp": 1760000000123', True),
+        ("0f0e0d0c-aaaa-bbbb-cccc-0123456789ab", True),
+        ("run_id = 1234567890", True),
+        ("2026-01-02", False),
+        ("times: 1760000000", False),
+        ('"ns": 1760000000123', False),
+        ("1.5,2.5", False),
     ],
-)  # fmt: skip
+)
 def test_stamps(text, stamped):
     """Times of day and ids of runs are stamps; days and measured values are not."""
     assert (STAMP.search(text) is not None) is stamped

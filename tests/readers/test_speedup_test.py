@@ -59,15 +59,19 @@ def test_samples_outside_are_not_read(tmp_path, monkeypatch):
         assert perfarray.read(config)["time"].count().item() == 2
 
 
-test_what_is_wrong_is_placed = refusals(read, "bzip2.csv", [
-    ("2.8,1.1\n2.0\n", ".*line 2 has 1 fields, not 2: '2.0'"),
-    ("2.8,1.1\n2.0,3,4\n", ".*line 2 has 3 fields, not 2"),
-    ("2.8,1.1\n2.0,fast\n", ".*line 2, column 2 is 'fast'; expected a number from 0"),
-    ("2.8,1.1\n\n-2.0,1\n", ".*line 3, column 1 is '-2.0'"),
-    ("2.8,\n,1.0\n1,2\n", ".*line 2, column 1 is ''"),
-    ("2.8,\n2.0,\n", r".*column 2 \(sample2\) is empty"),
-    ("old,new\n2.8,1\n", ".*its first line must be Name,Sample1,Sample2,ConfLevel,Coef"),
-])  # fmt: skip
+test_what_is_wrong_is_placed = refusals(
+    read,
+    "bzip2.csv",
+    [
+        ("2.8,1.1\n2.0\n", ".*line 2 has 1 fields, not 2: '2.0'"),
+        ("2.8,1.1\n2.0,3,4\n", ".*line 2 has 3 fields, not 2"),
+        ("2.8,1.1\n2.0,fast\n", ".*line 2, column 2 is 'fast'; expected a number from 0"),
+        ("2.8,1.1\n\n-2.0,1\n", ".*line 3, column 1 is '-2.0'"),
+        ("2.8,\n,1.0\n1,2\n", ".*line 2, column 1 is ''"),
+        ("2.8,\n2.0,\n", r".*column 2 \(sample2\) is empty"),
+        ("old,new\n2.8,1\n", ".*its first line must be Name,Sample1,Sample2,ConfLevel,Coef"),
+    ],
+)
 test_two_columns_are_not_guessed = refusals(
     reader("a.csv"), "a.csv", [("2.8,1.1\n2.0,0.3\n", "no reader recognises its content")]
 )

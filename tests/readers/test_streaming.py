@@ -2,10 +2,12 @@
 cannot be streamed is named."""
 
 import itertools
+import re
 import signal
 import subprocess
 import sys
 from importlib.util import find_spec
+from unittest import mock
 
 import numpy as np
 import pandas as pd
@@ -13,21 +15,19 @@ import pytest
 import xarray as xr
 
 import perfarray
-from perfarray.readers import row_blocks, table_cells
+from perfarray.readers import stored_labels, stored_tables, streaming
 from perfarray.readers.opening import FileError
 from perfarray.tables.stores.writing import write
-from strategies import MANY
 
 pytest.importorskip("pyarrow")
+pytest.importorskip("duckdb")
 pytest.importorskip("zarr")
 
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
-    monkeypatch.setattr(row_blocks, "READ_AT_ONCE", 0)
-    monkeypatch.setattr(row_blocks, "BLOCK", 1 << 10)
-    monkeypatch.setattr(row_blocks, "ROWS", 17)
-    monkeypatch.setattr(table_cells, "PENDING", 8)
+    monkeypatch.setattr(stored_tables, "READ_AT_ONCE", 0)
+    monkeypatch.setattr(streaming, "ROWS", 17)
 
 
 @pytest.fixture
@@ -52,15 +52,18 @@ def written(frame, file):
     return file
 
 
-def check_same(place, folder):
-    """Check that the streamed store is that of the table read at once, and return it."""
-    perfarray.convert_table(place, folder / "streamed.zarr")
+def check_same(place, folder, *, streamed=True):
+    """Check that the store is that of the table read at once, which it is only where it cannot be
+    streamed, and return it."""
+    with mock.patch.object(streaming, "read_archive", wraps=perfarray.read_archive) as read:
+        perfarray.convert_table(place, folder / "streamed.zarr")
+    assert streamed == (place not in [call.args[0] for call in read.call_args_list])
     write(perfarray.read_archive(place), folder / "whole.zarr")
-    streamed, whole = (
+    store, whole = (
         xr.load_dataset(folder / f"{name}.zarr", engine="zarr") for name in ("streamed", "whole")
     )
-    xr.testing.assert_identical(streamed, whole)
-    return streamed
+    xr.testing.assert_identical(store, whole)
+    return store
 
 
 TABLES = {
@@ -92,16 +95,8 @@ TABLES = {
     [*itertools.product(TABLES, ["csv", "parquet"]), ("flags", "feather"), ("missing", "feather")],
 )
 def test_store_is_that_of_the_table_read_at_once(table, tmp_path, kind, suffix):
-    check_same(written(TABLES[kind](table), tmp_path / f"table.{suffix}"), tmp_path)
-
-
-def stored(frame, file):
-    """Write a table in groups of 17 rows."""
-    if file.suffix == ".parquet":
-        frame.reset_index(drop=True).to_parquet(file, row_group_size=17)
-    else:
-        frame.reset_index(drop=True).to_feather(file, chunksize=17)
-    return file
+    file = written(TABLES[kind](table), tmp_path / f"table.{suffix}")
+    check_same(file, tmp_path, streamed=suffix != "feather")
 
 
 HOSTS = {
@@ -109,53 +104,6 @@ HOSTS = {
         host=table["execution"].map({1: "u", 2: "v", 3: "w"})
     )
 }
-LAZY = [
-    ("host by execution", "parquet"),
-    *itertools.product(TABLES, ["parquet"]),
-    *((kind, "feather") for kind in (TABLES if MANY else ("flags", "missing"))),
-]
-
-
-@pytest.mark.parametrize(("kind", "suffix"), LAZY)
-def test_lazy_timings_are_those_of_the_table_read_at_once(table, tmp_path, kind, suffix):
-    file = stored((TABLES | HOSTS)[kind](table), tmp_path / f"table.{suffix}")
-    archive = perfarray.read_archive(file, chunks={"benchmark": 1})
-    xr.testing.assert_identical(archive.compute(), perfarray.read_archive(file))
-    lazy, whole = perfarray.read(file, chunks={"benchmark": 1}), perfarray.read(file)
-    assert lazy.chunksizes == whole.chunk({"benchmark": 1}).chunksizes
-    selections = [
-        {},
-        {"benchmark": 1},
-        {"benchmark": [2, 0]},
-        {"benchmark": slice(None, None, -2)},
-        {"benchmark": slice(0)},
-    ]
-    selections += [{dim: positions} for dim in whole.dims for positions in (-1, slice(1, None, 2))]
-    for selection in selections:
-        xr.testing.assert_identical(lazy.isel(selection).compute(), whole.isel(selection))
-
-
-def test_lazy_timings_read_values_where_they_are_computed(table, tmp_path, monkeypatch):
-    file = stored(
-        table.assign(time_ms=table["time_ms"].where(table.index != 40, -1.0)),
-        tmp_path / "table.parquet",
-    )
-    times = perfarray.read(file, chunks={"benchmark": 1})
-    assert times.isel(benchmark=0)["time"].mean() > 0
-    with pytest.raises(FileError, match="column 'time_ms', row 41 under the header, is -1"):
-        times.compute()
-    batches, requests = row_blocks._batches, []
-
-    def recorded(path, labels, names, groups=None):
-        requests.append((names, groups))
-        return batches(path, labels, names, groups)
-
-    monkeypatch.setattr(row_blocks, "_batches", recorded)
-    times = perfarray.read(file, chunks={"benchmark": 1})
-    assert not any("time_ms" in names for names, _ in requests)
-    requests.clear()
-    times.isel(benchmark=2).compute()
-    assert [groups for _, groups in requests] == [[3], [4], [5]]  # rows 60 to 89, in groups of 17
 
 
 def test_numbers_that_describe_machines_may_be_missing(table, tmp_path):
@@ -163,62 +111,7 @@ def test_numbers_that_describe_machines_may_be_missing(table, tmp_path):
     unknown = table.assign(memory_gb=table["memory_gb"].where(table["machine"] == "a"))
     parquet.write_table(pyarrow.Table.from_pandas(unknown, preserve_index=False, safe=False).set_column(
         5, "memory_gb", pyarrow.array(unknown["memory_gb"].to_numpy(), from_pandas=False)), tmp_path / "table.parquet")  # fmt: skip
-    xr.testing.assert_identical(
-        perfarray.read(tmp_path / "table.parquet", chunks={}).compute(),
-        perfarray.read(tmp_path / "table.parquet"),
-    )
     check_same(tmp_path / "table.parquet", tmp_path)
-
-
-def test_a_table_that_was_changed_is_read_again(table, tmp_path):
-    times = perfarray.read(stored(table, tmp_path / "table.parquet"), chunks={})
-    stored(table.replace("007", "008"), tmp_path / "table.parquet")
-    with pytest.raises(
-        FileError,
-        match=(
-            "column 'benchmark' holds '008', which was not there when its labels were read; "
-            "read it again"
-        ),
-    ):
-        times.compute()
-
-
-def test_lazy_timings_go_to_other_processes(table, tmp_path):
-    cloudpickle = pytest.importorskip("cloudpickle")
-    times = perfarray.read(stored(table, tmp_path / "table.parquet"), chunks={})
-    xr.testing.assert_identical(
-        cloudpickle.loads(cloudpickle.dumps(times)).compute(), times.compute()
-    )
-
-
-def test_lazy_partitioned_folder(table, tmp_path):
-    for machine, part in table.groupby("machine"):
-        (tmp_path / "results" / f"machine={machine}").mkdir(parents=True)
-        stored(
-            part.drop(columns="machine"),
-            tmp_path / "results" / f"machine={machine}" / "part-0.parquet",
-        )
-    for read in (perfarray.read, perfarray.read_archive):
-        lazy = read(tmp_path / "results", chunks={"machine": 1})
-        assert lazy["time"].chunksizes["machine"] == (1, 1)
-        xr.testing.assert_identical(lazy.compute(), read(tmp_path / "results"))
-
-
-@pytest.mark.parametrize("kind", ["mark", "unit", "number", "row by row"])
-def test_what_labels_do_not_determine_is_read_at_once_and_chunked(table, tmp_path, kind):
-    file = stored(REFUSED[kind][0](table), tmp_path / "table.parquet")
-    lazy, whole = perfarray.read(file, chunks={"benchmark": 1}), perfarray.read(file)
-    assert lazy.chunksizes == whole.chunk({"benchmark": 1}).chunksizes
-    xr.testing.assert_identical(lazy.compute(), whole)
-    with pytest.raises(FileError, match=f"column '{'stamp' if kind == 'row by row' else ''}"):
-        perfarray.convert_table(file, tmp_path / "out.zarr")
-
-
-def test_chunks_of_any_format(tmp_path):
-    (tmp_path / "table.csv").write_text("benchmark,execution,time_ms\na,0,1\nb,0,2\n")
-    assert perfarray.read(tmp_path / "table.csv", chunks={"benchmark": 1})["time"].chunksizes[
-        "benchmark"
-    ] == (1, 1)
 
 
 def test_comments_and_separators(table, tmp_path):
@@ -228,10 +121,7 @@ def test_comments_and_separators(table, tmp_path):
     assert check_same(file, tmp_path)["cost"].attrs["units"] == "J"
 
 
-def test_packed_file_with_more_combinations_of_codes_than_a_table_holds(
-    table, tmp_path, monkeypatch
-):
-    monkeypatch.setattr(table_cells, "DENSE", 1)
+def test_packed_file(table, tmp_path):
     check_same(written(table.sample(frac=0.6, random_state=3), tmp_path / "table.csv.gz"), tmp_path)
 
 
@@ -283,12 +173,14 @@ def test_parts_in_several_units(table, tmp_path):
             table.rename(columns={"time_ms": "time"}).assign(version=unit)
         ).replace_schema_metadata({"units": unit})
         parquet.write_table(part, tmp_path / "results" / f"part-{number}.parquet")
-    times = perfarray.read(tmp_path / "results", chunks={}).compute()
+    times = perfarray.read(tmp_path / "results")
     np.testing.assert_allclose(
         times["time"].sel(version="us") * 1000, times["time"].sel(version="ms")
     )
-    with pytest.raises(
-        FileError, match="its parts state several units of time, which cannot be streamed"
+    check_same(tmp_path / "results", tmp_path, streamed=False)
+    with (
+        perfarray.set_options(max_cells=99),
+        pytest.raises(FileError, match="state several units of time, which cannot be streamed"),
     ):
         perfarray.convert_table(tmp_path / "results", tmp_path / "out.zarr")
 
@@ -315,9 +207,8 @@ def test_partitioned_folder(table, tmp_path):
 REFUSED = {
     "mark": (lambda table: table.assign(failed=False), "column 'failed' cannot be streamed"),
     "unit": (lambda table: table.assign(unit="ms"), "column 'unit' cannot be streamed"),
-    "repeated": (lambda table: pd.concat([table, table.iloc[[3]]]), "row 91 under the header repeats a measurement"),
-    "negative": (lambda table: table.assign(time_ms=table["time_ms"].where(table.index != 40, -1.0)),
-                 "column 'time_ms', row 41 under the header, is -1"),
+    "cells with units": (lambda table: table.assign(time_ms=table["time_ms"].map("{} ms".format)),
+                         "column 'time_ms', row 1 under the header, holds no plain number"),
     "number": (lambda table: table.assign(threads=table["iteration"] % 2), "column 'threads' cannot be streamed: no usual dim"),
     "host by execution": (HOSTS["host by execution"], "column 'host' cannot be streamed"),
     "date by iteration": (lambda table: table.assign(date=table["iteration"].map("2026-11-{}".format)),
@@ -329,20 +220,87 @@ REFUSED = {
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 @pytest.mark.parametrize("reason", REFUSED)
-def test_refusals(table, tmp_path, monkeypatch, reason, suffix):
-    monkeypatch.setattr(table_cells, "MOST", 30 if reason == "row by row" else 10**6)
+def test_what_cannot_be_streamed(table, tmp_path, monkeypatch, reason, suffix):
+    """It is what `read_archive` makes of it, an error too; beyond limits it is refused by name."""
+    monkeypatch.setattr(stored_labels, "MAX_COMBINATIONS", 30 if reason == "row by row" else 10**6)
     change, message = REFUSED[reason]
+    file = written(change(table), tmp_path / f"table.{suffix}")
+    if suffix == "parquet" and reason == "cells with units":
+        message = "column 'time_ms' is of type VARCHAR"
+    with perfarray.set_options(max_file_bytes=99), pytest.raises(FileError, match=message) as error:
+        perfarray.convert_table(file, tmp_path / "out.zarr")
+    assert "too large to be read at once" in str(error.value)
+    assert [path.name for path in tmp_path.iterdir()] == [file.name]
+    try:
+        perfarray.read_archive(file)
+    except ValueError as error:
+        with pytest.raises(ValueError, match=re.escape(str(error))):
+            perfarray.convert_table(file, tmp_path / "out.zarr")
+        return
+    check_same(file, tmp_path, streamed=False)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+@pytest.mark.parametrize(("change", "message"), [
+    (lambda table: pd.concat([table, table.iloc[[3]]]), "repeat a measurement, the first is row 91 under the header"),
+    (lambda table: table.assign(time_ms=table["time_ms"].where(table.index != 40, -1.0)),
+     "column 'time_ms', row 41 under the header, is -1"),
+])  # fmt: skip
+def test_wrong_rows(table, tmp_path, change, message, suffix):
     file = written(change(table), tmp_path / f"table.{suffix}")
     with pytest.raises(FileError, match=message):
         perfarray.convert_table(file, tmp_path / "out.zarr")
     assert [path.name for path in tmp_path.iterdir()] == [file.name]
 
 
+def test_rows_without_numbers_of_repetitions(table, tmp_path):
+    """They are numbered in the order of the file."""
+    rows = table.drop(columns=["execution", "iteration"]).sample(frac=0.7, random_state=4)
+    for suffix in ("csv", "parquet"):
+        check_same(written(rows, tmp_path / f"rows.{suffix}"), tmp_path)
+
+
+def test_files_outside_are_not_read(table, tmp_path):
+    """DuckDB reads the files of the table and nothing else: a name is no pattern, and no extension is loaded."""
+    written(table.assign(machine="secret"), tmp_path / "a1.csv")
+    place = written(table, tmp_path / "a[1]*.csv")
+    check_same(place, tmp_path)
+    rows = stored_tables.stored_table(place, tmp_path)
+    for query in (
+        f"FROM read_csv('{tmp_path / 'a1.csv'}')",
+        f"FROM '{tmp_path / 'a1.csv'}'",
+        "FROM read_text('/etc/hostname')",
+        "INSTALL httpfs",
+        "LOAD httpfs",
+        f"COPY (SELECT 1) TO '{tmp_path / 'out.csv'}'",
+        f"ATTACH '{tmp_path / 'out.db'}'",
+        "SET enable_external_access=true",
+        "FROM table",
+    ):
+        with pytest.raises(FileError):
+            rows.run(query)
+
+
+@pytest.mark.parametrize("ends", ["\n", "\r\n", "mixed"])
+def test_ends_of_lines(table, tmp_path, ends):
+    text = table.to_csv(index=False, lineterminator="\r\n" if ends == "mixed" else ends)
+    file = tmp_path / "table.csv"
+    file.write_bytes(text.replace("\r\n", "\n", 1).encode() if ends == "mixed" else text.encode())
+    check_same(file, tmp_path, streamed=ends != "mixed")
+
+
+@pytest.mark.parametrize("suffix", ["csv.xz", "csv.bz2", "csv.zip"])
+def test_packed_files_that_are_not_streamed(table, tmp_path, suffix):
+    file = tmp_path / f"table.{suffix}"
+    table.to_csv(file, index=False)
+    check_same(file, tmp_path, streamed=False)
+
+
 KILLED = """
 import os, signal, sys
 import perfarray
-from perfarray.readers import row_blocks, streaming
-row_blocks.READ_AT_ONCE = 0  # small tables would be read at once
+from perfarray.readers import stored_tables, streaming
+stored_tables.READ_AT_ONCE = 0  # small tables would be read at once
 streaming.write = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
 perfarray.convert_table(*sys.argv[1:])
 """

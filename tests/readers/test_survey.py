@@ -1,16 +1,12 @@
 """The table of an archive: what was read of each file, and why a file is left out."""
 
 import json
-import pickle
 import tarfile
 
-import pandas as pd
 import pytest
 
 import perfarray
-from perfarray.readers import attempts
 from readers.files_of_our_own import bench, entry, run, small_suite, suite, write
-from shared_material import ARCHIVES, needs_archives
 
 
 @pytest.fixture
@@ -86,24 +82,3 @@ def test_a_path_beside_the_layout_and_a_file_that_was_named(mixed):
     assert table["status"].tolist() == ["broken", "broken"]
     assert "no reader recognises its content" in table["reason"][0]
     assert "its path does not match layout" in table["reason"][1]
-
-
-def sent_by_processes(attempt, found, number):
-    """Read files as a process would: what goes there and comes back is pickled."""
-    attempt = pickle.loads(pickle.dumps(attempt))
-    return [pickle.loads(pickle.dumps(attempt(one))) for one in found]
-
-
-@needs_archives
-@pytest.mark.parametrize(
-    "folder", sorted(path.name for path in ARCHIVES.iterdir()) if ARCHIVES.is_dir() else []
-)
-def test_genuine_files_go_from_one_process_to_another(folder, monkeypatch):
-    sizes = {path: path.stat().st_size for path in (ARCHIVES / folder).rglob("*") if path.is_file()}
-    by_size = sorted(
-        (path for path, size in sizes.items() if size < 1 << 18), key=sizes.__getitem__
-    )
-    files = list({(path.parent, path.suffix): path for path in reversed(by_size)}.values())
-    expected = perfarray.archive_table(files)
-    monkeypatch.setattr(attempts, "_by_processes", sent_by_processes)
-    pd.testing.assert_frame_equal(perfarray.archive_table(files, parallel=2), expected)

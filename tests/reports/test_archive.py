@@ -117,22 +117,22 @@ def test_several_machines_without_versions_are_an_archive(sizes, answer):
     assert not is_archive(times, "a")
 
 
-@pytest.mark.parametrize("place", [0, [0]])
-def test_one_machine_is_an_archive(times, place):
+@pytest.mark.parametrize("position", [0, [0]])
+def test_one_machine_is_an_archive(times, position):
     """Suites of one machine, or a single report, have scores and no means; a summary without labels
     has no brackets."""
     with warnings.catch_warnings(action="ignore"):
-        report = json.loads(times.isel(machine=place).perf.report(format="json"))
-        single = json.loads(
-            times.isel(machine=place, compiler=0, benchmark=slice(4)).perf.report(format="json")
+        report = json.loads(times.isel(machine=position).perf.report(format="json"))
+        lone = json.loads(
+            times.isel(machine=position, compiler=0, benchmark=slice(4)).perf.report(format="json")
         )
-    assert report["title"] == single["title"] == "Archive of 1 machine"
+    assert report["title"] == lone["title"] == "Archive of 1 machine"
     assert [section["title"] for section in report["sections"]] == [READ, SCORES, VARIATION, STATED]
     assert re.match(
         r"int2017: 2 results, scores from 2\S* \(gcc 13\) to 2\S* \(clang 18\)\.",
         report["summary"][0],
     )
-    assert re.fullmatch(r"(int2017: s|S)core 2\S*", single["summary"][0])
+    assert re.fullmatch(r"(int2017: s|S)core 2\S*", lone["summary"][0])
 
 
 def test_without_a_score_means_are_shown():
@@ -193,18 +193,18 @@ def test_scores_are_sorted_suite_by_suite(times, report):
 def test_a_long_table_shows_its_extremes(times):
     """The best and the worst scores of each suite, and the largest variations; a sentence says how
     to have all."""
-    parts = {
-        part.partition("\n")[0]: part
-        for part in times.perf.report(format="markdown").split("\n## ")
+    pieces = {
+        section_part.partition("\n")[0]: section_part
+        for section_part in times.perf.report(format="markdown").split("\n## ")
     }
-    assert parts[SCORES].count("| `int2017` |") == 6
+    assert pieces[SCORES].count("| `int2017` |") == 6
     assert (
         "The table shows 12 of 44 rows, the 3 best and the 3 worst of each suite. This report "
         "as JSON has all."
-    ) in parts[SCORES]
-    assert "The table shows 10 of 12 rows, the 5 best and the 5 worst." in parts[RATIOS]
-    assert re.findall(r"\| `(box-\d+)` \|", parts[VARIATION])[:4] == ["box-11"] * 4
-    assert "The table shows 10 of 44 rows, the 10 largest." in parts[VARIATION]
+    ) in pieces[SCORES]
+    assert "The table shows 10 of 12 rows, the 5 best and the 5 worst." in pieces[RATIOS]
+    assert re.findall(r"\| `(box-\d+)` \|", pieces[VARIATION])[:4] == ["box-11"] * 4
+    assert "The table shows 10 of 44 rows, the 10 largest." in pieces[VARIATION]
 
 
 def test_the_best_stand_first():
@@ -253,10 +253,10 @@ def test_what_explains_the_scores(times, report):
         "drop=True).perf.explain_variation(response='performance', rng=1)"
     )
     markdown = times.perf.report(format="markdown")
-    part = markdown.partition(f"## {EXPLAINED[1]}")[2].partition("\n## ")[0]
+    section_part = markdown.partition(f"## {EXPLAINED[1]}")[2].partition("\n## ")[0]
     assert re.fullmatch(
         r"\s*Of int2017, the suite with most results\. No predictor explains relative variation: [^|>]*",
-        part,
+        section_part,
     )
     assert section_of(report, EXPLAINED[1])["rows"]
 
@@ -268,8 +268,8 @@ def test_what_is_not_valid_is_named(report):
         "4 of 44 results are invalid, as their files say; 40 of 44 results are estimated, as "
         "their files say."
     )
-    stated = {(row["machine"], row["stated"]) for row in section["rows"]}
-    assert stated == {("box-5", "invalid"), ("box-6", "not estimated")}
+    stated_values = {(row["machine"], row["stated"]) for row in section["rows"]}
+    assert stated_values == {("box-5", "invalid"), ("box-6", "not estimated")}
 
 
 def test_where_all_are_estimates_none_is_named(times):
@@ -286,21 +286,21 @@ def test_where_all_are_estimates_none_is_named(times):
 def test_sections_without_data_are_left_out(times):
     """Two machines are no map, and no regression; without marks of validity nothing is said of
     it."""
-    few = times.isel(machine=[0, 4]).drop_vars(["valid", "estimated"])
+    short = times.isel(machine=[0, 4]).drop_vars(["valid", "estimated"])
     titles = [
-        section["title"] for section in json.loads(few.perf.report(format="json"))["sections"]
+        section["title"] for section in json.loads(short.perf.report(format="json"))["sections"]
     ]
     assert titles == [READ, SCORES, VARIATION]
-    single = times.isel(execution=[0], machine=[0, 4]).drop_vars(["valid", "estimated"])
-    assert "No answer" not in single.perf.report(format="markdown")
+    lone = times.isel(execution=[0], machine=[0, 4]).drop_vars(["valid", "estimated"])
+    assert "No answer" not in lone.perf.report(format="markdown")
 
 
 def test_sections_may_be_asked_for(times):
     """By the names of methods, those of other reports too; prices ask for a plan."""
-    asked = json.loads(
+    requested = json.loads(
         times.perf.report(sections=("relative_variation", "variability_level"), format="json")
     )
-    assert [section["title"] for section in asked["sections"]] == [
+    assert [section["title"] for section in requested["sections"]] == [
         READ,
         VARIATION,
         STATED,
@@ -314,10 +314,10 @@ def test_sections_may_be_asked_for(times):
         match=r"sections='modes' is no section of this report. Choose from 'five_number_summary', ",
     ):
         times.perf.report(sections="modes")
-    one = perfarray.from_samples({"a": [1.0, 1.1, 1.2]}).perf.report(
+    subset = perfarray.from_samples({"a": [1.0, 1.1, 1.2]}).perf.report(
         sections="counts", format="json"
     )
-    assert [section["title"] for section in json.loads(one)["sections"]] == [
+    assert [section["title"] for section in json.loads(subset)["sections"]] == [
         "How much was measured"
     ]
 
@@ -332,9 +332,9 @@ def test_names_of_machines_may_be_hidden(times):
 
 def test_words_follow_the_metric(times):
     """A ratio is not how long something takes."""
-    one = times.isel(machine=0, drop=True)
-    assert "## The mean ratio" in one.perf.report(format="markdown")
-    assert "How long" not in one.perf.report(format="markdown")
+    subset = times.isel(machine=0, drop=True)
+    assert "## The mean ratio" in subset.perf.report(format="markdown")
+    assert "How long" not in subset.perf.report(format="markdown")
 
 
 @pytest.fixture(scope="module", params=["spec_csv", "spec_txt"])
@@ -370,11 +370,11 @@ def test_the_page_of_a_real_archive_is_short(page, tmp_path):
         "--window-size=1280,900",
         f"--user-data-dir={tmp_path / 'profile'}",
     ]
-    done = subprocess.run(
+    completed = subprocess.run(
         [chromium, *flags, "--dump-dom", path.as_uri()],
         capture_output=True,
         text=True,
         timeout=60,
         check=True,
     )
-    assert 1000 < int(re.search(r"<body>(\d+)</body>", done.stdout)[1]) < 8000
+    assert 1000 < int(re.search(r"<body>(\d+)</body>", completed.stdout)[1]) < 8000

@@ -37,9 +37,11 @@ def times():
         {"execution": 6, "iteration": 3},
         {"benchmark": ["fft", SCRIPT], "version": ["old", "new"], "machine": ["payroll-7"]},
     )
-    made = perfarray.simulate(sizes=sizes, variances=dict.fromkeys(sizes, 1e-4), dims=dims, rng=1)
-    made["time"].loc[{"version": "new"}] *= 1.5
-    return made.assign_coords(
+    simulated = perfarray.simulate(
+        sizes=sizes, variances=dict.fromkeys(sizes, 1e-4), dims=dims, rng=1
+    )
+    simulated["time"].loc[{"version": "new"}] *= 1.5
+    return simulated.assign_coords(
         user="alice", compiler="gcc 13 -I/home/alice/inc on payroll-7"
     ).assign_attrs(source="/home/alice/x.json")
 
@@ -50,13 +52,13 @@ def texts(times):
     forms without pictures."""
     reports, contents = {}, {}
 
-    def asked(*args, pictures, **choices):
+    def requested(*args, pictures, **choices):
         return contents.get((redact, pictures)) or contents.setdefault(
             (redact, pictures), content_of(*args, pictures=pictures, **choices)
         )
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(writing, "content_of", asked)
+        patch.setattr(writing, "content_of", requested)
         for form, redact in product(("html", "markdown", "json"), (False, True)):
             reports[form, redact] = times.perf.report(
                 "old", costs={"execution": 1}, format=form, redact=redact
@@ -100,7 +102,7 @@ def test_every_question_is_answered_in_every_form(texts):
 
 
 @pytest.mark.parametrize(
-    ("shape", "dims", "asked"),
+    ("shape", "dims", "requested"),
     [
         (
             (10, 10),
@@ -112,14 +114,14 @@ def test_every_question_is_answered_in_every_form(texts):
         ((7, 3), ("commit", "execution"), set()),
     ],
 )
-def test_questions_depend_on_what_was_measured(shape, dims, asked):
+def test_questions_depend_on_what_was_measured(shape, dims, requested):
     """The order of ten repetitions, a warm-up of ten iterations, and a history of eight commits are
     asked about, shorter ones are not."""
     noise = np.random.default_rng(1).normal(1, 0.01, (10, 10))
     times = xr.DataArray(noise[: shape[0], : shape[1]], dims=dims, name="time")
     sections = json.loads(times.perf.report(format="json"))["sections"]
     possible = {"Do they depend on those before them", "Is there a warm-up left", "Since when"}
-    assert {section["title"] for section in sections} & possible == asked
+    assert {section["title"] for section in sections} & possible == requested
     assert sections[-1]["about"].startswith("The cheapest experiment whose intervals are ± 1%.")
     assert "half_width=0.01" in sections[-1]["code"]
 
@@ -192,15 +194,15 @@ def test_a_method_without_an_answer_says_why():
 def test_an_empty_table_says_why(times):
     """A benchmark of each side alone is no comparison; where nothing varies there are no
     components."""
-    apart = times.where((times["version"] == "old") == (times["benchmark"] == "fft"))
-    report = apart.perf.report("old", costs={"execution": 1}, format="json")
+    one_sided = times.where((times["version"] == "old") == (times["benchmark"] == "fft"))
+    report = one_sided.perf.report("old", costs={"execution": 1}, format="json")
     assert "Nothing was measured on both sides." in json.loads(report)["summary"]
-    same = times.isel(benchmark=[0]).copy()
-    same["time"][:] = 1.0
+    constant_times = times.isel(benchmark=[0]).copy()
+    constant_times["time"][:] = 1.0
     for text, title, reason in (
         (report, "What changed", "No answer: nothing was measured on both sides."),
         (
-            same.perf.report(format="json"),
+            constant_times.perf.report(format="json"),
             "Where the variation comes from",
             "No answer: too little was measured, or nothing varies.",
         ),
@@ -279,17 +281,17 @@ def test_what_is_left_out_and_what_is_not():
         linker="ld -L/home/alice/lib by bob@example.org on a.b.example.com",
     )
     times = times.assign_attrs(user="alice", format="custom")
-    shown = Redaction.of(times).times(times)
+    printed_text = Redaction.of(times).times(times)
     assert "user" in times.attrs
-    assert shown["benchmark"].values.tolist() == [
+    assert printed_text["benchmark"].values.tolist() == [
         *names[:2], "[left out]/grep foo", "[left out]/rg foo", "[left out] (1)", "[left out] (2)", *names[6:]
     ]  # fmt: skip
-    assert "builder_id" not in shown.coords
-    assert ("user" in shown.attrs, shown.attrs["format"]) == (False, "custom")
-    assert shown["linker"].item() == "ld -L[left out]/lib by [left out] on [left out]"
+    assert "builder_id" not in printed_text.coords
+    assert ("user" in printed_text.attrs, printed_text.attrs["format"]) == (False, "custom")
+    assert printed_text["linker"].item() == "ld -L[left out]/lib by [left out] on [left out]"
 
 
-@pytest.mark.parametrize(("text", "shown"), [
+@pytest.mark.parametrize(("text", "printed_text"), [
     ("file:///home/alice/work/bench.json", "[left out]/bench.json"),
     ("see file:///home/alice", "see [left out]"),
     ("../alice, ../../alice/work/runs.csv", "[left out], [left out]/runs.csv"),
@@ -307,8 +309,8 @@ def test_what_is_left_out_and_what_is_not():
     ("https://alice:pw@ci.example/job/7 git@example.com:alice/x.git", "[left out] [left out]"),
     ("alice@node7:/home/alice/x", "[left out]"),
 ])  # fmt: skip
-def test_what_names_people_and_places_is_left_out(text, shown):
-    assert Redaction({}).hide(text) == shown
+def test_what_names_people_and_places_is_left_out(text, printed_text):
+    assert Redaction({}).hide(text) == printed_text
 
 
 @pytest.mark.parametrize("text", [
@@ -337,44 +339,44 @@ def test_long_texts_are_redacted_quickly():
 )
 def test_a_baseline_may_hold_a_path(labels):
     """It is the label that the redacted timings have; labels that look alike then are numbered."""
-    made = perfarray.simulate(
+    simulated = perfarray.simulate(
         sizes={"execution": 6},
         variances={"execution": 1e-4},
         dims={"benchmark": ["fft"], "version": labels},
         rng=1,
     )
     for label in labels:
-        text = made.perf.report(label, redact=True, format="json")
+        text = simulated.perf.report(label, redact=True, format="json")
         assert "alice" not in text
         assert "[left out]" in section_of(text, "What changed")["about"]
 
 
 def test_dims_of_people_are_numbered():
-    made = perfarray.simulate(
+    simulated = perfarray.simulate(
         sizes={"execution": 3},
         variances={"execution": 1e-4},
         dims={"user": ["alice", "bob"]},
         rng=1,
     )
-    made = made.assign_coords(
+    simulated = simulated.assign_coords(
         note=(("user", "execution"), np.full((2, 3), "by alice", dtype=object))
     )
-    shown = Redaction.of(made).times(made)
-    assert shown["user"].values.tolist() == ["user 1", "user 2"]
-    assert set(shown["note"].values.ravel().tolist()) == {"by user 1"}
+    printed_text = Redaction.of(simulated).times(simulated)
+    assert printed_text["user"].values.tolist() == ["user 1", "user 2"]
+    assert set(printed_text["note"].values.ravel().tolist()) == {"by user 1"}
 
 
 def test_two_reports_of_one_archive_are_one(texts, times):
     """Chance has a seed; descriptors in which the systems differ are described, and values of
     warm-up are counted separately."""
     assert times.perf.report("old", costs={"execution": 1}, format="json") == texts["json", False]
-    described = times.assign_coords(python=("version", ["3.6", "3.7"])).perf.report(
+    descriptors = times.assign_coords(python=("version", ["3.6", "3.7"])).perf.report(
         "old", dim="version", format="json"
     )
-    assert json.loads(described)["described"]["python"] == "old: 3.6, new: 3.7"
+    assert json.loads(descriptors)["described"]["python"] == "old: 3.6, new: 3.7"
     assert (
         "perfarray.read_archive({'old': '...', 'new': '...'}, dim='version')"
-        in json.loads(described)["code"]
+        in json.loads(descriptors)["code"]
     )
     summary = json.loads(perfarray.load_dataset("python_malloc").perf.report(format="json"))[
         "summary"
@@ -385,13 +387,13 @@ def test_two_reports_of_one_archive_are_one(texts, times):
 
 def test_a_warning_of_what_draws_takes_no_picture_away(times, monkeypatch):
     """Only that there is no room does: an import that warns must not end half-way."""
-    for told, picture in (
+    for output, picture in (
         ("of something else", "data:image/svg+xml;base64,PHN2Zz4="),
         ("constrained_layout not applied", None),
     ):
         monkeypatch.setattr(
             "perfarray.accessor.PlotAccessor.svg",
-            lambda _, told=told: warnings.warn(told, stacklevel=2) or "<svg>",
+            lambda _, output=output: warnings.warn(output, stacklevel=2) or "<svg>",
         )
         with warnings.catch_warnings(action="ignore"):
             assert picture_of(times.isel(benchmark=[0]).perf.counts()) == picture
@@ -447,9 +449,9 @@ def test_without_matplotlib_it_is_said(times, monkeypatch):
     """A page without pictures says why, once; other forms have none anyway."""
     monkeypatch.setattr("perfarray.reports.content.find_spec", lambda _: None)
     monkeypatch.setattr("perfarray.reports.sections.picture_of", lambda _: None)
-    one = times.isel(benchmark=[0])
-    assert one.perf.report().count("install perfarray[plots]") == 1
-    assert "install perfarray" not in one.perf.report(format="markdown")
+    subset = times.isel(benchmark=[0])
+    assert subset.perf.report().count("install perfarray[plots]") == 1
+    assert "install perfarray" not in subset.perf.report(format="markdown")
 
 
 # A browser is asked this of unchanged pages, each inside a frame as wide as a phone.
@@ -495,19 +497,19 @@ def test_in_a_browser(texts, tmp_path):
     order = [2, 0, 3, 1]
     table = pd.DataFrame(
         {
-            title: [column[place] for place in order] + [f"all of {title}"]
+            title: [column[position] for position in order] + [f"all of {title}"]
             for title, column in COLUMNS.items()
         }
     )
     table = Table.of_cells(table, {"suites": 1}, Places([], np.arange(len(order)), len(order)))
-    made = Content(
+    simulated = Content(
         "T" * 99,
         ("s" * 99,),
         {"flags": "-f" * 99},
         [Section("Q" * 99, "a" * 99, "c" * 99, table, ("n" * 99,))],
         "c" * 99,
     )
-    pages = {"real": texts["html", False], "made": as_html(made)}
+    pages = {"real": texts["html", False], "made": as_html(simulated)}
     frames = [
         (
             f'<iframe id="{name}" width=390 height=800 style="border: 0" '
@@ -527,15 +529,15 @@ def test_in_a_browser(texts, tmp_path):
         "--enable-logging=stderr",
         f"--user-data-dir={tmp_path / 'profile'}",
     ]
-    done = subprocess.run(
+    completed = subprocess.run(
         [chromium, *flags, "--dump-dom", asking.as_uri()],
         capture_output=True,
         text=True,
         timeout=60,
         check=True,
     )
-    assert re.findall(r"CONSOLE.*", done.stderr) == []
-    answers = json.loads(html.unescape(re.search(r"<body>(.*)</body>", done.stdout)[1]))
+    assert re.findall(r"CONSOLE.*", completed.stderr) == []
+    answers = json.loads(html.unescape(re.search(r"<body>(.*)</body>", completed.stdout)[1]))
     for name, page in pages.items():
         assert (answers[name]["beyond"], answers[name]["wide"], answers[name]["scripts"]) == (
             0,
@@ -545,7 +547,7 @@ def test_in_a_browser(texts, tmp_path):
         assert answers[name]["pictures"] == page.count("<img "), name
     assert (answers["real"]["pictures"] > 4) is (find_spec("matplotlib") is not None)
     for title, (up, down) in answers["made"]["columns"].items():
-        known = [text for text in COLUMNS[title] if text not in ("", "-")]
+        sorted_known = [text for text in COLUMNS[title] if text not in ("", "-")]
         last = [text for text in COLUMNS[title] if text in ("", "-")] + [f"all of {title}"]
-        assert up == ["ascending", *known, *last]
-        assert down == ["descending", *known[::-1], *last]
+        assert up == ["ascending", *sorted_known, *last]
+        assert down == ["descending", *sorted_known[::-1], *last]

@@ -29,13 +29,13 @@ def times():
         "machine": ["a", "b"],
         "version": ["old", "new"],
     }
-    made = perfarray.simulate(sizes=sizes, variances=dict.fromkeys(sizes, 1e-4), dims=dims, rng=1)[
-        "time"
-    ]
+    simulated = perfarray.simulate(
+        sizes=sizes, variances=dict.fromkeys(sizes, 1e-4), dims=dims, rng=1
+    )["time"]
     return (
-        (made * xr.where(made["version"] == "new", 1.25, 1.0))
-        .assign_attrs(made.attrs)
-        .transpose(*made.dims)
+        (simulated * xr.where(simulated["version"] == "new", 1.25, 1.0))
+        .assign_attrs(simulated.attrs)
+        .transpose(*simulated.dims)
     )
 
 
@@ -87,17 +87,17 @@ def test_every_kind_is_tried():
 def test_every_result_has_a_table(times, name):
     """Of texts and without gaps, few columns, one row a cell, named along `benchmark` and along
     every dim that has several labels."""
-    one = times.isel(version=0) if name in ("plan_suite", "principal_components") else times
-    one = one.isel(machine=0) if name == "plan_suite" else one
-    result = SIMULATED[name]() if name in SIMULATED else getattr(one.perf, name)(**ASKED[name])
-    found = perfarray.table(result)
-    assert len(found.columns) <= 11
-    assert len(found) > 0
-    assert found.map(lambda text: isinstance(text, str)).all(axis=None)
-    assert not found.isin(["nan", "None"]).any(axis=None)
-    named = {level for level in found.index.names if level is not None}
-    assert named == {
-        dim for dim in found.places.dims if dim == "benchmark" or as_dataset(result).sizes[dim] > 1
+    subset = times.isel(version=0) if name in ("plan_suite", "principal_components") else times
+    subset = subset.isel(machine=0) if name == "plan_suite" else subset
+    result = SIMULATED[name]() if name in SIMULATED else getattr(subset.perf, name)(**ASKED[name])
+    answer = perfarray.table(result)
+    assert len(answer.columns) <= 11
+    assert len(answer) > 0
+    assert answer.map(lambda text: isinstance(text, str)).all(axis=None)
+    assert not answer.isin(["nan", "None"]).any(axis=None)
+    renamed = {level for level in answer.index.names if level is not None}
+    assert renamed == {
+        dim for dim in answer.places.dims if dim == "benchmark" or as_dataset(result).sizes[dim] > 1
     }
 
 
@@ -145,23 +145,25 @@ def test_a_comparison_in_words(times):
     """Absolute values beside the factor, the interval in words, the suite below; the most changed
     first where that is asked."""
     result = times.isel(machine=0).perf.compare("old")
-    found = result.perf.table()
-    assert found.columns.tolist() == ["old -> new", "change", "verdict", "n"]
-    assert found.index.tolist() == ["fft", "sort", "<script>", "all 3"]
+    answer = result.perf.table()
+    assert answer.columns.tolist() == ["old -> new", "change", "verdict", "n"]
+    assert answer.index.tolist() == ["fft", "sort", "<script>", "all 3"]
     means = [
         result[name].sel(benchmark="fft").item() for name in ("baseline_mean", "candidate_mean")
     ]
-    assert found.loc["fft", "old -> new"] == f"{means[0]:.2f} s -> {means[1]:.2f} s"
-    shown = [float(part) for part in re.findall(r"[\d.]+", found.loc["fft", "change"])]
-    assert shown == pytest.approx(
+    assert answer.loc["fft", "old -> new"] == f"{means[0]:.2f} s -> {means[1]:.2f} s"
+    printed_text = [
+        float(section_part) for section_part in re.findall(r"[\d.]+", answer.loc["fft", "change"])
+    ]
+    assert printed_text == pytest.approx(
         [result[name].sel(benchmark="fft").item() for name in ("estimate", "lower", "upper")],
         abs=6e-4,
     )
-    assert "x slower (" in found.loc["fft", "change"]
-    assert found.loc["all 3", "verdict"] == "slower"
+    assert "x slower (" in answer.loc["fft", "change"]
+    assert answer.loc["all 3", "verdict"] == "slower"
     order = np.argsort(-np.abs(np.log(result["estimate"].values.ravel())))
     assert result.perf.table(sort="effect").index.tolist()[:3] == [
-        ["fft", "sort", "<script>"][place] for place in order
+        ["fft", "sort", "<script>"][position] for position in order
     ]
     assert result.perf.table(sort="name").index.tolist()[:3] == ["<script>", "fft", "sort"]
     with pytest.raises(ValueError, match="sort='size'"):
@@ -189,22 +191,22 @@ def test_answers_about_the_order():
         "sizes": {"execution": 12, "iteration": 40},
         "variances": {"execution": 1e-4, "iteration": 1e-4},
     }
-    made = perfarray.simulate(**nest, dims={"benchmark": ["fft", "sort"]}, rng=1)["time"]
-    made = (
-        made * (1 + 0.2 * ((made["iteration"] < 9) & (made["benchmark"] == "sort")))
-    ).assign_attrs(made.attrs)
-    found = made.perf.autocorrelation(dim="execution")
-    table = found.perf.table()
+    simulated = perfarray.simulate(**nest, dims={"benchmark": ["fft", "sort"]}, rng=1)["time"]
+    simulated = (
+        simulated * (1 + 0.2 * ((simulated["iteration"] < 9) & (simulated["benchmark"] == "sort")))
+    ).assign_attrs(simulated.attrs)
+    answer = simulated.perf.autocorrelation(dim="execution")
+    table = answer.perf.table()
     assert table.index.tolist() == ["fft", "sort"]
     assert table["worth, executions"].tolist() == [
-        f"{value:.3g} of 12" for value in found["pooled_effective_n"].values
+        f"{value:.3g} of 12" for value in answer["pooled_effective_n"].values
     ]
-    steady = made.perf.steady_state()
-    shown = steady.perf.table()
-    assert shown["warm-up"].tolist() == [
+    steady = simulated.perf.steady_state()
+    printed_text = steady.perf.table()
+    assert printed_text["warm-up"].tolist() == [
         str(int((steady["kind"].sel(benchmark=name) == "warmup").sum())) for name in ("fft", "sort")
     ]
-    assert shown.loc["sort", "steady from (median)"] == "9"
+    assert printed_text.loc["sort", "steady from (median)"] == "9"
 
 
 def test_mixtures_of_few_runs_and_of_several_families():
@@ -236,57 +238,65 @@ def test_pairs_of_labels_stand_once(times):
         .pad(machine=(0, 1), mode="edge")
         .assign_coords(machine=["a", "b", "c"])
     )
-    found = three.perf.pairwise(dim="machine").perf.table()
-    assert found.index.tolist() == [("b", "a"), ("c", "a"), ("c", "b")]
+    answer = three.perf.pairwise(dim="machine").perf.table()
+    assert answer.index.tolist() == [("b", "a"), ("c", "a"), ("c", "b")]
 
 
 def test_what_the_numbers_rest_on_is_said(times):
     """In attrs: the label that all share, the level, what n counts, and the notes."""
-    one = times.isel(machine=0, session=[0], execution=[0])
+    subset = times.isel(machine=0, session=[0], execution=[0])
     with pytest.warns(perfarray.PerfarrayWarning):
-        found = one.perf.compare("old").perf.table()
-    assert found.attrs["about"] == "version new; 95 % intervals; n counts executions"
-    assert "execution" in found.attrs["notes"][0]
-    assert found.attrs["notes"][0] not in repr(found) + found._repr_html_()  # the warning told it
-    assert found["change"].str.endswith("(no interval)").all()
+        answer = subset.perf.compare("old").perf.table()
+    assert answer.attrs["about"] == "version new; 95 % intervals; n counts executions"
+    assert "execution" in answer.attrs["notes"][0]
+    assert (
+        answer.attrs["notes"][0] not in repr(answer) + answer._repr_html_()
+    )  # the warning told it
+    assert answer["change"].str.endswith("(no interval)").all()
 
 
 def test_rates_and_several_metrics(times):
     """What is better decides the word, metric by metric."""
-    both = xr.Dataset(
+    combined = xr.Dataset(
         {"time": times, "throughput": (1 / times).assign_attrs(units="ops/s", better="higher")}
     )
-    found = (
-        both.isel(machine=0, benchmark=0)
+    answer = (
+        combined.isel(machine=0, benchmark=0)
         .perf.compare("old", metric=["time", "throughput"])
         .perf.table()
     )
-    assert found["change"].str.contains("slower").all()
-    assert found["old -> new"].str.contains("s -> ").all()
-    assert found.loc["throughput", "old -> new"].endswith("ops/s")
+    assert answer["change"].str.contains("slower").all()
+    assert answer["old -> new"].str.contains("s -> ").all()
+    assert answer.loc["throughput", "old -> new"].endswith("ops/s")
 
 
 @pytest.mark.parametrize(("label", "word"), [("new", "at least "), ("old", "at most ")])
 def test_stopped_runs_leave_bounds(times, label, word):
     """A ratio that is known as a bound only is called one; without a limit nothing is said of
     it."""
-    one = times.isel(machine=0, benchmark=0, iteration=0, execution=0, drop=True)
-    stopped = one.assign_coords(censored=(one["version"] == label) & (one["session"] == 0))
-    found = stopped.perf.compare("old").perf.table()
-    assert found["change"].item().startswith(word)
-    assert f"({word}" in found["change"].item()
+    subset = times.isel(machine=0, benchmark=0, iteration=0, execution=0, drop=True)
+    censored_times = subset.assign_coords(
+        censored=(subset["version"] == label) & (subset["session"] == 0)
+    )
+    answer = censored_times.perf.compare("old").perf.table()
+    assert answer["change"].item().startswith(word)
+    assert f"({word}" in answer["change"].item()
     with pytest.warns(perfarray.PerfarrayWarning, match="1 without a limit"):
-        result = stopped.where(~stopped["censored"]).assign_attrs(one.attrs).perf.compare("old")
+        result = (
+            censored_times.where(~censored_times["censored"])
+            .assign_attrs(subset.attrs)
+            .perf.compare("old")
+        )
     assert result.perf.table().drop(columns=["verdict", "n"]).eq("-").all(axis=None)
 
 
 def test_no_answer_is_no_refusal(times):
     """Of a test whose conditions do not hold, nothing is said against significance."""
-    few = perfarray.from_samples(
+    short = perfarray.from_samples(
         {"old": [1.0, 1.1, 1.2, 1.0, 9.0], "new": [2.0, 2.1, 2.2, 2.0, 19.0]}
     )
-    found = few.perf.speedup_test("old").perf.table()
-    assert found[["test", "outcome"]].values.tolist() == [["cannot conclude", "no answer"]]
+    answer = short.perf.speedup_test("old").perf.table()
+    assert answer[["test", "outcome"]].values.tolist() == [["cannot conclude", "no answer"]]
     with pytest.raises(ValueError, match="no result of perfarray"):
         times.to_dataset(name="time").perf.table()
 
@@ -300,18 +310,21 @@ def test_lazy_results(times):
 def test_long_tables_are_made_in_pieces():
     """Which is not seen: the table of a result has the rows of the tables of its parts, in their
     order or by effect."""
-    many = xr.DataArray(
+    long_series = xr.DataArray(
         np.arange(1.0, 2 * BATCH + 2)[:, None] * [1.0, 1.01],
         dims=("benchmark", "execution"),
         name="time",
     )
-    result = many.assign_coords(benchmark=range(len(many))).perf.mean_interval()
-    found, parts = (
+    result = long_series.assign_coords(benchmark=range(len(long_series))).perf.mean_interval()
+    answer, pieces = (
         result.perf.table(),
-        [result.isel(benchmark=part).perf.table() for part in (slice(700), slice(700, None))],
+        [
+            result.isel(benchmark=section_part).perf.table()
+            for section_part in (slice(700), slice(700, None))
+        ],
     )
-    pd.testing.assert_frame_equal(pd.DataFrame(found), pd.concat(parts))
-    assert result.perf.table(sort="effect").index.tolist() == list(range(len(many)))[::-1]
+    pd.testing.assert_frame_equal(pd.DataFrame(answer), pd.concat(pieces))
+    assert result.perf.table(sort="effect").index.tolist() == list(range(len(long_series)))[::-1]
 
 
 class TestNotebooks:
@@ -320,13 +333,13 @@ class TestNotebooks:
     def test_a_result(self, times):
         """Labels are text, never markup; notes stand below; of long results the number of rows that
         are left out is said."""
-        shown = view(times.isel(machine=0).perf.compare("old"))
-        assert all(fact in shown for fact in ("1.2", "&lt;script&gt;", "all variables"))
-        assert "<script>" not in shown
-        many = xr.DataArray(
+        printed_text = view(times.isel(machine=0).perf.compare("old"))
+        assert all(fact in printed_text for fact in ("1.2", "&lt;script&gt;", "all variables"))
+        assert "<script>" not in printed_text
+        long_series = xr.DataArray(
             np.ones((100, 3)), dims=("benchmark", "execution"), name="time", attrs={"units": "s"}
         )
-        assert f"{100 - MOST} more rows" in view(many.perf.mean_interval())
+        assert f"{100 - MOST} more rows" in view(long_series.perf.mean_interval())
 
     def test_anything_else_is_as_before(self, times):
         """Timings look as xarray has them."""
@@ -354,37 +367,39 @@ def test_machines_with_regions_have_rows():
     """Where each lies, with limits, and from which others its runs cannot tell it apart; without
     regions a row for each component."""
     rng = np.random.default_rng(0)
-    place = np.array([[1.0, 1.0, 1.0], [1.0, 1.0, 1.0], [1.5, 1.0, 2.0], [1.0, 2.0, 1.0]])[
+    position = np.array([[1.0, 1.0, 1.0], [1.0, 1.0, 1.0], [1.5, 1.0, 2.0], [1.0, 2.0, 1.0]])[
         ..., None
     ]
     coords = {"machine": list("uvwx"), "benchmark": list("abc")}
     times = xr.DataArray(
-        place + 0.01 * rng.standard_normal((4, 3, 5)),
+        position + 0.01 * rng.standard_normal((4, 3, 5)),
         coords | {"execution": range(5)},
         name="time",
         attrs={"units": "s"},
     )
     result = times.perf.principal_components(n_resamples=49, rng=1)
-    found = perfarray.table(result)
+    answer = perfarray.table(result)
     shares = result["explained_variance_ratio"].values
-    assert found.columns.tolist() == [
+    assert answer.columns.tolist() == [
         *(f"component {n + 1} ({100 * shares[n]:.0f} %)" for n in (0, 1)),
         "not apart from",
     ]
-    assert found["not apart from"].to_dict() == {"u": "v", "v": "u", "w": "none", "x": "none"}
-    shown = [float(part) for part in re.findall(r"-?[\d.]+", found.iloc[2, 0])]
+    assert answer["not apart from"].to_dict() == {"u": "v", "v": "u", "w": "none", "x": "none"}
+    printed_text = [
+        float(section_part) for section_part in re.findall(r"-?[\d.]+", answer.iloc[2, 0])
+    ]
     score = [
         result[name].sel(machine="w", principal_component=1).item()
         for name in ("score", "score_lower", "score_upper")
     ]
-    assert shown == pytest.approx(
-        [1000 * value if "ms" in found.iloc[2, 0] else value for value in score], rel=0.01
+    assert printed_text == pytest.approx(
+        [1000 * value if "ms" in answer.iloc[2, 0] else value for value in score], rel=0.01
     )
-    about = (
+    sentence = (
         "95 % intervals; not apart from: by a test of each pair at 5 %, which is not corrected "
         "for their number"
     )
-    assert found.attrs["about"] == about
+    assert answer.attrs["about"] == sentence
     assert perfarray.table(times.perf.principal_components()).columns.tolist() == [
         "explains",
         "so far",

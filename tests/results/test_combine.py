@@ -10,10 +10,10 @@ import perfarray
 @pytest.fixture
 def times():
     samples = {"old": [10.0, 10.2, 9.9, 10.1], "new": [9.0, 9.1, 8.9, 9.2]}
-    one = perfarray.from_samples(samples)
+    subset = perfarray.from_samples(samples)
     return xr.concat(
-        [one, 2 * one], xr.IndexVariable("benchmark", ["b", "a"]), combine_attrs="override"
-    ).assign_attrs(one.attrs)
+        [subset, 2 * subset], xr.IndexVariable("benchmark", ["b", "a"]), combine_attrs="override"
+    ).assign_attrs(subset.attrs)
 
 
 def test_variables_and_attrs_have_their_names(times):
@@ -23,51 +23,54 @@ def test_variables_and_attrs_have_their_names(times):
         times.perf.ratio_interval("old"),
         times.perf.compare("old"),
     )
-    both = perfarray.combine({"mean": mean, "ratio": ratio, "verdict": verdict})
-    assert both["version"].values.tolist() == ["old", "new"]
-    assert both["benchmark"].values.tolist() == ["b", "a"]
-    for name, one in (("mean", mean), ("ratio", ratio)):
-        for variable in one.data_vars:
-            part = (
-                both[f"{name}_{variable}"]
-                .sel(version=one["version"])
-                .transpose(*one[variable].dims)
+    combined = perfarray.combine({"mean": mean, "ratio": ratio, "verdict": verdict})
+    assert combined["version"].values.tolist() == ["old", "new"]
+    assert combined["benchmark"].values.tolist() == ["b", "a"]
+    for name, subset in (("mean", mean), ("ratio", ratio)):
+        for variable in subset.data_vars:
+            section_part = (
+                combined[f"{name}_{variable}"]
+                .sel(version=subset["version"])
+                .transpose(*subset[variable].dims)
             )
-            np.testing.assert_array_equal(part.values, one[variable].values)
-    assert both["ratio_estimate"].sel(version="old").isnull().all()
-    assert both["verdict_verdict"].sel(version="old", benchmark="a").item() == "unknown"
-    assert not both["verdict_not_slower"].sel(version="old").any()
-    assert (both.attrs["mean_result"], both.attrs["ratio_method"]) == ("mean_interval", "fieller")
+            np.testing.assert_array_equal(section_part.values, subset[variable].values)
+    assert combined["ratio_estimate"].sel(version="old").isnull().all()
+    assert combined["verdict_verdict"].sel(version="old", benchmark="a").item() == "unknown"
+    assert not combined["verdict_not_slower"].sel(version="old").any()
+    assert (combined.attrs["mean_result"], combined.attrs["ratio_method"]) == (
+        "mean_interval",
+        "fieller",
+    )
 
 
 def test_its_table_and_notes(times):
     """Columns stand below the name of their result; what each had to say is kept once."""
-    few = times.isel(execution=[0])
+    short = times.isel(execution=[0])
     with pytest.warns(perfarray.PerfarrayWarning):
-        mean, ratio = few.perf.mean_interval(), few.perf.ratio_interval("old")
+        mean, ratio = short.perf.mean_interval(), short.perf.ratio_interval("old")
     with pytest.warns(perfarray.PerfarrayWarning):
-        both = perfarray.combine({"mean": mean, "ratio": ratio})
+        combined = perfarray.combine({"mean": mean, "ratio": ratio})
     with pytest.warns(perfarray.PerfarrayWarning):
         twice = perfarray.combine({"first": ratio, "second": ratio})
-    assert {note.code for note in both.perf.notes()} == {
-        note.code for one in (mean, ratio) for note in one.perf.notes()
+    assert {note.code for note in combined.perf.notes()} == {
+        note.code for subset in (mean, ratio) for note in subset.perf.notes()
     }
     assert [note.message for note in twice.perf.notes()] == [
         note.message for note in ratio.perf.notes()
     ]
-    found = both.perf.table()
-    assert set(found.columns.get_level_values(0)) == {"mean", "ratio"}
-    assert found.loc[("b", "old"), ("ratio", "change")] == "-"
+    answer = combined.perf.table()
+    assert set(answer.columns.get_level_values(0)) == {"mean", "ratio"}
+    assert answer.loc[("b", "old"), ("ratio", "change")] == "-"
 
 
 def test_files(times, tmp_path):
     pytest.importorskip("h5netcdf")
-    both = perfarray.combine(
+    combined = perfarray.combine(
         {"mean": times.perf.mean_interval(), "ratio": times.perf.ratio_interval("old")}
     )
-    both.to_netcdf(tmp_path / "both.nc", engine="h5netcdf")
-    with xr.open_dataset(tmp_path / "both.nc", engine="h5netcdf") as again:
-        assert again.load().perf.table().equals(both.perf.table())
+    combined.to_netcdf(tmp_path / "both.nc", engine="h5netcdf")
+    with xr.open_dataset(tmp_path / "both.nc", engine="h5netcdf") as second_run:
+        assert second_run.load().perf.table().equals(combined.perf.table())
 
 
 @pytest.mark.parametrize("results", [{}, {"": 1}, {"a b": 1}, {3: 1}])
@@ -79,24 +82,26 @@ def test_names_are_needed(results):
 def test_what_is_known_of_labels_stays(times):
     """Descriptors along the compared dim, which the ratio knows of the candidate alone, are those
     of the data."""
-    known = {
+    sorted_known = {
         "python": np.array(["3.6", "3.7"], dtype=object),
         "debug": [True, False],
         "year": [1, 2],
     }
-    times = times.assign_coords({name: ("version", values) for name, values in known.items()})
+    times = times.assign_coords(
+        {name: ("version", values) for name, values in sorted_known.items()}
+    )
     with pytest.warns(
         perfarray.PerfarrayWarning, match=r"python 3\.7 against 3\.6; debug False against True"
     ):
-        both = perfarray.combine(
+        combined = perfarray.combine(
             {"ratio": times.perf.compare("old"), "mean": times.perf.mean_interval()}
         )
-    for name, values in known.items():
-        assert both[name].sel(version=["old", "new"]).values.tolist() == list(values)
-    assert both["debug"].dtype == bool
-    other = times.assign_coords(python=("version", np.array(["2.7", "3.7"], dtype=object)))
+    for name, values in sorted_known.items():
+        assert combined[name].sel(version=["old", "new"]).values.tolist() == list(values)
+    assert combined["debug"].dtype == bool
+    another = times.assign_coords(python=("version", np.array(["2.7", "3.7"], dtype=object)))
     with pytest.raises(ValueError, match="say different things of the coordinate 'python'"):
-        perfarray.combine({"one": times.perf.mean_interval(), "two": other.perf.mean_interval()})
+        perfarray.combine({"one": times.perf.mean_interval(), "two": another.perf.mean_interval()})
     with pytest.raises(ValueError, match="'times' is no result"):
         perfarray.combine({"times": times})
 
@@ -104,18 +109,18 @@ def test_what_is_known_of_labels_stays(times):
 def test_rows_of_other_dims_do_not_stand_side_by_side(times):
     """The message names them; dims in another order, and results that are one row, do."""
     mean = times.perf.mean_interval()
-    both = perfarray.combine(
+    combined = perfarray.combine(
         {"mean": mean, "ratio": times.transpose(..., "version", "benchmark").perf.compare("old")}
     )
     ordered = perfarray.combine({"mean": mean, "ratio": times.perf.compare("old")})
-    assert sorted(both.perf.table()["ratio", "change"]) == sorted(
+    assert sorted(combined.perf.table()["ratio", "change"]) == sorted(
         ordered.perf.table()["ratio", "change"]
     )
-    assert len(both.perf.table()) == len(ordered.perf.table())
+    assert len(combined.perf.table()) == len(ordered.perf.table())
     with pytest.raises(ValueError, match="'every' has a row for every version, and 'new' has not"):
         perfarray.combine({"every": mean, "new": mean.sel(version="new", drop=True)}).perf.table()
-    one = mean.isel(benchmark=0, version=0, drop=True)
-    assert len(perfarray.combine({"one": one, "same": one}).perf.table()) == 1
+    subset = mean.isel(benchmark=0, version=0, drop=True)
+    assert len(perfarray.combine({"one": subset, "same": subset}).perf.table()) == 1
 
 
 @pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")

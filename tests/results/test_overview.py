@@ -32,10 +32,10 @@ def test_timings_show_what_they_hold():
 
 
 def test_several_metrics_come_with_the_main_one_first():
-    both = TIMES.assign(energy=(2 * TIMES["time"]).assign_attrs(units="J")).assign_attrs(
+    combined = TIMES.assign(energy=(2 * TIMES["time"]).assign_attrs(units="J")).assign_attrs(
         metric="energy"
     )
-    assert repr(both.perf).splitlines()[:2] == [
+    assert repr(combined.perf).splitlines()[:2] == [
         "energy in J, lower is better",
         "time in s, lower is better",
     ]

@@ -10,7 +10,7 @@ from perfarray.results import words
 
 
 @pytest.mark.parametrize(
-    ("found", "better", "text"),
+    ("answer", "better", "text"),
     [
         ((1.13, 1.10, 1.16, "bounded"), "lower", "1.13x slower (1.10 to 1.16)"),
         ((1 / 1.13, 1 / 1.16, 1 / 1.10, "bounded"), "lower", "1.13x faster (1.10 to 1.16)"),
@@ -36,10 +36,10 @@ from perfarray.results import words
         ((math.nan, math.nan, math.nan, "bounded"), "lower", "-"),
     ],
 )
-def test_changes(found, better, text):
+def test_changes(answer, better, text):
     """Every kind of set has its words, in the sense of what is better."""
     sense = better if isinstance(better, tuple) else (better,)
-    assert words.change(*found, *sense) == text
+    assert words.change(*answer, *sense) == text
 
 
 @given(st.floats(1e-3, 1e3), st.floats(1e-3, 1.0))
@@ -70,8 +70,8 @@ def test_quantities(value, units, text):
 def test_an_interval_holds_the_value_as_written(value, half):
     """Rounding never takes a value out of its interval as it is read."""
     text = words.quantity_between(value, value * (1 - half), value * (1 + half), "s")
-    estimate, rest = text.split(" (")
-    lower, upper = rest.rstrip(")").split(" to ")
+    estimate, remainder = text.split(" (")
+    lower, upper = remainder.rstrip(")").split(" to ")
     assert float(lower) <= float(estimate.split()[0]) <= float(upper)
 
 

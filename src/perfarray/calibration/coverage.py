@@ -1,4 +1,4 @@
-"""Coverage, false alarms and power of a method, counted on simulated experiments whose truth is known."""
+"""Coverage, false alarms and power of a method, counted on simulated experiments."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -118,10 +118,21 @@ def coverage(
     True
     """
     study = Study(
-        sizes=sizes, variances=variances, ratio=ratio,
-        distribution=distribution, autocorrelation=autocorrelation, shared=shared, pairs=pairs, dims=dims, ignored=ignored,
-        confidence_level=confidence_level, n_experiments=n_experiments, batch=batch, rng=rng, progress=progress,
-    )  # fmt: skip
+        sizes=sizes,
+        variances=variances,
+        ratio=ratio,
+        distribution=distribution,
+        autocorrelation=autocorrelation,
+        shared=shared,
+        pairs=pairs,
+        dims=dims,
+        ignored=ignored,
+        confidence_level=confidence_level,
+        n_experiments=n_experiments,
+        batch=batch,
+        rng=rng,
+        progress=progress,
+    )
     checked = check_method(method, options)
     if not checked.truth:
         raise ValueError(
@@ -213,7 +224,7 @@ def false_alarm_rate(
     progress: bool | None = None,
     **options: Any,
 ) -> xr.Dataset:
-    """Count how often a method sees a difference between a program and itself, over simulated experiments.
+    """Count how often a method sees a difference between a program and itself.
 
     Parameters
     ----------
@@ -257,15 +268,27 @@ def false_alarm_rate(
 
     >>> import perfarray
     >>> nest = {"variances": {"binary": 4e-4, "execution": 4e-4}, "ignored": "binary", "rng": 1}
-    >>> found = perfarray.false_alarm_rate("compare", sizes={"binary": 1, "execution": [5, 50]}, **nest)
-    >>> found["estimate"].sel(execution=5).item() < 0.6 < found["estimate"].sel(execution=50).item()
+    >>> nest["sizes"] = {"binary": 1, "execution": [5, 50]}
+    >>> rates = perfarray.false_alarm_rate("compare", **nest)["estimate"]
+    >>> rates.sel(execution=5).item() < 0.6 < rates.sel(execution=50).item()
     True
     """
     study = Study(
-        sizes=sizes, variances=variances, ratio=1.0,
-        distribution=distribution, autocorrelation=autocorrelation, shared=shared, pairs=pairs, dims=dims, ignored=ignored,
-        confidence_level=confidence_level, n_experiments=n_experiments, batch=batch, rng=rng, progress=progress,
-    )  # fmt: skip
+        sizes=sizes,
+        variances=variances,
+        ratio=1.0,
+        distribution=distribution,
+        autocorrelation=autocorrelation,
+        shared=shared,
+        pairs=pairs,
+        dims=dims,
+        ignored=ignored,
+        confidence_level=confidence_level,
+        n_experiments=n_experiments,
+        batch=batch,
+        rng=rng,
+        progress=progress,
+    )
     result = _count_decisions(
         method,
         options,
@@ -330,16 +353,27 @@ def power(
     Examples
     --------
     >>> import perfarray
-    >>> nest = {"sizes": {"execution": 10, "iteration": 5}, "variances": {"execution": 1e-4, "iteration": 1e-4}}
-    >>> found = perfarray.power("compare", ratio=[0.99, 0.98], **nest, rng=1)
-    >>> found["estimate"].sel(ratio=0.99).item() < 0.7, found["estimate"].sel(ratio=0.98).item() > 0.9
+    >>> nest = {"sizes": {"execution": 10}, "variances": {"execution": 1.2e-4}}
+    >>> seen = perfarray.power("compare", ratio=[0.99, 0.98], **nest, rng=1)["estimate"]
+    >>> seen.sel(ratio=0.99).item() < 0.7, seen.sel(ratio=0.98).item() > 0.9
     (True, True)
     """
     study = Study(
-        sizes=sizes, variances=variances, ratio=ratio,
-        distribution=distribution, autocorrelation=autocorrelation, shared=shared, pairs=pairs, dims=dims, ignored=ignored,
-        confidence_level=confidence_level, n_experiments=n_experiments, batch=batch, rng=rng, progress=progress,
-    )  # fmt: skip
+        sizes=sizes,
+        variances=variances,
+        ratio=ratio,
+        distribution=distribution,
+        autocorrelation=autocorrelation,
+        shared=shared,
+        pairs=pairs,
+        dims=dims,
+        ignored=ignored,
+        confidence_level=confidence_level,
+        n_experiments=n_experiments,
+        batch=batch,
+        rng=rng,
+        progress=progress,
+    )
     return _count_decisions(
         method,
         options,
@@ -378,12 +412,14 @@ def _judge_decision(
     method: Method, sides: list[xr.DataArray], point: Point, *, threshold: xr.DataArray, risk: float
 ) -> xr.Dataset:
     if "threshold" in method.takes:  # a method with its own threshold is called for each
-        each = [
+        decisions = [
             decided(method, ask(method, sides, threshold=value), value, risk)
             for value in threshold.values.ravel().tolist()
         ]
         decision = (
-            xr.concat(each, threshold["threshold"], coords="minimal") if threshold.ndim else each[0]
+            xr.concat(decisions, threshold["threshold"], coords="minimal")
+            if threshold.ndim
+            else decisions[0]
         )
     else:
         decision = decided(method, ask(method, sides), threshold, risk)
@@ -417,13 +453,13 @@ def _decision_shares(experiments: xr.Dataset) -> xr.Dataset:
 def experiments_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Count the cells in which some experiments have no answer."""
     share, units = result["unanswered"], plural(str(result.attrs["unit"]))
-    counted = (
+    consequence = (
         "are left out of the other shares"
         if result.attrs["result"] == "coverage"
         else "count as seeing nothing"
     )
     text = (
         f"In {{cells}} up to {100 * float(share.max()):.3g} % of the experiments have no answer. "
-        f"They {counted}. More {units} would give them one."
+        f"They {consequence}. More {units} would give them one."
     )
     return (count_note("unanswered", text, (share > 0).values),)

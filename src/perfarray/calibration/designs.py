@@ -1,4 +1,4 @@
-"""Designs of simulated experiments: nests of two systems whose sizes, variances and ratio are numbers or maps."""
+"""Designs of simulated experiments, whose sizes, variances and ratio are numbers or maps."""
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -54,7 +54,7 @@ class Study:
 
 
 class Point(NamedTuple):
-    """One point of a map: the systems to draw, their true ratio and variances, and the key of random numbers."""
+    """One point of a map: the systems to draw, their true ratio and variances, and a random key."""
 
     sides: tuple[Side, ...]
     ratio: xr.DataArray
@@ -253,7 +253,7 @@ def _spans(numbers: Numbers, hidden: Sequence[str]) -> dict[str, tuple[xr.DataAr
     for level, value in sizes.items():
         array = value if isinstance(value, xr.DataArray) else xr.DataArray(0)
         values = array.values.ravel().tolist() if isinstance(value, xr.DataArray) else [value]
-        pairs = [check_span(each, f"sizes[{level!r}]") for each in values]
+        pairs = [check_span(size, f"sizes[{level!r}]") for size in values]
         low, high = (np.reshape([pair[end] for pair in pairs], array.shape) for end in (0, 1))
         spans[level] = (array.copy(data=low), array.copy(data=high))
     unit = next(level for level in sizes if level not in hidden)

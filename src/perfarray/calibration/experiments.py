@@ -37,7 +37,7 @@ def simulated(
     result: str,
     description: str,
 ) -> xr.Dataset:
-    """Draw the experiments of every point of a map, judge each, and summarise the outcomes: a share and its description."""
+    """Draw the experiments of every point of a map, judge each, and summarise the outcomes."""
     count = check_count(study.n_experiments, "n_experiments", 2)
     check_confidence_level(study.confidence_level)
     batch = None if study.batch is None else check_count(study.batch, "batch")
@@ -61,12 +61,12 @@ def simulated(
                 at_once = min(at_once, max(1, max(sum(costs) // UPDATES, LEAST) * count // cost))
             batches = []
             for first in range(0, count, at_once):
-                several = min(at_once, count - first)
+                n_batch = min(at_once, count - first)
                 batches.append(
-                    judge(method_here, design.draw_timings(point, first, several), point)
+                    judge(method_here, design.draw_timings(point, first, n_batch), point)
                 )
                 if bar is not None:
-                    bar.update(cost * several // count)
+                    bar.update(cost * n_batch // count)
             summaries.append(
                 summary(xr.concat(batches, EXPERIMENT, coords="minimal", compat="override"))
             )

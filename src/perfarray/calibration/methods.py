@@ -46,7 +46,10 @@ VARIABLES: Final = (
 
 
 class Method(NamedTuple):
-    """A method with its arguments: `takes` are the names that it accepts, `truth` is what its limits are about ("" for a test)."""
+    """A method with its arguments.
+
+    `takes` are the names that it accepts, `truth` is what its limits are about ("" for a test).
+    """
 
     name: str
     function: Callable[..., Any]
@@ -58,7 +61,7 @@ class Method(NamedTuple):
 
 
 def check_method(method: str | Callable[..., Any], options: Mapping[str, Any]) -> Method:
-    """Return the method of a public name, or a callable of timings, or of timings and a baseline."""
+    """Return the method of a public name, or a callable of timings (and a baseline)."""
     name = (
         method
         if isinstance(method, str)
@@ -76,16 +79,16 @@ def check_method(method: str | Callable[..., Any], options: Mapping[str, Any]) -
             "f(times)"
         )
     positional = [
-        each
-        for each in parameters.values()
-        if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)
+        parameter
+        for parameter in parameters.values()
+        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
     ]
     two = ("baseline" in parameters and not public) or sum(
-        each.default is each.empty for each in positional
+        parameter.default is parameter.empty for parameter in positional
     ) > 1
     truth = TRUTHS.get(name, "") if public else RATIO if two else MEAN
     takes = frozenset(parameters)
-    open_ended = any(each.kind is each.VAR_KEYWORD for each in parameters.values())
+    open_ended = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
     unknown = [option for option in options if option not in takes]
     if unknown and not open_ended:
         raise ValueError(
@@ -163,7 +166,10 @@ def _along_experiments(value: Any, name: str, method: Method, count: int) -> xr.
 def decided(
     method: Method, answer: Mapping[str, xr.DataArray], threshold: Any, risk: float
 ) -> xr.Dataset:
-    """Return for every experiment whether the method sees a difference, its direction (-1: less), and whether it has an answer."""
+    """Return whether the method sees a difference in every experiment.
+
+    And its direction (-1: less), and whether there is an answer.
+    """
     if "verdict" in answer:
         verdict = answer["verdict"]
         direction = xr.where(verdict == FASTER, -1, xr.where(verdict == SLOWER, 1, 0))

@@ -1,4 +1,4 @@
-"""Rules that decide whether two sides differ: this package's, those of other tools, and any method of the caller."""
+"""Rules that decide whether two sides differ: ours, those of other tools, and methods."""
 
 from collections.abc import Callable, Mapping, Sequence, Set
 from functools import partial

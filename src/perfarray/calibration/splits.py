@@ -196,7 +196,7 @@ def _judged(
     data: Timings,
     rules: list[Rule],
 ) -> tuple[Mask, Mask, Floats]:
-    """Return by rule, cell and split the alarms and the answers, and by cell and split the absolute log ratio of the means."""
+    """Return alarms and answers (rule, cell, split), and absolute log ratios of means."""
     splits, units = len(sides[0]), sides[0].shape[1] + sides[1].shape[1]
     at_once = max(1, MOST_VALUES // (units * int(np.prod(values.shape[2:])) * len(values)))
     alarms, answered = np.zeros((2, len(rules), len(values), splits), dtype=bool)
@@ -207,7 +207,7 @@ def _judged(
         pair = [_as_timings(values[:, side[block]], labels, data) for side in sides]
         for index, rule in enumerate(rules):
             alarms[index, :, block], answered[index, :, block] = (
-                each.reshape(labels.shape) for each in rule.judge(*pair)
+                by_split.reshape(labels.shape) for by_split in rule.judge(*pair)
             )
         change[:, block] = np.abs(np.log(_mean(pair[0]) / _mean(pair[1]))).reshape(labels.shape)
     return alarms, answered, change
@@ -281,7 +281,8 @@ def _notes(result: xr.Dataset, data: Timings) -> list[Note]:
     if without or not cells:
         lower = f", or name a lower level with levels={data.levels[1:]}" if data.levels[1:] else ""
         sentences.append(
-            f"{without} of {cells} cells have one {unit}, which cannot be split. Measure more{lower}."
+            f"{without} of {cells} cells have one {unit}, which cannot be split. "
+            f"Measure more{lower}."
         )
     if few:
         sentences.append(

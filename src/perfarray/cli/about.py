@@ -161,8 +161,9 @@ def _configurations(times: "xr.Dataset", scores: "xr.DataArray") -> Iterator[str
 
 def _parameters(times: "xr.Dataset") -> dict[str, list[Any]]:
     """Return the settings that distinguish groups of benchmarks, with their values."""
+    # A reader renames what has the name of an answer's variable; the file has the name itself.
     values = {
-        str(name): [
+        str(name).removeprefix("data_"): [
             value for value in dict.fromkeys(coordinate.values.tolist()) if value == value
         ]  # NaN is not known
         for name, coordinate in times.coords.items()

@@ -4,9 +4,10 @@ The exit code says whether anything is slower.
 """
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from functools import partial
 from itertools import product, takewhile
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -28,10 +29,12 @@ from perfarray.cli.problems import (
     quoted,
 )
 from perfarray.cli.reading import paths_read, read_sessions, read_sides, with_metrics
-from perfarray.cli.tails import percentiles, share_of
+from perfarray.cli.tails import with_percentiles
 from perfarray.conventions import BENCHMARK, METRIC, OF_MACHINES, TUNING, plural, singular
 
 if TYPE_CHECKING:
+    import xarray as xr
+
     from perfarray.timings.notes import Note
 
 MOST = 30  # rows that are shown where none has an answer
@@ -159,13 +162,9 @@ def compare(
     )
     paths, keys = paths_read(inputs), ("benchmarks", "suites", "attrs", "notes")
     with answering(target, paths, *keys, own_words=WITHOUT_ANSWER, options=OPTIONS) as sentences:
-        share = share_of(statistic)
         sides = read_sides(inputs, selected, sentences)
-        if share is None:
-            choices["statistic"] = statistic
-        else:
-            times, about = percentiles(sides.times, share, statistic)
-            sides = sides._replace(times=times, heading=[*sides.heading, *about])
+        times, choices["statistic"], sample = with_percentiles(sides.times, statistic)
+        sides = sides._replace(times=times, heading=[*sides.heading, *sample])
         if between is not None:
             choices["between"] = read_sessions(between, selected.reading)
         if METRIC not in nest:
@@ -174,78 +173,53 @@ def compare(
         result = perfarray.compare(sides.times, sides.baseline, dim=sides.dim, **nest, **choices)
         verdicts = comparison(result)
         _check_both_sides(verdicts)
-        notes = perfarray.notes(result)
-        if same_machine and (machines := _differing(notes, "different_machines")):
-            raise ValueError(
-                f"no verdict: the sides are of different machines ({machines}), and "
-                "--same-machine was given"
-            )
-        if same_machine and not any(name in sides.times.coords for name in OF_MACHINES):
-            sentences.append(
-                "--same-machine: the files do not say on which machine they were measured, so "
-                "that nothing was compared"
-            )
+        if same_machine:
+            _check_machines(sides.times, perfarray.notes(result), sentences)
     sort = sort or ("effect" if target.kind == "markdown" else None)
-    row_options: dict[str, Any] = {"only_changes": only_changes, "equal_counts": False}
     limit = MAX_ROWS if target.kind == TABLE and not show_all else None
-    table = select_rows(result, sort=sort, limit=limit, **row_options)
+    rows_of = partial(select_rows, result, only_changes=only_changes, equal_counts=False)
+    table = rows_of(sort=sort, limit=limit)
     code, outcome = _outcome(verdicts, verdict_counts(verdicts, table))
-    is_one_archive = len(inputs) == 1 and result.sizes[result.attrs["dim"]] > 1
-    lines, explanation = (
-        [*_unmatched(verdicts)]
-        if is_one_archive
-        else _one_sided(verdicts, result.sizes.get(BENCHMARK, 0)),
-        legend(verdicts),
-    )
-    verdicts = (
-        verdicts.in_order_of(table.places.positions, only=only_changes)
-        if sort or only_changes
-        else verdicts
-    )
+    has_many = len(inputs) == 1 and result.sizes[result.attrs["dim"]] > 1
+    lines = _unmatched(verdicts) if has_many else _one_sided(verdicts, result)
+    explanation = legend(verdicts)
+    if sort or only_changes:
+        verdicts = verdicts.in_order_of(table.places.positions, only=only_changes)
     n_rows = table.places.positions.size + table.places.n_left_out
     if code == NO_ANSWER and n_rows > MOST and not show_all:
         table = table.of_rows(slice(MOST))
-        lines.append(
-            f"and {n_rows - MOST} more benchmarks without an answer (--output csv has all)"
-        )
+        lines.append(f"and {n_rows - MOST} more benchmarks without an answer (see --output csv)")
     elif table.places.n_left_out:
-        order = "name" if sort == "name" else "effect"
-        table = select_rows(result, sort=order, limit=LARGEST_CHANGES, largest=True, **row_options)
-        lines.insert(
-            0,
-            f"The {LARGEST_CHANGES} largest of {n_rows:,} changes. --all, json and csv have "
-            "every row.",
-        )
+        table = rows_of(sort=sort or "effect", limit=LARGEST_CHANGES, largest=True)
+        largest = f"The {LARGEST_CHANGES} largest of {n_rows:,} changes. "
+        lines.insert(0, f"{largest}--all, json and csv have every row.")
+    settings = _differing(perfarray.notes(result), *SETTINGS)
+    content = paths | {"benchmarks": verdicts.rows, "suites": verdicts.suites, **described(result)}
     answer = Answer(
         table=table,
-        rows=[
-            *verdicts.rows,
-            *(
-                {BENCHMARK: f"all {row['benchmarks']}"} | row
-                for row in verdicts.suites
-                if row["benchmarks"] > 1
-            ),
-        ],
-        content={
-            **paths,
-            "benchmarks": verdicts.rows,
-            "suites": verdicts.suites,
-            **described(result),
-        },
+        rows=verdicts.with_suites(),
+        content=content,
         outcome=outcome,
         code=code,
-        heading=[
-            *sides.heading,
-            *(
-                f"The sides differ in {settings}."
-                for settings in [_differing(notes, *SETTINGS)]
-                if settings
-            ),
-        ],
+        heading=[*sides.heading, *([f"The sides differ in {settings}."] if settings else [])],
         lines=lines,
         legend=explanation,
     )
     give(answer, target, sentences, OPTIONS)
+
+
+def _check_machines(times: "xr.Dataset", notes: "Sequence[Note]", sentences: list[str]) -> None:
+    """Raise where the sides are of different machines; say where no machine is recorded."""
+    if machines := _differing(notes, "different_machines"):
+        raise ValueError(
+            f"no verdict: the sides are of different machines ({machines}), and "
+            "--same-machine was given"
+        )
+    if not any(name in times.coords for name in OF_MACHINES):
+        sentences.append(
+            "--same-machine: the files do not say on which machine they were measured, so "
+            "that nothing was compared"
+        )
 
 
 def _check_both_sides(verdicts: Comparison) -> None:
@@ -324,8 +298,8 @@ def _outcome(verdicts: Comparison, counts: str) -> tuple[int, str]:
     return (SOMETHING_SLOWER if "slower" in words else NOTHING_SLOWER), counts
 
 
-def _unmatched(verdicts: Comparison) -> "Iterator[str]":
-    """Yield how many results of one archive have no other side."""
+def _unmatched(verdicts: Comparison) -> list[str]:
+    """Return how many results of one archive have no other side."""
     dim = str(verdicts.attrs["dim"])
 
     def cells_of(rows: Iterable[Row]) -> set[tuple[object, ...]]:
@@ -337,13 +311,17 @@ def _unmatched(verdicts: Comparison) -> "Iterator[str]":
         f"{len(lonely):,} of {verdicts.labels[0]}": lonely,
         f"{len(candidates):,} of another {singular(dim)}": candidates,
     }
+    lines = []
     if texts := [text for text, of_side in numbers.items() if of_side]:
-        yield f"Results without the other side: {', '.join(texts)} (--output json names all)."
+        without = ", ".join(texts)
+        lines.append(f"Results without the other side: {without} (--output json names all).")
     if copies := len(verdicts.copies(same=True)) + len(verdicts.copies(same=False)):
-        yield f"Copies of other results: {copies} (they count in the suite, and are not tested)."
+        counted_in = "they count in the suite, and are not tested"
+        lines.append(f"Copies of other results: {copies} ({counted_in}).")
+    return lines
 
 
-def _one_sided(verdicts: Comparison, n_benchmarks: int) -> list[str]:
+def _one_sided(verdicts: Comparison, result: "xr.Dataset") -> list[str]:
     """Name the benchmarks that were not measured on both sides, of many the first."""
     lines = []
     old, new = verdicts.labels
@@ -368,7 +346,7 @@ def _one_sided(verdicts: Comparison, n_benchmarks: int) -> list[str]:
         )
     # In one of several metrics, a benchmark without it has another.
     neither = (
-        max(0, n_benchmarks - len({row.get(BENCHMARK) for row in verdicts.rows}))
+        max(0, result.sizes.get(BENCHMARK, 0) - len({row.get(BENCHMARK) for row in verdicts.rows}))
         if METRIC in verdicts.attrs
         else 0
     )

@@ -72,6 +72,11 @@ class Comparison(NamedTuple):
             scores[0] == scores[1] if row["n"] == 0 and not any(map(math.isnan, scores)) else None
         )
 
+    def with_suites(self) -> list[Row]:
+        """Return all rows, with those of suites of several benchmarks last."""
+        suites = [row for row in self.suites if row["benchmarks"] > 1]
+        return [*self.rows, *({BENCHMARK: f"all {row['benchmarks']}"} | row for row in suites)]
+
     def in_order_of(self, positions: Iterable[int], *, only: bool) -> "Comparison":
         """Return the rows in the order of those of a table.
 
@@ -114,13 +119,10 @@ def comparison(result: "xr.Dataset") -> Comparison:
     masks = old | new, suites["benchmarks"] > 0
     positions, rows = [], []
     for data, mask in zip((cells, suites), masks, strict=True):
-        positions.append(
-            mask.broadcast_like(data["estimate"])
-            .transpose(*data["estimate"].dims)
-            .values.ravel()
-            .nonzero()[0]
-        )
-        rows.append(records(data, [str(name) for name in data["estimate"].dims], positions[-1]))
+        like = data["estimate"]
+        has_row = mask.broadcast_like(like).transpose(*like.dims)
+        positions.append(has_row.values.ravel().nonzero()[0])
+        rows.append(records(data, map(str, like.dims), positions[-1]))
     for row in rows[0]:
         if not row["n"] > 0:  # one side alone, or a copy: nothing was tested
             row["verdict"] = ""

@@ -57,7 +57,6 @@ def convert(
             ),
         ),
     ] = False,
-    parallel: options.Parallel = 1,
     progress: options.Progress = False,
 ) -> None:
     """Write result files as one netCDF file or Zarr store, or as a Parquet or Feather table.
@@ -87,10 +86,7 @@ def convert(
                 [_line(perfarray.convert_table(archive, output, progress=progress or None), output)]
             )
             return
-        workers = False if parallel == 1 else parallel
-        times = read_places(
-            archive, reading, on_error=on_error, progress=progress or None, parallel=workers
-        )
+        times = read_places(archive, reading, on_error=on_error, progress=progress or None)
         if add and not any(dim in times.coords for dim in (MACHINE, *HISTORY)):
             raise ValueError(
                 f"{archive} does not say of which machine it is. The paths of files may, "

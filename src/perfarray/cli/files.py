@@ -18,7 +18,6 @@ def files(
     archive: options.Archive,
     *,
     reading: options.Reading,
-    parallel: options.Parallel = 1,
     progress: options.Progress = False,
     target: Target,
 ) -> None:
@@ -30,12 +29,7 @@ def files(
     Example: perfarray files results/ --layout "{machine}/{session}.json"
     """
     with answering(target, {"archive": archive}, "files", "attrs"):
-        table = perfarray.archive_table(
-            archive,
-            parallel=False if parallel == 1 else parallel,
-            progress=progress or None,
-            **reading,
-        )
+        table = perfarray.archive_table(archive, progress=progress or None, **reading)
     counts = table["status"].value_counts(sort=False).to_dict()
     rows = table.to_dict("records")
     advice = f"{program()} files FILE, of one of these files, says what would help to read it."

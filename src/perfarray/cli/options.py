@@ -137,7 +137,6 @@ Order = Annotated[
 Paired = Annotated[
     str | None, typer.Option(help="The outermost level, when its units match between the sides.")
 ]
-Parallel = Annotated[int, typer.Option(min=1, help="Processes that read the files.")]
 Progress = Annotated[
     bool,
     typer.Option(

@@ -121,7 +121,13 @@ def plan(
         prices = given_costs(costs or (), units, named_levels(nest.get("levels"), reading))
         choices |= options.given(budget=None if budget is None else amount(budget, units))
         times = read_one(path, reading, files_are, warned, select)
-        _check_files(times, baseline)
+        if times.sizes.get("file", 1) > 1 and baseline is None:
+            raise ValueError(
+                "several files hold the same benchmarks "
+                f"({quoted(times['file'].values.tolist(), 3)}). What is a file? --files-are "
+                "session: one run of the whole harness. --files-are execution: one of several "
+                "executions. --layout: what its name says"
+            )
         prices, choices = _ask(
             times, costs_by_level(prices, str(times.attrs.get("format", ""))), units, nest, choices
         )
@@ -164,17 +170,6 @@ def _in_turns(plan: "xr.Dataset") -> list[str]:
     new = str(plan[dim].values.ravel()[0]) if dim in plan.coords and plan[dim].size == 1 else "new"
     pairs = int(plan["repetitions"].isel(level=0).max())
     return [name for pair in range(pairs) for name in ((old, new) if pair % 2 == 0 else (new, old))]
-
-
-def _check_files(times: "xr.Dataset", baseline: str | None) -> None:
-    """Raise where files hold what cannot be planned unless an option says what they are."""
-    if "file" in times.dims and times.sizes["file"] > 1 and baseline is None:
-        raise ValueError(
-            "several files hold the same benchmarks "
-            f"({quoted(times['file'].values.tolist(), 3)}). What is a file? --files-are "
-            "session: one run of the whole harness. --files-are execution: one of several "
-            "executions. --layout: what its name says"
-        )
 
 
 def _ask(

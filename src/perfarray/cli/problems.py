@@ -45,9 +45,8 @@ WITH_SUITE: Final = re.compile(
     r"(?:times\.where\(times|table\[table)\['(\w+)'\] == '?([^'\])]*)'?[\])]"
     r"(?: of table = times\.perf\.machine_table\(\))?"
 )
-AS_GROUPS: Final = re.compile(
-    r"\. Or give another column as groups=.* by itself$"
-)  # no option stands for it
+# No option stands for it
+AS_GROUPS: Final = re.compile(r" groups= names another column;? groups=None tests .* by itself\.?$")
 AS_BY: Final = r", as by='\w+' gives it"
 SHARED: Final = (
     r"; if one \w+ serves all benchmarks, say shared='\w+'; shared=\(\) says that none does"

@@ -239,6 +239,8 @@ def _labels_compared(archive: str, selected: Selection, sentences: list[str]) ->
         select(read_archive(archive, selected.reading), selected.select), selected, sentences
     )
     dim = selected.dim or _compared_dim(times, selected.baseline)
+    # Readers rename what has the name of an answer's variable.
+    dim = f"data_{dim}" if dim not in times.dims and f"data_{dim}" in times.dims else dim
     _check_labels(times, dim)
     times, _ = _without_constant_dims(
         times, dim, [str(name) for name in times.dims if name not in (*LEVELS, BENCHMARK, dim)]

@@ -43,7 +43,9 @@ def select(
         patterns.setdefault(name, []).append(pattern)
     for name, patterns_of_name in patterns.items():
         coordinate = times.coords[name]
-        cells = [label_text(value) for value in _values(coordinate)]
+        is_date = coordinate.dtype.kind == "M"
+        values = np.datetime_as_string(coordinate, unit="auto") if is_date else coordinate.values
+        cells = [label_text(value) for value in values.ravel().tolist()]
         labels = list(dict.fromkeys(cells))
         matching = {
             label for pattern in patterns_of_name for label in _matching(name, pattern, labels)
@@ -56,18 +58,6 @@ def select(
 def label_text(value: Any) -> str:
     """Write a label as a pattern names it: 8 cores of a column with gaps are `8`, too."""
     return f"{value:.0f}" if isinstance(value, float) and value.is_integer() else str(value)
-
-
-def _values(coordinate: "xr.DataArray") -> list[Any]:
-    """Return the values of a coordinate as Python objects, dates as text."""
-    import numpy as np
-
-    values = coordinate.values
-    return list(
-        (np.datetime_as_string(values, unit="auto") if values.dtype.kind == "M" else values)
-        .ravel()
-        .tolist()
-    )
 
 
 def _matching(name: str, pattern: str, labels: list[str]) -> list[str]:

@@ -34,12 +34,16 @@ def share_of(statistic: str) -> float | None:
     return float(match[1]) / 100
 
 
-def percentiles(
-    times: "xr.Dataset", share: float, statistic: str
-) -> "tuple[xr.Dataset, list[str]]":
-    """Return a percentile of the lowest level in each repetition above it, and sentences."""
+def with_percentiles(times: "xr.Dataset", statistic: str) -> "tuple[xr.Dataset, str, list[str]]":
+    """Return the sample of a statistic, what is compared of it, and sentences.
+
+    Of a percentile or an extreme, the sample is that of the lowest level in each repetition above.
+    """
     import numpy as np
 
+    share = share_of(statistic)
+    if share is None:
+        return times, statistic, []
     levels = [level for level in LEVELS if level in times.dims]
     if len(levels) < 2:
         names = plural(levels[0]) if levels else "none"
@@ -91,4 +95,5 @@ def percentiles(
     with warnings.catch_warnings(
         action="ignore", category=RuntimeWarning
     ):  # a cell without values has no percentile
-        return measured.quantile(share, level, keep_attrs=True).drop_vars("quantile"), sentences
+        sample = measured.quantile(share, level, keep_attrs=True).drop_vars("quantile")
+    return sample, "mean", sentences

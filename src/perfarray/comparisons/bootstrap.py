@@ -194,7 +194,7 @@ def bootstrap_distribution(
 def _matched_units(
     data: Timings, paired: str, compared: list[str]
 ) -> tuple[xr.DataArray, Note | None]:
-    """Leave out the units that some label of the compared dims lacks, with a note on their number unless the array is lazy."""
+    """Leave out the units that some label of the compared dims lacks, with a note."""
     check_choice(paired, "paired", data.levels[:1])
     if not compared:
         raise ValueError(
@@ -245,7 +245,7 @@ def bootstrap_interval(
     rng: Rng = None,
     metric: str | list[str] | None = None,
 ) -> xr.Dataset:
-    """Return bootstrap limits of a statistic, from timings or from a distribution that was drawn before.
+    """Return bootstrap limits of a statistic, from timings or from replicates.
 
     Parameters
     ----------
@@ -296,9 +296,10 @@ def bootstrap_interval(
     Examples
     --------
     >>> import perfarray
-    >>> times = perfarray.simulate(sizes={"execution": 40}, variances={"execution": 1.0}, mean=10.0, rng=1)
-    >>> drawn = times.perf.bootstrap_distribution(rng=1)
-    >>> wide, narrow = drawn.perf.bootstrap_interval(confidence_level=0.99), drawn.perf.bootstrap_interval(confidence_level=0.9)
+    >>> nest = {"sizes": {"execution": 40}, "variances": {"execution": 1.0}}
+    >>> replicates = perfarray.simulate(**nest, mean=10.0, rng=1).perf.bootstrap_distribution(rng=1)
+    >>> wide = replicates.perf.bootstrap_interval(confidence_level=0.99)
+    >>> narrow = replicates.perf.bootstrap_interval(confidence_level=0.9)
     >>> bool(wide["lower"] < narrow["lower"] < narrow["estimate"] < narrow["upper"] < wide["upper"])
     True
     """
@@ -379,7 +380,7 @@ def bootstrap_interval(
 
 
 def _widest_limits(data: Timings, limits: xr.Dataset, worst: xr.Dataset) -> xr.Dataset:
-    """Return the widest limits of stopped runs at their limits and at their worst, from the same replicates."""
+    """Return the widest limits of stopped runs at their limits and at their worst."""
     low, high = (limits, worst) if data.better == LOWER else (worst, limits)
     lower, upper = (
         low["lower"].where(~(low["lower"] < 1 / FAR), 0.0),
@@ -473,7 +474,7 @@ def _replicates(values: npt.NDArray[np.floating]) -> xr.DataArray:
 
 
 def _check_observed(distribution: xr.DataArray, observed: xr.DataArray) -> None:
-    """Raise where the observed statistic cannot belong to the replicates: arithmetic changes these and not the coordinate."""
+    """Raise where the observed statistic lies outside the replicates: arithmetic changes these alone."""
     if is_chunked(distribution) or distribution.sizes[REPLICATE] < FEWEST:
         return
     slack = 1e-9 * abs(observed)
@@ -496,4 +497,4 @@ def _not_surrounded(result: xr.Dataset) -> tuple[Note | None, ...]:
         f"{{cells}} have no {result.attrs['method']} limits: the replicates do not surround "
         "the estimate"
     )
-    return (count_note("no_limits", text, np.isnan(result["upper"]) & (result["n"] > 2)),)
+    return (count_note("no_limit", text, np.isnan(result["upper"]) & (result["n"] > 2)),)

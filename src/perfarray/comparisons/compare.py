@@ -39,114 +39,79 @@ def compare(
     paired: str | None = None,
     metric: str | list[str] | None = None,
 ) -> xr.Dataset:
-    r"""Decide for each benchmark and for the suite whether a candidate is faster than the baseline, and by how much.
+    """Decide for each benchmark and for the suite whether a candidate is faster than the baseline.
 
     Parameters
     ----------
     times : DataArray or Dataset
         Timings; dims that are not levels broadcast.
-    baseline : label, DataArray or Dataset
-        The label that the others are compared with, or other timings, matched by label.
-    dim : str, optional
-        The dim compared; default: the one that holds the baseline.
-    levels : str or tuple of str, optional
-        The nest, outermost first; default: the repetition dims present. The independent units of a
-        cell are the outermost that it repeats.
+    baseline, dim : label, DataArray or Dataset; str, optional
+        A label of `dim` (default: the one dim that holds it), or other timings, matched by label.
+    levels, metric : str or sequence of str, optional
+        The nest, outermost first (default: the repetition dims present); the variable(s) of a
+        Dataset (default: its `time`). The units of a cell are the outermost level that it repeats.
     threshold : float, mapping or DataArray
-        A relative change that does not matter: 0.02 for 2 %. The band is 1 - threshold to 1 +
-        threshold. It may differ by benchmark, as in `{"parse": 0.05, ...: 0.02}`, where `...` is
-        all others (default 0) and the suite; or along any dims of the verdicts, the suite's being
-        the mean over the benchmarks. The answer then holds `threshold` and `suite_threshold`.
+        A relative change that does not matter: 0.02 for 2 %. It may differ by benchmark, as in
+        `{"parse": 0.05, ...: 0.02}`, where `...` is all others (default 0) and the suite; or along
+        any dims of the verdicts, the suite's being the mean over the benchmarks.
     confidence_level : float
         Of the intervals, and 1 minus the error rate of the verdicts.
-    statistic : {"mean", "median"}
-        What is compared: means of the outermost units, or the median of all runs.
-    value : str, optional
-        For medians, the level whose repetitions are runs; default: `execution`, else the lowest.
-    method : str, optional
-        For means "fieller" (default), "delta", "log_delta", "skew_adjusted", "batch_means", or a
-        bootstrap: "percentile", "basic", "bca", "studentized". For medians "order_statistics"
-        (default), "rank" (exact for sides of one shape), or a bootstrap. `ratio_interval` explains
-        them.
-    resample : None, "all", "flat", str or tuple of str
-        For the bootstrap, the levels drawn with replacement; default: the outermost.
-    n_resamples, rng : int; int, str or numpy.random.Generator, optional
-        Bootstrap replicates, and their seed.
+    statistic, value, method, resample, n_resamples, rng, censored : as for `ratio_interval`
+        What is compared, and how. Of stopped runs only verdicts that hold whatever they would have
+        taken are given.
     correction : {None, "holm", "bh"}
-        For many verdicts: Holm controls the chance of any false verdict (intervals: Bonferroni),
-        Benjamini and Hochberg the share of false verdicts (intervals: Benjamini and Yekutieli).
-        Corrected p-values then decide.
-    censored : {"bound", "drop"}
-        Runs stopped at a limit (`censored_at`, else their value) count as at least that (rates: at
-        most), and only verdicts that hold whatever they would have taken are given; or they are
-        left out.
-    across : str
-        The dim the suite row averages over.
+        For all verdicts of the call but the suite row: Holm controls the chance of any false
+        verdict (intervals: Bonferroni), Benjamini and Hochberg the share of false verdicts
+        (intervals: Benjamini and Yekutieli). Corrected p-values then decide.
+    across, by : str, optional
+        The dim the suite row averages over; a coordinate along it, with one suite row for each of
+        its values (default: `suite`, where benchmarks are of several).
     prior : {None, "suite"}
-        With "suite" the variance of each benchmark is shrunk towards what the benchmarks of the
-        suite have in common (along `across`), which adds degrees of freedom: for 3 to 5 runs of
-        some 8 benchmarks or more. A benchmark that is noisier than the others keeps its own
-        variance, and a note names it. For formulas of means; the suite row is without.
+        With "suite" the variance of each benchmark is shrunk towards what those along `across` have
+        in common: for 3 to 5 runs of some 8 benchmarks or more. For formulas of means; the suite
+        row is without.
     between : DataArray, Dataset or tuple of two numbers, optional
-        What sessions (or builds) vary by, where each side is one of them: timings of two or more
-        (`session`, `binary`, or a history along `commit`, `date` or `build`, whose changes are left
-        out), variance components with that level outermost, or their relative standard deviation,
-        without that of their runs, and its degrees of freedom, as in `(0.01, 5)`. Verdicts, limits
-        and the suite row have it in; with a prior it is shrunk, too. A side of one run takes the
-        variance of runs from there, or has no limits. Sides of several sessions, in an archive of
-        both kinds, keep what these show. For formulas of means.
-    by : str, optional
-        A coordinate along `across`, with one suite row for each of its values. Default: `suite`,
-        where benchmarks are of several suites.
+        What sessions (or builds) vary by, where each side is one of them: timings of several, or a
+        history along `commit`, `date` or `build`; variance components with that level outermost; or
+        a relative standard deviation, without that of runs, and its df, as in `(0.01, 5)`. For
+        formulas of means (:doc:`/how-to/one_session`).
     shared : str or tuple of str, optional
         Levels whose label is the same unit for every benchmark (one build serves the suite).
         Default: `attrs["shared_levels"]`.
     paired : str, optional
         The outermost level, when its units match between the two systems.
-    metric : str or list of str, optional
-        The variable(s) of a Dataset; default: its `time`.
 
     Returns
     -------
     Dataset
         For every benchmark and candidate the variables of `ratio_interval` and: `pvalue` and
         `pvalue_equivalent`, also corrected as `pvalue_adjusted` and `pvalue_equivalent_adjusted`;
-        `interval_level`; `verdict`: `faster`, `slower`, `equivalent` or `inconclusive`, in the
-        sense of `better`; `interval_agrees`; `not_slower` with `pvalue_not_slower` (one-sided, at
-        half the error rate); `smallest_change`, relative, seen with some 80 % power; `n_candidate`
-        and `n_baseline`, the units of each side; `candidate_mean` and `baseline_mean` (or medians),
-        their `difference`, and of means Welch's limits of it at the same level, `difference_lower`
-        and `difference_upper`, in the units of the data. For every candidate, over the benchmarks
-        measured on both sides: `suite_estimate` (geometric mean ratio), `suite_lower`,
-        `suite_upper`, `suite_df`, `suite_n`, `suite_benchmarks`, `suite_kind`, `suite_pvalue`,
-        `suite_verdict`, and `suite_correlation` (the mean correlation between benchmarks of their
-        units) with `suite_correlation_pvalue`. With a prior `prior_df` and
-        `prior_standard_deviation` (of units, relative), `prior_pvalue` (small: noisier than the
-        others), and relative standard errors with it, `standard_error`, and without,
-        `unmoderated_standard_error`. With `between`, `session_standard_deviation` (relative) and
-        `session_df`, and the limits that lack it, `within_lower` and `within_upper` (uncorrected).
+        `interval_level`; `verdict`: `faster`, `slower`, `equivalent` or `inconclusive`;
+        `interval_agrees`; `not_slower` with `pvalue_not_slower` (one-sided, at half the error
+        rate); `smallest_change`, relative, seen with some 80 % power; `n_candidate` and
+        `n_baseline`; `candidate_mean`, `baseline_mean` (or medians) and their `difference`, of
+        means with `difference_lower` and `difference_upper`, in the units of the data. For every
+        candidate `suite_estimate` (geometric mean ratio), `suite_lower`, `suite_upper`, `suite_df`,
+        `suite_n`, `suite_benchmarks`, `suite_kind`, `suite_pvalue`, `suite_verdict`, and
+        `suite_correlation` of the units of benchmarks with `suite_correlation_pvalue`. Where
+        thresholds differ, `threshold` and `suite_threshold`. With a prior its variables as in
+        `ratio_interval`. With `between`, `session_standard_deviation` (relative) and `session_df`,
+        and the limits that lack it, `within_lower` and `within_upper` (uncorrected).
 
     Raises
     ------
     ValueError
-        Unknown dims, levels, labels, methods or corrections; units that differ; values that are
-        negative.
+        Unknown dims, levels, labels, methods or corrections; units that differ; negative values.
 
     Notes
     -----
-    Without correction, faster or slower means that the interval lies wholly outside the band,
-    equivalent wholly inside. A set that is exclusive or unbounded is inconclusive. With a bootstrap
-    method or medians, p-values invert the limits; those of a bootstrap are never below 1 /
-    (n_resamples + 1).
+    Without correction, faster or slower means that the interval lies wholly outside the band 1 -
+    threshold to 1 + threshold, equivalent wholly inside. A set that is exclusive or unbounded is
+    inconclusive. P-values of a bootstrap are never below 1 / (n_resamples + 1).
 
-    Zeros count in means and differences. Where a mean is 0, the difference decides: the ratio is 0
-    of a candidate of zeros, 1 of two sides of zeros, and else NaN, and the suite row leaves the
-    benchmark out. A prior, the bootstrap, "delta", "log_delta" and medians of 0 decline such cells,
-    and a note names them.
-
-    The suite row is for this fixed suite: of independent benchmarks, or of units that they share
-    (`shared`, `paired`). A shared build that is not declared makes its limits too narrow; a note
-    says where the units of benchmarks are correlated. :doc:`/how-to/trust` and
+    Where a mean is 0, the difference decides, and the suite row leaves the benchmark out. The suite
+    row is for this fixed suite, of independent benchmarks or of units that they share: a shared
+    build that is not declared makes its limits too narrow. :doc:`/how-to/trust` and
     :doc:`/how-to/skewed_timings` have error rates and power.
 
     References
@@ -160,9 +125,9 @@ def compare(
     Examples
     --------
     >>> import perfarray
-    >>> times = perfarray.from_samples({"old": [10.0, 10.1, 9.9, 10.0], "new": [9.0, 9.1, 8.9, 9.0]})
-    >>> verdict = times.perf.compare("old", threshold=0.02)
-    >>> verdict["verdict"].item(), round(verdict["estimate"].item(), 3), round(verdict["upper"].item(), 3)
+    >>> samples = {"old": [10.0, 10.1, 9.9, 10.0], "new": [9.0, 9.1, 8.9, 9.0]}
+    >>> verdicts = perfarray.from_samples(samples).perf.compare("old", threshold=0.02)
+    >>> verdicts["verdict"].item(), verdicts["estimate"].item(), verdicts["upper"].round(3).item()
     ('faster', 0.9, 0.914)
     """
     options = check_options(

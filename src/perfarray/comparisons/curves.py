@@ -1,4 +1,4 @@
-"""What the picture of a bootstrap distribution shows: histograms of the replicates, and their percentiles."""
+"""Histograms and percentiles of replicates, for the picture of a bootstrap distribution."""
 
 import numpy as np
 import xarray as xr
@@ -18,7 +18,7 @@ def histograms(
     confidence_level: float = 0.95,
     bins: int = 40,
 ) -> xr.Dataset:
-    """Count the replicates of a `bootstrap_distribution` in bins, or of the ratio of all other labels to a baseline.
+    """Count the replicates of a distribution in bins, or of the ratio of other labels to a baseline.
 
     Returns
     -------
@@ -60,7 +60,7 @@ def histograms(
 
 
 def _ratios(distribution: xr.DataArray, baseline: object) -> xr.DataArray:
-    """Divide the replicates of every label by those of one, and the statistic of the data by its."""
+    """Divide replicates, and the statistic of the data, of every label by those of one."""
     dim, labels = find_dim(distribution, baseline, (REPLICATE,))
     is_baseline = np.array([label == baseline for label in labels])
     if is_baseline.all():

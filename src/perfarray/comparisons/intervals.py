@@ -76,8 +76,9 @@ def mean_interval(
         Dataset (default: its `time`).
     confidence_level : float
         Between 0 and 1.
-    method : {"t", "normal", "skew_adjusted", "batch_means", "percentile", "basic", "bca", "studentized"}
-        Student's t with units - 1 degrees of freedom; the normal quantile (too narrow for few
+    method : str
+        "t" (default), "normal", "skew_adjusted", "batch_means", or a bootstrap: "percentile",
+        "basic", "bca", "studentized". In this order: Student's t with units - 1 degrees of freedom; the normal quantile (too narrow for few
         units); t with a longer side that follows the skewness of the units (Hall's transformation);
         t of eight batches of consecutive units, for units that depend on those before them, from 30
         units on; or the bootstrap: percentiles, their mirror image, bias corrected and accelerated,
@@ -241,7 +242,7 @@ def ratio_interval(
     prior: str | None = None,
     metric: str | list[str] | None = None,
 ) -> xr.Dataset:
-    """Estimate the ratio of each candidate's mean or median to the baseline's, with a confidence set.
+    """Estimate the ratio of each candidate to the baseline, with a confidence set.
 
     Parameters
     ----------
@@ -333,7 +334,8 @@ def ratio_interval(
     >>> import perfarray
     >>> old = [[[9, 11], [5, 6]], [[16, 13], [12, 8]], [[15, 7], [10, 14]]]
     >>> new = [[[10, 12], [6, 7]], [[9, 1], [11, 4]], [[8, 5], [3, 2]]]
-    >>> times = perfarray.from_samples({"old": old, "new": new}, level=("binary", "execution", "iteration"))
+    >>> nest = ("binary", "execution", "iteration")
+    >>> times = perfarray.from_samples({"old": old, "new": new}, level=nest)
     >>> ratio = times.perf.ratio_interval("old", df="conservative")
     >>> [round(ratio[name].item(), 3) for name in ("lower", "estimate", "upper")]
     [0.11, 0.619, 1.725]

@@ -1,4 +1,4 @@
-"""Ratios of medians: the methods and runs they need, limits where runs were stopped, and notes on limits beyond all runs."""
+"""Ratios of medians: the runs that they need, and notes on limits beyond all runs."""
 
 from collections.abc import Callable
 from typing import Any
@@ -25,13 +25,13 @@ BEYOND = "beyond"
 SPREAD_OUTPUTS = outputs(spread_pvalue="p-value of equal spreads of both sides' logarithms")
 
 STOPPED = (
-    "limits hold whatever they would have taken, and a ratio that hangs on it is a bound, or "
-    "NaN where both sides do"
+    "limits hold whatever they would have taken, and a ratio decided by a stopped run is a bound, "
+    "or NaN where both sides are"
 )
 
 
 def check_runs(pair: Pair, value: str | None, method: str, paired: str | None) -> tuple[int, Pair]:
-    """Return the position in the nest of the runs whose median is taken, and the pair without the cells whose medians are not above 0.
+    """Return the position of the runs in the nest, and the pair without medians that are not above 0.
 
     Rank sums need one value of every unit, all above 0, and independent sides.
     """
@@ -52,7 +52,7 @@ def check_runs(pair: Pair, value: str | None, method: str, paired: str | None) -
 def of_runs(
     function: Callable[..., Comparison], below: int, ends: int
 ) -> Callable[..., Comparison]:
-    """Return a method of runs as one of timings: the lowest levels of both sides, and of their ends, are averaged."""
+    """Return a method of runs as one of timings, whose lowest levels it averages."""
 
     def of_timings(
         new: Floats, old: Floats, level: Floats | float, *arrays: Any, rules: Rules
@@ -80,12 +80,12 @@ def beyond_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     alternative = (
         ""
         if ranked
-        else f"method='rank' needs {by_ranks}, and versions that differ by a factor only; "
+        else f"method='rank' needs {by_ranks}, and versions that differ by a factor only. "
     )
     text = (
         f"{{cells}} have a limit beyond all their runs, so that there is none at "
-        f"{100 * level:.4g} %: {needed} {plural(units)} of one run "
-        f"each have both, fewer at a lower confidence_level; {alternative}or take statistic='mean'"
+        f"{100 * level:.4g} %. {needed} {plural(units)} of one run each have both, fewer at a "
+        f"lower confidence_level. {alternative}Or take statistic='mean'."
     )
     spreads = (
         "{cells} have sides that vary differently. Ranks are exact for equal spreads only: "

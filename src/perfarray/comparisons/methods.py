@@ -121,7 +121,7 @@ def check_options(
 
 
 class Method(NamedTuple):
-    """A method: its function, and the arrays that it takes besides both sides, each with its core dims.
+    """A method: its function, and the arrays that it takes besides both sides.
 
     `further` are the variables that only this method has. `of_units` says whether lower levels may
     be averaged before, chunk by chunk.
@@ -174,7 +174,7 @@ def choose_method(
 
 
 def along_suite(across: str, array: xr.DataArray) -> xr.DataArray:
-    """Return an array with the dim of the suite, which is in one chunk; a single benchmark gets it as the last."""
+    """Return an array with the dim of the suite in one chunk; a single benchmark gets it as the last."""
     if across not in array.dims:
         array = array.drop_vars(across, errors="ignore").expand_dims({across: 1}, -1)
     return array.chunk({across: -1}) if is_chunked(array) else array
@@ -183,7 +183,10 @@ def along_suite(across: str, array: xr.DataArray) -> xr.DataArray:
 def _stopped_ends(
     pair: Pair, across: tuple[str, ...]
 ) -> tuple[tuple[xr.DataArray, tuple[str, ...]], ...]:
-    """Return both sides with stopped runs at their best and at their worst, and where the best of each is not known."""
+    """Return both sides with stopped runs at their best and at their worst.
+
+    Masks of the sides whose best is not known follow.
+    """
     if not pair.bounded:
         return ()
     sides = (pair.candidate, pair.baseline)

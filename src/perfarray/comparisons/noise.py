@@ -1,4 +1,4 @@
-"""The sources of the error of a mean or of a ratio, and notes on cells with too few units for their limits."""
+"""The sources of the error of a mean or of a ratio, and notes on cells with too few units."""
 
 import numpy as np
 import xarray as xr
@@ -49,7 +49,7 @@ NOISE_OUTPUTS = outputs(
 @check(NOISE)
 @check(SKEW)
 def shape_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
-    """Name cells with few units that are not normal, or with skewed ones, at an error rate of 5 % in all; of a ratio, on the noisier side.
+    """Count cells with few or skewed units, at an error rate of 5 % in all; of ratios by the noisier side.
 
     All cells with few units are named where they are skewed together, which no single one shows. Of
     a ratio, cells with two units on a side are named as well.
@@ -67,41 +67,39 @@ def shape_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
         share = result.variables[SHARE].values
         owner = f"have most of their error from one side, whose {units} are skewed"
         two = (
-            f"{{cells}} rest on two {units} on a side: nominal 95 % limits cover 90 % if "
-            "values are normal, and as little as 50 % if not; "
-            "measure three or more, better five"
+            f"{{cells}} rest on two {units} on a side. Their 95 % intervals hold the truth 90 % of "
+            "the time if values are normal, else as little as 50 %. Measure three or more, better "
+            "five."
         )
         candidate, baseline = int((few & (share > 0.5)).sum()), int((few & (share < 0.5)).sum())
-        noisier = (
+        text = (
             f"{{cells}} have most of their error from one side (the candidate in {candidate}, "
-            f"the baseline in {baseline}), whose {units} "
-            f"are fewer than {FEW} and not normal: nominal 95 % limits may cover only 50 to 90 "
-            "%; measure more of that side, in proportion "
-            "to the standard deviations, or use method='studentized'"
+            f"the baseline in {baseline}). Its {units} are fewer than {FEW} and not normal: 95 % "
+            "intervals may hold the truth only 50 to 90 % of the time. Measure more of that side, "
+            "or use method='studentized'."
         )
         notes = [
             count_note("two_units", two, n == 2),
-            count_note("few_noisy_units", noisier, few, candidate=candidate, baseline=baseline),
+            count_note("few_skewed_units", text, few, candidate=candidate, baseline=baseline),
         ]
     else:
         owner = f"rest on skewed {units}"
         text = (
-            f"{{cells}} rest on fewer than {FEW} {units}, which are not normal: nominal 95 % "
-            "limits may cover only 65 to 90 %; measure "
-            f"more {units}, or use method='studentized'"
+            f"{{cells}} rest on fewer than {FEW} {units}, which are not normal. Their 95 % "
+            "intervals may hold the truth only 65 to 90 % of the time. Measure more "
+            f"{units}, or use method='studentized'."
         )
         notes = [count_note("few_skewed_units", text, few)]
     if result.attrs["method"] == ADJUSTED:
         text = (
             f"{{cells}} have 3 or 4 {units} on a side: so few do not show whether they are "
-            "skewed, and the limits are almost those of t; "
-            f"the adjustment works from 5 on, and well from {FEW}"
+            f"skewed. The limits are almost those of t. Measure 5 or more, better {FEW}."
         )
-        return *notes, count_note("unseen_skewness", text, (n >= 3) & (n <= 4))
+        return *notes, count_note("few_skewed_units", text, (n >= 3) & (n <= 4))
     text = (
-        f"{{cells}} {owner}: nominal 95 % limits cover 84 to 93 %, and miss mostly on one "
-        f"side; method={ADJUSTED!r} covers 1 to 3 "
-        f"points more at 1.1 times the width; more {units} help further"
+        f"{{cells}} {owner}. Their 95 % intervals hold the truth 84 to 93 % of the time, and miss "
+        f"mostly on one side. method={ADJUSTED!r} covers 1 to 3 points more at 1.1 times the "
+        f"width. More {units} help further."
     )
     skewed = significant_in_all(np.where(has_few, np.nan, result.variables[SKEWED].values))
     skewed &= np.abs(result.variables[SKEWNESS].values) >= MATTERS
@@ -109,7 +107,7 @@ def shape_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
 
 
 def _skewed_together(result: xr.Dataset, few: Mask) -> bool:
-    """Return whether the units of cells that have few are skewed on the whole, at an error rate of `TOGETHER`.
+    """Return whether the units of cells that have few are skewed on the whole.
 
     The skewness of few units is far from normal, the mean of several of these is not. Of benchmarks
     whose units are correlated by r, the cubes are by r^3. Cells with the same units, as of several

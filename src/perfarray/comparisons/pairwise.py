@@ -68,7 +68,8 @@ def pairwise(
     Examples
     --------
     >>> import perfarray
-    >>> times = perfarray.from_samples({"a": [1.0, 1.1, 0.9], "b": [2.0, 2.1, 1.9], "c": [4.0, 4.1, 3.9]})
+    >>> samples = {"a": [1.0, 1.1, 0.9], "b": [2.0, 2.1, 1.9], "c": [4.0, 4.1, 3.9]}
+    >>> times = perfarray.from_samples(samples)
     >>> table = times.perf.pairwise(dim="version")["estimate"].round(2)
     >>> table.sel(version="c", baseline="a").item(), table.sel(version="a", baseline="b").item()
     (4.0, 0.5)

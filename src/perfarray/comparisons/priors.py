@@ -1,4 +1,4 @@
-"""Variances learned over a suite: what an answer with `prior="suite"` holds, and where it learned little."""
+"""Variances learned over a suite: the variables of `prior="suite"`, and where little was learned."""
 
 from dataclasses import replace
 
@@ -31,7 +31,7 @@ PRIOR_OUTPUTS = outputs(
 
 
 def learned_outputs(*dims: str) -> dict[str, Output]:
-    """Return the variables that a prior adds to a comparison, in the order of `numerics.moderated.learned`."""
+    """Return the variables of a prior, in the order of `numerics.moderated.learned`."""
     errors = {
         "standard_error": "of the log ratio, with what the suite tells",
         "unmoderated_standard_error": "of the log ratio, without",
@@ -51,11 +51,11 @@ def check_prior(prior: str | None, method: str) -> None:
 
 @check(PRIOR)
 def prior_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
-    """Count the suites from which little could be learned, and name the benchmarks that are left out of what was learned."""
+    """Count the suites that taught little, and name the benchmarks that are left out."""
     text = (
         f"prior='suite' learned little in {{cells}}: fewer than {FEWEST} benchmarks have "
-        "repetitions that differ, or their variances are "
-        f"too unlike (prior_df below {WEAK:g}); their limits are almost those without it"
+        f"repetitions that differ, or their variances are too unlike (prior_df below {WEAK:g}). "
+        "Their limits are almost those without it."
     )
     weak = count_note("weak_prior", text, result.variables["prior_df"].values < WEAK, "suites")
     outlying = result["prior_pvalue"] < LEFT_OUT

@@ -1,4 +1,4 @@
-"""How many units a verdict needs, from a pilot: to see a change, or to show that there is none that matters."""
+"""How many units a verdict needs to see a change, from a pilot."""
 
 from collections.abc import Hashable
 from functools import partial
@@ -121,10 +121,13 @@ def required_units(
     Examples
     --------
     >>> import perfarray
-    >>> nest = {"sizes": {"execution": 10, "iteration": 5}, "variances": {"execution": 4e-4, "iteration": 1e-4}}
-    >>> pilot = perfarray.simulate(**nest, dims={"version": ["old", "new"]}, rng=1)
-    >>> [pilot.perf.required_units("old", change=0.02, assurance=assurance)["required"].item() for assurance in (0.5, 0.9)]
-    [7.0, 10.0]
+    >>> sizes, variances = {"execution": 10, "iteration": 5}, {"execution": 4e-4, "iteration": 1e-4}
+    >>> dims = {"version": ["old", "new"]}
+    >>> pilot = perfarray.simulate(sizes=sizes, variances=variances, dims=dims, rng=1)
+    >>> pilot.perf.required_units("old", change=0.02)["required"].item()
+    7.0
+    >>> pilot.perf.required_units("old", change=0.02, assurance=0.9)["required"].item()
+    10.0
 
     This pilot happened to vary little: from the true spread it would be 18.
     """
@@ -172,7 +175,7 @@ def _required_of_metric(
     attrs: dict[str, Any],
     metric: str | list[str] | None,
 ) -> xr.Dataset:
-    """Plan for one metric what the attrs describe; `risk` is that of one of its cells, or of all together."""
+    """Plan for one metric what the attrs describe; `risk` is that of its cells together."""
     learn, paired = "prior" in attrs, attrs.get("paired")
     pair = resolve_pair(
         times,
@@ -273,28 +276,27 @@ def _plan(
 
 @check("required_units")
 def required_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
-    """Name cells of which no number is known, or none is enough, and pilots that know little of the spread."""
+    """Name cells without a number, and pilots that know little of the spread."""
     required, n = (result.variables[name].values for name in ("required", "n"))
     units = plural(str(result.attrs["unit"]))
     alone = (
-        f"{{cells}} have fewer than two {units} on a side: their spread is not known; measure "
-        "two or more, better ten"
+        f"{{cells}} have fewer than two {units} on a side, so that their spread is not known. "
+        "Measure two or more, better ten."
     )
     constant = (
-        f"{{cells}} have {units} that do not differ: no number is known, since equal values do "
-        "not show how much others vary; measure with "
-        "a finer clock, or more iterations in each"
+        f"{{cells}} have {units} that do not differ: no number is known. Measure with a finer "
+        "clock, or more iterations in each."
     )
-    never = f"{{cells}} would need more than ten million {units} a side"
+    never = f"{{cells}} would need more than ten million {units} a side."
     few = (
-        f"{{cells}} rest on fewer than five {units} on a side: the number may be off by a "
-        "factor of two or more; assurance=0.8 is safer"
+        f"{{cells}} rest on fewer than five {units} on a side. The number may be off by a factor "
+        "of two or more. assurance=0.8 is safer."
     )
     return (
         count_note("single_unit", alone, n < 2),
         count_note("no_spread", constant, (n >= 2) & np.isnan(required)),
         count_note("no_number", never, np.isinf(required)),
-        count_note("small_pilot", few, (n >= 2) & (n < 5) & ~np.isnan(required))
+        count_note("few_units", few, (n >= 2) & (n < 5) & ~np.isnan(required))
         if float(result.attrs["assurance"]) < 0.8
         else None,
     )

@@ -1,4 +1,4 @@
-"""What varies between sessions, from other timings, for sides that are one session each: `between=`."""
+"""What sessions vary by, from other timings, for sides of one session each: `between=`."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -35,7 +35,7 @@ LARGEST = 1e9  # degrees of freedom of a variance that is exactly known
 
 
 class Sessions(NamedTuple):
-    """The noise of sessions along the benchmarks of a comparison, and of their mean, by the names of `SessionNoise`; the level it is of.
+    """The noise of sessions of benchmarks and of their mean, by the names of `SessionNoise`.
 
     `lacking` says which cells of both sides are one session, where others have several.
     """
@@ -47,7 +47,7 @@ class Sessions(NamedTuple):
     lacking: tuple[xr.DataArray, ...] = ()
 
     def inputs(self, across: tuple[str, ...]) -> tuple[tuple[xr.DataArray, tuple[str, ...]], ...]:
-        """Return the arrays that a formula takes, with their core dims: of the benchmarks, then of the suite, then of both sides."""
+        """Return the arrays that a formula takes: of benchmarks, of the suite, of both sides."""
         return (
             *((self.rows[name], across) for name in NOISE),
             *((self.suite[name], ()) for name in NOISE),
@@ -56,7 +56,7 @@ class Sessions(NamedTuple):
 
 
 def session_outputs(*across: str) -> dict[str, Output]:
-    """Return the variables that a comparison has besides: what sessions vary by, and the limits of one session on each side."""
+    """Return the variables that sessions from elsewhere add to a comparison."""
     return outputs(
         "1",
         across,
@@ -89,7 +89,7 @@ def single_session(times: Data, between: Any, levels: Any = None) -> Data:
 
 
 def cells_of_one(pair: Pair, level: str) -> tuple[list[xr.DataArray], Note]:
-    """Return which cells of both sides of a pair, whose nest is as measured, are one session, as others have several; and a note on these.
+    """Return which cells of both sides of a pair are one session, and a note on their number.
 
     Where all that was measured has several, `between=` has nothing to add.
     """
@@ -106,7 +106,7 @@ def cells_of_one(pair: Pair, level: str) -> tuple[list[xr.DataArray], Note]:
         raise ValueError(_for_one(level, int(max(count.max() for count in counts))))
     text = (
         f"between= adds what {plural(level)} vary by where a side is one: {single} of "
-        f"{measured} cells. The others show it themselves"
+        f"{measured} cells. The others show it themselves."
     )
     return [count < 2 for count in counts], Note(
         "one_session", text, {"cells": single, "of": measured, "level": level}, aside=True
@@ -116,9 +116,8 @@ def cells_of_one(pair: Pair, level: str) -> tuple[list[xr.DataArray], Note]:
 def _for_one(level: str, number: int) -> str:
     """Write that `between=` is for sides of one session each."""
     return (
-        f"between= is for sides that are one {level} each, and these timings have {number}: "
-        f"leave it out, and the {plural(level)} are the "
-        "units; or select one"
+        f"between= is for sides that are one {level} each, and these timings have {number}. "
+        f"Leave it out, and the {plural(level)} are the units, or select one."
     )
 
 
@@ -158,10 +157,10 @@ def noise_between(between: Any, pair: Pair, metric: Any, across: str, *, learn: 
     rows = rows.drop_vars(across, errors="ignore").transpose(..., across)
     if bool((suite["df"] < FEW).any()):
         text = (
-            f"between= has two {plural(level)}: nominal 95 % limits may cover only 90 %; three "
-            "or more hold"
+            f"between= has two {plural(level)}. These 95 % intervals may hold the truth only 90 % "
+            "of the time. Measure three or more."
         )
-        notes.append(Note("few_sessions", text, {"sessions": 2}))
+        notes.append(Note("few_units", text, {"sessions": 2}))
     return Sessions(rows, suite, level, tuple(notes))
 
 
@@ -210,7 +209,7 @@ def _stated(between: Any, pair: Pair, across: str) -> tuple[xr.Dataset, xr.Datas
 
 
 def _depth_of_runs(levels: Sequence[str], pair: Pair) -> int:
-    """Return the position, in a nest whose outermost level is the session, of the runs of a side: each side is one unit of those above."""
+    """Return the position of the runs of a side in a nest whose outermost level is the session."""
     unit = pair.candidate.levels[0]
     return levels.index(unit) if unit in levels[1:] else 1
 
@@ -256,7 +255,7 @@ def _of_components(components: xr.Dataset, pair: Pair) -> xr.Dataset:
 def _of_timings(
     between: Data, pair: Pair, metric: Any, across: str, *, learn: bool
 ) -> tuple[xr.Dataset, xr.Dataset, str]:
-    """Return the noise of the sessions, builds or commits of other timings, of the benchmarks compared that these have."""
+    """Return the noise of sessions, builds or commits of other timings."""
     level = _level_of(between)
     name = metric if isinstance(between, xr.Dataset) else None
     if (
@@ -329,7 +328,7 @@ def _at_labels(
 
 
 def _pooled(noise: xr.Dataset, dim: str, across: str) -> xr.Dataset:
-    """Average variances by their degrees of freedom, which add up except along benchmarks: their sessions are the same."""
+    """Average variances by their df, which add up but along benchmarks, whose sessions are the same."""
     df = noise["df"]
     total = df.where(df >= 1).min(dim) if dim == across else df.sum(dim)
     return noise.mean(dim).assign(

@@ -1,4 +1,4 @@
-"""When to stop measuring: whether the interval of a mean or of a ratio is narrow enough after each further unit."""
+"""When to stop measuring: whether an interval is narrow enough after each further unit."""
 
 from functools import partial
 
@@ -131,7 +131,8 @@ def stopping(
 
     >>> import warnings
     >>> import perfarray
-    >>> times = perfarray.from_samples({"fft": [9.9, 10.1, 10.1, 9.9, 10.0, 10.1, 9.9, 10.0, 10.1]}, dim="benchmark")
+    >>> seconds = [9.9, 10.1, 10.1, 9.9, 10.0, 10.1, 9.9, 10.0, 10.1]
+    >>> times = perfarray.from_samples({"fft": seconds}, dim="benchmark")
     >>> with warnings.catch_warnings(action="ignore"):
     ...     found = times.perf.stopping(half_width=0.01, start=4)
     >>> found["required"].item(), found["extrapolated"].item()
@@ -208,7 +209,7 @@ def stopping(
 
 @check("stopping")
 def stopping_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
-    """Note what the rule covers, and the cells where it does not stop, with the number of units that would be enough."""
+    """Note what the rule covers, and the cells where it does not stop yet."""
     names = ("n", "required", "extrapolated", "lower_at_stop", "upper_at_stop")
     n, required, extrapolated, lower, upper = (result.variables[name].values for name in names)
     start, rule, like = int(result.attrs["start"]), str(result.attrs["rule"]), result["n"]

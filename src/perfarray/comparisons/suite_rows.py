@@ -1,4 +1,4 @@
-"""What a suite row does not show: a factor by which all benchmarks moved, and rows that differ beneath one that did not."""
+"""What a suite row does not show: a factor common to all benchmarks, and rows that differ."""
 
 from typing import Final
 
@@ -26,7 +26,7 @@ def suite_row_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
 
 
 def shifts_of(result: xr.Dataset, across: str) -> CommonShift:
-    """Return the common shift of the benchmarks for every suite row of a comparison, from their intervals."""
+    """Return the common shift of the benchmarks of every suite row, from their intervals."""
     from scipy.special import stdtrit
 
     names = ("estimate", "lower", "upper", "df", INTERVAL_LEVEL)
@@ -76,7 +76,7 @@ def _common_shift_note(result: xr.Dataset, across: str) -> Note | None:
 
 
 def _rows_differ_note(result: xr.Dataset) -> Note | None:
-    """Return the note that benchmarks are slower or faster beneath a suite row that is equivalent."""
+    """Return the note on benchmarks that changed beneath a suite row that is equivalent."""
     equivalent = result["suite_verdict"] == "equivalent"
     numbers = {
         verdict: int(((result["verdict"] == verdict) & equivalent).sum())

@@ -1,4 +1,4 @@
-"""The two systems of a comparison: how they are resolved, the rules that follow, and the attrs and notes that describe them."""
+"""The two systems of a comparison: their rules and method, and what describes them."""
 
 from collections.abc import Hashable
 from functools import partial
@@ -34,14 +34,15 @@ from perfarray.timings.zeros import Positive
 SUITE_ROWS = {
     ADJUSTED: "The suite row is not adjusted for skewness, which averages out over benchmarks. Its "
     "limits are those of t on the log ratios. method='studentized' draws them.",
-    RANK: "The suite row does not rest on ranks. It is the geometric mean of the ratios of medians, "
-    "with their standard errors, as with method='order_statistics'.",
+    RANK: "The suite row does not rest on ranks. It is the geometric mean of the ratios of "
+    "medians, with their standard errors, as with method='order_statistics'.",
 }
 
 
 class Systems(NamedTuple):
-    """Both systems of one metric, their rules and method; with copies that count, where there are any, and the method of these.
+    """Both systems of one metric, their rules and their method.
 
+    `whole` has copies that count, `scored` the same without variation, and `scoring` compares these.
     `same` says which cells have the same runs on both sides.
     """
 
@@ -107,7 +108,7 @@ def resolve_systems(times: Data, baseline: object, options: Options, metric: Any
 
 
 def _single_sessions(times: Data, baseline: object, options: Options) -> tuple[Data, object]:
-    """Return both sides of a comparison whose sessions are known from elsewhere, each of one session."""
+    """Return both sides, each of one session, of a comparison with `between=`."""
     times = single_session(times, options.between, options.levels)
     if not isinstance(baseline, xr.DataArray | xr.Dataset):
         return times, baseline
@@ -120,7 +121,10 @@ def _single_sessions(times: Data, baseline: object, options: Options) -> tuple[D
 
 
 def _positive(options: Options) -> Positive:
-    """Return what must be above 0 in a cell. Fieller's theorem takes zeros; ratios that are drawn, and logs, do not."""
+    """Return what must be above 0 in a cell.
+
+    Fieller's theorem takes zeros. Ratios that are drawn, and logs, do not.
+    """
     if options.medians:
         return Positive("a ratio of medians", "")  # `check_runs` knows the runs
     if options.prior:

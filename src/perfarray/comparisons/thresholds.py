@@ -34,7 +34,7 @@ def check_thresholds(threshold: Threshold) -> Threshold:
 def thresholds_of(
     threshold: Any, array: xr.DataArray, across: str
 ) -> tuple[xr.Variable, xr.Variable]:
-    """Return the thresholds of the benchmarks, along `across` and further dims of the timings, and that of the suite.
+    """Return the thresholds of the benchmarks, along `across` and other dims, and of the suite.
 
     The suite's is that of the labels without one of their own in a mapping, and the mean over the
     benchmarks in an array.

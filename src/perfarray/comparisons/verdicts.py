@@ -1,4 +1,7 @@
-"""Verdicts on the ratios of two systems: a method compares them, again at corrected levels, and its answer gets labels and notes."""
+"""Verdicts on the ratios of two systems.
+
+A method compares them, again at corrected levels, and its answer gets labels and notes.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -115,7 +118,10 @@ def compare_systems(
     corrected: xr.Dataset | None = None,
     metric: str | list[str] | None = None,
 ) -> xr.Dataset:
-    """Compare two systems by one metric; where there is a correction, `corrected` p-values and levels are those of `correct_all`."""
+    """Compare two systems by one metric.
+
+    With a correction, `corrected` is what `correct_all` returns; p-values come back without it.
+    """
     systems = resolve_systems(times, baseline, options, metric)
     if corrected is not None and METRIC in corrected.dims:
         corrected = corrected.sel({METRIC: metric}, drop=True)
@@ -145,7 +151,7 @@ def compare_systems(
 
 
 def _judged(systems: Systems, options: Options, corrected: xr.Dataset | None) -> xr.Dataset:
-    """Return verdicts with the labels of the timings; `corrected` are p-values and levels of intervals, if there is a correction."""
+    """Return verdicts with the labels of the timings."""
     pair, across = systems.pair, options.across
     groups = _arguments(systems, options, corrected)
     arguments = [argument for group in groups.values() for argument in group]
@@ -213,7 +219,7 @@ def _compared(
     levels: int,
     row_values: list[bool],
 ) -> list[npt.NDArray[Any]]:
-    """Compare the arrays of `_arguments`, and return verdicts, what only the method has, and checks."""
+    """Return verdicts of the arrays of `_arguments`, what only the method has, and checks."""
     remaining, rules = iter(arrays), systems.rules
     given = {name: [next(remaining) for _ in range(length)] for name, length in lengths.items()}
     if given["thresholds"]:
@@ -251,7 +257,7 @@ def _compared(
 
 
 def pair_arrays(pair: Pair, method: Method, across: tuple[str, ...]) -> Arguments:
-    """Return the arrays that a method takes, with their core dims: both sides, its own inputs, and the bounds of stopped runs."""
+    """Return the arrays that a method takes: both sides, its inputs, and bounds of stopped runs."""
     sides, nest = [pair.candidate.array, pair.baseline.array], pair.candidate.levels
     if method.of_units and any(map(is_chunked, sides)):
         sides, nest = [_lazy_means(side, nest) for side in sides], (UNITS_DIM,)
@@ -273,13 +279,16 @@ def check_outputs(pair: Pair, options: Options, across: tuple[str, ...]) -> dict
 
 
 def _is_noisy(pair: Pair, options: Options) -> bool:
-    """Return whether the noisier side of ratios is looked at; limits alone that are drawn do not depend on it."""
+    """Return whether the noisier side of ratios is looked at.
+
+    Limits alone that are drawn do not depend on it.
+    """
     alone = options.drawn and options.threshold is None
     return not (options.paired or pair.bounded or options.medians or alone)
 
 
 def row_checks(means: Sequence[Floats], pair: Pair, options: Options) -> list[Floats]:
-    """Return what notes on single ratios are made from, the variables of `check_outputs`, of unit means."""
+    """Return the variables of `check_outputs` of unit means."""
     noise = noisier_side(*means) if _is_noisy(pair, options) else ()
     return [*noise, dependence_pvalue(*means, paired=options.paired is not None)]
 
@@ -302,7 +311,7 @@ def _with_copies(comparison: Comparison, scored: Comparison, tested: Mask) -> Co
 def _without_itself(
     comparison: Comparison, values: Sequence[Floats], same: Mask, row_values: Sequence[bool]
 ) -> tuple[Comparison, list[Floats]]:
-    """Return a comparison of all pairs of labels, and further values, with NaN for a label with itself."""
+    """Return a comparison of all pairs of labels, with NaN for a label with itself."""
 
     def blank(mask: Mask, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
         fill: Any = {"O": BOUNDED, "b": False}.get(array.dtype.kind, np.nan)
@@ -319,7 +328,7 @@ def _without_itself(
 
 
 def with_labels(result: xr.Dataset, pair: Pair, across: str) -> xr.Dataset:
-    """Return a result with the coordinates of the timings along the dims averaged over and compared."""
+    """Return a result with the coordinates along the dims averaged over and compared."""
     array = pair.candidate.array
     if across not in array.dims:
         result = result.isel({across: 0}, drop=True)
@@ -409,7 +418,7 @@ def zero_means_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
 
 
 def _lazy_means(side: xr.DataArray, nest: tuple[str, ...]) -> xr.DataArray:
-    """Average the lower levels of lazy timings chunk by chunk, so that not all benchmarks are in memory at once."""
+    """Average the lower levels of lazy timings chunk by chunk, which bounds the memory."""
     outputs, coords = {"_mean": Output((UNITS_DIM,))}, {UNITS_DIM: range(side.sizes[nest[0]])}
     means = apply(
         lambda values: (unit_means(values, len(nest)),),

@@ -64,9 +64,9 @@ def autocorrelation(
 
     Notes
     -----
-    `dependence_pvalue` is that of ranks. Fewer than 30 repetitions cannot be tested: a note says so.
-    `effective_n` of 30 dependent values is too large by a third or more. :doc:`/how-to/dependence`
-    has the methods, error rates and power.
+    `dependence_pvalue` is that of ranks. Fewer than 30 repetitions cannot be tested; a note says
+    so. `effective_n` of 30 dependent values is too large by a third or more.
+    :doc:`/how-to/dependence` has the methods, error rates and power.
 
     References
     ----------

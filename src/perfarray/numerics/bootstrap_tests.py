@@ -62,7 +62,7 @@ def compare_draws(
     statistic: str = "mean",
     far: float = np.inf,
 ) -> Comparison:
-    """Redraw timings (..., benchmarks, n_L, ..., n_1) of two systems, with limits at one level for all ratios or one each.
+    """Redraw timings (..., benchmarks, n_L, ..., n_1), with limits at one level or one for each ratio.
 
     `cells` (..., benchmarks) and `groups` (...) are the keys of random numbers; `joint` levels are
     shared by the benchmarks; `flat` ignores the nest; `bounds` are the fields of `Known`, where
@@ -148,7 +148,7 @@ def compare_stopped_draws(
     far: float,
     **options: Any,
 ) -> Comparison:
-    """Return the same of medians, from both systems with stopped runs at their best and at their worst: what holds whatever they took.
+    """Return what holds of medians whatever stopped runs took, from their best and their worst.
 
     Of the unlimited sides the best is not known. The other `arrays` are those of `compare_draws`.
     """

@@ -1,4 +1,7 @@
-"""Whether units of an inner level with one label are the same unit in every outer unit: a two-way analysis of variance of unit means."""
+"""Whether units with one label are the same unit in every outer unit.
+
+A two-way analysis of variance of unit means.
+"""
 
 import numpy as np
 
@@ -16,7 +19,9 @@ SMALL = 0.05
 
 
 def label_effect(means: Floats) -> tuple[Floats, Floats]:
-    """Test the main effect of the labels of an inner level: F, with inner - 1 and (inner - 1)(outer - 1) degrees of freedom without gaps.
+    """Test the main effect of the labels of an inner level.
+
+    F has inner - 1 and (inner - 1)(outer - 1) degrees of freedom.
 
     Inside a true nest a label is chance. Rows of unequal spread make F smaller, but one far value
     in two rows may make it large: a small p-value is no smaller than that of the ranks inside each
@@ -64,7 +69,7 @@ def _two_way(means: Floats) -> tuple[Floats, Floats]:
 
 
 def _label_squares(sums: Floats, measured: Mask) -> tuple[Floats, Floats]:
-    """Return the sum of squares of the labels and its degrees of freedom, given the sums by label of deviations from the means of rows."""
+    """Return the sum of squares of the labels and its df, from sums of deviations by label."""
     rows, labels = measured.any(axis=-1, keepdims=True), measured.any(axis=-2, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore"):
         squares = np.asarray((sums**2).sum(axis=-1) / rows.sum(axis=(-2, -1)))
@@ -84,7 +89,7 @@ def _label_squares(sums: Floats, measured: Mask) -> tuple[Floats, Floats]:
 
 
 def _squares_with_gaps(sums: Floats, measured: Mask) -> tuple[Floats, int]:
-    """Return the same of rows that lack labels, by the intrablock analysis of incomplete blocks (Yates 1940).
+    """Return the same of rows that lack labels, by incomplete blocks (Yates 1940).
 
     It is Q' C^- Q, with Q the sums and C = diag(rows of a label) - N' diag(1 / labels of a row) N;
     N says which row has which label.
@@ -101,7 +106,10 @@ def _squares_with_gaps(sums: Floats, measured: Mask) -> tuple[Floats, int]:
 
 
 def combined_pvalue(pvalues: Floats) -> float:
-    """Return one p-value of all that are not NaN, which may depend on each other: Liu and Xie's (2020) Cauchy combination; 1 of none."""
+    """Return one p-value of all that are not NaN, which may depend on each other; 1 of none.
+
+    Liu and Xie's (2020) Cauchy combination.
+    """
     valid = pvalues[~np.isnan(pvalues)]
     if not valid.size:
         return 1.0

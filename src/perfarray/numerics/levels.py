@@ -24,7 +24,7 @@ class Counts(NamedTuple):
 
 
 class UnitSummary(NamedTuple):
-    """The mean over units, the squared standard error of that mean, and the number of units behind it."""
+    """The mean over units, its squared standard error, and the number of units."""
 
     mean: Floats
     variance: Floats
@@ -32,7 +32,10 @@ class UnitSummary(NamedTuple):
 
 
 def reduced(ufunc: np.ufunc, values: Floats) -> Floats:
-    """Reduce the last axis: a few columns one after the other, which is faster than row by row and rounds alike."""
+    """Reduce the last axis.
+
+    A few columns one after the other, which is faster than row by row and rounds alike.
+    """
     if values.size < SMALL or not 0 < values.shape[-1] < FEW:
         return np.asarray(ufunc.reduce(values, axis=-1))
     total = values[..., 0].copy(order="K")
@@ -55,7 +58,7 @@ def mean_of_measured(values: Floats) -> Floats:
 
 
 def unit_means(values: Floats, levels: int) -> Floats:
-    """Average the lower levels of values (..., n_L, ..., n_1), the lowest first: one value per unit of the outermost, (..., n_L).
+    """Average the lower levels of values (..., n_L, ..., n_1): one value per outermost unit.
 
     Repetitions have equal weight inside their parent, whatever the number of their own repetitions.
     """
@@ -65,7 +68,7 @@ def unit_means(values: Floats, levels: int) -> Floats:
 
 
 def one_value_per_unit(values: Floats, levels: int, unit: int) -> Floats:
-    """Average the levels below one, and put all of its repetitions on one axis: the sample of a test.
+    """Average the levels below one, and put all of its repetitions on one axis.
 
     Of values (..., n_L, ..., n_1), `unit` is the position of that level, 0 for the outermost.
     Levels above it are pooled: their repetitions count as independent.
@@ -75,7 +78,7 @@ def one_value_per_unit(values: Floats, levels: int, unit: int) -> Floats:
 
 
 def values_by_unit(values: Floats, levels: int, value: int) -> Floats:
-    """Average the levels below one, and keep its repetitions by outermost unit: the runs (..., n_L, values) of a distribution.
+    """Average the levels below one, and keep its repetitions by outermost unit.
 
     Of values (..., n_L, ..., n_1), `value` is the position of that level, 0 for the outermost: then
     there is one value per unit.
@@ -86,7 +89,7 @@ def values_by_unit(values: Floats, levels: int, value: int) -> Floats:
 
 
 def unit_weights(values: Floats) -> Floats:
-    """Return the weights of values (..., units, values) when units count alike, and the values of a unit share its weight.
+    """Return the weights of values (..., units, values) when units count alike.
 
     They sum to 1 over the last two axes; 0 where nothing was measured, NaN where a cell has no
     value at all.
@@ -100,7 +103,7 @@ def unit_weights(values: Floats) -> Floats:
 
 
 def repeated_level(measured: Mask) -> Integers:
-    """Return the position of the outermost level of which each cell has two units or more, of (cells, n_L, ..., n_1); -1 without any.
+    """Return the position of the outermost level with two units or more; -1 without any.
 
     A cell that repeats nothing has the last of these levels.
     """
@@ -120,7 +123,7 @@ def placed_units(
     fill: object,
     length: int = 0,
 ) -> npt.NDArray[Any]:
-    """Place the units of each cell along the axis of one level, so that all cells have their units there.
+    """Place the units of each cell along the axis of one level.
 
     Of values (cells, n_L, ..., n_1, ...) `measured` has the first axes, the levels that may be
     units; `level` says which of these it is in each cell. The levels around `outermost`, of which
@@ -176,7 +179,7 @@ def _extent(measured: Mask, axis: int) -> int:
 
 
 def measured_units(runs: Mask, levels: int, n_units: int) -> Mask:
-    """Return which units of the outer levels have a run, of runs (..., n_L, ..., n_1): (cells, the levels that may be units)."""
+    """Return which units of the outer levels have a run: (cells, the levels that may be units)."""
     cells = runs.reshape(-1, *runs.shape[runs.ndim - levels :])
     return np.asarray(cells.any(axis=tuple(range(1 + n_units, cells.ndim))))
 
@@ -213,7 +216,7 @@ def summarise_units(means: Floats) -> UnitSummary:
 
 
 def count_repetitions(values: Floats, levels: int) -> Counts:
-    """Count the measured repetitions of values (..., n_L, ..., n_1) at every level, outermost first: arrays (..., L).
+    """Count the measured repetitions of values (..., n_L, ..., n_1) at every level: (..., L).
 
     A cell without data has zeros, and NaN extremes.
     """

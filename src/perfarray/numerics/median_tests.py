@@ -1,4 +1,4 @@
-"""Comparisons of medians: tests against a band around 1 that invert their limits, and the suite's geometric mean ratio.
+"""Comparisons of medians: limits, tests that invert them, and the suite row.
 
 Limits (`medians`) have no closed p-value: the smallest error rate at which they leave a value out
 is found by bisection. The suite row adds the squared standard errors of the log medians (Woodruff
@@ -34,7 +34,7 @@ def compare_medians(
     levels: int,
     far: float = np.inf,
 ) -> Comparison:
-    """Compare the medians of runs (..., benchmarks, n_L, ..., n_1) of two systems, with limits at one level for all ratios or one each.
+    """Compare medians of runs (..., benchmarks, n_L, ..., n_1), at one level or one for each ratio.
 
     With `method="rank"` the p-value of equal spreads is further. Where runs were stopped, `bounds`
     are both sides at their best, both at their worst, where the best of each is not known, and the
@@ -154,7 +154,10 @@ def _error(medians: Medians, errors: Sequence[Floats], paired: bool) -> tuple[Fl
 def _band_tests(
     medians: Medians, ends: Sequence[Medians], band: Sequence[Floats], level: float, far: float
 ) -> Tests:
-    """Test the ratio against both limits of the band, from both sides: half the least error rate at which its limits lie beyond."""
+    """Test the ratio against both limits of the band, from both sides.
+
+    The p-value is half the least error rate at which limits lie beyond.
+    """
     (low, high), estimate = band, np.where(np.isnan(medians.df), np.nan, medians.estimate)
     over, under = estimate >= low, estimate <= high
 
@@ -175,7 +178,10 @@ def _band_tests(
 
 
 def _rank_tests(medians: Medians, ends: Sequence[Medians], band: Sequence[Floats]) -> Tests:
-    """Test the ratio against both limits of the band, from both sides, by rank sums: at the end that stopped runs make least favourable."""
+    """Test the ratio against both limits of the band by rank sums.
+
+    Stopped runs are at the end that is least favourable.
+    """
     n = medians.n
     pvalues = np.full((4, len(n)), np.nan)
     for cell, (lowest, highest) in enumerate(zip(ends[0].samples, ends[-1].samples, strict=True)):

@@ -14,9 +14,9 @@ from perfarray.numerics.levels import mean_of_measured, summarise_units
 from perfarray.numerics.types import Floats, Integers, Mask
 
 BLOCK = 1 << 18  # values worked on at once, so that memory is bounded
-CACHED = (
-    1 << 15
-)  # values that stay in a processor's cache with their deviations, or with three copies where there are gaps
+# values that stay in a processor's cache with their deviations, or with three copies where there
+# are gaps
+CACHED = 1 << 15
 
 
 class Components(NamedTuple):
@@ -76,7 +76,7 @@ def _estimate(cells: Floats) -> Components:
 
 
 def _merge_negative(cells: Floats, components: Components) -> Components:
-    """Pool the repetitions of levels with a negative component into the level below, one level of a cell at a time, and estimate again."""
+    """Pool levels with a negative component into the level below, and estimate again."""
     levels = components.variance.shape[1]
     merged = np.zeros(components.variance.shape, dtype=bool)
     for _ in range(levels - 2):
@@ -99,7 +99,7 @@ def _merge_negative(cells: Floats, components: Components) -> Components:
 
 
 def pool_levels(cells: Floats, removed: Mask) -> Floats:
-    """Reshape (cells, n_L, ..., n_1) so that the removed levels' repetitions are repetitions of the level below (Table IV).
+    """Reshape cells so that removed levels' repetitions are those of the level below (Table IV).
 
     What is removed at the bottom, one repetition in every parent, goes with the level above.
     """
@@ -147,7 +147,7 @@ def _balanced(cells: Floats) -> Components:
 
 
 def squares_within(groups: Floats) -> tuple[Floats, Floats]:
-    """Return the group means (cells, groups) and the sum of squares within groups (cells) of (cells, groups, n)."""
+    """Return group means (cells, groups) and squares within (cells) of (cells, groups, n)."""
     count, number, n = groups.shape
     means, squares = np.empty((count, number)), np.zeros(count)
     cells_at_once = max(1, CACHED // (number * n))
@@ -163,7 +163,7 @@ def squares_within(groups: Floats) -> tuple[Floats, Floats]:
 
 
 def _ragged(cells: Floats) -> Components:
-    """Solve the expected sums of squares of the unbalanced nested analysis of variance, from the lowest level up.
+    """Solve the expected sums of squares of the unbalanced analysis, from the lowest level up.
 
     With N_u the values under node u, E[SS_k] = sum over j <= k of (q_kj - q_{k+1,j}) T_j^2, where
     q_kj adds over the nodes p of level k the sum of N_u^2 / N_p over the nodes u of level j inside
@@ -228,13 +228,16 @@ def _ragged(cells: Floats) -> Components:
 
 
 def _equal_counts(children: Floats | Integers) -> Mask:
-    """Return for every cell whether all parents that have children, of (cells, parents), have as many: padding with NaN is no imbalance."""
+    """Return for every cell whether all parents that have children have as many.
+
+    Padding with NaN is no imbalance.
+    """
     most = children.max(axis=1)
     return np.asarray(((children == 0) | (children == most[:, None])).all(axis=1) & (most > 0))
 
 
 def _lowest(cells: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return of every parent of the lowest level how many values it has and their mean (NaN of none), and of every cell the squares within.
+    """Return how many values parents of the lowest level have, their means, and the squares within.
 
     The values are read once, in blocks that stay in a processor's cache; all else is as large as
     the level above.
@@ -262,7 +265,10 @@ def _lowest(cells: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 def _nodes(counts: Floats, means: Floats) -> tuple[list[Floats], list[Floats], list[Floats]]:
-    """Return per level from the second lowest, the whole cell last, values under each node and their sum; per level nodes with data."""
+    """Return the values under each node and their sum, per level, and the nodes with data.
+
+    Levels go from the second lowest to the whole cell.
+    """
     sizes, sums = [counts], [np.where(counts > 0, counts * means, 0.0)]
     for _ in range(counts.ndim - 1):
         sizes.append(sizes[-1].sum(axis=-1))
@@ -274,7 +280,9 @@ def _nodes(counts: Floats, means: Floats) -> tuple[list[Floats], list[Floats], l
 
 
 def _inner(sizes: list[Floats], nodes: list[Floats], j: int, k: int) -> Floats:
-    """Return q_kj for level j below level k: nodes of level k add the squared sizes of the level-j nodes inside, over their own size.
+    """Return q_kj for level j below level k.
+
+    Nodes of level k add the squared sizes of the level-j nodes inside, over their own size.
 
     Values have the size 1: of the lowest level it is the number of nodes of level k.
     """

@@ -1,4 +1,4 @@
-"""A cell's nest of repetitions in the form that is redrawn: measured ones first, children counted by parent."""
+"""A cell's nest of repetitions in the form that is redrawn."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -24,7 +24,7 @@ class Nest(NamedTuple):
 def averaged(
     values: Floats, resampled: tuple[bool, ...], joint: int = 0
 ) -> tuple[Floats, tuple[bool, ...]]:
-    """Average the lower levels that are kept whole, where means alone are wanted: values (..., n_L, ..., n_1) and the levels drawn."""
+    """Average the lower levels that are kept whole, where means alone are wanted."""
     while (
         len(resampled) > 1
         and (not resampled[-1] or values.shape[-1] == 1)

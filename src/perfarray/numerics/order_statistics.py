@@ -28,7 +28,7 @@ class OrderLaw(NamedTuple):
 
 
 def order_law(number: int, statistic: str) -> OrderLaw:
-    """Return the law of the median, the minimum or the maximum of `number` draws with replacement from as many ordered values."""
+    """Return the law of the median or an extreme of draws with replacement."""
     ranks = np.arange(number + 1)
     share, half = ranks / number, (number + 1) // 2
     if statistic == "min":

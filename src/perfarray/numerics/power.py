@@ -1,4 +1,4 @@
-"""How many units a decision about a ratio takes: the t test of a log ratio, with the units of both sides growing alike."""
+"""How many units a decision about a ratio takes: the t test of a log ratio."""
 
 from typing import NamedTuple
 
@@ -37,7 +37,7 @@ class Spread(NamedTuple):
 
 
 def beyond(distance: Floats, error: Floats, df: Floats, risk: float) -> Floats:
-    """Return the power of a one-sided t test at `risk` against a true distance from the hypothesis: noncentral t."""
+    """Return the power of a one-sided t test at `risk` against a true distance (noncentral t)."""
     from scipy.special import gammainc, nctdtr
 
     quantile = t_quantile(1 - risk, df)
@@ -52,12 +52,12 @@ def beyond(distance: Floats, error: Floats, df: Floats, risk: float) -> Floats:
 
 
 def distance_seen(error: Floats, df: Floats, probability: Floats | float, power: float) -> Floats:
-    """Return the distance that a one-sided t test, which rejects from a quantile on, sees with some power."""
+    """Return the distance that a one-sided t test sees with some power: t + t."""
     return (t_quantile(probability, df) + t_quantile(power, df)) * error
 
 
 def fewest_units(spread: Spread, distance: Floats, risk: float, power: float) -> Floats:
-    """Return the fewest units a side with which a one-sided test at `risk` against a distance succeeds with some power.
+    """Return the fewest units a side with which a one-sided test at `risk` sees a distance.
 
     NaN where the spread is not known, infinite where no number up to ten million does.
     """

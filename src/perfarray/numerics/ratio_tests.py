@@ -1,4 +1,4 @@
-"""Comparisons by formulas of unit means: limits, tests against a band around 1, and the suite's geometric mean ratio."""
+"""Comparisons by formulas of unit means: limits, tests against a band, and the suite row."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -56,7 +56,7 @@ def compare_units(
     sessions: bool = False,
     mixed: bool = False,
 ) -> Comparison:
-    """Compare the unit means of timings (..., benchmarks, n_L, ..., n_1), with limits at one level or one for each ratio.
+    """Compare unit means of timings (..., benchmarks, n_L, ..., n_1), at one level or one for each ratio.
 
     `arrays` are the fields of `SessionNoise` of the benchmarks and of the suite, where `sessions`
     vary, then, if `mixed`, which sides are one session each, then the fields of `Known`, where runs
@@ -116,7 +116,7 @@ def compare_units(
 def _with_sessions(
     ratio: Ratio, df: Floats, noise: SessionNoise, rules: Rules, lacking: Lacking
 ) -> tuple[Ratio, Floats, tuple[Floats, Floats]]:
-    """Return a ratio whose errors have the noise of sessions, its df, and the deviation of sessions with its own df."""
+    """Return a ratio whose errors have the noise of sessions, its df, and that noise with its df."""
     added = np.logical_or(lacking[0], lacking[1])
     ratio, joint_df = add_sessions(ratio, noise, rules.df, lacking)
     df = np.where(added, joint_df, df)
@@ -137,7 +137,7 @@ def known_of(ratio: Ratio, bounds: Sequence[Mask]) -> Known:
 def row_of(
     ratio: Ratio, df: Floats, rules: Rules, limits: RatioSet, censoring: Known
 ) -> Comparison:
-    """Return what is known of every benchmark but its tests, with the degrees of freedom and the limits of its ratio."""
+    """Return what is known of every benchmark but its tests; `df` are those of its limits."""
     new, old = (
         np.broadcast_to(side.mean, ratio.n.shape) for side in (ratio.numerator, ratio.denominator)
     )
@@ -189,7 +189,7 @@ def without_spread(ratio: Ratio) -> Mask:
 
 
 def certain_inside(tests: Tests, estimate: Floats, constant: Mask, band: tuple[Any, Any]) -> Tests:
-    """Return tests with p = 0 for "inside" where constant units give an estimate in the band, or on its edge."""
+    """Return tests with p = 0 for "inside" where constant units give an estimate in the band."""
     with np.errstate(invalid="ignore"):
         inside = constant & (estimate >= band[0]) & (estimate <= band[1])
     return tests._replace(
@@ -199,7 +199,10 @@ def certain_inside(tests: Tests, estimate: Floats, constant: Mask, band: tuple[A
 
 
 def suite_row(suite: Suite, ratio: Ratio, rules: Rules, censoring: Known) -> Suite:
-    """Return a suite whose tests are certain where all its units are equal, and which holds whatever stopped runs would have taken."""
+    """Return a suite that holds whatever stopped runs would have taken.
+
+    Its tests are certain where all its units are equal.
+    """
     with np.errstate(invalid="ignore"):
         constant = np.asarray((without_spread(ratio) | ~(ratio.estimate > 0)).all(axis=-1))
     censoring = censoring.over(ratio.estimate)
@@ -224,7 +227,7 @@ def suite_of_units(
     noise: SessionNoise | None = None,
     lacking: Lacking = BOTH,
 ) -> Suite:
-    """Return the geometric mean ratio over the benchmarks that both sides measured, with means above 0.
+    """Return the geometric mean ratio over the benchmarks that both sides measured, above 0.
 
     That of one benchmark has no limits and p-values here: `judge` gives it those of the benchmark.
     `extra` is the part of the squared error of each log ratio that shared units do not show,
@@ -276,7 +279,10 @@ def suite_of_units(
 
 
 def _independent_suite(ratio: Ratio) -> tuple[Floats, list[SideError], Floats, Floats]:
-    """Return log, errors of both sides, n and number of independent benchmarks: SE^2 = B^-2 sum of s^2 / (m ybar^2)."""
+    """Return log, errors of both sides, n and number of independent benchmarks.
+
+    SE^2 = B^-2 sum of s^2 / (m ybar^2).
+    """
     with np.errstate(invalid="ignore"):
         matched: Mask = ratio.estimate > 0
     count = matched.sum(axis=-1).astype(float)
@@ -299,7 +305,7 @@ def _independent_suite(ratio: Ratio) -> tuple[Floats, list[SideError], Floats, F
 
 
 def _smallest(n: Floats, matched: Mask) -> Floats:
-    """Return the smallest number of units of the benchmarks (last axis) that both sides measured, 0 where there is none."""
+    """Return the smallest number of units of the matched benchmarks (last axis), 0 for none."""
     smallest = np.where(matched, n, np.inf).min(axis=-1, initial=np.inf)
     return np.where(np.isinf(smallest), 0.0, smallest)
 
@@ -307,7 +313,7 @@ def _smallest(n: Floats, matched: Mask) -> Floats:
 def _shared_units_suite(
     new: Floats, old: Floats, paired: bool
 ) -> tuple[Floats, list[SideError], Floats, Floats]:
-    """Return the same for units that the benchmarks share, or may share, from the contribution Z_j of unit j to the log ratio.
+    """Return the same for units that benchmarks share, from what unit j adds to the log ratio, Z_j.
 
     To first order Z_j is the mean over the benchmarks of unit mean / mean; of pairs, the difference
     of both systems. A unit with a gap has none.

@@ -1,4 +1,4 @@
-"""Statistics of a nest of values, of many replicates at once: mean, median, an end, or a function of the user's."""
+"""Statistics of a nest of values: mean, median, an extreme, or a function of the user."""
 
 from collections.abc import Callable
 
@@ -13,7 +13,7 @@ SHORT = 256  # values up to which sorting a row is faster than finding its middl
 
 
 def evaluate(values: Floats, statistic: Statistic) -> Floats:
-    """Return the statistic of cells (cells, n_L, ..., n_1): mean, median, min, max, or a function f(x, axis=-1) of all their values.
+    """Return the statistic of cells (cells, n_L, ..., n_1).
 
     The mean and the median weight every unit alike (1 / number of children, down the nest); a
     function gets the measured values, not weighted.
@@ -49,7 +49,7 @@ def evaluate(values: Floats, statistic: Statistic) -> Floats:
 
 
 def median(values: Floats) -> Floats:
-    """Return the median of rows without gaps, as `numpy.median`, in a quarter of its time for short rows."""
+    """Return the median of rows without gaps, as `numpy.median` does, faster for short rows."""
     number = values.shape[-1]
     middle = (number - 1) // 2, number // 2
     ordered = np.sort(values, axis=-1) if number <= SHORT else np.partition(values, middle, axis=-1)
@@ -88,7 +88,7 @@ def nest_weights(values: Floats) -> Floats:
 
 
 def weighted_median(values: Floats, weights: Floats) -> Floats:
-    """Return inf{x: F(x) >= 1/2} along the last axis, and the middle of the gap where F is 1/2 on one: with equal weights the median."""
+    """Return inf{x: F(x) >= 1/2} along the last axis; the middle of a gap at 1/2."""
     order = np.argsort(values, axis=-1)
     ordered, share = (
         np.take_along_axis(values, order, axis=-1),

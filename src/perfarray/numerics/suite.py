@@ -1,4 +1,4 @@
-"""One number for a suite: a statistic of every benchmark's runs, and the mean of those over the benchmarks.
+"""One number for a suite: a statistic of the runs of every benchmark, and their mean.
 
 The last axes are (benchmarks, units); NaN is "not measured". Irving et al. (2018), sections 3 and
 9.
@@ -27,7 +27,7 @@ MIDDLES = (
 
 
 class Sides(NamedTuple):
-    """Two systems ready to compare: units (..., benchmarks, units) with NaN where they do not count, and the benchmarks that do."""
+    """Two systems ready to compare: units with NaN where they do not count."""
 
     new: Floats
     old: Floats
@@ -40,13 +40,13 @@ class Sides(NamedTuple):
 
 
 def suite_units(values: Floats, batch: tuple[int, ...], levels: int, unit: int) -> Floats:
-    """Return one value per unit, (suites, benchmarks, units), of timings (..., benchmarks, n_L, ..., n_1): the batch becomes one axis."""
+    """Return one value per unit, (suites, benchmarks, units), of timings."""
     units = one_value_per_unit(values, levels, unit)
     return np.broadcast_to(units, (*batch, *units.shape[-2:])).reshape(-1, *units.shape[-2:])
 
 
 def run_statistic(units: Floats, statistic: str) -> Floats:
-    """Return the mean, median (or the low or high one), min, max or geometric mean of the measured values along the last axis."""
+    """Return a statistic of the measured values along the last axis."""
     if statistic == "mean":
         return mean_of_measured(units)
     if statistic == "min":
@@ -83,7 +83,7 @@ def restore(average: Floats, mean: str) -> Floats:
 def suite_mean(
     scores: Floats, mean: str, matched: Mask | None = None, weights: Floats | None = None
 ) -> Floats:
-    """Return the mean over the benchmarks along the last axis, or over those that are `matched`, weighted; none gives NaN."""
+    """Return the weighted mean over the benchmarks along the last axis; none gives NaN."""
     return mean_of_transformed(transform(scores, mean), mean, matched, weights)
 
 
@@ -101,7 +101,7 @@ def mean_of_transformed(
 
 
 def weighted_transform(scores: Floats, mean: str, weights: Floats | None) -> Floats:
-    """Return what each benchmark adds to the sum that a mean is made of: its transformed score, times its weight."""
+    """Return the summands of a mean: transformed scores times their weights."""
     return transform(scores, mean) if weights is None else weights * transform(scores, mean)
 
 
@@ -126,7 +126,7 @@ def log_mean_slopes(
 
 
 def match_sides(new: Floats, old: Floats, *, shared: bool, paired: bool) -> Sides:
-    """Leave out what has no counterpart: benchmarks one system lacks, pairs with a gap, shared units that lack a benchmark.
+    """Leave out what has no counterpart: benchmarks, pairs with a gap, shared units.
 
     Both systems are (..., benchmarks, units), one value per unit. If `shared`, unit j is the same
     for every benchmark; if `paired`, unit j of one system belongs to unit j of the other.
@@ -174,7 +174,7 @@ def smallest_numbers(sides: Sides) -> list[Floats]:
 def movement(
     new: Floats, old: Floats, *_: object, paired: bool, summaries: Sequence[UnitSummary] = ()
 ) -> tuple[Floats, Floats]:
-    """Return `common_movement` of the unit means of two systems, whose summaries may be given, or of the ratios of pairs."""
+    """Return `common_movement` of two systems, or of the ratios of pairs."""
     if not paired:
         return common_movement(new, old, summaries=summaries)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -187,7 +187,7 @@ LEAST_BENCHMARKS, LEAST_UNITS = 4, 3
 
 
 def common_movement(*sides: Floats, summaries: Sequence[UnitSummary] = ()) -> tuple[Floats, Floats]:
-    """Test whether the units of different benchmarks move together: the variance of the mean over the benchmarks against their own.
+    """Test whether the units of different benchmarks move together.
 
     The units of every benchmark, as distances from their mean, are a vector of length 1; vectors of
     independent units have any direction, those of shared units similar ones (a Rayleigh test).
@@ -232,7 +232,7 @@ def common_movement(*sides: Floats, summaries: Sequence[UnitSummary] = ()) -> tu
 
 
 def _directions(units: Floats, means: Floats, varying: Mask) -> tuple[Floats, Floats]:
-    """Return the directions of all varying benchmarks, (..., benchmarks, units) of length 1, and their degrees of freedom.
+    """Return the directions of all varying benchmarks, and their degrees of freedom.
 
     Units that a benchmark lacks are left out; fewer than `LEAST_UNITS` have no degrees of freedom.
     """
@@ -252,7 +252,7 @@ def _directions(units: Floats, means: Floats, varying: Mask) -> tuple[Floats, Fl
 def _repeated(
     side: tuple[Floats, Floats], other_side: tuple[Floats, Floats], number: Integers
 ) -> Floats:
-    """Return the degrees of freedom that two sides have in common, since unit j of one is unit j of the other."""
+    """Return the degrees of freedom that two paired sides have in common."""
     common = min(side[0].shape[-1], other_side[0].shape[-1])
     products = side[0][..., :common] * other_side[0][..., :common]
     shared_benchmarks = (products != 0).any(axis=-2).sum(axis=-1)

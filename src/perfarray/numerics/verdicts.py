@@ -57,7 +57,7 @@ class Rules(NamedTuple):
 
 
 class Tests(NamedTuple):
-    """One-sided p-values of a ratio against both limits of the band around 1: small where it is below, or above, that limit."""
+    """One-sided p-values against both limits of the band: small where the ratio is below, or above."""
 
     below_low: Floats
     above_low: Floats
@@ -89,13 +89,13 @@ class Tests(NamedTuple):
 
 
 class Known(NamedTuple):
-    """Where stopped runs leave a ratio of means known only as at least, or at most, what their limits give; along the benchmarks."""
+    """Where stopped runs leave a ratio known only as at least, or at most, what their limits give."""
 
     at_least: Mask
     at_most: Mask
 
     def over(self, estimate: Floats) -> "Known":
-        """Return the same for the mean over the benchmarks (last axis) that have an estimate, or of which nothing is known."""
+        """Return the same for the mean over the benchmarks (last axis) that count."""
         counted = ~np.isnan(estimate) | (self.at_least & self.at_most)
         return Known(*(np.asarray((side & counted).any(axis=-1)) for side in self))
 
@@ -147,7 +147,7 @@ class Comparison(NamedTuple):
 
 
 def map_arrays(function: Callable[..., Any], *records: Any) -> Any:
-    """Return a record whose arrays, nested records included, are made by a function from those of some records."""
+    """Return a record whose arrays, of nested records too, a function makes from those of others."""
     fields = zip(*records, strict=True)
     arrays = (
         map_arrays(function, *field) if isinstance(field[0], tuple) else function(*field)
@@ -162,7 +162,7 @@ def judge(
     corrected: Sequence[Floats] = (),
     uncorrected: RatioSet | None = None,
 ) -> dict[str, npt.NDArray[Any]]:
-    """Return the variables of a comparison by name: verdicts, and the intervals that belong to them.
+    """Return the variables of a comparison by name: verdicts and their intervals.
 
     `corrected` is what `correct` returns, if there is a correction; `uncorrected` are the limits at
     the confidence level of the rules, for suites of one benchmark.
@@ -240,7 +240,10 @@ def one_piece(kind: Texts) -> Mask:
 
 
 def open_set(limits: RatioSet, censoring: Known, positive: Mask | bool = True) -> RatioSet:
-    """Open the limits of ratios towards what stopped runs leave unknown; those of positive values stay positive."""
+    """Open the limits of ratios towards what stopped runs leave unknown.
+
+    Those of positive values stay positive.
+    """
     bound = (censoring.at_least | censoring.at_most) & ~np.isnan(limits.lower)
     if not bound.any():
         return limits
@@ -288,7 +291,7 @@ def decide(tests: Tests, outside: Mask, inside: Mask, better: str) -> Texts:
 
 
 def interval_agrees(limits: RatioSet, verdict: Texts, band: tuple[Any, Any]) -> Mask:
-    """Return where an interval shows its verdict: beyond the band for faster and slower, inside it for equivalent, else neither.
+    """Return where an interval shows its verdict: beyond the band, inside it, or neither.
 
     Where there is none, since the baseline is 0, it does not deny the verdict.
 
@@ -308,7 +311,10 @@ def interval_agrees(limits: RatioSet, verdict: Texts, band: tuple[Any, Any]) -> 
 def correct(
     outside: Floats, inside: Floats, not_slower: Floats, *, correction: str, alpha: float
 ) -> tuple[Floats, ...]:
-    """Correct p-values of "outside the band", "inside" and "not slower", which are a family each, and add the levels of intervals."""
+    """Correct p-values of "outside the band", "inside" and "not slower", a family each.
+
+    The levels of intervals follow.
+    """
     pvalues = [pvalue.ravel() for pvalue in (outside, inside, not_slower)]
     corrected = [adjust(pvalue, correction) for pvalue in pvalues]
     decided = (corrected[0] <= alpha) | (corrected[1] <= alpha / 2)

@@ -2,11 +2,11 @@
 
 import gc
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from importlib.util import find_spec
 from os import PathLike
-from os.path import isdir, isfile
+from os.path import isdir
 from pathlib import Path
 from typing import Any, cast
 from uuid import uuid4
@@ -25,10 +25,8 @@ from perfarray.readers.custom import file_options
 from perfarray.readers.finding import AnyPath, InputFile, checked_path, shown
 from perfarray.readers.joining import combine
 from perfarray.readers.labels import LISTED_NAMES
-from perfarray.readers.lazy_tables import lazy_table
-from perfarray.readers.opening import FileOptions, MissingFileError, Source, suggest_name
+from perfarray.readers.opening import MissingFileError, Source, suggest_name
 from perfarray.readers.packs import is_pack
-from perfarray.readers.parquet import SUFFIXES
 from perfarray.readers.recognising import formats, names_of_formats
 from perfarray.readers.repeated import without_repeats
 from perfarray.tables.build import build
@@ -88,8 +86,7 @@ def read(
         Keep the times of runs that failed, and mark none of them (hyperfine, BenchExec): the exit
         code 1 of `grep` means "no match".
     chunks : optional
-        Chunks of the result, as `Dataset.chunk` takes them; `{}` is one chunk. See `read_archive`
-        on what is read when.
+        Chunks of the result, as `Dataset.chunk` takes them; `{}` is one chunk.
 
     Returns
     -------
@@ -121,8 +118,6 @@ def read(
         checked_path(path),
         file_options=file_options(format, dims, pattern, encoding, units, keep_failed),
     )
-    if (lazy := _lazy(source.path, read, source.options, chunks)) is not None:
-        return lazy
     try:
         several = isdir(source.path) or is_pack(source)
     except MissingFileError as error:
@@ -141,24 +136,6 @@ def read(
     )
 
 
-def _lazy(
-    place: Path | None, read: Callable[[Path], xr.Dataset], about_files: FileOptions, chunks: Any
-) -> xr.Dataset | None:
-    """Return a Parquet or Arrow table in lazy arrays.
-
-    None where this is not asked for, or not possible.
-    """
-    if chunks is None:
-        return None
-    if find_spec("dask") is None:
-        raise ImportError("chunks= needs dask, which is not installed; install perfarray[io]")
-    named = about_files.format in (None, "parquet", "feather") and not any(about_files[1:])
-    if place is None or not named or find_spec("pyarrow") is None:
-        return None
-    is_table = isdir(place) or (isfile(place) and place.suffix.lower() in SUFFIXES)
-    return lazy_table(place, read, chunks) if is_table else None
-
-
 def _directed(dataset: xr.Dataset, better: str | None) -> xr.Dataset:
     """Return timings whose variables say which direction is good, where the caller says it of those that do not."""
     if better is not None:
@@ -168,9 +145,13 @@ def _directed(dataset: xr.Dataset, better: str | None) -> xr.Dataset:
 
 
 def _chunked(dataset: xr.Dataset, chunks: Any) -> xr.Dataset:
+    if chunks is None:
+        return dataset
+    if find_spec("dask") is None:
+        raise ImportError("chunks= needs dask, which is not installed; install perfarray[io]")
     # A random token: to compute one, dask would hash every value and text, which takes longer than
     # reading the files.
-    return dataset if chunks is None else dataset.chunk(chunks, token=uuid4().hex)
+    return dataset.chunk(chunks, token=uuid4().hex)
 
 
 def _read_folder(source: Source) -> xr.Dataset:
@@ -199,7 +180,6 @@ def read_archive(
     keep_failed: bool = False,
     on_error: str = "raise",
     progress: bool | None = None,
-    parallel: bool | int = False,
     chunks: Any = None,
 ) -> xr.Dataset:
     """Read many files into one Dataset.
@@ -223,10 +203,6 @@ def read_archive(
         cannot be read, with folders that cannot be opened, and with links that lead to themselves.
     progress : bool, optional
         Show a progress bar. Default: in a terminal or a notebook, after a second.
-    parallel : bool or int
-        Read the files in so many processes; True starts one for each core if there are 32 MB or
-        more. A program that asks for this must start under `if __name__ == "__main__":`, since each
-        process loads it anew.
     chunks : optional
         Chunks of the result, as `Dataset.chunk` takes them.
 
@@ -239,9 +215,9 @@ def read_archive(
         them. Files that would land on one cell get a dim `file`, never a level. Descriptors lie
         along the dims they vary over; what is unknown is `"unknown"`, also the `file` of those
         whose content states their labels (asv, criterion.rs, SPEC results). Files are read in the
-        order of their paths, so that the result does not depend on the system or on the number of
-        processes. A list and a mapping keep their order: along a dim of which each file has one
-        label, labels come in the given order. In a folder or pattern, commits are sorted by their
+        order of their paths, so that the result does not depend on the system. A list and a mapping
+        keep their order: along a dim of which each file has one label, labels come in the given
+        order. In a folder or pattern, commits are sorted by their
         dates (`commit_date` or `date` along `commit`) if all have one.
 
     Raises
@@ -253,8 +229,6 @@ def read_archive(
         the layout.
     ImportError
         When `chunks` is given and dask is not installed.
-    ChildProcessError
-        When a process that reads files ends before it is done.
 
     See Also
     --------
@@ -262,10 +236,8 @@ def read_archive(
 
     Notes
     -----
-    Of a large Parquet or Arrow table (or one partitioned folder) with `chunks` labels are read at
-    once, and values when they are computed, unless it has marks, units row by row or columns that
-    no usual dim determines. Anything else is built in memory before it is split into chunks. Read
-    an archive that does not fit part by part into one Zarr store: see "From a folder of reports to
+    The result is built in memory before it is split into chunks. `convert_table` makes a store of a
+    table that does not fit. Read an archive that does not fit part by part into one Zarr store: see "From a folder of reports to
     a Zarr archive" in the documentation.
 
     Warns
@@ -285,13 +257,6 @@ def read_archive(
     if better is not None:
         check_choice(better, BETTER, DIRECTIONS)
     about_files = file_options(format, dims, pattern, encoding, units, keep_failed)
-    place = (
-        checked_path(paths)
-        if isinstance(paths, str | PathLike) and layout is None and dim == "file"
-        else None
-    )
-    if (lazy := _lazy(place, read_archive, about_files, chunks)) is not None:
-        return lazy
     with _collector_paused():
         all_parts = on_error == "raise"
         with closing(
@@ -300,7 +265,6 @@ def read_archive(
                 layout,
                 dim,
                 about_files,
-                parallel=parallel,
                 progress=progress,
                 all_parts=all_parts,
             )

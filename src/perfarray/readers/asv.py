@@ -1,4 +1,4 @@
-"""asv results (`results/<machine>/<commit>-<environment>.json`): a file is a machine, a commit and an environment.
+"""asv results (`results/<machine>/<commit>-<environment>.json`): one machine and commit a file.
 
 A number is the median of the samples of all processes, so that a cell has one value;
 `--record-samples` keeps the samples, which are iterations. A parameter combination is a benchmark
@@ -80,12 +80,12 @@ def read(source: Source) -> Table:
         if entry.runs
     ]
     params = content.get("params") or {}
-    about = {
+    file_metadata = {
         PARAMS.get(key, key): value
         for key, value in params.items()
         if value not in (None, "") and key != MACHINE
     }
-    about |= {ENVIRONMENT: content.get("env_name") or source.path.stem.partition("-")[2]}
+    file_metadata |= {ENVIRONMENT: content.get("env_name") or source.path.stem.partition("-")[2]}
     tracked = {
         _metric(name, description.unit): description.unit
         for name, description in descriptions.items()
@@ -96,7 +96,10 @@ def read(source: Source) -> Table:
         if metric.startswith(f"{TRACK}_")
     }
     table = table_of_entries(
-        source, entries, kinds={**KINDS, TRACK: ("1", LOWER)} | tracked_kinds, about=about
+        source,
+        entries,
+        kinds={**KINDS, TRACK: ("1", LOWER)} | tracked_kinds,
+        file_metadata=file_metadata,
     )
     commit_hash = str(content["commit_hash"])
     commit = {"commit_hash": commit_hash, "commit_date": _date(content.get("date"))}
@@ -146,7 +149,7 @@ def _environment(table: Table) -> str:
 
 
 def _fields(result: Any, columns: Sequence[str]) -> Mapping[str, Any]:
-    """Return one benchmark's results by name: a number, a mapping (version 1), or a list with the columns of the file (version 2)."""
+    """Return one benchmark's results by name, from the number, mapping or list of a version."""
     if isinstance(result, Mapping):
         return result
     if isinstance(result, list):
@@ -155,7 +158,7 @@ def _fields(result: Any, columns: Sequence[str]) -> Mapping[str, Any]:
 
 
 def _descriptions(source: Source) -> Mapping[str, Description]:
-    """Return the content of `benchmarks.json`, one folder above, which is parsed once for all files."""
+    """Return `benchmarks.json` of the folder above, parsed once for all files."""
     sibling = source.beside("../benchmarks.json")
     try:
         return {} if sibling is None else source.once(_parsed, sibling.text)
@@ -217,10 +220,10 @@ def _entries(
                 f"{name!r} has {len(column)} {key} and {size} combinations of parameters"
             )
     metric = _metric(name, description.unit)
-    named = len(set(description.parameters)) == len(params)
+    has_unique_names = len(set(description.parameters)) == len(params)
     names = (
         description.parameters
-        if named
+        if has_unique_names
         else tuple(f"arg{position}" for position in range(len(params)))
     )
     entries = []
@@ -238,7 +241,7 @@ def _entries(
 
 
 def _listed(value: Any, size: int) -> list[Any]:
-    """Return one value for each combination of parameters: version 1 writes a single one without a list."""
+    """Return one value per combination of parameters; version 1 writes a single one bare."""
     return [None] * size if value is None else value if isinstance(value, list) else [value]
 
 

@@ -1,14 +1,8 @@
-"""Read the files of an archive in order, in this process or in several."""
+"""Read the files of an archive in the order of their paths."""
 
-import gc
-import os
-from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import nullcontext
-from functools import partial
 from itertools import chain, groupby
-from multiprocessing import get_context
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,14 +17,8 @@ from perfarray.readers.packs import is_pack, members
 from perfarray.readers.parquet import one_table_each
 from perfarray.readers.recognising import formats, not_recognised, read_table, recognise
 from perfarray.tables.columns import Table
-from perfarray.timings.options import Options, in_force, options
 from perfarray.timings.progress import progress_bar
-from perfarray.timings.validation import check_count
 
-TASKS_PER_PROCESS = 16  # Small tasks, so that no process gets all the large files
-FEWEST_BYTES = (
-    1 << 25
-)  # Bytes from which `parallel=True` starts processes: starting one takes as long as reading ten million bytes
 # Reasons to skip a file
 UNKNOWN_FORMAT = "no reader recognises its content"
 EMPTY = "is empty"
@@ -52,33 +40,21 @@ class Attempt(NamedTuple):
     broken_parts: tuple[FileError, ...] = ()
 
 
-class ReadSettings(NamedTuple):
-    """How to read the files of an archive, in this process or another."""
-
-    layout: Layout | None
-    dim: str
-    file_options: FileOptions
-    options: Options
-    all_parts: bool  # whether a table in parts is read whole or not at all
-
-
 def iter_attempts(
     paths: Any,
     layout: str | None,
     dim: str,
     file_options: FileOptions,
     *,
-    parallel: bool | int,
     progress: bool | None,
     all_parts: bool = True,
 ) -> Generator[Attempt, None, None]:
     """Yield an attempt for each file, in the order of paths.
 
-    The files of a mapping label by label.
+    The files of a mapping label by label. A table in parts is read whole, or, without `all_parts`,
+    without those that are broken.
     """
-    settings = ReadSettings(
-        None if layout is None else read_layout(layout), dim, file_options, options(), all_parts
-    )
+    place = None if layout is None else read_layout(layout)
     files = find_files(paths, dim, layout)
     files = [
         file
@@ -86,12 +62,16 @@ def iter_attempts(
         for file in sorted(group, key=attrgetter("path.parts"))
     ]
     files = one_table_each(files) if layout is None else files
-    attempt = partial(_attempts_at, settings=settings, answers={})
-    processes = _number_of_processes(parallel, files)
-    results = _by_processes(attempt, files, processes) if processes else map(attempt, files)
+    answers: dict[Any, Any] = {}
     with progress_bar(len(files), "reading", "file", show=progress) or nullcontext() as bar:
-        for attempts in results:
-            yield from attempts
+        for file in files:
+            source = Source(file.path, answers, file_options)
+            for attempt in _members(file, source, in_tables=layout is None):
+                if isinstance(attempt, Attempt):
+                    yield attempt
+                else:
+                    member, member_source = attempt
+                    yield _attempt(member, member_source, place, dim, all_parts=all_parts)
             if bar is not None:
                 bar.update()
 
@@ -104,79 +84,38 @@ def companion_paths(files: Sequence[InputFile], tables: Sequence[Table]) -> set[
     return {file.path for file in files if endings and file.path.name.endswith(endings)}
 
 
-def _number_of_processes(parallel: bool | int, files: Sequence[InputFile]) -> int:
-    if parallel is False:
-        return 0
-    if parallel is not True:
-        return min(check_count(parallel, "parallel"), len(files))
-    limit = min(number_of_cores(), len(files))
-    return limit if limit > 1 and sum(map(_size, files)) >= FEWEST_BYTES else 0
-
-
-def number_of_cores() -> int:
-    """Return how many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _size(file: InputFile) -> int:
+def _members(
+    file: InputFile, source: Source, *, in_tables: bool
+) -> Iterator[Attempt | tuple[InputFile, Source]]:
+    """Yield a file, or the members of a tar or zip archive as files of a folder of its name."""
+    if file.problem:
+        yield Attempt(file, error=FileError(f"{file.path}: {file.problem}"))
+        return
     try:
-        return file.path.stat().st_size
-    except OSError:  # reading the file reports the reason
-        return 0
+        with source.within_memory():
+            contents = members(source) if not file.parts and is_pack(source) else None
+    except FileError as error:
+        yield Attempt(file, error=error)
+        return
+    if contents is None:
+        yield file, source
+        return
+    inner = [
+        file._replace(
+            path=path,
+            label=f"{file.label}/{text_of_path(path.relative_to(file.path).as_posix())}",
+            explicit=False,
+            pack=file.path,
+        )
+        for path in sorted(contents)
+    ]
+    for member in one_table_each(inner) if in_tables else inner:
+        yield member, source.at(member.path, contents)
 
 
-def _by_processes(
-    attempt: Callable[[InputFile], list[Attempt]], files: Sequence[InputFile], processes: int
-) -> Iterator[list[Attempt]]:
-    """Read files in new processes: spawned ones cannot inherit a lock that a thread of this process holds."""
-    try:
-        # As in this process, the search for cyclic garbage would look at all tables again and
-        # again.
-        with ProcessPoolExecutor(
-            processes, mp_context=get_context("spawn"), initializer=gc.disable
-        ) as pool:
-            yield from pool.map(
-                attempt, files, chunksize=-(-len(files) // (TASKS_PER_PROCESS * processes))
-            )
-    except BrokenProcessPool as error:
-        raise ChildProcessError(
-            "a process that read files ended: for want of memory, or since the program that "
-            "starts it is not guarded by "
-            "`if __name__ == '__main__':`; parallel=False reads in this process"
-        ) from error
-
-
-def _attempts_at(file: InputFile, settings: ReadSettings, answers: dict[Any, Any]) -> list[Attempt]:
-    """Read one file, or the members of a tar or zip archive as files of a folder of its name."""
-    with in_force(settings.options):
-        if file.problem:
-            return [Attempt(file, error=FileError(f"{file.path}: {file.problem}"))]
-        source = Source(file.path, answers, settings.file_options)
-        try:
-            with source.within_memory():
-                contents = members(source) if not file.parts and is_pack(source) else None
-        except FileError as error:
-            return [Attempt(file, error=error)]
-        if contents is None:
-            return [_attempt(file, source, settings)]
-        labels = {
-            path: f"{file.label}/{text_of_path(path.relative_to(file.path).as_posix())}"
-            for path in sorted(contents)
-        }
-        inner = [
-            file._replace(path=path, label=label, explicit=False, pack=file.path)
-            for path, label in labels.items()
-        ]
-        inner = one_table_each(inner) if settings.layout is None else inner
-        return [
-            _attempt(
-                member, Source(member.path, answers, settings.file_options, contents), settings
-            )
-            for member in inner
-        ]
-
-
-def _attempt(file: InputFile, source: Source, settings: ReadSettings) -> Attempt:
+def _attempt(
+    file: InputFile, source: Source, layout: Layout | None, dim: str, *, all_parts: bool
+) -> Attempt:
     """Read one file. An error is returned, so that the caller reports the first in order of files and not the first in time."""
     try:
         with source.within_memory():
@@ -185,7 +124,7 @@ def _attempt(file: InputFile, source: Source, settings: ReadSettings) -> Attempt
             if file.parts:
                 sources, errors = (
                     [source.at(path) for path in file.parts],
-                    None if settings.all_parts else broken,
+                    None if all_parts else broken,
                 )
                 table = read_table(
                     source,
@@ -199,7 +138,7 @@ def _attempt(file: InputFile, source: Source, settings: ReadSettings) -> Attempt
                 table = table_or_reason(source, file.explicit)
             if isinstance(table, str):
                 return Attempt(file, skip_reason=table)
-            file = file._replace(labels=_labels_of(file, settings.layout, settings.dim, table))
+            file = file._replace(labels=_labels_of(file, layout, dim, table))
             check_location(table, file)
     except FileError as error:
         return Attempt(file, error=error)

@@ -28,8 +28,17 @@ COLUMNS = {
     "cpuenergy": ("energy", "J"),
 }
 # Attributes of a file to our coordinates
-RESULT = {"tool": "tool", "version": "tool_version", "options": "options", "name": "run_definition", "timelimit": "timelimit",
-          "memlimit": "memlimit", "cpuCores": "cpu_cores_limit", "date": "date", "error": "error"}  # fmt: skip
+RESULT = {
+    "tool": "tool",
+    "version": "tool_version",
+    "options": "options",
+    "name": "run_definition",
+    "timelimit": "timelimit",
+    "memlimit": "memlimit",
+    "cpuCores": "cpu_cores_limit",
+    "date": "date",
+    "error": "error",
+}
 TIMEOUT = "TIMEOUT"
 AMOUNT = re.compile(
     r"([-+.\deE]*\d\.?|[-+]?(?i:nan|inf))[ ]?([a-zA-Z]*)", re.A
@@ -57,12 +66,12 @@ def read(source: Source) -> Table:
         )
     runs = list(root.iter("run")) or list(root.iter("sourcefile"))  # the tag in the oldest versions
     entries = [_entry(source, f"run {index}", run) for index, run in enumerate(runs)]
-    about = {name: root.get(key) for key, name in RESULT.items() if root.get(key)}
+    file_metadata = {name: root.get(key) for key, name in RESULT.items() if root.get(key)}
     return table_of_entries(
         source,
         entries,
         kinds=KINDS | {"energy": ("J", LOWER)},
-        about=about | _machine(root.findall("systeminfo")),
+        file_metadata=file_metadata | _machine(root.findall("systeminfo")),
     )
 
 
@@ -126,18 +135,20 @@ def _machine(systems: list[Any]) -> dict[str, Any]:
     if len(systems) != 1:
         return {}
     cpu, ram, system = (systems[0].find(tag) for tag in ("cpu", "ram", "os"))
-    about: dict[str, Any] = {
+    machine_metadata: dict[str, Any] = {
         "machine": systems[0].get("hostname"),
         "os": system.get("name") if system is not None else None,
     }
     if cpu is not None:
-        about |= {
+        machine_metadata |= {
             "cpu": cpu.get("model"),
             "logical_cores": whole(cpu.get("cores", ""), 8),
             "turbo_boost": cpu.get("turboboostActive"),
         }
         clock = whole(cpu.get("frequency", "").removesuffix("Hz").strip(), 15)
-        about |= {"cpu_max_mhz": None if clock is None else clock / 1e6}
+        machine_metadata |= {"cpu_max_mhz": None if clock is None else clock / 1e6}
     size = AMOUNT.fullmatch(ram.get("size", "")) if ram is not None else None
     n_bytes = whole(size[1], 19) if size is not None and size[2] in ("", "B") else None
-    return about if n_bytes is None else about | {"memory_gb": n_bytes / 2**30}
+    return (
+        machine_metadata if n_bytes is None else machine_metadata | {"memory_gb": n_bytes / 2**30}
+    )

@@ -1,10 +1,11 @@
-"""BenchmarkDotNet JSON (the full report): launches are executions, results iterations, warm-ups marked.
+"""BenchmarkDotNet JSON (the full report): launches are executions, results are iterations.
 
-A value is the time of an invocation: a result of the workload, from which BenchmarkDotNet took the
-overhead and outliers away. `loops` is the number of invocations it is the mean of; jitting, pilot,
-warm-up and overhead are in `execution_seconds`. Benchmarks without results of the workload have the
-values of all launches together, or only their mean. `bytes_per_op` is what the memory diagnoser
-counted once for a benchmark: it stands at the first result, and is no repetition.
+Warm-ups are marked. A value is the time of an invocation: a result of the workload, from which
+BenchmarkDotNet took the overhead and outliers away. `loops` is the number of invocations it is the
+mean of; jitting, pilot, warm-up and overhead are in `execution_seconds`. Benchmarks without results
+of the workload have the values of all launches together, or only their mean. `bytes_per_op` is what
+the memory diagnoser counted once for a benchmark: it stands at the first result, and is no
+repetition.
 """
 
 from typing import Any
@@ -75,10 +76,12 @@ def read(source: Source) -> Table:
     entries = [
         _entry(source, f"Benchmarks[{index}]", bench) for index, bench in enumerate(benchmarks)
     ]
-    about = renamed((content.get("HostEnvironmentInfo") or {}, HOST))
-    if isinstance(about.get("cpu"), dict):
-        about["cpu"] = about["cpu"].get("Value")
-    return table_of_entries(source, entries, kinds=KINDS | {MEMORY: ("B", LOWER)}, about=about)
+    file_metadata = renamed((content.get("HostEnvironmentInfo") or {}, HOST))
+    if isinstance(file_metadata.get("cpu"), dict):
+        file_metadata["cpu"] = file_metadata["cpu"].get("Value")
+    return table_of_entries(
+        source, entries, kinds=KINDS | {MEMORY: ("B", LOWER)}, file_metadata=file_metadata
+    )
 
 
 def _has_mean_only(bench: Bench) -> bool:
@@ -125,7 +128,7 @@ def _entry(source: Source, location: str, bench: Bench) -> Entry:
 
 
 def _with_memory(runs: list[Run], memory: Floats) -> list[Run]:
-    """Return the launches, with the allocated bytes at the first result of the first that has one."""
+    """Return the launches; the first result of one of them has the allocated bytes."""
     first = next((index for index, run in enumerate(runs) if run is not FAILED), None)
     if first is None:
         return runs
@@ -136,7 +139,7 @@ def _with_memory(runs: list[Run], memory: Floats) -> list[Run]:
 
 
 def _run(source: Source, name: str, location: str, measurements: list[Bench]) -> Run:
-    """Return one launch: its warm-ups and results, per invocation, and the seconds of everything else."""
+    """Return one launch: warm-ups and results per invocation, and the remaining seconds."""
     kinds = list(map(_kind, measurements))
     if RESULT not in kinds:
         return FAILED
@@ -183,7 +186,7 @@ def _name(bench: Bench) -> str:
 
 
 def _settings(bench: Bench) -> dict[str, Any]:
-    """Return the parameters, and the job as `DisplayInfo` names it: `Type.Method: .NET 9.0(Runtime=.NET 9.0) [n=1]`."""
+    """Return the parameters, and the job of `Type.Method: .NET 9.0(Runtime=.NET 9.0) [n=1]`."""
     pairs = [pair.partition("=") for pair in str(bench.get("Parameters") or "").split("&")]
     job = (
         str(bench.get("DisplayInfo") or "").partition(": ")[2].partition(" [")[0].partition("(")[0]

@@ -54,7 +54,7 @@ def recognise(source: Source) -> bool:
 
 def read(source: Source) -> Table:
     """Read the regions: benchmark x execution x iteration."""
-    records, described, units = _profile(source)
+    records, global_values, units = _profile(source)
     time_units = {
         name: unit for name, unit in units.items() if _factor(unit) is not None and "time" in name
     }
@@ -75,12 +75,12 @@ def read(source: Source) -> Table:
     }
     entries = [_entry(source, index, record, units, names) for index, record in enumerate(records)]
     kinds = dict.fromkeys(sorted(names.values(), key=lambda name: name != TIME), (SECONDS, LOWER))
-    about = {
+    file_metadata = {
         GLOBALS.get(key, key): value_of(str(value))
-        for key, value in described.items()
+        for key, value in global_values.items()
         if not key.startswith(LEFT_OUT)
     }
-    return table_of_entries(source, entries, kinds=kinds, about=about)
+    return table_of_entries(source, entries, kinds=kinds, file_metadata=file_metadata)
 
 
 def _entry(
@@ -119,7 +119,7 @@ def _factor(unit: str | None) -> float | None:
 
 
 def _profile(source: Source) -> tuple[list[dict[str, Any]], dict[str, Any], Units]:
-    """Return records, globals and units, read with Caliper's own reader once the records are known to be a tree."""
+    """Return records, globals and units by Caliper's reader, after the tree is checked."""
     try:
         from caliperreader import CaliperReader
         from caliperreader.readererror import ReaderError
@@ -157,7 +157,7 @@ def _profile(source: Source) -> tuple[list[dict[str, Any]], dict[str, Any], Unit
 
 
 def _check_tree(source: Source, lines: Iterable[str]) -> None:
-    """Raise where the parent of a node does not stand before it: the reader would not come to an end."""
+    """Raise unless each node follows its parent; Caliper's reader would never return."""
     depths = dict.fromkeys(range(12), 1)
     for number, line in enumerate(lines, 1):
         if not line.startswith("__rec=node,"):

@@ -1,4 +1,4 @@
-"""Catch2's benchmarks (`--reporter xml`): a file is an execution, whose one value is the mean, since no reporter of it writes samples.
+"""Catch2's benchmarks (`--reporter xml`): a file is one execution, and a benchmark one mean.
 
 Times are in nanoseconds; `loops` is the number of iterations of all samples. A benchmark that threw
 an exception failed, and so did one whose mean is no number. Sections are part of the label. What
@@ -55,7 +55,9 @@ def read(source: Source) -> Table:
         for sections, node in _benchmarks(case, ())
     ]
     note_means(source, sum(entry.runs[0] is not FAILED for entry in entries), REMEDY)
-    return table_of_entries(source, entries, about={"catch2_version": root.get("catch2-version")})
+    return table_of_entries(
+        source, entries, file_metadata={"catch2_version": root.get("catch2-version")}
+    )
 
 
 def _document(source: Source) -> str:
@@ -69,7 +71,7 @@ def _document(source: Source) -> str:
 
 
 def _benchmarks(node: Any, sections: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Yield the benchmarks of a test case or a section, with the names of the sections around each."""
+    """Yield the benchmarks of a test case or section, and the names of the sections around."""
     for child in node:
         if child.tag == "BenchmarkResults":
             yield sections, child

@@ -1,4 +1,4 @@
-"""Compression recognised by content: gzip, bzip2 and xz are unpacked, to the last of several streams; what else is packed is named."""
+"""Compression recognised by content: gzip, bzip2 and xz are unpacked, others are named."""
 
 import bz2
 import gzip
@@ -94,7 +94,7 @@ def first_bytes(file: BinaryIO, size: int) -> bytes:
 
 
 def packing_problem(content: bytes) -> str:
-    """Return why nothing is read of a content that is packed, or packed once more, and what unpacks it; else an empty text."""
+    """Return why packed content is not read and what unpacks it, else an empty text."""
     if is_compressed(content):
         return "is packed twice, and unpacked once only; unpack it first"
     commands = [(name, command) for magic, name, command in UNREAD if content.startswith(magic)]

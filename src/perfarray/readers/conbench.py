@@ -1,4 +1,4 @@
-"""conbench JSON: benchmark results as its API gives them, or a comparison of two runs: runs lie along `run`.
+"""conbench JSON: benchmark results of its API, or a comparison of two runs, along `run`.
 
 The data of a result are iterations; a further result of the same case in the same run is another
 execution. A comparison has one number for each side. A unit of time is `time`, another one
@@ -24,16 +24,22 @@ PLACED = True
 RUN = "run"  # The dim of what conbench compares
 SIDES = ("baseline", "contender")
 RATES = {"i/s": "items/s", "b/s": "B/s"}  # Units that we write in another way
-HARDWARE = {"name": "machine", "cpu_model_name": "cpu", "cpu_core_count": "cores", "cpu_thread_count": "logical_cores", "os_name": "os",
-            "os_version": "os_release", "architecture_name": "architecture", "kernel_name": "kernel"}  # fmt: skip
+HARDWARE = {
+    "name": "machine",
+    "cpu_model_name": "cpu",
+    "cpu_core_count": "cores",
+    "cpu_thread_count": "logical_cores",
+    "os_name": "os",
+    "os_version": "os_release",
+    "architecture_name": "architecture",
+    "kernel_name": "kernel",
+}
 AMOUNTS = {
     "cpu_frequency_max_hz": ("cpu_max_mhz", 1e6),
     "memory_bytes": ("memory_gb", 2**30),
 }  # Of the hardware, and their units
-SOFTWARE = (
-    "info",
-    "context",
-)  # Fields with versions, compilers and flags, under the names that the user gave them
+# Fields with versions, compilers and flags, under the names that the user gave them
+SOFTWARE = ("info", "context")
 STATS = {"data?": [ANY], "times?": [ANY]}
 RESULT = {
     "stats": Either(STATS, NULL),
@@ -54,7 +60,7 @@ Case = tuple[str, tuple[tuple[str, str], ...]]
 
 
 class Result(NamedTuple):
-    """The content of one result: case, run, unit, numbers (None: it failed), the seconds of each, and the place in the file."""
+    """One result: case, run, unit, values (None if it failed), their seconds, and location."""
 
     name: str
     tags: Mapping[str, Any]
@@ -78,7 +84,7 @@ def recognise(source: Source) -> bool:
 
 
 def _rows(content: Any) -> list[Any]:
-    """Return the results: a list, one result, or either inside one or two objects of an answer of the API."""
+    """Return the list of results, also of one alone or inside objects of an API's answer."""
     for _ in range(2):
         if isinstance(content, dict) and isinstance(content.get("data"), dict | list):
             content = content["data"]
@@ -202,7 +208,7 @@ def _about(rows: Sequence[dict[str, Any]]) -> dict[str, dict[str, Any]]:
 
     Of several results of a run the last counts.
     """
-    about: dict[str, dict[str, Any]] = {}
+    metadata_by_run: dict[str, dict[str, Any]] = {}
     used_names = {
         *RESERVED,
         *HARDWARE.values(),
@@ -218,15 +224,15 @@ def _about(rows: Sequence[dict[str, Any]]) -> dict[str, dict[str, Any]]:
             (row, {"timestamp": "date"}),
             (row.get("commit") or {}, {"sha": "commit"}),
         )
-        described = about.setdefault(str(row["run_id"]), {})
-        described |= renamed(*fields, (row, {"run_reason": "run_reason"}), missing=(None,))
+        run_metadata = metadata_by_run.setdefault(str(row["run_id"]), {})
+        run_metadata |= renamed(*fields, (row, {"run_reason": "run_reason"}), missing=(None,))
         amounts_in_row = (
             (name, parsed_number(hardware.get(key)), unit) for key, (name, unit) in AMOUNTS.items()
         )
-        described |= {
+        run_metadata |= {
             name: amount / unit for name, amount, unit in amounts_in_row if amount is not None
         }
         for key, value in chain.from_iterable((row.get(field) or {}).items() for field in SOFTWARE):
             if key not in (*tags, "id") and isinstance(value, str | int | float):
-                described[variable_name(key, "context_", used_names)] = number_or_text(value)
-    return about
+                run_metadata[variable_name(key, "context_", used_names)] = number_or_text(value)
+    return metadata_by_run

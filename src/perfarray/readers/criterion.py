@@ -1,4 +1,4 @@
-"""criterion.rs: `sample.json` below `target/criterion`: samples are iterations of one execution, `loops` the iterations of each.
+"""criterion.rs (`sample.json` below `target/criterion`): samples are iterations of one execution.
 
 A sample is the time of all its iterations; what is read is the time of one. The name is in
 `benchmark.json` beside it, else in the path; the folder (`new`, `base`, a saved baseline) is the
@@ -47,7 +47,7 @@ RAW = re.compile(
 
 
 class Samples(NamedTuple):
-    """The samples of a file: the iterations of each, its value for all of them, the unit, and how criterion chose the iterations."""
+    """Samples: the iterations of each, their total values, the unit, and the sampling mode."""
 
     loops: Sequence[Any]
     values: Sequence[Any]
@@ -79,9 +79,9 @@ def recognise(source: Source) -> bool:
 
 def _is_linear(loops: list[Any], sample_times: list[Any]) -> bool:
     # Before 0.4 the n-th sample always has n times the iterations of the first.
-    enough = len(loops) == len(sample_times) >= FEWEST_SAMPLES
+    has_enough_samples = len(loops) == len(sample_times) >= FEWEST_SAMPLES
     return (
-        enough
+        has_enough_samples
         and all(value == number * loops[0] for number, value in enumerate(loops, 1))
         and loops[0] > 0
     )
@@ -115,7 +115,9 @@ def read(source: Source) -> Table:
     )
     entries = [_entry(source, Run({metric: values}, {LOOPS: loops}))]
     kinds = {metric: (units, direction_of(units))}
-    table = table_of_entries(source, entries, kinds=kinds, about={"sampling_mode": samples.mode})
+    table = table_of_entries(
+        source, entries, kinds=kinds, file_metadata={"sampling_mode": samples.mode}
+    )
     folder = source.path.absolute().parent.name
     return replace(table, labels=table.labels | {BASELINE: constant_column(folder, len(table))})
 

@@ -1,4 +1,4 @@
-"""Rows of the CSV that a benchmark tool writes, by the names in its header, as RFC 4180 has them."""
+"""Rows of the CSV of a benchmark tool, by the names in its header (RFC 4180)."""
 
 import csv
 import io

@@ -58,7 +58,7 @@ def started(_head: str) -> bool:
 
 
 def recognise(source: Source) -> bool:
-    """Return whether the caller says how the file is to be read, and it has what the caller names."""
+    """Return whether the caller describes the file, and the file has what the caller names."""
     if source.options.pattern is not None:
         return next(cells_of(source, read_pattern(source.options.pattern)), None) is not None
     if not source.options.dims or source.looks_like_json:
@@ -70,7 +70,7 @@ def recognise(source: Source) -> bool:
         quantity(source, columns) is not None
         or bool(names_with_units(source))
         or any(map(value_column, names_of_columns(source, columns)))
-    )  # fmt: skip
+    )
     return set(source.options.dims.values()) <= set(columns) and has_values
 
 
@@ -92,13 +92,13 @@ def read(source: Source) -> Table:
     cells, factors, units = _in_one_unit(source, cells, pattern)
     # A null was not measured, nor was a cell that says so.
     missing = {None, *tidy_csv.MISSING}
-    stated = [index for index, cell in enumerate(cells) if cell.value not in missing]
+    valid = [index for index, cell in enumerate(cells) if cell.value not in missing]
     is_time = seconds_factor(units) is not None
     values = np.full(len(cells), np.nan)
-    values[stated] = amounts(
+    values[valid] = amounts(
         source,
-        lambda number: cells[stated[number]].location,
-        [cells[index].value for index in stated],
+        lambda number: cells[valid[number]].location,
+        [cells[index].value for index in valid],
         from_zero=is_time,
     )
     # A column of units that the caller makes a dim has one label: the unit that the values have
@@ -150,7 +150,7 @@ def file_options(
 
 
 def _note_unit(source: Source) -> None:
-    """Note that times are taken for seconds where neither a tidy table nor the caller states their unit."""
+    """Note that times are read as seconds where nothing states their unit."""
     columns, dims = tidy_csv.header(source.beginning), source.options.dims
     in_file = "units" in tidy_csv.stated_in(tidy_csv.comments(source.beginning)) or any(
         name.lower() in UNITS_OF_ROWS for name in columns
@@ -173,7 +173,7 @@ def _note_unit(source: Source) -> None:
 def _in_one_unit(
     source: Source, cells: Sequence[Cell], pattern: Pattern
 ) -> tuple[list[Cell], Floats, str]:
-    """Return the cells whose units can be brought to that of the pattern, their factors, and the unit they get.
+    """Return the cells that can be brought to one unit, their factors, and that unit.
 
     The unit beside a value takes precedence. Values in other units are another quantity: a note
     says how they are read.
@@ -182,42 +182,42 @@ def _in_one_unit(
     factors = {unit: seconds_factor(unit) for unit in dict.fromkeys(units)}
     of_times = seconds_factor(pattern.units) is not None
     are_times = of_times or not (pattern.states_units or None in factors.values())
-    stated = pattern.units if pattern.states_units else None
+    pattern_unit = pattern.units if pattern.states_units else None
     fitting = [
         unit
         for unit, factor in factors.items()
-        if (factor is not None if are_times else stated in (None, unit))
+        if (factor is not None if are_times else pattern_unit in (None, unit))
     ]
-    others = [unit for unit in factors if unit not in fitting]
-    several = len(fitting) > 1
-    if several and not are_times:
+    other_units = [unit for unit in factors if unit not in fitting]
+    is_mixed = len(fitting) > 1
+    if is_mixed and not are_times:
         raise source.error(
             f"has values in {listed(fitting)}, which cannot be brought to one unit. "
             f"{_pattern_of(pattern, fitting[0])} reads those in {fitting[0]!r}"
         )
     if not fitting:
         raise source.error(
-            f"says beside its values that they are in {listed(others)}, and the pattern that "
+            f"says beside its values that they are in {listed(other_units)}, and the pattern that "
             f"they are in {pattern.units!r}. "
-            f"{_pattern_of(pattern, others[0])} reads those in {others[0]!r}"
+            f"{_pattern_of(pattern, other_units[0])} reads those in {other_units[0]!r}"
         )
-    if others:
-        n_others = sum(unit in others for unit in units)
+    if other_units:
+        n_others = sum(unit in other_units for unit in units)
         sentence = (
-            f"{n_others} values are in {listed(others)}, which is not {pattern.units!r}. They "
+            f"{n_others} values are in {listed(other_units)}, which is not {pattern.units!r}. They "
             "are left out. "
-            f"{_pattern_of(pattern, others[0])} reads those in {others[0]!r}"
+            f"{_pattern_of(pattern, other_units[0])} reads those in {other_units[0]!r}"
         )
-        source.note("other_units", sentence, values=n_others, units=others)
+        source.note("other_units", sentence, values=n_others, units=other_units)
     rows = [
-        (cell, factors[unit] if several else 1.0)
+        (cell, factors[unit] if is_mixed else 1.0)
         for cell, unit in zip(cells, units, strict=True)
         if unit in fitting
     ]
     return (
         [cell for cell, _ in rows],
         np.array([factor for _, factor in rows], dtype=float),
-        SECONDS if several else fitting[0],
+        SECONDS if is_mixed else fitting[0],
     )
 
 
@@ -229,14 +229,14 @@ def _pattern_of(pattern: Pattern, unit: str) -> str:
 
 
 def agree(tables: Sequence[Table]) -> list[Table]:
-    """Write the length of lists into labels that are places, where it differs between files: places of these do not correspond."""
+    """Add the length of lists to positions as labels where it differs between files."""
     agreed = list(tables)
     for dim in dict.fromkeys(dim for table in tables for dim in table.parts):
         lengths = {
-            place.length
+            position.length
             for table in tables
-            for place in table.parts.get(dim, ())
-            if place is not None
+            for position in table.parts.get(dim, ())
+            if position is not None
         }
         if len(lengths) > 1:
             agreed = [_counted(table, dim) if dim in table.parts else table for table in agreed]
@@ -247,11 +247,14 @@ def agree(tables: Sequence[Table]) -> list[Table]:
 
 def _counted(table: Table, dim: str) -> Table:
     labels = table.labels[dim].labels
-    places = zip(labels, table.parts[dim], strict=True)
+    positions = zip(labels, table.parts[dim], strict=True)
     return rename_labels(
         table,
         dim,
-        {label: label if place is None else place.label(True) for label, place in places},
+        {
+            label: label if position is None else position.label(True)
+            for label, position in positions
+        },
     )
 
 
@@ -288,7 +291,7 @@ def _table(
             name if name in pattern_dims else variable_name(str(name), "column_", reserved)
         )
     )
-    places = _places(source, frame, pattern_dims)
+    positions_by_dim = _places(source, frame, pattern_dims)
     frame[VALUE] = values
     level = ITERATION if EXECUTION in pattern_dims and ITERATION not in pattern_dims else EXECUTION
     dims = {name: name for name in pattern_dims if name not in (*COMPARED, *LEVELS)}
@@ -314,11 +317,11 @@ def _table(
             "If they are different ones, name what tells them apart with dims="
         )
         source.note("numbered_entries", sentence, level=numbered[0])
-    parts: dict[str, Sequence[Any]] = {
+    label_parts: dict[str, Sequence[Any]] = {
         dim: [labels.get(label) for label in table.labels[dim].labels]
-        for dim, labels in places.items()
+        for dim, labels in positions_by_dim.items()
     }
-    return replace(table, parts=parts)
+    return replace(table, parts=label_parts)
 
 
 def _places(
@@ -328,19 +331,20 @@ def _places(
     places_by_label = {}
     for dim in dims:
         column = frame[dim].tolist()
-        lengths = {place.length for place in column if isinstance(place, Place)}
+        lengths = {position.length for position in column if isinstance(position, Place)}
         if lengths:
-            counted = len(lengths) > 1
+            lengths_differ = len(lengths) > 1
             labels = [
-                label.label(counted) if isinstance(label, Place) else label for label in column
+                label.label(lengths_differ) if isinstance(label, Place) else label
+                for label in column
             ]
             places_by_label[dim] = {
-                label: place
-                for label, place in zip(labels, column, strict=True)
-                if isinstance(place, Place)
+                label: position
+                for label, position in zip(labels, column, strict=True)
+                if isinstance(position, Place)
             }
             frame[dim] = pd.Series(labels, index=frame.index, dtype=object)
-            if counted:
+            if lengths_differ:
                 note = _other_lengths(dim, lengths)
                 source.note(note.code, note.message, **note.values)
     return places_by_label
@@ -351,7 +355,7 @@ def _column_indices(source: Source) -> list[int]:
 
 
 def quantity(source: Source, columns: Iterable[str]) -> str | None:
-    """Return the column of values that the caller names `metric`, else a score where no other column is one of values."""
+    """Return the column of values that the caller names `metric`, else a lone score column."""
     dims = source.options.dims
     if METRIC in dims:
         return QUANTITY if isinstance(dims[METRIC], int) else str(dims[METRIC])
@@ -367,7 +371,7 @@ def quantity(source: Source, columns: Iterable[str]) -> str | None:
 
 
 def names_with_units(source: Source) -> list[str]:
-    """Return the names with a unit in brackets that the caller gave to columns, of quantities that no convention knows."""
+    """Return the caller's names with a unit in brackets of quantities without a convention."""
     return [
         name
         for name in source.options.dims
@@ -411,15 +415,14 @@ def _with_header(source: Source) -> Source:
         )
     names = names_of_columns(source, columns)
     metric = quantity(source, columns)
-    about = f"# metric: {metric}\n" if metric is not None else ""
-    about += (
+    new_comments = f"# metric: {metric}\n" if metric is not None else ""
+    new_comments += (
         f"# {MEASURED}: {'; '.join(names_with_units(source))}\n" if names_with_units(source) else ""
     )
     new_header = io.StringIO()
     csv.writer(new_header, delimiter=separator, lineterminator="\n").writerow(names)
-    table = source.rewritten(
-        f"{comments}{about}{new_header.getvalue()}{body if indices else body[len(first) + 1 :]}"
-    )
+    rows = body if indices else body[len(first) + 1 :]
+    table = source.rewritten(f"{comments}{new_comments}{new_header.getvalue()}{rows}")
     table.columns = dict(
         zip(names, map(str, range(len(columns))) if indices else map(repr, columns), strict=True)
     )

@@ -1,4 +1,4 @@
-"""Settings and columns of a file that the caller names as dims or levels: `dims={"threads": "threads"}`."""
+"""Settings and columns that the caller names as dims: `dims={"threads": "threads"}`."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -31,29 +31,30 @@ def with_dims(source: Source, table: Table) -> Table:
 
     They leave the labels of benchmarks.
     """
-    stated = (
+    requested = (
         {} if table.format in (custom.NAME, parquet.NAME, feather.NAME) else source.options.dims
     )
-    named = {
+    name_by_dim = {
         dim: str(name)
-        for dim, name in stated.items()
+        for dim, name in requested.items()
         if dim != name or dim not in (*table.labels, *table.levels)
     }
     # In a file in which no name is repeated, every entry is the first of its name.
-    named = {
+    name_by_dim = {
         dim: name
-        for dim, name in named.items()
+        for dim, name in name_by_dim.items()
         if name != OCCURRENCE or name in table.descriptors or dim not in LEVELS
     }
-    if not named:
+    if not name_by_dim:
         return table
-    repeated = next((dim for dim in named if dim in table.labels), None)
+    repeated = next((dim for dim in name_by_dim if dim in table.labels), None)
     if repeated is not None:
         raise source.error(
-            f"has a dim {repeated!r} of its own; give {named[repeated]!r} another name in dims="
+            f"has a dim {repeated!r} of its own; give {name_by_dim[repeated]!r} another name in "
+            "dims="
         )
-    table, names = _without_settings_in_labels(source, table, named), dict[str, Column]()
-    for dim, name in named.items():
+    table, names = _without_settings_in_labels(source, table, name_by_dim), dict[str, Column]()
+    for dim, name in name_by_dim.items():
         column = column_of(_values(source, table, name))
         descriptors = {key: value for key, value in table.descriptors.items() if key != name}
         table = replace(
@@ -81,12 +82,14 @@ def with_dims(source: Source, table: Table) -> Table:
             ]
             table, names[dim] = replace(table, levels=table.levels | {dim: positions}), column
     table = _numbered(table)
-    placed = {
+    labels_of_levels = {
         label_name(name): level_labels(column, name, table.labels, table.levels)
         for name, column in names.items()
     }
     return replace(
-        table, columns=table.columns | {name: labels for name, labels in placed.items() if labels}
+        table,
+        columns=table.columns
+        | {name: labels for name, labels in labels_of_levels.items() if labels},
     )
 
 
@@ -117,7 +120,9 @@ def _values(source: Source, table: Table, name: str) -> Texts:
     )
 
 
-def _without_settings_in_labels(source: Source, table: Table, named: Mapping[str, str]) -> Table:
+def _without_settings_in_labels(
+    source: Source, table: Table, name_by_dim: Mapping[str, str]
+) -> Table:
     """Take the settings that become dims out of the labels of benchmarks.
 
     Other metadata then depends on both.
@@ -125,7 +130,7 @@ def _without_settings_in_labels(source: Source, table: Table, named: Mapping[str
     label_parts = table.parts.get(BENCHMARK)
     settings = [
         name
-        for name in named.values()
+        for name in name_by_dim.values()
         if name in table.descriptors and BENCHMARK in table.descriptors[name].dims
     ]
     if label_parts is None or not settings:
@@ -155,7 +160,7 @@ def _without_settings_in_labels(source: Source, table: Table, named: Mapping[str
     parts_by_label = dict(zip(labels, label_parts, strict=True))
     by_label = dict(zip(old_column.labels, zip(labels, setting_values, strict=True), strict=True))
     setting_dims = {
-        name: dim for dim, name in named.items() if name in settings and dim not in LEVELS
+        name: dim for dim, name in name_by_dim.items() if name in settings and dim not in LEVELS
     }
     descriptors = {
         name: descriptor
@@ -183,15 +188,15 @@ def _moved(
     settings: Sequence[str],
     setting_dims: Mapping[str, str],
 ) -> Descriptor:
-    """Return the metadata of benchmarks by their new labels and the dims that were parts of the old ones."""
+    """Return the metadata of benchmarks by their new labels, and the new dims."""
     axis = descriptor.dims.index(BENCHMARK)
     dims = [name for name in settings if name in setting_dims]
     values: dict[tuple[Any, ...], Any] = {}
     for key, value in descriptor.values.items():
-        label, stated = by_label[key[axis]]
+        label, removed_values = by_label[key[axis]]
         added = tuple(
             UNKNOWN if value is None else value
-            for name, value in zip(settings, stated, strict=True)
+            for name, value in zip(settings, removed_values, strict=True)
             if name in dims
         )
         values.setdefault((*key[:axis], label, *key[axis + 1 :], *added), value)

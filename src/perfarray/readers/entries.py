@@ -1,4 +1,4 @@
-"""Content of a file in any format: benchmarks with settings, their executions, and the values of each."""
+"""Content of a file in any format: benchmarks with settings, executions and values."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -58,7 +58,7 @@ KINDS = {
 
 
 class Run(NamedTuple):
-    """One execution: for each iteration the values of metrics, counters (such as its loops) and marks, by name."""
+    """One execution: its iterations' metrics, counters (such as loops) and marks, by name."""
 
     values: Mapping[str, Floats]
     counters: Mapping[str, Floats] = NOTHING
@@ -80,7 +80,7 @@ class Entry(NamedTuple):
 
 
 class Columns(NamedTuple):
-    """All values of a file, benchmark after benchmark: how many executions each has, iterations each execution, and columns by name."""
+    """All values of a file, benchmark after benchmark, as columns by name."""
 
     executions: Integers
     lengths: Integers
@@ -140,8 +140,10 @@ def amounts(
     missing = np.flatnonzero(np.isnan(numbers)).tolist()
     for index in missing:
         name = benchmark(index) if callable(benchmark) else benchmark
-        place = f"{name[:SHOWN]}: {locate(index)}" if name else locate(index)
-        source.no_numbers.append(f"{place} is {'null' if values[index] is None else values[index]}")
+        value_location = f"{name[:SHOWN]}: {locate(index)}" if name else locate(index)
+        source.no_numbers.append(
+            f"{value_location} is {'null' if values[index] is None else values[index]}"
+        )
     return numbers
 
 
@@ -177,7 +179,7 @@ def amount_or_nan(
 
 
 def note_means(source: Source, entries: int, remedy: str = "") -> None:
-    """Note that some benchmarks have no values but their mean, and what makes the tool write more."""
+    """Note that benchmarks have no values but their mean; `remedy` makes the tool write more."""
     if entries:
         sentence = (
             f"{entries} benchmarks have no values but their mean: it is the one value of its "
@@ -202,9 +204,9 @@ def columns_by_name(
     return columns
 
 
-def check_size(source: Source, rows: int, names: int, most: int = MOST_CELLS) -> None:
+def check_size(source: Source, rows: int, names: int, n_max: int = MOST_CELLS) -> None:
     """Refuse a file that has other names in every row."""
-    if names > MOST_NAMES or rows * names > most:
+    if names > MOST_NAMES or rows * names > n_max:
         raise source.error(
             f"has {rows} values or benchmarks, and {names} names for what they are or have: "
             "that is no table"
@@ -216,15 +218,15 @@ def table_of_entries(
     entries: Sequence[Entry],
     *,
     kinds: Mapping[str, tuple[str, str]] = MappingProxyType(KINDS),
-    about: Mapping[str, Any] = NOTHING,
+    file_metadata: Mapping[str, Any] = NOTHING,
     counts: Mapping[str, int] = NOTHING,
 ) -> Table:
     """Lay entries out as a table, benchmark x execution x iteration.
 
     Those without a run are left out.
 
-    `kinds` maps a metric to its units and direction: the first with values is the main one. `about`
-    is metadata of the whole file, and `counts` become attributes.
+    `kinds` maps a metric to its units and direction: the first with values is the main one.
+    `file_metadata` is that of the whole file, and `counts` become attributes.
     """
     entries = _with_runs(source, entries)
     runs = [run for entry in entries for run in entry.runs]
@@ -247,7 +249,9 @@ def table_of_entries(
         },
         {name: _column([run.marks.get(name) for run in runs], lengths, False) for name in marks},
     )
-    return table_of_columns(source, entries, columns, kinds=kinds, about=about, counts=counts)
+    return table_of_columns(
+        source, entries, columns, kinds=kinds, file_metadata=file_metadata, counts=counts
+    )
 
 
 def table_of_columns(
@@ -256,19 +260,19 @@ def table_of_columns(
     columns: Columns,
     *,
     kinds: Mapping[str, tuple[str, str]] = MappingProxyType(KINDS),
-    about: Mapping[str, Any] = NOTHING,
+    file_metadata: Mapping[str, Any] = NOTHING,
     counts: Mapping[str, int] = NOTHING,
 ) -> Table:
-    """Lay whole columns out as `table_of_entries` does the runs of entries, which have none here."""
+    """Lay whole columns out as a table; the entries have no runs of their own here."""
     if not entries:
         raise _without_run(source, entries)
     descriptions = dict.fromkeys(
         chain.from_iterable(chain(entry.settings, entry.metadata) for entry in entries)
     )
-    check_size(source, len(entries), len(descriptions) + len(about), MOST_SETTINGS)
+    check_size(source, len(entries), len(descriptions) + len(file_metadata), MOST_SETTINGS)
     check_size(source, int(columns.lengths.sum()), len(columns.values) + len(columns.counters))
     names, label_parts = _labels(entries, source, bool((columns.executions > 1).any()))
-    if any(single.repeated for single in label_parts):
+    if any(label_part.repeated for label_part in label_parts):
         entries = _with_occurrences(entries, label_parts)
     metrics = {
         name: Metric(values=columns.values[name], units=units, better=better)
@@ -282,7 +286,7 @@ def table_of_columns(
         )
     used_names = {*RESERVED_NAMES, *metrics}
     everywhere = (BENCHMARK, EXECUTION, ITERATION)
-    beside: dict[str, tuple[tuple[str, ...], npt.NDArray[Any]]] = {
+    coordinates: dict[str, tuple[tuple[str, ...], npt.NDArray[Any]]] = {
         name if name == LOOPS else _coordinate(name, "counter_", used_names): (everywhere, values)
         for name, values in columns.counters.items()
     }
@@ -295,8 +299,8 @@ def table_of_columns(
         metrics=metrics,
         metric=next(iter(metrics)),
         marks=dict(columns.marks),
-        columns=beside,
-        descriptors=_descriptors(source, names, entries, about, used_names),
+        columns=coordinates,
+        descriptors=_descriptors(source, names, entries, file_metadata, used_names),
         parts={BENCHMARK: label_parts},
         counts=dict(counts),
     )
@@ -307,11 +311,11 @@ def table_along(
     dim: str,
     entries: Mapping[str, Sequence[Entry]],
     kinds: Mapping[str, tuple[str, str]],
-    described: Mapping[str, Mapping[str, Any]],
+    label_metadata: Mapping[str, Mapping[str, Any]],
 ) -> Table:
     """Lay entries out along a dim whose labels are the keys.
 
-    `described` is the metadata of each label.
+    `label_metadata` is the metadata of each label.
     """
     _with_runs(source, list(chain.from_iterable(entries.values())))
     tables = agree([table_of_entries(source, group, kinds=kinds) for group in entries.values()])
@@ -332,7 +336,7 @@ def table_along(
     return replace(
         joined,
         parts=joined_parts,
-        descriptors=joined.descriptors | described_labels(dim, described),
+        descriptors=joined.descriptors | described_labels(dim, label_metadata),
     )
 
 
@@ -355,7 +359,7 @@ def described_labels(
 
 
 def _cells(executions: bytes, lengths: bytes) -> tuple[Integers, Integers, Integers]:
-    """Return benchmark, execution and iteration of each value, from the numbers of executions and iterations as bytes."""
+    """Return benchmark, execution and iteration of each value; the counts come as bytes."""
     n_executions, n_iterations = (
         np.frombuffer(executions, dtype=np.intp),
         np.frombuffer(lengths, dtype=np.intp),
@@ -396,18 +400,18 @@ def _labels(
         LabelParts(entry.name, entry.settings or {}, identity=entry.identity) for entry in entries
     ]
     keys = ambiguous_settings([label_parts])
-    base_labels = [single.label(keys) for single in label_parts]
+    base_labels = [label_part.label(keys) for label_part in label_parts]
     labels = unique_labels(base_labels, source, remedy=as_repetitions(has_executions))
     suffixes = [label.removeprefix(base) for label, base in zip(labels, base_labels, strict=True)]
     return source.once(list, tuple(labels)), [
-        single._replace(repeated=suffix)
-        for single, suffix in zip(label_parts, suffixes, strict=True)
+        label_part._replace(repeated=suffix)
+        for label_part, suffix in zip(label_parts, suffixes, strict=True)
     ]
 
 
 def _with_occurrences(entries: Sequence[Entry], label_parts: Sequence[LabelParts]) -> list[Entry]:
-    """Return the entries with the number that each has among those of its name, which `dims=` can make a level."""
-    numbers = [int(single.repeated.removeprefix("#") or 1) for single in label_parts]
+    """Return the entries with their number among those of one name, which `dims=` can name."""
+    numbers = [int(label_part.repeated.removeprefix("#") or 1) for label_part in label_parts]
     return [
         entry._replace(metadata={OCCURRENCE: number, **entry.metadata})
         for entry, number in zip(entries, numbers, strict=True)
@@ -418,10 +422,10 @@ def _column(
     arrays: Sequence[npt.NDArray[Any] | None], lengths: Integers, blank: Any
 ) -> npt.NDArray[Any]:
     """Concatenate the values of all runs, blank where a run has none."""
-    stated = [array for array in arrays if array is not None]
+    given_arrays = [array for array in arrays if array is not None]
     total = int(lengths.sum())
-    if len(stated) == len(arrays) and sum(map(len, stated)) == total:
-        return np.concatenate(stated, dtype=type(blank), casting="unsafe")
+    if len(given_arrays) == len(arrays) and sum(map(len, given_arrays)) == total:
+        return np.concatenate(given_arrays, dtype=type(blank), casting="unsafe")
     column = np.full(total, blank)
     for start, array in zip((np.cumsum(lengths) - lengths).tolist(), arrays, strict=True):
         if array is not None:
@@ -443,7 +447,7 @@ def _descriptors(
     source: Source,
     names: Sequence[str],
     entries: Sequence[Entry],
-    about: Mapping[str, Any],
+    file_metadata: Mapping[str, Any],
     used_names: set[str],
 ) -> dict[str, Descriptor]:
     """Return settings and metadata of benchmarks along `benchmark`, and metadata of the file.
@@ -462,7 +466,7 @@ def _descriptors(
         descriptors[_coordinate(key, "setting_", used_names)] = source.once(
             _of_benchmarks, labels, values, types
         )
-    for key, value in about.items():
+    for key, value in file_metadata.items():
         if value is not None:
             constant = number_or_text(value)
             descriptors[_coordinate(key, "about_", used_names)] = source.once(

@@ -19,7 +19,7 @@ DEEP = "**"  # Pattern of any number of folders
 
 
 class InputFile(NamedTuple):
-    """A file to read: path, label among the files, labels by dim, whether the caller named it, position in the caller's order.
+    """A file to read, its label among the files, its labels by dim, and the caller's order.
 
     `pack` is the archive that contains it, `problem` the reason why the file or folder cannot be
     read, `parts` the files of a table that is a folder.
@@ -36,7 +36,7 @@ class InputFile(NamedTuple):
 
 
 def compared_labels(file: InputFile) -> dict[str, Any]:
-    """Return the labels of compared dims that the caller gave: neither levels nor the file's own label."""
+    """Return the caller's labels of compared dims, without levels and the file's own label."""
     return {
         name: label
         for name, label in file.labels.items()
@@ -45,7 +45,7 @@ def compared_labels(file: InputFile) -> dict[str, Any]:
 
 
 def find_files(paths: Any, dim: str, layout: str | None) -> list[InputFile]:
-    """Return the files of a folder or glob in order of paths, those of a list or mapping in the given order."""
+    """Return files: a folder's or glob's by path, a list's or mapping's in the given order."""
     labelled = isinstance(paths, Mapping)
     if labelled and not paths:
         raise ValueError("the mapping of labels to paths is empty")
@@ -68,19 +68,21 @@ def shown(paths: Any) -> str:
 
 
 def _find(paths: Any) -> Iterator[InputFile]:
-    """Yield each file of a folder, glob or list once, labelled by its path below the common folder."""
-    single = isinstance(paths, str | PathLike)
-    if not single and (not isinstance(paths, Iterable) or isinstance(paths, bytes)):
+    """Yield each file once, labelled by its path below the common folder."""
+    is_one_path = isinstance(paths, str | PathLike)
+    if not is_one_path and (not isinstance(paths, Iterable) or isinstance(paths, bytes)):
         raise TypeError(
             "paths must be a folder, a glob pattern, a list of files or a mapping of labels "
             f"to those; got {type(paths).__name__}"
         )
     files: dict[Path, InputFile] = {}
-    for item in [paths] if single else sorted(paths, key=str) if isinstance(paths, Set) else paths:
+    for item in (
+        [paths] if is_one_path else sorted(paths, key=str) if isinstance(paths, Set) else paths
+    ):
         for file in _expanded(item):
             if file.explicit or file.path not in files:
                 files[file.path] = file
-    folder = Path(paths) if single and isdir(paths) else _common_folder(list(files))
+    folder = Path(paths) if is_one_path and isdir(paths) else _common_folder(list(files))
     depth = len(folder.parts) if folder else 0
     for path, file in files.items():
         yield file._replace(
@@ -132,7 +134,7 @@ def _inside(root: Path) -> Iterator[InputFile]:
 
 
 def _entry(entry: DirEntry[str] | Path) -> InputFile | None:
-    """Return a regular file, a link that cannot be resolved with its problem, or None for anything else."""
+    """Return a regular file, a broken link with its problem, or None for anything else."""
     try:
         return InputFile(Path(entry), "", {}, False) if S_ISREG(entry.stat().st_mode) else None
     except FileNotFoundError:
@@ -161,17 +163,17 @@ def _matching(pattern: tuple[str, ...]) -> Iterator[InputFile]:
                     yield file
 
 
-def _matches(parts: tuple[str, ...], pattern: tuple[str, ...]) -> bool:
-    """Return whether a path matches a pattern by the rules of `glob`: a name with a leading dot needs a pattern with one."""
-    if not pattern or not parts:
-        return not parts and set(pattern) <= {DEEP}
-    visible = not parts[0].startswith(".")
+def _matches(components: tuple[str, ...], pattern: tuple[str, ...]) -> bool:
+    """Return whether a path matches as in `glob`: hidden names need a pattern with a dot."""
+    if not pattern or not components:
+        return not components and set(pattern) <= {DEEP}
+    visible = not components[0].startswith(".")
     if pattern[0] == DEEP:
-        return _matches(parts, pattern[1:]) or (visible and _matches(parts[1:], pattern))
+        return _matches(components, pattern[1:]) or (visible and _matches(components[1:], pattern))
     return (
         (visible or pattern[0].startswith("."))
-        and fnmatch(parts[0], pattern[0])
-        and _matches(parts[1:], pattern[1:])
+        and fnmatch(components[0], pattern[0])
+        and _matches(components[1:], pattern[1:])
     )
 
 

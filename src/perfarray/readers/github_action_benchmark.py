@@ -1,4 +1,4 @@
-"""github-action-benchmark: the history that it keeps (`data.js`, or JSON), and the JSON that its custom tools read.
+"""github-action-benchmark: its history (`data.js` or JSON), and the JSON of custom tools.
 
 Of a history each measurement of a commit is an execution; commits are in the order of their dates.
 The unit decides what a number is: a unit of time is `time`, a rate is better higher. The direction
@@ -101,7 +101,7 @@ def read(source: Source) -> Table:
     labels = {commit: commit[:SHORT] for commit in entries}
     if len(set(labels.values())) < len(labels):
         labels = {commit: commit for commit in entries}
-    described = {
+    commit_metadata = {
         labels[row["commit"]["id"]]: {"commit_hash": row["commit"]["id"], "commit_date": _date(row)}
         for _, row in rows
     }
@@ -113,7 +113,8 @@ def read(source: Source) -> Table:
         {},
     )
     return replace(
-        table, descriptors=table.descriptors | described_labels(COMMIT, described, keep=(COMMIT,))
+        table,
+        descriptors=table.descriptors | described_labels(COMMIT, commit_metadata, keep=(COMMIT,)),
     )
 
 
@@ -185,16 +186,16 @@ def _entries(
 
 
 def _quantity(unit: str, tool: str) -> tuple[str, str, str, float]:
-    """Return the variable of a unit, its units and direction ("" where nothing states it), and the factor to these units."""
+    """Return a unit's variable, our units and direction ("" if unstated), and the factor."""
     unit = (
         unit.partition("\t")[0].strip() or "1"
     )  # behind a tab old versions wrote further numbers of Go
-    stated = DIRECTIONS.get(tool, "")
+    direction = DIRECTIONS.get(tool, "")
     numerator, _, denominator = unit.partition("/")
     seconds, period = seconds_factor(unit), seconds_factor(denominator)
-    if seconds is not None and stated != HIGHER:
+    if seconds is not None and direction != HIGHER:
         return TIME, SECONDS, LOWER, seconds
-    if numerator in ("ops", *OPERATIONS) and period is not None and stated != LOWER:
+    if numerator in ("ops", *OPERATIONS) and period is not None and direction != LOWER:
         return THROUGHPUT, "ops/s", HIGHER, 1 / period
     default = HIGHER if direction_of(unit) == HIGHER else LOWER if tool else ""
-    return variable_name(unit, "unit_"), unit, stated or default, 1.0
+    return variable_name(unit, "unit_"), unit, direction or default, 1.0

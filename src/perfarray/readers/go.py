@@ -1,11 +1,11 @@
-"""Go benchmark text (`go test -bench`, the input of benchstat): repeated lines of one process are iterations, processes executions.
+"""Go benchmark text (`go test -bench`): lines of one process are its iterations.
 
-A process ends at `PASS`, `FAIL` or `ok`, or where `goos:` or `pkg:` stand again. `key: value` lines
-set what holds for the lines after them; keys with several values are settings, those with one
-describe the file. The suffix `-8` is the setting `gomaxprocs` if it is that of all names of a
-process; parts `/size=15` of a name are settings too. Logs may stand between a name and its numbers.
-Other lines of no known kind (logs, crashes) are passed over. Benchmarks that failed, or never came
-to their numbers, are noted.
+Processes are executions; benchstat reads the same text. A process ends at `PASS`, `FAIL` or `ok`,
+or where `goos:` or `pkg:` stand again. `key: value` lines set what holds for the lines after them;
+keys with several values are settings, those with one describe the file. The suffix `-8` is the
+setting `gomaxprocs` if it is that of all names of a process; parts `/size=15` of a name are
+settings too. Logs may stand between a name and its numbers. Other lines of no known kind (logs,
+crashes) are passed over. Benchmarks that failed, or never came to their numbers, are noted.
 """
 
 import json
@@ -54,7 +54,7 @@ Keys = tuple[tuple[str, str], ...]  # The keys that are set and their values, so
 
 
 class Results(NamedTuple):
-    """The lines of a file, the indices of results by name and keys of each process, and the direction of units."""
+    """Lines, the indices of results by process, name and keys, and directions by unit."""
 
     lines: list[str]
     series: dict[tuple[int, str, Keys], list[int]]
@@ -71,7 +71,7 @@ def started(head: str) -> bool:
 
 
 def recognise(source: Source) -> bool:
-    """Return whether a line of what was printed is a benchmark's name, a count, a value and its unit, which logs may separate."""
+    """Return whether a benchmark's name, count, value and unit are there, in text or events."""
     return _has_result(_text(source))
 
 
@@ -120,8 +120,8 @@ def read(source: Source) -> Table:
         for name, threads, keys in groups
     ]
     kinds, columns = _columns(source, results, list(groups.values()))
-    about = {key: value for key, value in constant.items() if key != "pkg"}
-    return table_of_columns(source, entries, columns, kinds=kinds, about=about)
+    file_metadata = {key: value for key, value in constant.items() if key != "pkg"}
+    return table_of_columns(source, entries, columns, kinds=kinds, file_metadata=file_metadata)
 
 
 def _results(source: Source) -> Results:
@@ -266,12 +266,12 @@ def _names_and_threads(
 
 
 def _threads_of_functions(names: Iterable[str]) -> set[int]:
-    """Return the threads behind names of functions: these are identifiers, so that no dash is part of them."""
+    """Return the threads behind names of functions, which are identifiers without a dash."""
     return {threads for plain, threads in map(_split, names) if plain.isidentifier()}
 
 
 def _listed_threads(split: Mapping[str, tuple[str, int]]) -> set[int]:
-    """Return the threads of `-cpu 1,2,4`: every name occurs alone, and with the same numbers behind it; else 1."""
+    """Return the threads of `-cpu 1,2,4`, if all names have the same numbers; else 1."""
     numbers: dict[str, set[int]] = {
         name: set() for name, (plain, number) in split.items() if number == 1 or plain not in split
     }
@@ -301,7 +301,7 @@ def _plain(name: str) -> str:
 
 
 def _settings(name: str, threads: int, keys: Keys, constant: dict[str, str]) -> dict[str, Any]:
-    """Return the settings in a name (`/size=15`), the threads, and the keys that differ between benchmarks."""
+    """Return the settings in a name (`/size=15`), its threads, and keys that vary."""
     segments = [segment.partition("=") for segment in name.split("/")[1:]]
     name_settings = {key: value_of(value) for key, equals, value in segments if equals and key}
     return (
@@ -312,7 +312,7 @@ def _settings(name: str, threads: int, keys: Keys, constant: dict[str, str]) -> 
 
 
 def _variable(unit: str) -> tuple[str, float | None]:
-    """Return the variable of a unit, and its factor to seconds if it is a time: `ns/op`, `build-real-ns/op`."""
+    """Return a unit's variable, and its factor to seconds if it is a time such as `ns/op`."""
     quantity, dash, scale = unit.removesuffix("/op").rpartition("-")
     factor = seconds_factor(scale) if unit.endswith("/op") else None
     if factor is not None:
@@ -393,5 +393,5 @@ def _words_by_units(
     }
 
 
-def _locate(indices: Integers, what: str) -> Callable[[int], str]:
-    return lambda index: f"line {indices[index] + 1}: {what}"
+def _locate(indices: Integers, quantity: str) -> Callable[[int], str]:
+    return lambda index: f"line {indices[index] + 1}: {quantity}"

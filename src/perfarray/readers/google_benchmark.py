@@ -1,4 +1,4 @@
-"""Google Benchmark JSON (`--benchmark_format=json`) or CSV: repetitions are iterations of one execution.
+"""Google Benchmark JSON (`--benchmark_format=json`) or CSV: repetitions are iterations.
 
 Aggregates are counted and left out.
 
@@ -44,8 +44,9 @@ RATES = {
 MEASURED = {"real_time": TIME, "cpu_time": "cpu_time", "iterations": LOOPS}
 # Keys of a row beside its counters
 FIELDS = frozenset({
-    "name", "run_name", "run_type", "family_index", "per_family_instance_index", "repetitions", "repetition_index", "threads", "iterations",
-    "real_time", "cpu_time", "time_unit", "label", "error_occurred", "error_message", "skipped", "skip_message",
+    "name", "run_name", "run_type", "family_index", "per_family_instance_index", "repetitions",
+    "repetition_index", "threads", "iterations", "real_time", "cpu_time", "time_unit", "label",
+    "error_occurred", "error_message", "skipped", "skip_message",
 })  # fmt: skip
 RESULTS = (
     "real_time",
@@ -116,7 +117,7 @@ def read(source: Source) -> Table:
         [_entry(source, rows[group[0]]) for group in groups],
         Columns(np.ones_like(lengths), lengths, *columns),
         kinds=KINDS | RATES,
-        about=_about(content.get("context") or {}),
+        file_metadata=_about(content.get("context") or {}),
         counts={"n_aggregates": n_aggregates},
     )
 
@@ -156,12 +157,12 @@ def _groups(rows: list[Row], measured: Iterable[int]) -> list[list[int]]:
         )
         if (benchmark := benchmarks.get(key)) is None:
             benchmark = benchmarks[key] = {}, {}
-        repeats, parts = benchmark
+        repeats, rows_by_repeat = benchmark
         repetition = row.get("repetition_index")
         repeat = 0 if repetition is None else repeats.get(repetition, 0)
         repeats[repetition] = repeat + 1
-        if (group := parts.get(repeat)) is None:
-            group = parts[repeat] = []
+        if (group := rows_by_repeat.get(repeat)) is None:
+            group = rows_by_repeat[repeat] = []
             groups.append(group)
         group.append(index)
     return groups
@@ -175,8 +176,8 @@ def _entry(source: Source, first: Row) -> Entry:
         {"error_message": str(first["error_message"])} if first.get("error_message") else {}
     )
     # What the program says of a benchmark may tell it from another one of its name.
-    described = {"label": str(first["label"])} if first.get("label") else {}
-    return Entry(name, (), {"threads": first.get("threads")} | settings | described, metadata)
+    label_setting = {"label": str(first["label"])} if first.get("label") else {}
+    return Entry(name, (), {"threads": first.get("threads")} | settings | label_setting, metadata)
 
 
 def _columns(
@@ -191,15 +192,15 @@ def _columns(
     ]
     columns = {}
     for key in [key for key in keys if key in MEASURED or key not in FIELDS]:
-        stated = [row.get(key, MISSING) for row in rows]
+        row_values = [row.get(key, MISSING) for row in rows]
         if key in MEASURED:
-            complete = all(succeeded) and MISSING not in stated
+            complete = all(succeeded) and MISSING not in row_values
             valid = (
                 list(range(len(rows)))
                 if complete
                 else [
                     row
-                    for row, value in enumerate(stated)
+                    for row, value in enumerate(row_values)
                     if succeeded[row] and value is not MISSING
                 ]
             )
@@ -207,17 +208,19 @@ def _columns(
             numbers = amounts(
                 source,
                 _locate(indices, valid, key),
-                [stated[row] for row in valid],
+                [row_values[row] for row in valid],
                 from_zero=key == "real_time",
                 benchmark=names.__getitem__,
             )
-        elif any(isinstance(value, int | float) for value in stated):
+        elif any(isinstance(value, int | float) for value in row_values):
             valid = [
                 row
-                for row, value in enumerate(stated)
+                for row, value in enumerate(row_values)
                 if succeeded[row] and value is not MISSING and not _is_no_number(value)
             ]
-            numbers = checked([stated[row] for row in valid], _locate(indices, valid, key), source)
+            numbers = checked(
+                [row_values[row] for row in valid], _locate(indices, valid, key), source
+            )
         else:
             continue
         columns[key] = np.full(len(rows), np.nan)
@@ -266,20 +269,20 @@ def _is_no_number(value: Any) -> bool:
 def _settings(name: str) -> tuple[dict[str, Any], str]:
     """Return the arguments in `BM_copy/1024/threads:4/real_time`, and the name without them."""
     plain: list[str] = []
-    named: dict[str, Any] = {}
+    named_arguments: dict[str, Any] = {}
     unnamed: list[int | float] = []
     for position, segment in enumerate(_outside_brackets(name)):
         key, colon, text = segment.partition(":")
         value = value_of(text if colon else segment)
         if position and colon and key.isidentifier() and not text.startswith(":"):
-            named[key] = value
+            named_arguments[key] = value
         elif position and not isinstance(value, str):
             unnamed.append(value)
         else:
             plain.append(segment)
-    return {f"arg{position}": value for position, value in enumerate(unnamed)} | named, "/".join(
-        plain
-    )
+    return {
+        f"arg{position}": value for position, value in enumerate(unnamed)
+    } | named_arguments, "/".join(plain)
 
 
 def _outside_brackets(name: str) -> list[str]:

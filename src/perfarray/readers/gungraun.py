@@ -1,4 +1,4 @@
-"""Gungraun and iai-callgrind (`--save-summary`, `--output-format=json`): what Callgrind counts, one execution of each benchmark.
+"""Gungraun and iai-callgrind (`--save-summary`, `--output-format=json`): Callgrind's counts.
 
 Counts have no noise: what is counted again is the same, so that any difference is one of the
 programs, and no interval belongs to it. Cycles are estimated from accesses to simulated caches.
@@ -102,13 +102,13 @@ def _new(event: Any) -> Any:
     None if there is none.
     """
     with suppress(IndexError, KeyError, TypeError):
-        stated = event["values"] if "values" in event else event["metrics"]
+        counts = event["values"] if "values" in event else event["metrics"]
         value = (
-            stated["new"]
-            if "new" in stated
-            else stated["Left"]
-            if "Left" in stated
-            else stated["Both"][0]
+            counts["new"]
+            if "new" in counts
+            else counts["Left"]
+            if "Left" in counts
+            else counts["Both"][0]
         )
         return value["Int"] if isinstance(value, dict) else value
     return None

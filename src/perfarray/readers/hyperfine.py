@@ -1,4 +1,4 @@
-"""hyperfine JSON (`--export-json`): every time is that of a process, so times are executions of one iteration.
+"""hyperfine JSON (`--export-json`): each time is one process, so times are executions.
 
 Warm-up runs are not in the file. A run that ended with an exit code other than 0 failed: it has no
 time, unless `keep_failed` says that it has. A time of 0 is what remains of a process that took no
@@ -99,7 +99,7 @@ def _plain_runs(results: list[Result]) -> list[tuple[Floats, Floats, Mask]]:
     None where one of these failed or has an amount of memory.
     """
     pairs = list(map(_times_and_codes, results))
-    stated = list(chain.from_iterable(run_times for run_times, _ in pairs))
+    all_times = list(chain.from_iterable(run_times for run_times, _ in pairs))
     succeeded = all(
         type(run_times) is type(codes) is list and len(run_times) == len(codes) == codes.count(0)
         for run_times, codes in pairs
@@ -107,11 +107,11 @@ def _plain_runs(results: list[Result]) -> list[tuple[Floats, Floats, Mask]]:
     if (
         not succeeded
         or any(result.get("memory_usage_byte") for result in results)
-        or not set(map(type, stated)) <= {float, int}
+        or not set(map(type, all_times)) <= {float, int}
     ):
         return []
     with suppress(OverflowError):
-        values = np.array(stated, dtype=float)
+        values = np.array(all_times, dtype=float)
         if np.isfinite(values).all() and (values >= 0).all():
             return [(values, np.full(len(values), np.nan), np.zeros(len(values), dtype=bool))]
     return []
@@ -120,11 +120,11 @@ def _plain_runs(results: list[Result]) -> list[tuple[Floats, Floats, Mask]]:
 def _runs(source: Source, location: str, result: Result) -> tuple[Floats, Floats, Mask]:
     """Return time and memory of each process of a command, and whether it failed."""
     run_times, codes = _times_and_codes(result)
-    stated = result.get("memory_usage_byte")
-    if len(codes) != len(run_times) or (stated and len(stated) != len(run_times)):
+    memory_bytes = result.get("memory_usage_byte")
+    if len(codes) != len(run_times) or (memory_bytes and len(memory_bytes) != len(run_times)):
         raise source.error(
             f"{location}: {len(run_times)} times, {len(codes)} exit codes and "
-            f"{len(stated or run_times)} amounts of memory do not match"
+            f"{len(memory_bytes or run_times)} amounts of memory do not match"
         )
     failed = np.array([code != 0 and not source.options.keep_failed for code in codes])
     valid = np.flatnonzero(~failed)
@@ -134,8 +134,8 @@ def _runs(source: Source, location: str, result: Result) -> tuple[Floats, Floats
         source, lambda index: f"{location}: value {valid[index]}", stated_times, benchmark=command
     )
     memory = (
-        amounts(source, f"{location}: 'memory_usage_byte'", stated, benchmark=command)
-        if stated
+        amounts(source, f"{location}: 'memory_usage_byte'", memory_bytes, benchmark=command)
+        if memory_bytes
         else np.nan
     )
     return values, np.where(failed, np.nan, memory), failed

@@ -93,7 +93,7 @@ class Unit(NamedTuple):
 
 
 class ResultLabel(NamedTuple):
-    """Components of a result's label: name, params, mode and threads, and the suffix of a repeated label."""
+    """Components of a result's label: name, params, mode, threads, suffix of a repeat."""
 
     name: str
     params: tuple[str, ...]
@@ -141,7 +141,7 @@ def recognise(source: Source) -> bool:
 
 
 def read(source: Source) -> Table:
-    """Read all results: benchmark x execution x iteration, and x `jvm_args` where results differ in nothing else."""
+    """Read results: benchmark x execution x iteration, and x `jvm_args` if only these differ."""
     results = jmh_csv.results_in_csv(source) if jmh_csv.recognise(source) else source.json
     if not results:
         raise source.error("is an empty list: there is nothing to read")
@@ -189,13 +189,13 @@ def read(source: Source) -> Table:
 
 
 def agree(tables: Sequence[Table]) -> list[Table]:
-    """Name mode and threads in the labels of every file if one file needs it, so that the same benchmark has the same label in all."""
+    """Name mode and threads in the labels of all files if one file needs it."""
     keys = _ambiguous([table.parts[BENCHMARK] for table in tables])
     return relabelled(tables, lambda label: label.label(*keys))
 
 
 def _ambiguous(files: Sequence[Sequence[ResultLabel]]) -> tuple[bool, bool]:
-    """Return whether labels name the mode, where several occur, and the threads, where several occur or it is not 1."""
+    """Return whether labels name the mode (if several occur) and the threads (if not all 1)."""
     labels = [label for file_labels in files for label in file_labels]
     return len({label.mode for label in labels}) > 1, {label.threads for label in labels} != {1}
 
@@ -203,7 +203,7 @@ def _ambiguous(files: Sequence[Sequence[ResultLabel]]) -> tuple[bool, bool]:
 def _labels(
     results: list[Result], source: Source
 ) -> tuple[list[str], list[ResultLabel], list[str] | None]:
-    """Return the labels of results, their components, and the labels along `jvm_args` where results differ in nothing else."""
+    """Return the labels of results, their components, and labels along `jvm_args`, if any."""
     label_parts = [
         ResultLabel(
             str(result.get("benchmark", UNKNOWN)),
@@ -318,7 +318,7 @@ def _primary_unit(text: str, mode: Any, index: int, source: Source) -> Unit:
 
 
 def _unit(text: str) -> Unit:
-    """Read a unit: a time (also per operation), a rate (of operations: a throughput), or something else."""
+    """Read a unit: a time, also per operation, a rate of operations, or another one."""
     numerator, _, denominator = text.partition("/")
     factor = seconds_factor(numerator)
     if factor is not None and denominator in ("op", ""):
@@ -387,7 +387,7 @@ def _metric(pieces: list[Piece], fork_starts: list[list[int]], rows: int, source
 
 
 def _locators(pieces: list[Piece]) -> tuple[Callable[[int], str], Callable[[int], str]]:
-    """Return what writes the place, and the benchmark, of each value of several pieces, one behind the other."""
+    """Return functions for the location and benchmark of each value of joined pieces."""
     forks = [(piece, fork) for piece in pieces for fork in range(len(piece.forks))]
     ends = np.cumsum([len(piece.forks[fork]) for piece, fork in forks])
 
@@ -482,7 +482,7 @@ def _operation_seconds(primary: Piece) -> float | None:
 
 
 def _iteration_seconds(configured: Any, operation: float | None, mode: Any) -> float | None:
-    """Return the seconds of an iteration: a single shot's own, else the larger of the configured time (`300 ms`) and one operation."""
+    """Return an iteration's seconds: a single shot's, else at least the configured time."""
     if mode == "ss":
         return operation
     text, _, unit = str(configured).partition(" ")

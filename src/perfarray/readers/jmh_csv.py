@@ -1,4 +1,4 @@
-"""JMH's CSV (`-rf csv`, `-rf scsv`): the score of each benchmark, under the keys that JMH's JSON has.
+"""JMH's CSV (`-rf csv`, `-rf scsv`): the scores, under the keys of JMH's JSON.
 
 A score is the mean of all iterations of all forks, so each benchmark has one value. The locale of
 the JVM chooses the decimal sign, and JMH groups no digits: a comma in a score is a decimal one.
@@ -28,7 +28,7 @@ def recognise(source: Source) -> bool:
 
 
 def results_in_csv(source: Source) -> list[Result]:
-    """Return the results as JMH's JSON has them: one iteration of one fork, and the secondary metrics below their benchmark."""
+    """Return the results as in JMH's JSON: one iteration of one fork, metrics below it."""
     results: list[Result] = []
     result_by_case: dict[tuple[Any, ...], Result] = {}
     for location, row in csv_rows(source):

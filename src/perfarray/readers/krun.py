@@ -1,4 +1,4 @@
-"""Krun results (bzip2-packed JSON): executions of all iterations, warm-up among them and not marked.
+"""Krun results (bzip2-packed JSON): executions with all iterations, warm-up not marked.
 
 Times lie under `wallclock_times`, in older files under `data`, or are the whole file;
 `eta_estimates` look the same and are none.
@@ -57,5 +57,5 @@ def read(source: Source) -> Table:
         return table_of_entries(source, entries)
     cpu = re.search(r"^model name[ \t]*:[ \t]*(\S.*)", str(audit.get("cpuinfo")), re.M)
     return table_of_entries(
-        source, entries, about={"cpu": cpu and cpu[1].rstrip(), "os": audit.get("uname")}
+        source, entries, file_metadata={"cpu": cpu and cpu[1].rstrip(), "os": audit.get("uname")}
     )

@@ -38,7 +38,7 @@ OCCURRENCE = (
 
 
 class LabelParts(NamedTuple):
-    """Components of a label: name, settings, the suffix of a repeated label, and the settings that are always in the label."""
+    """Components of a label: name, settings, suffix of a repeat, settings always shown."""
 
     name: str
     settings: Mapping[str, Any]
@@ -59,11 +59,11 @@ class LabelParts(NamedTuple):
 
     def label(self, keys: Collection[str]) -> str:
         """Return `name[setting=value,...]` with some of its settings."""
-        named = self.identity.union(keys)
+        shown_keys = self.identity.union(keys)
         settings = ",".join(
             f"{key}={value}"
             for key, value in self.settings.items()
-            if key in named and value is not None
+            if key in shown_keys and value is not None
         )
         return f"{name_with_settings(self.name, settings)}{self.repeated}"
 
@@ -91,7 +91,7 @@ def ambiguous_settings(files: Iterable[Sequence[LabelParts]]) -> set[str]:
 
 
 def agree(tables: Sequence[Table]) -> list[Table]:
-    """Name a setting in the labels of all files if one file needs it, so that a benchmark has one label in all.
+    """Name a setting in the labels of all files if one file needs it.
 
     The default for formats without an `agree` of their own; labels without components stay.
     """
@@ -102,14 +102,14 @@ def agree(tables: Sequence[Table]) -> list[Table]:
 def relabelled(tables: Sequence[Table], label: Callable[[Any], str]) -> list[Table]:
     """Return the tables with benchmark labels composed again of their components, if any."""
     components = [table.parts.get(BENCHMARK, ()) for table in tables]
-    labels = [list(map(label, parts)) for parts in components]
+    labels = [list(map(label, file_parts)) for file_parts in components]
     note = None
-    if any(label_parts.repeated for parts in components for label_parts in parts):
+    if any(label_parts.repeated for file_parts in components for label_parts in file_parts):
         note = _count_repeats(
             labels,
             [
-                [label(label_parts._replace(repeated="")) for label_parts in parts]
-                for parts in components
+                [label(label_parts._replace(repeated="")) for label_parts in file_parts]
+                for file_parts in components
             ],
             tables,
         )
@@ -127,7 +127,7 @@ def relabelled(tables: Sequence[Table], label: Callable[[Any], str]) -> list[Tab
 def _count_repeats(
     labels: Sequence[list[str]], names: Sequence[Sequence[str]], tables: Sequence[Table]
 ) -> Note | None:
-    """Write `name#1 of 2` for the labels of names that occur more often in one file than in another: these match by position alone."""
+    """Write `name#1 of 2` for names that occur more often in one file than in another."""
     counts = list(map(Counter, names))
     numbers: dict[str, set[int]] = {}
     for count in counts:
@@ -150,10 +150,8 @@ def _count_repeats(
         "name of its own."
     )
     if any(OCCURRENCE in table.descriptors for table in tables):
-        sentence = (
-            f"{sentence} "
-            f"{as_repetitions(max(int(table.levels[EXECUTION].max(initial=0)) for table in tables) > 0)}"
-        )
+        has_executions = any(table.levels[EXECUTION].max(initial=0) > 0 for table in tables)
+        sentence = f"{sentence} {as_repetitions(has_executions)}"
     return Note(
         "unmatched_repeats",
         sentence,
@@ -162,7 +160,7 @@ def _count_repeats(
 
 
 def as_repetitions(has_executions: bool) -> str:
-    """Return how entries of one name are read as repetitions: of a level that the file does not have."""
+    """Return how entries of one name become repetitions of a level that the file lacks."""
     level = SESSION if has_executions else EXECUTION
     return (
         f"If they are runs of one benchmark, dims={{{level!r}: {OCCURRENCE!r}}} reads them as "
@@ -176,7 +174,7 @@ def unique_labels(
     repetition: str = "benchmark names occur more than once",
     remedy: str = "",
 ) -> list[str]:
-    """Return labels of which the second of one name is `name#2`; a note lists the repeated names, and says what to do."""
+    """Return labels, the second of one name as `name#2`, with a note on what to do."""
     used_labels = set(names)
     if len(used_labels) == len(names):
         return list(names)

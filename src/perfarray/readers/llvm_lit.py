@@ -1,4 +1,4 @@
-"""Results of LLVM's lit (`--output`), as its test-suite has them: a file is one execution of every test.
+"""Results of LLVM's lit (`--output`) and its test-suite: one execution of each test.
 
 A test with an `exec_time` of 0.0 was compiled and not executed. The `exec_time` of a
 micro-benchmark, `a.test:BM_x`, is in the unit that its source chose, which the file does not state:
@@ -46,7 +46,7 @@ def recognise(source: Source) -> bool:
 
 
 def read(source: Source) -> Table:
-    """Read the metrics of the tests that have some, or that failed: benchmark x execution x iteration."""
+    """Read tests with metrics or failures: benchmark x execution x iteration."""
     tests = source.json["tests"]
     metrics = [test["metrics"] for test in tests if test.get("metrics")]
     if not metrics:
@@ -105,12 +105,12 @@ def _entry(source: Source, test: dict[str, Any], counters: Sequence[str]) -> Ent
             values[variable] = np.array([np.nan])
         else:
             values[variable] = np.array([amount_or_nan(source, name, key, metrics[key])])
-    beside = {
+    counter_values = {
         key: np.array([np.nan if (value := parsed_number(metrics.get(key))) is None else value])
         for key in counters
     }
     return Entry(
         name,
-        [Run(values or FAILED.values, beside)],
+        [Run(values or FAILED.values, counter_values)],
         metadata={"code": code, "hash": metrics.get("hash")},
     )

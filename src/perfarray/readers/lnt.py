@@ -31,12 +31,24 @@ METRICS = {
     "code_size": "code_size",
 }
 KINDS = {
-    TIME: (SECONDS, LOWER), "compile_time": (SECONDS, LOWER), "score": ("1", HIGHER), "memory": ("B", LOWER), "code_size": ("B", LOWER),
-}  # fmt: skip
+    TIME: (SECONDS, LOWER),
+    "compile_time": (SECONDS, LOWER),
+    "score": ("1", HIGHER),
+    "memory": ("B", LOWER),
+    "code_size": ("B", LOWER),
+}
 # Ends of names in the first format
-ENDS = {".exec": "execution_time", ".compile": "compile_time", ".score": "score", ".mem": "mem_bytes", ".code_size": "code_size",
-        ".hash": "hash", ".exec.status": "execution_status", ".compile.status": "compile_status",
-        ".hash.status": "hash_status"}  # fmt: skip
+ENDS = {
+    ".exec": "execution_time",
+    ".compile": "compile_time",
+    ".score": "score",
+    ".mem": "mem_bytes",
+    ".code_size": "code_size",
+    ".hash": "hash",
+    ".exec.status": "execution_status",
+    ".compile.status": "compile_status",
+    ".hash.status": "hash_status",
+}
 STATUSES = ("execution_status", "compile_status")
 FAILURES = (1, "1", "FAIL")
 MACHINE = {
@@ -47,9 +59,18 @@ MACHINE = {
     "cpu": "cpu",
     "kernel": "kernel",
 }
-RUN = {"start_time": "date", "Start Time": "date", "llvm_project_revision": "commit", "git_sha": "commit", "run_order": "commit",
-       "cc_name": "cc_name", "cc_version_number": "cc_version", "cc_target": "cc_target", "OPTFLAGS": "opt_flags",
-       "TARGET_FLAGS": "target_flags"}  # fmt: skip
+RUN = {
+    "start_time": "date",
+    "Start Time": "date",
+    "llvm_project_revision": "commit",
+    "git_sha": "commit",
+    "run_order": "commit",
+    "cc_name": "cc_name",
+    "cc_version_number": "cc_version",
+    "cc_target": "cc_target",
+    "OPTFLAGS": "opt_flags",
+    "TARGET_FLAGS": "target_flags",
+}
 FIRST = {
     "Machine": {"Name": TEXT, "Info?": {}},
     "Run": {"Info?": {}},
@@ -76,16 +97,16 @@ def read(source: Source) -> Table:
     content = source.json
     second = "tests" in content
     machine, run = (content[key if second else key.title()] for key in ("machine", "run"))
-    about = renamed(
+    file_metadata = renamed(
         *(
-            (part, names)
+            (section, names)
             for fields, names in ((machine, MACHINE), (run, RUN))
-            for part in (fields.get("Info") or {}, fields)
+            for section in (fields.get("Info") or {}, fields)
         )
     )
     tests = content["tests"] if second else _tests_of_first_format(source, content["Tests"])
     entries = [_entry(source, test) for test in tests]
-    return table_of_entries(source, entries, kinds=KINDS, about=about)
+    return table_of_entries(source, entries, kinds=KINDS, file_metadata=file_metadata)
 
 
 def _tests_of_first_format(source: Source, tests: list[dict[str, Any]]) -> list[dict[str, Any]]:

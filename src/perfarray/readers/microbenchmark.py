@@ -54,7 +54,7 @@ def read(source: Source) -> Table:
         "writes them. Name another unit with dims="
         f"{ {BENCHMARK: EXPRESSION, f'{TIME}_ms': TIME} }.",
         unit="ns",
-    )  # fmt: skip
+    )
     return table_of_entries(
         source,
         [

@@ -28,21 +28,37 @@ BESIDE = ("entry.json",)
 START, STOP, SUBMISSION = "run_start", "run_stop", "submission_benchmark"
 # A line up to version 0.5, and of version 0.6
 OLD = re.compile(
-    r":::MLPv(?P<version>[\d.]+)[ ](?P<name>\S+)[ ](?P<at>\S+)[ ]\([^()]*\)[ ](?P<key>\w+)(?::[ ](?P<value>.*))?$",
+    r":::MLPv(?P<version>[\d.]+)[ ](?P<name>\S+)[ ](?P<at>\S+)[ ]\([^()]*\)[ ](?P<key>\w+)"
+    r"(?::[ ](?P<value>.*))?$",
     re.A,
 )
 MIDDLE = re.compile(r":::MLL[ ](?P<at>\S+)[ ](?P<key>\w+):[ ](?P<value>.*)$", re.A)
 NEW = ":::MLLOG "
 # `entry.json` and its first kind of node to our coordinates
-SYSTEM = {"division": "division", "status": "status", "hardware": "hardware", "framework": "framework", "os": "os",
-          "libraries": "libraries", "compilers": "compiler", "interconnect": "interconnect"}  # fmt: skip
-NODE = {"num_nodes": "nodes", "cpu": "cpu", "num_cores": "cores", "num_vcpus": "logical_cores", "sys_mem_size": "memory_gb",
-        "accelerator": "accelerator", "num_accelerators": "accelerators"}  # fmt: skip
+SYSTEM = {
+    "division": "division",
+    "status": "status",
+    "hardware": "hardware",
+    "framework": "framework",
+    "os": "os",
+    "libraries": "libraries",
+    "compilers": "compiler",
+    "interconnect": "interconnect",
+}
+NODE = {
+    "num_nodes": "nodes",
+    "cpu": "cpu",
+    "num_cores": "cores",
+    "num_vcpus": "logical_cores",
+    "sys_mem_size": "memory_gb",
+    "accelerator": "accelerator",
+    "num_accelerators": "accelerators",
+}
 EMPTY = (0, "", "N/A", None)  # Values of `entry.json` that mean unknown
 
 
 class Event(NamedTuple):
-    """One line about the start or the end: key, benchmark (None: not stated), time as written, outcome, place in the file."""
+    """A start or end: key, benchmark if stated, time as written, outcome, location."""
 
     key: str
     name: str | None
@@ -70,13 +86,15 @@ def read(source: Source) -> Table:
     if start is None:
         raise source.error(f"logs no {START!r}")
     stop = next((event for event in reversed(events) if event.key == STOP), None)
-    system, about = _system(source)
+    system, file_metadata = _system(source)
     name = (
         start.name
         or next((event.name for event in events if event.name), None)
         or source.path.absolute().parent.name
     )
-    table = table_of_entries(source, [Entry(name, [_run(source, start, stop)])], about=about)
+    table = table_of_entries(
+        source, [Entry(name, [_run(source, start, stop)])], file_metadata=file_metadata
+    )
     machine = constant_column(system or UNKNOWN, len(table))
     return replace(
         table,
@@ -194,7 +212,7 @@ def _system(source: Source) -> tuple[str | None, dict[str, Any]]:
         return None, {}
     nodes = content.get("nodes")
     node = nodes[0] if isinstance(nodes, list) and nodes and isinstance(nodes[0], dict) else {}
-    about = renamed((content, SYSTEM), (node, NODE), missing=EMPTY)
+    file_metadata = renamed((content, SYSTEM), (node, NODE), missing=EMPTY)
     return str(
-        about["hardware"]
-    ) if "hardware" in about else sibling.path.absolute().parent.name, about
+        file_metadata["hardware"]
+    ) if "hardware" in file_metadata else sibling.path.absolute().parent.name, file_metadata

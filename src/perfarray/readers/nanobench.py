@@ -34,7 +34,7 @@ started = has_keys("results", "measurements|median(elapsed)", "elapsed|median(el
 
 
 def recognise(source: Source) -> bool:
-    """Return whether the content is a list of results with epochs, whatever else a template of the user's own writes."""
+    """Return whether the content has results with epochs; templates may add other fields."""
     results = source.json_object.get("results")
     return rows_with(results, "name", "measurements") and any(
         rows_with(row["measurements"], "iterations", "elapsed") for row in results
@@ -52,12 +52,14 @@ def read(source: Source) -> Table:
         for name, values in run.values.items()
         if (values > 0).any()
     }
-    counted = [
+    counted_metrics = [
         name
         for name in COUNTERS
         if not positive.isdisjoint(OF_PROCESSOR if name in OF_PROCESSOR else COUNTERS)
     ]
-    return table_of_entries(source, entries, kinds=KINDS | dict.fromkeys(counted, ("1", LOWER)))
+    return table_of_entries(
+        source, entries, kinds=KINDS | dict.fromkeys(counted_metrics, ("1", LOWER))
+    )
 
 
 def _entry(source: Source, location: str, result: dict[str, Any]) -> Entry:

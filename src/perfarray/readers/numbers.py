@@ -1,4 +1,4 @@
-"""Numbers in files: one parser, and one set of checks that name the file, the place in it and what stands there.
+"""Numbers in files: one parser, and checks whose messages name file, location and text.
 
 A number is finite and written in digits of ASCII: `1_000`, `inf`, `nan` and the digits of other
 scripts are none. Times and rates are not below 0 (a time of 0 is one that a coarse clock does not
@@ -54,7 +54,7 @@ def value_of(text: str) -> int | float | str:
 
 
 def numbers(texts: Sequence[str]) -> list[float] | None:
-    """Return texts as finite numbers, None where one of them is none: as `number` of each, and faster."""
+    """Return texts as finite numbers, as `number` does one by one; None if one is none."""
     values = _parsed(texts)
     return None if values is None or not np.isfinite(values).all() else values.tolist()
 
@@ -93,14 +93,14 @@ def checked(
         array = _plain(values)
     except OverflowError:
         array = None
-    least = SMALLEST if above_zero else 0.0 if from_zero else -inf
-    if array is not None and bool(np.isfinite(array).all()) and not bool((array < least).any()):
+    minimum = SMALLEST if above_zero else 0.0 if from_zero else -inf
+    if array is not None and bool(np.isfinite(array).all()) and not bool((array < minimum).any()):
         return array
     limit = " above 0" if above_zero else " from 0" if from_zero else ""
     values = values.tolist() if isinstance(values, np.ndarray) else values
     parsed = [parsed_number(value, missing) for value in values]
     for index, value in enumerate(parsed):
-        if value is None or value < least:
+        if value is None or value < minimum:
             written = repr(values[index])
             written = written if len(written) <= 60 else f"{written[:60]}..."
             raise source.error(f"{locate(index)} is {written}; expected a number{limit}")
@@ -121,7 +121,7 @@ def _plain(values: Sequence[Any] | npt.NDArray[Any]) -> Floats | None:
 
 
 def check_measured(source: Source, table: Table) -> None:
-    """Raise where a table of any format holds what cannot have been measured, or nothing that was."""
+    """Raise where a table holds impossible values, or no measurement at all."""
     try:
         check_values(table)
     except ValueError as error:

@@ -73,9 +73,17 @@ def _entry(source: Source, name: str, state: dict[str, Any], devices: dict[Any, 
     } | {"device": state.get("device")}
     entry = Entry(name, [], settings, {"gpu": devices.get(state.get("device"))})
     for prefix, tag in MEANS.items():
-        if stated := summaries.get(f"nv/json/bin:{prefix}/sample_times"):
+        if file_summary := summaries.get(f"nv/json/bin:{prefix}/sample_times"):
             return entry._replace(
-                runs=[Run({TIME: times(source, f"{location}: samples", _samples(source, stated))})]
+                runs=[
+                    Run(
+                        {
+                            TIME: times(
+                                source, f"{location}: samples", _samples(source, file_summary)
+                            )
+                        }
+                    )
+                ]
             )
         if tag in summaries:
             size = amounts(
@@ -89,20 +97,21 @@ def _entry(source: Source, name: str, state: dict[str, Any], devices: dict[Any, 
     return entry
 
 
-def _samples(source: Source, stated: dict[str, Any]) -> list[float]:
+def _samples(source: Source, file_summary: dict[str, Any]) -> list[float]:
     """Return the samples in a file in a folder beside this one.
 
     Paths of older versions begin where NVBench ran.
     """
-    path = PurePath("..", str(stated.get("filename")))
+    path = PurePath("..", str(file_summary.get("filename")))
     file = None if path.parent.name == ".." else source.beside(f"{path.parent.name}/{path.name}")
     if file is None:
         raise source.error(
             f"names samples that do not lie in a folder beside it: {str(path)[3:80]!r}"
         )
     samples: list[float] = np.frombuffer(file.packed, dtype="<f4").astype(float).tolist()
-    if str(len(samples)) != str(stated.get("size")):
+    if str(len(samples)) != str(file_summary.get("size")):
         raise file.error(
-            f"has {len(samples)} samples; expected {stated.get('size')}, as {source.path.name} says"
+            f"has {len(samples)} samples; expected {file_summary.get('size')}, as "
+            f"{source.path.name} says"
         )
     return samples

@@ -53,6 +53,10 @@ class FileError(ValueError):
         self.proposed_dims = dict(proposed_dims or {})
 
 
+class TooLargeError(FileError):
+    """A file beyond a limit of `set_options`."""
+
+
 class MissingFileError(FileNotFoundError, FileError):
     """A file that does not exist."""
 
@@ -141,9 +145,9 @@ class Source:
         )
         return self.at(path) if exists else None
 
-    def at(self, path: Path) -> "Source":
-        """Return another file that is read with the same options, from the same archive."""
-        return Source(path, self._answers, self.options, self._contents)
+    def at(self, path: Path, contents: Mapping[Path, bytes] | None = None) -> "Source":
+        """Return another file that is read with the same options, from the same archive or `contents`."""
+        return Source(path, self._answers, self.options, contents or self._contents)
 
     def rewritten(self, text: str) -> "Source":
         """Return this file with another text; its notes go to this file."""
@@ -356,9 +360,9 @@ class Source:
 
     def too_large(self, most: int, limit: str = "max_file_bytes") -> NoReturn:
         """Refuse a file that would fill the memory."""
-        raise self.error(
-            f"holds more than the {most} bytes that are read of it; set_options({limit}=...) "
-            "sets another limit"
+        raise TooLargeError(
+            f"{self.path}: holds more than the {most} bytes that are read of it; "
+            f"set_options({limit}=...) sets another limit"
         )
 
 

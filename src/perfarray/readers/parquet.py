@@ -30,7 +30,7 @@ from perfarray.readers.arrow_sizes import (
     text_bytes,
 )
 from perfarray.readers.finding import InputFile
-from perfarray.readers.opening import FileError, Source, text_of_path
+from perfarray.readers.opening import FileError, Source, TooLargeError, text_of_path
 from perfarray.readers.parquet_footer import chunks_in_footer
 from perfarray.tables.columns import Table
 from perfarray.tables.measured import MEASURED, value_column
@@ -105,20 +105,16 @@ def read_parts(source: Source, parts: Sequence[Source], broken: list[FileError] 
         tables[name] = table
         n_cells += table.num_rows * table.num_columns
         if n_cells > options().max_cells:
-            raise source.error(
-                f"holds more than {options().max_cells} cells; set_options(max_cells=...) sets "
-                "another limit"
+            raise TooLargeError(
+                f"{source.path}: holds more than {options().max_cells} cells; "
+                "set_options(max_cells=...) sets another limit"
             )
     if broken and not tables:
         raise broken[0]
     if not tables:
         raise source.error("has columns and no rows")
     if empty:
-        text = (
-            f"{len(empty)} of {len(parts)} parts have no rows: {listed(empty, 5)}. They add "
-            "nothing to the table"
-        )
-        source.note("empty_parts", text, parts=len(empty), of=len(parts))
+        note_empty_parts(source, empty, len(parts))
     stated_by_part = {name: stated_in(table.schema) for name, table in tables.items()}
     stated = agreed(source, stated_by_part)
     if (
@@ -129,6 +125,15 @@ def read_parts(source: Source, parts: Sequence[Source], broken: list[FileError] 
             for name, table in tables.items()
         }
     return _table(source, _frame(source, _joined(source, tables)), stated)
+
+
+def note_empty_parts(source: Source, empty: Sequence[str], n_parts: int) -> None:
+    """Add the note on parts of a table that have no rows."""
+    text = (
+        f"{len(empty)} of {n_parts} parts have no rows: {listed(empty, 5)}. They add nothing to "
+        "the table."
+    )
+    source.note("empty_parts", text, parts=len(empty), of=n_parts)
 
 
 def agreed(source: Source, stated_by_part: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
@@ -405,9 +410,9 @@ def _check_columns(source: Source, schema: Any) -> None:
 def _check_size(source: Source, size: Size, kinds: Sequence[Any]) -> None:
     """Raise where a table would fill the memory, before anything of it is read."""
     if size.rows * max(len(kinds), 1) > options().max_cells:
-        raise source.error(
-            f"holds {size.rows} rows of {len(kinds)} columns; set_options(max_cells=...) "
-            "allows more cells"
+        raise TooLargeError(
+            f"{source.path}: holds {size.rows} rows of {len(kinds)} columns; "
+            "set_options(max_cells=...) allows more cells"
         )
     limit = source.most_unpacked()
     if in_memory(size, kinds) > limit[0]:

@@ -1,4 +1,4 @@
-"""Patterns of home-grown files: the numbers that a pattern names, each with what its place and what stands beside it say.
+"""Patterns of home-grown files: the numbers a pattern names, with their metadata.
 
 A name in braces is a dim whose labels are keys, or a level. In a list the label of an entry is a
 text beside the number, else the one whole number that differs between all entries, never the place:
@@ -11,6 +11,7 @@ import io
 import re
 from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache
+from itertools import zip_longest
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -30,7 +31,7 @@ COUNTED = re.compile(
 
 
 class Pattern(NamedTuple):
-    """A pattern: the template of locations, the variable and units of its numbers, and whether it states these units."""
+    """A pattern: the template of locations, and the variable and units of its numbers."""
 
     template: str
     metric: str
@@ -44,13 +45,17 @@ class Place(NamedTuple):
     position: int
     length: int
 
-    def label(self, counted: bool) -> Any:
-        """Return the label: with the length where lists differ in it, so that entries of these do not match by position."""
-        return f"{self.position} of {self.length}" if counted else self.position
+    def label(self, with_length: bool) -> Any:
+        """Return the label, with the list's length where lists differ in it."""
+        return f"{self.position} of {self.length}" if with_length else self.position
+
+
+# A dim whose labels are entries of a list, and the name of the number that tells these apart
+ListDim = tuple[str, str | None]
 
 
 class Cell(NamedTuple):
-    """A value of a file, its metadata, its place in the file, and the units that stand beside it, by name, the nearest last."""
+    """A value, its metadata and location, and the units beside it by name, the nearest last."""
 
     metadata: dict[str, Any]
     value: Any
@@ -64,7 +69,7 @@ class Cell(NamedTuple):
 
 
 def read_pattern(text: str) -> Pattern:
-    """Split a pattern into the template of locations and, after ` = `, the name of a column of values."""
+    """Split a pattern into its template and, after ` = `, the name of its values."""
     template, equals, value = text.rpartition(" = ")
     template, value = (template, value.strip()) if equals else (text, TIME)
     read_layout(template, "pattern")
@@ -74,11 +79,11 @@ def read_pattern(text: str) -> Pattern:
 
 def with_units(pattern: str, units: str) -> str:
     """Return a pattern that states the units of its numbers."""
-    template, metric, stated, states_units = read_pattern(pattern)
-    if states_units and stated != units:
+    template, metric, pattern_units, states_units = read_pattern(pattern)
+    if states_units and pattern_units != units:
         raise ValueError(
-            f"units={units!r} contradict pattern={pattern!r}, which says {stated!r}; leave one "
-            "of them out"
+            f"units={units!r} contradict pattern={pattern!r}, which says {pattern_units!r}; "
+            "leave one of them out"
         )
     name = VALUE if metric == TIME and seconds_factor(units) is None else metric
     return f"{template} = {name} [{units}]"
@@ -100,7 +105,7 @@ def cells_of(source: Source, pattern: Pattern) -> Iterator[Cell]:
 
 @lru_cache(maxsize=1 << 10)
 def _unit_names(names: tuple[str, ...], value_key: str, of_times: bool) -> tuple[str, ...]:
-    """Return the names that state the unit of a value: `unit`, `units`, of times `time_unit`, of `size` also `size_unit`."""
+    """Return the names that state a value's unit, such as `unit`, `time_unit`, `size_unit`."""
     prefixes = ("", _plain(value_key), *((TIME,) if of_times else ()))
     applicable = {f"{prefix}{unit}" for prefix in prefixes for unit in UNIT_KEYS}
     return tuple(name for name in names if _plain(name) in applicable)
@@ -120,81 +125,70 @@ def _json_cells(source: Source, pattern: Pattern) -> Iterator[Cell]:
     The keys on the way to them and the values beside these are metadata.
     """
     steps = [step.strip() for step in pattern.template.split("/")]
-    patterns = [
+    key_patterns = [
         read_layout(step).pattern if "{" in step else re.compile(re.escape(step)) for step in steps
     ]
-    named = set(source.options.dims.values())
+    dim_columns = set(source.options.dims.values())
+    nodes: list[tuple[Cell, ListDim | None]] = [(Cell({}, source.json, ""), None)]
+    for key_pattern, next_pattern in zip_longest(key_patterns, key_patterns[1:]):
+        nodes = [
+            child
+            for cell, list_dim in nodes
+            for child in _children(cell, list_dim, key_pattern, next_pattern, dim_columns)
+        ]
+    for cell, _ in nodes:
+        if isinstance(cell.value, dict | list):
+            raise source.error(
+                f"{cell.location or 'it'} is not a number: pattern={source.options.pattern!r} "
+                "ends there; name what is inside"
+            )
+        yield cell
 
-    def walk(
-        node: Any,
-        depth: int,
-        metadata: Mapping[str, Any],
-        location: str,
-        place: tuple[str, str | None] | None,
-    ) -> Iterator[Cell]:
-        if depth == len(patterns):
-            if isinstance(node, dict | list):
-                raise source.error(
-                    f"{location or 'it'} is not a number: pattern={source.options.pattern!r} "
-                    "ends there; name what is inside"
-                )
-            yield Cell(dict(metadata), node, location)
-            return
-        step, last = patterns[depth], depth + 1 == len(patterns)
-        children = list(
-            node.items()
-            if isinstance(node, dict)
-            else enumerate(node)
-            if isinstance(node, list)
-            else ()
-        )
-        siblings = {
-            key: value
-            for key, value in children
-            if isinstance(key, str)
-            and isinstance(value, str | int | float)
-            and not (last and (step.groups or step.fullmatch(key)))
-        }
-        if (
-            place is not None
-            and (labelled := _labelled(metadata, *place, siblings, named)) is not None
-        ):
-            metadata, place = labelled, None
-        parameter = (
-            _parameter(node, patterns[depth + 1])
-            if isinstance(node, list) and step.groups and not last
-            else None
-        )
-        for key, child in children:
-            match = step.fullmatch(str(key))
-            if match is not None and (last or isinstance(child, dict | list)):
-                labels: dict[str, Any] = match.groupdict()
-                if isinstance(key, int):
-                    labels = {
-                        dim: key if dim in LEVELS or dim in named else Place(key, len(children))
-                        for dim in labels
-                    }
-                    place = next(
-                        (
-                            (dim, parameter)
-                            for dim, label in labels.items()
-                            if isinstance(label, Place)
-                        ),
-                        None,
-                    )
-                yield from walk(
-                    child,
-                    depth + 1,
-                    {**metadata, **siblings, **labels},
-                    f"{location}/{key}" if location else str(key),
-                    place,
-                )
 
-    yield from walk(source.json, 0, {}, "", None)
+def _children(
+    cell: Cell,
+    list_dim: ListDim | None,
+    key_pattern: re.Pattern[str],
+    next_pattern: re.Pattern[str] | None,
+    dim_columns: Collection[Any],
+) -> Iterator[tuple[Cell, ListDim | None]]:
+    """Yield what lies at the keys that fit, and the dim of the list around it if it has no label.
+
+    `next_pattern` is that of the keys one level below, None where the values are numbers.
+    """
+    node, metadata = cell.value, cell.metadata
+    children: list[tuple[Any, Any]] = []
+    if isinstance(node, dict | list):
+        children = list(node.items() if isinstance(node, dict) else enumerate(node))
+    siblings = {
+        key: value
+        for key, value in children
+        if isinstance(key, str)
+        and isinstance(value, str | int | float)
+        and (next_pattern or not (key_pattern.groups or key_pattern.fullmatch(key)))
+    }
+    if list_dim is not None:
+        labelled = _labelled(metadata, *list_dim, siblings, dim_columns)
+        if labelled is not None:
+            metadata, list_dim = labelled, None
+    parameter = None
+    if isinstance(node, list) and key_pattern.groups and next_pattern is not None:
+        parameter = _parameter(node, next_pattern)
+    for key, child in children:
+        match = key_pattern.fullmatch(str(key))
+        if match is None or not (next_pattern is None or isinstance(child, dict | list)):
+            continue
+        labels: dict[str, Any] = match.groupdict()
+        if isinstance(key, int):
+            in_list = [dim for dim in labels if dim not in LEVELS and dim not in dim_columns]
+            labels = {dim: Place(key, len(node)) if dim in in_list else key for dim in labels}
+            list_dim = (in_list[0], parameter) if in_list else None
+        location = f"{cell.location}/{key}" if cell.location else str(key)
+        yield Cell({**metadata, **siblings, **labels}, child, location), list_dim
 
 
 def _parameter(entries: list[Any], value_step: re.Pattern[str]) -> str | None:
-    """Return the name of the only whole number that differs between all entries of a list, None if there is none or are several."""
+    """Return the only whole number that differs between all entries of a list, by name."""
     if len(entries) < 2 or not all(isinstance(entry, dict) for entry in entries):
         return None
     names = [
@@ -209,23 +203,25 @@ def _parameter(entries: list[Any], value_step: re.Pattern[str]) -> str | None:
 
 def _labelled(
     metadata: Mapping[str, Any],
-    place: str,
+    list_dim: str,
     parameter: str | None,
     siblings: Mapping[str, Any],
-    named: Collection[Any],
+    dim_columns: Collection[Any],
 ) -> dict[str, Any] | None:
-    """Return metadata in which the label of an entry stands for its place in a list, None where no label stands beside the number.
+    """Return metadata with an entry's label for its position; None if it has no label.
 
     What the caller names as a dim tells entries apart, and then the place is no label at all.
     """
-    others = {name: label for name, label in metadata.items() if name != place}
-    if any(name in named for name in siblings):
-        return others
+    other_labels = {name: label for name, label in metadata.items() if name != list_dim}
+    if any(name in dim_columns for name in siblings):
+        return other_labels
     texts = [name for name, value in siblings.items() if _is_label(name, value)]
     name = next(
         (name for name in texts if LIKE_BENCHMARKS.search(name)), texts[0] if texts else parameter
     )
-    return None if name is None or name not in siblings else {**others, place: siblings[name]}
+    return (
+        None if name is None or name not in siblings else {**other_labels, list_dim: siblings[name]}
+    )
 
 
 def _is_label(name: str, value: Any) -> bool:
@@ -239,7 +235,7 @@ def _csv_cells(source: Source, pattern: Pattern) -> Iterator[Cell]:
     The head and the other columns are metadata.
     """
     head_pattern = read_layout(pattern.template).pattern
-    named = source.options.dims.values()
+    dim_columns = source.options.dims.values()
     labels: dict[int, dict[str, Any]] = {}
     column_names: dict[int, str] = {}
     n_texts = 0
@@ -254,7 +250,7 @@ def _csv_cells(source: Source, pattern: Pattern) -> Iterator[Cell]:
             unnamed = [
                 (column, cell)
                 for column, cell in enumerate(cells)
-                if column not in named and cell not in named
+                if column not in dim_columns and cell not in dim_columns
             ]
             labels = {
                 column: match.groupdict()
@@ -262,7 +258,7 @@ def _csv_cells(source: Source, pattern: Pattern) -> Iterator[Cell]:
                 if (match := head_pattern.fullmatch(cell))
             }
             column_names = {
-                column: str(column) if column in named else cell or f"column_{column}"
+                column: str(column) if column in dim_columns else cell or f"column_{column}"
                 for column, cell in enumerate(cells)
             }
             continue

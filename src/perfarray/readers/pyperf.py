@@ -1,9 +1,9 @@
-"""pyperf JSON (https://pyperf.readthedocs.io): worker processes are executions, their values iterations, warm-ups marked.
+"""pyperf JSON (https://pyperf.readthedocs.io): worker processes are executions.
 
-Versions 3 to 6 (2016-17, `version` an integer) and "1.0" (since, a string) are read. Runs without
-values calibrate the number of loops and are no executions: `attrs["n_calibration_runs"]` counts
-them; a benchmark of such runs alone failed. A value is the time of one loop; `loops` and
-`execution_seconds` say what taking it cost.
+Their values are iterations, warm-ups are marked. Versions 3 to 6 (2016-17, `version` an integer)
+and "1.0" (since, a string) are read. Runs without values calibrate the number of loops and are no
+executions: `attrs["n_calibration_runs"]` counts them; a benchmark of such runs alone failed. A
+value is the time of one loop; `loops` and `execution_seconds` say what taking it cost.
 """
 
 import itertools
@@ -85,8 +85,8 @@ SHAPE = {
 Metadata = dict[str, Any]
 
 
-class Run(NamedTuple):
-    """A run with values, or a failed one: index of its benchmark, number of warm-ups, warm-ups and values, metadata, cost of the values.
+class WorkerRun(NamedTuple):
+    """A run of the benchmark with index `bench`, its values (warm-ups first) and costs.
 
     Costs are the loops of a value, the seconds of a value with its set-up, and the seconds of the
     run beyond its values.
@@ -129,7 +129,7 @@ def read(source: Source) -> Table:
         ],
         source,
     )
-    runs: list[Run] = []
+    runs: list[WorkerRun] = []
     n_calibrations = 0
     for index, (bench, bench_metadata) in enumerate(zip(benchmarks, metadata, strict=True)):
         start = _start_seconds(bench["runs"])
@@ -142,7 +142,7 @@ def read(source: Source) -> Table:
             source.failures.append(
                 f"{names[index][:SHOWN]}: it has {len(all_runs)} runs and no values in any of them"
             )
-        runs += bench_runs or [Run(index, 0, [nan], {}, (None, None, None), failed=True)]
+        runs += bench_runs or [WorkerRun(index, 0, [nan], {}, (None, None, None), failed=True)]
     if all(run.failed for run in runs):
         raise source.error(
             f"benchmark {names[0]!r} (benchmarks[0]) has {len(benchmarks[0]['runs'])} runs and "
@@ -164,7 +164,7 @@ def _metadata(content: Metadata, bench: Metadata) -> Metadata:
 
 
 def _start_seconds(runs: list[Metadata]) -> float:
-    """Return the median gap between the runs of a benchmark, in which a process starts and loads modules; 0 with fewer than three gaps."""
+    """Return the median gap between runs, when a process starts; 0 with fewer than 3 gaps."""
     stamps = []
     for run in runs:
         run_metadata = run.get("metadata") or {}
@@ -186,7 +186,7 @@ def _start_seconds(runs: list[Metadata]) -> float:
 
 def _run(
     index: int, run: Metadata, bench_metadata: Metadata, raw_warmups: bool, start: float
-) -> Run | None:
+) -> WorkerRun | None:
     metadata: Metadata = run.get("metadata") or {}
     inner_loops = _count("inner_loops", metadata, bench_metadata)
     loops = _count("loops", metadata, bench_metadata) * inner_loops
@@ -203,9 +203,9 @@ def _run(
         else pair[1]
         for pair in run.get("warmups") or ()
     ]
-    described = metadata if not DESCRIPTORS.keys().isdisjoint(metadata) else {}
+    run_metadata = metadata if not DESCRIPTORS.keys().isdisjoint(metadata) else {}
     costs = _costs(measured, warmups, loops, metadata, bench_metadata, start)
-    return Run(index, len(warmups), [*warmups, *measured], described, costs)
+    return WorkerRun(index, len(warmups), [*warmups, *measured], run_metadata, costs)
 
 
 def _divided(value: float | None, divisor: float) -> float | None:
@@ -251,7 +251,11 @@ def _count(name: str, metadata: Metadata, bench_metadata: Metadata) -> int:
 
 
 def _table(
-    source: Source, runs: list[Run], names: list[str], metadata: list[Metadata], n_calibrations: int
+    source: Source,
+    runs: list[WorkerRun],
+    names: list[str],
+    metadata: list[Metadata],
+    n_calibrations: int,
 ) -> Table:
     bench, n_warmups, lengths = np.array(
         [(run.bench, run.n_warmups, len(run.values)) for run in runs], dtype=np.intp
@@ -303,18 +307,18 @@ def _metric(
     variable: tuple[str, str],
     locate: Callable[[int], str],
 ) -> Metric:
-    stated = values if len(rows) == len(values) else [values[row] for row in rows]
+    metric_values = values if len(rows) == len(values) else [values[row] for row in rows]
     column = np.full(len(values), np.nan)
     column[rows] = amounts(
-        source, lambda index: locate(int(rows[index])), stated, from_zero=variable[0] == TIME
+        source, lambda index: locate(int(rows[index])), metric_values, from_zero=variable[0] == TIME
     )
     return Metric(values=column, units=variable[1], better=LOWER)
 
 
 def _descriptors(
-    names: list[str], metadata: list[Metadata], runs: list[Run], cells: list[tuple[str, int]]
+    names: list[str], metadata: list[Metadata], runs: list[WorkerRun], cells: list[tuple[str, int]]
 ) -> dict[str, Descriptor]:
-    """Return metadata of machine and interpreter along `benchmark`, and along `execution` where runs state them."""
+    """Return metadata along `benchmark`, and along `execution` where runs state them."""
     keys_of_runs = set().union(*(run.metadata for run in runs))
     descriptors = {}
     for key, name in DESCRIPTORS.items():
@@ -348,7 +352,7 @@ def _date(content: Metadata) -> dict[str, Descriptor]:
     return {"date": Descriptor(dims=(), values={(): min(map(str, dates))})} if dates else {}
 
 
-def _prices(runs: list[Run], cells: list[tuple[str, int]]) -> dict[str, Descriptor]:
+def _prices(runs: list[WorkerRun], cells: list[tuple[str, int]]) -> dict[str, Descriptor]:
     descriptors = {}
     for name, costs in zip(
         (LOOPS, price_of(ITERATION), price_of(EXECUTION)),

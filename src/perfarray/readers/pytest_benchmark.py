@@ -75,10 +75,10 @@ def read(source: Source) -> Table:
     ]
     machine = content.get("machine_info") or {}
     commit = content.get("commit_info") or {}
-    about = renamed(
+    file_metadata = renamed(
         (machine, MACHINE), (machine.get("cpu") or {}, CPU), (commit, COMMIT), (content, CONTENT)
     )
-    return table_of_entries(source, entries, about=about)
+    return table_of_entries(source, entries, file_metadata=file_metadata)
 
 
 def _entry(source: Source, location: str, bench: dict[str, Any]) -> Entry:

@@ -70,7 +70,7 @@ SHAPE = {
 
 
 class Point(NamedTuple):
-    """One number: benchmark, settings, invocation, iteration (None: the next), criterion and unit, value, place in the file."""
+    """A value with its benchmark, settings, invocation, iteration (None: next), and location."""
 
     name: str
     settings: tuple[Any, ...]
@@ -97,11 +97,11 @@ def recognise(source: Source) -> bool:
 
 def read(source: Source) -> Table:
     """Read the measurements: benchmark x execution x iteration, a variable for each criterion."""
-    about: dict[str, Any] = {}
+    file_metadata: dict[str, Any] = {}
     points = list(
-        _points_of_json(source, about)
+        _points_of_json(source, file_metadata)
         if source.looks_like_json
-        else _points_of_lines(source, about)
+        else _points_of_lines(source, file_metadata)
     )
     names, kinds = _variables(points)
     groups: dict[Any, dict[Any, dict[str, dict[int, Point]]]] = {}
@@ -128,22 +128,22 @@ def read(source: Source) -> Table:
         )
         for (name, settings), by_execution in groups.items()
     ]
-    return table_of_entries(source, entries, kinds=kinds, about=about)
+    return table_of_entries(source, entries, kinds=kinds, file_metadata=file_metadata)
 
 
-def _points_of_lines(source: Source, about: dict[str, Any]) -> Iterator[Point]:
-    """Yield the measurements of a `.data` file, and add what its comments say to `about`."""
+def _points_of_lines(source: Source, file_metadata: dict[str, Any]) -> Iterator[Point]:
+    """Yield the measurements of a `.data` file; add its comments to `file_metadata`."""
     for number, line in enumerate(source.text.split("\n"), 1):
         location = f"line {number}"
         if line.startswith("#"):
-            about |= _described(line)
+            file_metadata |= _described(line)
         elif line and not line.startswith("invocation\titeration\t"):
             cells = line.split("\t")
             if len(cells) < 7:
                 raise source.error(f"{location} has {len(cells)} columns; expected 12 or 13")
             if line.startswith("["):
-                stamp, value, unit, criterion, name, vm, suite, *more = cells
-                args, warmup, *settings = [*more, *[""] * 5][:5]
+                stamp, value, unit, criterion, name, vm, suite, *arguments = cells
+                args, warmup, *settings = [*arguments, *[""] * 5][:5]
                 yield Point(
                     name,
                     (vm, suite, args, *settings, "", warmup),
@@ -192,11 +192,13 @@ def _environment(content: dict[str, Any]) -> dict[str, Any]:
     return metadata
 
 
-def _points_of_json(source: Source, about: dict[str, Any]) -> Iterator[Point]:
-    """Yield the measurements sent to ReBenchDB: by criterion one value, or one value for each iteration."""
+def _points_of_json(source: Source, file_metadata: dict[str, Any]) -> Iterator[Point]:
+    """Yield the measurements sent to ReBenchDB, one or many values a criterion."""
     content = source.json
-    about |= _environment(content.get("env") or {})
-    about |= renamed((content.get("source") or {}, SOURCE), (content, EXPERIMENT), missing=(None,))
+    file_metadata |= _environment(content.get("env") or {})
+    file_metadata |= renamed(
+        (content.get("source") or {}, SOURCE), (content, EXPERIMENT), missing=(None,)
+    )
     criteria = {
         criterion["i"]: (criterion["c"], criterion["u"])
         for criterion in content.get("criteria") or ()
@@ -212,13 +214,13 @@ def _points_of_json(source: Source, about: dict[str, Any]) -> Iterator[Point]:
         for position, point in enumerate(run.get("d") or ()):
             location = f"data[{index}]: d[{position}]"
             for criterion_index, measurement in enumerate(point["m"]):
-                single = isinstance(measurement, dict)
+                is_one_value = isinstance(measurement, dict)
                 values = (
                     [(point.get("it"), measurement["v"])]
-                    if single
+                    if is_one_value
                     else enumerate(measurement or (), 1)
                 )
-                number = measurement["c"] if single else criterion_index
+                number = measurement["c"] if is_one_value else criterion_index
                 if number not in criteria:
                     raise source.error(
                         f"{location} has a value of criterion {number!r}; 'criteria' has "
@@ -233,7 +235,7 @@ def _points_of_json(source: Source, about: dict[str, Any]) -> Iterator[Point]:
 def _variables(
     points: list[Point],
 ) -> tuple[dict[tuple[str, str], tuple[str, float]], dict[str, tuple[str, str]]]:
-    """Return the variable and factor of each criterion and unit, and the units and direction of each variable, that of `total` first."""
+    """Return variable and factor by criterion and unit, and kinds by variable, `total` first."""
     names: dict[tuple[str, str], tuple[str, float]] = {}
     kinds: dict[str, tuple[str, str]] = {}
     pairs = dict.fromkeys(point.measured for point in points)
@@ -276,9 +278,9 @@ def _run(
     for name, by_iteration in by_variable.items():
         points = list(by_iteration.values())
         locations = [f"{point.location}: {point.measured[0]!r}" for point in points]
-        stated, benchmark = [point.value for point in points], points[0].name
+        point_values, benchmark = [point.value for point in points], points[0].name
         numbers = amounts(
-            source, locations.__getitem__, stated, from_zero=name == TIME, benchmark=benchmark
+            source, locations.__getitem__, point_values, from_zero=name == TIME, benchmark=benchmark
         )
         values[name] = np.full(len(columns), np.nan)
         values[name][[columns[iteration] for iteration in by_iteration]] = numbers * [

@@ -92,7 +92,7 @@ def names_of_formats() -> str:
 
 
 def recognise(source: Source) -> Format | None:
-    """Return the format of a file: the one asked for, else the one that recognises its content, else None.
+    """Return the requested format of a file, else the one that recognises it, else None.
 
     Raises FileError where the file began as a known format and is broken.
     """
@@ -130,7 +130,7 @@ def _has_started(source: Source) -> bool:
 def read_table(
     source: Source, file_format: Format, reader: Callable[[Source], Table] | None = None
 ) -> Table:
-    """Return a file, or with a `reader` of its own a folder, as a table that says its format, or an error that says what is wrong."""
+    """Return a file or, with `reader`, a folder as a table that states its format."""
     if reader is None and not file_format.magic and source.is_blank:
         raise source.error("is empty")
     if source.options.units is not None and not file_format.units_by_caller:
@@ -160,14 +160,14 @@ def read_table(
 
 
 def _note_no_numbers(source: Source) -> None:
-    """Note which values are missing: a place is the name of the benchmark, and what stands there."""
-    if places := source.no_numbers:
-        verb = "is" if len(places) == 1 else "are"
+    """Note which values are missing, by benchmark and what the file has there."""
+    if locations := source.no_numbers:
+        verb = "is" if len(locations) == 1 else "are"
         sentence = (
-            f"{number_of(len(places), 'value')} {verb} missing: {listed(places, 5)}. All "
+            f"{number_of(len(locations), 'value')} {verb} missing: {listed(locations, 5)}. All "
             "others are read."
         )
-        source.note("no_numbers", sentence, values=len(places), places=places[:LISTED_NAMES])
+        source.note("no_numbers", sentence, values=len(locations), places=locations[:LISTED_NAMES])
 
 
 def _note_failures(source: Source, remedy: str) -> None:
@@ -206,7 +206,7 @@ def _with_execution(table: Table) -> dict[str, Integers]:
 
 
 def not_recognised(source: Source) -> FileError:
-    """Return why a file that the caller named cannot be read: it is no text, empty, broken, or of another kind."""
+    """Return why the caller's file cannot be read: no text, empty, broken or unknown."""
     if source.is_blank:
         return source.error("is empty")
     if source.looks_like_json and source.json_or_none is None:

@@ -92,12 +92,14 @@ def read(source: Source) -> Table:
     content = source.json
     environment = content.get("environment") or {}
     system = environment.get("os") or {}
-    about = renamed((environment.get("vm") or {}, VM), (system, OS))
+    file_metadata = renamed((environment.get("vm") or {}, VM), (system, OS))
     if isinstance(system.get("phys_mem_total"), int | float):
-        about["memory_gb"] = system["phys_mem_total"] / 2**30
+        file_metadata["memory_gb"] = system["phys_mem_total"] / 2**30
     results = _results(content) or {}
     return table_of_entries(
-        source, [_entry(source, name, result) for name, result in results.items()], about=about
+        source,
+        [_entry(source, name, result) for name, result in results.items()],
+        file_metadata=file_metadata,
     )
 
 
@@ -112,10 +114,10 @@ def _entry(source: Source, name: str, result: Any) -> Entry:
         source, f"{name!r}: {duration!r}", [result.get(duration) for result in results], 1e-9
     )
     counters = {}
-    for key, (rows, stated) in columns_by_name(source, results).items():
+    for key, (rows, counts) in columns_by_name(source, results).items():
         if key not in (*DURATIONS, *STAMPS):
             counters[key] = np.full(len(results), np.nan)
-            counters[key][rows] = amounts(source, f"{name!r}: {key!r}", stated)
+            counters[key][rows] = amounts(source, f"{name!r}: {key!r}", counts)
     return Entry(name, [Run({TIME: values}, counters)], metadata=metadata)
 
 

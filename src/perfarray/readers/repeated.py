@@ -1,4 +1,4 @@
-"""Find measurements that were read twice (a copy, a link, a hidden backup): they are no further repetitions."""
+"""Find measurements that were read twice (copies, links, backups): these are no repetitions."""
 
 import re
 from collections.abc import Collection, Hashable, Mapping, Sequence
@@ -25,7 +25,7 @@ STAMP = re.compile(
 def without_repeats(
     tables: Sequence[Table], files: Sequence[InputFile]
 ) -> tuple[list[Table], list[InputFile], list[Note]]:
-    """Drop tables that repeat another: the same file, or the same content with a time or run id in it.
+    """Drop tables that repeat another: the same file, or equal content with a time or run id.
 
     Repeats to which the caller gave different compared labels stay. Notes name both kinds.
     """
@@ -55,7 +55,7 @@ def without_repeats(
 def repeats(
     tables: Sequence[Table], files: Sequence[InputFile]
 ) -> tuple[dict[int, int], dict[int, int]]:
-    """Map the index of each table that repeats another to that table's index: those to drop, and those under labels of their own."""
+    """Map each repeated table's index to its original: those to drop, those labelled apart."""
     candidates: dict[tuple[str, int], list[int]] = {}
     for index, table in enumerate(tables):
         first = next(iter(table.metrics.values()))
@@ -80,7 +80,7 @@ def repeats(
 
 
 def _is_hidden_or_link(path: Path) -> tuple[bool, bool]:
-    return any(part.startswith(".") and part.strip(".") for part in path.parts), path.is_symlink()
+    return any(name.startswith(".") and name.strip(".") for name in path.parts), path.is_symlink()
 
 
 def _identities(files: Sequence[InputFile]) -> dict[Path, Hashable]:
@@ -102,7 +102,7 @@ def _identities(files: Sequence[InputFile]) -> dict[Path, Hashable]:
 
 
 def _identity(path: Path, contents: Mapping[Path, bytes] | None) -> Hashable:
-    """Return a key that is equal for two paths of one file, and for two copies of one measurement."""
+    """Return a key that is equal for paths of one file and copies of one measurement."""
     try:
         text = Source(path, contents=contents).text
         if STAMP.search(text):

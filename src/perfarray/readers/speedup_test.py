@@ -1,4 +1,4 @@
-"""The Speedup-Test's configuration: CSV that names two sample files per benchmark, which are read with it.
+"""The Speedup-Test's configuration: CSV that names two sample files per benchmark.
 
 The samples are text with one time per line, in seconds; they are looked for in the current folder,
 as the tool does, then in that of the configuration, and are regular files in one of the two unless
@@ -42,8 +42,8 @@ PLAIN = ("sample1", "sample2")  # The same in a file of two columns
 FIELD = re.compile("[,;\t]")  # Separator of two columns
 
 
-class Entry(NamedTuple):
-    """A line of the configuration with the values of its two files, and the reason why by file that cannot be read, which has none.
+class ConfigLine(NamedTuple):
+    """A line of the configuration, its samples, and why a file could not be read, by file.
 
     The confidence level and the weight are NaN where the line has no valid one.
     """
@@ -83,7 +83,7 @@ def read(source: Source) -> Table:
     A file that begins with a number is one of two columns.
     """
     if number(FIELD.split(source.head.lstrip().partition("\n")[0])[0]) is not None:
-        return table_of_entries([Entry(source.path.stem, _two_columns(source))], PLAIN)
+        return table_of_entries([ConfigLine(source.path.stem, _two_columns(source))], PLAIN)
     lines = entries(source)
     for entry in lines:
         for file, reason in entry.unreadable.items():
@@ -123,7 +123,7 @@ def _two_columns(source: Source) -> tuple[Floats, Floats]:
     return samples[0], samples[1]
 
 
-def entries(source: Source) -> list[Entry]:
+def entries(source: Source) -> list[ConfigLine]:
     """Read the configuration and the files it names."""
     if not recognise(source):
         raise source.error(
@@ -139,7 +139,7 @@ def entries(source: Source) -> list[Entry]:
     ][1:]
     if not rows:
         raise source.error("has a header and no benchmark")
-    config_entries: list[Entry] = []
+    config_entries: list[ConfigLine] = []
     parent = source.path.parent
     in_both_folders: list[str] = []
     for position, row in enumerate(rows, 1):
@@ -162,7 +162,9 @@ def entries(source: Source) -> list[Entry]:
         values = _sample(parent, file1, unreadable), _sample(parent, file2, unreadable)
         share = _number(level)
         config_entries.append(
-            Entry(name, values, share if 0 < share < 1 else np.nan, _number(weight), unreadable)
+            ConfigLine(
+                name, values, share if 0 < share < 1 else np.nan, _number(weight), unreadable
+            )
         )
     if in_both_folders:
         sentence = (
@@ -181,7 +183,7 @@ def _number(text: str) -> float:
     return np.nan if value is None else value
 
 
-def table_of_entries(config: Sequence[Entry], versions: tuple[str, str] = SAMPLES) -> Table:
+def table_of_entries(config: Sequence[ConfigLine], versions: tuple[str, str] = SAMPLES) -> Table:
     """Return the values as one table, with confidence level and weight along `benchmark`."""
     rows = [
         (entry.name, version, execution, value)
@@ -190,7 +192,7 @@ def table_of_entries(config: Sequence[Entry], versions: tuple[str, str] = SAMPLE
         for execution, value in enumerate(sample)
     ]
     benchmarks, labels, executions, values = zip(*rows, strict=True)
-    stated = {
+    values_by_name = {
         "confidence_level": {
             (entry.name,): entry.level for entry in config if np.isfinite(entry.level)
         },
@@ -202,7 +204,7 @@ def table_of_entries(config: Sequence[Entry], versions: tuple[str, str] = SAMPLE
         metrics={TIME: Metric(values=np.array(values, dtype=float))},
         descriptors={
             name: Descriptor(dims=(BENCHMARK,), values=values, keep=(BENCHMARK,))
-            for name, values in stated.items()
+            for name, values in values_by_name.items()
             if values
         },
     )
@@ -225,7 +227,7 @@ def _sample(parent: Path, file: str, unreadable: dict[str, str]) -> Floats:
 
 
 def _path_of_sample(parent: Path, file: str) -> Path:
-    """Return the path of a sample file, or raise where it is no regular file or in neither folder."""
+    """Return a sample's path, or raise if it is no regular file or outside the folders."""
     path = Path(file) if isfile(file) else parent / file
     if exists(path) and not isfile(path):
         raise FileError(f"{path}: is no regular file")

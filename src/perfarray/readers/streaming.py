@@ -1,34 +1,35 @@
-"""Tables larger than memory into Zarr stores: labels in a first pass, values block by block in a second.
+"""Tables larger than memory into Zarr stores: DuckDB finds the labels, and then hands over the rows in the order of the file.
 
-The second pass places the values in a file of the whole array, from which the store is written
-chunk by chunk.
+Values are placed in files of the whole arrays, from which the store is written chunk by chunk.
 """
 
-import mmap
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import xarray as xr
-from xarray.backends import BackendArray
-from xarray.core import indexing
 
-from perfarray.numerics.types import Floats
+from perfarray.conventions import ITERATION
+from perfarray.numerics.types import Floats, Integers
 from perfarray.readers.archives import read_archive
 from perfarray.readers.finding import AnyPath, checked_path
-from perfarray.readers.lazy_tables import assembled
-from perfarray.readers.opening import MissingFileError
-from perfarray.readers.row_blocks import rows_of
-from perfarray.readers.table_cells import Present, TableCells, cells_of
+from perfarray.readers.opening import FileError, MissingFileError, TooLargeError
+from perfarray.readers.stored_labels import StoredLabels, labels_of, names_of_units
+from perfarray.readers.stored_tables import NotStreamedError, StoredTable, stored_table
+from perfarray.tables.build import SMALL
 from perfarray.tables.replacing import workspace
 from perfarray.tables.stores.writing import opened, write
+from perfarray.timings.options import options
 from perfarray.timings.progress import progress_bar
+from perfarray.timings.values import out_of_range
+
+ROWS = 1 << 18  # rows that are placed at once
 
 
 def convert_table(path: AnyPath, store: AnyPath, *, progress: bool | None = None) -> xr.Dataset:
-    r"""Write one long table as a Zarr store.
-
-    A large one in the memory that its labels and one block of it take.
+    r"""Write one long table, which may be larger than the memory, as a Zarr store.
 
     Parameters
     ----------
@@ -51,16 +52,15 @@ def convert_table(path: AnyPath, store: AnyPath, *, progress: bool | None = None
     FileNotFoundError
         When there is no such file.
     ValueError
-        For a file that is no such table, a broken row, a measurement that occurs twice, or, in a
-        large table, a column that cannot be streamed (marks, units row by row, what no usual dim
-        determines); the message names the column or the row.
+        For a file that is no such table, a broken row, a measurement that occurs twice, and what
+        can neither be streamed nor read at once: the message names the file, the column or the row.
 
     Notes
     -----
-    A table of up to 64 MiB (a CSV file without compression; eight bytes a cell of a Parquet table)
-    is read at once, as `read_archive` does. A larger one is read twice, and a temporary file of
-    eight bytes a cell lies in a hidden folder beside the store. Limits of `set_options` are then on
-    the labels, not on the rows.
+    A CSV or Parquet table of more than 64 MiB is streamed by DuckDB, in the memory that its labels
+    take. What cannot be streamed (marks, units row by row or in cells, decimal commas, xz and zip,
+    Feather, columns that no usual dim determines) is read at once, up to the limits of
+    `set_options`. The page "How are archives beyond memory analysed?" says more.
 
     Examples
     --------
@@ -80,67 +80,138 @@ def convert_table(path: AnyPath, store: AnyPath, *, progress: bool | None = None
         )
     if not place.exists():
         raise MissingFileError(f"{place}: there is no such file")
-    rows = rows_of(place)
     with workspace(output) as scratch:
-        if rows.is_small:
-            write(read_archive(place, progress=progress), output)
-        else:
-            write(
-                _placed(cells_of(rows, read_archive, progress=progress), scratch, progress), output
-            )
+        try:
+            table = stored_table(place, scratch)
+            with closing(table.connection):
+                times = _streamed(table, scratch, progress)
+        except NotStreamedError as reason:
+            try:
+                times = read_archive(place, progress=progress)
+            except TooLargeError as error:
+                raise FileError(f"{reason}. It is too large to be read at once: {error}") from None
+        write(times, output)
     return opened(output)
 
 
-def _placed(cells: TableCells, scratch: Path, progress: bool | None) -> xr.Dataset:
-    """Return the timings, whose values lie in files in `scratch`."""
-    n_values, depth = int(np.prod(cells.shape)), cells.shape[-1]
-    files = {
-        name: _blank(scratch / f"{number}", n_values) for number, name in enumerate(cells.factors)
-    }
-    arrays = {name: np.frombuffer(file, dtype=np.float64) for name, file in files.items()}
-    present, row = Present(cells), 0
-    with (
-        progress_bar(len(cells.numbers) * depth, "values", "row", show=progress, unit_scale=True)
-        or nullcontext() as bar
-    ):
-        for batch in cells.rows.blocks(cells.rows.columns):
-            cell, rank = cells.positions(batch)
-            present.add(cell, rank, row)
-            for name, array in arrays.items():
-                array[cell * depth + rank] = cells.values(batch, name, row)
-                files[name].madvise(mmap.MADV_DONTNEED)  # the pages stay in the file
-            row += batch.num_rows
-            if bar is not None:
-                bar.update(batch.num_rows)
-    length, gaps = present.close_gaps(list(arrays.values()))
-    coords = cells.coords(length, gaps=gaps)
-    stored = {
-        name: _Mapped(array.reshape(cells.shape)[..., :length]) for name, array in arrays.items()
-    }
-    timings = assembled(cells, stored, coords)
-    return timings.assign(
-        {name: timings[name].variable.chunk("auto", name=name) for name in stored}
-    )
-
-
-class _Mapped(BackendArray):
-    """An array in a file, which is copied where it is indexed: dask would copy all of an array of NumPy."""
-
-    def __init__(self, values: Floats) -> None:
-        self.values, self.shape, self.dtype = values, values.shape, values.dtype
-
-    def __getitem__(self, key: indexing.ExplicitIndexer) -> Floats:
-        copied: Floats = indexing.explicit_indexing_adapter(
-            key, self.shape, indexing.IndexingSupport.BASIC, lambda index: self.values[index].copy()
+def _streamed(table: StoredTable, scratch: Path, progress: bool | None) -> xr.Dataset:
+    """Return the timings of a table, whose values lie in files in `scratch`."""
+    with progress_bar(1, "labels", "pass", show=progress) or nullcontext():
+        labels = labels_of(table, read_archive)
+    first, level = labels.template[next(iter(labels.columns))], labels.level
+    depth, n_rows = int(labels.n_rows.max()), int(labels.n_rows.sum())
+    if first.size * depth > max(SMALL, options().max_padding * n_rows):
+        raise table.error(
+            f"needs {first.size * depth} cells, of which almost all would be empty. "
+            "set_options(max_padding=...) allows more for each measurement"
         )
-        return copied
+    arrays = {
+        name: _blank(scratch / str(number), first.size * depth)
+        for number, name in enumerate(labels.columns)
+    }
+    show = {"show": progress, "unit_scale": True}
+    with progress_bar(n_rows, "values", "row", **show) or nullcontext() as bar:
+        repetitions = _place(table, labels, arrays, depth, bar, in_order=True)
+        if not repetitions.ascend:
+            repetitions = _place(table, labels, arrays, depth, bar, in_order=False)
+    if not repetitions.ascend:
+        raise table.error(
+            "has rows that repeat a measurement. Name the column that tells them apart as a dim "
+            "or a level"
+        )
+    coords = {
+        str(name): coord.variable
+        for name, coord in labels.template.coords.items()
+        if level not in coord.dims
+    }
+    coords[level] = xr.Variable((level,), np.arange(depth))
+    if labels.of_level is not None and level != ITERATION:
+        if not repetitions.are_positions:
+            raise table.error(
+                f"column {level!r} does not count from the same number in every cell, and cannot "
+                f"be streamed. Number it from 0 in each cell, or call it {ITERATION!r}"
+            )
+        coords |= names_of_units(table, read_archive, labels)
+    metrics = {
+        name: (first.dims, array.reshape(*first.shape[:-1], depth), labels.template[name].attrs)
+        for name, array in arrays.items()
+    }
+    return xr.Dataset(metrics, coords, labels.template.attrs)
 
 
-def _blank(file: Path, cells: int) -> mmap.mmap:
-    """Return a file of so many cells of NaN, mapped into memory."""
-    with file.open("wb") as out:
-        block = np.full(min(cells, 1 << 20), np.nan)
-        for start in range(0, cells, len(block)):
-            block[: cells - start].tofile(out)
-    with file.open("r+b") as mapped:
-        return mmap.mmap(mapped.fileno(), 0)
+class _Repetitions:
+    """The rows that have been placed: how many of each combination of labels, and the label of the lowest level of the last.
+
+    `ascend` says whether these labels ascend in each combination, and `are_positions` whether they
+    are the numbers of the rows.
+    """
+
+    def __init__(self, n_combinations: int) -> None:
+        self.counts: Integers = np.zeros(n_combinations, dtype=np.int64)
+        self.last: Integers = np.full(n_combinations, -1)
+        self.ascend = self.are_positions = True
+
+    def numbers(self, combination: Integers, label: Integers | None) -> Integers:
+        """Return the number of each of the next rows in its combination."""
+        order = np.argsort(combination, kind="stable")
+        combination = combination[order]
+        starts = np.flatnonzero(np.diff(combination, prepend=-1))
+        sizes, groups = np.diff(starts, append=len(order)), combination[starts]
+        numbers = np.arange(len(order)) - np.repeat(starts - self.counts[groups], sizes)
+        self.counts[groups] += sizes
+        if label is not None:
+            label = label[order]
+            previous = np.roll(label, 1)
+            previous[starts] = self.last[groups]
+            self.last[groups] = label[starts + sizes - 1]
+            self.ascend &= bool((label > previous).all())
+            self.are_positions &= bool((label == numbers).all())
+        in_rows = np.empty_like(numbers)
+        in_rows[order] = numbers
+        return in_rows
+
+
+def _place(
+    table: StoredTable,
+    labels: StoredLabels,
+    arrays: dict[str, Floats],
+    depth: int,
+    bar: Any,
+    *,
+    in_order: bool,
+) -> _Repetitions:
+    """Place the values of all rows in arrays, until labels of the lowest level do not ascend."""
+    repetitions, index, row = _Repetitions(len(labels.n_rows)), pd.Index(labels.codes), 0
+    query = labels.query if in_order else f"{labels.query} ORDER BY label"
+    for batch in table.batches(query, ROWS):
+        cell, label, *numbers = (column.to_numpy() for column in batch.columns)
+        combination = index.get_indexer(cell)
+        if combination.min() < 0:
+            raise FileError(f"{table.place}: was changed while it was read; read it again")
+        positions = repetitions.numbers(combination, None if labels.of_level is None else label)
+        if not repetitions.ascend:
+            break
+        positions += labels.cells[combination] * depth
+        for (name, array), values in zip(arrays.items(), numbers, strict=True):
+            variable = labels.template[name]
+            values = values * labels.factors[name]
+            wrong = out_of_range(values, name, str(variable.attrs.get("units", "1")))
+            if wrong.any():
+                first = int(wrong.argmax())
+                cell = f"column {labels.columns[name]!r}, row {row + first + 1} under the header,"
+                if np.isinf(values[first]) or not in_order:
+                    raise table.error(f"{cell} holds no plain number and cannot be streamed")
+                number = values[first] / labels.factors[name]
+                raise FileError(f"{table.place}: {cell} is {number}; expected a number from 0")
+            array[positions] = values
+        row += batch.num_rows
+        if bar is not None:
+            bar.update(batch.num_rows)
+    return repetitions
+
+
+def _blank(file: Path, cells: int) -> Floats:
+    """Return an array of so many cells of NaN, which lies in a file."""
+    array: Floats = np.memmap(file, dtype=np.float64, mode="w+", shape=(cells,))
+    array.fill(np.nan)
+    return array

@@ -1,4 +1,4 @@
-"""What would help with a file that no reader recognises: a pattern or columns that read its numbers as what they are.
+"""Suggestions for a file that no reader recognises: a pattern or columns for its numbers.
 
 A pattern is suggested for lists of numbers, or for the numbers at one key of objects that are
 alike. None is suggested that puts quantities of several names or units under one, or that calls
@@ -26,18 +26,20 @@ NUMBERED = re.compile(
 
 # What a column of a repetition is called before its number
 REPETITIONS = frozenset({
-    "r", "run", "rep", "repeat", "repetition", "iter", "iteration", "exec", "execution", "trial", "sample", "fork", "invocation",
-    "pass", "round", "measurement", "t", "time",
+    "r", "run", "rep", "repeat", "repetition", "iter", "iteration", "exec", "execution", "trial",
+    "sample", "fork", "invocation", "pass", "round", "measurement", "t", "time",
 })  # fmt: skip
 
 # Words in the names of what is no time
 NO_TIME = frozenset({
-    "accuracy", "bandwidth", "bit", "byte", "bytes", "cache", "clock", "core", "count", "counter", "cpu", "date", "density", "depth",
-    "efficiency", "energy", "epoch", "error", "flops", "fps", "freq", "frequency", "gb", "gbps", "gflops", "height", "hz", "id",
-    "index", "instructions", "iops", "joules", "kb", "kib", "length", "level", "line", "load", "loss", "mb", "mbps", "mem", "memory",
-    "mhz", "mib", "number", "ops", "order", "page", "percent", "percentage", "pid", "port", "power", "price", "qps", "rank", "rate",
-    "ratio", "reads", "rps", "rss", "score", "seed", "size", "speed", "speedup", "status", "temperature", "throughput", "timestamp",
-    "total", "tps", "usage", "utilization", "version", "volume", "watts", "width", "writes", "year",
+    "accuracy", "bandwidth", "bit", "byte", "bytes", "cache", "clock", "core", "count", "counter",
+    "cpu", "date", "density", "depth", "efficiency", "energy", "epoch", "error", "flops", "fps",
+    "freq", "frequency", "gb", "gbps", "gflops", "height", "hz", "id", "index", "instructions",
+    "iops", "joules", "kb", "kib", "length", "level", "line", "load", "loss", "mb", "mbps", "mem",
+    "memory", "mhz", "mib", "number", "ops", "order", "page", "percent", "percentage", "pid",
+    "port", "power", "price", "qps", "rank", "rate", "ratio", "reads", "rps", "rss", "score",
+    "seed", "size", "speed", "speedup", "status", "temperature", "throughput", "timestamp", "total",
+    "tps", "usage", "utilization", "version", "volume", "watts", "width", "writes", "year",
 })  # fmt: skip
 
 UNLIKE = 1000  # A time that is so many times another is no repetition of it
@@ -138,7 +140,7 @@ def _leaves(content: Any) -> Iterator[Leaf]:
 
 
 def _form(keys: Keys) -> Keys:
-    """Return what the keys of like numbers have in common: any place in a list (`...`), without lists any first key (None)."""
+    """Return the common keys of like numbers: a list's position is `...`, any first key None."""
     form = tuple(... if isinstance(key, int) else key for key in keys)
     return form if ... in form or len(form) < 2 else (None, *form[1:])
 
@@ -213,7 +215,7 @@ def _is_alike(content: Any, form: Keys, leaves: Sequence[Leaf]) -> bool:
 
 
 def _are_repetitions(leaves: Sequence[Leaf]) -> bool:
-    """Return whether the numbers of a list may be repetitions: of one size, and without a list of names beside them."""
+    """Return whether numbers of a list may be repetitions: alike, and without names beside."""
     values = [leaf.value for leaf in leaves]
     siblings = [
         sibling
@@ -221,15 +223,15 @@ def _are_repetitions(leaves: Sequence[Leaf]) -> bool:
         for sibling in record.values()
         if isinstance(sibling, list)
     ]
-    named = any(
+    has_names = any(
         len(sibling) == len(values) and all(isinstance(name, str) for name in sibling)
         for sibling in siblings
     )
-    return 0 < max(values) < UNLIKE * min(values) and not named
+    return 0 < max(values) < UNLIKE * min(values) and not has_names
 
 
 def _pattern(form: Keys) -> str:
-    """Return the pattern of a form: numbers of lists are iterations, other lists become dims `place`."""
+    """Return a form's pattern: iterations for lists of numbers, `place` for other lists."""
     names = iter(["{place}", *(f"{{place{number}}}" for number in range(2, len(form) + 2))])
     above = [next(names) if key is ... else key for key in form[:-1]]
     last = "{iteration}" if form[-1] is ... else form[-1]
@@ -237,7 +239,7 @@ def _pattern(form: Keys) -> str:
 
 
 def _reads(source: Source, pattern: str | None = None, dims: dict[str, Any] | None = None) -> bool:
-    """Return whether a file is read with a pattern or with dims, into an array that is not almost empty."""
+    """Return whether pattern or dims read a file into an array that is not almost empty."""
     trial = source.rewritten(source.text)
     trial.notes, trial.options = [], FileOptions(pattern=pattern, dims=dims or {})
     try:
@@ -252,9 +254,9 @@ def _for_table(source: Source) -> str:
     columns = tidy_csv.header(source.beginning)
     if all(number(name) is not None for name in columns):
         begin = f"it begins with {len(columns)} numbers without a header: "
-        single = "dims={'time': 0} takes those in column 0 for seconds"
+        remedy = "dims={'time': 0} takes those in column 0 for seconds"
         return begin + (
-            single
+            remedy
             if len(columns) == 1
             else "dims= names its columns by their places, the first of which is 0"
         )
@@ -289,17 +291,17 @@ def _dims_of_labels(columns: Sequence[str]) -> dict[str, Any]:
 
     None if other columns hold values.
     """
-    named = [name for name in columns if name]
-    labels = [name for name in named if value_column(name) is None]
+    named_columns = [name for name in columns if name]
+    labels = [name for name in named_columns if value_column(name) is None]
     return (
         dict(zip([BENCHMARK, *labels[1:]], labels, strict=False))
-        if len(labels) == len(named) - 1
+        if len(labels) == len(named_columns) - 1
         else {}
     )
 
 
 def _dim_of_values(name: str) -> str:
-    """Return the key in `dims` of a column of numbers: a time, a value with a known name, or some other quantity."""
+    """Return the `dims` key of a numeric column: a time, a known name or another quantity."""
     if value_column(name) is not None:
         return name
     return METRIC if name_and_unit(name)[1] or NO_TIME & _words(name) else TIME

@@ -28,13 +28,12 @@ def archive_table(
     encoding: str | None = None,
     keep_failed: bool = False,
     progress: bool | None = None,
-    parallel: bool | int = False,
 ) -> pd.DataFrame:
     """Read the files of an archive and list what came of each: what was read of it, or why it is left out.
 
     Parameters
     ----------
-    paths, layout, dim, format, dims, pattern, encoding, keep_failed, progress, parallel
+    paths, layout, dim, format, dims, pattern, encoding, keep_failed, progress
         As for `read_archive`.
 
     Returns
@@ -65,9 +64,7 @@ def archive_table(
     1  pymalloc.json   read  pyperf          480
     """
     about_files = file_options(format, dims, pattern, encoding, keep_failed=keep_failed)
-    attempts = list(
-        iter_attempts(paths, layout, dim, about_files, parallel=parallel, progress=progress)
-    )
+    attempts = list(iter_attempts(paths, layout, dim, about_files, progress=progress))
     files = [attempt.file for attempt in attempts if attempt.table is not None]
     tables = [attempt.table for attempt in attempts if attempt.table is not None]
     dropped, _ = repeats(tables, files)

@@ -1,4 +1,4 @@
-"""Vitest's benchmark JSON, up to version 1, and tinybench's results: a file is an execution, samples are its iterations.
+"""Vitest's benchmark JSON (up to version 1) and tinybench's: samples are iterations.
 
 Times are in milliseconds. tinybench sorts its samples: their order in time is lost, so that drift
 and dependence cannot be seen. From Vitest 2 on files have no samples, and the mean is the one value
@@ -45,7 +45,7 @@ started = has_keys("rme|hz", "totalTime|samples")
 
 
 def recognise(source: Source) -> bool:
-    """Return whether the content is results of tinybench: by file and group, by group, or a list of them."""
+    """Return whether the content is tinybench's: by file and group, by group, or a list."""
     try:
         return any(
             result.keys() >= marks for _, result in _results(source.json_or_none) for marks in MARKS
@@ -84,7 +84,7 @@ def _results(content: Any) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _entry(source: Source, group: str, result: dict[str, Any]) -> Entry:
-    """Return one benchmark, with its mean where there are no samples: to a terminal Vitest writes a text in their place."""
+    """Return one benchmark, with its mean where Vitest wrote no samples."""
     location = f"benchmark {result['name'][:SHOWN]!r}"
     samples = result["samples"] if isinstance(result.get("samples"), list) else []
     if (error := result.get("error")) is not None or (not samples and result.get("mean") is None):

@@ -45,51 +45,33 @@ def content_of(
             f"{', '.join(map(repr, dict.fromkeys(methods)))}"
         )
     sections = _told_once(archive.sections(times, options, pictures)) if may_be_archive else []
-    if has_scores := bool(sections):
-        sections = (
-            sections
-            if options.sections
-            else [section for section in sections if section.result is not None]
-        )
-        # Prices ask for a plan.
-        options = (
-            options
-            if options.sections
-            else options._replace(sections=(PLAN,) if options.priced.get("costs") else ())
-        )
+    has_scores = bool(sections)
+    if has_scores and not options.sections:  # prices ask for a plan
+        sections = [section for section in sections if section.result is not None]
+        options = options._replace(sections=(PLAN,) if options.priced.get("costs") else ())
     requested = [question for question in questions if options.asks(question.method)]
     sections += [versions.titled(answered(times, question, pictures)) for question in requested]
     if has_scores:
         n_machines = times.sizes.get(MACHINE, 1)
-        title, summary = (
-            f"Archive of {n_machines} {MACHINE if n_machines == 1 else plural(MACHINE)}",
-            archive.summary(sections),
-        )
+        title = f"Archive of {n_machines} {MACHINE if n_machines == 1 else plural(MACHINE)}"
+        summary = archive.summary(sections)
         sections[0] = sections[0]._replace(
             explanation=" ".join([*_measured(times, None), sections[0].explanation])
         )
     else:
-        counts = [
-            section.result
-            for section in sections
-            if section.result is not None and section.result.attrs["result"] == "counts"
-        ]
-        title, summary = (
-            "Timings report",
-            [line for section in sections for line in versions.verdicts(section)],
-        )
-        summary += _measured(times, counts[0] if counts else None)
+        title = "Timings report"
+        summary = [line for section in sections for line in versions.verdicts(section)]
+        results = [section.result for section in sections if section.result is not None]
+        counts = (result for result in results if result.attrs["result"] == "counts")
+        summary += _measured(times, next(counts, None))
     summary += [UNDRAWN] if pictures and find_spec("matplotlib") is None else []
     code = [
         "import perfarray",
         "",
         f"times = ...  # what this report is about{_reading(times, options.dim)}",
     ]
-    code += (
-        []
-        if options.by is None
-        else [f"times = times.assign_coords({SUITE}=times[{options.by!r}])"]
-    )
+    if options.by is not None:
+        code.append(f"times = times.assign_coords({SUITE}=times[{options.by!r}])")
     code += [f"print(perfarray.table({section.code}))" for section in sections if section.code]
     return Content(
         title,

@@ -28,7 +28,6 @@ def questions(
     """
     nest, judged = options.nest, options.judged
     comparison = dict(nest) if options.dim is None else {**nest, "dim": options.dim}
-    bound = {name: value for name, value in judged.items() if name == "threshold"}
     if pair:
         explanation = (
             f"Against {pair[0]}; the larger change first. Intervals and verdicts count "
@@ -65,6 +64,16 @@ def questions(
                 "change_points",
                 {**nest, **judged, **options.order, "dim": dim},
             )
+    yield from _of_trust(times, pair, options)
+
+
+def _of_trust(
+    times: xr.DataArray | xr.Dataset, pair: tuple[object, ...], options: Options
+) -> Iterator[Question]:
+    """Yield the questions how it was measured, whether to trust it, and what to run next."""
+    nest = options.nest
+    comparison = dict(nest) if options.dim is None else {**nest, "dim": options.dim}
+    bound = {name: value for name, value in options.judged.items() if name == "threshold"}
     yield Question(
         "How much was measured",
         "Repetitions that answers rest on, of each level inside the one above.",

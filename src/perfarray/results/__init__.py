@@ -1,1 +1,1 @@
-"""How results are shown to people: one declaration for each kind, its table, picture, curves and sentences; words and units."""
+"""How results are shown to people: declarations, tables, curves, sentences, words."""

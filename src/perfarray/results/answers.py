@@ -121,30 +121,33 @@ def select_rows(
         )
     data = without_foreign_names(data.compute() if is_lazy(data) else data)
     is_combined = data.attrs["result"] == "combine"
-    parts = (
-        {name: without_foreign_names(part) for name, part in parts_of(data).items()}
+    single_results = (
+        {
+            name: without_foreign_names(single_result)
+            for name, single_result in parts_of(data).items()
+        }
         if is_combined
         else {"": data}
     )
-    measured = reduce(or_, map(_measured_cells, parts.values()))
+    measured = reduce(or_, map(_measured_cells, single_results.values()))
     tables = {}
-    for name, part in parts.items():
-        cells, layout = _cells_of_rows(part), layout_of(part)
+    for name, single_result in single_results.items():
+        cells, layout = _cells_of_rows(single_result), layout_of(single_result)
         along = measured.any([dim for dim in measured.dims if dim not in cells.dims])
         positions: Integers = np.flatnonzero(along.transpose(*cells.dims))
         if only_changes:
             positions = positions[np.isin(cells.values["verdict"][positions], CHANGED)]
         n_rows = positions.size
         if largest and limit is not None:
-            kept = _in_order(part, cells, layout, "effect", positions)[:limit]
-            positions = positions[np.isin(positions, kept)]
-        positions = _in_order(part, cells, layout, sort, positions)
+            largest_positions = _in_order(single_result, cells, layout, "effect", positions)[:limit]
+            positions = positions[np.isin(positions, largest_positions)]
+        positions = _in_order(single_result, cells, layout, sort, positions)
         if together is not None:
-            shape = [part.sizes[dim] for dim in cells.dims]
+            shape = [single_result.sizes[dim] for dim in cells.dims]
             labels = np.unravel_index(positions, shape)[cells.dims.index(together)]
             positions = positions[np.argsort(labels, kind="stable")]
         places = Places(cells.dims, positions[:limit], n_rows - positions[:limit].size)
-        tables[name] = _table(part, cells, layout, places)
+        tables[name] = _table(single_result, cells, layout, places)
     table = next(iter(tables.values()))
     if is_combined:
         frame = pd.concat(_same_index_order(tables), axis=1).fillna("")
@@ -157,7 +160,7 @@ def select_rows(
     remarks = notes(data)
     table.attrs = {
         "findings": tuple(kind_of(data).findings(data)),
-        "about": _about(data, table, next(iter(parts.values()))),
+        "about": _about(data, table, next(iter(single_results.values()))),
         "notes": tuple(note.message for note in remarks),
         "asides": tuple(note.message for note in remarks if note.aside),
         "suites": table.attrs["suites"],
@@ -167,16 +170,16 @@ def select_rows(
 
 def _same_index_order(frames: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
     """Return tables with the same dims in their index, in the same order."""
-    named = {
+    label_dims = {
         name: [str(dim) for dim in frame.index.names if dim is not None]
         for name, frame in frames.items()
     }
-    (first, dims), *remaining = named.items()
+    (first, dims), *remaining = label_dims.items()
     for name, names in remaining:
         for dim in sorted({*dims}.symmetric_difference(names)):
-            having, lacking = (first, name) if dim in dims else (name, first)
+            having, without_rows = (first, name) if dim in dims else (name, first)
             raise ValueError(
-                f"{having!r} has a row for every {dim}, and {lacking!r} has not: they cannot "
+                f"{having!r} has a row for every {dim}, and {without_rows!r} has not: they cannot "
                 "stand side by side; combine results with the "
                 "same dims, or make a table of each"
             )
@@ -194,9 +197,27 @@ def _cells_of_rows(data: xr.Dataset) -> "Cells":
 
 
 def _measured_cells(data: xr.Dataset) -> xr.DataArray:
-    """Return which cells of a result have a row."""
+    """Return which cells of a result have a row: those with an answer, or units without one."""
     cells = _cells_of_rows(data)
-    mask = _shown(cells, data) & _measured(cells, layout_of(data).zero)
+    answer, values = cells.values[cells.main], cells.values
+    texts = answer.dtype.kind not in "fciu"
+    answered = (
+        answer != ""
+        if texts
+        else ~np.isnan(answer)
+        if layout_of(data).zero
+        else np.nan_to_num(answer) != 0
+    )
+    answered = np.asarray(answered.any(axis=tuple(range(1, answered.ndim))))
+    # The score of a copy counts in suites, and no unit of its own was measured.
+    answered &= np.not_equal(values.get("n", np.nan), 0)
+    if not texts:
+        answered |= (
+            values.get("unanswered", 0) == 1
+        )  # to have been asked, and to say nothing, is an answer
+        answered |= values.get("remark", "") != ""  # and so is why there is none
+        answered |= np.nan_to_num(values.get("n", 0)) != 0
+    mask = _shown(cells, data) & answered
     return xr.DataArray(mask.reshape([data.sizes[dim] for dim in cells.dims]), dims=cells.dims)
 
 
@@ -211,8 +232,13 @@ def _in_order(
                 f"sort='effect': the answers of {data.attrs['result']} are texts, and none is "
                 "larger; use sort='name'"
             )
-        effects = [_effect(value, ratio=layout.ratio) for value in values[positions]]
-        return positions[np.argsort(np.negative(effects), kind="stable")]
+        largest = values[positions].max(axis=tuple(range(1, values.ndim))).astype(float)
+        effects = np.where(np.isnan(largest), -np.inf, largest)
+        if layout.ratio:  # a change to 0 is the largest
+            with np.errstate(divide="ignore", invalid="ignore"):
+                effects = np.where(effects < 0, -np.inf, np.abs(np.log(largest)))
+            effects = np.where(np.isnan(effects), -np.inf, effects)
+        return positions[np.argsort(-effects, kind="stable")]
     if sort == "name":
         ordered = sorted(positions, key=lambda position: _alphabetical(cells, position))
         return np.array(ordered, dtype=int)
@@ -230,15 +256,15 @@ def _common_labels(data: xr.Dataset, dims: list[str]) -> list[str]:
 def _table(data: xr.Dataset, cells: "Cells", layout: Layout, places: Places) -> Table:
     """Return one row for each place, and the rows of suites last."""
     columns = layout.columns(data)
-    named = [dim for dim in cells.dims if dim not in _common_labels(data, cells.dims)]
+    label_dims = [dim for dim in cells.dims if dim not in _common_labels(data, cells.dims)]
     rows = [
-        [*(cell["coords"][dim] for dim in named), *(text(cell) for text in columns.values())]
+        [*(cell["coords"][dim] for dim in label_dims), *(text(cell) for text in columns.values())]
         for cell in cells.at(places.positions)
     ]
     suites = _suites(data, layout)
-    rows += [_suite_row(cell, data, layout, columns, named) for cell in suites]
-    frame = pd.DataFrame(rows, columns=[*named, *columns])
-    frame = frame.set_index(named) if named else frame
+    rows += [_suite_row(cell, data, layout, columns, label_dims) for cell in suites]
+    frame = pd.DataFrame(rows, columns=[*label_dims, *columns])
+    frame = frame.set_index(label_dims) if label_dims else frame
     return Table.of_cells(frame, {"suites": len(suites)}, places)
 
 
@@ -260,17 +286,17 @@ def _suites(data: xr.Dataset, layout: Layout) -> list[Cell]:
 
 
 def _suite_row(
-    cell: Cell, data: xr.Dataset, layout: Layout, columns: Columns, named: list[str]
+    cell: Cell, data: xr.Dataset, layout: Layout, columns: Columns, label_dims: list[str]
 ) -> list[Any]:
     """Return the row of a suite: the labels it shares with the benchmarks, and their number."""
-    labels = {dim: cell["coords"].get(dim, "") for dim in named}
+    labels = {dim: cell["coords"].get(dim, "") for dim in label_dims}
     labels_beside = [
         f", {label}"
         for dim, label in cell["coords"].items()
-        if dim in data.dims and dim not in named and data.sizes[dim] > 1
+        if dim in data.dims and dim not in label_dims and data.sizes[dim] > 1
     ]
-    if named:
-        labels[BENCHMARK if BENCHMARK in named else named[0]] = (
+    if label_dims:
+        labels[BENCHMARK if BENCHMARK in label_dims else label_dims[0]] = (
             f"all {cell['benchmarks']:.0f}" + "".join(labels_beside)
         )
     return [
@@ -336,18 +362,16 @@ def _cells(data: xr.Dataset, main: str, inner: tuple[str, ...], prefix: str = ""
         for name, variable in variables.items()
         if name in data.data_vars and name.startswith(prefix)
     }
-    described = [
+    describing = [
         name
         for name in ("units", "better")
         if name in variables and name in data.coords and {*variables[name].dims} & {*dims}
     ]
-    labels = {name: _objects(_plain(over(data[name].variable))) for name in (*dims, *described)}
+    labels = {}
+    for name in (*dims, *describing):
+        label_list = _plain(over(data[name].variable))
+        labels[name] = np.fromiter(label_list, dtype=object, count=len(label_list))
     return Cells(dims, main, values, labels, math.prod(shape))
-
-
-def _objects(values: list[Any]) -> Texts:
-    """Return labels as an object array."""
-    return np.fromiter(values, dtype=object, count=len(values))
 
 
 def _plain(values: npt.NDArray[Any]) -> list[Any]:
@@ -369,37 +393,15 @@ def _shown(cells: Cells, data: xr.Dataset) -> Mask:
     return np.less(first, second)
 
 
-def _measured(cells: Cells, zero: bool) -> Mask:
-    """Return which cells have an answer, or units without an answer."""
-    answer, values = cells.values[cells.main], cells.values
-    texts = answer.dtype.kind not in "fciu"
-    answered = answer != "" if texts else ~np.isnan(answer) if zero else np.nan_to_num(answer) != 0
-    answered = np.asarray(answered.any(axis=tuple(range(1, answered.ndim))))
-    # The score of a copy counts in suites, and no unit of its own was measured.
-    answered &= np.not_equal(values.get("n", np.nan), 0)
-    if not texts:
-        answered |= (
-            values.get("unanswered", 0) == 1
-        )  # to have been asked, and to say nothing, is an answer
-        answered |= values.get("remark", "") != ""  # and so is why there is none
-        answered |= np.nan_to_num(values.get("n", 0)) != 0
-    return answered
-
-
-def _effect(value: Any, *, ratio: bool) -> float:
-    """Return the size of an effect; -inf where it is unknown, inf of a change to 0."""
-    number_of = float(np.max(value)) if np.size(value) else math.nan
-    if math.isnan(number_of) or (ratio and number_of <= 0):
-        return math.inf if number_of == 0 else -math.inf
-    return abs(math.log(number_of)) if ratio else number_of
-
-
-def _about(data: xr.Dataset, table: Table, part: xr.Dataset) -> str:
+def _about(data: xr.Dataset, table: Table, single_result: xr.Dataset) -> str:
     """Write the sentence below a table: common labels, confidence level, unit."""
     kind = kind_of(data)
     if kind.empty is not None and table.empty:
         return kind.empty(data)
-    labels = {dim: _plain(part[dim].values)[0] for dim in _common_labels(part, table.places.dims)}
+    labels = {
+        dim: _plain(single_result[dim].values)[0]
+        for dim in _common_labels(single_result, table.places.dims)
+    }
     clauses = [
         str(label) if str(label).startswith(f"{dim} ") else f"{dim.replace('_', ' ')} {label}"
         for dim, label in labels.items()

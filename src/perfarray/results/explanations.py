@@ -1,4 +1,4 @@
-"""What explains performance or its variation: columns of the table, and sentences."""
+"""What explains performance or its variation: the columns of the table, and the sentences for a report."""
 
 from collections.abc import Callable
 
@@ -11,7 +11,6 @@ from perfarray.results.words import (
     Columns,
     percent,
     percent_between,
-    probability,
     quantity_between,
 )
 
@@ -20,21 +19,13 @@ NAMED = 3
 
 
 def explained(data: xr.Dataset) -> Columns:
-    """Show what each predictor explains, and its coefficients in a linear model.
-
-    Of several responses, each coefficient.
-    """
+    """Show what each predictor explains, and its coefficients in a linear model."""
 
     def limited(name: str, limits: str) -> Callable[[Cell], str]:
         return lambda cell: quantity_between(
             cell[name], cell[f"{limits}lower"], cell[f"{limits}upper"], "1"
         )
 
-    if "explained" not in data:
-        return {
-            "coefficient": limited("coefficient", "coefficient_"),
-            "p": lambda cell: probability(cell["pvalue"]),
-        }
     columns: Columns = {
         "explains": lambda cell: percent_between(
             cell["explained"], cell["explained_lower"], cell["explained_upper"]
@@ -53,9 +44,7 @@ def explained(data: xr.Dataset) -> Columns:
 
 
 def findings(data: xr.Dataset) -> list[str]:
-    """Write what explains the response, and how much all predictors explain together."""
-    if "explained" not in data:
-        return []
+    """Write in sentences what explains the response, and how much all predictors explain together."""
     response, tests = str(data.attrs["response"]).replace("_", " "), _tests(data)
     if bool(data["total_explained_lower"].isnull()):
         return [f"{tests} were tested, too few to tell what explains {response} from chance."]
@@ -108,7 +97,7 @@ def _tests(data: xr.Dataset) -> str:
 
 
 def explained_remarks(data: xr.Dataset) -> list[str]:
-    """Write the correlation on unseen rows, the groups of a test, and the columns left out."""
+    """Write the correlation on the rows that the fit did not see, what stays together in a test, and the columns left out."""
     clauses = []
     if "correlation" in data:
         estimate, lower, upper = (

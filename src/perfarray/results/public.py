@@ -108,6 +108,7 @@ REMOVED: Mapping[str, str] = {
     "load": "select the runs of a class of load with where or groupby, and ask about each class",
     "load_bins": "select the runs of a class of load with where or groupby, and ask about each class",
     "n_flags": "drop columns of the table that you do not need",
+    "parallel": "files are read in one process; split the paths over processes of your own",
     "random": "explain_variation has one random effect, the column of groups=",
     "shrink": "correction= and prior= remain",
 }

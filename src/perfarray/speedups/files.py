@@ -12,7 +12,7 @@ import xarray as xr
 
 from perfarray.conventions import BENCHMARK, EXECUTION, TIME, VERSION
 from perfarray.readers.opening import Source
-from perfarray.readers.speedup_test import SAMPLES, Entry, entries, table_of_entries
+from perfarray.readers.speedup_test import SAMPLES, ConfigLine, entries, table_of_entries
 from perfarray.speedups.numerics.protocols import NO_ANSWER, UNAVAILABLE
 from perfarray.speedups.observed import overall_speedup, speedup
 from perfarray.speedups.proportion import accelerated_proportion, required_benchmarks
@@ -184,12 +184,12 @@ def speedup_report(
     return with_notes(result.assign_attrs(files=prefix), *notes, *source.notes, unread)
 
 
-def _complaints(*benchmarks: Entry) -> list[str]:
+def _complaints(*benchmarks: ConfigLine) -> list[str]:
     """Return what the tool says of the files that cannot be read."""
     return [f"File '{file}' is not readable" for entry in benchmarks for file in entry.unreadable]
 
 
-def _timings(benchmarks: Sequence[Entry], path: Path) -> xr.DataArray:
+def _timings(benchmarks: Sequence[ConfigLine], path: Path) -> xr.DataArray:
     """Return the samples as timings, of the benchmarks that have both."""
     usable = [entry for entry in benchmarks if not entry.unreadable]
     if not usable:
@@ -317,7 +317,7 @@ def _rounded(value: float) -> str:
     return "NA" if np.isnan(value) else f"{round(value, 3):.15g}"
 
 
-def _out_lines(result: xr.Dataset, benchmarks: Sequence[Entry]) -> list[str]:
+def _out_lines(result: xr.Dataset, benchmarks: Sequence[ConfigLine]) -> list[str]:
     """Return the table: a row per benchmark, in the order of the configuration."""
     titles = ["Name", "SpeedupMin"]
     titles += [
@@ -402,7 +402,9 @@ def _report_lines(
     return lines
 
 
-def _warning_lines(warned: Warned, benchmarks: Sequence[Entry], displayed_path: str) -> list[str]:
+def _warning_lines(
+    warned: Warned, benchmarks: Sequence[ConfigLine], displayed_path: str
+) -> list[str]:
     """Return the warnings of every benchmark that has some, and their number."""
     lines = [f"Warnings regarding analysis of {displayed_path} "]
     number = 0

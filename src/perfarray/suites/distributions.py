@@ -54,7 +54,7 @@ def score_distribution(
     rng: Rng = None,
     metric: str | None = None,
 ) -> xr.DataArray:
-    """Draw the distribution of a suite's score: one random run of every benchmark, and their mean, many times over.
+    """Draw the distribution of a suite's score: one random run of every benchmark, averaged.
 
     Parameters
     ----------
@@ -174,7 +174,7 @@ def five_number_summary(
     progress: bool | None = None,
     metric: str | list[str] | None = None,
 ) -> xr.Dataset:
-    """Describe the performance of a machine by five numbers of its score: minimum, quartiles and maximum.
+    """Describe a machine by the minimum, quartiles and maximum of its score.
 
     Parameters
     ----------

@@ -41,7 +41,7 @@ def hierarchical_performance_test(
     levels: str | tuple[str, ...] | None = None,
     metric: str | list[str] | None = None,
 ) -> xr.Dataset:
-    """Test by ranks whether a candidate is better over a suite, and estimate the factor by which it is better at least.
+    """Test by ranks whether a candidate is better over a suite, and by which factor at least.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ def hierarchical_performance_test(
 
 @check("suite_ranks")
 def too_few_for_ranks(result: xr.Dataset) -> tuple[Note | None, ...]:
-    """Count the cells in which no benchmark has enough runs for its test, and those where too few have for the confidence."""
+    """Count the cells with too few runs for a test, or too few benchmarks for confidence."""
     attrs = result.attrs
     alpha, level, sides = (
         float(attrs["alpha"]),
@@ -184,7 +184,7 @@ def too_few_for_ranks(result: xr.Dataset) -> tuple[Note | None, ...]:
 
 @check("suite_direction")
 def direction_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
-    """Count the cells in which no benchmark differs, and those where more are worse: both have a confidence near 0."""
+    """Count the cells in which no benchmark differs, and those where more are worse."""
     better, worse, alpha = (
         result["better_benchmarks"],
         result["worse_benchmarks"],

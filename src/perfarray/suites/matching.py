@@ -28,13 +28,13 @@ from perfarray.timings.movement import MOVEMENT, MOVES
 from perfarray.timings.notes import Note, check, count_note, with_notes
 from perfarray.timings.pairs import Pair, resolve_pair
 from perfarray.timings.resolve import Data, Timings
-from perfarray.timings.streams import cell_keys, describe_key, order_of_labels
+from perfarray.timings.streams import Rng, cell_keys, describe_key, key_of, order_of_labels
 from perfarray.timings.suite_labels import measured_along, name_suites, names_one_suite, suites_hint
 from perfarray.timings.units import (
     describe_unit,
     unit_depth,
 )
-from perfarray.timings.validation import check_choice, listed
+from perfarray.timings.validation import check_choice, check_count, listed
 from perfarray.timings.weights import Weighing, Weights, weigh
 from perfarray.timings.zeros import Positive, cell_names
 
@@ -248,6 +248,11 @@ def check_choices(
     check_choice(method, "method", methods)
 
 
+def draws_of(n_resamples: int, rng: Rng) -> Draws:
+    """Return what the bootstrap of a ratio draws: the outermost units."""
+    return Draws((True,), check_count(n_resamples, "n_resamples", 2), key_of(rng))
+
+
 def describe_draws(draws: Draws | None) -> dict[str, Hashable]:
     """Return the attrs of what was drawn."""
     if draws is None:
@@ -304,7 +309,7 @@ def over_suites(
     in_key_order: bool = False,
     statistic: str = "mean",
 ) -> xr.Dataset:
-    """Give a formula the matched units of both systems and the keys of the suites; label the answer.
+    """Give a formula the matched units of both systems, and label its answer.
 
     The result also counts the benchmarks, and with `tested` says whether the units of different
     benchmarks move together: NaN where they are treated jointly. Where random numbers are drawn,

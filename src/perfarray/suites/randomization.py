@@ -214,7 +214,7 @@ def _test_outputs(length: int | None) -> dict[str, Output]:
 
 @check("suite_exchanges")
 def too_few_pairs(result: xr.Dataset) -> tuple[Note | None, ...]:
-    """Count the cells in which pairs that are exchanged for all benchmarks together are too few for a p-value of 5 %."""
+    """Count the cells with too few pairs, exchanged together, for a p-value of 5 %."""
     attrs, least = result.attrs, result["smallest_pvalue"]
     if not str(attrs["benchmarks"]).startswith("paired"):
         return ()

@@ -1,4 +1,4 @@
-"""How many runs does a suite need: the fewest whose interval of the score ratio is as narrow as asked."""
+"""How many runs a suite needs for an interval of the score ratio as narrow as asked."""
 
 from collections.abc import Hashable
 from typing import Any
@@ -7,7 +7,6 @@ import numpy as np
 import xarray as xr
 
 from perfarray.conventions import BENCHMARK
-from perfarray.numerics.bootstrap import Draws
 from perfarray.numerics.suite import Sides, smallest_numbers
 from perfarray.numerics.types import Floats, same_text
 from perfarray.suites import matching
@@ -20,7 +19,7 @@ from perfarray.timings.best import resolve_best
 from perfarray.timings.metrics import for_each_metric
 from perfarray.timings.notes import Note, check, count_note
 from perfarray.timings.resolve import Data
-from perfarray.timings.streams import Rng, describe_key, key_of
+from perfarray.timings.streams import Rng, describe_key
 from perfarray.timings.units import describe_unit, more_units
 from perfarray.timings.validation import (
     check_confidence_level,
@@ -76,7 +75,7 @@ def required_runs(
     rng: Rng = None,
     metric: str | list[str] | None = None,
 ) -> xr.Dataset:
-    """Find how many runs of every benchmark make the interval of the score ratio as narrow as asked.
+    """Find how many runs of every benchmark make the interval of the score ratio narrow.
 
     The search takes the first runs of both sides, then one more of each at a time, until the
     interval is no wider than `width` or the benchmark with fewest runs has no more. Further runs of
@@ -138,9 +137,7 @@ def required_runs(
     target = check_number(width, "width")
     if target <= 0:
         raise ValueError(f"width={width!r}: give a positive width of the interval, such as 0.02")
-    draws = None
-    if method != "t":
-        draws = Draws((True,), check_count(n_resamples, "n_resamples", 2), key_of(rng))
+    draws = None if method == "t" else matching.draws_of(n_resamples, rng)
     systems = matching.resolve_systems(
         times,
         baseline,

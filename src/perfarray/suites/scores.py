@@ -1,12 +1,12 @@
 """A whole suite of benchmarks in one number: its score, and the ratio of two scores with limits."""
 
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from perfarray.conventions import BENCHMARK, EXECUTION
-from perfarray.numerics.bootstrap import Draws
 from perfarray.numerics.suite import MEANS, Sides, run_statistic, suite_mean, suite_units
 from perfarray.numerics.types import Floats, Mask
 from perfarray.suites import matching
@@ -20,7 +20,7 @@ from perfarray.timings.metrics import for_each_metric
 from perfarray.timings.notes import Note, check, count_note
 from perfarray.timings.resampling import few_replicates, few_units
 from perfarray.timings.resolve import Data, resolve
-from perfarray.timings.streams import Rng, key_of
+from perfarray.timings.streams import Rng
 from perfarray.timings.units import describe_unit, single_unit_note, unit_depth
 from perfarray.timings.validation import check_choice, check_confidence_level, check_count
 from perfarray.timings.weights import Weights, weigh
@@ -47,7 +47,7 @@ def suite_score(
     levels: str | tuple[str, ...] | None = None,
     metric: str | list[str] | None = None,
 ) -> xr.Dataset:
-    """Summarise a suite in one number: the mean over the benchmarks of a statistic of each one's runs.
+    """Summarise a suite in one number: the mean over the benchmarks of a statistic of runs.
 
     Parameters
     ----------
@@ -288,12 +288,9 @@ def score_ratio_interval(
     """
     matching.check_choices(mean, statistic, alternative, method, METHODS)
     check_choice(prior, "prior", PRIORS)
-    level = check_confidence_level(confidence_level)
     check_standard_error("" if random_benchmarks else method, statistic)
     length = check_count(n_resamples, "n_resamples", 2) if distribution else 0
-    draws = None
-    if method != "t":
-        draws = Draws((True,), check_count(n_resamples, "n_resamples", 2), key_of(rng))
+    draws = None if method == "t" else matching.draws_of(n_resamples, rng)
     systems = matching.resolve_systems(
         times,
         baseline,
@@ -317,7 +314,7 @@ def score_ratio_interval(
         shared=joint,
         paired=paired is not None,
         random_benchmarks=bool(random_benchmarks),
-        confidence_level=level,
+        confidence_level=check_confidence_level(confidence_level),
         alternative=alternative,
         weights=systems.weights(in_key_order=draws is not None),
         learn=prior is not None,
@@ -340,12 +337,13 @@ def score_ratio_interval(
     )
     result = matching.bounded_result(result, systems, alternative)
     result = _open_without(result, systems) if sensitivity else result
-    attrs = {"result": "score_ratio_interval", "method": method, "confidence_level": level}
-    attrs |= {"mean": mean, "statistic": statistic} | ({"prior": prior} if prior else {})
+    attrs: dict[str, Hashable] = {"result": "score_ratio_interval", "mean": mean}
+    attrs |= {"method": method, "confidence_level": score.confidence_level}
+    attrs |= {"statistic": statistic} | ({"prior": prior} if prior else {})
     attrs |= {"alternative": alternative, "question": SAMPLED if random_benchmarks else FIXED}
     attrs |= ({"benchmarks": SAMPLE} if random_benchmarks else {}) | matching.describe_draws(draws)
-    replicates = ("suite_replicates",) if draws else ()
-    checks = ("suite_limits", "suite_benchmarks", *replicates, *systems.movement_checks(joint))
+    checks = ("suite_limits", "suite_benchmarks", *(("suite_replicates",) if draws else ()))
+    checks += systems.movement_checks(joint)
     return matching.describe_two(result, systems, attrs, checks=checks)
 
 

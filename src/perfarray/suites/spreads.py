@@ -54,7 +54,7 @@ def relative_variation(
     progress: bool | None = None,
     metric: str | list[str] | None = None,
 ) -> xr.Dataset:
-    r"""Estimate how much a machine's score varies: its standard deviation over redrawn experiments, relative to the score.
+    r"""Estimate how much a machine's score varies over redrawn experiments.
 
     Parameters
     ----------

@@ -1,7 +1,5 @@
 """Options of the whole package, local to thread and task inside a `with` block."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from contextvars import ContextVar, Token
 from importlib.util import find_spec
 from types import TracebackType
@@ -130,16 +128,6 @@ def options() -> Options:
     for call in _process:
         chosen = chosen._replace(**call._given)
     return chosen
-
-
-@contextmanager
-def in_force(chosen: Options) -> Iterator[None]:
-    """Apply options in another thread or process than the one that set them."""
-    token = _context.set(chosen)
-    try:
-        yield
-    finally:
-        _context.reset(token)
 
 
 def engine() -> str:

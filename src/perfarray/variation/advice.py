@@ -33,11 +33,13 @@ def advice_on_nest(
     n: float,
     levels: tuple[str, ...],
 ) -> str:
-    """Return the remarks on the plan of one nest, whose lowest level takes this share of the price, from a pilot of n units.
+    """Return the remarks on the plan of one nest, from a pilot of n units.
+
+    Its lowest level takes this share of the price.
 
     The first three are of the levels below the outermost; `already` are the pilot's repetitions.
     """
-    once, few = [], []
+    once, little_to_see = [], []
     for parent, level, count, seen, without in zip(
         levels, levels[1:], counts, already, merged, strict=False
     ):
@@ -45,11 +47,11 @@ def advice_on_nest(
             reason = UNSEEN if seen <= 1 else "the pilot shows no variation of its own between them"
             once.append(f"one {level} in each {parent}: {reason}")
         elif count < FEW:
-            few.append(
+            little_to_see.append(
                 f"a count of {count:.0f} per {parent} at the level {level} is little to see "
                 "unusual behaviour by"
             )
-    return _written([*once, *few], share, n, levels[-1])
+    return _written([*once, *little_to_see], share, n, levels[-1])
 
 
 def advice_on_suite(
@@ -64,29 +66,29 @@ def advice_on_suite(
 
     Benchmarks with the same remark are named together.
     """
-    once, few, labels = [], [], np.array(names)
+    once, little_to_see, labels = [], [], np.array(names)
     for level in range(1, len(levels)):
         level_counts, unseen = counts[:, :, level], already[:, :, level] <= 1
-        single, small = (
+        run_once, small = (
             labels[((level_counts == 1) & ~unseen).any(axis=0)],
             labels[((level_counts > 1) & (level_counts < FEW)).any(axis=0)],
         )
         alone = labels[((level_counts == 1) & unseen).any(axis=0)]
-        if len(single):
+        if len(run_once):
             once.append(
-                f"one {levels[level]} in each {levels[level - 1]} is best for {listed(single, 3)}"
+                f"one {levels[level]} in each {levels[level - 1]} is best for {listed(run_once, 3)}"
             )
         if len(alone):
             once.append(
                 f"one {levels[level]} in each {levels[level - 1]} for {listed(alone, 3)}: {UNSEEN}"
             )
         if len(small):
-            few.append(
+            little_to_see.append(
                 f"counts below {FEW} per {levels[level - 1]} at the level {levels[level]} "
                 f"({listed(small, 3)}) are little to see unusual "
                 "behaviour by"
             )
-    return _written([*once, *few], share, n, levels[-1])
+    return _written([*once, *little_to_see], share, n, levels[-1])
 
 
 def _written(remarks: list[str], share: float, n: float, lowest: str) -> str:

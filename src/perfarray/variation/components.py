@@ -59,7 +59,7 @@ def variance_components(
     confidence_level: float = 0.95,
     metric: str | list[str] | None = None,
 ) -> xr.Dataset:
-    r"""Split the variation of timings among the levels of repetition: builds, executions, iterations.
+    r"""Split the variation of timings among the levels of repetition.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ def _outputs(units: str, method: str) -> dict[str, Output]:
         "repetitions": "repetitions inside one parent",
     }
     carried = {
-        "carried_share": "share of the level's sum of squares that leaving out these units takes away",
+        "carried_share": "share of the level's sum of squares that these units take away",
         "carried_pvalue": "how often units of normal values carry as much, at most",
     }
     return (
@@ -251,15 +251,30 @@ def _split(
     first, second = units[carried.first], units[carried.second]
     carried_by = first + np.where(second == "", "", " and ").astype(object) + second
     return (
-        variance, interval.lower, interval.upper, error, components.level_variance, share, relative, level_relative,
-        components.repetitions, components.merged, mean, estimate.standard_error, total_relative, estimate.df,
-        carried_by, carried.share, carried.pvalue, last,
-    )  # fmt: skip
+        variance,
+        interval.lower,
+        interval.upper,
+        error,
+        components.level_variance,
+        share,
+        relative,
+        level_relative,
+        components.repetitions,
+        components.merged,
+        mean,
+        estimate.standard_error,
+        total_relative,
+        estimate.df,
+        carried_by,
+        carried.share,
+        carried.pvalue,
+        last,
+    )
 
 
 @check("components")
 def component_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
-    """Count the cells that hold nothing, or one outermost unit, and those where the likelihood's maximum or its limits were not found."""
+    """Count the cells without an answer, or without limits, and name what dominates."""
     counts, squares = (result.variables[name].values for name in ("repetitions", "level_variance"))
     single, empty = counts[..., 0] == 1, np.isnan(counts[..., -1])
     outermost = str(result.attrs["levels"]).split()[0]
@@ -284,7 +299,7 @@ def component_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
 
 
 def _carriers_note(result: xr.Dataset, unit: str) -> Note | None:
-    """Name the units that carry a level, at an error rate of `CHANCE` in all levels of all cells."""
+    """Name the units that carry a level, at an error rate of `CHANCE` in all cells."""
     pvalue = result.variables["carried_pvalue"].values
     carried = pvalue * np.count_nonzero(~np.isnan(pvalue)) <= CHANCE
     if not carried.any():
@@ -303,8 +318,8 @@ def _carriers_note(result: xr.Dataset, unit: str) -> Note | None:
         examples.append((f"{name}: " if name else "") + text + row[LEVEL].item())
     listing = "; ".join(examples) + ("; ..." if len(names) > EXAMPLES else "")
     text = (
-        f"In {{cells}} one or two {plural(unit)} cause most of the spread ({listing}). Estimate and "
-        f"limits say little of the others. Inspect or exclude these {plural(unit)}."
+        f"In {{cells}} one or two {plural(unit)} cause most of the spread ({listing}). "
+        f"Estimate and limits say little of the others. Inspect or exclude these {plural(unit)}."
     )
     return count_note(
         "carried",

@@ -1,4 +1,4 @@
-"""What starting one more repetition of a level costs: prices given as numbers or arrays, with the labels of the timings."""
+"""What starting one more repetition of a level costs."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -22,7 +22,7 @@ COST_UNITS = (ITERATIONS, SECONDS)
 def prices(
     costs: Any, times: Timings, cost_units: str, chosen: Mapping[str, object] | None = None
 ) -> tuple[xr.DataArray, dict[str, xr.DataArray]]:
-    """Return what starting one repetition of each level costs, what `costs` says, else what the data say, and the latter by level.
+    """Return the price of each level, and by level those that the data say.
 
     Prices lie along `PRICE`, NaN at the lowest level where its mean time is the price. `chosen`
     selects labels of dims that the timings no longer have: those of a baseline.
@@ -41,12 +41,12 @@ def prices(
             f"costs= names {listed(unknown)}, which is no level of these timings; the levels "
             f"are {levels}"
         )
-    stated = _stated(times, [level for level in levels if level not in named], cost_units)
-    missing = [level for level in levels[:-1] if level not in named and level not in stated]
+    prices_in_data = _stated(times, [level for level in levels if level not in named], cost_units)
+    missing = [level for level in levels[:-1] if level not in named and level not in prices_in_data]
     alone = (
         cost_units == SECONDS
         and lowest not in named
-        and lowest not in stated
+        and lowest not in prices_in_data
         and times.units != SECONDS
     )
     untimed = f"{times.array.name or 'the data'} is in {times.units!r}, not seconds"
@@ -65,17 +65,19 @@ def prices(
     by_level = [
         _price(named[level], level, times, chosen or {})
         if level in named
-        else stated.get(level, default)
+        else prices_in_data.get(level, default)
         for level in levels
     ]
     if not any(
         price.ndim or is_chunked(price) for price in by_level
     ):  # joining labelled arrays takes longer than the rest
-        return xr.DataArray(np.array([price.item() for price in by_level]), dims=PRICE), stated
+        return xr.DataArray(
+            np.array([price.item() for price in by_level]), dims=PRICE
+        ), prices_in_data
     joined: xr.DataArray = xr.concat(
         xr.broadcast(*by_level), PRICE, coords="minimal", compat="override"
     ).transpose(..., PRICE)
-    return joined.chunk({PRICE: -1}) if is_chunked(joined) else joined, stated
+    return joined.chunk({PRICE: -1}) if is_chunked(joined) else joined, prices_in_data
 
 
 def _stated(times: Timings, levels: Sequence[str], cost_units: str) -> dict[str, xr.DataArray]:
@@ -141,8 +143,8 @@ def _one_value(times: Timings) -> xr.DataArray | None:
     loops = _numbers(array, LOOPS).fillna(1.0) if LOOPS in array.coords else 1.0
     seconds = array * loops if times.units == SECONDS else xr.full_like(array, np.nan)
     if name in array.coords:
-        stated = _numbers(array, name)
-        seconds = xr.where(stated.notnull() & array.notnull(), stated, seconds)
+        measured = _numbers(array, name)
+        seconds = xr.where(measured.notnull() & array.notnull(), measured, seconds)
     elif times.units != SECONDS:
         return None
     return _over_levels(seconds, times)
@@ -156,21 +158,21 @@ def _over_levels(array: xr.DataArray, times: Timings) -> xr.DataArray:
 
 
 def price_note(sides: Sequence[Mapping[str, xr.DataArray]], cost_units: str) -> Note | None:
-    """Return the note that names the prices taken from the data, if there is one beyond that of an iteration, which is its own time."""
+    """Return the note that names the prices taken from the data, beyond that of an iteration."""
     levels = dict.fromkeys(level for side in sides for level in side)
     if not levels.keys() - {ITERATION}:
         return None
     values: dict[str, Any] = {}
     sentences = []
     for level in levels:
-        stated = [side[level] for side in sides if level in side]
-        lazy = any(map(is_chunked, stated))
+        arrays = [side[level] for side in sides if level in side]
+        lazy = any(map(is_chunked, arrays))
         values[level] = (
             []
             if lazy
             else [
-                float(min(array.min() for array in stated)),
-                float(max(array.max() for array in stated)),
+                float(min(array.min() for array in arrays)),
+                float(max(array.max() for array in arrays)),
             ]
         )
         amounts = dict.fromkeys(
@@ -195,15 +197,15 @@ def _price(value: Any, level: str, times: Timings, chosen: Mapping[str, object])
     numbers = array.values
     wrong = ~np.isfinite(numbers) | (numbers <= 0 if positive else numbers < 0)
     if wrong.any():
-        least = "above zero" if positive else "zero or more"
+        bound = "above zero" if positive else "zero or more"
         raise ValueError(
-            f"costs[{level!r}] holds {numbers[wrong][0]:g}; a price is {least}, and finite"
+            f"costs[{level!r}] holds {numbers[wrong][0]:g}; a price is {bound}, and finite"
         )
     return array
 
 
 def _labelled(value: Any, level: str, times: Timings, chosen: Mapping[str, object]) -> xr.DataArray:
-    """Return a number, an array over benchmark, or a labelled array, with the labels of the timings."""
+    """Return a price, an array over benchmark or a labelled array, with the timings' labels."""
     array = times.array
     if isinstance(value, pd.Series):
         value = xr.DataArray(

@@ -46,15 +46,15 @@ def plan_curves(result: xr.Dataset) -> xr.Dataset:
 
 def _of_cell(cell: xr.Dataset, goal: Goal) -> Sequence[Floats]:
     forest, counts = _forest(cell)
-    single = np.ones(counts.shape)
+    one_of_everything = np.ones(counts.shape)
     money = float(cell["cost"]) if goal.budget is None else goal.budget
-    single[:, forest.roots] = np.floor(money / forest.cost.sum())
+    one_of_everything[:, forest.roots] = np.floor(money / forest.cost.sum())
     budgets = float(cell["cost"]) * np.array([FACTORS])
     return [
         half_widths_by_budget(forest, plan, cell[name].values[None], budgets, goal, one_each)[0]
         for plan, name, one_each in (
             (counts, "half_width", False),
-            (single, "default_half_width", True),
+            (one_of_everything, "default_half_width", True),
         )
     ]
 

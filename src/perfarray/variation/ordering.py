@@ -160,26 +160,26 @@ def ordering_stability(
 
 @check("orders")
 def orders_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
-    """Count the cells without an order, those whose order all runs do not establish, and those with few runs for the groups."""
+    """Count the cells without an order, or without enough runs for the groups."""
     n, pvalue, ratio = (result[name].values for name in ("n", "pvalue", "ratio"))
-    most, smallest = int(result["group_size"].max()), int(result["group_size"].min())
+    largest, smallest = int(result["group_size"].max()), int(result["group_size"].min())
     equal = (ratio == 1).any(axis=result["ratio"].get_axis_num("statistic"))
     unsure = (pvalue > ESTABLISHED) & ~equal
     few = (n > 0) & (n < 2 * smallest)
-    overlapping = (n < 4 * most) & ~few & (n > 0) & (most > 1)
+    overlapping = (n < 4 * largest) & ~few & (n > 0) & (largest > 1)
     no_order = (
         "{cells} have means that do not differ at 5 %: all runs do not establish an order. "
         "Shares say how far groups repeat the accidents of these runs. Measure more."
     )
-    near = (
+    overlap = (
         f"{{cells}} have groups of more than a quarter of their runs (fewest: {n.min():.0f}). "
         "Shares rest on few separate groups. Measure more runs."
     )
-    lacking = f"{{cells}} have fewer than two groups of {smallest} runs: no share. Measure more."
+    no_share = f"{{cells}} have fewer than two groups of {smallest} runs: no share. Measure more."
     ties = "{cells} have equal estimates of both programs: there is no order to be right about."
     return (
         count_note("no_order", ties, equal),
         count_note("no_order", no_order, unsure),
-        count_note("few_runs", lacking, few),
-        count_note("few_runs", near, overlapping, n=float(n.min())),
+        count_note("few_runs", no_share, few),
+        count_note("few_runs", overlap, overlapping, n=float(n.min())),
     )

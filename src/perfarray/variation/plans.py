@@ -1,4 +1,4 @@
-"""How many repetitions to run at every level of the nest, for a budget or for a width, one plan per benchmark."""
+"""How many repetitions to run at every level of the nest, one plan per benchmark."""
 
 from collections.abc import Sequence
 from functools import partial, reduce
@@ -112,10 +112,11 @@ def plan_repetitions(
     Dataset
         Along `level`: `repetitions` (inside one parent), `unrounded` (equation 14), `merged`;
         `already`, the pilot's repetitions; `more`, the units still to be run; `variance` (relative
-        component) and `level_cost` (of one more repetition), which the plan is made from. Per cell: `cost`; `half_width`,
-        relative; `half_width_lower` and `half_width_upper`, at either limit of the outermost
-        component; `more_half_width`, with the pilot's data; `default_half_width`, of the one-level
-        experiment at the same cost; `least_budget`, which buys `min_units`; `n`; `advice`.
+        component) and `level_cost` (of one more repetition), which the plan is made from. Per cell:
+        `cost`; `half_width`, relative; `half_width_lower` and `half_width_upper`, at either limit
+        of the outermost component; `more_half_width`, with the pilot's data; `default_half_width`,
+        of the one-level experiment at the same cost; `least_budget`, which buys `min_units`; `n`;
+        `advice`.
 
     Raises
     ------
@@ -163,7 +164,7 @@ def plan_repetitions(
         if is_published(times)
         else (systems(times, baseline, dim=dim, metric=metric, levels=levels), ())
     )
-    prices, stated = system.prices(costs, cost_units)
+    prices, price_remark = system.prices(costs, cost_units)
     sides, nest_levels = system.sides, system.sides[0].levels
     lazy = any(is_chunked(side.array) for side in sides)
     if lazy and goal.budget is not None and not any(map(is_chunked, prices)):
@@ -204,7 +205,7 @@ def plan_repetitions(
     if not lazy and goal.budget is not None:
         check_affordable(result["least_budget"], goal, nest_levels[0], cost_units)
     dependent = None if components else dependence_note(sides)
-    return with_notes(result, *system.notes, stated, dependent, checks=("plans",))
+    return with_notes(result, *system.notes, price_remark, dependent, checks=("plans",))
 
 
 def _outputs(cost_units: str) -> dict[str, Output]:
@@ -330,10 +331,10 @@ def _plan_cells(goal: Goal, levels: tuple[str, ...], *fields: Floats) -> list[np
         half_widths = [plan.half_width, *half_width_limits(plan, goal)]
         half_widths += [with_pilot, default_half_width(plan, goal)]
     # Of the outermost level: what the money buys at the lower counts of equation 14, none below 1.
-    each = with_top(np.ones(len(cost)), np.fmax(unrounded[:, 1:], 1.0))
+    lower_counts_of_14 = with_top(np.ones(len(cost)), np.fmax(unrounded[:, 1:], 1.0))
     money = spent if goal.budget is None else np.where(np.isnan(spent), np.nan, goal.budget)
     with np.errstate(divide="ignore", invalid="ignore"):
-        unrounded[:, 0] = money / pilot.forest.price(each)
+        unrounded[:, 0] = money / pilot.forest.price(lower_counts_of_14)
     n = total[:, 0]
     least = np.where(n == 0, np.nan, (goal.min_units * cost).sum(axis=1))
     inside = so_far(np.multiply, with_top(np.ones(len(n)), counts[:, 1:])) * cost
@@ -341,12 +342,9 @@ def _plan_cells(goal: Goal, levels: tuple[str, ...], *fields: Floats) -> list[np
     advice = _advice(counts, unrounded, already, merged, share, n, levels)
     if len(levels) == 1 and goal.budget is None and goal.half_width is None:
         advice[:] = NO_GOAL.format(level=levels[0])
-    return [
-        array.reshape(shape + array.shape[1:])
-        for array in (
-            counts, unrounded, already, more, known, merged, cost, spent, least, *half_widths, n, advice,
-        )
-    ]  # fmt: skip
+    answers = [counts, unrounded, already, more, known, merged, cost, spent, least]
+    answers += [*half_widths, n, advice]
+    return [array.reshape(shape + array.shape[1:]) for array in answers]
 
 
 def _advice(
@@ -365,8 +363,8 @@ def _advice(
     # What is said of a cell depends on this alone: text is written once for cells that are alike.
     rows = zip(
         *(
-            np.fmin(array, most)[planned, 1:].tolist()
-            for array, most in ((counts, FEW), (already, 2))
+            np.fmin(array, cap)[planned, 1:].tolist()
+            for array, cap in ((counts, FEW), (already, 2))
         ),
         merged[planned, 1:].tolist(),
         np.where(share <= CHEAP, share, 1.0)[planned].tolist(),
@@ -374,8 +372,10 @@ def _advice(
         strict=True,
     )
     texts[planned] = [
-        advice_on_nest(tuple(few), tuple(seen), tuple(without), lowest_share, units, levels)
-        for few, seen, without, lowest_share, units in rows
+        advice_on_nest(
+            tuple(counts_below), tuple(at_hand), tuple(without), lowest_share, units, levels
+        )
+        for counts_below, at_hand, without, lowest_share, units in rows
     ]
     return texts
 

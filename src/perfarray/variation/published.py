@@ -1,4 +1,4 @@
-"""Variances that are given: published components, and those that `variance_components` returned, to plan from."""
+"""Variances that are given, to plan from."""
 
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, TypeGuard
@@ -134,9 +134,17 @@ def _pooled(pilots: Sequence[xr.Dataset]) -> xr.Dataset:
     if len(units) > 1:
         raise ValueError(f"the pilots are in {listed(units)}; pooling needs one unit")
     joined = xr.concat(
-        [pilot[["variance", "level_variance", "repetitions", "mean"]].reset_coords(drop=True) for pilot in pilots],
-        PILOT, join="outer", combine_attrs="drop", data_vars="all", coords="minimal", compat="override",
-    )  # fmt: skip
+        [
+            pilot[["variance", "level_variance", "repetitions", "mean"]].reset_coords(drop=True)
+            for pilot in pilots
+        ],
+        PILOT,
+        join="outer",
+        combine_attrs="drop",
+        data_vars="all",
+        coords="minimal",
+        compat="override",
+    )
     cumulative = joined["repetitions"].cumprod(LEVEL)
     inside = xr.concat(
         [xr.ones_like(cumulative.isel({LEVEL: [0]})), cumulative.isel({LEVEL: slice(None, -1)})],
@@ -148,9 +156,9 @@ def _pooled(pilots: Sequence[xr.Dataset]) -> xr.Dataset:
     weight = level_df / level_df.sum(PILOT).where(lambda total_df: total_df > 0)
     outermost = {LEVEL: 0}
     mean = joined["mean"].weighted(cumulative.isel(outermost, drop=True).fillna(0.0)).mean(PILOT)
-    square, each = mean**2, (joined["mean"] ** 2).where(joined["mean"] != 0)
+    square, pilot_squares = mean**2, (joined["mean"] ** 2).where(joined["mean"] != 0)
     averages = {
-        name: (joined[name] / each * weight).sum(PILOT, min_count=1) * square
+        name: (joined[name] / pilot_squares * weight).sum(PILOT, min_count=1) * square
         for name in ("variance", "level_variance")
     }
     result = _described(averages["variance"].transpose(..., LEVEL), mean, units[0], POOLED)
@@ -175,7 +183,7 @@ def is_published(times: object) -> TypeGuard[xr.Dataset]:
 
 
 def published(components: xr.Dataset, baseline: object) -> tuple[Systems, tuple[xr.Dataset, ...]]:
-    """Return components as what a plan is made for, a system whose timings are its mean, and those of all systems with one nest."""
+    """Return given components as systems whose timings are their means, along one nest."""
     datasets: tuple[xr.Dataset, ...] = (components,)
     if baseline is not None:
         if not is_published(baseline):
@@ -204,7 +212,10 @@ def published(components: xr.Dataset, baseline: object) -> tuple[Systems, tuple[
 
 
 def _of_one_nest(*systems: xr.Dataset) -> tuple[xr.Dataset, ...]:
-    """Return the components of two systems along the levels of both: a level that one lacks does not vary there."""
+    """Return the components of two systems along the levels of both.
+
+    A level that one lacks does not vary there.
+    """
     nests = [[str(level) for level in dataset[LEVEL].values] for dataset in systems]
     longest = max(nests, key=len)
     for nest in nests:
@@ -229,23 +240,25 @@ def _of_one_nest(*systems: xr.Dataset) -> tuple[xr.Dataset, ...]:
             )
     results = []
     for dataset, nest in zip(systems, nests, strict=True):
-        absent = tuple(level for level in longest if level not in nest)
+        missing_levels = tuple(level for level in longest if level not in nest)
         aligned = dataset.reindex(
             {LEVEL: longest},
             fill_value={name: 0.0 for name in ("variance", "level_variance") if name in dataset},
         )
-        if absent and "df" in dataset and longest[0] in absent:
+        if missing_levels and "df" in dataset and longest[0] in missing_levels:
             aligned = aligned.assign(
                 df=xr.full_like(dataset["df"], np.inf)
             )  # what does not vary is known
-        results.append(aligned.assign_attrs({**dataset.attrs, ABSENT: absent}))
+        results.append(aligned.assign_attrs({**dataset.attrs, ABSENT: missing_levels}))
     return tuple(results)
 
 
 def component_arrays(
     components: Data, biased: bool
 ) -> tuple[list[xr.DataArray], list[Sequence[str]]]:
-    """Return mean, components and, where they are estimates, variances of means, degrees of freedom and, of one pilot, repetitions.
+    """Return mean, components and, of estimates, what is known of them.
+
+    These are variances of means, degrees of freedom and, of one pilot, repetitions.
 
     Behind them stand the dims of each that are core.
     """

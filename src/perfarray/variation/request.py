@@ -80,7 +80,7 @@ def describe_goal(
 
 
 class Systems(NamedTuple):
-    """The timings planned for, the candidate's before the baseline's, with the attrs, the notes and the labels of a baseline.
+    """The timings planned for, the candidate's first, with attrs, notes and a baseline's labels.
 
     `absent` names for each the levels it does not have: they cost nothing there.
     """
@@ -169,17 +169,17 @@ def check_affordable(least: xr.DataArray, goal: Goal, outermost: str, cost_units
     dearest = least.isel(least.argmax(...)) if least.ndim else least
     labels = ", ".join(f"{dim}={dearest[dim].item()}" for dim in least.dims if dim in least.coords)
     raise ValueError(
-        f"budget={goal.budget:g} {cost_units} does not buy {goal.min_units} repetitions of {outermost!r} "
-        "with one of everything in "
-        f"each{f' ({labels})' if labels else ''}; the least budget is {float(dearest):.6g} "
-        f"{cost_units}, or lower min_units= (at least 2)"
+        f"budget={goal.budget:g} {cost_units} does not buy {goal.min_units} repetitions of "
+        f"{outermost!r}, with one of everything in each{f' ({labels})' if labels else ''}. Give "
+        f"more, the least budget is {float(dearest):.6g} {cost_units}, or lower min_units= (at "
+        "least 2)"
     )
 
 
 def _timed(
     times: Any, metric: str | Sequence[str] | None, levels: str | Sequence[str] | None
 ) -> Any:
-    """Return a Dataset that is asked about scores with the times beside them as what taking a value takes, unless it says so itself."""
+    """Return scores with the times beside them as what taking a value takes."""
     name = price_of(ITERATION)
     if (
         not isinstance(times, xr.Dataset)

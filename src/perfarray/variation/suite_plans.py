@@ -1,4 +1,4 @@
-"""How many repetitions for a whole suite, when one build (or boot, or session) serves every benchmark."""
+"""How many repetitions for a whole suite, when one build serves every benchmark."""
 
 from collections.abc import Mapping, Sequence
 from itertools import takewhile
@@ -155,7 +155,7 @@ def plan_suite(
     )  # fmt: skip
     sides, nest = system.sides, system.sides[0].levels
     served, in_pilot = _check_shared(sides, across, shared, paired, correlation)
-    prices, stated = system.prices(costs, SECONDS)
+    prices, price_remark = system.prices(costs, SECONDS)
     arrays = [side.array for side in sides]
     prices = [
         _over_benchmarks(price, array[across], served)
@@ -197,7 +197,7 @@ def plan_suite(
     notes = together_notes(sides, across, paired is not None) if assumed else ()
     mixed = name_suites(result, arrays[0], arrays[0].notnull().any(nest), across)
     dependent = dependence_note(sides, paired is not None)
-    notes = (*system.notes, *weighing.notes, stated, mixed, *notes, dependent)
+    notes = (*system.notes, *weighing.notes, price_remark, mixed, *notes, dependent)
     return with_notes(result, *notes, checks=("suite_plans",))
 
 
@@ -392,7 +392,7 @@ def plan_suites(
 def _pilots(
     values: list[Floats], prices: list[Floats], measured: np.ndarray, rules: Rules
 ) -> list[Pilot]:
-    """Estimate the systems of one suite, or their pairs, or every benchmark that shares no units."""
+    """Estimate the systems of one suite, or their pairs, or every benchmark that shares nothing."""
     if not measured.any():
         return []
     shares = rules.shares[measured] / rules.shares[measured].mean() / measured.sum()
@@ -407,7 +407,9 @@ def _pilots(
         systems.append((array, cost, components))
         known.append(learned)
     if rules.paired:
-        sharing = rules.sharing[0]._replace(in_pilot=min(each.in_pilot for each in rules.sharing))
+        sharing = rules.sharing[0]._replace(
+            in_pilot=min(side_sharing.in_pilot for side_sharing in rules.sharing)
+        )
         return [suite_pilot(systems, shares, sharing)]
     if rules.sharing[0].planned:
         return [

@@ -38,27 +38,27 @@ def test_several_results_of_one_system(tmp_path):
         UserWarning,
         match="1 systems have several results; all are kept, the second as 'Maker .*CFP2006#2'",
     ) as caught:
-        found = read(tmp_path, *ROWS)
+        scores = read(tmp_path, *ROWS)
     assert len(caught) == 1
     check(
-        found,
+        scores,
         machine=[f"{BOX}CINT2006", f"{BOX}CFP2006", f"{BOX}CFP2006#2"],
         suite=["CINT2006", "CFP2006", "CFP2006"],
     )
-    check(found.sel(tuning=["peak", "base"]), score=[[35.8, 32.8], [NAN, 30.5], [NAN, NAN]])
-    assert found.attrs["n_not_measured"] == 3
+    check(scores.sel(tuning=["peak", "base"]), score=[[35.8, 32.8], [NAN, 30.5], [NAN, NAN]])
+    assert scores.attrs["n_not_measured"] == 3
     check(
-        found,
+        scores,
         cpu_mhz=[2000, NAN, 2500],
         l1_cache=["32 KB I + 32 KB D on chip per core", "None", "unknown"],
     )
     check(
-        found,
+        scores,
         memory=["96 GB (6 x 16 GB, ECC)", "96 GB", "96 GB"],
         hardware_available=["May-2012", "03/01/12", "unknown"],
     )
-    assert found["cores"].dtype.kind == "i"
-    assert all(found[name].dims == ("machine",) for name in ("cores", "memory", "suite"))
+    assert scores["cores"].dtype.kind == "i"
+    assert all(scores[name].dims == ("machine",) for name in ("cores", "memory", "suite"))
 
 
 HEADS = [
@@ -77,62 +77,128 @@ RATES = (
     "Result,Published"
 )
 
-test_what_is_read = readings(lambda folder, lines: read(folder, *lines[1:], head=lines[0]).sel(tuning=["peak", "base"]), [
-    ("Result is peak, Baseline is base; there is no repetition; scores are better high", [HEAD, ROWS[0]],
-     {"score.dims": ("machine", "tuning"), "score": [[35.8, 32.8]], "score.attrs": {"units": "1", "better": "higher"},
-      "metric": "score", "format": "spec_dump", "n_not_measured": 0}),
-    *((f"heads of many hands: {head}", [head, "CINT2006,Maker,Box,4,1,CPU 7,8 MB,20,10"],
-       {"cores": 4, "chips": 1, "vendor": "Maker", "system": "Box", "cpu": "CPU 7", "l3_cache": "8 MB", "suite": "CINT2006",
-        "coords": ["chips", "cores", "cpu", "l3_cache", "machine", "suite", "system", "tuning", "vendor"]})
-      for head in HEADS),
-    ("the first of two columns of one name counts; a median of 0 is missing, a price of 0 is not",
-     [TWICE, "A,CINT2006rate,Maker,Box,B,50.5,0,20,10,0"], {"cpu": "A", "peak_400": 50.5, "base_400": NAN, "price": 0}),
-    ("speed and rate are two variables; a column without a name is left out; 0.0 was not measured",
-     [RATES, "0,Maker,Box,21.5,20.7,0.0,96.7,May-2025"],
-     {"metrics": ["score_speed", "score_rate"], "score_speed": [[21.5, 20.7]], "score_rate": [[NAN, 96.7]], "vendor": "Maker",
-      "system": "Box", "published": "May-2025", "coords": ["machine", "published", "system", "tuning", "vendor"]}),
-])  # fmt: skip
+test_what_is_read = readings(
+    lambda folder, lines: read(folder, *lines[1:], head=lines[0]).sel(tuning=["peak", "base"]),
+    [
+        (
+            "Result is peak, Baseline is base; there is no repetition; scores are better high",
+            [HEAD, ROWS[0]],
+            {
+                "score.dims": ("machine", "tuning"),
+                "score": [[35.8, 32.8]],
+                "score.attrs": {"units": "1", "better": "higher"},
+                "metric": "score",
+                "format": "spec_dump",
+                "n_not_measured": 0,
+            },
+        ),
+        *(
+            (
+                f"heads of many hands: {head}",
+                [head, "CINT2006,Maker,Box,4,1,CPU 7,8 MB,20,10"],
+                {
+                    "cores": 4,
+                    "chips": 1,
+                    "vendor": "Maker",
+                    "system": "Box",
+                    "cpu": "CPU 7",
+                    "l3_cache": "8 MB",
+                    "suite": "CINT2006",
+                    "coords": [
+                        "chips",
+                        "cores",
+                        "cpu",
+                        "l3_cache",
+                        "machine",
+                        "suite",
+                        "system",
+                        "tuning",
+                        "vendor",
+                    ],
+                },
+            )
+            for head in HEADS
+        ),
+        (
+            (
+                "the first of two columns of one name counts; a median of 0 is missing, a price "
+                "of 0 is not"
+            ),
+            [TWICE, "A,CINT2006rate,Maker,Box,B,50.5,0,20,10,0"],
+            {"cpu": "A", "peak_400": 50.5, "base_400": NAN, "price": 0},
+        ),
+        (
+            (
+                "speed and rate are two variables; a column without a name is left out; 0.0 was "
+                "not measured"
+            ),
+            [RATES, "0,Maker,Box,21.5,20.7,0.0,96.7,May-2025"],
+            {
+                "metrics": ["score_speed", "score_rate"],
+                "score_speed": [[21.5, 20.7]],
+                "score_rate": [[NAN, 96.7]],
+                "vendor": "Maker",
+                "system": "Box",
+                "published": "May-2025",
+                "coords": ["machine", "published", "system", "tuning", "vendor"],
+            },
+        ),
+    ],
+)
 
 
-test_broken_dumps = refusals(lambda folder, rows: read(folder, *rows), "dump.csv", [
-    ((), "has a head and no rows"),
-    ((ROWS[0], "CINT2006,Maker,Box,35"), "is cut off: row 2, its last, has 4 cells of 10"),
-    ((ROWS[0].replace("35.8", "fast"),), "line 2, column 'Result': 'fast' is no score; expected a number, or 0 for none"),
-    ((ROWS[0].replace("35.8", "-1"),), "line 2, column 'Result': '-1' is no score"),
-    ((ROWS[0], ROWS[1] + ",x,y,z"), "is not a table"),
-])  # fmt: skip
+test_broken_dumps = refusals(
+    lambda folder, rows: read(folder, *rows),
+    "dump.csv",
+    [
+        ((), "has a head and no rows"),
+        ((ROWS[0], "CINT2006,Maker,Box,35"), "is cut off: row 2, its last, has 4 cells of 10"),
+        (
+            (ROWS[0].replace("35.8", "fast"),),
+            "line 2, column 'Result': 'fast' is no score; expected a number, or 0 for none",
+        ),
+        ((ROWS[0].replace("35.8", "-1"),), "line 2, column 'Result': '-1' is no score"),
+        ((ROWS[0], ROWS[1] + ",x,y,z"), "is not a table"),
+    ],
+)
 
 
 def test_a_table_that_is_no_dump(tmp_path):
     """With the format given, the error names the missing columns."""
     with pytest.raises(
         FileError,
-        match=r"has no columns of results \('Result', .* of a 'System': its columns are 'Kind', 'v4.0'",
+        match=(
+            r"has no columns of results \('Result', .* of a 'System': its columns are 'Kind', "
+            r"'v4.0'"
+        ),
     ):
         read(tmp_path, "Bench,10", head="Kind,v4.0", format="spec_dump")
 
 
 @needs_archives
-@pytest.mark.parametrize(("name", "rows", "missing"), [
-    ("ESEUR_spec/cpu2006-results-20140206.csv.xz", 26_238, {"score": 837 + 138}),
-    ("karlarao_specint_cpu_explorer/specprice.txt.gz", 2_941, None),
-    ("blue-plum-cloud_cpu2017data/test.csv.gz", 10_873, None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "rows", "missing"),
+    [
+        ("ESEUR_spec/cpu2006-results-20140206.csv.xz", 26_238, {"score": 837 + 138}),
+        ("karlarao_specint_cpu_explorer/specprice.txt.gz", 2_941, None),
+        ("blue-plum-cloud_cpu2017data/test.csv.gz", 10_873, None),
+    ],
+)
 @pytest.mark.filterwarnings("ignore:.*several results")
 def test_genuine_dumps(name, rows, missing):
-    found = perfarray.read(ARCHIVES / "spec_dump" / name)
-    assert dict(found.sizes) == {"machine": rows, "tuning": 2}
-    assert found.indexes["machine"].is_unique
+    scores = perfarray.read(ARCHIVES / "spec_dump" / name)
+    assert dict(scores.sizes) == {"machine": rows, "tuning": 2}
+    assert scores.indexes["machine"].is_unique
     assert all(
         (variable > 0).sum() + variable.isnull().sum() == variable.size
-        for variable in found.values()
+        for variable in scores.values()
     )
     assert (
         missing is None
-        or {name: int(variable.isnull().sum()) for name, variable in found.items()} == missing
+        or {name: int(variable.isnull().sum()) for name, variable in scores.items()} == missing
     )
     if name.startswith("blue"):
-        assert int(found["score_rate"].sel(tuning="peak").isnull().sum()) >= 3_315
+        assert int(scores["score_rate"].sel(tuning="peak").isnull().sum()) >= 3_315
 
 
 @needs_archives

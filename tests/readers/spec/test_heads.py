@@ -106,7 +106,7 @@ def report(
     fields=True,
 ):
     """Return the text report of the result."""
-    stated = (
+    dates = (
         "\n    CPU2017 License: 77                  Test date:             May-2025\n"
         "    Test sponsor: Maker Ltd              Hardware availability: Jan-2025\n"
         "    Tested by:    Some Lab               Software availability: Feb-2025\n"
@@ -129,7 +129,7 @@ def report(
     )
     return (
         f"{banner}          {title}\n    "
-        f"{names}\n{stated if fields else ''}\n{head}{''.join(rows)}{'=' * 60}\n{score}{after}"
+        f"{names}\n{dates if fields else ''}\n{head}{''.join(rows)}{'=' * 60}\n{score}{after}"
     )
 
 
@@ -143,15 +143,19 @@ def csv_result(est="", valid=1, after=CSV_BLOCKS):
     return spec_result(rows, score="SPECrate2017_fp_base", est=est, valid=valid, after=after)
 
 
-@pytest.mark.parametrize(("text", "est", "valid"), [
-    ({}, "", 1),
-    ({"after": FLAGS + BLOCKS}, "", 1),
-    ({"after": BLOCKS + FLAGS}, "", 1),
-    ({"names": "Maker Ltd\n  Rack 5\n  (2.25 GHz, Model 9)"}, "", 1),
-    ({"banner": BANNER}, "", 0),
-    ({"banner": BANNER, "est": "Est. "}, "Est. ", 0),
-    ({"est": "Est. "}, "Est. ", 1),
-], ids=["plain", "flags", "flags_below", "three_lines", "invalid", "both", "estimated"])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "est", "valid"),
+    [
+        ({}, "", 1),
+        ({"after": FLAGS + BLOCKS}, "", 1),
+        ({"after": BLOCKS + FLAGS}, "", 1),
+        ({"names": "Maker Ltd\n  Rack 5\n  (2.25 GHz, Model 9)"}, "", 1),
+        ({"banner": BANNER}, "", 0),
+        ({"banner": BANNER, "est": "Est. "}, "Est. ", 0),
+        ({"est": "Est. "}, "Est. ", 1),
+    ],
+    ids=["plain", "flags", "flags_below", "three_lines", "invalid", "both", "estimated"],
+)
 def test_text_and_csv_of_one_result_are_one_dataset(tmp_path, text, est, valid):
     """Labels, coordinates, marks and numbers are those of the CSV, with a long banner and with
     sections of flags and notes."""
@@ -170,31 +174,86 @@ def test_text_and_csv_of_one_result_are_one_dataset(tmp_path, text, est, valid):
     )
 
 
-test_heads = readings(read, [
-    ("the head and the blocks give coordinates along machine", report(),
-     {"machine": ["Rack 5"], "vendor": ["Maker Ltd"], "cpu": ["Model 9"], "cores": [48], "chips": [2], "memory_gb": [256.0],
-      "cpu_mhz": [2250.0], "os": ["Some Linux 9 kernel 6.1: default"], "compiler": ["C/C++: Version 3 of Some Compiler"],
-      "tested_by": ["Some Lab"], "date_tested": ["May-2025"], "other_cache": ["None"], "cpu.dims": ("machine",)}),
-    ("a peak that is its base is marked", report(),
-     {"copied": [[[[False] * 3, [False] * 3]], [[[False] * 3, [True] * 3]]]}),
-    ("what the head does not say is unknown", report("", after="", fields=False),
-     {"machine": ["unknown"], "cores": [NAN], "memory_gb": [NAN], "valid": [1]}),
-    ("a head without fields ends at its first empty line", report(fields=False), {"machine": ["Rack 5"], "vendor": ["Maker Ltd"]}),
-    ("a name alone that is the sponsor's is the vendor", report("Maker Ltd"), {"machine": ["unknown"], "vendor": ["Maker Ltd"]}),
-    ("reports of 2006 have vendor and model in one line, above the date of the report",
-     report("Maker Ltd Rack 5\n  Fri May  9 12:43:41 2014", title="SPEC(R) CFP2006 Summary"),
-     {"machine": ["Rack 5"], "vendor": ["Maker Ltd"]}),
-    ("a name in brackets stays part of the model", report("Maker Ltd\n  Rack 5 (Model 9, 2.25 GHz)"),
-     {"machine": ["Rack 5 (Model 9, 2.25 GHz)"]}),
-    ("SPEC withdraws results that do not comply", report(banner="#\n# This result is not in compliance with the rules\n#\n"),
-     {"valid": [0]}),
-    ("fields need no alignment", report(after="HARDWARE\n---\nCPU Name: Model 9\nEnabled: 4 cores\n\nSOFTWARE\n---\nOS: Some\n"),
-     {"cpu": ["Model 9"], "cores": [4], "os": ["Some"]}),
-])  # fmt: skip
+test_heads = readings(
+    read,
+    [
+        (
+            "the head and the blocks give coordinates along machine",
+            report(),
+            {
+                "machine": ["Rack 5"],
+                "vendor": ["Maker Ltd"],
+                "cpu": ["Model 9"],
+                "cores": [48],
+                "chips": [2],
+                "memory_gb": [256.0],
+                "cpu_mhz": [2250.0],
+                "os": ["Some Linux 9 kernel 6.1: default"],
+                "compiler": ["C/C++: Version 3 of Some Compiler"],
+                "tested_by": ["Some Lab"],
+                "date_tested": ["May-2025"],
+                "other_cache": ["None"],
+                "cpu.dims": ("machine",),
+            },
+        ),
+        (
+            "a peak that is its base is marked",
+            report(),
+            {"copied": [[[[False] * 3, [False] * 3]], [[[False] * 3, [True] * 3]]]},
+        ),
+        (
+            "what the head does not say is unknown",
+            report("", after="", fields=False),
+            {"machine": ["unknown"], "cores": [NAN], "memory_gb": [NAN], "valid": [1]},
+        ),
+        (
+            "a head without fields ends at its first empty line",
+            report(fields=False),
+            {"machine": ["Rack 5"], "vendor": ["Maker Ltd"]},
+        ),
+        (
+            "a name alone that is the sponsor's is the vendor",
+            report("Maker Ltd"),
+            {"machine": ["unknown"], "vendor": ["Maker Ltd"]},
+        ),
+        (
+            "reports of 2006 have vendor and model in one line, above the date of the report",
+            report("Maker Ltd Rack 5\n  Fri May  9 12:43:41 2014", title="SPEC(R) CFP2006 Summary"),
+            {"machine": ["Rack 5"], "vendor": ["Maker Ltd"]},
+        ),
+        (
+            "a name in brackets stays part of the model",
+            report("Maker Ltd\n  Rack 5 (Model 9, 2.25 GHz)"),
+            {"machine": ["Rack 5 (Model 9, 2.25 GHz)"]},
+        ),
+        (
+            "SPEC withdraws results that do not comply",
+            report(banner="#\n# This result is not in compliance with the rules\n#\n"),
+            {"valid": [0]},
+        ),
+        (
+            "fields need no alignment",
+            report(
+                after=(
+                    "HARDWARE\n---\nCPU Name: Model 9\nEnabled: 4 cores\n\nSOFTWARE\n---\nOS: "
+                    "Some\n"
+                )
+            ),
+            {"cpu": ["Model 9"], "cores": [4], "os": ["Some"]},
+        ),
+    ],
+)
 
-test_two_results = refusals(read, "report.txt", [
-    (report() + report(), "holds two results, the second ends or begins at line 56; split the file"),
-])  # fmt: skip
+test_two_results = refusals(
+    read,
+    "report.txt",
+    [
+        (
+            report() + report(),
+            "holds two results, the second ends or begins at line 56; split the file",
+        ),
+    ],
+)
 
 
 def test_fragments_do_not_say_whether_they_are_valid(tmp_path):

@@ -49,7 +49,7 @@ def assert_published(score, printed, ratios, digits=None):
 
 
 # Made reports
-# -----------------------------------------------------------------------------------------------------------------------
+# ------------------------------------------------------------------------------------------
 
 
 def rows(seconds, score_kind="# Copies", copies=4):
@@ -65,12 +65,15 @@ def rows(seconds, score_kind="# Copies", copies=4):
     ]
 
 
-@pytest.mark.parametrize(("seconds", "base", "peak"), [
-    ([(10, 5)], 10, 5),
-    ([(10, 5), (11, 6)], 11, 6),  # the slower of two, as in CPU2017
-    ([(10, 8), (14, 5), (11, 7)], 11, 7),
-    ([(10, 8), (14, 5), (11, 7), (12, 6)], 12, 7),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("seconds", "base", "peak"),
+    [
+        ([(10, 5)], 10, 5),
+        ([(10, 5), (11, 6)], 11, 6),  # the slower of two, as in CPU2017
+        ([(10, 8), (14, 5), (11, 7)], 11, 7),
+        ([(10, 8), (14, 5), (11, 7), (12, 6)], 12, 7),
+    ],
+)
 @pytest.mark.parametrize("metric", ["ratio", "time"])
 def test_spec_selects_the_median_or_the_slower_of_the_two_in_the_middle(
     tmp_path, seconds, base, peak, metric
@@ -108,7 +111,7 @@ def test_every_report_of_a_machine_has_its_own_score(tmp_path):
 
 
 # The archives
-# -----------------------------------------------------------------------------------------------------------------------
+# ------------------------------------------------------------------------------------------
 
 
 def printed_text(text):
@@ -116,9 +119,9 @@ def printed_text(text):
     a text report."""
     above, _, below = text.partition("\n=====")
     sides = []
-    for part in (above, below):
+    for section in (above, below):
         ratios = defaultdict(list)
-        for line in part.split("\n"):
+        for line in section.split("\n"):
             cells = line.split()
             if len(cells) == 5 and re.fullmatch(r"\d{3}\.\w+", cells[0]):
                 ratios[cells[0]].append(cells[3])
@@ -164,11 +167,11 @@ def test_all_text_reports_have_their_printed_score(reports):
     sessions = Counter()
     exact = 0
     for _, alone, _, selected, printed in sorted(reports, key=lambda report: report[0].name):
-        place = {dim: alone[dim].item() for dim in ("machine", "compiler", "flags")} | {
+        labels = {dim: alone[dim].item() for dim in ("machine", "compiler", "flags")} | {
             "suite": alone["suite"].values[0]
         }
-        score = scores.sel(place | {"session": sessions[tuple(place.values())]}).item()
-        sessions[tuple(place.values())] += 1
+        score = scores.sel(labels | {"session": sessions[tuple(labels.values())]}).item()
+        sessions[tuple(labels.values())] += 1
         assert_published(score, printed["base"], selected.values())
         exact += abs(score - float(printed["base"])) <= half_digit(printed["base"])
     assert (sessions.total(), int(scores.notnull().sum()), exact) == (352, 352, 311)
@@ -235,11 +238,11 @@ def test_all_csv_results_have_their_printed_scores(name):
     )
     assert times["benchmark"].values[unmeasured].tolist() == PARTIAL.get(name, [])
     times = times.isel(benchmark=~unmeasured.values)
-    found = times.perf.suite_score(**PUBLISHED)["estimate"].squeeze("machine")
+    computed = times.perf.suite_score(**PUBLISHED)["estimate"].squeeze("machine")
     medians = times["ratio"].median("execution")
     assert times["tuning"].values.tolist() == list(scores)
     for tuning, printed in scores.items():
-        assert_published(found.sel(tuning=tuning).item(), printed, ratios[tuning].values())
+        assert_published(computed.sel(tuning=tuning).item(), printed, ratios[tuning].values())
         assert medians.sel(tuning=tuning).squeeze().to_series().to_dict() == {
             name: float(text) for name, text in ratios[tuning].items()
         }

@@ -1,4 +1,4 @@
-"""Distributions of the effects of a level, and simulated experiments in blocks, each with its own stream of random numbers."""
+"""Distributions of the effects of a level, and simulated experiments in blocks."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ DISTRIBUTIONS: Final[Mapping[str, Draw]] = {
 
 
 def autocorrelated(effects: Floats, correlation: float) -> Floats:
-    """Return independent effects (..., n) of variance 1 as a stationary AR(1) along the last axis, with the same mean and variance."""
+    """Return independent effects (..., n) of variance 1 as a stationary AR(1)."""
     if not correlation:
         return effects
     series, fresh = effects.copy(), np.sqrt(1 - correlation**2)
@@ -80,13 +80,13 @@ class Side:
         return (*self.outer, *(high for _, high in self.spans[: level + 1]))
 
     def joint_shape(self, level: int) -> tuple[int, ...]:
-        """Return the shape of the shared part of one level's effects: one cell for all along the common axis."""
+        """Return the shape of the shared part of one level's effects."""
         return tuple(
             1 if axis == self.common else size for axis, size in enumerate(self.shape(level))
         )
 
     def effect_shapes(self) -> list[tuple[int, ...]]:
-        """Return the shapes of the effects of one experiment: those of each level, then the part that is shared."""
+        """Return the shapes of the effects of one experiment, shared parts last."""
         levels = range(len(self.spans))
         return [
             shape
@@ -146,7 +146,7 @@ def draw_experiments(
 
 
 def _arrays(numbers: Floats, shapes: Sequence[tuple[int, ...]]) -> Iterator[Floats]:
-    """Yield the numbers of experiments (experiments, n) as arrays of these shapes, one after the other."""
+    """Yield the numbers of experiments (experiments, n) as arrays of these shapes."""
     start = 0
     for shape in shapes:
         yield numbers[:, start : start + prod(shape)].reshape(-1, *shape)
@@ -192,7 +192,10 @@ def _values(
 
 
 def hide_levels(values: Floats, levels: int, hidden: Sequence[int]) -> Floats:
-    """Make the repetitions of hidden levels those of the level below: the last `levels` axes are the nest, outermost first."""
+    """Make the repetitions of hidden levels those of the level below.
+
+    The last `levels` axes are the nest, outermost first.
+    """
     shape = list(values.shape)
     for level in sorted(hidden, reverse=True):
         axis = len(shape) - levels + level

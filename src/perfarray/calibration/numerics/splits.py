@@ -19,7 +19,10 @@ def number_of_splits(n: int) -> int:
 
 
 def halves(n: int, most: int, rng: np.random.Generator) -> tuple[Integers, Integers]:
-    """Return the units, ascending, of both halves of distinct splits: all, in lexical order, or at most so many at random."""
+    """Return the units, ascending, of both halves of distinct splits.
+
+    All splits, in lexical order, or at most so many at random.
+    """
     if number_of_splits(n) <= most:
         combinations_of_units = np.array(list(combinations(range(n), n // 2)))
         first = combinations_of_units[
@@ -70,7 +73,7 @@ def pooled_t(first: Floats, second: Floats) -> Floats:
 
 
 def errors_apart(first: Floats, second: Floats, level: float) -> tuple[Mask, Mask]:
-    """Return whether the t intervals of all values of two sides do not overlap, and where both exist."""
+    """Return whether the t intervals of two sides do not overlap, and where both exist."""
     x, y = pool(first), pool(second)
     with np.errstate(divide="ignore", invalid="ignore"):
         reach = sum(

@@ -1,4 +1,4 @@
-"""Measure the C suite: builds x executions x iterations at two optimisation levels, in random order.
+"""Measure the C suite: builds x executions x iterations at two levels, in random order.
 
     python measure_c_suite.py ../c_suite.csv.gz
 

@@ -1,4 +1,4 @@
-"""An archive in the shape of published CPU results: 80 simulated reports, in the CSV of SPEC CPU2017. How the shipped file was made:
+"""An archive like published CPU results: 80 simulated reports in the CSV of SPEC CPU2017.
 
     python simulate_cpu_archive.py cpu_archive.zip
 

@@ -1,4 +1,4 @@
-"""What the text reports of one archive say of the same machines made to agree: sessions, descriptions, runs published twice.
+"""Text reports of one archive made to agree: sessions, descriptions, runs published twice.
 
 Whole results state their machine themselves and have no session in their name: the others alone are
 numbered and described together.
@@ -48,7 +48,7 @@ def agree(tables: Sequence[Table]) -> list[Table]:
 
 
 def _agree_on_machines(tables: Sequence[Table]) -> list[Table]:
-    """Number the sessions of each machine from 0, mark runs published twice, and give a machine the same metadata in all its reports."""
+    """Number sessions, mark runs published twice, and agree on each machine's metadata."""
     sessions = _session_numbers(tables)
     machines, notes = _machines(tables)
     copies = _published_twice(tables)
@@ -83,7 +83,7 @@ def _suite(table: Table) -> Any:
 
 
 def _session_numbers(tables: Sequence[Table]) -> list[int]:
-    """Number the sessions of one machine, compiler, flags and suite from 0, in the order of their names."""
+    """Number sessions of one machine, compiler, flags and suite from 0, by name."""
     keys = [
         (*(_label(table, dim) for dim in (MACHINE, "compiler", "flags")), _suite(table))
         for table in tables
@@ -106,10 +106,10 @@ def _machines(tables: Sequence[Table]) -> tuple[dict[str, dict[str, Descriptor]]
     And a note where they contradict each other.
     """
     names: dict[str, None] = {}
-    stated: dict[str, dict[str, list[Any]]] = {}
+    values_by_machine: dict[str, dict[str, list[Any]]] = {}
     for table in tables:
         machine = _label(table, MACHINE)
-        lists = stated.setdefault(machine, {})
+        lists = values_by_machine.setdefault(machine, {})
         for name, descriptor in table.descriptors.items():
             if descriptor.dims == (MACHINE,) and name not in OF_RUNS:
                 names[name] = None
@@ -117,7 +117,7 @@ def _machines(tables: Sequence[Table]) -> tuple[dict[str, dict[str, Descriptor]]
                 lists.setdefault(name, []).extend([] if value in (None, UNKNOWN) else [value])
     descriptors: dict[str, dict[str, Descriptor]] = {}
     contradicted: dict[str, list[str]] = {}
-    for machine, lists in stated.items():
+    for machine, lists in values_by_machine.items():
         descriptors[machine] = {}
         for name in names:
             value = _agreed_value(name, lists.get(name, []))
@@ -145,7 +145,7 @@ def _agreed_value(name: str, values: list[Any]) -> Any:
 
 
 def _published_twice(tables: Sequence[Table]) -> dict[int, str]:
-    """Return the index of each table that repeats the runs of one before it, and the names of both reports."""
+    """Return the tables that repeat the runs of an earlier one, with the names of both."""
     first_indices: dict[tuple[Any, ...], int] = {}
     copies = {}
     for index, table in enumerate(tables):

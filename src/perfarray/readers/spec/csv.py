@@ -1,4 +1,4 @@
-"""SPEC CPU result CSV, 2006 and 2017: the "Full Results Table", and the blocks HARDWARE and SOFTWARE.
+"""SPEC CPU result CSV, 2006 and 2017: "Full Results Table", HARDWARE and SOFTWARE.
 
 The "Selected Results Table" repeats the selected runs of the full one, medians or the slower of
 two, and is not read.
@@ -19,7 +19,7 @@ from perfarray.readers.spec.results import (
     FIELDS,
     HARDWARE,
     SOFTWARE,
-    Run,
+    SpecRun,
     describe_machine,
     table_of_runs,
 )
@@ -107,12 +107,15 @@ def read(source: Source) -> Table:
             f"has no time of any benchmark in its {FULL!r}, which begins at line "
             f"{lines[titles[0]][0]}"
         )
-    about, suite = _about(lines[end + 1 :], runs)
+    result_metadata, suite = _about(lines[end + 1 :], runs)
     valid = next(
         (cells[1] for _, cells in lines[: titles[0]] if cells[0] == "valid" and len(cells) > 1), ""
     )
     estimated = any(name.startswith("Est. ") for name in lines[titles[0] + 1][1])
-    about |= {VALID: int(valid) if valid in ("0", "1") else None, ESTIMATED: int(estimated)}
+    result_metadata |= {
+        VALID: int(valid) if valid in ("0", "1") else None,
+        ESTIMATED: int(estimated),
+    }
     missing = [
         block for block in BLOCKS if not any(cells == [block] for _, cells in lines[end + 1 :])
     ]
@@ -122,7 +125,7 @@ def read(source: Source) -> Table:
             "is unknown"
         )
         source.note("cut_off", sentence, line=lines[-1][0], missing=missing)
-    table = table_of_runs(runs, benchmarks, about, suite)
+    table = table_of_runs(runs, benchmarks, result_metadata, suite)
     return replace(table, descriptors=table.descriptors | _flags(lines[end + 1 :], table))
 
 
@@ -136,7 +139,7 @@ def _cells(line: str, line_number: int, source: Source) -> list[str]:
         raise source.error(f"line {line_number} is not CSV: {error}") from None
 
 
-def _runs(lines: Sequence[Line], source: Source) -> tuple[list[Run], list[str]]:
+def _runs(lines: Sequence[Line], source: Source) -> tuple[list[SpecRun], list[str]]:
     """Return the runs of the table, and all benchmarks it names, run or not."""
     if not lines or lines[0][1][0] != "Benchmark":
         raise source.error(
@@ -174,7 +177,7 @@ def _columns(head: Line, source: Source) -> dict[str, dict[str, int]]:
 
 def _run(
     cells: list[str], line: int, tuning: str, columns: dict[str, int], source: Source
-) -> Run | None:
+) -> SpecRun | None:
     """Return one run, or None where there was none: empty cells, or NR."""
     texts = {field: cells[index] if index < len(cells) else "" for field, index in columns.items()}
     status = texts.pop("status")
@@ -196,12 +199,12 @@ def _run(
         values[field] = np.nan if value is None else value
     time, ratio = values.pop("time"), values.pop("ratio")
     failed = status != SUCCESS
-    return Run(
+    return SpecRun(
         cells[0], tuning, np.nan if failed else time, np.nan if failed else ratio, failed, values
     )
 
 
-def _about(lines: Sequence[Line], runs: Sequence[Run]) -> tuple[dict[str, Any], str]:
+def _about(lines: Sequence[Line], runs: Sequence[SpecRun]) -> tuple[dict[str, Any], str]:
     """Return the metadata of machine and run, and the suite that the name of the score states."""
     copies = {run.settings.get("copies") for run in runs}
     score = next((cells[0] for _, cells in lines if re.match(r"SPEC\S*_base", cells[0])), "")

@@ -1,4 +1,4 @@
-"""Dumps of published SPEC results, one row per result: `score(machine, tuning)`, without repetitions.
+"""Dumps of published SPEC results, one row each: `score(machine, tuning)`, unrepeated.
 
 Base and peak are medians of a whole suite, better high. A 0 is a result that was not measured, and
 NaN here. A row is a `machine`: systems that occur more than once stay apart (`#2`). Other columns
@@ -101,12 +101,12 @@ def read(source: Source) -> Table:
             "of a 'System': its columns are "
             f"{listed(head, 12)}"
         )
-    described = {
+    metadata_columns = {
         name: _described(name, columns[index])
         for index, name in names.items()
         if _key(head[index]) not in SCORES
     }
-    machines = _labels(described, source)
+    machines = _labels(metadata_columns, source)
     tunings = sorted({tuning for _, tuning in scores})
     values = {
         metric: np.full((len(machines), len(tunings)), np.nan)
@@ -133,7 +133,7 @@ def read(source: Source) -> Table:
                 values=dict(zip(((label,) for label in machines), column, strict=True)),
                 keep=(MACHINE,),
             )
-            for name, column in described.items()
+            for name, column in metadata_columns.items()
         },
         metric=next(iter(values)),
         counts={
@@ -143,7 +143,7 @@ def read(source: Source) -> Table:
 
 
 def _key(name: str) -> str:
-    """Return the name of a column without blanks, signs, and the `X` that R puts before digits and signs."""
+    """Return a column's name without blanks, signs, and the `X` that R puts before digits."""
     plain = re.sub(r"[^a-z0-9]", "", name.lower())
     bare = plain.removeprefix("x")
     return bare if plain not in COLUMNS and (bare in COLUMNS or bare[:1].isdigit()) else plain
@@ -192,7 +192,7 @@ def _columns(source: Source) -> tuple[list[str], list[list[str]]]:
 
 
 def _names(columns: Sequence[str]) -> dict[int, str]:
-    """Return the coordinate of each column by its index, without unnamed columns and those that repeat the name of one before."""
+    """Return coordinates by column index; unnamed and repeated columns are left out."""
     names: dict[int, str] = {}
     for index, column in enumerate(columns):
         key = _key(column)
@@ -217,12 +217,12 @@ def _described(name: str, column: Sequence[str]) -> list[Any]:
         values = list(map(int, values))
     if name in COUNTS or OF_BENCHMARK.fullmatch("".join(reversed(name.split("_")))):
         values = [value or None for value in values]
-    stated = iter(values)
-    return [None if text in UNSTATED else next(stated) for text in column]
+    numeric_values = iter(values)
+    return [None if text in UNSTATED else next(numeric_values) for text in column]
 
 
 def _labels(columns: dict[str, list[Any]], source: Source) -> list[str]:
-    """Return vendor, system and, where there are several, suite of each row; a repeated label gets `#2`, with a note."""
+    """Return vendor, system and, if several, suite of each row; repeats get `#2` and a note."""
     name_columns = [
         columns[name]
         for name in LABEL

@@ -1,4 +1,4 @@
-"""What a text report of a whole result says above and below its table: the machine, who tested it, the blocks HARDWARE and SOFTWARE.
+"""Machine, tester and blocks HARDWARE and SOFTWARE around the table of a text report.
 
 Reports are written for people, so what is not where it usually stands is unknown, and no error.
 """
@@ -38,7 +38,7 @@ def is_head(text: str) -> bool:
 
 
 def is_invalid(text: str) -> bool:
-    """Return whether the text above a table says that the run is not valid, or the result not compliant."""
+    """Return whether the head says that the run is invalid or not compliant."""
     return "#" in text and INVALID.search(text) is not None
 
 
@@ -48,7 +48,7 @@ def about(head: str, tail: str) -> dict[str, Any]:
 
 
 def _run(head: str) -> dict[str, str]:
-    """Return the texts between title and table: vendor and model, a line or more each, then fields."""
+    """Return the texts below the title: vendor, model, then fields."""
     title = TITLE.search(head)
     below = head[title.end() :] if title else ""
     texts = {ABOUT[field]: text for field, text in PAIRS.findall(below)}

@@ -1,4 +1,4 @@
-"""A whole result of SPEC CPU, from its CSV or its text: base and peak lie along `tuning`, each iteration of the suite is an execution.
+"""A whole result of SPEC CPU from CSV or text: tunings lie along `tuning`.
 
 Peak runs that are the base runs copied are marked `copied`. Descriptions of the machine become
 coordinates along `machine`, as text and, where the text is plain, as numbers.
@@ -78,7 +78,7 @@ NUMBERS = (
 CLOCK_AND_CPU = re.compile(r"\s*\(\d+(?:\.\d+)? ?[GM]Hz\b[^()]*\)$", re.I | re.A)
 
 
-class Run(NamedTuple):
+class SpecRun(NamedTuple):
     """One run of one benchmark with one tuning."""
 
     benchmark: str
@@ -90,7 +90,7 @@ class Run(NamedTuple):
 
 
 def describe_machine(texts: Mapping[str, str]) -> dict[str, Any]:
-    """Return the metadata of machine and run from their texts, by our names: the texts, and the numbers in some of them."""
+    """Return the metadata of machine and run: our names, texts, and the numbers in texts."""
     plain_texts = {name: stated(text) for name, text in texts.items()}
     metadata: dict[str, Any] = {
         name: text or UNKNOWN for name, text in plain_texts.items() if name not in CLOCKS
@@ -101,13 +101,13 @@ def describe_machine(texts: Mapping[str, str]) -> dict[str, Any]:
 
 
 def table_of_runs(
-    runs: Sequence[Run], benchmarks: list[str], about: Mapping[str, Any], suite: str
+    runs: Sequence[SpecRun], benchmarks: list[str], result_metadata: Mapping[str, Any], suite: str
 ) -> Table:
     """Return benchmark x machine x tuning x execution.
 
     `benchmarks` are all that the result names, run or not.
     """
-    machine = about.get(MACHINE, UNKNOWN)
+    machine = result_metadata.get(MACHINE, UNKNOWN)
     codes = {name: code for code, name in enumerate(benchmarks)}
     benchmark = Column(
         codes=np.array([codes[run.benchmark] for run in runs], dtype=np.intp), labels=benchmarks
@@ -119,7 +119,7 @@ def table_of_runs(
             values={(bench, machine): value for bench in benchmarks},
             keep=(MACHINE,),
         )
-        for name, value in about.items()
+        for name, value in result_metadata.items()
         if name != MACHINE
     }
     descriptors["suite"] = Descriptor(
@@ -156,8 +156,10 @@ def table_of_runs(
     )
 
 
-def _ref_times(runs: Sequence[Run], benchmarks: Sequence[str]) -> dict[tuple[str], float | None]:
-    """Return the reference times: stated, or ratio x time / copies, which is a whole number of seconds but for rounding."""
+def _ref_times(
+    runs: Sequence[SpecRun], benchmarks: Sequence[str]
+) -> dict[tuple[str], float | None]:
+    """Return the reference times: stated, or ratio x time / copies in whole seconds."""
     ref_times: dict[tuple[str], float | None] = dict.fromkeys((name,) for name in benchmarks)
     for run in runs:
         value = run.settings.get("ref_time", run.ratio * run.time / run.settings.get("copies", 1.0))
@@ -169,7 +171,7 @@ def _ref_times(runs: Sequence[Run], benchmarks: Sequence[str]) -> dict[tuple[str
 
 
 def copied_runs(runs: Iterable[tuple[str, bool, float, float]]) -> Mask:
-    """Mark peak runs of benchmarks all of whose peak runs are the base runs, digit by digit: peak used the binary of base.
+    """Mark peak runs that equal the base runs digit by digit: peak used the binary of base.
 
     A run is its benchmark, whether it is of peak, its time and its ratio.
     """
@@ -184,14 +186,14 @@ def copied_runs(runs: Iterable[tuple[str, bool, float, float]]) -> Mask:
 
 
 def agree(tables: Sequence[Table]) -> list[Table]:
-    """Tell apart machines of one model whose results state different CPUs: the CPU becomes part of the label."""
+    """Add the CPU to labels of machines of one model whose results state different CPUs."""
     cpus: dict[str, set[str]] = {}
     for table in tables:
         cpus.setdefault(_machine(table), set()).add(_cpu(table))
-    several = {machine for machine, names in cpus.items() if len(names - {UNKNOWN}) > 1}
+    ambiguous_machines = {machine for machine, names in cpus.items() if len(names - {UNKNOWN}) > 1}
     return [
         rename_labels(table, MACHINE, {_machine(table): f"{_machine(table)} ({_cpu(table)})"})
-        if _machine(table) in several
+        if _machine(table) in ambiguous_machines
         else table
         for table in tables
     ]

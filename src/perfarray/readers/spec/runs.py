@@ -44,7 +44,7 @@ def started(head: str) -> bool:
 
 
 def recognise(source: Source) -> bool:
-    """Return whether the first row is of this form, in a file that is not named one of reference times."""
+    """Return whether the first row is of this form and the file is no reference times."""
     return started(source.head) and REFERENCE not in source.path.name.lower()
 
 

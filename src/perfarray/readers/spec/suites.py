@@ -23,8 +23,10 @@ def suite_name(score: str, copies: int | None = None) -> str:
 
     One copy is a suite of its own (`rate1`).
 
-    >>> suite_name("SPECrate(R)2017_int_base", 1), suite_name("SPECfp_rate_base2006", 24), suite_name("SPECint_base2006")
-    ('int2017_rate1', 'fp2006_rate', 'int2006_speed')
+    >>> suite_name("SPECrate(R)2017_int_base", 1), suite_name("SPECfp_rate_base2006", 24)
+    ('int2017_rate1', 'fp2006_rate')
+    >>> suite_name("SPECint_base2006")
+    'int2006_speed'
     """
     for pattern in SUITE_WORDS:
         if match := pattern.search(score):

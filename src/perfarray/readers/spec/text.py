@@ -40,7 +40,7 @@ from perfarray.readers.numbers import numbers, positive
 from perfarray.readers.opening import FileError, Source, first_line
 from perfarray.readers.spec import heads
 from perfarray.readers.spec.agreement import agree as agree
-from perfarray.readers.spec.results import Run, copied_runs, table_of_runs
+from perfarray.readers.spec.results import SpecRun, copied_runs, table_of_runs
 from perfarray.readers.spec.suites import RATIO, published_metric, suite_name
 from perfarray.tables.columns import Column, Descriptor, Metric, Table, column_of, constant_column
 from perfarray.tables.descriptions.readings import machine_numbers, stated
@@ -76,8 +76,8 @@ FILE_NAME = re.compile(
 BASE_ONLY = Descriptor(dims=(), values={(): "base"})  # Of reports without peak
 
 
-class Rows(NamedTuple):
-    """The runs, column by column: the first column (copies), seconds and ratio, NaN where a run failed or is missing."""
+class ReportRuns(NamedTuple):
+    """Runs column by column; times and ratios are NaN where a run failed or is missing."""
 
     names: tuple[str, ...]
     first: tuple[float, ...]
@@ -89,11 +89,11 @@ class Rows(NamedTuple):
 
 
 class Cells(NamedTuple):
-    """The benchmarks as a column, the execution of each run, and a getter of the runs of each benchmark with several, and their number."""
+    """Benchmarks and executions of the runs, and for those with several runs their getters."""
 
     benchmarks: Column
     executions: Integers
-    several: tuple[Callable[[Sequence[float]], tuple[float, ...]], ...]
+    repeated_runs: tuple[Callable[[Sequence[float]], tuple[float, ...]], ...]
     sizes: tuple[int, ...]
 
 
@@ -103,7 +103,7 @@ def started(head: str) -> bool:
 
 
 def recognise(source: Source) -> bool:
-    """Return whether the head of a table of results is near the beginning, or below the list of what makes the run invalid."""
+    """Return whether a table of results is near the beginning, or below an invalid head."""
     return started(source.head) or (heads.is_invalid(source.head) and started(source.text))
 
 
@@ -118,18 +118,7 @@ def read(source: Source) -> Table:
     full, bar, tail = text[head.end() :].partition("\n=====")
     if not bar:
         raise _cut_off(source, "line of ===== ends the table of results")
-    score = SCORE.search(tail, tail.rfind("\n", 0, max(tail.find("SPEC"), 0)) + 1)
-    if score is None:
-        raise _cut_off(source, "score (SPECrate, SPECspeed) follows the results")
-    # The expression alone takes as long as all the rest.
-    second_score = (
-        LONE_SCORE.search(tail, score.end()) if tail.find("_base", score.end()) >= 0 else None
-    )
-    if second := second_score or first_line(tail, BENCHMARKS, HEAD):
-        line = _line(text, len(text) - len(tail) + second.start())
-        raise source.error(
-            f"holds two results, the second ends or begins at line {line}; split the file"
-        )
+    score = _score(source, tail)
     rows = _rows(full, source, head.end()) or _rows(
         tail[: score.start()], source, len(text) - len(tail)
     )
@@ -141,12 +130,12 @@ def read(source: Source) -> Table:
     cells = source.once(_cells, rows.names, rows.peak, rows.missing)
     n_tied, n_partly_tied = _ties(rows.times, cells)
     counts = {"n_tied": n_tied, "n_partly_tied": n_partly_tied}
-    whole, estimated = heads.is_head(above), int(ESTIMATE in score[0])
-    valid = 0 if heads.is_invalid(above) else 1 if whole else None
-    if whole:
-        about = heads.about(above, below) | {VALID: valid, ESTIMATED: estimated}
+    is_whole_result, estimated = heads.is_head(above), int(ESTIMATE in score[0])
+    valid = 0 if heads.is_invalid(above) else 1 if is_whole_result else None
+    if is_whole_result:
+        metadata = heads.about(above, below) | {VALID: valid, ESTIMATED: estimated}
         return replace(
-            table_of_runs(_runs(rows, setting), list(dict.fromkeys(rows.names)), about, suite),
+            table_of_runs(_runs(rows, setting), list(dict.fromkeys(rows.names)), metadata, suite),
             counts=counts,
         )
     compiler, flags, system = _built(above, source)
@@ -179,6 +168,23 @@ def read(source: Source) -> Table:
     )
 
 
+def _score(source: Source, tail: str) -> re.Match[str]:
+    """Return the only score below the table of results; a second result is refused."""
+    score = SCORE.search(tail, tail.rfind("\n", 0, max(tail.find("SPEC"), 0)) + 1)
+    if score is None:
+        raise _cut_off(source, "score (SPECrate, SPECspeed) follows the results")
+    # The expression alone takes as long as all the rest.
+    second_score = (
+        LONE_SCORE.search(tail, score.end()) if tail.find("_base", score.end()) >= 0 else None
+    )
+    if second := second_score or first_line(tail, BENCHMARKS, HEAD):
+        line = _line(source.text, len(source.text) - len(tail) + second.start())
+        raise source.error(
+            f"holds two results, the second ends or begins at line {line}; split the file"
+        )
+    return score
+
+
 def _cut_off(source: Source, missing: str) -> FileError:
     return source.error(
         f"is cut off: its last line is {_line(source.text, len(source.text.rstrip()))}, and no "
@@ -190,14 +196,14 @@ def _line(text: str, position: int) -> int:
     return text.count("\n", 0, position) + 1
 
 
-def _rows(section: str, source: Source, offset: int) -> Rows | None:
+def _rows(section: str, source: Source, offset: int) -> ReportRuns | None:
     first = ROW.search(section)
     if first is None:
         return None
     return _plain_rows(section[first.start() :], source) or _odd_rows(section, source, offset)
 
 
-def _plain_rows(body: str, source: Source) -> Rows | None:
+def _plain_rows(body: str, source: Source) -> ReportRuns | None:
     """Read rows that are all measured, base only and five cells long; None if some are not."""
     # The end of a line becomes a cell, so that five cells in every line can be seen without
     # splitting the lines one by one.
@@ -216,7 +222,7 @@ def _plain_rows(body: str, source: Source) -> Rows | None:
     if not names or not copies or not measured or min(measured) <= 0:
         return None
     false = (False,) * lines
-    return Rows(
+    return ReportRuns(
         names, copies, tuple(measured[:lines]), tuple(measured[lines:]), false, false, false
     )
 
@@ -232,7 +238,7 @@ def _copies(cells: str) -> tuple[float, ...]:
     return tuple(copies) if copies and min(copies) >= 0 else ()
 
 
-def _odd_rows(section: str, source: Source, offset: int) -> Rows:
+def _odd_rows(section: str, source: Source, offset: int) -> ReportRuns:
     """Read rows some of which have peak runs too, failed or did not run.
 
     Raise at the first that cannot be read.
@@ -254,7 +260,9 @@ def _odd_rows(section: str, source: Source, offset: int) -> Rows:
             if run and not (peak and side == [NOT_RUN])
         ]
     names, first, times, ratios, failed, peak = zip(*rows, strict=True)
-    return Rows(names, first, times, ratios, peak, failed, tuple(time != time for time in times))
+    return ReportRuns(
+        names, first, times, ratios, peak, failed, tuple(time != time for time in times)
+    )
 
 
 def _sides(cells: list[str]) -> list[list[str]]:
@@ -305,7 +313,7 @@ def _file_name(name: str) -> tuple[str, str, str | None]:
 
 
 def _of_system(end: str, machine: str, system: str | None, source: Source) -> dict[str, Descriptor]:
-    """Return the metadata of the machine: the System Info, and the clock that the counters measured."""
+    """Return the machine's metadata: System Info, and the clock that counters measured."""
     counters, _, info = end.partition(SYSTEM_INFO)
     descriptors = source.once(
         _of_machine, machine, (*source.once(_system, info), ("os", system or UNKNOWN))
@@ -368,17 +376,20 @@ def _cells(names: tuple[str, ...], peak: tuple[bool, ...], missing: tuple[bool, 
         n_runs[cell] += 1
         if not missing[row]:
             runs.setdefault(cell, []).append(row)
-    several = [rows for rows in runs.values() if len(rows) > 1]
-    getters = tuple(itemgetter(*rows) for rows in several)
+    repeated_rows = [rows for rows in runs.values() if len(rows) > 1]
+    getters = tuple(itemgetter(*rows) for rows in repeated_rows)
     return Cells(
-        column_of(names), np.array(executions, dtype=np.intp), getters, tuple(map(len, several))
+        column_of(names),
+        np.array(executions, dtype=np.intp),
+        getters,
+        tuple(map(len, repeated_rows)),
     )
 
 
-def _runs(rows: Rows, setting: str) -> list[Run]:
-    """Return the runs that were made, one by one, with the number of the first column under its name."""
+def _runs(rows: ReportRuns, setting: str) -> list[SpecRun]:
+    """Return the runs that were made; the first column's number is a setting."""
     return [
-        Run(
+        SpecRun(
             name,
             "peak" if peak else "base",
             time,
@@ -391,7 +402,7 @@ def _runs(rows: Rows, setting: str) -> list[Run]:
     ]
 
 
-def _marks(rows: Rows) -> dict[str, Mask]:
+def _marks(rows: ReportRuns) -> dict[str, Mask]:
     marks = {"failed": np.array(rows.failed)} if True in rows.failed else {}
     if True in rows.peak:
         copied = copied_runs(zip(rows.names, rows.peak, rows.times, rows.ratios, strict=True))
@@ -405,8 +416,8 @@ def _of_suite(suite: str, names: tuple[str, ...]) -> Descriptor:
     )
 
 
-def _of_rows(rows: Rows, machine: str, first: str) -> dict[str, Descriptor]:
-    """Return the tuning where there are base runs only, and copies (threads, reference times) where they are not all 1."""
+def _of_rows(rows: ReportRuns, machine: str, first: str) -> dict[str, Descriptor]:
+    """Return the tuning of base runs alone, and the first column where it is not all 1."""
     descriptors = {} if True in rows.peak else {TUNING: BASE_ONLY}
     if rows.first.count(1.0) < len(rows.names):
         values = {
@@ -420,6 +431,6 @@ def _of_rows(rows: Rows, machine: str, first: str) -> dict[str, Descriptor]:
 
 def _ties(times: Sequence[float], cells: Cells) -> tuple[int, int]:
     """Count the benchmarks all of whose runs have the same time, and those of which some have."""
-    distinct = [len(set(runs(times))) for runs in cells.several]
+    distinct = [len(set(runs(times))) for runs in cells.repeated_runs]
     tied = distinct.count(1)
     return tied, sum(map(lt, distinct, cells.sizes)) - tied

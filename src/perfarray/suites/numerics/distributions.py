@@ -1,4 +1,4 @@
-"""The distribution of a suite's score: one run drawn per benchmark, then the mean over benchmarks (Irving et al. 2018, section 5).
+"""The distribution of a suite's score (Irving et al. 2018, section 5).
 
 Cells whose benchmarks all have n equally likely runs are drawn together: the contributions of a few
 benchmarks to the score form a table with an entry for every combination of their runs, and one
@@ -26,7 +26,7 @@ BATCH = (
 
 
 class Suite(NamedTuple):
-    """Runs ready to be drawn: shape (cells, benchmarks, units, runs in a unit), NaN where not measured.
+    """Runs ready to be drawn: shape (cells, benchmarks, units, runs in a unit).
 
     `shares` (cells, units) are the probabilities of units that all benchmarks share; None where
     each benchmark draws its own. `counts` (benchmarks,) is how often each benchmark counts in the
@@ -76,7 +76,7 @@ def arrange(values: Floats, levels: int, value: int, joint: int) -> Suite:
 
 
 def contribution(values: Floats, mean: str, benchmarks: Floats | float) -> Floats:
-    """Return what one benchmark's value contributes to the mean of so many: factors of a geometric mean, else summands."""
+    """Return what a benchmark contributes to the mean: factors of a geometric one, or summands."""
     return (
         np.asarray(values ** (1.0 / benchmarks))
         if mean == "geometric"
@@ -85,7 +85,7 @@ def contribution(values: Floats, mean: str, benchmarks: Floats | float) -> Float
 
 
 def to_scale(values: Floats, mean: str) -> Floats:
-    """Return what a mean averages: logs, values, or reciprocals with the sign that keeps their order."""
+    """Return what a mean averages: logs, values, or negative reciprocals."""
     return -transform(values, mean) if mean == "harmonic" else transform(values, mean)
 
 
@@ -100,7 +100,7 @@ def score_of(statistics: Floats, mean: str, counts: Floats) -> Floats:
 
 
 def central_score(suite: Suite, mean: str) -> Floats:
-    """Return the suite's score of all runs, each unit with equal weight, averaged on the mean's own scale; shape (cells,)."""
+    """Return the score of all runs, each unit with equal weight; shape (cells,)."""
     weights = unit_weights(suite.runs)
     filled = np.where(np.isnan(suite.runs), 1.0, suite.runs)
     return restore(
@@ -122,7 +122,7 @@ def draw_scores(suite: Suite, cells: Integers, drawing: Drawing) -> Floats:
 
 
 def summarise_scores(suite: Suite, cells: Integers, drawing: Drawing) -> Floats:
-    """Draw scores; return their minimum, quartiles inf{x: F(x) >= p}, maximum and standard deviation, shape (6, cells)."""
+    """Draw scores; return their five numbers and standard deviation, shape (6, cells)."""
     summary, number = np.full((6, len(cells)), np.nan), drawing.n_resamples
     quartile_places = [-(-quarters * number // 4) - 1 for quarters in (1, 2, 3)]
     for rows, scores in _blocks(suite, cells, drawing):
@@ -133,7 +133,7 @@ def summarise_scores(suite: Suite, cells: Integers, drawing: Drawing) -> Floats:
 
 
 def equal_counts(suite: Suite) -> Integers:
-    """Return the number of runs of every benchmark, where it is one number and the runs are equally likely; else 0; shape (cells,)."""
+    """Return the number of runs of every benchmark where it is one number, else 0."""
     if suite.shares is not None:
         return np.zeros(len(suite.runs), dtype=np.intp)
     missing, count = np.isnan(suite.runs), prod(suite.runs.shape[2:])
@@ -149,7 +149,7 @@ def equal_counts(suite: Suite) -> Integers:
 
 
 def _blocks(suite: Suite, cells: Integers, drawing: Drawing) -> Iterator[tuple[Integers, Floats]]:
-    """Draw the scores of all cells with data: those with equal counts together, as many as bound the memory, then the others."""
+    """Draw the scores of all cells with data, those with equal counts together."""
     counts, benchmarks, streams = equal_counts(suite), suite.runs.shape[1], Streams(drawing.key)
     for count in np.unique(counts[counts > 0]).tolist():
         per_table = 1 if count > 1 else benchmarks
@@ -174,7 +174,7 @@ def _blocks(suite: Suite, cells: Integers, drawing: Drawing) -> Iterator[tuple[I
 
 
 def _contributions(suite: Suite, count: int, per_table: int, mean: str) -> Floats:
-    """Return the contribution of every run to the score: (benchmarks, cells, runs), whose number is a multiple of that of a table."""
+    """Return the contribution of every run to the score: (benchmarks, cells, runs)."""
     cells, benchmarks = suite.runs.shape[:2]
     flat = np.sort(suite.runs.reshape(cells, benchmarks, -1), axis=-1)[..., :count]
     # Filled up with benchmarks that contribute nothing, so that all tables have equal sizes.
@@ -188,7 +188,7 @@ def _contributions(suite: Suite, count: int, per_table: int, mean: str) -> Float
 
 
 def _tables(contributions: Floats, per_table: int, mean: str) -> Floats:
-    """Return the contribution of every combination of runs of a few benchmarks to the score: (tables, cells, combinations)."""
+    """Return the contribution of every combination of runs of a few benchmarks."""
     tables = contributions[::per_table]
     for index in range(1, per_table):
         added = contributions[index::per_table]

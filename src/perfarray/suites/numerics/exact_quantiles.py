@@ -1,4 +1,4 @@
-"""The five numbers of a suite's score without random numbers: quantiles inf{x: F(x) >= p} of a sum of one run of every benchmark.
+"""Quantiles inf{x: F(x) >= p} of a sum of one run of every benchmark, without chance.
 
 F meets in the middle: the sums of one half of the suite are listed, and for each of them a search
 counts the sums of the other half that stay below a limit. Up to `LISTED` sums the quantile is one
@@ -44,7 +44,7 @@ Points = tuple[
 
 
 class Quantiles(NamedTuple):
-    """Quantiles of the sum, and bounds of the true ones: equal to them where all sums were listed."""
+    """Quantiles of the sum, and bounds of the true ones."""
 
     values: Floats
     lower: Floats
@@ -54,7 +54,7 @@ class Quantiles(NamedTuple):
 def exact_numbers(
     suite: Suite, mean: str, after_each: Callable[[], object] | None = None
 ) -> tuple[Floats, Floats]:
-    """Return the five numbers (5, cells), and lower and upper bounds of the quartiles (2, 3, cells); NaN without data.
+    """Return the five numbers (5, cells), and bounds of the quartiles (2, 3, cells).
 
     `after_each` is called after each cell.
     """
@@ -77,7 +77,7 @@ def exact_numbers(
 
 
 def _exact_cell(scaled: Floats, shares: Floats | None) -> tuple[Floats, Floats]:
-    """Return least and largest average over benchmarks, and its quartiles with their bounds, shape (3, quartiles)."""
+    """Return the extremes of the average over benchmarks, and its quartiles with bounds."""
     if shares is None:
         groups, weights = [scaled], [Fraction(1)]
     else:
@@ -98,7 +98,7 @@ def _extent(groups: Sequence[Sequence[Points]]) -> tuple[float, float]:
 
 
 def points_of(runs: Floats) -> Points:
-    """Return the distinct values of runs (units, values in a unit) with whole counts: units weigh alike, and in a unit its values."""
+    """Return the distinct values of runs with whole counts; units weigh alike."""
     units = [
         [value for value in unit if value == value] for unit in runs.tolist()
     ]  # NaN differs from itself
@@ -173,7 +173,7 @@ def _listed(
 
 
 def _sums(group: Sequence[Points], weight: int, kind: Any) -> tuple[Floats, np.ndarray]:
-    """Return all sums of one value of every benchmark, in ascending order, and how much each weighs."""
+    """Return all sums of one value of every benchmark in ascending order, and their weights."""
     sums, multiplicities = np.zeros(1), np.array([weight], dtype=kind)
     for values, counts in group:
         sums = np.add.outer(sums, values).ravel()
@@ -201,12 +201,12 @@ class Halves(NamedTuple):
     upto: np.ndarray
 
     def places(self, sums: Floats) -> npt.NDArray[np.int64]:
-        """Count, for every limit (n,) and every sum of the short half, the sums of the long half within the remainder: (n, short)."""
+        """Count the sums of the long half within the remainder of every limit: (n, short)."""
         return np.searchsorted(self.long, sums[:, None] - self.short, side="right")
 
 
 def _halves(group: Sequence[Points], weight: int, kind: Any) -> Halves:
-    """Split the benchmarks in two halves, of which the long one, which is searched, has `LONGER` times as many sums."""
+    """Split the benchmarks in two halves; the long one has `LONGER` times as many sums."""
     halves: tuple[list[Points], list[Points]] = [], []
     sizes = [1, 1]
     for points in sorted(group, key=lambda points: -len(points[0])):
@@ -248,7 +248,7 @@ def _within(halves: Sequence[Halves], bracket: "Bracket", target: int, *, tied: 
 
 
 class Bracket(NamedTuple):
-    """Two places with a quantile between them: the weight up to the lower one is below the target, that up to the upper one is not."""
+    """Two places with a quantile between them."""
 
     low: float
     high: float
@@ -362,7 +362,7 @@ def _rounded_groups(
 
 
 class Rounded(NamedTuple):
-    """Values as places on a lattice from `begin` on, in steps, by benchmark, and how far apart rounding can move two sums."""
+    """Values as places on a lattice by benchmark, and what rounding can add up to."""
 
     positions: Sequence[Integers]
     begin: float
@@ -370,7 +370,7 @@ class Rounded(NamedTuple):
 
 
 def _rounded(group: Sequence[Points], step: float) -> Rounded:
-    """Round the values of every benchmark to steps from its least value, and centre the remainders: those of few values lie close."""
+    """Round the values of every benchmark to steps from its least value."""
     starts = np.cumsum([0, *(len(values) for values, _ in group)])
     distances = np.concatenate([values - values[0] for values, _ in group]) / step
     positions = np.rint(distances)

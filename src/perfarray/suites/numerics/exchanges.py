@@ -1,4 +1,4 @@
-"""What is exchanged: the benchmarks of many suites, in blocks of benchmarks with equal numbers of units."""
+"""Blocks of benchmarks with equal numbers of units, which are exchanged."""
 
 from collections.abc import Iterator
 from math import comb, prod
@@ -16,7 +16,7 @@ HALF = 4_000_000
 
 
 class Block(NamedTuple):
-    """Benchmarks with equal numbers of units, as many in every suite: (suites, benchmarks, units), none missing.
+    """Benchmarks with equal numbers of units: (suites, benchmarks, units), none missing.
 
     Logs for a geometric statistic.
     """
@@ -29,13 +29,13 @@ class Block(NamedTuple):
     position: int  # among the blocks of each suite, which its random numbers depend on
 
     def outcomes(self, paired: bool) -> int:
-        """Return in how many ways the units of one benchmark, or of all together, can be exchanged."""
+        """Return the number of exchanges of the units of one benchmark, or of all together."""
         n, m = self.new.shape[-1], self.old.shape[-1]
         return 2**n if paired else comb(n + m, n)
 
     @property
     def rows(self) -> Integers | slice:
-        """Where the suites stand among all: a slice, which is a view and no copy, if they are side by side."""
+        """The positions of the suites among all; a slice if they are side by side."""
         first, stop = int(self.suites[0]), int(self.suites[-1]) + 1
         return slice(first, stop) if stop - first == len(self.suites) else self.suites
 
@@ -52,7 +52,7 @@ class Block(NamedTuple):
 
 
 def blocks_of(sides: Sides, score: Score) -> list[Block]:
-    """Return the matched benchmarks of suites: a block for every place, number of units and number of benchmarks that there is."""
+    """Return the matched benchmarks of suites in blocks of equal sizes."""
     new, old = (np.log(side) if score.statistic == "geometric" else side for side in sides[:2])
     weights = np.ones(new.shape[1]) if score.weights is None else score.weights
     measured = [~np.isnan(side) for side in (new, old)]
@@ -79,7 +79,7 @@ def blocks_of(sides: Sides, score: Score) -> list[Block]:
 
 
 def number_of_outcomes(blocks: list[Block], suites: int, paired: bool) -> Any:
-    """Return in how many ways all units of every suite can be exchanged: the product over what is exchanged by itself."""
+    """Return the number of exchanges of all units of every suite."""
     outcomes = np.ones(suites, dtype=object)  # of Python's whole numbers, which have no end
     for block in blocks:
         outcomes[block.suites] *= block.outcomes(paired) ** (
@@ -89,13 +89,13 @@ def number_of_outcomes(blocks: list[Block], suites: int, paired: bool) -> Any:
 
 
 def most_outcomes(benchmarks: int, units: tuple[int, int], score: Score) -> int:
-    """Return in how many ways so many units a side can be exchanged, if that many are measured in every benchmark; at most `MOST`."""
+    """Return the number of exchanges of so many units a side; at most `MOST`."""
     per_benchmark: int = 2 ** min(units) if score.paired else comb(sum(units), units[0])
     return int(min(MOST, per_benchmark ** (1 if score.shared else benchmarks)))
 
 
 def in_halves(counts: list[int]) -> tuple[list[int], list[int]]:
-    """Split the positions of the numbers of outcomes of benchmarks into two lists, whose products are nearly alike."""
+    """Split the positions of benchmarks into two lists with nearly equal products."""
     halves: tuple[list[int], list[int]] = [], []
     for position in sorted(range(len(counts)), key=counts.__getitem__, reverse=True):
         min(halves, key=lambda half: prod(counts[i] for i in half)).append(position)
@@ -105,7 +105,7 @@ def in_halves(counts: list[int]) -> tuple[list[int], list[int]]:
 def enumerated(
     sides: Sides, rows: Integers, score: Score, *, listed: bool
 ) -> Iterator[tuple[Integers, int]]:
-    """Yield suites that have the same blocks, and in how many ways the units of each can be exchanged.
+    """Yield suites that have the same blocks, and their numbers of exchanges.
 
     More than `MOST` ways to be `listed` one by one, or more than `HALF` ways to exchange half of
     the benchmarks, raise ValueError.
@@ -140,7 +140,7 @@ def sorted_suites(sides: Sides, rows: Integers) -> Integers:
 
 
 def _kinds(sides: Sides) -> Integers:
-    """Return a number for the units that every benchmark has on both sides (suites, benchmarks), in their order; `_none` if unmatched."""
+    """Return a number for the units that every benchmark has on both sides."""
     n, m = ((~np.isnan(side)).sum(axis=-1) for side in sides[:2])
     return np.where(sides.matched, n * (sides.old.shape[-1] + 1) + m, _none(sides))
 

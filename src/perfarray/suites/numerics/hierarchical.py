@@ -1,4 +1,4 @@
-"""The hierarchical performance test of Chen et al.: rank sums within benchmarks, signed ranks over them.
+"""The hierarchical performance test of Chen et al.: rank sums, then signed ranks.
 
 T. Chen et al., "Statistical performance comparisons of computers", IEEE Transactions on Computers
 64(5), 2015. Exact p-values, given the ties.
@@ -23,7 +23,7 @@ STEPS = 34  # bisections of the range of factors: the last is 6e-11 of the first
 
 
 class Performance(NamedTuple):
-    """The confidence that the first system has the larger values, and the largest factor for which that still holds.
+    """The confidence in larger values, and the largest factor for which it still holds.
 
     `larger` and `smaller` are the numbers of benchmarks whose own tests find them so.
     """
@@ -72,7 +72,7 @@ def _sums_of_signs(ranks: tuple[int, ...]) -> Floats:
 
 
 def rank_sum_pvalue(x: Floats, y: Floats, tails: int = 2) -> float:
-    """Return the p-value of Wilcoxon's rank-sum test of two samples without NaN: exact given the ties, or normal for many runs a side.
+    """Return the p-value of Wilcoxon's rank-sum test: exact given the ties, or normal.
 
     Two tails are against any difference, one is against a difference in the direction that is seen.
     """
@@ -92,7 +92,7 @@ def rank_sum_pvalue(x: Floats, y: Floats, tails: int = 2) -> float:
 
 
 def signed_rank_pvalue(differences: Floats, zeros: str = "drop") -> float:
-    """Return the exact one-sided p-value of Wilcoxon's signed-rank test: small where the differences (benchmarks,) are positive.
+    """Return the exact one-sided p-value of Wilcoxon's signed-rank test.
 
     Zeros are dropped before ranking (Wilcoxon), ranked and then dropped (Pratt), or ranked, and
     half of their ranks given to either side ("split", which shifts the statistic; the p-value is
@@ -110,14 +110,14 @@ def signed_rank_pvalue(differences: Floats, zeros: str = "drop") -> float:
 
 @lru_cache(maxsize=64)
 def _untied_pvalues(n: int, m: int, tails: int) -> Floats:
-    """Return the p-value of every distance of the doubled rank sum of n of n + m runs, none tied, from its mean."""
+    """Return the p-value of every distance of the doubled rank sum from its mean, untied."""
     counts = _sums_of_subsets(tuple(range(2, 2 * (n + m) + 1, 2)), n)
     beyond = np.cumsum(counts[n * (n + m + 1) :][::-1])[::-1]
     return np.asarray(np.minimum(1.0, tails * beyond / counts.sum()))
 
 
 def smallest_pvalues(x: Floats, y: Floats, tails: int) -> Floats:
-    """Return the p-value that samples (..., units) have where all of one are larger: none of their size has a smaller one."""
+    """Return the smallest p-value that samples of these sizes can have."""
     from scipy.special import binom
 
     n, m = ((~np.isnan(side)).sum(axis=-1) for side in (x, y))
@@ -168,7 +168,7 @@ def rank_sum_pvalues(x: Floats, y: Floats, tails: int = 2) -> Floats:
 
 
 def kept_differences(x: Floats, y: Floats, alpha: float, tails: int = 2) -> Floats:
-    """Return the difference of medians of every pair of samples (..., units), 0 where the rank-sum test sees none at `alpha`."""
+    """Return differences of medians of all pairs; 0 where the rank-sum test sees none."""
     pvalues = rank_sum_pvalues(x, y, tails)
     differences = np.where(
         pvalues <= alpha, run_statistic(x, "median") - run_statistic(y, "median"), 0.0
@@ -211,7 +211,7 @@ def hierarchical_test(
 def _tested(
     x: Floats, y: Floats, alpha: float, confidence_level: float, zeros: str, tails: int
 ) -> Performance:
-    """Test every cell; the largest factor accepted is found by bisection on the log scale, in all cells at once."""
+    """Test every cell; bisection on the log scale finds the largest factor accepted."""
 
     def confidence_in(differences: Floats) -> Floats:
         # The law of signed ranks depends on a cell's own ties and zeros.

@@ -1,4 +1,4 @@
-"""The randomization test of two suites: whole units are exchanged, and the ratio of the scores is computed again.
+"""The randomization test of two suites: whole units are exchanged.
 
 Irving et al. (2018), section 3. Where benchmarks share no units, the exchanges of one benchmark
 have few outcomes (252 for 5 runs a side): they are tabulated once, and an experiment is one entry
@@ -62,7 +62,7 @@ def randomization(
     *,
     length: int | None = None,
 ) -> tuple[Floats, ...]:
-    """Return the observed ratio, the p-value, the smallest p-value possible and the exchanges counted of every suite (suites,).
+    """Return the observed ratio, p-value, smallest p-value and number of exchanges.
 
     With a length also the ratio after every exchange, (suites, length), NaN behind the last.
     `plus_one` counts the observed data among random experiments: (b + 1) / (M + 1), never zero.
@@ -143,7 +143,7 @@ def exchange_units(
 
 
 def pvalue(tally: Tally, alternative: str, plus_one: bool) -> Floats:
-    """Return the share of exchanges with a ratio as large (`greater`), as small (`less`), or twice the smaller share, at most 1."""
+    """Return the share of exchanges with a ratio as large or small, or twice the smaller."""
     less, greater = (
         (count + plus_one) / (tally.number + plus_one) for count in (tally.at_most, tally.at_least)
     )
@@ -157,7 +157,7 @@ def pvalue(tally: Tally, alternative: str, plus_one: bool) -> Floats:
 
 
 def smallest_pvalue(tally: Tally, alternative: str, plus_one: bool) -> Floats:
-    """Return the p-value of a ratio that no other exchange reaches: no smaller one can be had from so many exchanges."""
+    """Return the p-value of a ratio that no other exchange reaches."""
     number = np.minimum(np.asarray(tally.possible, dtype=object), tally.number + plus_one)
     share = 1 / np.asarray(number, dtype=float)
     return np.asarray(np.minimum(1.0, 2 * share) if alternative == "two-sided" else share)
@@ -181,7 +181,7 @@ def _of_averages(average: Floats, score: Score) -> Floats:
 
 
 def _log_ratio(sums: Floats, weights: Floats, score: Score) -> Floats:
-    """Return the log of the ratio of the two means from sums over the benchmarks, or of geometric ones from the difference of sums."""
+    """Return the log of the ratio of the two means from sums over the benchmarks."""
     if score.mean == "geometric":
         return np.asarray((sums[0] - sums[1] if len(sums) > 1 else sums[0]) / weights)
     sign = 1.0 if score.mean == "arithmetic" else -1.0
@@ -201,13 +201,13 @@ def _subsets(n: int, m: int) -> Mask:
 
 @lru_cache(maxsize=16)
 def _swaps(n: int) -> Mask:
-    """Return, for every way to swap within n pairs, which of the n + n units are then the candidate's: (outcomes, n + n)."""
+    """Return the candidate's units in every way to swap within n pairs: (outcomes, n + n)."""
     swapped = (np.arange(2**n)[:, None] >> np.arange(n)) % 2 == 1
     return np.concatenate([~swapped, swapped], axis=1)
 
 
 def _table(block: Block, score: Score) -> Floats:
-    """Return the scores of both sides after every exchange, (2, suites, benchmarks, outcomes), summed if benchmarks share units."""
+    """Return the scores of both sides after every exchange: (2, suites, benchmarks, outcomes)."""
     pool, n = np.concatenate([block.new, block.old], axis=-1), block.new.shape[-1]
     suites, benchmarks, units = pool.shape
     candidate = _swaps(n) if score.paired else _subsets(n, units - n)
@@ -238,7 +238,7 @@ def _every_exchange(blocks: list[Block], score: Score) -> Iterator[Floats]:
 def _counted_by_halves(
     blocks: list[Block], score: Score, observed: float, weight: float
 ) -> tuple[int, int]:
-    """Return how many exchanges of the units of a suite give a log ratio as large as the observed one, and as small.
+    """Count the exchanges with a log ratio as large as the observed one, and as small.
 
     A ratio of means is beyond a bound where a sum over the benchmarks is above zero. The sums of
     each half of the benchmarks are enumerated, and those of all are counted by a search in one half
@@ -275,7 +275,7 @@ def _counted_by_halves(
 def _drawn_exchanges(
     blocks: list[Block], score: Score, number: int, streams: Streams, cells: Integers
 ) -> Iterator[Floats]:
-    """Yield the sums of exchanges drawn at random, or their differences (2 or 1, suites, exchanges), some at a time."""
+    """Yield the sums of random exchanges, or their differences (2 or 1, suites, exchanges)."""
     size = max(1, KEPT // len(cells))
     for start in range(0, number, size):
         window = slice(start, min(start + size, number))
@@ -306,14 +306,14 @@ def _drawn_exchanges(
 
 
 def _difference(scores: Floats, score: Score) -> Floats:
-    """Return the difference (1, ...) of the scores of both sides where that is all the geometric mean needs, else the two (2, ...)."""
+    """Return the difference of the scores of both sides where it is enough, else both."""
     return scores[:1] - scores[1:] if score.mean == "geometric" else scores
 
 
 def _permuted(
     block: Block, score: Score, streams: Streams, cells: Integers, window: slice
 ) -> Floats:
-    """Return the sums over the benchmarks of some experiments (2 or 1, suites, experiments), in each of which units are exchanged anew."""
+    """Return the sums over the benchmarks of experiments with exchanged units."""
     pool, benchmarks = np.concatenate([block.new, block.old], axis=-1), block.new.shape[1]
     candidate = (_swapped if score.paired else _smallest)(block, streams, cells, window)
     shape = (*candidate.shape[:2], *pool.shape[1:])
@@ -340,7 +340,7 @@ def _permuted(
 
 
 def _swapped(block: Block, streams: Streams, cells: Integers, window: slice) -> Mask:
-    """Return which units are the candidate's (suites, experiments, benchmarks or 1, units) when pairs are swapped at random."""
+    """Return which units are the candidate's when pairs are swapped at random."""
     _, benchmarks, n = block.new.shape
     n_streams, rows = 1 if block.shared else benchmarks, window.stop - window.start
     numbers = streams.below(
@@ -351,7 +351,7 @@ def _swapped(block: Block, streams: Streams, cells: Integers, window: slice) -> 
 
 
 def _smallest(block: Block, streams: Streams, cells: Integers, window: slice) -> Mask:
-    """Return the same when all units are exchanged: the candidate's are those with the smallest words of 64 bits, no two of them equal."""
+    """Return the same when all units are exchanged: those with the smallest random words."""
     benchmarks, n = block.new.shape[1:]
     n_streams, units = 1 if block.shared else benchmarks, n + block.old.shape[-1]
     width, rows = n_streams * units, window.stop - window.start

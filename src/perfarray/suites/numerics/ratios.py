@@ -60,7 +60,7 @@ def ratio_intervals(
     without: bool = False,
     length: int = 0,
 ) -> tuple[Floats, ...]:
-    """Return the fields of `ScoreRatio` of every suite (suites, benchmarks, units), by t (no draws) or redrawn block by block.
+    """Return the fields of `ScoreRatio` of every suite, by t (no draws) or redrawn.
 
     With `without`, also estimate and limits without each benchmark in turn (suites, benchmarks);
     with a length, also so many ratios of the distribution that limits are read off (suites,
@@ -116,7 +116,7 @@ def _without_each(matched: Mask, interval: Callable[[Mask], ScoreRatio]) -> tupl
 
 
 def log_ratio(sides: Sides, matched: Mask, score: Score) -> Floats:
-    """Return the log of candidate over baseline, each the mean over the matched benchmarks of a statistic of its runs."""
+    """Return the log of candidate over baseline over the matched benchmarks."""
     scores = [
         suite_mean(run_statistic(side, score.statistic), score.mean, matched, score.weights)
         for side in (sides.new, sides.old)
@@ -126,7 +126,7 @@ def log_ratio(sides: Sides, matched: Mask, score: Score) -> Floats:
 
 
 def t_interval(sides: Sides, matched: Mask, score: Score) -> ScoreRatio:
-    """Return the t interval of the ratio of two scores on the log scale, over the matched benchmarks (..., benchmarks).
+    """Return the t interval of the ratio of two scores on the log scale.
 
     Benchmarks fixed: SE^2 = sum of w^2 s^2 / (m ybar^2) over systems and benchmarks (for the
     geometric mean w is 1/B, or the share of the weights), df after Welch and Satterthwaite.
@@ -168,7 +168,7 @@ def t_interval(sides: Sides, matched: Mask, score: Score) -> ScoreRatio:
 
 
 def _moderated(contributions: UnitSummary) -> Floats:
-    """Return the variances of samples (..., those of the candidate's benchmarks and then of the baseline's), moderated on each side.
+    """Return the variances of samples, moderated on each side.
 
     They serve for degrees of freedom alone. The sum of the variances themselves is without bias;
     that of moderated ones is too small where benchmarks differ, so that 95 % limits would cover 90.
@@ -192,7 +192,7 @@ def _moderated(contributions: UnitSummary) -> Floats:
 
 
 def t_places(interval: ScoreRatio, number: int) -> Floats:
-    """Return so many equally probable places (..., number) of the distribution that a t interval is read off, in ascending order."""
+    """Return equally probable places of the distribution of a t interval, in order."""
     half = (
         t_quantile((np.arange(number) + 0.5) / number, interval.df[..., None])
         * interval.standard_error[..., None]
@@ -202,7 +202,7 @@ def t_places(interval: ScoreRatio, number: int) -> Floats:
 
 
 def _sample_size(sides: Sides, matched: Mask, score: Score) -> Floats:
-    """Return the smallest number of units behind a benchmark that counts, or the number of benchmarks where they are the sample."""
+    """Return the fewest units behind a benchmark, or the number of sampled benchmarks."""
     return (
         matched.sum(axis=-1).astype(float)
         if score.random_benchmarks
@@ -211,7 +211,7 @@ def _sample_size(sides: Sides, matched: Mask, score: Score) -> Floats:
 
 
 def _over_units(sides: Sides, matched: Mask, score: Score) -> UnitSummary:
-    """Return the samples (..., samples) whose variances add up to that of the log ratio: what the units of each contribute.
+    """Return the samples whose variances add up to that of the log ratio.
 
     A unit contributes w log(value) to a geometric mean of runs, w value / mean to first order to a
     mean. Shared units are summed over the benchmarks, paired ones subtracted, before their variance
@@ -246,12 +246,12 @@ def _over_units(sides: Sides, matched: Mask, score: Score) -> UnitSummary:
 
 
 def _samples_that_count(matched: Mask, score: Score) -> Mask:
-    """Return which samples of units count: those of every matched benchmark, or the one that all share."""
+    """Return which samples count: those of every matched benchmark, or the shared one."""
     return np.asarray(matched.any(axis=-1, keepdims=True)) if score.shared else matched
 
 
 def _over_benchmarks(sides: Sides, matched: Mask, score: Score) -> UnitSummary:
-    """Return the one sample of the paired t over benchmarks: log ratios, or their counterparts for the other means."""
+    """Return the sample of the paired t over benchmarks: log ratios or their counterparts."""
     scores = [run_statistic(side, score.statistic) for side in (sides.new, sides.old)]
     if score.mean == "geometric":
         transformed = [transform(side, "geometric") for side in scores]
@@ -270,7 +270,7 @@ def _over_benchmarks(sides: Sides, matched: Mask, score: Score) -> UnitSummary:
 
 
 def _weighted_sample(ratios: Floats, matched: Mask, score: Score) -> UnitSummary:
-    """Return the same of a sample whose members count unequally: the squared standard error, and one more than its degrees of freedom.
+    """Return the squared standard error, and df + 1, of an unequally weighted sample.
 
     Of members that vary alike, the mean has the variance s^2 S with S = sum of w^2, and s^2 = sum
     of w (d - dbar)^2 / (1 - S) has the degrees of freedom (1 - S)^2 / (S + S^2 - 2 sum of w^3)
@@ -294,7 +294,7 @@ def _weighted_sample(ratios: Floats, matched: Mask, score: Score) -> UnitSummary
 
 
 def _sums_without_each(values: Floats) -> Floats:
-    """Return the sum of all but each along the last axis: not as a difference, which leaves nothing where one is nearly all."""
+    """Return the sum of all but each along the last axis, without a difference."""
     none = np.zeros_like(values[..., :1])
     lower_sums = np.concatenate([none, np.cumsum(values[..., :-1], axis=-1)], axis=-1)
     upper_sums = np.concatenate([np.cumsum(values[..., :0:-1], axis=-1)[..., ::-1], none], axis=-1)
@@ -311,7 +311,7 @@ def _limits(lower: Floats, upper: Floats, score: Score) -> tuple[Floats, Floats]
 
 
 def _pvalue(below: Floats, above: Floats, score: Score) -> Floats:
-    """Return the p-value of "the ratio is 1" from those against a ratio that is not below 1 (`above`) and not above 1 (`below`)."""
+    """Return the p-value of "the ratio is 1" from the two one-sided ones."""
     two_sided = np.asarray(np.minimum(1.0, 2 * np.minimum(below, above)))
     return {"greater": above, "less": below}.get(score.alternative, two_sided)
 
@@ -319,7 +319,7 @@ def _pvalue(below: Floats, above: Floats, score: Score) -> Floats:
 def bootstrap_interval(
     redrawn: Redrawn, matched: Mask, score: Score, draws: Draws, method: str
 ) -> ScoreRatio:
-    """Return the percentile, basic or BCa interval of the ratio of two scores over the matched benchmarks; one unit shows no spread."""
+    """Return the percentile, basic or BCa interval of the ratio of two scores."""
     estimate = np.exp(log_ratio(redrawn.sides, matched, score))
     influence = _left_out(redrawn.sides, matched, score, estimate) if method == "bca" else ()
     bootstrap = percentile_family(
@@ -340,7 +340,7 @@ def bootstrap_interval(
 
 
 def redrawn_ratios(redrawn: Redrawn, matched: Mask, score: Score, draws: Draws) -> Floats:
-    """Return the ratio of the two scores over the matched benchmarks in every replicate, shape (suites, R)."""
+    """Return the ratio of the two scores in every replicate, shape (suites, R)."""
     with np.errstate(divide="ignore", invalid="ignore"):
         new, old = (
             _redrawn_score(side, redrawn, matched, score, draws)
@@ -405,7 +405,7 @@ def _redraw_benchmarks(
 
 
 def _left_out(sides: Sides, matched: Mask, score: Score, estimate: Floats) -> tuple[Floats, ...]:
-    """Return the influence (suites, ...) of every unit left out in turn: shared ones from all benchmarks, paired ones from both systems.
+    """Return the influence (suites, ...) of every unit left out in turn.
 
     Where the benchmarks are random they are left out instead.
     """

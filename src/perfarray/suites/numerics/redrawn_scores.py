@@ -1,4 +1,4 @@
-"""The scores of a suite's benchmarks when their units are redrawn: what the bootstrap of a ratio of two scores is made from.
+"""The scores of benchmarks when their units are redrawn, for the bootstrap of a ratio.
 
 Units are (..., benchmarks, units), NaN where not measured. A few units can be redrawn in few ways:
 the score of every way stands in a table, and a replicate is one of its entries.
@@ -63,7 +63,7 @@ def two_sided_level(confidence_level: float, alternative: str) -> float:
 
 
 class Redrawn(NamedTuple):
-    """Redrawn scores of a block of suites, of every benchmark (suites, benchmarks, R), transformed as their mean wants them.
+    """Redrawn, transformed scores of a block of suites (suites, benchmarks, R).
 
     Where all benchmarks count, and nobody asks for them one by one, they may be weighted and
     summed: (suites, R).
@@ -78,7 +78,7 @@ class Redrawn(NamedTuple):
 def draw_scores(
     sides: Sides, cells: Integers, draws: Draws, score: Score, *, each: bool = True
 ) -> Iterator[Redrawn]:
-    """Redraw the units (suites, benchmarks, units) within every benchmark and system, block by block of suites, which bounds the memory.
+    """Redraw the units within every benchmark and system, block by block of suites.
 
     Shared units are drawn for all benchmarks together, paired ones for both systems. Random numbers
     depend on the keys of the suites, `cells`. Unless `each` benchmark is wanted, scores are summed
@@ -101,7 +101,7 @@ def draw_scores(
 
 
 def _equally_few(units: Floats) -> bool:
-    """Return whether all benchmarks have as many units, so few that one random number stands for a redraw of them all."""
+    """Return whether one random number stands for a redraw of all benchmarks."""
     counts = (~np.isnan(units)).sum(axis=-1)
     count = int(counts.max(initial=0))
     return bool(count) and bool((counts == count).all()) and grouping(count).picks == 1
@@ -116,7 +116,7 @@ def _redrawn(
     score: Score,
     totals: bool,
 ) -> Floats:
-    """Return the transformed statistic of redrawn units of every benchmark, (suites, benchmarks, R), NaN where nothing was measured."""
+    """Return the transformed statistic of redrawn units (suites, benchmarks, R)."""
     missing = np.isnan(units)
     # Those that were measured come first.
     ordered = (

@@ -1,4 +1,4 @@
-"""The spread of a suite's score when the experiment is redrawn: each benchmark's units with replacement, then its statistic, then the mean.
+"""The spread of a suite's score when units are drawn again with replacement.
 
 The law of one benchmark's statistic is known where few values are possible (order statistics of n
 runs, or any statistic of few units); moments of the mean over benchmarks follow from those of their
@@ -47,7 +47,7 @@ SAME_SCALE = (
 
 
 def statistic_of(runs: Floats, statistic: str) -> Floats:
-    """Return a statistic of rows (rows, units, runs in a unit): median, mean, min, max or geometric, each unit with equal weight."""
+    """Return a statistic of rows (rows, units, runs in a unit), each unit weighted alike."""
     return (
         np.exp(evaluate(np.log(runs), "mean"))
         if statistic == "geometric"
@@ -68,7 +68,7 @@ def performance_of(suite: Suite, statistic: str, mean: str) -> Floats:
 
 
 def exact_spread(suite: Suite, statistic: str, mean: str) -> Floats:
-    """Return the exact standard deviation of the score over redrawn experiments, shape (cells,), without random numbers.
+    """Return the exact standard deviation of the score over redrawn experiments.
 
     NaN where no closed form applies: harmonic means, and statistics whose law over more than `FEW`
     units is not known.
@@ -88,7 +88,7 @@ def exact_spread(suite: Suite, statistic: str, mean: str) -> Floats:
 
 
 def _deviation(expected: Floats, variance: Floats, mean: str) -> Floats:
-    """Return the standard deviation of a score from the moments of what independent benchmarks (last axis) contribute to it."""
+    """Return the standard deviation of a score from the moments of its contributions."""
     if mean == "arithmetic":
         return np.asarray(np.sqrt(variance.sum(axis=-1)))
     # Of a product of independent factors: (sd / mean)^2 + 1 is the product of theirs.
@@ -97,7 +97,7 @@ def _deviation(expected: Floats, variance: Floats, mean: str) -> Floats:
 
 
 def _moments(rows: Floats, statistic: str, mean: str, benchmarks: Floats) -> tuple[Floats, Floats]:
-    """Return mean and variance of what each row's redrawn statistic contributes to a score of so many benchmarks (rows,)."""
+    """Return mean and variance of what each row contributes to a score when redrawn."""
     expected, variance = np.full((2, len(rows)), np.nan)
     lengths = (~np.isnan(rows)).sum(axis=-1)
     units = (lengths > 0).sum(axis=-1)
@@ -118,7 +118,7 @@ def _moments(rows: Floats, statistic: str, mean: str, benchmarks: Floats) -> tup
 
 
 def _split(where: Mask, values: int, most: int) -> list[Integers]:
-    """Return the rows where a mask holds, in blocks of at most `most` values where a row has `values`."""
+    """Return the rows where a mask holds, in blocks of at most `most` values."""
     rows, size = np.flatnonzero(where), max(1, most // values)
     return np.split(rows, range(size, len(rows), size))
 
@@ -139,7 +139,7 @@ def _weighted(support: Floats, probability: Floats) -> tuple[Floats, Floats]:
 def _redrawn_moments(
     units: Floats, statistic: str, mean: str, benchmarks: float
 ) -> tuple[float, float]:
-    """Return mean and variance of what one benchmark contributes when its units (units, runs) are redrawn; NaN where not known."""
+    """Return mean and variance of what one redrawn benchmark contributes."""
     if (statistic, mean) in SAME_SCALE:
         return _averaged_moments(statistic_of(units[:, None], statistic), mean, benchmarks)
     if (
@@ -160,7 +160,7 @@ def _redrawn_moments(
 
 
 def _averaged_moments(units: Floats, mean: str, benchmarks: float) -> tuple[float, float]:
-    """Return the same where the statistic averages units on the scale of the mean over benchmarks: any number of units."""
+    """Return the same where the statistic averages units on the scale of the mean."""
     number = len(units)
     if mean == "arithmetic":
         return float(units.mean() / benchmarks), float(
@@ -214,7 +214,7 @@ def _spread_of(values: Floats) -> float:
 
 
 def redraws(number: int) -> tuple[Integers, Floats]:
-    """Return all ways to draw as many units as there are, without regard to order (ways, units), and their probabilities."""
+    """Return all ways to draw as many units as there are, and their probabilities."""
     ways_to_redraw = np.array(list(combinations_with_replacement(range(number), number)))
     repeats = [np.bincount(way, minlength=number) for way in ways_to_redraw]
     orders = [
@@ -224,7 +224,7 @@ def redraws(number: int) -> tuple[Integers, Floats]:
 
 
 def _shared_spread(runs: Floats, statistic: str, mean: str, counts: Floats) -> float:
-    """Return the standard deviation where the units (benchmarks, units, runs) of a cell are redrawn for all benchmarks at once."""
+    """Return the standard deviation where units are redrawn for all benchmarks at once."""
     units = _complete(runs)
     benchmarks, number, _ = units.shape
     if (statistic, mean) in SAME_SCALE and number:
@@ -252,7 +252,7 @@ def _complete(runs: Floats) -> Floats:
 def _scores_of_draws(
     units: Floats, draws: Integers, statistic: str, mean: str, counts: Floats
 ) -> Floats:
-    """Return the scores of experiments that redraw units (benchmarks, units, runs) for all benchmarks at once (draws, units)."""
+    """Return the scores of experiments that redraw units for all benchmarks at once."""
     return score_of(
         np.stack(
             [statistic_of(benchmark_units[draws], statistic) for benchmark_units in units], axis=-1
@@ -265,7 +265,7 @@ def _scores_of_draws(
 def drawn_spread(
     suite: Suite, cells: Integers, statistic: str, drawing: Drawing
 ) -> tuple[Floats, Floats]:
-    """Return the standard deviation of the score over experiments redrawn at random, and its Monte Carlo error as a share of it."""
+    """Return the standard deviation over random experiments, and its Monte Carlo error."""
     deviations, errors = np.full((2, len(cells)), np.nan)
     counts, single, batched = (
         equal_counts(suite),
@@ -309,7 +309,7 @@ def filled_spread(
     aim: float,
     after_each: Callable[[], object] | None = None,
 ) -> tuple[Floats, Floats, Floats]:
-    """Return the same, and the number of draws: as few as bring the Monte Carlo error below an aim, beginning with those asked for.
+    """Return the same, and the number of draws that brings the error below an aim.
 
     Benchmarks that share no units are drawn one by one: the contribution of each to the score has
     moments of its own, and those of the score follow from them with an error that is smaller by the
@@ -346,7 +346,7 @@ def _measured(suite: Suite, where: Mask) -> Integers:
 
 
 def _drawn_moments(values: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return mean and variance of draws along the last axis, and the variance of that variance by chance."""
+    """Return mean and variance along the last axis, and the variance of that variance."""
     deviations = (
         values - values[..., :1]
     )  # equal draws have no variance, where that from their rounded mean is not zero
@@ -366,7 +366,7 @@ def _of_scores(scores: Floats) -> tuple[Floats, Floats]:
 
 
 def _of_contributions(contributions: Floats, mean: str) -> tuple[Floats, Floats]:
-    """Return the same of the score that the contributions of benchmarks (benchmarks, draws) make up, to first order."""
+    """Return the same of the score that contributions make up, to first order."""
     expected, variance, chance = _drawn_moments(contributions)
     deviation = _deviation(expected, variance, mean)
     if mean == "arithmetic":
@@ -396,7 +396,7 @@ def _redraw(suite: Suite, index: int, cell: Integers, statistic: str, drawing: D
 
 
 def _redraw_few(suite: Suite, cells: Integers, statistic: str, drawing: Drawing) -> Floats:
-    """Return the same (cells, draws) of benchmarks with equally few runs: each way to redraw them is computed once."""
+    """Return the same of benchmarks with equally few runs: each way is computed once."""
     runs, benchmarks = suite.runs[..., 0], suite.runs.shape[1]
     measured = ~np.isnan(runs)
     count = int(measured[0, 0].sum())
@@ -413,7 +413,7 @@ def _redraw_few(suite: Suite, cells: Integers, statistic: str, drawing: Drawing)
 def _redraw_each(
     suite: Suite, index: int, cell: Integers, statistic: str, drawing: Drawing
 ) -> Floats:
-    """Return the statistic of every benchmark's redrawn units (benchmarks, draws), each benchmark drawn by itself."""
+    """Return the statistic of the redrawn units of every benchmark (benchmarks, draws)."""
     runs, streams = suite.runs[index], Streams(drawing.key)
     statistics = np.empty((len(runs), drawing.n_resamples))
     for start, number in _windows(drawing.n_resamples, runs.size):
@@ -425,6 +425,6 @@ def _redraw_each(
 
 
 def _windows(draws: int, values: int) -> Iterator[tuple[int, int]]:
-    """Return where blocks of draws start, and how many each has, so that few values are looked at together."""
+    """Return where blocks of draws start, and how many each has."""
     size = max(1, BLOCK // values)
     return ((start, min(size, draws - start)) for start in range(0, draws, size))

@@ -1,4 +1,4 @@
-"""How many runs until the interval of a ratio of suite scores is as narrow as asked: Irving et al. (2018), section 8 and figure 13."""
+"""How many runs make the interval of a ratio of scores narrow (Irving et al. 2018, section 8)."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -40,7 +40,7 @@ def required_runs(
     width: float,
     start: int,
 ) -> RequiredRuns:
-    """Look for the fewest runs, from `start` on, whose interval is no wider than `width` (upper minus lower limit).
+    """Look for the fewest runs, from `start` on, whose interval is within `width`.
 
     `required` is NaN where the data do not suffice; `extrapolated` is then the number at which the
     interval of all runs, shrunk by the square root of the runs and with their t, is narrow enough.
@@ -77,7 +77,7 @@ def required_runs(
 
 
 def _first_runs(units: Floats) -> Callable[[int], Floats]:
-    """Return a function that takes the first so many runs of units (..., units) and drops the columns behind them, which cost time."""
+    """Return a function that takes the first runs of units (..., units)."""
     measured = ~np.isnan(units)
     counts = np.cumsum(measured, axis=-1)
     places = np.where(measured, np.arange(units.shape[-1]), -1).reshape(-1, units.shape[-1])

@@ -59,9 +59,9 @@ def quantile_at(
     df = np.asarray(df, dtype=float)
     row = np.where((df > 0) & (df <= LISTED), df, 0.0).astype(np.intp)
     quantiles = np.asarray(_listed(quantile, probability)[row])
-    other = (row != df) & ~np.isnan(df)
-    if other.any():
-        quantiles[other] = quantile(probability, df[other])
+    unlisted = (row != df) & ~np.isnan(df)
+    if unlisted.any():
+        quantiles[unlisted] = quantile(probability, df[unlisted])
     return quantiles
 
 
@@ -72,7 +72,9 @@ def _listed(quantile: Callable[[float, Floats], Floats], probability: float) -> 
 
 
 def optimal_counts(variance: Floats, cost: Floats) -> Floats:
-    """Return equation 14: sqrt(c_i / c_{i-1} * T_i^2 / T_{i+1}^2) of every level below the outermost, unrounded.
+    """Return equation 14, unrounded, of every level below the outermost.
+
+    That is sqrt(c_i / c_{i-1} * T_i^2 / T_{i+1}^2).
 
     A level without a component (NaN) is merged: its price joins the level above, and its count is
     NaN. That of the outermost is NaN.
@@ -89,10 +91,10 @@ def optimal_counts(variance: Floats, cost: Floats) -> Floats:
             counts[..., level] = np.sqrt(
                 above_cost / level_cost * (np.maximum(component, 0.0) / np.maximum(above, 0.0))
             )
-        present = ~np.isnan(component)
+        has_component = ~np.isnan(component)
         above, above_cost = (
-            np.where(present, component, above),
-            np.where(present, level_cost, above_cost),
+            np.where(has_component, component, above),
+            np.where(has_component, level_cost, above_cost),
         )
     return counts
 

@@ -80,7 +80,7 @@ def assured_half_width(n: Floats, below: Floats, evidence: Evidence, goal: Goal)
 
 
 def share_within(variance: Floats, df: Floats, true: Floats) -> Floats:
-    """Return the probability that experiments with these degrees of freedom find no more than a variance among their units."""
+    """Return the probability that experiments find no more than a variance among their units."""
     positive, share = variance > 0, np.zeros(np.shape(variance))
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         share[positive] = mixture_share(
@@ -90,7 +90,7 @@ def share_within(variance: Floats, df: Floats, true: Floats) -> Floats:
 
 
 def true_variances(below: Floats, evidence: Evidence) -> Floats:
-    """Return the variances of a unit at the nodes of the pilot's chi-square, along the last axis."""
+    """Return the variances of a unit at the nodes of the pilot's chi-square, (..., nodes)."""
     unit_variance, top, inside = (
         np.asarray(field)[..., None] for field in (evidence.unit_variance, evidence.top, below)
     )
@@ -105,7 +105,10 @@ def true_variances(below: Floats, evidence: Evidence) -> Floats:
 def component_limits(
     variance: Floats, level_variance: Floats, df: Floats, confidence_level: float
 ) -> tuple[Floats, Floats]:
-    """Return limits of the outermost component: chi-square limits of the variance of the outermost means, less what lies below it."""
+    """Return limits of the outermost component.
+
+    Those of the variance of the outermost means, less what lies below it.
+    """
     from scipy.special import chdtri
 
     tail = (1 - confidence_level) / 2
@@ -166,11 +169,11 @@ def mixture_quantile(probability: float, df: Floats, variance: Floats) -> Floats
             high[rows] = np.where(short, high[rows], root[rows])
             probit = ndtri(share)
             step = (target - probit) * np.exp(-(probit**2) / 2) / np.sqrt(2 * np.pi) / slope
-            after = root[rows] + step
-            inside = (after > low[rows]) & (after < high[rows])
-            after = np.where(inside, after, (low[rows] + high[rows]) / 2)
-            moved = np.abs(after - root[rows])
-            root[rows] = after
+            next_root = root[rows] + step
+            inside = (next_root > low[rows]) & (next_root < high[rows])
+            next_root = np.where(inside, next_root, (low[rows] + high[rows]) / 2)
+            moved = np.abs(next_root - root[rows])
+            root[rows] = next_root
             rows = rows[moved > PRECISION]
         return np.asarray(np.exp(root).reshape(shape))
 

@@ -1,4 +1,4 @@
-"""Spikes: one or two outermost units without which a level's mean square is less than half, beyond what normal values show.
+"""Spikes: one or two outermost units without which a mean square is less than half.
 
 Of normal values, the share of a level's sum of squares that leaving out some units takes away is
 beta distributed, and its law is that of Cochran's test of a large variance below the outermost
@@ -25,7 +25,7 @@ NONE = -1  # the place of a unit that is not there
 
 
 class Carriers(NamedTuple):
-    """Along the levels, outermost first: the places of one or two outermost units, their share of the sum of squares, and its p-value.
+    """Places of one or two outermost units, their share of the sum of squares, and its p-value.
 
     The p-value is 1 where no unit carries the level, and NaN where that cannot be seen: below three
     units, or without variation.
@@ -38,7 +38,7 @@ class Carriers(NamedTuple):
 
 
 class _Removal(NamedTuple):
-    """What leaving out one unit, and two, takes from a level of some cells, among so many ways to choose them: shapes (2, cells)."""
+    """What leaving out one unit, and two, takes from a level of some cells: shapes (2, cells)."""
 
     first: Integers
     second: Integers
@@ -73,7 +73,7 @@ def carriers(values: Floats, components: Components) -> Carriers:
 
 
 def _below(squares: Floats, df: Floats) -> _Removal:
-    """Return what the unit and the two units take that have the largest sums of squares (cells, units) inside them."""
+    """Return what the unit and the two units with the largest sums of squares take."""
     order = np.argsort(-squares, axis=1)[:, :2]
     squares_taken, removed = (
         np.cumsum(np.take_along_axis(array, order, axis=1), axis=1).T for array in (squares, df)
@@ -95,7 +95,10 @@ def _ways(units: Mask) -> Floats:
 
 
 def _outermost(away: Floats) -> _Removal:
-    """Return the same of means (cells, units) by their distances from the mean of all, which moves without them; two are at the ends."""
+    """Return the same of means (cells, units), whose distances are from the mean of all.
+
+    That mean moves without them; two are at the ends.
+    """
     present = np.isfinite(away)
     n, order, number = (
         present.sum(axis=1),
@@ -126,7 +129,7 @@ def _outermost(away: Floats) -> _Removal:
 
 
 def _judged(cells: Floats, several: Mask, removal: _Removal, total: Floats, df: Floats) -> Floats:
-    """Return the fields of `Carriers` (4, cells): the unit or two that chance makes least often, if less than half remains."""
+    """Return the fields of `Carriers` (4, cells), of the units that chance makes least often."""
     eligible, rounding = several & (total > 0) & (df > 1), np.zeros(len(total))
     chances = _chance(removal, total, df, rounding)
     doubtful = np.flatnonzero(eligible & (chances.min(axis=0) < DOUBTFUL))
@@ -157,7 +160,7 @@ def _judged(cells: Floats, several: Mask, removal: _Removal, total: Floats, df: 
 
 
 def _chance(removal: _Removal, total: Floats, df: Floats, rounding: Floats) -> Floats:
-    """Return how often, at most, some units of normal values take as much: 1 where they leave half of the mean square.
+    """Return how often, at most, some units of normal values take as much.
 
     `rounding` is the variance of one degree of freedom that values do not show because they were
     rounded.

@@ -55,7 +55,7 @@ class Moments(NamedTuple):
 def anova_limits(
     values: Floats, components: Components, confidence_level: float
 ) -> ComponentLimits:
-    """Return two-sided limits (..., L) of the components of values (..., n_L, ..., n_1), and their standard errors, if values are normal.
+    """Return limits (..., L) of the components of normal values, and their standard errors.
 
     Of ragged cells only the lowest level has a standard error.
     """
@@ -95,7 +95,7 @@ def limits_with_df(
 
 
 def same_levels(df: Floats | Mask) -> Iterator[tuple[Integers, Integers]]:
-    """Yield the rows of cells with degrees of freedom (cells, L) at the same levels, and the columns of these, the lowest level first."""
+    """Yield the rows of cells with degrees of freedom at the same levels, and their columns."""
     has_df = df > 0
     measured = has_df[has_df.any(axis=1)]
     # Most often all cells have the same levels, which is seen at a tenth of the cost of finding the
@@ -109,7 +109,7 @@ def same_levels(df: Floats | Mask) -> Iterator[tuple[Integers, Integers]]:
 def patterns(
     cells: Floats, df: Floats | Mask, values: int = BLOCK
 ) -> Iterator[tuple[Floats, tuple[Integers, ...]]]:
-    """Yield cells that have the same levels, without the others, and where they and their levels stand, the lowest level first.
+    """Yield cells that have the same levels, without the others, and where they stand.
 
     So many values come at once, or one cell.
     """
@@ -125,7 +125,7 @@ def patterns(
 def level_limits(
     squares: Floats, df: Floats, repetitions: Floats, confidence_level: float
 ) -> tuple[Floats, Floats, Floats]:
-    """Return limits and standard errors (cells, L), lowest level first, from mean squares, their df and the repetitions in one parent."""
+    """Return limits and standard errors (cells, L), lowest level first, from mean squares."""
     below = np.zeros(squares.shape)
     below[:, 1:] = squares[:, :-1] / repetitions[:, :-1]
     small, large = _of_each_kind(
@@ -147,7 +147,7 @@ def level_limits(
 def _of_each_kind(
     df_x: Floats, df_y: Floats, factors: Callable[[Floats, Floats], tuple[Any, ...]]
 ) -> list[Floats]:
-    """Return factors for pairs of degrees of freedom, computed once for each pair that differs: most cells have the same."""
+    """Return factors for pairs of degrees of freedom, computed once for each pair."""
     if (df_x == df_x[0]).all() and (df_y == df_y[0]).all():
         return list(factors(df_x[:1], df_y[:1]))
     kinds, index = np.unique(df_x + 1j * df_y, return_inverse=True)
@@ -175,7 +175,7 @@ def chi_square_factors(df: Any, confidence_level: float) -> tuple[Any, Any]:
 
 
 def difference_factors(df_x: Any, df_y: Any, confidence_level: float) -> tuple[Any, ...]:
-    """Return (G1^2, H2^2, G12, H1^2, G2^2, H12) of Burdick and Graybill, each limit with half of what is not covered."""
+    """Return (G1^2, H2^2, G12, H1^2, G2^2, H12) of Burdick and Graybill."""
     tail = (1 - confidence_level) / 2
     return *_one_side(df_x, df_y, tail, 1 - tail), *_one_side(df_x, df_y, 1 - tail, tail)
 
@@ -197,7 +197,7 @@ def _one_side(df_x: Any, df_y: Any, tail: float, complement: float) -> tuple[Any
 
 
 def square_moments(cells: Floats) -> Moments:
-    """Return the moments of the mean squares of cells (count, n_L, ..., n_1) all of whose levels can be told apart.
+    """Return the moments of the mean squares of cells whose levels can all be told apart.
 
     A mean of unweighted means has the variance sum_j a_j T_j^2; its a_j are the mean of its
     children's, over their number.
@@ -237,7 +237,7 @@ def _reciprocal(number: Integers) -> Floats:
 
 
 def ragged_limits(squares: Floats, moments: Moments, confidence_level: float) -> Floats:
-    """Return lower and upper limits (2, cells, L) from the mean squares of unweighted means, lowest level first; NaN at the lowest.
+    """Return limits (2, cells, L) from mean squares of unweighted means, lowest level first.
 
     A component is a sum of mean squares with weights of both signs: x has the positive ones, y the
     negative.
@@ -271,7 +271,7 @@ def ragged_limits(squares: Floats, moments: Moments, confidence_level: float) ->
 
 
 def effective_df(moments: Moments, components: Floats, weights: Floats) -> Floats:
-    """Return Satterthwaite's degrees of freedom, 2 mean^2 / variance, of weighted sums of the mean squares."""
+    """Return Satterthwaite's df, 2 mean^2 / variance, of weighted sums of the mean squares."""
     scaled = components / components.sum(axis=1, keepdims=True)
     mean = np.vecdot(weights, np.matvec(moments.expectation, scaled))
     variance = np.vecdot(

@@ -1,4 +1,7 @@
-"""Which single number stands for a program's run time, and how stable it is: Haveraaen and Hundvebakke (2001), section 3."""
+"""Which single number stands for a program's run time, and how stable it is.
+
+Haveraaen and Hundvebakke (2001), section 3.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
@@ -56,8 +59,10 @@ def estimate_of_runs(values: Floats, statistic: str) -> Floats:
         return np.asarray(np.fmax.reduce(flat, axis=-1))
     reached = np.cumsum(share, axis=-1)
     last = np.maximum((share > 0).sum(axis=-1, keepdims=True) - 1, 0)
-    most = share.max(axis=-1, keepdims=True)
-    equal_weights = np.where(share > 0, share, most).min(axis=-1, keepdims=True) > most - ROUNDING
+    largest = share.max(axis=-1, keepdims=True)
+    equal_weights = (
+        np.where(share > 0, share, largest).min(axis=-1, keepdims=True) > largest - ROUNDING
+    )
     probability = 1 / 2 if statistic == "median" else 1 / 4
     rank = probability * (last + 2.0)
     by_rank = [
@@ -117,7 +122,7 @@ def stability_of_estimators(
 def share_of_right_orders(
     new: Floats, old: Floats, sizes: Sequence[int], statistics: Sequence[str], order: Floats
 ) -> Floats:
-    """Return how often estimates from groups of both programs stand in a given order, over all pairs of a group of either; ties half.
+    """Return how often estimates from groups of both programs stand in a given order.
 
     `new` and `old` (..., runs) are as for `stability_of_estimators`. `order` (..., statistics) is
     above 0 where the estimates of `new` are to be larger, below 0 where they are to be smaller; 0
@@ -152,14 +157,14 @@ def share_of_right_orders(
 
 
 def _measured_first(values: Floats) -> tuple[Floats, Integers]:
-    """Return rows of runs (cells, runs) in their order, the missing ones last, and how many each has."""
+    """Return rows of runs in their order, the missing ones last, and how many each has."""
     rows = values.reshape(-1, values.shape[-1])
     rows = np.take_along_axis(rows, np.argsort(np.isnan(rows), axis=-1, kind="stable"), axis=-1)
     return rows, (~np.isnan(rows)).sum(axis=-1)
 
 
 def _estimates(rows: Floats, counts: Integers, size: int, statistics: Sequence[str]) -> Floats:
-    """Return what every statistic (statistics, rows, runs) is of the group of consecutive runs that starts at each run."""
+    """Return every statistic (statistics, rows, runs) of the groups that start at each run."""
     estimates = np.empty((len(statistics), *rows.shape))
     step = max(1, BLOCK // (len(rows) * size))
     for first in range(0, rows.shape[-1], step):
@@ -177,7 +182,7 @@ def _estimates(rows: Floats, counts: Integers, size: int, statistics: Sequence[s
 
 
 def size_from_which(enough: Mask, is_known: Mask, sizes: Sequence[int]) -> Floats:
-    """Return the smallest group size (...) that is enough (..., sizes), and so are all larger ones that are known; NaN where none is."""
+    """Return the smallest group size (...) from which on all that are known are enough."""
     lasting = (
         np.logical_and.accumulate((enough | ~is_known)[..., ::-1], axis=-1)[..., ::-1] & enough
     )

@@ -93,13 +93,13 @@ def tree(stem: Floats, chains: Floats) -> Forest:
 
 def side_by_side(trees: Sequence[Forest]) -> Forest:
     """Return several trees as one forest."""
-    offsets = np.cumsum([0] + [len(each.variance) for each in trees[:-1]])
+    offsets = np.cumsum([0] + [len(one_tree.variance) for one_tree in trees[:-1]])
     paths = np.concatenate(
-        [each.paths + offset for each, offset in zip(trees, offsets, strict=True)]
+        [one_tree.paths + offset for one_tree, offset in zip(trees, offsets, strict=True)]
     )
     return _forest(
-        np.concatenate([each.variance for each in trees]),
-        np.concatenate([each.cost for each in trees]),
+        np.concatenate([one_tree.variance for one_tree in trees]),
+        np.concatenate([one_tree.cost for one_tree in trees]),
         paths,
     )
 
@@ -179,11 +179,11 @@ def narrowest(
         totals = share_out(along.variance, along.cost, rates, n[..., None], budget=money)
         return reduced(np.add, along.variance / totals)
 
-    most = np.maximum(min_units, whole(money / one_of_everything))
+    max_units = np.maximum(min_units, whole(money / one_of_everything))
     units = lowest(
         lambda n: quantile_of(forest, n, probability) * np.sqrt(noise(n)),
         np.where(np.isnan(money), np.nan, min_units),
-        most,
+        max_units,
     )
     return units, noise(units)
 
@@ -197,21 +197,26 @@ def cheapest(forest: Forest, goal: Goal) -> tuple[Floats, Floats]:
 
     def price(n: Floats) -> Floats:
         totals = share_out(
-            forest.variance, forest.cost, rates, n[..., None],
+            forest.variance,
+            forest.cost,
+            rates,
+            n[..., None],
             variance_wanted=noise_wanted(forest, n, goal),
-        )  # fmt: skip
+        )
         with np.errstate(invalid="ignore"):
             spent = reduced(np.add, forest.cost * totals)
         return np.where(np.isfinite(spent), spent, np.inf)
 
     variance = reduced(np.add, forest.variance)
-    least = np.where(np.isnan(variance), np.nan, float(goal.min_units))
-    most = first_reached(lambda n: variance / n <= noise_wanted(forest, n, goal), least)
-    return lowest(price, least, most), most
+    min_units_or_nan = np.where(np.isnan(variance), np.nan, float(goal.min_units))
+    max_units = first_reached(
+        lambda n: variance / n <= noise_wanted(forest, n, goal), min_units_or_nan
+    )
+    return lowest(price, min_units_or_nan, max_units), max_units
 
 
 def noise_wanted(forest: Forest, units: Floats, goal: Goal) -> Floats:
-    """Return the variance that plans of so many units may leave, where a half-width is asked for."""
+    """Return the variance that plans of so many units may leave, for a half-width."""
     quantile = quantile_of(forest, units, goal.probability)
     half_width = np.asarray(goal.half_width, dtype=float)
     half_width = half_width.reshape(half_width.shape + (1,) * (quantile.ndim - half_width.ndim))
@@ -225,7 +230,7 @@ def lowest(value: Callable[[Floats], Floats], low: npt.ArrayLike, high: npt.Arra
     """
 
     def rising(n: Floats) -> Any:
-        here, after = value(n), value(n + 1)
-        return np.isfinite(here) & ((here <= after) | np.isnan(after))
+        here, value_after = value(n), value(n + 1)
+        return np.isfinite(here) & ((here <= value_after) | np.isnan(value_after))
 
     return first_true(rising, low, high)

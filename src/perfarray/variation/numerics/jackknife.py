@@ -1,4 +1,4 @@
-"""Limits of variance components without normal effects: how much the mean squares vary, seen by leaving out one outermost unit at a time.
+"""Limits of variance components without normal effects, by leaving out one unit at a time.
 
 The limits are those of normal effects, with the degrees of freedom that a mean square has by its
 own variation: 2 / df is the variance of its log to first order, and trigamma(df / 2) exactly, if it
@@ -26,7 +26,7 @@ LEAST_DF = 0.25  # degrees of freedom below which limits say nothing that can be
 def jackknife_limits(
     values: Floats, components: Components, confidence_level: float
 ) -> ComponentLimits:
-    """Return limits (..., L) of the components of values (..., n_L, ..., n_1) with the degrees of freedom that their mean squares show."""
+    """Return limits (..., L) with the degrees of freedom that the mean squares show."""
     levels = components.level_df.shape[-1]
     nominal = components.level_df.reshape(-1, levels)
     df = nominal.copy()
@@ -40,7 +40,7 @@ def jackknife_limits(
 
 
 def evenness(means: Floats) -> Floats:
-    """Return what share of its degrees of freedom the variance of units (..., units) has by its own variation; 1 where it is not known."""
+    """Return what share of its degrees of freedom the variance of units has; 1 if not known."""
     units = (~np.isnan(means)).sum(axis=-1)
     nominal = np.maximum(units - 1, 1).astype(float)
     shown_df = _df_of(log_variance(means.reshape(-1, means.shape[-1]))[:, 0]).reshape(nominal.shape)
@@ -48,7 +48,7 @@ def evenness(means: Floats) -> Floats:
 
 
 def unevenness(values: Floats, components: Components, most: int | None = None) -> Floats:
-    """Return along the levels how much more the log of a mean square varies than that of normal values would: (..., L).
+    """Return how much more the log of a mean square varies than that of normal values, (..., L).
 
     NaN with fewer than `LEAST_SEEN` outermost units, of which that cannot be seen; with `most`,
     also in all but so many cells, spread evenly.
@@ -76,7 +76,7 @@ def unevenness(values: Floats, components: Components, most: int | None = None) 
 
 
 def log_variance(cells: Floats) -> Floats:
-    """Return the jackknife's variance of the log mean squares of cells (count, n_L, ..., n_1), lowest level first; NaN without one."""
+    """Return the jackknife's variance of the log mean squares, lowest level first."""
     measured = np.asarray(~np.isnan(cells).all(axis=tuple(range(2, cells.ndim))))
     units = measured.sum(axis=1)[:, None]
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -93,7 +93,7 @@ def log_variance(cells: Floats) -> Floats:
 
 
 def left_out(cells: Floats) -> Floats:
-    """Return the mean squares (count, n_L, L), lowest level first, that remain when each outermost unit is left out."""
+    """Return the mean squares (count, n_L, L) that remain when each outermost unit is left out."""
     squares, df, means = unit_squares(cells)
     with np.errstate(invalid="ignore", divide="ignore"):
         mean_squares = [
@@ -109,7 +109,7 @@ def left_out(cells: Floats) -> Floats:
 
 
 def unit_squares(cells: Floats) -> tuple[list[Floats], list[Floats], Floats]:
-    """Return the sums of squares (count, n_L) inside every outermost unit, lowest level first, their df, and the units' means."""
+    """Return the sums of squares inside every outermost unit, their df, and the units' means."""
     squares: list[Floats] = []
     df: list[Floats] = []
     means, no_gaps = cells, not np.isnan(cells).any()
@@ -135,7 +135,10 @@ def unit_squares(cells: Floats) -> tuple[list[Floats], list[Floats], Floats]:
 
 
 def _df_of(variance: Floats) -> Floats:
-    """Return the degrees of freedom of a chi-square variable whose log has this variance: trigamma(df / 2), inverted by Newton's steps."""
+    """Return the degrees of freedom of a chi-square variable whose log has this variance.
+
+    That is trigamma(df / 2), inverted by Newton's steps.
+    """
     from scipy.special import polygamma
 
     with np.errstate(divide="ignore", invalid="ignore"):

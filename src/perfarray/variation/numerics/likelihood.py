@@ -1,4 +1,4 @@
-"""The normal likelihood of a nest of repetitions, of any imbalance, with its exact first and second derivatives.
+"""The normal likelihood of a nest of repetitions, with its exact derivatives.
 
 A nested design factors over its tree. Given the mean of the unit above, the children c of a unit
 have estimates m_c with variance d_c = v + 1 / W_c (the component of their own level, plus what
@@ -38,7 +38,7 @@ class Tier(NamedTuple):
 
 
 class Statistics(NamedTuple):
-    """What the likelihood needs to know of cells that have the same levels, in units of each cell's `scale`, from its `origin`.
+    """What the likelihood needs to know of cells that have the same levels.
 
     The arrays `size`, `number` and `spread` describe groups of values: values in each, how many
     groups of that size the entry stands for, and the sum of squares of their means about the
@@ -182,14 +182,14 @@ def _entries(
 
 
 def _parents(present: Mask) -> Integers:
-    """Return for every unit that is present the position of its parent among the parents that are."""
+    """Return for every unit that is present the position of its parent."""
     inside = present.sum(axis=-1).ravel()
     inside = inside[inside > 0]
     return np.repeat(np.arange(len(inside)), inside)
 
 
 def evaluate(data: Statistics, variances: Floats, restricted: bool) -> Likelihood:
-    """Return -2 log likelihood, restricted (REML) or not (ML), at variances (cells, L), lowest level first, in units of scale^2."""
+    """Return -2 log likelihood, restricted or not, at variances (cells, L) over scale^2."""
     lowest = variances[:, 0]
     free = data.values - data.groups
     determinant, squares = (
@@ -273,7 +273,7 @@ def _climb(
 
 @lru_cache
 def _pairs(rows: int) -> tuple[int, Integers, Integers]:
-    """Return the number of components of an array with so many rows, and the two components of each second derivative."""
+    """Return the number of components, and the two components of each second derivative."""
     count = 1
     while 1 + count + count * (count + 1) // 2 < rows:
         count += 1
@@ -282,7 +282,7 @@ def _pairs(rows: int) -> tuple[int, Integers, Integers]:
 
 
 def _embed(rows: Floats, count: int) -> Floats:
-    """Add zero rows for the derivatives by components further up, until there are `count` components."""
+    """Add zero rows for the derivatives by components further up."""
     had = _pairs(len(rows))[0]
     wider = np.zeros((1 + count + count * (count + 1) // 2, rows.shape[1]))
     wider[: had + 1] = rows[: had + 1]

@@ -1,4 +1,4 @@
-"""Where the likelihood of nested repetitions is largest, and the limits where its profile has fallen by the chi-square cut.
+"""Where the likelihood of nested repetitions is largest, and the limits of its profile.
 
 Components are zero or positive. Many cells step together, and so do all limits.
 """
@@ -20,7 +20,7 @@ MOST_CROSSINGS = 60
 
 
 class Maximum(NamedTuple):
-    """Where the likelihood is largest, per cell: the components (lowest level first, units of scale^2), and what it is like there."""
+    """Where the likelihood is largest, per cell, and what it is like there."""
 
     variance: Floats
     likelihood: Likelihood
@@ -79,7 +79,7 @@ def maximise(
 
 
 def _step(likelihood: Likelihood, variance: Floats, fixed: Integers) -> tuple[Floats, Floats, Mask]:
-    """Return a step per cell, what it promises to gain in -2 log likelihood, and whether it is the last."""
+    """Return a step per cell, what it promises to gain, and whether it is the last."""
     free = (variance > 0) | (likelihood.gradient < 0)
     free &= fixed[:, None] != np.arange(free.shape[1])
     step, gain = _solve(likelihood.expected, likelihood.gradient, free)
@@ -98,7 +98,7 @@ def _step(likelihood: Likelihood, variance: Floats, fixed: Integers) -> tuple[Fl
 
 
 def _solve(matrix: Floats, gradient: Floats, free: Mask) -> tuple[Floats, Floats]:
-    """Return the step that solves matrix step = -gradient over the free components, and its promised gain; nothing else moves."""
+    """Return the step that solves matrix step = -gradient, and its promised gain."""
     free_pairs = free[:, :, None] & free[:, None, :]
     right = np.where(free, -gradient, 0.0)
     step = solve(np.where(free_pairs, matrix, np.eye(matrix.shape[-1])), right)
@@ -162,7 +162,7 @@ def _crossings(
     component: Integers,
     above: Mask,
 ) -> Floats:
-    """Find where the profiles of components cross the cut, above the estimates or below them, all of them in step.
+    """Find where the profiles of components cross the cut, all of them in step.
 
     The square root of the rise is nearly a straight line in x = (t + below)^(-1/3), as for a mean
     square whose expectation is t + below (Wilson and Hilferty): Newton's method in x, inside a
@@ -212,7 +212,7 @@ def _crossings(
 
 
 def _mean_squares(data: Statistics, top: Maximum) -> tuple[Floats, Floats]:
-    """Return what lies below each component in the mean square that tells it, and the relative width of that mean square's cube root.
+    """Return what lies below each component in its mean square, and that one's relative width.
 
     On balanced data the information about a component is df / (2 lambda^2), lambda the expectation
     of its mean square: that gives lambda.
@@ -232,7 +232,7 @@ def _mean_squares(data: Statistics, top: Maximum) -> tuple[Floats, Floats]:
 
 
 def _follow(variance: Floats, observed: Floats, component: Integers, distance: Floats) -> Floats:
-    """Return where the maximum over the other components (entries, L) may be when one has moved so far, to first order.
+    """Return where the maximum over the other components may be, to first order.
 
     Components at zero stay there, and none goes further than half way to zero.
     """
@@ -243,7 +243,7 @@ def _follow(variance: Floats, observed: Floats, component: Integers, distance: F
 
 
 def _between(low: Floats, high: Floats, below: Floats) -> Floats:
-    """Return a point inside the bracket: the geometric middle, or further out where there is no end yet."""
+    """Return a point inside the bracket, or further out where there is no end yet."""
     with np.errstate(invalid="ignore"):
         middle = np.sqrt((low + below) * (high + below)) - below
     middle = np.where((middle > low) & (middle < high), middle, (low + high) / 2)

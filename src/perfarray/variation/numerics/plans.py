@@ -1,4 +1,4 @@
-"""Plans: whole counts, what they cost, and the half-width that a share of experiments stays within."""
+"""Plans: whole counts, what they cost, and the half-width they promise."""
 
 from typing import Any, NamedTuple
 
@@ -69,7 +69,7 @@ class Pilot(NamedTuple):
         )
 
     def evidence(self, counts: Floats, cost: Floats, min_units: int) -> Evidence:
-        """Return what the pilot knows of the variance of plans, as if of the tree with the fewest units."""
+        """Return what the pilot knows of plans, as if of the tree with the fewest units."""
         units = counts[:, self.forest.roots]
         shares = units.min(axis=1, keepdims=True) / units
         spread, top = self.unit_variance * shares, (self.top * shares).sum(axis=1)
@@ -84,8 +84,10 @@ class Pilot(NamedTuple):
                 # 1 where all the variance is on one side, 2 where both have half of it
                 below = self.forest.totals(np.where(self.forest.parents < 0, 1.0, counts))
                 variances = (self.candidate, self.forest.variance)
-                own, both = (reduced(np.add, part / below) for part in variances)
-                share = np.where(both > 0, own / both, 1.0)
+                candidate_noise, both = (
+                    reduced(np.add, level_variance / below) for level_variance in variances
+                )
+                share = np.where(both > 0, candidate_noise / both, 1.0)
                 growth = 1 / (share**2 + (1 - share) ** 2)
         if units.shape[1] == len(self.forest.paths) > 1:
             scale = planned_again(self.forest.of(0), self.total, cost[0], min_units, self.known)
@@ -141,22 +143,24 @@ def plan_assured(pilot: Pilot, goal: Goal) -> Plan:
     if goal.budget is None and (goal.assurance is not None or len(pilot.forest.roots) > 2):
         counts = _reaching(pilot, counts, goal)
     plan = planned(pilot, counts, goal)
-    single = np.ones(counts.shape)
+    one_of_each = np.ones(counts.shape)
     if goal.budget is not None:
         units = whole(goal.budget / pilot.forest.cost.sum(axis=1))
     else:
-        units = _fewest_units(plan, single, goal, whole(plan.cost / pilot.forest.cost.sum(axis=1)))
-    single[:, pilot.forest.roots] = units[:, None]
+        units = _fewest_units(
+            plan, one_of_each, goal, whole(plan.cost / pilot.forest.cost.sum(axis=1))
+        )
+    one_of_each[:, pilot.forest.roots] = units[:, None]
     with np.errstate(divide="ignore", invalid="ignore"):
         noise = reduced(np.add, pilot.forest.variance) / units
         half_width = promised(noise, units, plan.evidence, goal)
         if goal.budget is not None:
             better = (units >= goal.min_units) & (half_width < plan.half_width * (1 - ROUNDING))
         else:
-            better = pilot.forest.price(single) < plan.cost
+            better = pilot.forest.price(one_of_each) < plan.cost
     if goal.assurance is None or not better.any():
         return plan
-    return planned(pilot, np.where(better[:, None], single, counts), goal)
+    return planned(pilot, np.where(better[:, None], one_of_each, counts), goal)
 
 
 def _reaching(pilot: Pilot, counts: Floats, goal: Goal) -> Floats:
@@ -173,8 +177,8 @@ def _reaching(pilot: Pilot, counts: Floats, goal: Goal) -> Floats:
         plan = planned(pilots, tried, goal)
         # The factor between the promise and the plain half-width hardly depends on the counts.
         quantile = quantile_of(plan.forest, plan.fewest, goal.probability)
-        asked = wanted * quantile * np.sqrt(plan.forest.noise(tried)) / plan.half_width
-        asked *= np.where(is_one_tree | (plan.half_width <= wanted), 1.0, SHORT)
+        plain_width = wanted * quantile * np.sqrt(plan.forest.noise(tried)) / plan.half_width
+        plain_width *= np.where(is_one_tree | (plan.half_width <= wanted), 1.0, SHORT)
         close = (plan.half_width <= wanted) & (plan.half_width >= SHORT * wanted)
         if is_one_tree:
             plan = planned(pilots, with_top(_fewest_units(plan, tried, goal), tried[:, 1:]), goal)
@@ -184,8 +188,8 @@ def _reaching(pilot: Pilot, counts: Floats, goal: Goal) -> Floats:
         rows = cells[better]
         best[rows], width[rows] = plan.counts[better], plan.half_width[better]
         cost[rows] = np.where(reached, plan.cost, np.inf)[better]
-        cells, asked = cells[~close], asked[~close]
-        again = whole_counts(pilot.forest.of(cells), goal._replace(half_width=asked))
+        cells, plain_width = cells[~close], plain_width[~close]
+        again = whole_counts(pilot.forest.of(cells), goal._replace(half_width=plain_width))
         new = (again != counts[cells]).any(axis=1)
         counts[cells], cells = again, cells[new]
         if not len(cells):
@@ -199,8 +203,8 @@ def _fewest_units(plan: Plan, counts: Floats, goal: Goal, most: Floats | None = 
     NaN where the `most` do not.
     """
     forest, evidence, share = plan.forest, plan.evidence, goal.assurance or 0.0
-    single = np.where(forest.parents < 0, 1.0, counts)
-    below = np.maximum(forest.noise(single) - np.maximum(evidence.top, 0.0), 0.0)
+    in_one_unit = np.where(forest.parents < 0, 1.0, counts)
+    below = np.maximum(forest.noise(in_one_unit) - np.maximum(evidence.top, 0.0), 0.0)
     true = true_variances(below, evidence)
 
     def enough(n: Floats) -> Mask:
@@ -221,11 +225,13 @@ def half_width_limits(plan: Plan, goal: Goal) -> list[Floats]:
     df = np.full(np.shape(known.top), np.inf)  # each limit counts as known
     return [
         assured_half_width(
-            plan.fewest, plan.inside,
-            Evidence(component, component, df, known.growth, np.ones(NODES)), goal,
+            plan.fewest,
+            plan.inside,
+            Evidence(component, component, df, known.growth, np.ones(NODES)),
+            goal,
         )
         for component in limits
-    ]  # fmt: skip
+    ]
 
 
 def default_half_width(plan: Plan, goal: Goal) -> Floats:
@@ -265,20 +271,25 @@ def units_to_add(pilot: Pilot, plan: Plan, goal: Goal) -> tuple[Floats, Floats]:
         fewest = n.min(axis=1)
         df = np.where(fewest > 1, fewest - 1, np.nan) * growth
         t = quantile_at(t_quantile, goal.probability, df)
-        own = (have * pilot.unit_variance / n**2).sum(axis=1)
-        return t, own, (more * noises / n**2).sum(axis=1), np.maximum(more.min(axis=1), 1) * growth
+        noise_at_hand = (have * pilot.unit_variance / n**2).sum(axis=1)
+        return (
+            t,
+            noise_at_hand,
+            (more * noises / n**2).sum(axis=1),
+            np.maximum(more.min(axis=1), 1) * growth,
+        )
 
     def enough(units: Floats) -> Mask:
         more = added(units)
         if goal.budget is not None:
             return np.asarray((more * prices).sum(axis=1) > goal.budget - pilot.spent)
-        t, own, new, df = variances(more)
-        left = (goal.half_width / t) ** 2 - own
+        t, noise_at_hand, new, df = variances(more)
+        variance_left = (goal.half_width / t) ** 2 - noise_at_hand
         if goal.assurance is None:
-            return np.asarray(new <= left)
+            return np.asarray(new <= variance_left)
         with np.errstate(divide="ignore", invalid="ignore"):
-            share = share_within(left / new * (top + below), df, true)
-        return np.where(more.any(axis=1), share >= goal.assurance, left >= 0)
+            share = share_within(variance_left / new * (top + below), df, true)
+        return np.where(more.any(axis=1), share >= goal.assurance, variance_left >= 0)
 
     with np.errstate(divide="ignore", invalid="ignore"):
         known = ~np.isnan(plan.cost + (have * pilot.unit_variance).sum(axis=1))
@@ -288,11 +299,11 @@ def units_to_add(pilot: Pilot, plan: Plan, goal: Goal) -> tuple[Floats, Floats]:
         if goal.budget is not None:  # one less than the fewest that are not affordable
             units = np.maximum(units - 1, least)
         more = added(units)
-        t, own, new, df = variances(more)
+        t, noise_at_hand, new, df = variances(more)
         if goal.assurance is not None:
             found = mixture_quantile(goal.assurance, df, true) / (top + below)
             new = np.where(more.any(axis=1), new * found, new)
-        return more, t * np.sqrt(own + new)
+        return more, t * np.sqrt(noise_at_hand + new)
 
 
 def lower_counts(variance: Floats, cost: Floats) -> Floats:
@@ -337,7 +348,9 @@ def half_widths_by_budget(
 def planned_again(
     forest: Forest, total: Floats, budget: float, min_units: int, known: Floats | float = 0.0
 ) -> Floats:
-    """Return, at the nodes of `assurance`, by how much the variance of a plan of unshared units exceeds the one it promises.
+    """Return by how much the variance of a plan of unshared units exceeds the one it promises.
+
+    At the nodes of `assurance`.
 
     A benchmark whose variance the pilot underrates gets too few repetitions, so that the error of
     the plan is larger than that of the variances it is made from: one of many chains by a factor of

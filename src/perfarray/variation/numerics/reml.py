@@ -1,4 +1,4 @@
-"""Variance components by restricted (REML) or full (ML) maximum likelihood, for nested repetitions of any imbalance.
+"""Variance components by restricted or full maximum likelihood, for nested repetitions.
 
 Fisher scoring far from the maximum (exact in one step on balanced data), Newton near it; components
 are kept at or above zero by an active set, and steps are halved until the likelihood grows
@@ -16,16 +16,16 @@ from perfarray.variation.numerics.component_intervals import patterns
 from perfarray.variation.numerics.likelihood import Statistics, nested_statistics
 from perfarray.variation.numerics.maximum import Maximum, maximise, profile_limits, solve
 
-ENTRIES = (
-    1 << 13
-)  # values of the lowest groups worked on at once: memory is bounded, and the derivatives stay in a processor's cache
+# values of the lowest groups worked on at once: memory is bounded, and the derivatives stay in a
+# processor\'s cache
+ENTRIES = 1 << 13
 # values of a group this close to each other, relative to their size, are equal: what differs is
 # rounding
 STILL = 1e-15
 
 
 class Fit(NamedTuple):
-    """Along the levels, outermost first (NaN where a level has one repetition everywhere), then per cell.
+    """Along the levels, outermost first, then per cell.
 
     `model_standard_error` is that of the generalised least squares mean by the fitted model;
     `standard_error` is the same, but that of the unweighted mean of the outermost units where the
@@ -158,7 +158,7 @@ def _fit(data: Statistics, guess: Floats, restricted: bool, confidence_level: fl
 
 
 def _errors(top: Maximum) -> tuple[Floats, Floats]:
-    """Return the standard errors of the components and Satterthwaite's degrees of freedom of the mean, over the free components.
+    """Return the standard errors of the components and Satterthwaite's df of the mean.
 
     The components' covariance is 2 / expected second derivative of -2 log likelihood for their
     standard errors. With V = 1 / precision, the variance of the mean, df = 2 V^2 / (V' A V'), where

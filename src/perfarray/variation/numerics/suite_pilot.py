@@ -48,15 +48,17 @@ def suite_pilot(
     """
     levels, planned = systems[0][1].shape[1], sharing.planned
     components = [of_system for _, _, of_system in systems]
-    scales = [(shares / each.mean)[:, None] ** 2 for each in components]
-    variances = [scale * each.variance for scale, each in zip(scales, components, strict=True)]
+    scales = [(shares / estimate.mean)[:, None] ** 2 for estimate in components]
+    variances = [
+        scale * estimate.variance for scale, estimate in zip(scales, components, strict=True)
+    ]
     below = [
-        scale * each.level_variance - variance
-        for scale, each, variance in zip(scales, components, variances, strict=True)
+        scale * estimate.level_variance - variance
+        for scale, estimate, variance in zip(scales, components, variances, strict=True)
     ]
     prices = [
-        np.where(np.isnan(cost), each.mean[:, None], cost)
-        for each, (_, cost, _) in zip(components, systems, strict=True)
+        np.where(np.isnan(cost), estimate.mean[:, None], cost)
+        for estimate, (_, cost, _) in zip(components, systems, strict=True)
     ]
     logs = [
         np.log(unit_means(values, levels - max(sharing.in_pilot, 1) + 1)) for values, *_ in systems

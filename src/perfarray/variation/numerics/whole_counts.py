@@ -1,4 +1,4 @@
-"""Whole counts near the continuous optimum: the narrowest plan for a budget, or the cheapest of a half-width.
+"""Whole counts near the continuous optimum, for a budget or a half-width.
 
 All neighbours of the optimum of a nest are completed to the limit and compared. A tree has too many
 neighbours: what rounding leaves buys one repetition after the other, and a local search follows.
@@ -102,8 +102,8 @@ def _best_of_nests(forest: Forest, goal: Goal, n: Floats, low: Floats, high: Flo
         tops = np.minimum(low[:, None] + np.arange(number), high[:, None])
     else:
         spaced = low[:, None] + (high - low)[:, None] * np.arange(WINDOW) / (WINDOW - 1)
-        near = np.clip(n[:, None] + np.arange(-8, 9), low[:, None], high[:, None])
-        tops = np.concatenate([np.floor(spaced + ROUNDING), near], axis=1)
+        neighbours = np.clip(n[:, None] + np.arange(-8, 9), low[:, None], high[:, None])
+        tops = np.concatenate([np.floor(spaced + ROUNDING), neighbours], axis=1)
     roundings = _roundings(along, goal, tops)
     completed = [with_top(tops, roundings[0][1])]
     for level in range(1, forest.variance.shape[1]):
@@ -157,14 +157,20 @@ def _completed(forest: Forest, goal: Goal, counts: Floats, level: int) -> Floats
     with np.errstate(divide="ignore", invalid="ignore"):
         if goal.budget is not None:
             prices, limit = totals * forest.cost, goal.budget[:, None]
-            fixed, each = (reduced(np.add, part) for part in np.split(prices, [level], axis=-1))
-            filled = whole((limit - fixed) / each)
-            filled -= fixed + each * filled > limit
+            fixed, one_repetition = (
+                reduced(np.add, portion) for portion in np.split(prices, [level], axis=-1)
+            )
+            filled = whole((limit - fixed) / one_repetition)
+            filled -= fixed + one_repetition * filled > limit
         else:
             noises = forest.variance / totals
-            fixed, each = (reduced(np.add, part) for part in np.split(noises, [level], axis=-1))
-            left = noise_wanted(forest, counts[..., 0], goal) - fixed
-            filled = np.where(left > 0, np.ceil(each / left - ROUNDING), np.nan)
+            fixed, one_repetition = (
+                reduced(np.add, portion) for portion in np.split(noises, [level], axis=-1)
+            )
+            noise_left = noise_wanted(forest, counts[..., 0], goal) - fixed
+            filled = np.where(
+                noise_left > 0, np.ceil(one_repetition / noise_left - ROUNDING), np.nan
+            )
     worth_it = (filled >= 1) & (forest.variance[..., level] > 0) & np.isfinite(filled)
     counts[..., level] = np.where(worth_it, filled, 1.0)
     return counts
@@ -278,9 +284,9 @@ def _starts(forest: Forest, goal: Goal) -> Floats:
         low, most = cheapest(forest, goal)
         optimum = continuous(forest, low, variance=noise_wanted(forest, low, goal))[roots]
     fewest = optimum.min()
-    near = np.floor(fewest) + np.arange(1 - NEAR, NEAR + 1)
+    neighbours = np.floor(fewest) + np.arange(1 - NEAR, NEAR + 1)
     spaced = np.round(np.geomspace(max(1.0, fewest / 3), 3 * fewest + NEAR, TRIED))
-    tried = np.unique(np.clip(np.concatenate([near, spaced]), least, np.maximum(most, least)))
+    tried = np.unique(np.clip(np.concatenate([neighbours, spaced]), least, np.maximum(most, least)))
     if len(roots) > 2:
         # Benchmarks share no units: more or fewer of all of them at once win nothing.
         tried = fewest[None]
@@ -300,7 +306,7 @@ def _starts(forest: Forest, goal: Goal) -> Floats:
 
 
 def _filled(forest: Forest, goal: Goal, counts: Floats) -> Floats:
-    """Buy one repetition after the other, that which narrows most for its price, as long as the budget or the half-width asks for more."""
+    """Buy one repetition after the other, that which narrows most for its price."""
     counts, active = counts.copy(), np.arange(len(counts))
     if goal.budget is not None:
         active = np.flatnonzero(forest.price(counts) <= goal.budget * (1 + ULPS))

@@ -1,9 +1,6 @@
-"""The result does not depend on the number of processes that read the files, nor on the order of
-the files."""
+"""The result does not depend on the order of the files; its chunks are those that were asked for."""
 
 import json
-import os
-import random
 import sys
 
 import pytest
@@ -12,7 +9,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import perfarray
-from perfarray.readers import attempts
 from readers.files_of_our_own import entry, small_suite, write
 from strategies import examples
 
@@ -46,50 +42,13 @@ def test_chunks(many, monkeypatch):
         perfarray.read_archive(many, chunks={})
 
 
-def test_one_result_for_any_number_of_processes(many):
-    """Values, notes and errors are the same with two processes, in any order of files."""
-    broken = write(many[0].parent / "cut.json", json.dumps(small_suite(1.0))[:-30])
-    shuffled = random.Random(1).sample([*many, broken], len(many) + 1)
-    with pytest.warns(UserWarning, match=r"of 14 files, 1 is broken and left out: .*cut\.json"):
-        found, expected = (
-            perfarray.read_archive(shuffled, parallel=workers, on_error="warn")
-            for workers in (2, False)
-        )
-    xr.testing.assert_identical(found, expected)
-
-
-def test_processes_are_started_where_there_is_enough_to_read(many, monkeypatch):
-    """`True` starts no process for few bytes; a number is obeyed, up to one process for each
-    file."""
-    started = []
-    monkeypatch.setattr(
-        attempts,
-        "_by_processes",
-        lambda attempt, found, number: started.append(number) or map(attempt, found),
-    )
-    monkeypatch.setattr(attempts, "number_of_cores", lambda: 4)
-    perfarray.read_archive(many, parallel=True)
-    assert started == []
-    perfarray.read_archive(many, parallel=100)
-    monkeypatch.setattr(attempts, "FEWEST_BYTES", 1000)
-    perfarray.read_archive(many, parallel=True)
-    perfarray.read_archive(many, parallel=1)
-    assert started == [13, 4, 1]
-    with pytest.raises(ValueError, match="parallel=0: give a whole number of at least 1"):
-        perfarray.read_archive(many, parallel=0)
-
-
-def test_a_process_that_ends_is_an_error(many, monkeypatch):
-    monkeypatch.setattr(attempts, "_attempts_at", ended)
-    with pytest.raises(
-        ChildProcessError,
-        match=r"a process that read files ended: .*parallel=False reads in this process",
-    ):
-        perfarray.read_archive(many, parallel=1)
-
-
-def ended(file, settings, answers):
-    os._exit(1)
+def test_processes_are_no_argument(many):
+    """Files are read in one process; the message says what to do instead."""
+    for read in (perfarray.read_archive, perfarray.archive_table):
+        with pytest.raises(
+            TypeError, match=r"has no argument 'parallel' any more\. files are read"
+        ):
+            read(many, parallel=2)
 
 
 @settings(max_examples=examples(64), suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -131,20 +90,17 @@ def test_a_mapping_keeps_its_order(many):
     xr.testing.assert_identical(first, second.sel(file=first["file"]))
 
 
-@pytest.mark.parametrize("parallel", [False, 2])
-def test_the_first_broken_file_is_reported(many, parallel):
-    """The first by its path, whichever process reads it."""
+def test_the_first_broken_file_is_reported(many):
+    """The first by its path, in whatever order files are given."""
     for name in ("run7", "run11"):
         write(many[0].parent / f"{name}.json", json.dumps(small_suite(1.0))[:-30])
     with pytest.raises(ValueError, match=r"run11\.json: is not valid JSON"):
-        perfarray.read_archive(many[::-1], parallel=parallel)
-    if not parallel:
-        with pytest.warns(
-            UserWarning,
-            match=r"^of 13 files, 2 are broken and left out: .*run11\.json.*run7\.json.*$",
-        ) as caught:
-            perfarray.read_archive(many[::-1], on_error="warn")
-        assert len(caught) == 1
+        perfarray.read_archive(many[::-1])
+    with pytest.warns(
+        UserWarning, match=r"^of 13 files, 2 are broken and left out: .*run11\.json.*run7\.json.*$"
+    ) as caught:
+        perfarray.read_archive(many[::-1], on_error="warn")
+    assert len(caught) == 1
 
 
 def test_notes_come_in_the_order_of_the_paths_in_one_warning(tmp_path):
