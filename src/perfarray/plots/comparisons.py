@@ -21,7 +21,7 @@ from perfarray.plots.figure import (
 )
 from perfarray.plots.interval_marks import Interval, draw_intervals
 from perfarray.plots.moderation import moderated_errors
-from perfarray.plots.rows import GAP, Row, RowFrame, shown_rows, suite_rows
+from perfarray.plots.rows import GAP, Row, RowFrame, shown_rows, spans_decades, suite_rows
 from perfarray.plots.significance import pvalues
 from perfarray.results import words
 
@@ -277,7 +277,7 @@ def mean_intervals(
     estimate = result["estimate"]
     _check_measured(result, "at all")
     frame = RowFrame(ax, *shown_rows(_widths(result) / estimate, "width relative to the mean"))
-    log = bool((estimate.min() > 0) & (estimate.max() > 10 * estimate.min()))
+    log = spans_decades(estimate)
     relative = _far_apart(result, log) if relative is None else relative
     means = [_interval(result, row) for row in frame.rows]
     intervals = [mean.in_percent() for mean in means] if relative else means

@@ -385,7 +385,8 @@ def elided(labels: list[str], limit: int) -> list[str]:
     letters in the middle or nearer an end.
     """
     if max(map(len, labels), default=0) > limit:
-        labels = _without_package(_without_brackets(labels))
+        shorter = [BRACKETS.sub("", label) for label in labels]  # such as a machine's processor
+        labels = _without_package(shorter if len(set(shorter)) == len(set(labels)) else labels)
         fewer = _without_words(labels, limit)
         labels = fewer if len(set(fewer)) == len(set(labels)) else labels
     for length, head in product((limit, 3 * limit // 2), (0.5, 0.2, 0.8)):
@@ -413,12 +414,6 @@ def _without_package(labels: list[str]) -> list[str]:
         "…" + separator.join(names[shared:]) if shared else label
         for names, label in zip(components, labels, strict=True)
     ]
-
-
-def _without_brackets(labels: list[str]) -> list[str]:
-    """Leave out brackets at the end, such as a machine's processor, where labels still differ."""
-    shorter = [BRACKETS.sub("", label) for label in labels]
-    return shorter if len(set(shorter)) == len(set(labels)) else labels
 
 
 def _without_words(labels: list[str], limit: int) -> list[str]:

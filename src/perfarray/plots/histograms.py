@@ -21,7 +21,7 @@ from perfarray.plots.figure import (
     write_percent,
     write_units,
 )
-from perfarray.plots.rows import RowFrame, shown_rows
+from perfarray.plots.rows import DECADE, RowFrame, shown_rows
 
 # where cells differ by more than this factor, the axis is relative to each cell's own statistic
 APART: Final = 2.0
@@ -29,7 +29,6 @@ INCHES: Final = 0.5  # height of a row
 LOWEST: Final = 2.6  # inches that a figure with few rows is high
 HEIGHT: Final = 0.85  # height of the highest bar, in rows
 BINS: Final = 30  # of scores
-RANGE: Final = 10.0  # scores that span more than this factor have a logarithmic axis
 
 
 def distribution(curves: xr.Dataset, ax: Axes | None = None) -> Axes:
@@ -303,7 +302,7 @@ def score_histogram(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     if not measured.size:
         raise ValueError("no cell has a score; nothing to draw")
     positive = measured[measured > 0]
-    is_log = positive.size > 0 and measured.min() >= 0 and positive.max() > RANGE * positive.min()
+    is_log = positive.size > 0 and measured.min() >= 0 and positive.max() > DECADE * positive.min()
     finite = positive if is_log else measured
     low, high = float(finite.min()), float(finite.max())
     reach = 0.0 if high > low else 0.05 * abs(high) or 1.0

@@ -19,7 +19,7 @@ from perfarray.plots.figure import (
     write_units,
 )
 from perfarray.plots.interval_marks import Interval, draw_intervals
-from perfarray.plots.rows import RowFrame, shown_rows
+from perfarray.plots.rows import RowFrame, shown_rows, spans_decades
 
 
 def counts(result: xr.Dataset, ax: Axes | None = None) -> Axes:
@@ -89,8 +89,6 @@ QUANTITIES: Final = {
     ),
     "speedup": Quantity("Speedup", "times as fast as the baseline", neutral=1.0),
 }
-# positive numbers that span more than this factor have a logarithmic axis; speedups always have one
-RANGE: Final = 10.0
 
 
 def estimates(result: xr.Dataset, ax: Axes | None = None) -> Axes:
@@ -129,8 +127,8 @@ def estimates(result: xr.Dataset, ax: Axes | None = None) -> Axes:
             label="two runs of the baseline",
         )
         required += [float(differences.min()), float(differences.max())]
-    low, high = float(number.min()), float(number.max())
-    log = low > 0 and not quantity.percent and (quantity.neutral == 1 or high > RANGE * low)
+    is_speedup = quantity.neutral == 1 and bool(number.min() > 0)
+    log = not quantity.percent and (is_speedup or spans_decades(number))
     lower, upper = (frame.values(result.get(name, number)) for name in ("lower", "upper"))
     kinds = [
         str(result["kind"].isel(row.cell).item()) if "kind" in result else "bounded"

@@ -31,6 +31,7 @@ TALLEST: Final = 15.0
 LONGEST: Final = 80  # letters of a label that names a cell by all its dims
 MAX_ROWS: Final = 40  # ranked rows that a reader takes in; of more the extremes are drawn
 SMALLEST: Final = 6.0  # points of the letters of rows that stand close
+DECADE: Final = 10.0  # numbers that span more than this factor have a logarithmic axis
 SUITE_SHARE: Final = 3  # suites take at most one in so many of the rows that fit
 
 
@@ -433,6 +434,11 @@ def named_cells(
         [", ".join(texts[dim][cell[dim]] for dim in varying) for cell in cells], limit
     )
     return list(zip(cells, names, strict=True))
+
+
+def spans_decades(numbers: xr.DataArray) -> bool:
+    """Return whether all numbers are positive and some lie a factor of more than ten apart."""
+    return bool((numbers.min() > 0) & (numbers.max() > DECADE * numbers.min()))
 
 
 def note_rows(ax: Axes, heights: Iterable[float], text: str) -> None:

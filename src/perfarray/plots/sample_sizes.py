@@ -20,7 +20,7 @@ from perfarray.plots.figure import (
     formatted,
     write_plain,
 )
-from perfarray.plots.rows import RowFrame, check_cells, shown_rows
+from perfarray.plots.rows import RowFrame, check_cells, named_cells, shown_rows
 
 RULES: Final = {
     "stein": "Stein's rule",
@@ -121,7 +121,8 @@ def half_widths(result: xr.Dataset, ax: Axes | None = None) -> Axes:
         return _draw_required(ax, result, quantity=unit, label=f"{units} for {target}", title=title)
     check_cells(required)
     ax = axes_for(ax, (7.0, 4.2))
-    for (name, cell), colour in zip(_cells(result), COLOURS, strict=False):
+    for (index, name), colour in zip(named_cells(required), COLOURS, strict=False):
+        cell = result.isel(index)
         percent = 100 * cell["half_width"].where(np.isfinite(cell["half_width"]))
         ax.plot(
             cell["runs"], percent, color=colour, label=(name or "half-width") + _too_few(cell, unit)
@@ -184,7 +185,8 @@ def required_runs(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     ax = axes_for(ax, (7.5, 4.5))
     runs = result["runs"].values.astype(float)
     step = DODGE * float(np.diff(runs).min()) if len(runs) > 1 else 0.0
-    for number, (name, cell) in enumerate(_cells(result)):
+    for number, (index, name) in enumerate(named_cells(required)):
+        cell = result.isel(index)
         colour, shift = COLOURS[number], step * (number - (required.size - 1) / 2)
         interval_label = (name or "interval") + _too_few(cell, "runs")
         ax.vlines(
@@ -225,19 +227,6 @@ def required_runs(result: xr.Dataset, ax: Axes | None = None) -> Axes:
         ),
     )
     return describe(ax, ["Interval by runs", *compared(result, required)])
-
-
-def _cells(result: xr.Dataset) -> list[tuple[str, xr.Dataset]]:
-    """Return the name of every cell, of labels of dims that vary, and its part of the result."""
-    required = result["required"]
-    positions = [
-        dict(zip(required.dims, index, strict=True)) for index in np.ndindex(*required.shape)
-    ]
-    varying = [dim for dim in required.dims if required.sizes[dim] > 1]
-    return [
-        (", ".join(str(required[dim].values[cell[dim]]) for dim in varying), result.isel(cell))
-        for cell in positions
-    ]
 
 
 def _too_few(cell: xr.Dataset, quantity: str) -> str:

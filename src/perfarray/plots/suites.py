@@ -28,6 +28,7 @@ from perfarray.plots.rows import (
     named_cells,
     ranked_rows,
     shown_rows,
+    spans_decades,
 )
 
 INCHES: Final = 0.4  # height of the row of a density
@@ -283,7 +284,7 @@ def suite_scores(result: xr.Dataset, ax: Axes | None = None, *, max_rows: int = 
     score = result["estimate"]
     frame, labels = _ranked_frame(ax, score, result.attrs, max_rows)
     scores, units = frame.values(score), str(score.attrs.get("units", "1"))
-    if score.min() > 0 and score.max() > 10 * score.min():
+    if spans_decades(score):
         frame.ax.set_xscale("log")
     frame.draw_points(scores)
     write_units(frame.ax.xaxis, units)
