@@ -211,7 +211,7 @@ def test_sets_end_in_arrows_at_the_border(cell, bar, ends, scale):
     ax = ratio_intervals(compared([cell, CELLS[0]] if ends else [cell]))
     borders = dict(zip(("left", "right"), ax.get_xlim(), strict=True))
     assert [limits for y, *limits in bars(ax) if y == 0] == [
-        [borders.get(end, end) for end in part] for part in bar
+        [borders.get(end, end) for end in segment] for segment in bar
     ]
     assert [x for x, y in arrows(ax) if y == 0] == ends
     assert ax.get_xscale() == scale
@@ -318,12 +318,12 @@ def test_a_score_without_each_benchmark():
         result = times.perf.score_ratio_interval("old", sensitivity=True, random_benchmarks=False)
     ax = result.perf.plot()
     assert rows(ax) == ["all benchmarks", "without fft", "without sort"]
-    whole, others = sorted(lines(ax), key=lambda line: line.get_ydata()[0])
-    assert whole.get_xdata().tolist() == result["estimate"].values.ravel().tolist()
+    suite, without = sorted(lines(ax), key=lambda line: line.get_ydata()[0])
+    assert suite.get_xdata().tolist() == result["estimate"].values.ravel().tolist()
     np.testing.assert_array_equal(
-        others.get_xdata(), result["estimate_without"].dropna("benchmark").values.ravel()
+        without.get_xdata(), result["estimate_without"].dropna("benchmark").values.ravel()
     )
-    assert whole.get_markersize() > others.get_markersize()
+    assert suite.get_markersize() > without.get_markersize()
     assert [line.get_xdata()[0] for line in ax.lines if line.get_linestyle() == ":"] == [
         result["estimate"].item()
     ]
@@ -336,12 +336,12 @@ def test_the_whole_suite_is_drawn_above_the_extremes():
     ratios = xr.DataArray(
         np.linspace(0.9, 1.0, 100)[:, None], dims=("benchmark", "version"), coords=labels
     )
-    whole = {
+    suite = {
         name: ("version", [value])
         for name, value in (("estimate", 0.95), ("lower", 0.9), ("upper", 1.1))
     }
     result = xr.Dataset(
-        whole | {f"{name}_without": ratios for name in ("estimate", "lower", "upper")}
+        suite | {f"{name}_without": ratios for name in ("estimate", "lower", "upper")}
     )
     ax = result.assign_attrs(
         result="score_ratio_interval", baseline="old", dim="version"

@@ -32,7 +32,7 @@ def test_marks_stand_where_methods_answer():
         np.array([*cells[name].values, suite[f"suite_{name}"].values])
         for name in ("outcome", "verdict", "agree")
     )
-    assert beside(ax) == ["yes" if same else "no" for same in agree]
+    assert beside(ax) == ["yes" if is_unanimous else "no" for is_unanimous in agree]
     answered = np.isin(outcomes, ["conclusive", "no evidence"])
     expected = {
         "not applicable": outcomes == "not applicable",

@@ -21,11 +21,14 @@ pytestmark = pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
 @pytest.fixture(scope="module")
 def gallery():
     """Run the page: by heading the result and the Axes, and which pictures were drawn."""
-    pictures, drawn, space, heading = {}, set(), {}, ""
+    pictures, names_drawn, space, heading = {}, set(), {}, ""
     originals = {name: getattr(plots, name) for name in PICTURES}
 
     def recording(name):
-        return lambda *args, **keywords: (drawn.add(name), originals[name](*args, **keywords))[1]
+        return lambda *args, **keywords: (
+            names_drawn.add(name),
+            originals[name](*args, **keywords),
+        )[1]
 
     with pytest.MonkeyPatch.context() as patch:
         for name in PICTURES:
@@ -41,7 +44,7 @@ def gallery():
                     [plt.figure(number).axes[0] for number in plt.get_fignums()],
                 )
             plt.close("all")
-    return pictures, drawn
+    return pictures, names_drawn
 
 
 def flat(*arrays):
@@ -80,9 +83,9 @@ def checks_of_counts(page, ax):
 
 
 def checks_of_run_sequence(page, ax):
-    drawn = [artist.get_ydata() for artist in ax.lines if artist.get_gid() == "values"]
-    every = page["one"]["time"].values
-    yield drawn, every[[int(label.get_text()) for label in ax.get_xticklabels()]]
+    lines = [artist.get_ydata() for artist in ax.lines if artist.get_gid() == "values"]
+    times = page["one"]["time"].values
+    yield lines, times[[int(label.get_text()) for label in ax.get_xticklabels()]]
 
 
 def checks_of_lag(page, ax):
@@ -369,8 +372,8 @@ SHOWN = {
 def test_no_picture_is_missing(gallery):
     """Every picture of the package is in the gallery, and every block of the gallery is held to
     numbers page."""
-    pictures, drawn = gallery
-    assert drawn == set(PICTURES)
+    pictures, names_drawn = gallery
+    assert names_drawn == set(PICTURES)
     assert set(pictures) == set(SHOWN)
 
 
@@ -379,5 +382,5 @@ def test_a_picture_shows_its_numbers(gallery, heading):
     """One figure a block, with the numbers of the result in it."""
     page, axes = gallery[0][heading]
     assert len(axes) == 1
-    for shown, numbers in SHOWN[heading](page, axes[0]):
-        np.testing.assert_allclose(shown, numbers, rtol=1e-9, atol=1e-12)
+    for coordinates, numbers in SHOWN[heading](page, axes[0]):
+        np.testing.assert_allclose(coordinates, numbers, rtol=1e-9, atol=1e-12)

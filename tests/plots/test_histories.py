@@ -56,13 +56,13 @@ def test_one_series_has_units_and_names_its_changes(change, side):
     )
 
 
-@pytest.mark.parametrize(("series", "drawn"), [(9, 9), (100, 30)])
-def test_many_series_stand_under_each_other(series, drawn):
+@pytest.mark.parametrize(("series", "n_rows"), [(9, 9), (100, 30)])
+def test_many_series_stand_under_each_other(series, n_rows):
     """Those most likely to have changed are drawn; on request only those that did, and the title
     says so."""
     result = history(series).perf.change_points()
     ax = result.perf.plot()
-    assert len(rows(ax)) == drawn
+    assert len(rows(ax)) == n_rows
     assert ("of 100: the most likely to have changed" in title(ax)) == (series == 100)
     ax = result.isel(benchmark=slice(9)).perf.plot(only_changes=True)
     assert rows(ax) == ["b0", "b2", "b4", "b6", "b8"]
@@ -92,9 +92,9 @@ def test_rows_share_a_scale():
     assert [texts(ax, "beside")[0], texts(ax, "beside")[-1]] == ["1.104 s", "2 ms"]
     assert re.fullmatch(r"commit\nheight of a row: ±6\.\d % of its middle", ax.get_xlabel())
     times = xr.concat([times, (times[0] ** 9).assign_coords(benchmark="far")], "benchmark")
-    far = times.assign_attrs(units="s").perf.plot.history()
-    np.testing.assert_allclose(heights(far)[:9], heights(ax)[:9])
-    assert re.fullmatch(r"2\.\d+ s, row ±53 %", texts(far, "beside")[-1])
+    wide = times.assign_attrs(units="s").perf.plot.history()
+    np.testing.assert_allclose(heights(wide)[:9], heights(ax)[:9])
+    assert re.fullmatch(r"2\.\d+ s, row ±53 %", texts(wide, "beside")[-1])
 
 
 def test_labels_of_commits_do_not_touch():
@@ -105,7 +105,7 @@ def test_labels_of_commits_do_not_touch():
     figure.draw_without_rendering()
     boxes = [label.get_window_extent() for label in ax.get_xticklabels()]
     assert len(boxes) >= 2
-    assert all(left.x1 < right.x0 for left, right in pairwise(boxes))
+    assert all(earlier.x1 < later.x0 for earlier, later in pairwise(boxes))
     pyplot.close(figure)
 
 

@@ -153,9 +153,9 @@ def test_a_result_draws_itself(name):
     """In one new figure with one Axes, or on the Axes given and nowhere else; the result stays as
     it was, and the picture renders."""
     result = made(name)
-    before = result.copy(deep=True)
+    original = result.copy(deep=True)
     ax = result.perf.plot()
-    xr.testing.assert_identical(result, before)
+    xr.testing.assert_identical(result, original)
     assert (plt.get_fignums(), ax.figure.axes) == ([ax.figure.number], [ax])
     ax.figure.canvas.draw()
     plt.close(ax.figure)

@@ -139,18 +139,18 @@ def test_what_is_not_seen_is_not_made(result, monkeypatch):
 def test_many_plans_have_a_row_each(result):
     """More than 24: the plan and the one-level experiment on a line, counts and cost beside; one
     without a plan says so."""
-    many = result.isel(benchmark=[0, 1] * 13).assign_coords(benchmark=[f"b{i}" for i in range(26)])
+    plans = result.isel(benchmark=[0, 1] * 13).assign_coords(benchmark=[f"b{i}" for i in range(26)])
     names = ("cost", "half_width", "default_half_width")
-    many = many.assign({name: many[name].where(many["benchmark"] != "b25") for name in names})
-    ax = many.perf.plot()
+    plans = plans.assign({name: plans[name].where(plans["benchmark"] != "b25") for name in names})
+    ax = plans.perf.plot()
     assert rows(ax) == [f"b{i}" for i in range(26)]
-    np.testing.assert_array_equal(points(ax, "plan"), 100 * many["half_width"])
+    np.testing.assert_array_equal(points(ax, "plan"), 100 * plans["half_width"])
     np.testing.assert_array_equal(
-        points(ax, "one-level experiment of the same cost"), 100 * many["default_half_width"]
+        points(ax, "one-level experiment of the same cost"), 100 * plans["default_half_width"]
     )
-    counts = many["repetitions"].values.astype(int)
+    counts = plans["repetitions"].values.astype(int)
     assert beside(ax)[0] == (
-        f"{counts[0, 0]} × {counts[0, 1]} × {counts[0, 2]}, {float(many['cost'][0]) / 60:.3g} min"
+        f"{counts[0, 0]} × {counts[0, 1]} × {counts[0, 2]}, {float(plans['cost'][0]) / 60:.3g} min"
     )
     assert beside(ax)[-1] == "–"
     assert "no plan" in texts(ax)

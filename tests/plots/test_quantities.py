@@ -26,9 +26,9 @@ def test_probabilities_stand_between_0_and_100_percent():
     low, high = ax.get_xlim()
     assert low < 0 < 1 < high
     assert ax.get_xlabel() == "how often a run of the candidate is faster\n95 % intervals"
-    several = TIMES.perf.prob_faster("old", runs=3, n_resamples=0).perf.plot()
+    picture = TIMES.perf.prob_faster("old", runs=3, n_resamples=0).perf.plot()
     assert (
-        several.get_xlabel().splitlines()[0]
+        picture.get_xlabel().splitlines()[0]
         == "how often 3 runs of the candidate are faster, taken together"
     )
     energy = (
@@ -52,11 +52,11 @@ def test_differences_stand_beside_those_of_the_baseline():
     factor of ten the axis is logarithmic."""
     ax = TIMES.perf.mean_difference("old", n_resamples=50, rng=1).perf.plot()
     assert ax.get_xscale() == "linear"
-    apart = (TIMES * xr.where(TIMES["benchmark"] == "benchmark0", 12.0, 1.0)).assign_attrs(
+    scaled = (TIMES * xr.where(TIMES["benchmark"] == "benchmark0", 12.0, 1.0)).assign_attrs(
         TIMES.attrs
     )
     assert (
-        apart.perf.mean_difference("old", n_resamples=50, rng=1).perf.plot().get_xscale() == "log"
+        scaled.perf.mean_difference("old", n_resamples=50, rng=1).perf.plot().get_xscale() == "log"
     )
     marks = points(ax, "two runs of the baseline")
     low, high = ax.get_xlim()

@@ -119,17 +119,17 @@ def test_ranked_rows_are_those_measured_from_the_best_to_the_worst():
     )
     assert [float(score.isel(row.cell)) for row in ranked] == [3, 2, 1]
     assert [float(score.isel(row.cell)) for row in ranked_rows(score, "lower", 40)[0]] == [1, 2, 3]
-    many = cells(machine=[f"m{number}" for number in range(50)])
-    many = many.copy(data=np.where(np.arange(50) == 7, np.nan, np.arange(50.0)))
-    ranked, _, left_out = ranked_rows(many, "lower", 5)
+    scores = cells(machine=[f"m{number}" for number in range(50)])
+    scores = scores.copy(data=np.where(np.arange(50) == 7, np.nan, np.arange(50.0)))
+    ranked, _, left_out = ranked_rows(scores, "lower", 5)
     assert [row.label for row in ranked] == ["m0", "m1", "m2", "m48", "m49"]
     assert ranked[3].y == ranked[2].y + 1 + GAP
     assert left_out == ["5 of 49: the 3 best and the 2 worst; max_rows=49 draws the 44 others"]
-    assert len(ranked_rows(many, "lower", 49)[0]) == 49
+    assert len(ranked_rows(scores, "lower", 49)[0]) == 49
     with pytest.raises(ValueError, match="max_rows=1: give a number of rows of at least 2"):
-        ranked_rows(many, "lower", 1)
+        ranked_rows(scores, "lower", 1)
     with pytest.raises(ValueError, match="no cell has a score; nothing to draw"):
-        ranked_rows(many[7:8], "lower", 40)
+        ranked_rows(scores[7:8], "lower", 40)
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_rows_stand_closer_until_all_fit_on_a_sheet(number, named, inches, size)
     and the title says how many."""
     height, step, letters = spacing(number, 0.25)
     assert (height, letters) == (pytest.approx(inches), pytest.approx(size))
-    names, left_out = some_named([f"m{place}" for place in range(number)], step, "rows")
+    names, left_out = some_named([f"m{position}" for position in range(number)], step, "rows")
     assert ([name != "" for name in names].count(True), len(names)) == (named, number)
     assert left_out == [f"{named} of {number}: rows with a name"] * (named < number)
 
@@ -223,8 +223,8 @@ def test_titles_name_what_was_selected():
 def test_widths_are_those_of_the_font():
     """The measured width is that of the drawn letters, but for the space beside the outermost."""
     for text in ("500.perlbench_r", "+12.3 %", "AMD_EPYC_7742"):
-        drawn = float(np.ptp(TextPath((0, 0), text, size=9).get_extents().intervalx))
-        assert text_width([f"i\n{text}", "i"], 9) == pytest.approx(drawn, abs=2)
+        width = float(np.ptp(TextPath((0, 0), text, size=9).get_extents().intervalx))
+        assert text_width([f"i\n{text}", "i"], 9) == pytest.approx(width, abs=2)
 
 
 def test_a_title_stays_clear_of_the_column_header():

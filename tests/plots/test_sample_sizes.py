@@ -75,8 +75,10 @@ def test_stopping_of_many_cells_has_rows():
     """The required units, and hollow those that would do."""
     result = simulated(30, benchmark=9).perf.stopping("old", half_width=0.011)
     points = {label: xy[:, 0] for label, xy in marks(result.perf.plot()).items()}
-    drawn = np.concatenate([points["required"][~np.isnan(points["required"])], points["would do"]])
-    assert sorted(drawn) == sorted(result["extrapolated"].values.ravel())
+    numbers = np.concatenate(
+        [points["required"][~np.isnan(points["required"])], points["would do"]]
+    )
+    assert sorted(numbers) == sorted(result["extrapolated"].values.ravel())
 
 
 def table(shift=0.0, **dims):

@@ -124,7 +124,9 @@ def test_bad_input(times):
         ValueError, match=r"alpha=5 is out of range; give a number between 1e-06 and 1"
     ):
         pvalues(result([0.1]), alpha=5)
-    with pytest.raises(ValueError, match="kind='pie' is unknown"):
+    with pytest.raises(
+        ValueError, match="kind='pie' is not known; choose one of 'cells', 'histogram', 'qq'"
+    ):
         result([0.1]).perf.plot(kind="pie")
     with pytest.raises(ValueError, match="kind='bars' is not known"):
         times.perf.compare("old").perf.plot(kind="bars")

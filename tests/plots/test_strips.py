@@ -18,11 +18,13 @@ def result(lower, upper, **attrs):
 
 def test_intervals_that_hold_the_truth_are_counted():
     """Three of five hold 2; one has an open end and no line."""
-    found = result([1.5, 1.9, 1.8, 2.1, 1.0], [2.5, 2.2, 2.1, 2.6, np.inf], confidence_level=0.9)
-    ax = found.perf.plot(kind="strip", truth=2.0)
+    intervals = result(
+        [1.5, 1.9, 1.8, 2.1, 1.0], [2.5, 2.2, 2.1, 2.6, np.inf], confidence_level=0.9
+    )
+    ax = intervals.perf.plot(kind="strip", truth=2.0)
     assert title(ax) == "3 of 4 intervals of 90 % along experiment hold 2 (1 more without limits)"
-    held, missed = ax.collections[:2]
-    assert [line[:, 1].tolist() for line in held.get_segments()] == [
+    covering, missed = ax.collections[:2]
+    assert [line[:, 1].tolist() for line in covering.get_segments()] == [
         [1.5, 2.5],
         [1.9, 2.2],
         [1.8, 2.1],
@@ -34,16 +36,16 @@ def test_intervals_that_hold_the_truth_are_counted():
 def test_any_number_of_intervals_has_a_line_each(number):
     """Without a known truth all are alike; another result on the same Axes leaves the title as it
     is."""
-    found = result(np.ones(number), np.full(number, 1.5), confidence_level=0.95)
-    ax = found.perf.plot(kind="strip", along="experiment")
+    intervals = result(np.ones(number), np.full(number, 1.5), confidence_level=0.95)
+    ax = intervals.perf.plot(kind="strip", along="experiment")
     assert len(ax.collections[0].get_segments()) == number
     first_title = title(ax)
     speedups = xr.Dataset(
-        {"speedup": found["lower"]}, attrs={"result": "hierarchical_performance_test"}
+        {"speedup": intervals["lower"]}, attrs={"result": "hierarchical_performance_test"}
     )
     assert speedups.perf.plot(kind="strip", along="experiment", ax=ax) is ax
     assert title(ax) == first_title
-    np.testing.assert_array_equal(ax.lines[-1].get_ydata(), found["lower"])
+    np.testing.assert_array_equal(ax.lines[-1].get_ydata(), intervals["lower"])
 
 
 def test_what_cannot_lie_side_by_side_is_refused():

@@ -38,7 +38,7 @@ def test_every_machine_has_a_density(number):
     curves = [line for line in ax.lines if len(line.get_xdata()) > 2]
     dotted = [line for line in ax.lines if line.get_linestyle() == ":"]
     np.testing.assert_allclose([line.get_xdata()[0] for line in dotted], scores["suite_score"])
-    names = [f"machine{place}" for place in range(number)]
+    names = [f"machine{position}" for position in range(number)]
     if number == 2:
         assert [line.get_label() for line in curves] == names
         np.testing.assert_allclose([line.get_ydata().max() for line in curves], 1)
@@ -112,12 +112,12 @@ def test_every_suite_has_a_sheet():
         ["x", "y"],
     )
     assert len(result.perf.plot(col="machine").figure.axes) == 2
-    many = xr.DataArray(
+    suites = xr.DataArray(
         np.arange(400.0).reshape(8, 50) + 1,
         {"suite": [f"suite{number}" for number in range(8)]},
         ("suite", "machine"),
     )
-    ax = five_numbers_of(many).perf.plot()
+    ax = five_numbers_of(suites).perf.plot()
     assert (len(ax.figure.axes), "suite0, one of 8 suites (select another)" in title(ax)) == (
         1,
         True,

@@ -118,12 +118,12 @@ def test_one_level_is_drawn_as_its_coefficient_of_variation():
     repetition."""
     benchmarks = ["fft", "sort", "once", "lost"]
     measured = xr.DataArray([True, True, True, False], {"benchmark": benchmarks}, "benchmark")
-    single = result(
+    one_level = result(
         [[np.nan, 4.0, np.nan], [np.nan, 1.0, np.nan], *[[np.nan] * 3] * 2],
         measured=measured,
         benchmark=benchmarks,
     )
-    for components in (single, single.sel(level=["execution"])):
+    for components in (one_level, one_level.sel(level=["execution"])):
         ax = variance_components(components)
         np.testing.assert_array_equal([bar.get_width() for bar in ax.patches], [20, 10, np.nan])
         assert ax.get_xlabel() == "coefficient of variation of time between executions"
@@ -167,9 +167,9 @@ def test_shares_of_real_components():
     outer, inner = (
         components["variance"].sel(level=level).item() for level in ("binary", "iteration")
     )
-    drawn = bars(components.perf.plot())
-    assert drawn["binary"][0][1] == pytest.approx(100 * outer / (outer + inner))
-    assert "execution" not in drawn
+    shares = bars(components.perf.plot())
+    assert shares["binary"][0][1] == pytest.approx(100 * outer / (outer + inner))
+    assert "execution" not in shares
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,9 @@ from perfarray.plots.figure import (
     LABEL_SIZE,
     NOTE_SIZE,
     axes_for,
+    check_choice,
     describe,
+    draw_reference,
     formatted,
     selection,
     shortened,
@@ -70,8 +72,7 @@ def rates(result: xr.Dataset, ax: Axes | None = None, *, kind: str = "rows") -> 
         raise ValueError(
             f"a result of {function!r} has no rates; those of {', '.join(TITLES)} have"
         )
-    if kind not in ("rows", "map"):
-        raise ValueError(f"kind={kind!r} is not known; choose one of 'rows', 'map'")
+    check_choice("kind", kind, ("rows", "map"))
     calibrated = function == "calibrate"
     shares = result["false_alarm_rate" if calibrated else "estimate"]
     if kind == "map":
@@ -80,7 +81,7 @@ def rates(result: xr.Dataset, ax: Axes | None = None, *, kind: str = "rows") -> 
     ax, heights = frame.ax, frame.heights
     share, error = 100 * frame.values(shares), 100 * frame.values(result["error"])
     target = _target(result)
-    ax.axvline(target, color=DARK, linewidth=0.8, linestyle=":", label=f"{target:g} %", zorder=1)
+    draw_reference(ax, target, f"{target:g} %")
     if calibrated:
         for row in frame.rows:
             cell_rates = 100 * result["cell_rate"].isel(row.cell).values.ravel()
@@ -107,7 +108,7 @@ def rates(result: xr.Dataset, ax: Axes | None = None, *, kind: str = "rows") -> 
         linewidth=1.6,
         zorder=2,
     )
-    ax.plot(share, heights, "o", color=COLOURS[0], markersize=6, zorder=3, gid="rate")
+    frame.draw_points(share, zorder=3, gid="rate")
     frame.note(np.isnan(share), "no answer")
     label = (
         "percent of comparisons"

@@ -8,18 +8,20 @@ from matplotlib.axes import Axes
 
 from perfarray.conventions import BENCHMARK, BY_PVALUE, LOWER, TIME, level_of_intervals, percentage
 from perfarray.plots.figure import (
-    DARK,
     capitalized,
+    check_choice,
     compared,
+    draw_reference,
     elided,
     number_format,
     selection,
     write_changes,
+    write_percent,
     write_units,
 )
 from perfarray.plots.interval_marks import Interval, draw_intervals
 from perfarray.plots.moderation import moderated_errors
-from perfarray.plots.rows import GAP, Row, RowFrame, shown_rows, suite_rows
+from perfarray.plots.rows import GAP, Row, RowFrame, shown_rows, spans_decades, suite_rows
 from perfarray.plots.significance import pvalues
 from perfarray.results import words
 
@@ -78,10 +80,7 @@ def ratio_intervals(result: xr.Dataset, ax: Axes | None = None, *, kind: str = "
     >>> ax.get_xlabel().splitlines()[0]
     'change of time'
     """
-    if kind not in ("intervals", "pvalues", "errors"):
-        raise ValueError(
-            f"kind={kind!r} is not known; choose one of 'intervals', 'pvalues', 'errors'"
-        )
+    check_choice("kind", kind, ("intervals", "pvalues", "errors"))
     if kind == "errors":
         return moderated_errors(result, ax)
     result = _each_pair_once(result)
@@ -169,9 +168,7 @@ def score_ratios(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     draw_intervals(frame.ax, intervals, _draw_reference(frame, result, len(rows)), log=True)
     if WITHOUT in ratios.dims and is_single:
         whole_suite = float(result["estimate"].values.item())
-        frame.ax.axvline(
-            whole_suite, color=DARK, linewidth=0.8, linestyle=":", zorder=1, label="all benchmarks"
-        )
+        draw_reference(frame.ax, whole_suite, "all benchmarks")
     sampled = (
         "; the benchmarks are a sample" if result.attrs.get("benchmarks") == "a sample" else ""
     )
@@ -280,7 +277,7 @@ def mean_intervals(
     estimate = result["estimate"]
     _check_measured(result, "at all")
     frame = RowFrame(ax, *shown_rows(_widths(result) / estimate, "width relative to the mean"))
-    log = bool((estimate.min() > 0) & (estimate.max() > 10 * estimate.min()))
+    log = spans_decades(estimate)
     relative = _far_apart(result, log) if relative is None else relative
     means = [_interval(result, row) for row in frame.rows]
     intervals = [mean.in_percent() for mean in means] if relative else means
@@ -288,9 +285,7 @@ def mean_intervals(
     units, metric = str(estimate.attrs.get("units", "1")), str(result.attrs.get("metric", TIME))
     write_units(frame.ax.xaxis, units)
     if relative:
-        frame.ax.xaxis.set_major_formatter(
-            lambda value, _: f"{round(value, 6):+g} %".replace("-", "−")
-        )
+        write_percent(frame.ax.xaxis, 100.0, sign="+")
     format_number = number_format(units)
     texts = [mean.bound + format_number(mean.estimate) for mean in means]
     label = f"{metric}{', relative to the mean' * relative}\n{_confidence(result, intervals)}"
@@ -362,8 +357,8 @@ def _interval(result: xr.Dataset, row: Row, prefix: str = "") -> Interval:
         if prefix + name in result
     }
     mark = "" if cell.get("interval_agrees", True) else f" {BY_PVALUE}"
-    known = {name: cell[name] for name in names[:-1] if name in cell}
-    return Interval(row.y, **known, is_suite=bool(prefix), bound=_bound(result, cell), mark=mark)
+    fields = {name: cell[name] for name in names[:-1] if name in cell}
+    return Interval(row.y, **fields, is_suite=bool(prefix), bound=_bound(result, cell), mark=mark)
 
 
 def _bound(result: xr.Dataset, cell: dict[str, Any]) -> str:

@@ -46,7 +46,11 @@ def agreement(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     suite = suite_rows(result, "agree", rows, "suite")
     methods = [str(title) for title in result["title"].values]
     frame = RowFrame(
-        ax, rows + suite, left_out, extra=(COLUMN * len(methods) - 4.0, 0.9), least=(NARROWEST, 0.0)
+        ax,
+        rows + suite,
+        left_out,
+        extra=(COLUMN * len(methods) - 4.0, 0.9),
+        minimum=(NARROWEST, 0.0),
     )
     ax = frame.ax
     verdicts, outcomes = (
@@ -75,8 +79,8 @@ def agreement(result: xr.Dataset, ax: Axes | None = None) -> Axes:
         ax.axhline(suite[0].y - 0.5 - GAP / 2, color=DARK, linewidth=0.8)
     agree = [*_of_rows(result["agree"], rows), *_of_rows(result.get("suite_agree"), suite)]
     texts = [
-        "yes" if same else "no" if any(answers) else "–"
-        for same, answers in zip(agree, answered, strict=True)
+        "yes" if is_unanimous else "no" if any(answers) else "–"
+        for is_unanimous, answers in zip(agree, answered, strict=True)
     ]
     return frame.finish(
         capitalized([*compared(result, result["agree"]), "by method"]), "", texts, "agree"

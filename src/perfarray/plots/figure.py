@@ -72,6 +72,13 @@ BRACKETS: Final = re.compile(r"(?<=\S) \([^()]*\)$")
 WORD: Final = re.compile(r"[^\s_]+[\s_]*|[\s_]+")
 
 
+def check_choice(argument: str, value: str, choices: Iterable[str]) -> None:
+    """Raise where the value of an argument is none of its choices."""
+    if value not in choices:
+        names = ", ".join(map(repr, choices))
+        raise ValueError(f"{argument}={value!r} is not known; choose one of {names}")
+
+
 def axes_for(ax: Axes | None, size: tuple[float, float]) -> Axes:
     """Return the given Axes, or those of a new figure of this width and height in inches."""
     return plt.subplots(figsize=size, layout="constrained")[1] if ax is None else ax
@@ -119,15 +126,15 @@ def _room(ax: Axes) -> float:
     if figure is None or (grid is None and len(figure.axes) > 1):
         return width * ax.get_position().width
     column, n_columns = (None, 1) if grid is None else (grid.colspan, grid.get_gridspec().ncols)
-    specs = ((other, other.get_subplotspec()) for other in figure.axes)
+    specs = ((panel, panel.get_subplotspec()) for panel in figure.axes)
     neighbours = [
-        other
-        for other, spec in specs
-        if other is ax or (spec is not None and spec.colspan == column)
+        panel
+        for panel, spec in specs
+        if panel is ax or (spec is not None and spec.colspan == column)
     ]
-    labels = [label.get_text() for other in neighbours for label in other.get_yticklabels()]
+    labels = [label.get_text() for panel in neighbours for label in panel.get_yticklabels()]
     groups = [
-        text.get_text() for other in neighbours for text in other.texts if text.get_gid() == "group"
+        text.get_text() for panel in neighbours for text in panel.texts if text.get_gid() == "group"
     ]
     return width / n_columns - text_width(labels) - text_width(groups) - MARGIN
 
@@ -166,6 +173,29 @@ def level_colours(levels: list[str]) -> dict[str, str]:
         level: COLOURS[LEVELS.index(level)] if level in LEVELS else next(spare_colours)
         for level in levels
     }
+
+
+def draw_reference(
+    ax: Axes,
+    value: float,
+    label: str | None = None,
+    *,
+    is_horizontal: bool = False,
+    zorder: float = 1.0,
+) -> None:
+    """Draw a dotted line at a value that others are compared with."""
+    line = ax.axhline if is_horizontal else ax.axvline
+    line(value, color=DARK, linewidth=0.8, linestyle=":", zorder=zorder, label=label)
+
+
+def write_percent(axis: Axis, whole: float = 1.0, *, origin: float = 0.0, sign: str = "") -> None:
+    """Write parts of a whole in percent, or what they are more than an origin."""
+
+    def text(value: float, _position: float | None = None) -> str:
+        percent = round(100 * (value - origin) / whole, 6)
+        return f"{percent:{sign}g} %".replace("-", "−")
+
+    axis.set_major_formatter(text)
 
 
 def number_format(units: str) -> Callable[..., str]:
@@ -243,7 +273,7 @@ class ChangeLocator(Locator):
 
     def tick_values(self, vmin: float, vmax: float) -> Any:
         """Return the ticks between two ratios."""
-        far = max(vmax, 1 / vmin)
+        reach = max(vmax, 1 / vmin)
         series = (10.0 ** np.arange(-6, 9)[:, None] * (1.0, 2.0, 5.0)).ravel()
         # Equal steps up to a factor of 2; beyond it 1.5, 2, 3, 5, 10, or 2, 5, 10, ..., or powers
         # of 10, 100 or 1000.
@@ -251,11 +281,11 @@ class ChangeLocator(Locator):
             [1 + step * np.arange(1, CHANGES) for step in series],
             [series[18:][n::n] for n in (1, 3, 6, 9)],
         )
-        grids = equal if far < 2 else [np.array([1.5, 2, 3, 5, 10]), *wide]
+        grids = equal if reach < 2 else [np.array([1.5, 2, 3, 5, 10]), *wide]
         for factors in grids:
             ticks = np.concatenate([1 / factors[::-1], [1.0], factors])
             visible = ticks[(ticks >= vmin) & (ticks <= vmax)]
-            if len(visible) <= CHANGES and factors[-1] >= far:
+            if len(visible) <= CHANGES and factors[-1] >= reach:
                 break
         return visible
 
@@ -296,11 +326,9 @@ def write_plain(axis: Axis, *, minor: bool = False) -> None:
 
 def selection(data: xr.Dataset | xr.DataArray, but: str = "") -> list[str]:
     """Return labels that all cells share: of dims of size one, and of what was selected."""
-    single = [str(dim) for dim in data.dims if data.sizes[dim] == 1 and dim not in LEVELS]
-    chosen = [name for name in NAMED if name in data.coords and data.coords[name].ndim == 0]
-    return [
-        label_text(name, data[name].values.ravel()[0]) for name in single + chosen if name != but
-    ]
+    dims = [str(dim) for dim in data.dims if data.sizes[dim] == 1 and dim not in LEVELS]
+    names = [name for name in NAMED if name in data.coords and data.coords[name].ndim == 0]
+    return [label_text(name, data[name].values.ravel()[0]) for name in dims + names if name != but]
 
 
 def compared(result: xr.Dataset, array: xr.DataArray) -> list[str]:
@@ -357,7 +385,8 @@ def elided(labels: list[str], limit: int) -> list[str]:
     letters in the middle or nearer an end.
     """
     if max(map(len, labels), default=0) > limit:
-        labels = _without_package(_without_brackets(labels))
+        shorter = [BRACKETS.sub("", label) for label in labels]  # such as a machine's processor
+        labels = _without_package(shorter if len(set(shorter)) == len(set(labels)) else labels)
         fewer = _without_words(labels, limit)
         labels = fewer if len(set(fewer)) == len(set(labels)) else labels
     for length, head in product((limit, 3 * limit // 2), (0.5, 0.2, 0.8)):
@@ -385,12 +414,6 @@ def _without_package(labels: list[str]) -> list[str]:
         "…" + separator.join(names[shared:]) if shared else label
         for names, label in zip(components, labels, strict=True)
     ]
-
-
-def _without_brackets(labels: list[str]) -> list[str]:
-    """Leave out brackets at the end, such as a machine's processor, where labels still differ."""
-    shorter = [BRACKETS.sub("", label) for label in labels]
-    return shorter if len(set(shorter)) == len(set(labels)) else labels
 
 
 def _without_words(labels: list[str], limit: int) -> list[str]:

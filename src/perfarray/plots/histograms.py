@@ -18,9 +18,10 @@ from perfarray.plots.figure import (
     formatted,
     number_format,
     selection,
+    write_percent,
     write_units,
 )
-from perfarray.plots.rows import RowFrame, shown_rows
+from perfarray.plots.rows import DECADE, RowFrame, shown_rows
 
 # where cells differ by more than this factor, the axis is relative to each cell's own statistic
 APART: Final = 2.0
@@ -28,7 +29,6 @@ INCHES: Final = 0.5  # height of a row
 LOWEST: Final = 2.6  # inches that a figure with few rows is high
 HEIGHT: Final = 0.85  # height of the highest bar, in rows
 BINS: Final = 30  # of scores
-RANGE: Final = 10.0  # scores that span more than this factor have a logarithmic axis
 
 
 def distribution(curves: xr.Dataset, ax: Axes | None = None) -> Axes:
@@ -62,7 +62,7 @@ def distribution(curves: xr.Dataset, ax: Axes | None = None) -> Axes:
         else ((curves["upper"] - lower) / lower, "width relative to its place")
     )
     frame = RowFrame(
-        ax, *shown_rows(number, quantity, inches=INCHES), inches=INCHES, least=(0.0, 2.2)
+        ax, *shown_rows(number, quantity, inches=INCHES), inches=INCHES, minimum=(0.0, 2.2)
     )
     observed = (
         frame.values(curves["observed"])
@@ -94,7 +94,7 @@ def distribution(curves: xr.Dataset, ax: Axes | None = None) -> Axes:
     units = str(attrs.get("units", "1"))
     write_units(frame.ax.xaxis, units)
     if relative:
-        frame.ax.xaxis.set_major_formatter(lambda value, _: f"{round(value - 100, 6):+g} %")
+        write_percent(frame.ax.xaxis, 100.0, origin=100.0, sign="+")
     texts = list(map(number_format(units), observed)) if relative else []
     label = (
         f"{_statistic(attrs, relative)}; bar: {100 * attrs['confidence_level']:g} % of "
@@ -157,7 +157,7 @@ def ratio_distributions(curves: xr.Dataset, ax: Axes | None = None) -> Axes:
     attrs, observed = curves.attrs, curves["observed"]
     is_test = attrs["result"] == "null_distribution"
     frame = RowFrame(
-        ax, *shown_rows(observed, "ratio", inches=INCHES), inches=INCHES, least=(0.0, LOWEST)
+        ax, *shown_rows(observed, "ratio", inches=INCHES), inches=INCHES, minimum=(0.0, LOWEST)
     )
     frame.ax.axvline(1, color=GREY, linewidth=0.8, zorder=0)
     level = f"{100 * float(attrs.get('confidence_level', 0.95)):g} % interval"
@@ -233,7 +233,7 @@ def distances(curves: xr.Dataset, ax: Axes | None = None) -> Axes:
     """
     observed = curves["statistic"]
     frame = RowFrame(
-        ax, *shown_rows(observed, "distance", inches=INCHES), inches=INCHES, least=(0.0, LOWEST)
+        ax, *shown_rows(observed, "distance", inches=INCHES), inches=INCHES, minimum=(0.0, LOWEST)
     )
     level = f"critical value at {100 * float(curves.attrs['alpha']):g} %"
     for cell, foot in _cells(frame, curves):
@@ -302,9 +302,9 @@ def score_histogram(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     if not measured.size:
         raise ValueError("no cell has a score; nothing to draw")
     positive = measured[measured > 0]
-    is_log = positive.size > 0 and measured.min() >= 0 and positive.max() > RANGE * positive.min()
-    drawn = positive if is_log else measured
-    low, high = float(drawn.min()), float(drawn.max())
+    is_log = positive.size > 0 and measured.min() >= 0 and positive.max() > DECADE * positive.min()
+    finite = positive if is_log else measured
+    low, high = float(finite.min()), float(finite.max())
     reach = 0.0 if high > low else 0.05 * abs(high) or 1.0
     ends = low - reach, high + reach
     edges = np.geomspace(*ends, BINS + 1) if is_log else np.linspace(*ends, BINS + 1)
@@ -312,7 +312,7 @@ def score_histogram(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     ax = axes_for(ax, (6.5, 4.0))
     suites = values[SUITE].values.tolist() if SUITE in values.dims else [""]
     for number, suite in enumerate(suites):
-        of_suite = values.isel({SUITE: number}).values.ravel() if suite else drawn
+        of_suite = values.isel({SUITE: number}).values.ravel() if suite else finite
         style: dict[str, Any] = {"edgecolor": "white"}
         if len(suites) > 1:
             style = {"histtype": "step", "linewidth": 1.6, "label": str(suite)}
@@ -329,12 +329,12 @@ def score_histogram(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     if is_variation:
         ax.xaxis.set_major_formatter(lambda value, _: f"{round(100 * value, 6):g} %")
     ax.set(xlabel=label, ylabel="cells")
-    n_constant = measured.size - drawn.size
-    counted = [
+    n_constant = measured.size - finite.size
+    remarks = [
         f"{measured.size} cells",
         *[f"{n_constant} of them without variation"] * bool(n_constant),
     ]
-    return describe(ax, [title, *selection(values), *counted])
+    return describe(ax, [title, *selection(values), *remarks])
 
 
 def _cells(frame: RowFrame, curves: xr.Dataset) -> list[tuple[xr.Dataset, float]]:

@@ -146,13 +146,13 @@ def _draw_points(ax: Axes, rows: list[Interval], verdict: str) -> None:
     """
     (colour, marker), label = VERDICTS[verdict], verdict
     for is_suite, is_hollow in product((False, True), repeat=2):
-        chosen = [
+        points = [
             row for row in rows if row.is_suite is is_suite and (not row.segments()) is is_hollow
         ]
-        if chosen:
+        if points:
             ax.plot(
-                [row.estimate for row in chosen],
-                [row.y for row in chosen],
+                [row.estimate for row in points],
+                [row.y for row in points],
                 linestyle="none",
                 marker=marker,
                 color=colour,

@@ -62,12 +62,12 @@ def moderated_errors(result: xr.Dataset, ax: Axes | None = None) -> Axes:
         .transpose(*result["standard_error"].dims)
         .values.ravel()
     )
-    seen = (alone > 0) & (learned > 0)
+    positive = (alone > 0) & (learned > 0)
     ax.set(xscale="log", yscale="log", ylabel="standard error of the ratio, %")
-    ax.vlines(x[seen], alone[seen], learned[seen], color=GREY, linewidth=0.9, zorder=1)
+    ax.vlines(x[positive], alone[positive], learned[positive], color=GREY, linewidth=0.9, zorder=1)
     ax.plot(
-        x[seen],
-        alone[seen],
+        x[positive],
+        alone[positive],
         "o",
         color=DARK,
         markerfacecolor="white",
@@ -76,8 +76,8 @@ def moderated_errors(result: xr.Dataset, ax: Axes | None = None) -> Axes:
         zorder=2,
     )
     ax.plot(
-        x[seen],
-        learned[seen],
+        x[positive],
+        learned[positive],
         "o",
         color=COLOURS[0],
         markersize=5,

@@ -134,7 +134,7 @@ def facets(
     limits = {name: ends for name, ends in limits.items() if ends is not None and not is_sheets}
     for cell, facet, panel in zip(cells, previews, panels, strict=False):
         if facet is None:
-            note = {"ha": "center", "va": "center", "transform": panel.transAxes}
+            note: dict[str, Any] = {"ha": "center", "va": "center", "transform": panel.transAxes}
             panel.text(0.5, 0.5, "nothing to draw", **note)
             panel.set_axis_off()
             continue

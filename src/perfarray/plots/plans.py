@@ -97,18 +97,18 @@ def _name_lines(ax: Axes, names: Sequence[str], x: Sequence[float], y: Sequence[
     height = ax.get_window_extent().height * 72 / ax.figure.dpi
     low, high = np.log(ax.get_ylim())
     order = np.argsort(y)
-    wanted = (np.log(np.asarray(y)[order]) - low) / (high - low) * height
+    ends = (np.log(np.asarray(y)[order]) - low) / (high - low) * height
     # As near to its line as the names below it allow; then all are moved down by half of the
     # largest shift.
-    placed = np.maximum.accumulate(
-        wanted - NOTE_SIZE * 1.2 * np.arange(len(wanted))
-    ) + NOTE_SIZE * 1.2 * np.arange(len(wanted))
-    placed -= max(0.0, min(float((placed - wanted).max()) / 2, placed[0]))
+    heights = np.maximum.accumulate(
+        ends - NOTE_SIZE * 1.2 * np.arange(len(ends))
+    ) + NOTE_SIZE * 1.2 * np.arange(len(ends))
+    heights -= max(0.0, min(float((heights - ends).max()) / 2, heights[0]))
     for position, index in enumerate(order.tolist()):
         ax.annotate(
             names[index],
             (x[index], y[index]),
-            (1, placed[position] / height),
+            (1, heights[position] / height),
             textcoords="axes fraction",
             va="center",
             fontsize=NOTE_SIZE,
@@ -139,16 +139,10 @@ def _draw_rows(
     ax, heights = frame.ax, frame.heights
     plans, defaults = frame.values(half_width), frame.values(100 * result["default_half_width"])
     ax.hlines(heights, plans, defaults, color=GREY, linewidth=1.2, zorder=1)
-    ax.plot(
-        defaults,
-        heights,
-        "o",
-        color=GREY,
-        markerfacecolor="white",
-        markersize=6,
-        label="one-level experiment of the same cost",
+    frame.draw_points(
+        defaults, colour=GREY, is_hollow=True, label="one-level experiment of the same cost"
     )
-    ax.plot(plans, heights, "o", color=COLOURS[0], markersize=6, label="plan")
+    frame.draw_points(plans, label="plan")
     frame.note(np.isnan(plans), "no plan")
     ax.set_xscale("log")
     write_plain(ax.xaxis, minor=True)

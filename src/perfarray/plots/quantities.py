@@ -7,18 +7,19 @@ from matplotlib.axes import Axes
 
 from perfarray.conventions import THROUGHPUT, TIME, level_of_intervals
 from perfarray.plots.figure import (
-    DARK,
     GREY,
     compared,
+    draw_reference,
     formatted,
     level_colours,
     number_format,
     selection,
+    write_percent,
     write_plain,
     write_units,
 )
 from perfarray.plots.interval_marks import Interval, draw_intervals
-from perfarray.plots.rows import RowFrame, shown_rows
+from perfarray.plots.rows import RowFrame, shown_rows, spans_decades
 
 
 def counts(result: xr.Dataset, ax: Axes | None = None) -> Axes:
@@ -45,10 +46,12 @@ def counts(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     for number, (level, colour) in enumerate(
         level_colours([str(level) for level in result["level"].values]).items()
     ):
-        fewest, most = (frame.values(result[name], level=number) for name in ("minimum", "maximum"))
-        ax.hlines(heights, fewest, most, color=colour, linewidth=1.6, zorder=1)
-        ax.plot(fewest, heights, "|", color=colour, markersize=8, gid="fewest")
-        ax.plot(most, heights, "o", color=colour, markersize=6, label=level, gid="most")
+        minima, maxima = (
+            frame.values(result[name], level=number) for name in ("minimum", "maximum")
+        )
+        ax.hlines(heights, minima, maxima, color=colour, linewidth=1.6, zorder=1)
+        ax.plot(minima, heights, "|", color=colour, markersize=8, gid="fewest")
+        frame.draw_points(maxima, colour=colour, label=level, gid="most")
     ax.set_xscale("log")
     write_plain(ax.xaxis)
     first, last = ax.get_xlim()
@@ -86,8 +89,6 @@ QUANTITIES: Final = {
     ),
     "speedup": Quantity("Speedup", "times as fast as the baseline", neutral=1.0),
 }
-# positive numbers that span more than this factor have a logarithmic axis; speedups always have one
-RANGE: Final = 10.0
 
 
 def estimates(result: xr.Dataset, ax: Axes | None = None) -> Axes:
@@ -113,7 +114,7 @@ def estimates(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     frame = RowFrame(ax, *shown_rows(number, "number"))
     required = [0.0, 1.0] if str(result.attrs["result"]).startswith("prob") else []
     if quantity.neutral is not None:
-        frame.ax.axvline(quantity.neutral, color=DARK, linewidth=0.8, linestyle=":", zorder=1)
+        draw_reference(frame.ax, quantity.neutral)
         required.append(quantity.neutral)
     if "baseline_difference" in result:
         differences = result["baseline_difference"]
@@ -126,8 +127,8 @@ def estimates(result: xr.Dataset, ax: Axes | None = None) -> Axes:
             label="two runs of the baseline",
         )
         required += [float(differences.min()), float(differences.max())]
-    low, high = float(number.min()), float(number.max())
-    log = low > 0 and not quantity.percent and (quantity.neutral == 1 or high > RANGE * low)
+    is_speedup = quantity.neutral == 1 and bool(number.min() > 0)
+    log = not quantity.percent and (is_speedup or spans_decades(number))
     lower, upper = (frame.values(result.get(name, number)) for name in ("lower", "upper"))
     kinds = [
         str(result["kind"].isel(row.cell).item()) if "kind" in result else "bounded"
@@ -136,7 +137,7 @@ def estimates(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     cells = zip(frame.heights, frame.values(number), lower, upper, kinds, strict=True)
     draw_intervals(frame.ax, [Interval(*cell) for cell in cells], required, log)
     if quantity.percent:
-        frame.ax.xaxis.set_major_formatter(lambda value, _: f"{round(100 * value, 6):g} %")
+        write_percent(frame.ax.xaxis)
     elif quantity.neutral is None:
         write_units(frame.ax.xaxis, str(number.attrs.get("units", "1")))
     units, values = str(number.attrs.get("units", "1")), frame.values(number)

@@ -31,6 +31,7 @@ TALLEST: Final = 15.0
 LONGEST: Final = 80  # letters of a label that names a cell by all its dims
 MAX_ROWS: Final = 40  # ranked rows that a reader takes in; of more the extremes are drawn
 SMALLEST: Final = 6.0  # points of the letters of rows that stand close
+DECADE: Final = 10.0  # numbers that span more than this factor have a logarithmic axis
 SUITE_SHARE: Final = 3  # suites take at most one in so many of the rows that fit
 
 
@@ -54,11 +55,11 @@ class RowFrame:
         *,
         inches: float = INCHES,
         extra: tuple[float, float] = (0.0, 0.0),
-        least: tuple[float, float] = (0.0, 0.0),
+        minimum: tuple[float, float] = (0.0, 0.0),
         size: float = LABEL_SIZE,
     ) -> None:
         # Width and height in inches follow labels and rows; the picture may need `extra` inches,
-        # and `least` inches in all.
+        # and `minimum` inches in all.
         self.size = size
         text_points = text_width([row.label for row in rows], size) + text_width(
             [row.group for row in rows]
@@ -67,7 +68,7 @@ class RowFrame:
             5.5 + text_points / 72 + extra[0],
             1.5 + inches * (rows[-1].y - rows[0].y + 1) + extra[1],
         )
-        self.ax = axes_for(ax, (max(width, least[0]), max(height, least[1])))
+        self.ax = axes_for(ax, (max(width, minimum[0]), max(height, minimum[1])))
         self.rows, self.left_out = rows, left_out
         self.heights: Floats = np.array([row.y for row in rows])
 
@@ -77,6 +78,28 @@ class RowFrame:
         return np.array(
             [cells.values[tuple(row.cell[str(dim)] for dim in cells.dims)] for row in self.rows],
             dtype=float,
+        )
+
+    def draw_points(
+        self,
+        values: Floats,
+        mask: Mask | None = None,
+        *,
+        colour: str = COLOURS[0],
+        is_hollow: bool = False,
+        size: float = 6.0,
+        **style: Any,
+    ) -> None:
+        """Draw a point in each row, or in those of a mask."""
+        mask = np.full(len(self.rows), True) if mask is None else mask
+        self.ax.plot(
+            values[mask],
+            self.heights[mask],
+            "o",
+            color=colour,
+            markerfacecolor="white" if is_hollow else colour,
+            markersize=size,
+            **style,
         )
 
     def note(self, mask: Mask, text: str = "not measured") -> None:
@@ -247,11 +270,11 @@ def shown_rows(
             return rows, []
     low, high, left_out = extremes(number, limit, quantity)
     is_drawn = np.isin(np.arange(number.size), [*low, *high]).reshape(number.shape)
-    named = dict(
+    cells = dict(
         zip(np.flatnonzero(is_drawn).tolist(), named_cells(number, is_drawn, LONGEST), strict=True)
     )
     rows = []
-    for y, (cell, label) in enumerate(named[position] for position in [*low, *high]):
+    for y, (cell, label) in enumerate(cells[position] for position in [*low, *high]):
         gap = GAP if y >= len(low) else 0.0
         rows.append(Row({str(dim): index for dim, index in cell.items()}, label, "", top + y + gap))
     return rows, left_out
@@ -304,7 +327,7 @@ def ranked_rows(
         np.argsort(values[measured] * (-1.0 if better == HIGHER else 1.0), kind="stable")
     ]
     n_rows, n_best = len(order), len(order) if len(order) <= max_rows else -(-max_rows // 2)
-    drawn = (
+    selected = (
         order
         if n_rows == n_best
         else np.concatenate([order[:n_best], order[n_rows - max_rows // 2 :]])
@@ -320,18 +343,18 @@ def ranked_rows(
             names.append(
                 [
                     texts[position]
-                    for position in np.unravel_index(drawn, score.shape)[axis].tolist()
+                    for position in np.unravel_index(selected, score.shape)[axis].tolist()
                 ]
             )
         elif score.sizes[dim] > 1:
             shared += labels
     texts_of_rows = (
-        shortened([", ".join(parts) for parts in zip(*names, strict=True)], LONGEST)
+        shortened([", ".join(labels_of_row) for labels_of_row in zip(*names, strict=True)], LONGEST)
         if names
         else [""]
     )
     cells = (
-        zip(*(index.tolist() for index in np.unravel_index(drawn, score.shape)), strict=True)
+        zip(*(index.tolist() for index in np.unravel_index(selected, score.shape)), strict=True)
         if score.ndim
         else [()]
     )
@@ -361,8 +384,8 @@ def spacing(number: int, inches: float) -> tuple[float, int, float]:
 
 def some_named(names: Sequence[str], step: int, noun: str) -> tuple[list[str], list[str]]:
     """Return the names of every `step`-th row or column, else "", and what the title says."""
-    named = [name if place % step == 0 else "" for place, name in enumerate(names)]
-    return named, [f"{-(-len(names) // step)} of {len(names)}: {noun} with a name"] * (step > 1)
+    texts = [name if number % step == 0 else "" for number, name in enumerate(names)]
+    return texts, [f"{-(-len(names) // step)} of {len(names)}: {noun} with a name"] * (step > 1)
 
 
 def largest_part(counts: xr.DataArray, noun: str) -> tuple[dict[str, int], list[str]]:
@@ -411,6 +434,11 @@ def named_cells(
         [", ".join(texts[dim][cell[dim]] for dim in varying) for cell in cells], limit
     )
     return list(zip(cells, names, strict=True))
+
+
+def spans_decades(numbers: xr.DataArray) -> bool:
+    """Return whether all numbers are positive and some lie a factor of more than ten apart."""
+    return bool((numbers.min() > 0) & (numbers.max() > DECADE * numbers.min()))
 
 
 def note_rows(ax: Axes, heights: Iterable[float], text: str) -> None:

@@ -16,10 +16,11 @@ from perfarray.plots.figure import (
     axes_for,
     compared,
     describe,
+    draw_reference,
     formatted,
     write_plain,
 )
-from perfarray.plots.rows import RowFrame, check_cells, shown_rows
+from perfarray.plots.rows import RowFrame, check_cells, named_cells, shown_rows
 
 RULES: Final = {
     "stein": "Stein's rule",
@@ -57,27 +58,16 @@ def smallest_changes(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     units, title_parts = f"{plural(str(result.attrs['unit']))} a side", compared(result, required)
     if required.size > 1:
         frame = RowFrame(ax, *shown_rows(required, units))
-        for array, label, face in (
-            (pilot, "pilot", "none"),
-            (required, required_label, COLOURS[0]),
-        ):
+        for array, label, is_hollow in ((pilot, "pilot", True), (required, required_label, False)):
             counts = frame.values(array.where(np.isfinite(array)))
-            frame.ax.plot(
-                counts,
-                frame.heights,
-                "o",
-                color=COLOURS[0],
-                markerfacecolor=face,
-                label=label,
-                markersize=5,
-            )
+            frame.draw_points(counts, label=label, is_hollow=is_hollow, size=5)
         frame.ax.set_xscale("log")
         _number_ticks(frame.ax.xaxis)
         return frame.finish(title_parts, units)
     ax = axes_for(ax, (7.0, 4.2))
     cell = result.squeeze(list(required.dims))
     ax.plot(cell["units"], 100 * cell["smallest_change"], color=COLOURS[0])
-    ax.axhline(abs(change), color=DARK, linewidth=0.8, linestyle=":", label=f"{change:g} %")
+    draw_reference(ax, abs(change), f"{change:g} %", is_horizontal=True)
     ax.plot(cell["required"], abs(change), "o", color=COLOURS[0], label=required_label)
     ax.plot(
         cell["n"],
@@ -131,7 +121,8 @@ def half_widths(result: xr.Dataset, ax: Axes | None = None) -> Axes:
         return _draw_required(ax, result, quantity=unit, label=f"{units} for {target}", title=title)
     check_cells(required)
     ax = axes_for(ax, (7.0, 4.2))
-    for (name, cell), colour in zip(_cells(result), COLOURS, strict=False):
+    for (index, name), colour in zip(named_cells(required), COLOURS, strict=False):
+        cell = result.isel(index)
         percent = 100 * cell["half_width"].where(np.isfinite(cell["half_width"]))
         ax.plot(
             cell["runs"], percent, color=colour, label=(name or "half-width") + _too_few(cell, unit)
@@ -144,13 +135,7 @@ def half_widths(result: xr.Dataset, ax: Axes | None = None) -> Axes:
                 color=colour,
                 label="_" if name else f"stops at {stop:.0f}",
             )
-    ax.axhline(
-        100 * float(result.attrs["half_width_wanted"]),
-        color=DARK,
-        linewidth=0.8,
-        linestyle=":",
-        label=target,
-    )
+    draw_reference(ax, 100 * float(result.attrs["half_width_wanted"]), target, is_horizontal=True)
     ax.axvline(int(result.attrs["start"]), color=GREY, linewidth=0.8)
     ax.set(yscale="log", xlabel=units, ylabel="half-width, percent")
     low, high = ax.get_ylim()
@@ -200,7 +185,8 @@ def required_runs(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     ax = axes_for(ax, (7.5, 4.5))
     runs = result["runs"].values.astype(float)
     step = DODGE * float(np.diff(runs).min()) if len(runs) > 1 else 0.0
-    for number, (name, cell) in enumerate(_cells(result)):
+    for number, (index, name) in enumerate(named_cells(required)):
+        cell = result.isel(index)
         colour, shift = COLOURS[number], step * (number - (required.size - 1) / 2)
         interval_label = (name or "interval") + _too_few(cell, "runs")
         ax.vlines(
@@ -243,27 +229,14 @@ def required_runs(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     return describe(ax, ["Interval by runs", *compared(result, required)])
 
 
-def _cells(result: xr.Dataset) -> list[tuple[str, xr.Dataset]]:
-    """Return the name of every cell, of labels of dims that vary, and its part of the result."""
-    required = result["required"]
-    positions = [
-        dict(zip(required.dims, index, strict=True)) for index in np.ndindex(*required.shape)
-    ]
-    varying = [dim for dim in required.dims if required.sizes[dim] > 1]
-    return [
-        (", ".join(str(required[dim].values[cell[dim]]) for dim in varying), result.isel(cell))
-        for cell in positions
-    ]
-
-
 def _too_few(cell: xr.Dataset, quantity: str) -> str:
     """Write how many would be enough for a cell that has too few, as far as that is known."""
     if np.isfinite(float(cell["required"])) or "extrapolated" not in cell:
         return ""
-    enough = float(cell["extrapolated"])
+    sufficient = float(cell["extrapolated"])
     return (
-        f" (too few {quantity}; {enough:.0f} would do)"
-        if np.isfinite(enough)
+        f" (too few {quantity}; {sufficient:.0f} would do)"
+        if np.isfinite(sufficient)
         else f" (too few {quantity})"
     )
 
@@ -277,12 +250,9 @@ def _draw_required(
     frame = RowFrame(ax, *shown_rows(enough, f"number of {quantity}"))
     required, sufficient = frame.values(result["required"]), frame.values(enough)
     is_short = np.isnan(required) & np.isfinite(sufficient)
-    frame.ax.plot(required, frame.heights, "o", color=COLOURS[0], markersize=6, label="required")
+    frame.draw_points(required, label="required")
     if is_short.any():
-        x, y = sufficient[is_short], frame.heights[is_short]
-        frame.ax.plot(
-            x, y, "o", color=COLOURS[0], markerfacecolor="white", markersize=6, label="would do"
-        )
+        frame.draw_points(sufficient, is_short, is_hollow=True, label="would do")
     frame.note(np.isnan(sufficient), "not known")
     frame.ax.set_xscale("log")
     write_plain(frame.ax.xaxis)

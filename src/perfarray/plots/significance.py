@@ -7,7 +7,17 @@ import xarray as xr
 from matplotlib.axes import Axes
 
 from perfarray.conventions import LOWER
-from perfarray.plots.figure import COLOURS, DARK, GREY, axes_for, compared, describe, formatted
+from perfarray.plots.figure import (
+    COLOURS,
+    DARK,
+    GREY,
+    axes_for,
+    check_choice,
+    compared,
+    describe,
+    draw_reference,
+    formatted,
+)
 from perfarray.plots.rows import RowFrame, mark_border, shown_rows
 from perfarray.results.words import change_alone
 
@@ -88,8 +98,7 @@ def pvalues(
             f"a result of {result.attrs['result']!r} has no p-values; those of "
             f"{', '.join(TESTS)} have"
         )
-    if kind not in KINDS:
-        raise ValueError(f"kind={kind!r} is unknown; there is {', '.join(KINDS)}")
+    check_choice("kind", kind, KINDS)
     return (
         _draw_cells(result, ax, alpha)
         if kind == "cells"
@@ -104,30 +113,26 @@ def _draw_cells(result: xr.Dataset, ax: Axes | None, alpha: float) -> Axes:
     frame = RowFrame(ax, *shown_rows(pvalue, "p", ordered="pvalue_adjusted" in result))
     ax, heights = frame.ax, frame.heights
     p, raw = frame.values(pvalue), frame.values(result["pvalue"])
-    least = (
+    smallest = (
         frame.values(result["smallest_pvalue"])
         if "smallest_pvalue" in result
         else np.full(len(p), np.nan)
     )
     is_below = p < LEAST
     ax.set_xscale("log")
-    ax.set_xlim(min(alpha, *np.fmax(np.fmin(np.fmin(p, raw), least), LEAST)) / 1.5, 1.15)
-    ax.axvline(alpha, color=DARK, linewidth=0.8, linestyle=":", label=f"{alpha:g}", zorder=1)
+    ax.set_xlim(min(alpha, *np.fmax(np.fmin(np.fmin(p, raw), smallest), LEAST)) / 1.5, 1.15)
+    draw_reference(ax, alpha, f"{alpha:g}")
     if "smallest_pvalue" in result:
-        ax.plot(least, heights, "|", color=GREY, markersize=9, label="smallest p possible")
+        ax.plot(smallest, heights, "|", color=GREY, markersize=9, label="smallest p possible")
     if corrected:
-        ax.plot(
+        frame.draw_points(
             np.fmax(raw, LEAST),
-            heights,
-            "o",
-            color=GREY,
-            markerfacecolor="white",
-            markersize=5,
+            colour=GREY,
+            is_hollow=True,
+            size=5,
             label="p before the correction",
         )
-    ax.plot(
-        p[~is_below], heights[~is_below], "o", color=COLOURS[0], markersize=6, label="p", zorder=3
-    )
+    frame.draw_points(p, ~is_below, label="p", zorder=3)
     mark_border(ax, heights[is_below], "<", COLOURS[0])
     frame.note(
         ~np.isfinite(p), "not measured on both sides" if "baseline" in result.attrs else "no answer"

@@ -7,7 +7,14 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
-from perfarray.plots.figure import COLOURS, DARK, GREY, LABEL_SIZE, NOTE_SIZE, compared
+from perfarray.plots.figure import (
+    COLOURS,
+    GREY,
+    LABEL_SIZE,
+    NOTE_SIZE,
+    compared,
+    draw_reference,
+)
 from perfarray.plots.interval_marks import draw_intervals
 from perfarray.plots.rows import GAP, Row, RowFrame, shown_rows
 
@@ -160,7 +167,7 @@ def reported(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     suite = Row({}, SUITE, "", rows[-1].y + 1 + GAP)
     frame = RowFrame(ax, [*rows, suite], left_out)
     ax, heights = frame.ax, frame.heights[:-1]
-    ax.axvline(1.0, color=DARK, linewidth=0.8, linestyle=":", zorder=1)
+    draw_reference(ax, 1.0)
     ax.axhline(suite.y - (1 + GAP) / 2, color="#dddddd", linewidth=0.6, zorder=0)
     cells = [result.isel(row.cell) for row in rows]
     for statistic, (marker, colour) in MARKS.items():
@@ -191,13 +198,18 @@ def reported(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     draw_intervals(ax, [], [1.0, *values.ravel(), *overall.values], log=True)
     frame.note(np.append(np.isnan(values).all(axis=1), False))
     totals = ", ".join(f"{float(overall.sel(statistic=statistic)):.3f}x" for statistic in TESTED)
-    counts = ", ".join(
-        _count_text(result.sel(statistic=statistic), statistic) for statistic in TESTED
-    )
+    counts = []
+    for statistic in TESTED:
+        summary = result.sel(statistic=statistic)
+        lower, upper = (100 * float(summary[end]) for end in ("lower", "upper"))
+        counts.append(
+            f"{float(summary['accelerated']):g} of {summary['significant'].size} "
+            f"of the {statistic} ({lower:.0f} to {upper:.0f} %)"
+        )
     label = "times as fast as the baseline\nfilled: significant (all benchmarks: not tested)"
     texts = [*map(_levels_text, cells), totals]
     return frame.finish(
-        [f"Speedup-Test, significant speedups: {counts}"],
+        [f"Speedup-Test, significant speedups: {', '.join(counts)}"],
         label,
         texts,
         "significant at\nmean, median",
@@ -211,12 +223,4 @@ def _levels_text(cell: xr.Dataset) -> str:
     return ", ".join(
         f"{100 * float(test['confidence_level']):g} %" if bool(test["significant"]) else "no"
         for test in tests
-    )
-
-
-def _count_text(tests: xr.Dataset, statistic: str) -> str:
-    limits = f"{100 * float(tests['lower']):.0f} to {100 * float(tests['upper']):.0f} %"
-    return (
-        f"{float(tests['accelerated']):g} of {tests['significant'].size} of the {statistic} "
-        f"({limits})"
     )

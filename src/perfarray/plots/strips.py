@@ -8,7 +8,16 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from perfarray.conventions import level_of_intervals
-from perfarray.plots.figure import COLOURS, DARK, Floats, axes_for, describe, selection, write_units
+from perfarray.plots.figure import (
+    COLOURS,
+    DARK,
+    Floats,
+    axes_for,
+    describe,
+    draw_reference,
+    selection,
+    write_units,
+)
 
 ESTIMATES: Final = ("estimate", "speedup")  # the first variable that a result has is drawn
 WIDTH: Final = 150.0  # points of the widths of all intervals together; each has one to twelve
@@ -93,7 +102,8 @@ def strip(
             zorder=3,
         )
     if truth is not None:
-        ax.axhline(truth, color=DARK, linewidth=1, linestyle=":", label="true")
+        # above the intervals: a reader sees which contain it
+        draw_reference(ax, truth, "true", is_horizontal=True, zorder=2)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.set_xlim(x[0] - 0.7, x[-1] + 0.7)
     ax.set_xlabel(along)
@@ -128,10 +138,10 @@ def _draw_intervals(
                 zorder=2,
             )
     number = int(np.count_nonzero(bounded))
-    lacking = f" ({len(x) - number} more without limits)" if number < len(x) else ""
+    remark = f" ({len(x) - number} more without limits)" if number < len(x) else ""
     if truth is None:
-        return f"{number} intervals of {level} along {along}{lacking}"
+        return f"{number} intervals of {level} along {along}{remark}"
     return (
         f"{int(np.count_nonzero(covering))} of {number} intervals of {level} along {along} "
-        f"hold {truth:g}{lacking}"
+        f"hold {truth:g}{remark}"
     )

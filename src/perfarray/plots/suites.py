@@ -14,9 +14,11 @@ from perfarray.plots.figure import (
     DARK,
     TICKS,
     axes_for,
+    check_choice,
     describe,
     number_format,
     selection,
+    write_percent,
     write_units,
 )
 from perfarray.plots.rows import (
@@ -26,6 +28,7 @@ from perfarray.plots.rows import (
     named_cells,
     ranked_rows,
     shown_rows,
+    spans_decades,
 )
 
 INCHES: Final = 0.4  # height of the row of a density
@@ -157,7 +160,7 @@ def five_numbers(result: xr.Dataset, ax: Axes | None = None, *, max_rows: int = 
     >>> ax.get_title(loc="left")
     'Five numbers of the score, exact'
     """
-    result, others = _largest_suite(result, "median")
+    result, other_suites = _largest_suite(result, "median")
     frame, labels = _ranked_frame(ax, result["median"], result.attrs, max_rows)
     ax, y = frame.ax, frame.heights
     low, q1, median, q3, high = (
@@ -187,7 +190,7 @@ def five_numbers(result: xr.Dataset, ax: Axes | None = None, *, max_rows: int = 
     )
     texts = list(map(number_format(units), median))
     return frame.finish(
-        ["Five numbers of the score", *labels, *others, how],
+        ["Five numbers of the score", *labels, *other_suites, how],
         _score_label(result.attrs),
         texts,
         "median",
@@ -229,9 +232,8 @@ def relative_variation(
     >>> ax.get_xlabel()
     'standard deviation of the score, percent of it'
     """
-    if order not in ("score", "variation"):
-        raise ValueError(f"order={order!r} is not known; choose one of 'score', 'variation'")
-    result, others = _largest_suite(result, "performance")
+    check_choice("order", order, ("score", "variation"))
+    result, other_suites = _largest_suite(result, "performance")
     score, variation = result["performance"], 100 * result["relative_variation"]
     ranked = (
         score if order == "score" else variation.fillna(-1.0).where(score.notnull())
@@ -241,13 +243,13 @@ def relative_variation(
     )
     percentages = frame.values(variation)
     frame.ax.hlines(frame.heights, 0, percentages, color=COLOURS[1], linewidth=1.6, zorder=1)
-    frame.ax.plot(percentages, frame.heights, "o", color=COLOURS[0], markersize=6, gid="estimates")
+    frame.draw_points(percentages, gid="estimates")
     frame.note(np.isnan(percentages), "one run shows no variation")
     frame.ax.set_xlim(left=0)
     frame.ax.xaxis.set_major_locator(MaxNLocator(TICKS))
-    frame.ax.xaxis.set_major_formatter(lambda value, _: f"{round(value, 6):g} %")
+    write_percent(frame.ax.xaxis, 100.0)
     texts = list(map(number_format(str(score.attrs.get("units", "1"))), frame.values(score)))
-    title_parts = ["How much scores vary", *labels, *others]
+    title_parts = ["How much scores vary", *labels, *other_suites]
     return frame.finish(
         title_parts, "standard deviation of the score, percent of it", texts, "score"
     )
@@ -278,17 +280,17 @@ def suite_scores(result: xr.Dataset, ax: Axes | None = None, *, max_rows: int = 
     >>> ax.lines[0].get_xdata().tolist(), ax.get_xlabel()
     ([2.0], 'geometric mean of time over benchmark')
     """
-    result, others = _largest_suite(result, "estimate")
+    result, other_suites = _largest_suite(result, "estimate")
     score = result["estimate"]
     frame, labels = _ranked_frame(ax, score, result.attrs, max_rows)
     scores, units = frame.values(score), str(score.attrs.get("units", "1"))
-    if score.min() > 0 and score.max() > 10 * score.min():
+    if spans_decades(score):
         frame.ax.set_xscale("log")
-    frame.ax.plot(scores, frame.heights, "o", color=COLOURS[0], markersize=6)
+    frame.draw_points(scores)
     write_units(frame.ax.xaxis, units)
     texts = list(map(number_format(units), scores))
     return frame.finish(
-        ["Scores of the suite", *labels, *others], _score_label(result.attrs), texts, "score"
+        ["Scores of the suite", *labels, *other_suites], _score_label(result.attrs), texts, "score"
     )
 
 
@@ -297,8 +299,8 @@ def _largest_suite(result: xr.Dataset, name: str) -> tuple[xr.Dataset, list[str]
     if result.sizes.get(SUITE, 1) == 1:
         return result, []
     counts = result[name].count([dim for dim in result[name].dims if dim != SUITE])
-    position, others = largest_part(counts, "suites")
-    return result.isel(position), others
+    position, other_suites = largest_part(counts, "suites")
+    return result.isel(position), other_suites
 
 
 def _ranked_frame(

@@ -17,8 +17,10 @@ from perfarray.plots.figure import (
     axes_for,
     compared,
     describe,
+    draw_reference,
     level_colours,
     selection,
+    write_percent,
 )
 from perfarray.plots.rows import RowFrame, mark_border, shown_rows
 
@@ -114,7 +116,7 @@ def _draw_single_level(frame: RowFrame, result: xr.Dataset, level: str) -> Axes:
     frame.note(np.isnan(spread), "one run shows no variation")
     frame.ax.set_xlim(left=0)
     frame.ax.xaxis.set_major_locator(MaxNLocator(TICKS))
-    frame.ax.xaxis.set_major_formatter(lambda value, _: f"{round(value, 6):g} %")
+    write_percent(frame.ax.xaxis, 100.0)
     label = (
         f"coefficient of variation of {result.attrs.get('metric', 'time')} between {plural(level)}"
     )
@@ -184,7 +186,7 @@ def stability(result: xr.Dataset, ax: Axes | None = None) -> Axes:
         if is_order
         else float(result.attrs["difference"]) / float(result.attrs["deviations"])
     )
-    ax.axhline(100 * target, color=DARK, linewidth=0.8, linestyle=":", label=goal)
+    draw_reference(ax, 100 * target, goal, is_horizontal=True)
     if is_order:
         ax.axhline(50, color=GREY, linewidth=0.8, label="chance")
         ax.set(xlabel="runs of each program", ylabel="pairs of groups in the right order, percent")

@@ -186,8 +186,8 @@ def test_segments_and_starts():
     """A stroke for each segment, warm-up hollow, and a line where it ends; where nothing is steady
     there is none."""
     ax = run_sequence(steadiness()[0], steady=True)
-    strokes = [part for part in ax.collections if part.get_gid() == "mean"]
-    assert [round(part.get_segments()[0][0, 1]) for part in strokes] == [1, 2, 1, 1, 2]
+    strokes = [stroke for stroke in ax.collections if stroke.get_gid() == "mean"]
+    assert [round(stroke.get_segments()[0][0, 1]) for stroke in strokes] == [1, 2, 1, 1, 2]
     second = lines(ax, "values")[1].get_xdata()
     assert [line.get_xdata()[0] for line in lines(ax, "start")] == [second[9] - 0.5]
     assert sum(len(line.get_xdata()) for line in lines(ax, "warmup")) == 9

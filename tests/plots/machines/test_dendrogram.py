@@ -18,7 +18,7 @@ def machines(number=8, seed=1):
     values = np.random.default_rng(seed).normal(0, 0.3, (number, 3)) + 5 * (
         np.arange(number)[:, None] % 2
     )
-    labels = {"machine": [f"m{place}" for place in range(number)], "benchmark": list("abc")}
+    labels = {"machine": [f"m{position}" for position in range(number)], "benchmark": list("abc")}
     return xr.DataArray(values, labels, ("machine", "benchmark"), "score")
 
 
@@ -34,9 +34,9 @@ def test_the_tree_is_that_of_scipy(method):
         key=lambda bracket: bracket[0][1],
     )
     brackets = sorted(lines(ax, "join"), key=lambda line: line.get_xdata()[1])
-    for line, (distances, places) in zip(brackets, expected, strict=True):
+    for line, (distances, positions) in zip(brackets, expected, strict=True):
         np.testing.assert_allclose(line.get_xdata(), distances, atol=1e-12)
-        np.testing.assert_allclose(line.get_ydata(), places)
+        np.testing.assert_allclose(line.get_ydata(), positions)
 
 
 def test_clusters_have_colours_and_a_cut():
@@ -63,8 +63,8 @@ def test_clusters_have_colours_and_a_cut():
 def test_of_several_analyses_the_largest_is_drawn():
     """Without the machines that it lacks; the title names it and counts the others; another one may
     be selected."""
-    lacking = machines().where(lambda array: array["machine"] != "m3")
-    table = xr.concat([lacking, machines()], "compiler").assign_coords(compiler=["gcc", "icc"])
+    incomplete = machines().where(lambda array: array["machine"] != "m3")
+    table = xr.concat([incomplete, machines()], "compiler").assign_coords(compiler=["gcc", "icc"])
     clusters = table.perf.cluster_machines(2)
     ax = clusters.perf.plot()
     assert (len(rows(ax)), title(ax)) == (

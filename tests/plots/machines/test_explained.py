@@ -83,11 +83,11 @@ def test_coefficients(model):
     np.testing.assert_allclose(
         [segment[:, 0] for segment in ax.collections[0].get_segments()], limits
     )
-    many = result.isel(term=[0] + [1] * 80).assign_coords(
+    crowded = result.isel(term=[0] + [1] * 80).assign_coords(
         term=["Intercept", *(f"t{number}" for number in range(80))]
     )
-    many["coefficient"].values[1:] = np.arange(80.0)
-    ax = explained(many, kind="coefficients")
+    crowded["coefficient"].values[1:] = np.arange(80.0)
+    ax = explained(crowded, kind="coefficients")
     assert rows(ax) == [f"t{number}" for number in (*range(25), *range(55, 80))]
     assert title(ax).endswith("50 of 80: lowest and highest coefficient")
 
@@ -159,8 +159,8 @@ def test_standardised_coefficients_stand_beside_those_in_units(model):
     np.testing.assert_allclose(
         ax.collections[1].get_offsets()[:, 0], result["standardized_coefficient"]
     )
-    beside = [text.get_text() for text in ax.texts if text.get_gid() == "beside"]
-    assert beside == [f"{value:.3g}" for value in result["unit_coefficient"].values]
+    coefficients = [text.get_text() for text in ax.texts if text.get_gid() == "beside"]
+    assert coefficients == [f"{value:.3g}" for value in result["unit_coefficient"].values]
 
 
 def test_residuals_against_fitted_values():
@@ -175,8 +175,8 @@ def test_residuals_against_fitted_values():
     model = table.perf.explain_variation(response="performance", model="ols", rng=1)
     result = model.to_dataset()
     ax = model.plot(kind="diagnostics")
-    rest, strongest = ax.collections[0].get_offsets(), ax.collections[1].get_offsets()
-    assert (len(rest), len(strongest)) == (48, 3)
+    weak, strongest = ax.collections[0].get_offsets(), ax.collections[1].get_offsets()
+    assert (len(weak), len(strongest)) == (48, 3)
     of_machine = result["fitted_row"].values == "m5"
     np.testing.assert_allclose(strongest[:, 1], result["residual"].values[of_machine])
     assert legend(ax)[0] == f"m5 ({result['cook_distance'].values[of_machine][0]:.2g})"

@@ -89,9 +89,9 @@ def test_titles_say_what_is_drawn(result):
         title(principal_components(result.assign(divisor=result["divisor"] * 2)))
         == "machine and benchmark: biplot"
     )
-    both = result.expand_dims(tuning=["base", "peak"]).assign_attrs(result.attrs)
-    lacking = (both["tuning"] == "base") & (both["machine"] == "m0")
-    ax = principal_components(both.assign(score=both["score"].where(~lacking)))
+    suites = result.expand_dims(tuning=["base", "peak"]).assign_attrs(result.attrs)
+    incomplete = (suites["tuning"] == "base") & (suites["machine"] == "m0")
+    ax = principal_components(suites.assign(score=suites["score"].where(~incomplete)))
     assert title(ax).endswith("peak, one of 2 analyses (select another)")
 
 

@@ -30,10 +30,10 @@ def test_density_is_the_sum_of_its_components():
     ones; without runs it is alone."""
     ax = OLD.perf.plot(times=RUNS)
     assert sum(bar.get_height() * bar.get_width() for bar in ax.patches) == pytest.approx(1.0)
-    rug, *components, whole = ax.lines
+    rug, *components, total = ax.lines
     np.testing.assert_allclose(rug.get_xdata(), RUNS)
-    np.testing.assert_allclose(sum(line.get_ydata() for line in components), whole.get_ydata())
-    assert np.trapezoid(whole.get_ydata(), whole.get_xdata()) == pytest.approx(1.0, abs=1e-3)
+    np.testing.assert_allclose(sum(line.get_ydata() for line in components), total.get_ydata())
+    assert np.trapezoid(total.get_ydata(), total.get_xdata()) == pytest.approx(1.0, abs=1e-3)
     assert legend(ax) == ["components", "mixture", "runs"]
     ax = OLD.perf.plot()
     assert (title(ax), ax.get_ylabel()) == ("Mixture of 2 components, old", "density per s")
@@ -101,8 +101,8 @@ def test_runs_are_those_that_were_fitted():
     has no tick."""
     model = perfarray.GaussianMixture(dataset=OLD.assign_attrs(metric="time"))
     ticks = [
-        model.plot(times=given).lines[0].get_xdata()
-        for given in (TIMES, TIMES.to_dataset(name="time"))
+        model.plot(times=runs_of_cell).lines[0].get_xdata()
+        for runs_of_cell in (TIMES, TIMES.to_dataset(name="time"))
     ]
     np.testing.assert_array_equal(*ticks)
     marked = RUNS.assign_coords(warmup=("execution", [True] + [False] * 5))
@@ -114,8 +114,12 @@ def test_runs_are_those_that_were_fitted():
 def test_modes_of_few_runs_are_doubted():
     """The title of a fit of two components to six runs says so; that of one component, or of sixty
     runs, does not."""
-    more = perfarray.from_samples({"old": np.tile(RUNS, 10)})["time"]
-    fits = RUNS.perf.fit_mixture(), RUNS.perf.fit_mixture(n_components=1), more.perf.fit_mixture()
+    many_runs = perfarray.from_samples({"old": np.tile(RUNS, 10)})["time"]
+    fits = (
+        RUNS.perf.fit_mixture(),
+        RUNS.perf.fit_mixture(n_components=1),
+        many_runs.perf.fit_mixture(),
+    )
     axes = [fits[0].plot(times=TIMES, kind="cdf"), *(model.plot() for model in fits)]
     assert ["chance" in title(ax) for ax in axes] == [True, True, False, False]
 

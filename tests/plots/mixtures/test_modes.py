@@ -44,11 +44,11 @@ def test_factors_of_several_cells_are_hollow_where_they_may_be_chance():
         {"benchmark": ["fft", "sort", "zip", "lu"], "factor": ["binary", "order_of_runs"]},
     )
     ax = result.assign_attrs(result="modes_by", alpha=0.05, correction="holm").perf.plot()
-    drawn = [
+    markers = [
         (line.get_markerfacecolor() == "white", [x for x in line.get_xdata() if x == x])
         for line in ax.lines[:4]
     ]
-    assert drawn == [(False, [0.9]), (True, [0.3]), (False, [0.8]), (True, [0.2])]
+    assert markers == [(False, [0.9]), (True, [0.3]), (False, [0.8]), (True, [0.2])]
     assert legend(ax) == ["binary", "may be chance", "order of runs"]
     assert beside(ax) == ["2", "3", "1", "–"]
     assert {"one mode", "not measured"} <= set(texts(ax))

@@ -53,10 +53,10 @@ def test_steps_reach_the_share_of_the_runs(times):
 
 def test_of_many_systems_the_extremes_lie_over_each_other():
     """Six of nine have a colour, and the title says which."""
-    many = perfarray.from_samples(
+    systems = perfarray.from_samples(
         {f"v{number}": [number + 1.0, number + 1.5] for number in range(9)}
     )["time"]
-    ax = many.perf.plot.overlay()
+    ax = systems.perf.plot.overlay()
     assert legend(ax) == ["v0", "v1", "v2", "v6", "v7", "v8"]
     assert title(ax) == "Distribution of time over executions, 6 of 9: lowest and highest median"
 

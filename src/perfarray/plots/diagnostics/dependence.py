@@ -232,10 +232,10 @@ def one_cell(picture: str, data: xr.Dataset, repeated: Sequence[str]) -> xr.Data
     Raise when there are several cells.
     """
     sizes = {str(dim): size for dim, size in data["value"].sizes.items() if dim not in repeated}
-    several = [dim for dim, size in sizes.items() if size > 1]
-    if several:
-        example = ", ".join(f"{dim}={data[dim].values.tolist()[0]!r}" for dim in several)
-        along = ", ".join(f"{dim} ({sizes[dim]})" for dim in several)
+    varying = [dim for dim, size in sizes.items() if size > 1]
+    if varying:
+        example = ", ".join(f"{dim}={data[dim].values.tolist()[0]!r}" for dim in varying)
+        along = ", ".join(f"{dim} ({sizes[dim]})" for dim in varying)
         raise ValueError(
             f"{picture} draws one cell at a time; the array has several along {along}: select "
             f"one, as in .sel({example})"

@@ -129,7 +129,7 @@ class Line(NamedTuple):
 
 def _lines_of(cell: xr.Dataset, levels: list[str]) -> list[Line]:
     """Return the executions that have a value."""
-    array, counted = (cell[name].transpose(*levels) for name in ("value", "counted"))
+    array, valid = (cell[name].transpose(*levels) for name in ("value", "counted"))
     means = cell["mean"].transpose(*levels[:-1]).values
     segment_means = (
         cell["segment_mean"].transpose(*levels).values if "segment_mean" in cell else None
@@ -145,7 +145,7 @@ def _lines_of(cell: xr.Dataset, levels: list[str]) -> list[Line]:
                 str(array[dim].values[number]) for dim, number in zip(levels, index, strict=False)
             )
             values, used = (
-                variable.values[index][:end].astype(float) for variable in (array, counted)
+                variable.values[index][:end].astype(float) for variable in (array, valid)
             )
             segments = (
                 _whole(used, float(means[index]))
@@ -159,9 +159,9 @@ def _lines_of(cell: xr.Dataset, levels: list[str]) -> list[Line]:
     return lines
 
 
-def _whole(counted: Floats, mean: float) -> list[tuple[int, int, float]]:
+def _whole(valid: Floats, mean: float) -> list[tuple[int, int, float]]:
     """Return one segment from the first to the last value that counts, if there are several."""
-    positions = np.flatnonzero(np.isfinite(counted))
+    positions = np.flatnonzero(np.isfinite(valid))
     return [(int(positions[0]), int(positions[-1]), mean)] if len(positions) > 1 else []
 
 

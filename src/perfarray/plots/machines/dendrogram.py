@@ -35,7 +35,7 @@ def dendrogram(clusters: xr.DataArray, ax: Axes | None = None) -> Axes:
     ['z', 'x', 'y']
     """
     samples = str(clusters.attrs["samples"])
-    indexers, others = largest_part(clusters.where(clusters > 0).count(samples), "analyses")
+    indexers, left_out = largest_part(clusters.where(clusters > 0).count(samples), "analyses")
     shared = selection(clusters.isel({dim: [position] for dim, position in indexers.items()}))
     tree = clusters.isel(indexers)
     tree = tree.isel({samples: tree["leaf"].values > 0}).sortby("leaf")
@@ -63,11 +63,7 @@ def dendrogram(clusters: xr.DataArray, ax: Axes | None = None) -> Axes:
         "distance at which branches are joined "
         f"({tree.attrs['method']}{'' if units == '1' else f', {units}'})"
     )
-    return frame.finish([*title_parts, *others], label)
-
-
-def _colour(cluster: int) -> str:
-    return COLOURS[(cluster - 1) % len(COLOURS)]
+    return frame.finish([*title_parts, *left_out], label)
 
 
 def _draw_tree(ax: Axes, tree: xr.DataArray) -> None:
@@ -86,7 +82,8 @@ def _draw_tree(ax: Axes, tree: xr.DataArray) -> None:
         )
         distance, cluster = distances[leaf], low if low == high else 0
         x, y = [low_distance, distance, distance, high_distance], [low_y, low_y, high_y, high_y]
-        ax.plot(x, y, color=_colour(cluster) if cluster else DARK, linewidth=1.3, gid="join")
+        colour = COLOURS[(cluster - 1) % len(COLOURS)] if cluster else DARK
+        ax.plot(x, y, color=colour, linewidth=1.3, gid="join")
         branches[first : last + 1] = [(first, last, (low_y + high_y) / 2, distance, cluster)] * (
             last - first + 1
         )

@@ -14,6 +14,7 @@ from perfarray.plots.figure import (
     LABEL_SIZE,
     LONG,
     axes_for,
+    check_choice,
     describe,
     shortened,
     write_plain,
@@ -85,8 +86,7 @@ def explained(
     'explains, percent of the variation of log relative_variation'
     """
     kind = "influence" if kind is None else kind
-    if kind not in KINDS:
-        raise ValueError(f"kind={kind!r} is not known; choose one of {', '.join(map(repr, KINDS))}")
+    check_choice("kind", kind, KINDS)
     if KINDS[kind] not in result:
         names = ", ".join(map(str, result.data_vars))
         raise ValueError(
@@ -105,18 +105,18 @@ def explained(
 
 
 def _draw_influence(result: xr.Dataset, ax: Axes | None) -> Axes:
-    shown = result.isel(predictor=slice(MOST))
+    strongest = result.isel(predictor=slice(MOST))
     names, is_shown = (
-        [str(name) for name in shown["predictor"].values],
+        [str(name) for name in strongest["predictor"].values],
         bool(result.attrs["better_than_mean"]),
     )
     positions = np.arange(len(names))
     explained, lower, upper = (
-        100 * shown[f"explained{end}"].fillna(0.0 if not end else np.nan).values
+        100 * strongest[f"explained{end}"].fillna(0.0 if not end else np.nan).values
         for end in ("", "_lower", "_upper")
     )
     ax = axes_for(ax, (7.0, 1.7 + 0.3 * len(names)))
-    significant = (shown["lower"].values > 0) & is_shown
+    significant = (strongest["lower"].values > 0) & is_shown
     for mask, colour, label in (
         (significant, COLOURS[0], "more than chance"),
         (~significant, GREY, "may be chance"),
@@ -139,8 +139,10 @@ def _draw_influence(result: xr.Dataset, ax: Axes | None) -> Axes:
         )
     else:
         title.append("not shown to be better than the mean")
-    rest = result.sizes["predictor"] - len(names)
-    return describe(ax, [*title, *([f"{rest} weaker predictors left out"] if rest else [])])
+    n_left_out = result.sizes["predictor"] - len(names)
+    return describe(
+        ax, [*title, *([f"{n_left_out} weaker predictors left out"] if n_left_out else [])]
+    )
 
 
 def _correlation(result: xr.Dataset) -> str:
@@ -230,8 +232,8 @@ def _draw_standardized(result: xr.Dataset, ax: Axes | None) -> Axes:
 def _draw_predicted(result: xr.Dataset, ax: Axes | None) -> Axes:
     ax = axes_for(ax, (6.0, 6.0))
     measured, predicted = result["measured"].values, result["predicted"].values
-    both = np.concatenate([measured, predicted])
-    ends = [both.min(), both.max()] if both.size else [0.0, 0.0]
+    values = np.concatenate([measured, predicted])
+    ends = [values.min(), values.max()] if values.size else [0.0, 0.0]
     ax.plot(ends, ends, color=GREY, linewidth=0.8, zorder=1)
     size, alpha = (14, 0.7) if len(measured) <= CROWD else (5, 0.25)
     ax.scatter(predicted, measured, s=size, color=COLOURS[0], alpha=alpha, linewidths=0, zorder=2)
@@ -256,9 +258,9 @@ def _draw_diagnostics(result: xr.Dataset, ax: Axes | None) -> Axes:
     ax = axes_for(ax, (7.5, 5.0))
     ax.axhline(0.0, color=GREY, linewidth=0.8, zorder=1)
     size, alpha = (14, 0.5) if len(fitted) <= CROWD else (5, 0.25)
-    others = ~np.isin(names, strongest)
+    is_weak = ~np.isin(names, strongest)
     ax.scatter(
-        fitted[others], residuals[others], s=size, color=GREY, alpha=alpha, linewidths=0, zorder=2
+        fitted[is_weak], residuals[is_weak], s=size, color=GREY, alpha=alpha, linewidths=0, zorder=2
     )
     for name, label, colour in zip(
         strongest, shortened([str(name) for name in strongest]), COLOURS, strict=False

@@ -61,11 +61,11 @@ def heat_map(result: xr.Dataset, ax: Axes | None = None, *, max_rows: int = MAX_
     ['x', 'y', 'z']
     """
     samples, features = str(result.attrs["samples"]), str(result.attrs["features"])
-    parts = [dim for dim in result["reference"].dims if dim != features]
+    suite_dims = [dim for dim in result["reference"].dims if dim != features]
     counts = result["mean_ratio"].count(
-        [dim for dim in result["mean_ratio"].dims if dim not in parts]
+        [dim for dim in result["mean_ratio"].dims if dim not in suite_dims]
     )
-    indexers, others = largest_part(counts, "suites")
+    indexers, other_suites = largest_part(counts, "suites")
     shared = selection(result.isel({dim: [position] for dim, position in indexers.items()}))
     result = result.isel(indexers, drop=True)
     better, mean = str(result.attrs.get(BETTER, LOWER)), result["mean_ratio"]
@@ -106,7 +106,7 @@ def heat_map(result: xr.Dataset, ax: Axes | None = None, *, max_rows: int = MAX_
         f"{samples.capitalize()} relative to the median {samples}",
         *shared,
         *labels,
-        *others,
+        *other_suites,
     ]
     means, _ = some_named(formatted(frame.values(mean), "{:.2f}x"), step, "")
     frame.finish(

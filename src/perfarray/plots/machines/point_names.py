@@ -103,10 +103,10 @@ def write_names(ax: Axes, marks: Sequence[Mark], stretch: float = 1.0) -> list[s
     for index in np.argsort(-np.hypot(*(positions - origin).T), kind="stable").tolist():
         mark, position = marks[index], positions[index]
         spots = list(_spots(position, widths[index], -1 if mark.x < 0 else 1))
-        others = [
-            box for other, shaft in enumerate(shafts) if other != index for box in shaft
+        other_shafts = [
+            box for number, shaft in enumerate(shafts) if number != index for box in shaft
         ] + leaders
-        spot = _first_free(spots, position, frame, obstacles, shafts[index], others)
+        spot = _first_free(spots, position, frame, obstacles, shafts[index], other_shafts)
         if spot is None:
             left_out.append(mark.name)
             continue
@@ -194,13 +194,13 @@ def _first_free(
         and bottom <= spot.box[1]
         and spot.box[3] <= top
     ]
-    near = [spot for spot in inside if abs(spot.up) <= NEAR * HEIGHT]
+    adjacent = [spot for spot in inside if abs(spot.up) <= NEAR * HEIGHT]
     solid, crossing, everything = (
         np.array(boxes).reshape(-1, 4)
         for boxes in (obstacles, [*obstacles, *lines], [*obstacles, *lines, *shaft])
     )
     for candidates, covering, crossed in (
-        (near, everything, crossing),
+        (adjacent, everything, crossing),
         (inside, everything, solid),
         (inside, solid, solid),
     ):

@@ -15,11 +15,13 @@ from perfarray.plots.figure import (
     NOTE_SIZE,
     Floats,
     axes_for,
+    check_choice,
     describe,
     selection,
     shortened,
 )
 from perfarray.plots.machines.point_names import Mark, write_names
+from perfarray.plots.rows import largest_part
 
 REACH: Final = 0.85  # length of the longest arrow, as a share of the distance of the farthest point
 # a component with no larger share of the variance is rounding and not drawn: two machines differ in
@@ -87,15 +89,11 @@ def principal_components(
     >>> ax.get_ylabel()
     'share of the variance, percent'
     """
-    if kind not in ("biplot", "scree"):
-        raise ValueError(f"kind={kind!r} is not known; choose one of 'biplot', 'scree'")
-    result, n_others = _largest_analysis(result)
+    check_choice("kind", kind, ("biplot", "scree"))
+    result, left_out = _largest_analysis(result)
     suites = np.unique(result[SUITE].values.astype(str)).tolist() if SUITE in result.coords else []
     labels = dict.fromkeys([*(suites if len(suites) == 1 else ()), *selection(result)])
-    title_parts = [
-        *labels,
-        *([f"one of {n_others + 1} analyses (select another)"] if n_others else []),
-    ]
+    title_parts = [*labels, *left_out]
     if regions and "region_radius" not in result:
         raise ValueError(
             "the result has no regions: give principal_components, or biplot, n_resamples=500"
@@ -107,27 +105,25 @@ def principal_components(
     )
 
 
-def _largest_analysis(result: xr.Dataset) -> tuple[xr.Dataset, int]:
-    """Return the analysis with most samples, without what it lacks; and how many others exist."""
+def _largest_analysis(result: xr.Dataset) -> tuple[xr.Dataset, list[str]]:
+    """Return the analysis with most samples, without what it lacks, and what the title says."""
     extra = [
         str(dim) for dim in result["explained_variance_ratio"].dims if dim != "principal_component"
     ]
     samples, features = str(result.attrs["samples"]), str(result.attrs["features"])
-    analysis, n_others = result, 0
-    if extra:
-        sizes = result["score"].isel(principal_component=0).count(samples)
-        analysis = result.isel({dim: int(index) for dim, index in sizes.argmax(extra).items()})
-        n_others = int(np.count_nonzero(sizes > 0)) - 1
+    sizes = result["score"].isel(principal_component=0).count(samples)
+    indexers, left_out = largest_part(sizes, "analyses") if extra else ({}, list[str]())
+    analysis = result.isel(indexers)
     # An analysis that the caller selected lacks the benchmarks of the other suites, too.
     for dim, name in (
         (samples, "score"),
         (features, "loading"),
         ("principal_component", "explained_variance_ratio"),
     ):
-        present = analysis[name].notnull()
-        others = [other_dim for other_dim in present.dims if other_dim != dim]
-        analysis = analysis.isel({dim: np.flatnonzero(present.any(others).values)})
-    return analysis, n_others
+        is_measured = analysis[name].notnull()
+        other_dims = [other_dim for other_dim in is_measured.dims if other_dim != dim]
+        analysis = analysis.isel({dim: np.flatnonzero(is_measured.any(other_dims).values)})
+    return analysis, left_out
 
 
 def _draw_biplot(
@@ -176,7 +172,7 @@ def _draw_biplot(
         title_parts = [*title_parts, f"regions of {level:.3g} %"]
     ax.margins(0.15)
     for axis, number in zip((ax.xaxis, ax.yaxis), components, strict=True):
-        share = 100 * float(analysis["explained_variance_ratio"].sel(principal_component=number))
+        share = 100 * float(result["explained_variance_ratio"].sel(principal_component=number))
         text = f"{share:.3g} % of the variance"
         text = text if share > 100 * ROUNDING else "nothing is left for it"
         if axis is ax.yaxis and stretch > 1:
@@ -189,19 +185,33 @@ def _draw_biplot(
     )
     describe(ax, [f"{samples} and {features}: biplot", *scaling, *title_parts])
     ax.autoscale_view()
+    _name_ends(ax, result, {samples: scores, features: arrow_tips}, stretch)
+    return ax
+
+
+def _name_ends(
+    ax: Axes, result: xr.Dataset, ends_by_dim: dict[str, Floats], stretch: float
+) -> None:
+    """Write the names of samples and features, and which have no room."""
     marks = []
-    for dim, ends, colour in ((samples, scores, "black"), (features, arrow_tips, COLOURS[5])):
+    for dim, ends in ends_by_dim.items():
         names = shortened([str(label) for label in result[dim].values], LONGEST)
+        is_arrow = dim == result.attrs["features"]
+        colour = COLOURS[5] if is_arrow else "black"
         for name, (x, y) in zip(names, ends.tolist(), strict=True):
-            marks.append(Mark(name, x, y, colour, is_arrow=dim == features))
+            marks.append(Mark(name, x, y, colour, is_arrow=is_arrow))
     left_out = write_names(ax, marks, stretch)
     ax.set_aspect(stretch, adjustable="box")
     if left_out:
         text = f"no room for {len(left_out)} name{'s' * (len(left_out) > 1)}"
         text += f": {', '.join(left_out)}" if len(left_out) <= NAMED else ""
-        note = {"transform": ax.transAxes, "ha": "right", "fontsize": NOTE_SIZE, "color": DARK}
+        note: dict[str, Any] = {
+            "transform": ax.transAxes,
+            "ha": "right",
+            "fontsize": NOTE_SIZE,
+            "color": DARK,
+        }
         ax.text(0.99, 0.01, text, **note)
-    return ax
 
 
 def _draw_regions(ax: Axes, analysis: xr.Dataset, mask: Floats, scores: Floats) -> None:

@@ -69,10 +69,10 @@ def mixture(curves: xr.Dataset, ax: Axes | None = None) -> Axes:
         if kind == "cdf"
         else f"Mixture of {number} {fitted}"
     )
-    few = (
+    is_small = (
         "n" in curves and number > 1 and curves["n"].values.item() < curves.attrs.get("few_runs", 0)
     )
-    doubt = [f"{curves['n'].values.item():.0f} runs: modes may be chance"] if few else []
+    doubt = [f"{curves['n'].values.item():.0f} runs: modes may be chance"] if is_small else []
     return describe(ax, [title, *selection(curves["n_components"]), *doubt])
 
 

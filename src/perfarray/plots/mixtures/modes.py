@@ -5,9 +5,17 @@ from typing import Final
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
-from matplotlib.ticker import MaxNLocator, PercentFormatter
+from matplotlib.ticker import MaxNLocator
 
-from perfarray.plots.figure import COLOURS, GREY, formatted, number_format, selection, shortened
+from perfarray.plots.figure import (
+    COLOURS,
+    GREY,
+    formatted,
+    number_format,
+    selection,
+    shortened,
+    write_percent,
+)
 from perfarray.plots.rows import GAP, INCHES, TALLEST, Row, RowFrame, shown_rows
 
 WRITTEN: Final = 0.09  # shares from here on have room for their number
@@ -144,11 +152,11 @@ def _label_rows(cell: xr.Dataset) -> tuple[list[Row], list[str]]:
         [str(name) for name in cell["factor"].values],
     )
     distances = np.nan_to_num(abs(share - cell["weight"]).values).max(axis=-1)
-    present = share.notnull().any("mode").values
+    is_measured = share.notnull().any("mode").values
     limit = max(1, int(TALLEST / INCHES / len(factors)))
     rows: list[Row] = []
     for index, factor in enumerate(factors):
-        candidates = np.flatnonzero(present[index])
+        candidates = np.flatnonzero(is_measured[index])
         selected = np.sort(
             candidates[np.argsort(-distances[index, candidates], kind="stable")[:limit]]
         ).tolist()
@@ -159,7 +167,7 @@ def _label_rows(cell: xr.Dataset) -> tuple[list[Row], list[str]]:
             rows.append(
                 Row({"factor": index, "label": position}, label, factor.replace("_", " "), y)
             )
-    n_labels = np.count_nonzero(present)
+    n_labels = np.count_nonzero(is_measured)
     return rows, [f"{len(rows)} of {n_labels}: labels farthest from the others"] if n_labels > len(
         rows
     ) else []
@@ -171,26 +179,18 @@ def _draw_explained(result: xr.Dataset, ax: Axes | None) -> Axes:
     frame = RowFrame(
         ax, *shown_rows(statistic.max("factor").where(result["n_modes"] > 0), "share explained")
     )
-    heights, n_modes = frame.heights, frame.values(result["n_modes"])
+    n_modes = frame.values(result["n_modes"])
     for index, factor in enumerate(result["factor"].values.tolist()):
         statistics, p = (
             frame.values(result[name], factor=index) for name in ("statistic", "pvalue_adjusted")
         )
         significant, colour = p <= float(result.attrs["alpha"]), COLOURS[index % len(COLOURS)]
-        frame.ax.plot(
-            statistics[significant],
-            heights[significant],
-            "o",
-            color=colour,
-            label=factor.replace("_", " "),
-            zorder=3,
+        name = factor.replace("_", " ")
+        frame.draw_points(statistics, significant, colour=colour, label=name, zorder=3)
+        label = "" if index else "may be chance"
+        frame.draw_points(
+            statistics, ~significant, colour=colour, is_hollow=True, size=4, label=label
         )
-        x, y, label = (
-            statistics[~significant],
-            heights[~significant],
-            "" if index else "may be chance",
-        )
-        frame.ax.plot(x, y, "o", color=colour, markerfacecolor="white", markersize=4, label=label)
     frame.note(n_modes == 0)
     frame.note(n_modes == 1, "one mode")
     frame.ax.set_xlim(-0.02, 1.02)
@@ -214,7 +214,7 @@ def _finish(
     header: str,
 ) -> Axes:
     """Finish a picture of shares, and write how p-values were adjusted."""
-    frame.ax.xaxis.set_major_formatter(PercentFormatter(1, 0, " %"))
+    write_percent(frame.ax.xaxis)
     correction = str(result.attrs["correction"])
     adjusted = (
         ""

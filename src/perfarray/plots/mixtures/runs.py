@@ -141,8 +141,8 @@ def violin(curves: xr.Dataset, ax: Axes | None = None, relative: bool | None = N
             (curves["q3"] - curves["q1"]) / median, limit, "interquartile range"
         )
         is_drawn = np.isin(np.arange(median.size), [*low, *high]).reshape(median.shape)
-    named = named_cells(median, is_drawn, limit=30)
-    cells, names = [curves.isel(index) for index, _ in named], [name for _, name in named]
+    selected = named_cells(median, is_drawn, limit=30)
+    cells, names = [curves.isel(index) for index, _ in selected], [name for _, name in selected]
     crowded = len(cells) > TALLEST / ROOM
     ax = axes_for(ax, (max(4.0, 1.5 + min(ROOM * len(cells), TALLEST)), 6.0 if crowded else 4.5))
     units, metric = str(curves.attrs["units"]), str(curves.attrs["metric"])
