@@ -128,7 +128,7 @@ def time_order(array: xr.DataArray, dim: str, order: Any = None) -> Order:
     positions = None if dim in dated else _by_numbers(labels, is_date=is_moment(dim))
     if positions is not None:
         return Order(positions, dim)
-    labels_noun, names = plural(dim), stems(labels)
+    dim_noun, names = plural(dim), stems(labels)
     if not dated and len(names) < LENGTHS[0]:  # too few to show a change
         return Order(stored, STORED)
     by_name = "hash" if are_hashes(names) else "name"
@@ -137,12 +137,12 @@ def time_order(array: xr.DataArray, dim: str, order: Any = None) -> Order:
     if dated or names in (sorted(names), sorted(names, reverse=True)):
         reason = " and ".join(dated.values()) or f"they are sorted by {by_name}, not by date"
         raise ValueError(
-            f"the order of the {len(names)} {labels_noun} is not known: {reason}. Say order='stored' "
+            f"the order of the {len(names)} {dim_noun} is not known: {reason}. Say order='stored' "
             f"if the oldest is the first (times.sel({dim}=[...]); --order FILE), order='reversed' "
             f"if it is the last. Or give each its date, a coordinate {dim}_date."
         )
     text = (
-        f"nothing says in which order the {len(names)} {labels_noun} came: they are taken as stored. "
+        f"nothing says in which order the {len(names)} {dim_noun} came: they are taken as stored. "
         "If the oldest is not the first, slower and faster are exchanged. "
         f"Say order='stored' or order='reversed', or give dates (a coordinate {dim}_date)."
     )

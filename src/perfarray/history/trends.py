@@ -202,8 +202,8 @@ def trend_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
         f"{{cells}} have fewer than {NEEDED} {commits} with data. They have no slope. Measure more."
     )
     constant = (
-        f"{{cells}} do not vary, or have no two {commits} in one segment. They have no slope and no "
-        f"noise. Measure more {commits}."
+        f"{{cells}} do not vary, or have no two {commits} in one segment. They have no slope. "
+        f"Measure more {commits}."
     )
     stairs = (
         f"{{cells}} have two steps or more, found in the same {commits}, and some may be slope. "
@@ -211,7 +211,7 @@ def trend_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
         "Give changes= where the steps are known, or select a stretch without steps."
     )
     stepped = (
-        "In {cells} one or two steps explain as much as the slope. The limits include no slope. "
+        "In {cells} one or two steps explain as much as the slope. The limits include 1. "
         f"Measure more {commits}, or give changes= where the steps are known."
     )
     is_short, has_stairs = n.values < NEEDED, result["segment"].max(dim).values >= STEPS
