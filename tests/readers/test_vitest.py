@@ -69,7 +69,7 @@ test_what_is_read = readings(
         *(
             (
                 f"a benchmark that threw is a failed run, and named: {kind}",
-                [result(), {"name": "broken", **own}],
+                [result(), {"name": "broken", **fields}],
                 {
                     "time": [[[0.001, 0.002]], [[NAN, NAN]]],
                     "failed": [[[False, False]], [[True, False]]],
@@ -81,7 +81,7 @@ test_what_is_read = readings(
                     "are read"
                 ),
             )
-            for kind, own, reason in (
+            for kind, fields, reason in (
                 (
                     "with a message",
                     {"result": {"error": {"message": "out of range"}}},
