@@ -208,14 +208,14 @@ test_what_is_read = readings(
 @pytest.mark.parametrize(
     ("mode", "unit", "message", "metric"),
     [
-        ("thrpt", "s/op", "the unit decides: read as a time", "time"),
+        ("thrpt", "s/op", "The unit decides: values are read as a time", "time"),
         ("avgt", "ops/s", ".*throughput", "throughput"),
     ],
 )
 def test_the_unit_decides_and_one_warning_says_so(tmp_path, mode, unit, message, metric):
     """However many entries contradict themselves."""
     with pytest.warns(
-        UserWarning, match=f"mode '{mode}' and unit '{unit}' contradict each other; {message}"
+        UserWarning, match=f"mode '{mode}' and unit '{unit}' contradict each other. {message}"
     ) as caught:
         times = read(tmp_path, *(entry(name, unit=unit, mode=mode) for name in "abc"))
     assert (len(caught), list(times)) == (1, [metric])

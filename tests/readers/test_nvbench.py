@@ -56,7 +56,7 @@ def read(tmp_path, *states):
     return perfarray.read(write(tmp_path / "file.json", content))
 
 
-NOTE = "no values but their mean.*; --jsonbin writes the samples"
+NOTE = "no values but their mean.*unknown. --jsonbin writes the samples"
 
 test_what_is_read = readings(
     lambda folder, states: read(folder, *states),
