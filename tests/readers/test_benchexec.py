@@ -15,7 +15,7 @@ SYSTEM = (
 )
 
 
-def run(name, status="true", category="correct", more="", **columns):
+def run(name, status="true", category="correct", extra="", **columns):
     """Return one run; columns may be given twice, the second hidden."""
     columns = {
         "status": status,
@@ -26,7 +26,7 @@ def run(name, status="true", category="correct", more="", **columns):
     cells = "".join(
         f'<column title="{title}" value="{value}"/>' for title, value in columns.items()
     )
-    return f'<run name="{name}" properties="p">{cells}{more}</run>'
+    return f'<run name="{name}" properties="p">{cells}{extra}</run>'
 
 
 def read(tmp_path, *runs, attributes="", systems=SYSTEM):
@@ -58,7 +58,16 @@ test_what_is_read = readings(
                 "have their "
                 "units in them"
             ),
-            [run("a.c", memory="4096B", cpuenergy="1.5J", score="NaN", depth="inf", more=AGAIN)],
+            [
+                run(
+                    "a.c",
+                    memory="4096B",
+                    cpuenergy="1.5J",
+                    score="NaN",
+                    depth="inf",
+                    extra=AGAIN,
+                )
+            ],
             {
                 "metrics": ["time", "cpu_time", "memory", "energy"],
                 "time": 2.5,
@@ -91,10 +100,10 @@ test_what_is_read = readings(
             ),
             STOPPED,
             {
-                "censored": [[[own]] for own in (False, True, False, False, False)],
-                "failed": [[[own]] for own in (False, False, True, False, False)],
-                "time": [[[own]] for own in (2.5, NAN, NAN, 2.5, NAN)],
-                "censored_at": [[[own]] for own in (NAN, 40.0, NAN, NAN, NAN)],
+                "censored": [[[value]] for value in (False, True, False, False, False)],
+                "failed": [[[value]] for value in (False, False, True, False, False)],
+                "time": [[[value]] for value in (2.5, NAN, NAN, 2.5, NAN)],
+                "censored_at": [[[value]] for value in (NAN, 40.0, NAN, NAN, NAN)],
                 "status": ["true", "TIMEOUT (true)", "ERROR (1)", "unknown", "unknown"],
             },
         ),
@@ -104,14 +113,14 @@ test_what_is_read = readings(
 
 def test_a_limit_counts_in_a_comparison(tmp_path):
     """A tool that was stopped is not faster than one that finished long before."""
-    for name, own in (
+    for name, run_element in (
         ("done", run("a")),
         ("stopped", run("a", "TIMEOUT", "error", walltime="60s", cputime="60s")),
     ):
         for repeat in range(5):
             text = (
                 '<?xml version="1.0"?><result '
-                f'benchmarkname="b">{own.replace("2.5s", f"2.{repeat}s")}</result>'
+                f'benchmarkname="b">{run_element.replace("2.5s", f"2.{repeat}s")}</result>'
             )
             write(tmp_path / name / f"{repeat}.xml", text)
     times = perfarray.read_archive(tmp_path, layout="{version}/{execution}.xml")

@@ -29,13 +29,13 @@ def launch(*results, index=1):
     return cold + actual + [measurement("Result", value, 10, index) for value in results]
 
 
-def bench(name="Sort", measurements=(), statistics=None, **more):
+def bench(name="Sort", measurements=(), statistics=None, **fields):
     return {
         "FullName": f"N.T.{name}",
         "Parameters": "",
         "Statistics": statistics,
         "Measurements": list(measurements),
-    } | more
+    } | fields
 
 
 def read(tmp_path, *benchmarks, **host):

@@ -159,7 +159,7 @@ def test_the_folder_of_a_project(tmp_path):
 
 
 test_what_is_wrong_is_said = refusals(
-    lambda folder, more: perfarray.read(sample(folder, **more)),
+    lambda folder, fields: perfarray.read(sample(folder, **fields)),
     "sample.json",
     [
         ({"iters": [1]}, "has 1 numbers of iterations and 2 times"),

@@ -104,7 +104,7 @@ GRID = {
 }
 
 test_columns_of_a_table = readings(
-    lambda folder, given: read(folder, given[0], dims=given[1]),
+    lambda folder, content: read(folder, content[0], dims=content[1]),
     [
         (
             "columns are named by their places in a table without a header",

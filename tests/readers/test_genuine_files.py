@@ -121,12 +121,12 @@ def test_every_folder_of_ours_reads(folder):
             if name.removeprefix(f"{folder}/") not in copies
         ]
     for metric in ("time", "throughput", "memory"):
-        assert sum(int(single[metric].count()) for single in alone if metric in single) == (
-            int(times[metric].count()) if metric in times else 0
-        )
-    assert sum(int(single["warmup"].sum()) for single in alone if "warmup" in single) == (
-        int(times["warmup"].sum()) if "warmup" in times else 0
-    )
+        assert sum(
+            int(file_times[metric].count()) for file_times in alone if metric in file_times
+        ) == (int(times[metric].count()) if metric in times else 0)
+    assert sum(
+        int(file_times["warmup"].sum()) for file_times in alone if "warmup" in file_times
+    ) == (int(times["warmup"].sum()) if "warmup" in times else 0)
 
 
 @pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")

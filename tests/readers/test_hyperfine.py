@@ -92,10 +92,10 @@ test_what_is_read = readings(
                     "the mean: "
                     f"{kind}"
                 ),
-                [command("true", [3e-4, 0.0], **more)],
+                [command("true", [3e-4, 0.0], **fields)],
                 {"time": [[[3e-4], [0.0]]], "failed": [[[False]] * 2], "notes": []},
             )
-            for kind, more in (
+            for kind, fields in (
                 ("with exit codes", {"exit_codes": [0, 0]}),
                 ("without", {}),
                 ("with memory", {"memory_usage_byte": [1, 2]}),

@@ -206,16 +206,16 @@ test_what_is_read = readings(
 
 
 @pytest.mark.parametrize(
-    ("mode", "unit", "said", "metric"),
+    ("mode", "unit", "message", "metric"),
     [
-        ("thrpt", "s/op", "the unit decides: read as a time", "time"),
+        ("thrpt", "s/op", "The unit decides: values are read as a time", "time"),
         ("avgt", "ops/s", ".*throughput", "throughput"),
     ],
 )
-def test_the_unit_decides_and_one_warning_says_so(tmp_path, mode, unit, said, metric):
+def test_the_unit_decides_and_one_warning_says_so(tmp_path, mode, unit, message, metric):
     """However many entries contradict themselves."""
     with pytest.warns(
-        UserWarning, match=f"mode '{mode}' and unit '{unit}' contradict each other; {said}"
+        UserWarning, match=f"mode '{mode}' and unit '{unit}' contradict each other. {message}"
     ) as caught:
         times = read(tmp_path, *(entry(name, unit=unit, mode=mode) for name in "abc"))
     assert (len(caught), list(times)) == (1, [metric])
@@ -280,11 +280,11 @@ class TestArchives:
 
     def test_mode_and_threads_agree(self, tmp_path):
         """What distinguishes entries in one file is named in all."""
-        both = [entry("a", params={"size": "[1]"}), entry("b")]
+        entries = [entry("a", params={"size": "[1]"}), entry("b")]
         found = read_versions(
             tmp_path,
-            old=both,
-            new=[*both, entry("b", threads=4), entry("b", unit="ops/s", mode="thrpt")],
+            old=entries,
+            new=[*entries, entry("b", threads=4), entry("b", unit="ops/s", mode="thrpt")],
         )
         labels = [
             "a[size=[1],mode=avgt,threads=1]",
@@ -304,8 +304,8 @@ class TestArchives:
     def test_a_mode_only_some_name_comes_before_threads(self, tmp_path):
         """The order of settings is params, mode, threads."""
         old, new = (
-            entry(threads=4, params={"n": "1"}, **own)
-            for own in ({}, {"unit": "ops/s", "mode": "thrpt"})
+            entry(threads=4, params={"n": "1"}, **fields)
+            for fields in ({}, {"unit": "ops/s", "mode": "thrpt"})
         )
         found = read_versions(tmp_path, old=[old], new=[new])
         check(found, benchmark=["copy[n=1,mode=avgt,threads=4]", "copy[n=1,mode=thrpt,threads=4]"])

@@ -22,14 +22,14 @@ def table(*rows, params=""):
     return "\r\n".join((HEADER + params, *rows, ""))
 
 
-def row(name="a.B.copy", score="2.500000", mode="avgt", unit="us/op", more="", threads=1):
+def row(name="a.B.copy", score="2.500000", mode="avgt", unit="us/op", params="", threads=1):
     """Return one line."""
-    return f'"{name}","{mode}",{threads},10,{score},0.100000,"{unit}"{more}'
+    return f'"{name}","{mode}",{threads},10,{score},0.100000,"{unit}"{params}'
 
 
 SIZES = table(
-    row(more=",16,x"),
-    row(score="5.000000", more=',1024,"a, b"'),
+    row(params=",16,x"),
+    row(score="5.000000", params=',1024,"a, b"'),
     params=',"Param: size","Param: text"',
 )
 GC = table(
@@ -144,7 +144,7 @@ test_what_is_wrong_is_said = refusals(
     read,
     "results.csv",
     [
-        (table(row(more=",1,2")), "line 2 has 9 cells; expected 7, as the header has"),
+        (table(row(params=",1,2")), "line 2 has 9 cells; expected 7, as the header has"),
         (table(row(name='a"b')), "line 2 is no row of CSV: "),
         (table(), "has a header and no rows"),
         (table(row(unit="MB")), "entry 0 has unit 'MB'; expected a time per operation"),

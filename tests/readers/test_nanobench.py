@@ -118,7 +118,7 @@ BARE = """{"results": [
 
 
 @pytest.mark.parametrize(
-    ("word", "shown"),
+    ("word", "text"),
     [
         ("nan", "nan"),
         ("-nan", "nan"),
@@ -131,12 +131,11 @@ BARE = """{"results": [
         ("-infinity", "-inf"),
     ],
 )
-def test_bare_words_for_no_number(tmp_path, word, shown):
+def test_bare_words_for_no_number(tmp_path, word, text):
     """What printf writes for no number makes its value missing, with its name and place in one
     note; all others are read."""
     locations = ", ".join(
-        rf"\"nan: results\[0\]: '{key}': value 0 is {shown}\""
-        for key in ("elapsed", "instructions")
+        rf"\"nan: results\[0\]: '{key}': value 0 is {text}\"" for key in ("elapsed", "instructions")
     )
     with pytest.warns(
         perfarray.PerfarrayWarning,

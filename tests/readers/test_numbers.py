@@ -164,12 +164,12 @@ def test_no_format_takes_them_for_numbers(tmp_path, format, text):
     with pytest.raises(FileError, match=location) as error:
         read(tmp_path, content(text), name, format=format)
     assert str(error.value).startswith(str(tmp_path / name))
-    shown = (
+    number_text = (
         str(pd.read_csv(io.StringIO(f"time\n{text}\n"))["time"][0])
         if format == "tidy_csv"
         else text
     )  # pandas reads them before we do
-    assert re.search(rf"(?<![\w.-]){re.escape(shown)}(?![\w.])", str(error.value))
+    assert re.search(rf"(?<![\w.-]){re.escape(number_text)}(?![\w.])", str(error.value))
 
 
 @pytest.mark.parametrize(
@@ -230,9 +230,9 @@ test_what_cannot_have_been_measured = refusals(
                         }
                     )
                 ],
-                f".*: count 1 is {said}",
+                f".*: count 1 is {reason}",
             )
-            for bad, said in ((-1, "negative"), (float("inf"), "inf"), ("x", "'x'"))
+            for bad, reason in ((-1, "negative"), (float("inf"), "inf"), ("x", "'x'"))
         ),
     ],
 )

@@ -17,18 +17,18 @@ def summary(tag, **values):
     }
 
 
-def state(n=1, mean=1.5, device=0, more=(), prefix="nv/cold", unit="gpu"):
-    summaries = [
+def state(n=1, mean=1.5, device=0, summaries=(), prefix="nv/cold", unit="gpu"):
+    state_summaries = [
         summary(f"{prefix}/sample_size", value=3),
         summary(f"{prefix}/time/{unit}/mean", value=mean),
-        *more,
+        *summaries,
     ]
     axes = [{"name": "n", "type": "int64", "value": str(n)}]
     return {
         "name": f"Device={device} n={n}",
         "device": device,
         "axis_values": axes,
-        "summaries": summaries,
+        "summaries": state_summaries,
         "is_skipped": False,
     }
 
@@ -56,7 +56,7 @@ def read(tmp_path, *states):
     return perfarray.read(write(tmp_path / "file.json", content))
 
 
-NOTE = "no values but their mean.*; --jsonbin writes the samples"
+NOTE = "no values but their mean.*unknown. --jsonbin writes the samples"
 
 test_what_is_read = readings(
     lambda folder, states: read(folder, *states),
@@ -89,7 +89,7 @@ def test_samples_are_iterations(tmp_path, filename):
     write(tmp_path / "file.json-bin/0.bin", np.array([1.5, 2.0, 2.5], dtype="<f4").tobytes())
     times = read(
         tmp_path,
-        state(more=[summary("nv/json/bin:nv/cold/sample_times", filename=filename, size=3)]),
+        state(summaries=[summary("nv/json/bin:nv/cold/sample_times", filename=filename, size=3)]),
     )
     check(times, time=[[[1.5, 2.0, 2.5]]])
     assert "loops" not in times.coords
@@ -122,7 +122,11 @@ def test_samples_that_do_not_match_are_refused(tmp_path, filename, size, message
     with pytest.raises(ValueError, match=message):
         read(
             tmp_path,
-            state(more=[summary("nv/json/bin:nv/cold/sample_times", filename=filename, size=size)]),
+            state(
+                summaries=[
+                    summary("nv/json/bin:nv/cold/sample_times", filename=filename, size=size)
+                ]
+            ),
         )
 
 

@@ -18,7 +18,7 @@ COLUMNS = "gzip,,\n ,r1, r10\ncpu,X,X\nTime,5,6\nTime,7,\n"
 NOTE = "1 rows have text where numbers are expected.*passed over"
 
 test_patterns = readings(
-    lambda folder, given: read(folder, given[0], **given[1]),
+    lambda folder, content: read(folder, content[0], **content[1]),
     [
         (
             "names in a pattern become dims, plain keys select",
@@ -74,7 +74,7 @@ CROSSED = [
 UNEQUAL = {"old": [1.0, 2.0, 3.0], "new": [1.0, 2.0]}
 
 test_labels_of_lists = readings(
-    lambda folder, given: read(folder, given[0], **given[1]),
+    lambda folder, content: read(folder, content[0], **content[1]),
     [
         (
             "the text beside a number is the label, not its place",
@@ -197,7 +197,7 @@ MB = (
 )
 
 test_units_beside_numbers = readings(
-    lambda folder, given: read(folder, given[0], **given[1]),
+    lambda folder, content: read(folder, content[0], **content[1]),
     [
         (
             "the unit beside a number takes precedence, entry by entry",

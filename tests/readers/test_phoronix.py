@@ -65,7 +65,7 @@ UNITS = {
 }
 
 test_what_is_read = readings(
-    lambda folder, parts: read(folder, *parts),
+    lambda folder, elements: read(folder, *elements),
     [
         (
             (

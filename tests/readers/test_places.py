@@ -44,10 +44,10 @@ class TestPaths:
             "old/m1_9.json",
         ]
         assert perfarray.read_archive(str(folder / "**" / "m2*.json")).sizes["file"] == 4
-        several = perfarray.read_archive(
+        times = perfarray.read_archive(
             [folder / "new", str(folder / "old" / "m?_9.json"), folder / "old" / "m1_9.json"]
         )
-        assert several.sizes["file"] == 6
+        assert times.sizes["file"] == 6
         assert perfarray.read_archive([folder / "new" / "m1_9.json"])["file"].values.tolist() == [
             "m1_9.json"
         ]
@@ -60,7 +60,7 @@ class TestPaths:
         )
 
     @pytest.mark.parametrize(
-        ("given", "files"),
+        ("path_in", "files"),
         [
             (lambda folder: folder / "m1_9.json", 1),
             (lambda folder: str(folder / "m1_9*"), 1),
@@ -68,10 +68,10 @@ class TestPaths:
             (lambda folder: [folder / "m1_9.json", folder / "m2_9.json"], 2),
         ],
     )
-    def test_mapping(self, folder, given, files):
+    def test_mapping(self, folder, path_in, files):
         """Keys are labels of `dim`; values are any of these."""
         times = perfarray.read_archive(
-            {1: given(folder / "old"), "two": given(folder / "new")}, dim="version"
+            {1: path_in(folder / "old"), "two": path_in(folder / "new")}, dim="version"
         )
         check(times, version=["1", "two"])
         assert times.sizes.get("file", 1) == files
@@ -121,14 +121,14 @@ class TestPaths:
         monkeypatch.chdir(tmp_path)
         (tmp_path / "results.json").write_text("{}")
         for read in (perfarray.read, perfarray.read_archive):
-            for name, near in (
+            for name, hints in (
                 ("reslts.json", ["there is 'results.json'"]),
                 ("others.json", []),
                 ("nowhere/results.json", []),
             ):
                 with pytest.raises(FileNotFoundError, match="there is no such file") as caught:
                     read(name)
-                assert getattr(caught.value, "__notes__", []) == near
+                assert getattr(caught.value, "__notes__", []) == hints
 
     @pytest.mark.parametrize("read", [perfarray.read, perfarray.read_archive])
     def test_an_empty_folder(self, tmp_path, read):

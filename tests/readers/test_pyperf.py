@@ -193,7 +193,7 @@ def test_costs(tmp_path, duration, iteration, execution):
     ]
     times = read(
         tmp_path,
-        suite(bench("fft", *(run(1.0, 1.0, warmups=[(2, 1.0)], **stated) for stated in metadata))),
+        suite(bench("fft", *(run(1.0, 1.0, warmups=[(2, 1.0)], **costs) for costs in metadata))),
     )
     np.testing.assert_allclose(times["execution_seconds"], execution)
     assert ("iteration_seconds" in times.coords) == (duration == 4.0)

@@ -31,27 +31,27 @@ def packed(path, copy):
 
 @pytest.mark.parametrize("layout", [None, "{session}.json"])
 @pytest.mark.parametrize(
-    ("again", "content"),
+    ("repeat", "content"),
     [
         (copied, DATED),
         (packed, DATED),
         *((link, content) for link in (os.symlink, os.link) for content in (DATED, PLAIN)),
     ],
 )
-def test_a_copy_or_a_link_is_left_out(tmp_path, again, content, layout):
+def test_a_copy_or_a_link_is_left_out(tmp_path, repeat, content, layout):
     """A copy adds no file and no session; the original stays even if the copy sorts first."""
     path = write(tmp_path / "b.json", content)
-    again(path, tmp_path / "a.json")
-    again(path, tmp_path / ".c.json")
+    repeat(path, tmp_path / "a.json")
+    repeat(path, tmp_path / ".c.json")
     codes_of_notes, times = codes(lambda: perfarray.read_archive(tmp_path, layout=layout))
     assert (codes_of_notes, times["time"].size, times.attrs["n_files"]) == (
         ["repeated_files"],
         2,
         1,
     )
-    if layout is None and again is not copied:
+    if layout is None and repeat is not copied:
         assert times["file"].values.tolist() == (
-            ["a.json.gz"] if again is packed else ["a.json" if again is os.link else "b.json"]
+            ["a.json.gz"] if repeat is packed else ["a.json" if repeat is os.link else "b.json"]
         )
 
 

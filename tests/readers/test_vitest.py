@@ -35,7 +35,7 @@ def vitest_2(samples):
 
 LATENCY = {"totalTime": 3.0, "period": 1.5, "latency": {"rme": 1.0, "samples": [1.0, 2.0]}}
 MEAN = {"time": 0.0015, "loops": 518, "group": "a.bench.ts > arrays"}
-ADVICE = "no values but their mean.*; Vitest writes samples up to version 1"
+ADVICE = "no values but their mean.*unknown. Vitest writes samples up to version 1"
 
 test_what_is_read = readings(
     read,
@@ -69,7 +69,7 @@ test_what_is_read = readings(
         *(
             (
                 f"a benchmark that threw is a failed run, and named: {kind}",
-                [result(), {"name": "broken", **own}],
+                [result(), {"name": "broken", **fields}],
                 {
                     "time": [[[0.001, 0.002]], [[NAN, NAN]]],
                     "failed": [[[False, False]], [[True, False]]],
@@ -81,7 +81,7 @@ test_what_is_read = readings(
                     "are read"
                 ),
             )
-            for kind, own, reason in (
+            for kind, fields, reason in (
                 (
                     "with a message",
                     {"result": {"error": {"message": "out of range"}}},

@@ -182,12 +182,10 @@ def note_means(source: Source, entries: int, remedy: str = "") -> None:
     """Note that benchmarks have no values but their mean; `remedy` makes the tool write more."""
     if entries:
         sentence = (
-            f"{entries} benchmarks have no values but their mean: it is the one value of its "
-            "execution, and how iterations vary is unknown"
+            f"{entries} benchmarks have no values but their mean, which is the one value of its "
+            f"execution. How their iterations vary is unknown. {remedy}"
         )
-        source.note(
-            "means_only", f"{sentence}; {remedy}" if remedy else sentence, benchmarks=entries
-        )
+        source.note("means_only", sentence.rstrip(), benchmarks=entries)
 
 
 def columns_by_name(

@@ -304,8 +304,8 @@ def _primary_unit(text: str, mode: Any, index: int, source: Source) -> Unit:
         note.values.get("mode") == mode and note.values.get("unit") == text for note in source.notes
     ):
         sentence = (
-            f"mode {mode!r} and unit {text!r} contradict each other; the unit decides: read as "
-            f"a {unit.kind}"
+            f"mode {mode!r} and unit {text!r} contradict each other. The unit decides: values "
+            f"are read as a {unit.kind}"
         )
         source.note(
             "mode_contradicts_unit",

@@ -137,7 +137,8 @@ def _run(source: Source, start: Event, stop: Event | None) -> Run:
     if stop.success is None:
         source.note(
             "success_not_stated",
-            f"{stop.location} does not say whether the run reached its target; it is taken to have",
+            f"{stop.location} does not say whether the run reached its target. The run counts as "
+            "a success.",
         )
     start_seconds, stop_seconds = (
         float(

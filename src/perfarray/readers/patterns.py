@@ -115,10 +115,6 @@ def _plain(name: str) -> str:
     return re.sub(r"[\W_]", "", name.lower())
 
 
-def _is_unit(name: str) -> bool:
-    return name.lower().removesuffix("s").endswith("unit")
-
-
 def _json_cells(source: Source, pattern: Pattern) -> Iterator[Cell]:
     """Yield the numbers of JSON.
 
@@ -226,7 +222,8 @@ def _labelled(
 
 def _is_label(name: str, value: Any) -> bool:
     """Return whether a value may be the label of an entry: a text with letters that is no unit."""
-    return isinstance(value, str) and any(map(str.isalpha, value)) and not _is_unit(name)
+    is_unit = name.lower().removesuffix("s").endswith("unit")
+    return isinstance(value, str) and any(map(str.isalpha, value)) and not is_unit
 
 
 def _csv_cells(source: Source, pattern: Pattern) -> Iterator[Cell]:
@@ -284,7 +281,7 @@ def _csv_cells(source: Source, pattern: Pattern) -> Iterator[Cell]:
     if n_texts:
         source.note(
             "rows_of_text",
-            f"{n_texts} rows have text where numbers are expected: they are passed over",
+            f"{n_texts} rows have text where numbers are expected. They are passed over.",
             rows=n_texts,
         )
 

@@ -108,7 +108,7 @@ test_what_is_read = readings(
         ),
         (
             "benchmarks whose runs are equal, or some of them, are counted",
-            spec_report(*(row for name, own in TIES.items() for row in spec_rows(name, own))),
+            spec_report(*(row for name, ratios in TIES.items() for row in spec_rows(name, ratios))),
             {
                 "n_tied": 1,
                 "n_partly_tied": 1,
