@@ -25,7 +25,7 @@ from perfarray.numerics.levels import (
 from perfarray.numerics.nested_anova import nested_anova
 from perfarray.numerics.suite import MEANS, suite_mean
 from perfarray.numerics.types import Floats, Mask
-from perfarray.suites.matching import match_cells
+from perfarray.suites.one_system import match_cells
 from perfarray.suites.spreads import relative_variation
 from perfarray.timings.apply import apply, outputs
 from perfarray.timings.best import resolve_best

@@ -99,7 +99,7 @@ REMOVED: Mapping[str, str] = {
     "baseline_costs": "costs= takes arrays over the dim compared; else give the mean of both prices",
     "baseline_sizes": "both sides have the sizes of sizes=",
     "baseline_variances": "both sides have the variances of variances=",
-    "commit_cost": "every commit costs the same; multiply runs by your own cost",
+    "commit_cost": "measuring another commit costs as much as one run",
     "df": "ratio_interval has df=; compare takes Satterthwaite's degrees of freedom",
     "equivalence_risk": "choose the risk by confidence_level=",
     "family": "a correction is over all verdicts of the call; call once for each family",

@@ -11,7 +11,7 @@ import xarray as xr
 
 from perfarray.conventions import RNG_KEY, plural
 from perfarray.numerics.types import Integers
-from perfarray.suites.matching import REPLICATE, count_empty, describe_one
+from perfarray.suites.matching import REPLICATE, count_empty
 from perfarray.suites.numerics.distributions import (
     Suite,
     central_score,
@@ -20,6 +20,7 @@ from perfarray.suites.numerics.distributions import (
     units_of,
 )
 from perfarray.suites.numerics.exact_quantiles import exact_numbers
+from perfarray.suites.one_system import describe_one
 from perfarray.suites.runs import over_cells, resolve_runs
 from perfarray.timings.across import for_each_suite
 from perfarray.timings.apply import is_chunked, outputs

@@ -1,4 +1,4 @@
-"""Which benchmarks count: those of every cell, or of both sides; attrs and notes on the others."""
+"""Two suites side by side: the benchmarks of both sides count; attrs and notes on the others."""
 
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NamedTuple, TypeVar
@@ -6,7 +6,6 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import xarray as xr
 
-from perfarray.conventions import BETTER, SUITE
 from perfarray.numerics.bootstrap import Draws
 from perfarray.numerics.suite import (
     MEANS,
@@ -21,7 +20,7 @@ from perfarray.timings.across import UNMATCHED, check_across
 from perfarray.timings.apply import Output, apply, is_chunked, outputs
 from perfarray.timings.best import SUMMARIES, slow_end_note
 from perfarray.timings.censored import ONLY_WORSE, Bounds, bound_interval
-from perfarray.timings.chunks import evenly_chunked, read_again
+from perfarray.timings.chunks import evenly_chunked
 from perfarray.timings.copies import copies_note, same_runs
 from perfarray.timings.labels import label_values
 from perfarray.timings.movement import MOVEMENT, MOVES
@@ -29,42 +28,24 @@ from perfarray.timings.notes import Note, check, count_note, with_notes
 from perfarray.timings.pairs import Pair, resolve_pair
 from perfarray.timings.resolve import Data, Timings
 from perfarray.timings.streams import Rng, cell_keys, describe_key, key_of, order_of_labels
-from perfarray.timings.suite_labels import measured_along, name_suites, names_one_suite, suites_hint
+from perfarray.timings.suite_labels import measured_along, name_suites, suites_hint
 from perfarray.timings.units import (
     describe_unit,
     unit_depth,
 )
 from perfarray.timings.validation import check_choice, check_count, listed
 from perfarray.timings.weights import Weighing, Weights, weigh
-from perfarray.timings.zeros import Positive, cell_names
+from perfarray.timings.zeros import Positive
 
 Result = TypeVar("Result", xr.Dataset, xr.DataArray)
 Names = str | Sequence[str] | None
 Kernel = Callable[[Sides, Any], tuple[np.ndarray, ...]]
 
 ALTERNATIVES = ("two-sided", "less", "greater")
-SHOWN = 3  # cells that a note quotes
 INDEPENDENT = (
     "independent (assumed)"  # what the attr `benchmarks` says where no level is known to be shared
 )
 REPLICATE = "replicate"  # the dim of redrawn scores, and of ratios of scores
-SPREADS = (
-    "range",
-    "interquartile_range",
-    "standard_deviation",
-    "relative_variation",
-)  # a bound of the runs is no bound of these
-
-
-class OneSystem(NamedTuple):
-    """The suite of one system: the benchmarks of every cell, and how much each counts."""
-
-    data: Timings
-    across: str
-    complete: xr.DataArray
-    unmatched: tuple[str, ...]
-    weighing: Weighing
-    incomplete: Note | None = None
 
 
 class TwoSystems(NamedTuple):
@@ -95,147 +76,6 @@ class TwoSystems(NamedTuple):
     def movement_checks(self, joint: bool) -> tuple[str, ...]:
         """Return the check of units that move together, unless the caller said so."""
         return () if joint or self.shared_named else (MOVEMENT,)
-
-
-def match_cells(data: Timings, across: str, weighing: Weighing) -> OneSystem:
-    """Find the benchmarks that count; cells without any value do not matter.
-
-    Benchmarks of one named suite make a score together: a cell that lacks one has none, and is
-    named. If no cell has them all, and where no suite is named, those count that every cell has.
-    """
-    array = along(data, across)
-    dims = [dim for dim in array.dims if dim not in data.levels]
-    cell_dims, axis = [str(dim) for dim in dims if dim != across], dims.index(across)
-    other_axes = tuple(map(dims.index, cell_dims))
-    present = (~np.isnan(array.data)).any(axis=tuple(map(array.dims.index, data.levels)))
-    measured = present.any(axis=axis, keepdims=True)
-    in_suite = present.any(axis=other_axes, keepdims=True)
-    full = measured & (present | ~in_suite).all(axis=axis, keepdims=True)
-    named = names_one_suite(array, across)
-    by_name = named and full.any()
-    lacking = measured & ~full & by_name
-    counted = (present | ~measured).all(axis=other_axes)
-    counted = (counted & ~by_name) | (in_suite.reshape(-1) & by_name) if named else counted
-    names = [name for name in array.coords if name == across]
-    complete = xr.DataArray(counted, {name: array[name] for name in names}, (across,))
-    without_score = xr.Variable(dims, lacking).isel({across: 0})
-    if is_chunked(complete):
-        complete = complete.chunk({across: -1})
-        array = read_again(data.array, complete)
-        array = (
-            array.where(~without_score).transpose(*array.dims).assign_attrs(array.attrs)
-            if named
-            else array
-        )
-        return OneSystem(data._replace(array=array), across, complete, (), weighing)
-    if not counted.any() and present.any():
-        raise ValueError(
-            f"no label of {across!r} was measured in every cell, so no suite is the same for "
-            "all; select cells that have benchmarks in "
-            f"common (dims {tuple(cell_dims)}){suites_hint(array, across)}"
-        )
-    missing = () if by_name else label_values(complete, across)[~counted & in_suite.reshape(-1)]
-    if not lacking.any():
-        return OneSystem(data, across, complete, tuple(map(str, missing)), weighing)
-    absent = xr.DataArray(
-        xr.Variable(dims, lacking & in_suite & ~present),
-        {dim: label_values(array, dim) for dim in dims},
-    )
-    array = array.where(~without_score).transpose(*array.dims).assign_attrs(array.attrs)
-    return OneSystem(
-        data._replace(array=array),
-        across,
-        complete,
-        (),
-        weighing,
-        _incomplete_note(absent, across, int(measured.sum())),
-    )
-
-
-def _incomplete_note(absent: xr.DataArray, across: str, n_cells: int) -> Note:
-    """Return the note on the cells that lack benchmarks of their suite, and which."""
-    absent = absent.transpose(..., across)
-    lacking = absent.any(across)
-    names, rows = cell_names(lacking), absent.values[lacking.values]
-    benchmarks = [absent[across].values[row].tolist() for row in rows]
-    described = [
-        f"{name} (no {listed(lacked, 3)})" for name, lacked in zip(names, benchmarks, strict=True)
-    ]
-    more = f"; and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    text = (
-        f"{len(names)} of {n_cells} cells lack benchmarks of their suite and have no score: "
-        f"{'; '.join(described[:SHOWN])}{more}. "
-        f"times.drop_vars({SUITE!r}) takes the benchmarks that all cells have"
-    )
-    labels = sorted({str(name) for row in benchmarks for name in row})
-    return Note("incomplete_suite", text, {"cells": names, "of": n_cells, "labels": labels})
-
-
-def describe_one(
-    result: Result,
-    system: OneSystem,
-    attrs: dict[str, Hashable],
-    *notes: Note | None,
-    checks: tuple[str, ...] = (),
-) -> Result:
-    """Write the attrs of a result on one system's suite, and its notes."""
-    data: Timings = system.data
-    across, unmatched = system.across, system.unmatched
-    attrs = (
-        attrs
-        | {"across": across, BETTER: data.better}
-        | system.weighing.attrs
-        | _unmatched(unmatched)
-    )
-    attrs |= (
-        {} if is_chunked(system.complete) else {"n_benchmarks": int(system.complete.values.sum())}
-    )
-    result = _bounded_scores(result, system) if data.bounded else result
-    result.attrs.update(attrs)
-    left_out = None
-    if unmatched:
-        text = (
-            f"{len(unmatched)} of {system.complete.size} labels of {across!r} were not "
-            "measured in every cell and are left out of all, "
-        )
-        text += (
-            "so that all cells have the same suite: "
-            f"{listed(unmatched)}{suites_hint(data.array, across)}"
-        )
-        left_out = Note("unmatched", text, {"labels": list(unmatched), "dim": across})
-    bounds = data.stopped_note("a score of theirs is a bound, and its spread NaN")
-    suites = name_suites(result, data.array, system.complete, across, by=True)
-    slow = slow_end_note([attrs.get("statistic")], data.better)
-    if system.incomplete:
-        result.attrs.update(_unmatched(tuple(system.incomplete.values["labels"])))
-    remarks = (
-        *data.notes,
-        slow,
-        *notes,
-        *system.weighing.notes,
-        bounds,
-        suites,
-        left_out,
-        system.incomplete,
-    )
-    return with_notes(result, *remarks, checks=checks)
-
-
-def _bounded_scores(result: Result, system: OneSystem) -> Result:
-    """Set to NaN what stopped runs make no bound: spreads, and all where a limit is unknown."""
-    at_least, at_most = system.data.bounds.over(system.across)
-    one_sided, exact = ~(at_least & at_most), ~(at_least | at_most)
-    if isinstance(result, xr.DataArray):
-        return result.where(one_sided).transpose(*result.dims).assign_attrs(result.attrs)
-    bounded = {}
-    for name, variable in result.data_vars.items():
-        where = exact if name in SPREADS else one_sided
-        bounded[name] = (
-            variable
-            if name == "n"
-            else variable.where(where).transpose(*variable.dims).assign_attrs(variable.attrs)
-        )
-    return result.assign(bounded)
 
 
 def check_choices(
@@ -429,7 +269,7 @@ def describe_two(
     attrs |= {"paired": paired} if paired else {}
     lacking, n_left_out = _lacking_labels(answers, systems)
     attrs |= {"n_incomplete_units": n_left_out} if n_left_out else {}
-    result = result.assign_attrs(attrs | _unmatched((*pair.unmatched, *map(str, lacking))))
+    result = result.assign_attrs(attrs | unmatched_attr((*pair.unmatched, *map(str, lacking))))
     suites = name_suites(result, array, matched, across, by=True)
     remarks: list[Note | None] = [
         *pair.notes,
@@ -501,7 +341,7 @@ def along(side: Timings, across: str) -> xr.DataArray:
     return evenly_chunked(array, {across: array.sizes[across]})
 
 
-def _unmatched(labels: tuple[str, ...]) -> dict[str, Hashable]:
+def unmatched_attr(labels: tuple[str, ...]) -> dict[str, Hashable]:
     """Return the attr that names, for people, the benchmarks that do not count everywhere."""
     return {UNMATCHED: ", ".join(dict.fromkeys(labels))} if labels else {}
 

@@ -9,8 +9,9 @@ import xarray as xr
 from perfarray.numerics.levels import unit_means
 from perfarray.numerics.suite import MEANS, common_movement
 from perfarray.numerics.types import Floats, Integers
-from perfarray.suites.matching import INDEPENDENT, Names, OneSystem, match_cells
+from perfarray.suites.matching import INDEPENDENT, Names
 from perfarray.suites.numerics.distributions import Drawing, Suite, arrange
+from perfarray.suites.one_system import OneSystem, match_cells
 from perfarray.timings.apply import Output, apply, is_chunked
 from perfarray.timings.labels import label_values
 from perfarray.timings.movement import MOVEMENT, MOVES

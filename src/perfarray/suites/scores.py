@@ -12,6 +12,7 @@ from perfarray.numerics.types import Floats, Mask
 from perfarray.suites import matching
 from perfarray.suites.numerics.ratios import ratio_intervals
 from perfarray.suites.numerics.redrawn_scores import Score, two_sided_level
+from perfarray.suites.one_system import describe_one, match_cells
 from perfarray.timings.across import PRIORS, for_each_suite
 from perfarray.timings.apply import Output, apply, outputs
 from perfarray.timings.best import BEST, SLOWER_MEDIAN, SUMMARIES, resolve_best
@@ -128,7 +129,7 @@ def suite_score(
     )
     unit_index = unit_depth(data, unit)
     system, depth, statistic_of_runs = (
-        matching.match_cells(data, across, weighing),
+        match_cells(data, across, weighing),
         len(data.levels),
         resolve_best(statistic, data.better),
     )
@@ -161,7 +162,7 @@ def suite_score(
         "mean": mean,
         "statistic": statistic,
     }
-    return matching.describe_one(result, system, attrs, checks=("suite_score",))
+    return describe_one(result, system, attrs, checks=("suite_score",))
 
 
 @check("suite_score")

@@ -9,7 +9,6 @@ import xarray as xr
 
 from perfarray.numerics.types import Integers
 from perfarray.suites.distributions import DRAWN, METHODS, PAPER
-from perfarray.suites.matching import describe_one
 from perfarray.suites.numerics.distributions import Drawing, Suite, units_of
 from perfarray.suites.numerics.relative_variation import (
     AIM,
@@ -19,6 +18,7 @@ from perfarray.suites.numerics.relative_variation import (
     filled_spread,
     performance_of,
 )
+from perfarray.suites.one_system import describe_one
 from perfarray.suites.runs import over_cells, resolve_runs
 from perfarray.timings.across import for_each_suite
 from perfarray.timings.apply import Output, is_chunked, outputs
