@@ -86,10 +86,10 @@ def apply(
     ValueError
         When a core dim is split over chunks.
     """
-    new_labels = dict(coords or {})
-    sizes = {name: len(labels) for name, labels in new_labels.items()}
     used = {dim for dims in core for dim in dims}
     returned = {dim for output in outputs.values() for dim in output.dims}
+    new_labels = {name: labels for name, labels in (coords or {}).items() if name in returned}
+    sizes = {name: len(labels) for name, labels in new_labels.items()}
     if len(arrays) > 1:
         arrays = xr.align(*arrays, join="exact", copy=False, exclude=used)
     lazy = any(map(is_chunked, arrays))
@@ -108,9 +108,7 @@ def apply(
         dask_gufunc_kwargs={"output_sizes": sizes},
         keep_attrs=False,
     )
-    labelled = _labels_of(
-        arrays, used, {name: new_labels[name] for name in sizes if name in returned}
-    )
+    labelled = _labels_of(arrays, used, new_labels)
     result = xr.Dataset(
         dict(zip(outputs, variables if len(outputs) > 1 else [variables], strict=True)),
         labelled,

@@ -119,8 +119,8 @@ def hidden_cells_notes(
         if hidden.any():
             cells = cell_names(hidden)
             text = (
-                f"{len(cells)} cells have no {array.name!r} but have {name!r}: {listed(cells, 5)}. "
-                f"metric={name!r} chooses it."
+                f"{len(cells)} cells have no {array.name!r} but have {name!r} (choose it with "
+                f"metric=): {listed(cells, 5)}"
             )
             return (Note("other_metric", text, {"cells": len(cells), "metric": name}),)
     return ()
