@@ -1,14 +1,13 @@
 """Intervals of a mean and of a ratio that rest on independent units."""
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import xarray as xr
 
-from perfarray.comparisons.medians import BEYOND, MEDIAN, STOPPED, check_runs
+from perfarray.comparisons.medians import STOPPED, check_runs
 from perfarray.comparisons.methods import check_options, choose_method
-from perfarray.comparisons.noise import NOISE, SHAPE_OUTPUTS, SKEW
+from perfarray.comparisons.noise import SHAPE_OUTPUTS, SKEW
 from perfarray.comparisons.priors import PRIOR, PRIOR_OUTPUTS, PVALUE, check_prior
 from perfarray.comparisons.verdicts import (
     RATIO_OUTPUTS,
@@ -31,13 +30,12 @@ from perfarray.numerics.levels import summarise_units, unit_means
 from perfarray.numerics.moderated import mean_by_suite
 from perfarray.numerics.skewness import unit_shape
 from perfarray.numerics.types import Floats
-from perfarray.numerics.verdicts import Rules
 from perfarray.timings.across import apply_over_suite
 from perfarray.timings.apply import apply, outputs
 from perfarray.timings.censored import ONLY_WORSE, bound_interval
 from perfarray.timings.dependence import DEPENDENCE, ORDER_OUTPUTS
 from perfarray.timings.metrics import for_each_metric
-from perfarray.timings.notes import Note, with_notes
+from perfarray.timings.notes import with_notes
 from perfarray.timings.pairs import resolve_pair
 from perfarray.timings.resampling import Resample, check_no_resampling, check_resampling
 from perfarray.timings.resolve import Data, resolve
@@ -45,6 +43,9 @@ from perfarray.timings.streams import Rng, cell_keys
 from perfarray.timings.units import UNITS
 from perfarray.timings.validation import check_choice, check_confidence_level
 from perfarray.timings.zeros import Positive
+
+# What follows for a mean of runs that were stopped at a limit
+OPEN = "the limit of the mean towards what they would have been is open, and the estimate a bound"
 
 
 @for_each_metric
@@ -133,92 +134,51 @@ def mean_interval(
     """
     check_choice(method, "method", MEAN_METHODS + BOOTSTRAP_METHODS)
     check_prior(prior, method)
+    check_no_resampling(method, resample)
     level = check_confidence_level(confidence_level)
-    data = resolve(
-        times,
-        metric,
-        levels,
-        positive=Positive("the log of a mean (prior='suite')") if prior else None,
-        censored=censored,
-    )
-    depth, shaped, keys, specific = len(data.levels), not data.bounded, [], SKEW
-    attrs = data.describe() | {
+    positive = Positive("the log of a mean (prior='suite')") if prior else None
+    data = resolve(times, metric, levels, positive=positive, censored=censored)
+    drawn, arrays, run = method in BOOTSTRAP_METHODS, [data.array], apply
+    shaped = not drawn and not data.bounded
+    attrs = {
+        **data.describe(),
         "result": "mean_interval",
         "method": method,
         "confidence_level": level,
     }
-    formula: Callable[..., tuple[Floats, ...]] | None = None
-    check_no_resampling(method, resample)
-    if method in BOOTSTRAP_METHODS:
+    variables = outputs(data.units, estimate="", lower="", upper="", standard_error="")
+    variables |= outputs(df="", n="independent units")
+    if drawn:
         plan = check_resampling(data, resample, n_resamples, rng)
-        formula = partial(
-            mean_by_draws, draws=plan.draws, flat=plan.flat, method=method, level=level
-        )
-        keys, attrs, specific, shaped = (
-            [cell_keys([data.array], data.levels)],
-            attrs | plan.attrs,
-            "resampling",
-            False,
-        )
+        arrays.append(cell_keys(arrays, data.levels))
+        attrs |= plan.attrs
+    if prior:
+        run = partial(apply_over_suite, across=across, whole=[*PRIOR_OUTPUTS])
+        variables |= PRIOR_OUTPUTS | outputs(prior_pvalue=PVALUE)
+        variables |= outputs(data.units, unmoderated_standard_error="")
+        attrs["prior"] = prior
 
     def kernel(values: Floats, *keys: Any) -> list[Floats]:
-        means = unit_means(values, depth)
+        means = unit_means(values, len(data.levels))
         units = summarise_units(means)
         if prior:
             interval = mean_by_suite(means, level=level)
-        else:
-            interval = (
-                formula(values, *keys)
-                if formula
-                else mean_by_units(means, units, method=method, level=level)
+        elif drawn:
+            interval = mean_by_draws(
+                values, *keys, draws=plan.draws, flat=plan.flat, method=method, level=level
             )
+        else:
+            interval = mean_by_units(means, units, method=method, level=level)
         return [*interval, *(unit_shape(means, units) if shaped else ()), dependence_pvalue(means)]
 
-    variables = outputs(data.units, estimate="", lower="", upper="", standard_error="") | outputs(
-        df="", n="independent units"
-    )
-    variables |= (
-        (
-            PRIOR_OUTPUTS
-            | outputs(prior_pvalue=PVALUE)
-            | outputs(data.units, unmoderated_standard_error="")
-        )
-        if prior
-        else {}
-    )
     variables |= (SHAPE_OUTPUTS if shaped else {}) | ORDER_OUTPUTS
-    if prior:
-        attrs["prior"] = prior
-        result = apply_over_suite(
-            kernel,
-            data.array,
-            across=across,
-            core=[data.levels],
-            outputs=variables,
-            whole=[*PRIOR_OUTPUTS],
-            attrs=attrs,
-        )
-    else:
-        result = apply(
-            kernel,
-            data.array,
-            *keys,
-            core=[data.levels, *[()] * len(keys)],
-            outputs=variables,
-            attrs=attrs,
-        )
-    notes: list[Note | None] = [*data.notes, *data.unit_notes]
+    core = [data.levels, ()][: len(arrays)]
+    result = run(kernel, *arrays, core=core, outputs=variables, attrs=attrs)
     if data.bounded:
         result = bound_interval(result, data.bounds)
-        notes.append(
-            data.stopped_note(
-                "the limit of the mean towards what they would have been is open, and the "
-                "estimate a bound"
-            )
-        )
-    return with_notes(
-        result, *notes, checks=(UNITS, specific, DEPENDENCE, *((PRIOR,) if prior else ()))
-    )
+    checks = (UNITS, "resampling" if drawn else SKEW, DEPENDENCE, *((PRIOR,) if prior else ()))
+    stopped = data.stopped_note(OPEN)
+    return with_notes(result, *data.notes, *data.unit_notes, stopped, checks=checks)
 
 
 @for_each_metric
@@ -357,14 +317,12 @@ def ratio_interval(
         df=df,
     )
     positive = None
-    if prior or options.method in LOG_METHODS:
-        reason = "prior='suite'" if prior else f"method={options.method!r}"
-        of_means = options.method == LOG_DELTA and not prior
-        positive = Positive(
-            f"the log of a ratio ({reason})",
-            "mean" if of_means else "min",
-            0 if resample is None else -1,
-        )
+    if prior:
+        positive = Positive("the log of a ratio (prior='suite')")
+    elif options.method in LOG_METHODS:
+        log = f"the log of a ratio (method={options.method!r})"
+        of_runs = "mean" if options.method == LOG_DELTA else "min"
+        positive = Positive(log, of_runs, 0 if resample is None else -1)
     pair = resolve_pair(
         times,
         baseline,
@@ -378,16 +336,8 @@ def ratio_interval(
     depth = 0
     if options.medians:
         depth, pair = check_runs(pair, value, options.method, paired)
-    rules = Rules(
-        options.method,
-        options.confidence_level,
-        df=df,
-        better=pair.candidate.better,
-        paired=paired is not None,
-        prior=prior is not None,
-    )
     # Benchmarks are taken one by one, unless they learn from each other.
-    together = (across,) if prior else ()
+    rules, together = options.rules(pair.candidate.better), (across,) if prior else ()
     compare = choose_method(pair, options, rules, depth, None, together)
     arrays = pair_arrays(pair, compare, together)
     n_levels = len(arrays[0][1]) - len(together)
@@ -403,27 +353,9 @@ def ratio_interval(
         *(array for array, _ in arrays),
         core=[core for _, core in arrays],
         outputs=of_ratios | {**compare.further} | check_outputs(pair, options, together),
-        attrs={
-            **pair.attrs,
-            "result": "ratio_interval",
-            "method": options.method,
-            "confidence_level": options.confidence_level,
-            **({"statistic": MEDIAN} if options.medians else {}),
-            **({"paired": paired} if paired else {}),
-            **compare.attrs,
-        },
+        attrs={**pair.attrs, "result": "ratio_interval", **options.attrs, **compare.attrs},
     )
     if prior:
         result = with_labels(result, pair, across)
-    return with_notes(
-        result,
-        *pair.notes,
-        *pair.unit_notes,
-        pair.stopped_note(STOPPED if options.medians else ONLY_WORSE),
-        checks=(
-            UNITS,
-            "resampling" if options.drawn else BEYOND if options.medians else NOISE,
-            DEPENDENCE,
-            *((PRIOR,) if prior else ()),
-        ),
-    )
+    stopped = pair.stopped_note(STOPPED if options.medians else ONLY_WORSE)
+    return with_notes(result, *pair.notes, *pair.unit_notes, stopped, checks=options.checks)

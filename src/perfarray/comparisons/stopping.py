@@ -139,10 +139,8 @@ def stopping(
     (nan, 14.0)
     """
     check_choice(rule, "rule", RULES)
-    level, share = (
-        check_confidence_level(confidence_level),
-        check_share(half_width, "half_width", "0.01"),
-    )
+    level = check_confidence_level(confidence_level)
+    share = check_share(half_width, "half_width", "0.01")
     check_choice(prior, "prior", PRIORS)
     if prior and rule != STEIN:
         raise ValueError(
@@ -160,12 +158,8 @@ def stopping(
         pair = resolve_pair(
             times, baseline, dim=dim, metric=metric, levels=levels, paired=paired, positive=positive
         )
-        sides, attrs, notes, units = (
-            [pair.candidate, pair.baseline],
-            dict(pair.attrs),
-            (*pair.notes, *pair.unit_notes),
-            "1",
-        )
+        sides, attrs, units = [pair.candidate, pair.baseline], dict(pair.attrs), "1"
+        notes = (*pair.notes, *pair.unit_notes)
     nest = sides[0].levels
 
     def kernel(*values: Floats) -> Path:
@@ -173,24 +167,18 @@ def stopping(
         return path(new_units, old_units[0] if old_units else None, paired is not None, settings)
 
     attrs |= {name: text for name, text in (("paired", paired), ("prior", prior)) if text}
-    attrs |= {
-        "result": "stopping",
-        "rule": rule,
-        "start": settings.start,
-        "half_width_wanted": share,
-        "confidence_level": level,
-    }
+    attrs |= {"result": "stopping", "rule": rule, "start": settings.start}
+    attrs |= {"half_width_wanted": share, "confidence_level": level}
     variables = outputs(units, (RUNS,), estimate="", lower="", upper="")
     variables |= outputs("1", (RUNS,), half_width="half of upper - lower, relative to the estimate")
     variables |= outputs(
         required="units at which the rule stops",
         extrapolated="the same, extrapolated where the data do not suffice",
     )
-    variables |= outputs(units, estimate_at_stop="", lower_at_stop="", upper_at_stop="") | outputs(
-        n="independent units that there are"
-    )
+    variables |= outputs(units, estimate_at_stop="", lower_at_stop="", upper_at_stop="")
     variables |= outputs(
-        remaining="units still to be measured: those to begin with where there are fewer"
+        n="independent units that there are",
+        remaining="units still to be measured: those to begin with where there are fewer",
     )
     coords = {RUNS: range(1, min(side.array.sizes[nest[0]] for side in sides) + 1)}
     run = partial(apply_over_suite, across=across) if prior else apply
@@ -202,9 +190,8 @@ def stopping(
         coords=coords,
         attrs=attrs,
     )
-    return with_notes(
-        result, *notes, dependence_note(sides, paired is not None), checks=("stopping",)
-    )
+    dependence = dependence_note(sides, paired is not None)
+    return with_notes(result, *notes, dependence, checks=("stopping",))
 
 
 @check("stopping")
