@@ -255,7 +255,7 @@ def test_zeros_and_components_have_nothing_to_learn_from(times):
         )
     assert energy["estimate"].isnull().all()
     components = times.isel(version=0).perf.variance_components()
-    with pytest.raises(ValueError, match="give the pilot's timings"):
+    with pytest.raises(ValueError, match="Give the pilot's timings"):
         components.perf.plan_repetitions(costs={}, half_width=0.01, prior="suite")
 
 

@@ -56,33 +56,29 @@ def bootstrap_distribution(
 ) -> xr.DataArray:
     """Redraw the experiment many times, and return the statistic of every redrawn experiment.
 
-    A replicate has as many units as the data, drawn from them with replacement; inside each drawn
-    unit, the levels named in `resample` are redrawn too and the others kept whole.
+    A replicate has as many units as the data, drawn from them with replacement.
 
     Parameters
     ----------
     times : DataArray or Dataset
-        Timings; ragged ones padded with NaN. Dims that are not levels broadcast, each cell with
-        random numbers of its own.
+        Timings; ragged ones padded with NaN. Dims that are not levels broadcast.
     statistic : {"mean", "median", "min", "best"} or callable
-        The mean is that of `mean_interval`: lower levels averaged first. The others are of all
-        values of a replicate (`best` is the minimum of times, the maximum of rates); the median
-        weights units alike. A function `f(x, axis=-1)` gets the values, not weighted.
+        The mean averages lower levels first; the median weights units alike; `best` is the minimum
+        of times, the maximum of rates. A function `f(x, axis=-1)` gets all values, not weighted.
     levels, metric : str or sequence of str; str, optional
         The nest, outermost first (default: the repetition dims present); the variable of a Dataset
         (default: its `time`).
     resample : None, "all", "flat", str or tuple of str
-        The levels drawn with replacement: the outermost (None), every one ("all": the RRR of the
-        paper), those named; "flat" draws values from the whole cell and ignores the nest.
+        The levels drawn with replacement: the outermost (None), every one, those named; "flat"
+        draws values from the whole cell and ignores the nest.
     n_resamples, rng : int; int, str or numpy.random.Generator, optional
         Replicates, and their seed or the `rng_key` of an earlier result.
     shared : str or tuple of str, optional
-        Levels whose label is the same unit for every benchmark: drawn for all benchmarks jointly,
-        so that their replicates match. Default: `attrs["shared_levels"]`, else none.
+        Levels whose label is the same unit for every benchmark: drawn for all benchmarks jointly.
+        Default: `attrs["shared_levels"]`, else none.
     paired : str, optional
-        The outermost level, where its units match between the labels that are compared (every dim
-        but levels and benchmarks): drawn for all labels jointly, so that a ratio of replicates is
-        one of paired units. Units that one label lacks are left out for all.
+        The outermost level, where its units match between the labels that are compared: drawn for
+        all labels jointly. Units that one label lacks are left out for all.
 
     Returns
     -------
@@ -102,13 +98,12 @@ def bootstrap_distribution(
 
     Notes
     -----
-    Redrawing every level counts the variance of lower levels twice; flat draws show far too little
-    spread where there are few units (:doc:`/how-to/bootstrap`).
+    :doc:`/how-to/bootstrap` says which levels to redraw.
 
     References
     ----------
     T. Kalibera, R. Jones, "Quantifying performance changes with effect size confidence intervals",
-    2012, section 7.2.1, figure 1 and tables V and VI.
+    2012, section 7.2.1.
 
     Examples
     --------

@@ -78,35 +78,28 @@ def mean_interval(
     confidence_level : float
         Between 0 and 1.
     method : str
-        "t" (default), "normal", "skew_adjusted", "batch_means", or a bootstrap: "percentile",
-        "basic", "bca", "studentized". In this order: Student's t with units - 1 degrees of freedom; the normal quantile (too narrow for few
-        units); t with a longer side that follows the skewness of the units (Hall's transformation);
-        t of eight batches of consecutive units, for units that depend on those before them, from 30
-        units on; or the bootstrap: percentiles, their mirror image, bias corrected and accelerated,
-        symmetric studentized.
+        "t" (default); "normal" (too narrow for few units); "skew_adjusted" (t with a longer side
+        for skewed units); "batch_means" (t of eight batches, for dependent units, from 30 on); or a
+        bootstrap: "percentile", "basic", "bca", "studentized".
     resample : None, "all", "flat", str or tuple of str
         For the bootstrap, the levels drawn with replacement: the outermost (None), every one, those
         named; "flat" ignores the nest.
     n_resamples, rng : int; int, str or numpy.random.Generator, optional
-        Bootstrap replicates, and their seed or the `rng_key` of an earlier result. Other methods
-        ignore them.
+        Bootstrap replicates, and their seed or the `rng_key` of an earlier result.
     censored : {"bound", "drop"}
-        Runs stopped at a limit count as at least that, and limits hold whatever they would have
-        taken; or they are left out.
+        Runs stopped at a limit bound the answer, or are left out.
     across, prior : str; {None, "suite"}
-        With "suite" the variance of each benchmark (dim `across`) is shrunk towards what the
-        suite's have in common, as in `compare`.
+        "suite" shrinks the variance of each benchmark (dim `across`) as in `compare`.
 
     Returns
     -------
     Dataset
         `estimate`, `lower`, `upper`, `standard_error` (units of the data), `df` (NaN for the
         bootstrap), `n` (independent units), `dependence_pvalue` (from 10 units on: whether their
-        order is random). Formulas also give `normality_pvalue` (Shapiro and Wilk's, below 10
-        units), `skewness` of the mean and `skewness_pvalue` (D'Agostino's, from 3 units on). Notes
-        name the cells where these say that limits cover too little. With a prior `prior_df`,
-        `prior_standard_deviation` (of units, relative), `prior_pvalue` (small: the benchmark is
-        noisier than the others) and `unmoderated_standard_error`.
+        order is random). Formulas add `normality_pvalue` (below 10 units), `skewness` of the mean
+        and `skewness_pvalue` (from 3 units on). A prior adds `prior_df`, `prior_standard_deviation`
+        (of units, relative), `prior_pvalue` (small: noisier than the other benchmarks) and
+        `unmoderated_standard_error`.
 
     Raises
     ------
@@ -116,13 +109,13 @@ def mean_interval(
     Notes
     -----
     One unit gives NaN limits. Limits of few units cover less where units are skewed
-    (:doc:`/how-to/skewed_timings`) or depend on those before them (:doc:`/how-to/dependence`),
-    those of the bootstrap also where they are normal (:doc:`/how-to/bootstrap`).
+    (:doc:`/how-to/skewed_timings`) or depend on those before them (:doc:`/how-to/dependence`).
+    :doc:`/how-to/bootstrap` compares the bootstraps.
 
     References
     ----------
     T. Kalibera, R. Jones, "Quantifying performance changes with effect size confidence intervals",
-    2012, section 6.2. P. Hall, "On the removal of skewness by transformation", 1992.
+    2012, section 6.2.
 
     Examples
     --------
@@ -209,83 +202,63 @@ def ratio_interval(
     times : DataArray or Dataset
         Timings; dims that are not levels broadcast.
     baseline, dim : label, DataArray or Dataset; str, optional
-        A label of `dim` (default: the one dim that holds it), or other timings, matched by label,
-        but for repetitions.
+        A label of `dim` (default: the one dim that holds it), or other timings, matched by label.
     levels, metric : str or sequence of str, optional
         The nest, outermost first (default: the repetition dims present); the variable(s) of a
         Dataset (default: its `time`).
     confidence_level : float
         Between 0 and 1.
     statistic : {"mean", "median"}
-        Means are those of the outermost units, lower levels averaged first. A median is that of all
-        runs, units having equal weight.
+        Of the outermost units, lower levels averaged first; or of all runs, units having equal
+        weight.
     value : str, optional
-        For medians, the level whose repetitions are runs; lower levels are averaged first. Default:
-        `execution`, else the lowest level.
+        For medians, the level whose repetitions are runs (default: `execution`, else the lowest).
     method : str, optional
-        For means: "fieller" (default), "delta" and "log_delta" (first order), "skew_adjusted"
-        (Fieller's with a longer side that follows the skewness of the units), "batch_means"
-        (Fieller's of eight batches of consecutive units, for units that depend on those before
-        them, from 30 a side on), or a bootstrap: "percentile", "basic", "bca", "studentized"
-        (symmetric, of the log ratio; for few units). For medians: "order_statistics" (default),
-        "rank" (the ratios that the exact rank-sum test does not reject; only if both systems' logs
-        have one shape and spread, else it covers 84 to 93 of 95 %), or a bootstrap but the
-        studentized.
+        For means "fieller" (default), "delta", "log_delta", "skew_adjusted" (a longer side for
+        skewed units) or "batch_means" (for dependent units, from 30 a side on); for medians
+        "order_statistics" (default) or "rank" (for distributions of one shape and spread); or a
+        bootstrap: "percentile", "basic", "bca", and of means "studentized".
     df : {"satterthwaite", "conservative", "normal"}
-        Degrees of freedom: Welch and Satterthwaite's with the estimated ratio plugged in; the
-        smaller number of units less one (the paper's n - 1); infinite. Not for the bootstrap.
+        Degrees of freedom of means: Welch's; the smaller number of units less one; infinite.
     resample : None, "all", "flat", str or tuple of str
-        For the bootstrap, the levels drawn with replacement: the outermost (None), every one (the
-        paper's RRR), those named; "flat" ignores the nest. The systems are drawn independently, or
-        jointly by unit where they are `paired`.
+        For the bootstrap, the levels drawn with replacement: the outermost (None), every one, those
+        named; "flat" ignores the nest.
     n_resamples, rng : int; int, str or numpy.random.Generator, optional
-        Bootstrap replicates, and their seed or the `rng_key` of an earlier result. Other methods
-        ignore them.
+        Bootstrap replicates, and their seed or the `rng_key` of an earlier result.
     paired : str, optional
-        The outermost level, when its units match between the two systems (the same sessions). Units
-        of one side only are left out.
+        The outermost level, when its units match between the two systems (the same sessions).
     censored : {"bound", "drop"}
-        Runs stopped at a limit count as at least that, and limits hold whatever they would have
-        taken; or they are left out.
+        Runs stopped at a limit bound the answer, or are left out.
     across, prior : str; {None, "suite"}
-        With "suite" the variance of each benchmark (dim `across`) is shrunk towards what the
-        suite's have in common, as in `compare`.
+        "suite" shrinks the variance of each benchmark (dim `across`) as in `compare`.
 
     Returns
     -------
     Dataset
         `estimate` = candidate / baseline, `lower`, `upper`, `df`, `n` (units on the smaller side),
-        and `kind`: `bounded` [lower, upper], `exclusive` (everything outside (lower, upper): the
-        baseline's mean may be zero), `unbounded` (the whole line). Sets of positive values are cut
-        to the positive numbers; the rest of an exclusive one may be `at_least` [lower, inf) or
-        `at_most` (0, upper]. The limits of medians are 0 or infinite beyond all runs.
-        `dependence_pvalue` as `mean_interval`. Ranks also give `spread_pvalue` (Brown and
-        Forsythe's, of equal spreads). Formulas of means without pairs also give `candidate_share`
-        of the squared error, and for the side with 80 % of it `normality_pvalue`, `skewness` and
-        `skewness_pvalue`; notes name the cells where these say that limits cover too little. With a
-        prior `prior_df`, `prior_standard_deviation`, `standard_error` and
-        `unmoderated_standard_error`, all relative, and `prior_pvalue` (small: the benchmark is
-        noisier than the others).
+        and `kind`: `bounded` [lower, upper], `exclusive` (outside (lower, upper): the baseline's
+        mean may be zero), `unbounded` (the whole line), `at_least` [lower, inf), `at_most` (0,
+        upper]. `dependence_pvalue` as `mean_interval`. Ranks add `spread_pvalue` (of equal
+        spreads). Formulas of means without pairs add `candidate_share` of the squared error, and
+        for the side with 80 % of it `normality_pvalue`, `skewness`, `skewness_pvalue`. A prior adds
+        `prior_df`, `prior_standard_deviation`, `standard_error`, `unmoderated_standard_error` (all
+        relative) and `prior_pvalue`.
 
     Raises
     ------
     ValueError
         Unknown dims, levels, labels or methods; units that differ; negative values with
-        `log_delta`, `studentized` or medians, which decline cells of zeros by name.
+        `log_delta`, `studentized` or medians.
 
     Notes
     -----
-    Nominal 95 % intervals cover less where the noisier side has few, skewed units: measure more of
-    that side, in proportion to the standard deviations. Fewer than six units of one run a side have
-    no limits of medians at 95 %. :doc:`/how-to/skewed_timings` and :doc:`/how-to/bootstrap` have
-    tables of coverage.
+    Limits cover less where the noisier side has few, skewed units: measure more of that side.
+    :doc:`/how-to/skewed_timings` and :doc:`/how-to/bootstrap` compare the methods.
 
     References
     ----------
     T. Kalibera, R. Jones, "Quantifying performance changes with effect size confidence intervals",
-    2012, equation 12 and lemma 7.7 (pairs). P. Hall, "On the removal of skewness by
-    transformation", 1992. R. Woodruff 1952, E. Korn, B. Graubard 1998, G. Zou, A. Donner 2008
-    (order statistics); J. Hodges, E. Lehmann 1963, B. Streitberg, J. Roehmel 1986 (ranks).
+    2012, equation 12 and lemma 7.7 (pairs).
 
     Examples
     --------

@@ -48,8 +48,9 @@ NOISE_OUTPUTS = outputs(
 def shape_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Count cells with few or skewed units, at an error rate of 5 % in all.
 
-    Ratios are judged by the noisier side. All cells with few units are named where they are skewed together, which no single one shows. Of
-    a ratio, cells with two units on a side are named as well.
+    Ratios are judged by the noisier side. All cells with few units are named where they are skewed
+    together, which no single one shows. Of a ratio, cells with two units on a side are named as
+    well.
     """
     if NORMALITY not in result.data_vars:
         return ()

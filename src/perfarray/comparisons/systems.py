@@ -10,10 +10,7 @@ import xarray as xr
 from perfarray.comparisons.medians import STOPPED, check_runs
 from perfarray.comparisons.methods import Method, Options, choose_method
 from perfarray.comparisons.noise import ADJUSTED
-from perfarray.comparisons.rounds import rounds_note
 from perfarray.comparisons.sessions import cells_of_one, noise_between, single_session
-from perfarray.comparisons.spread import spread_note
-from perfarray.comparisons.turns import sequence_note
 from perfarray.conventions import BINARY, COPIED, SESSION, SUITE
 from perfarray.numerics.intervals import FIELLER
 from perfarray.numerics.rank_sums import RANK
@@ -161,12 +158,6 @@ def describe_systems(
             )
             notes.append(Note("incomplete_units", text, {"units": incomplete}))
     return attrs | systems.method.attrs, notes
-
-
-def order_notes(times: Data, baseline: object, pair: Pair, options: Options) -> list[Note | None]:
-    """Return the notes on the order in which both sides were measured, and on their spreads."""
-    in_order = [] if options.paired else [sequence_note(times, baseline, pair), rounds_note(pair)]
-    return [*in_order, spread_note(pair)]
 
 
 def _incomplete_suites(pair: Pair, result: xr.Dataset, options: Options) -> dict[str, Hashable]:

@@ -15,9 +15,12 @@ import xarray as xr
 from perfarray.comparisons.medians import MEDIAN
 from perfarray.comparisons.methods import Arguments, Method, Options, along_suite
 from perfarray.comparisons.noise import NOISE_OUTPUTS
+from perfarray.comparisons.rounds import rounds_note
+from perfarray.comparisons.spread import spread_note
 from perfarray.comparisons.suite_rows import SUITE_ROW
-from perfarray.comparisons.systems import Systems, describe_systems, order_notes, resolve_systems
+from perfarray.comparisons.systems import Systems, describe_systems, resolve_systems
 from perfarray.comparisons.thresholds import SUITE_THRESHOLD, THRESHOLD, thresholds_of, varies
+from perfarray.comparisons.turns import sequence_note
 from perfarray.conventions import BY_PVALUE, CENSORED, METRIC
 from perfarray.numerics.dependence import dependence_pvalue
 from perfarray.numerics.intervals import BOUNDED
@@ -132,7 +135,9 @@ def compare_systems(
     if corrected is not None:
         attrs["family"] = corrected.attrs["family"]
     pair = systems.pair
-    notes += order_notes(times, baseline, pair, options)
+    if not options.paired:
+        notes += [sequence_note(times, baseline, pair), rounds_note(pair)]
+    notes.append(spread_note(pair))
     declared = options.shared is not None or pair.jointly or options.paired is not None
     checks = (
         *options.checks,
