@@ -58,7 +58,8 @@ def compare(
     statistic, value, method, resample, n_resamples, rng, censored : as for `ratio_interval`
         What is compared, and how.
     correction : {None, "holm", "bh"}
-        Of all verdicts but the suite row: for any false verdict, or the share of false verdicts.
+        Holm limits the chance of any false verdict in the call, "bh" the share of false verdicts.
+        The suite row is not corrected.
     across, by : str, optional
         The dim the suite row averages over; a coordinate along it, each value with a suite row
         (default: `suite`).

@@ -1,4 +1,4 @@
-"""The Speedup-Test of Touati, Worms and Briais (2010), section 4: is a speedup significant?"""
+"""The Speedup-Test of Touati, Worms and Briais (2010), section 4: significant speedups."""
 
 from collections.abc import Callable
 from functools import partial
