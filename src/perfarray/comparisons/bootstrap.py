@@ -337,10 +337,8 @@ def bootstrap_interval(
 def _widest_limits(data: Timings, limits: xr.Dataset, worst: xr.Dataset) -> xr.Dataset:
     """Return the widest limits of stopped runs at their limits and at their worst."""
     low, high = (limits, worst) if data.better == LOWER else (worst, limits)
-    lower, upper = (
-        low["lower"].where(~(low["lower"] < 1 / FAR), 0.0),
-        high["upper"].where(~(high["upper"] > FAR), np.inf),
-    )
+    lower = low["lower"].where(~(low["lower"] < 1 / FAR), 0.0)
+    upper = high["upper"].where(~(high["upper"] > FAR), np.inf)
     bounds = statistic_bounds(data, limits["estimate"], worst["estimate"])
     estimate = limits["estimate"].where(~(bounds.at_least & bounds.at_most))
     changed = {"estimate": estimate, "lower": lower, "upper": upper}

@@ -87,7 +87,8 @@ def mean_interval(
     n_resamples, rng : int; int, str or numpy.random.Generator, optional
         Bootstrap replicates, and their seed or the `rng_key` of an earlier result.
     censored : {"bound", "drop"}
-        Runs stopped at a limit bound the answer, or are left out.
+        Whether runs stopped at a limit count as at least that, or are left out
+        (:doc:`/how-to/stopped_runs`).
     across, prior : str; {None, "suite"}
         "suite" shrinks the variance of each benchmark (dim `across`) as in `compare`.
 
@@ -228,7 +229,8 @@ def ratio_interval(
     paired : str, optional
         The outermost level, when its units match between the two systems (the same sessions).
     censored : {"bound", "drop"}
-        Runs stopped at a limit bound the answer, or are left out.
+        Whether runs stopped at a limit count as at least that, or are left out
+        (:doc:`/how-to/stopped_runs`).
     across, prior : str; {None, "suite"}
         "suite" shrinks the variance of each benchmark (dim `across`) as in `compare`.
 
@@ -294,8 +296,8 @@ def ratio_interval(
         positive = Positive("the log of a ratio (prior='suite')")
     elif options.method in LOG_METHODS:
         log = f"the log of a ratio (method={options.method!r})"
-        of_runs = "mean" if options.method == LOG_DELTA else "min"
-        positive = Positive(log, of_runs, 0 if resample is None else -1)
+        of = "mean" if options.method == LOG_DELTA else "min"
+        positive = Positive(log, of, 0 if resample is None else -1)
     pair = resolve_pair(
         times,
         baseline,

@@ -11,12 +11,8 @@ from perfarray.timings.notes import Note, check, count_note, significant_in_all
 
 # Checks of the noisier side of a ratio, and of the units of one system
 NOISE, SKEW = "noise", "skew"
-SHARE, NORMALITY, SKEWED, SKEWNESS = (
-    "candidate_share",
-    "normality_pvalue",
-    "skewness_pvalue",
-    "skewness",
-)
+SHARE = "candidate_share"
+NORMALITY, SKEWED, SKEWNESS = "normality_pvalue", "skewness_pvalue", "skewness"
 ADJUSTED = "skew_adjusted"
 TOGETHER = 0.02  # the error rate at which cells with few units are called skewed together
 # the correlation of units of different cells that is allowed for where it is not known
@@ -54,11 +50,8 @@ def shape_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """
     if NORMALITY not in result.data_vars:
         return ()
-    units, n, pvalue = (
-        plural(str(result.attrs["unit"])),
-        result.variables["n"].values,
-        result.variables[NORMALITY].values,
-    )
+    units, n = plural(str(result.attrs["unit"])), result.variables["n"].values
+    pvalue = result.variables[NORMALITY].values
     has_few = ~np.isnan(pvalue)
     few = significant_in_all(pvalue) | (has_few & _skewed_together(result, has_few))
     if SHARE in result.data_vars:

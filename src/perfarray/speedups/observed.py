@@ -157,12 +157,9 @@ def _limits(pair: Pair, depth: int, statistic: str, level: float) -> xr.Dataset:
     Where runs were stopped they are open towards what those would have taken.
     """
     nest = pair.candidate.levels
-    sides, bounds = (
-        [pair.baseline.array, pair.candidate.array],
-        (pair.baseline.bounds, pair.candidate.bounds),
-    )
+    sides = [pair.baseline, pair.candidate]
     if pair.candidate.better != LOWER:
-        sides, bounds = sides[::-1], bounds[::-1]
+        sides.reverse()
 
     def kernel(numerator: Floats, denominator: Floats) -> Sequence[Any]:
         values = [one_value_per_unit(side, len(nest), depth) for side in (numerator, denominator)]
@@ -175,8 +172,11 @@ def _limits(pair: Pair, depth: int, statistic: str, level: float) -> xr.Dataset:
     variables = outputs(estimate="", lower="", upper="") | {
         "kind": Output((), "", object, "kind of confidence set")
     }
-    limits = apply(kernel, *sides, core=[nest, nest], outputs=variables)
-    return bound_interval(limits, ratio_bounds(*bounds)) if pair.bounded else limits
+    arrays = [side.array for side in sides]
+    limits = apply(kernel, *arrays, core=[nest, nest], outputs=variables)
+    if not pair.bounded:
+        return limits
+    return bound_interval(limits, ratio_bounds(*(side.bounds for side in sides)))
 
 
 @check("speedup_limits")
