@@ -12,7 +12,10 @@ from perfarray.cli import app as cli
 from perfarray.conventions import level_of_intervals
 
 RATIOS = (1.2, 1.2, 1.2, 1.0125, 1.0)
-"""Holm calls the fourth slower after three that are clear; Bonferroni's interval of it reaches across 1."""
+"""Holm calls the fourth slower after three that are clear.
+
+Bonferroni's interval of it reaches across 1.
+"""
 
 
 @pytest.fixture

@@ -78,7 +78,8 @@ def test_medians_must_be_positive():
     times[{"version": 0}] = 0.0
     with pytest.warns(
         perfarray.PerfarrayWarning,
-        match=r"1 cell has zeros and no answer: .*\. .* since a ratio of medians needs values above 0",
+        match=r"1 cell has zeros and no answer: .*\. .* "
+        "since a ratio of medians needs values above 0",
     ):
         ratio = times.perf.ratio_interval("old", statistic="median", value="iteration")
     assert np.isnan(ratio["estimate"]).all()

@@ -10,10 +10,15 @@ from perfarray.timings.notes import collecting_notes
 
 NAN = np.nan
 ROWS = {
-    "same": ([5, 5, 5, 5], [5, 5, 5, 5]), "gone": ([3, 3, 3, 3], [0, 0, 0, 0]), "none": ([0] * 4, [0] * 4), "new": ([0] * 4, [2] * 4),
-    "rising": ([0] * 4, [1, 2, 3, 2]), "unsure": ([0] * 4, [0, 0, 4, 4]), "falling": ([1, 2, 3, 2], [0] * 4),
+    "same": ([5, 5, 5, 5], [5, 5, 5, 5]),
+    "gone": ([3, 3, 3, 3], [0, 0, 0, 0]),
+    "none": ([0] * 4, [0] * 4),
+    "new": ([0] * 4, [2] * 4),
+    "rising": ([0] * 4, [1, 2, 3, 2]),
+    "unsure": ([0] * 4, [0, 0, 4, 4]),
+    "falling": ([1, 2, 3, 2], [0] * 4),
     "half": ([4, 4, 5, 4], [2, 2, 3, 2]),
-}  # fmt: skip
+}
 ABOVE = ["same", "half"]
 
 
@@ -41,11 +46,15 @@ class TestVerdicts:
     @pytest.mark.parametrize(
         ("name", "ratio", "limits", "difference", "verdict"),
         [
-            ("same", 1, (1, 1), 0, "equivalent"), ("gone", 0, (0, 0), -3, "faster"), ("none", 1, (1, 1), 0, "equivalent"),
-            ("new", NAN, (NAN, NAN), 2, "slower"), ("rising", NAN, (NAN, NAN), 2, "slower"),
-            ("unsure", NAN, (-np.inf, np.inf), 2, "inconclusive"), ("falling", 0, (0, 0), -2, "faster"),
+            ("same", 1, (1, 1), 0, "equivalent"),
+            ("gone", 0, (0, 0), -3, "faster"),
+            ("none", 1, (1, 1), 0, "equivalent"),
+            ("new", NAN, (NAN, NAN), 2, "slower"),
+            ("rising", NAN, (NAN, NAN), 2, "slower"),
+            ("unsure", NAN, (-np.inf, np.inf), 2, "inconclusive"),
+            ("falling", 0, (0, 0), -2, "faster"),
         ],
-    )  # fmt: skip
+    )
     @pytest.mark.parametrize(
         "options",
         [
@@ -187,9 +196,14 @@ class TestCoarseClock:
 
 
 DECLINING = [
-    {"method": "delta"}, {"method": "log_delta"}, {"prior": "suite"}, {"method": "percentile", "rng": 1, "n_resamples": 99},
-    {"method": "studentized", "rng": 1, "n_resamples": 99}, {"statistic": "median"}, {"statistic": "median", "method": "rank"},
-]  # fmt: skip
+    {"method": "delta"},
+    {"method": "log_delta"},
+    {"prior": "suite"},
+    {"method": "percentile", "rng": 1, "n_resamples": 99},
+    {"method": "studentized", "rng": 1, "n_resamples": 99},
+    {"statistic": "median"},
+    {"statistic": "median", "method": "rank"},
+]
 
 
 @pytest.mark.parametrize("options", DECLINING)
@@ -292,6 +306,7 @@ def test_negative_values_are_refused():
     times[0, 0, 0] = -1.0
     with pytest.raises(
         ValueError,
-        match=r"a comparison needs positive values; faults has 1 value that is negative, the first \(-1\) at ben",
+        match=r"a comparison needs positive values; "
+        r"faults has 1 value that is negative, the first \(-1\) at ben",
     ):
         times.perf.compare("old")

@@ -1,6 +1,7 @@
 """The bootstrap distribution of a statistic, and intervals read off it."""
 
 from collections.abc import Callable, Hashable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -55,33 +56,29 @@ def bootstrap_distribution(
 ) -> xr.DataArray:
     """Redraw the experiment many times, and return the statistic of every redrawn experiment.
 
-    A replicate has as many units as the data, drawn from them with replacement; inside each drawn
-    unit, the levels named in `resample` are redrawn too and the others kept whole.
+    A replicate has as many units as the data, drawn from them with replacement.
 
     Parameters
     ----------
     times : DataArray or Dataset
-        Timings; ragged ones padded with NaN. Dims that are not levels broadcast, each cell with
-        random numbers of its own.
+        Timings; ragged ones padded with NaN. Dims that are not levels broadcast.
     statistic : {"mean", "median", "min", "best"} or callable
-        The mean is that of `mean_interval`: lower levels averaged first. The others are of all
-        values of a replicate (`best` is the minimum of times, the maximum of rates); the median
-        weights units alike. A function `f(x, axis=-1)` gets the values, not weighted.
+        The mean averages lower levels first; the median weights units alike; `best` is the minimum
+        of times, the maximum of rates. A function `f(x, axis=-1)` gets all values, not weighted.
     levels, metric : str or sequence of str; str, optional
         The nest, outermost first (default: the repetition dims present); the variable of a Dataset
         (default: its `time`).
     resample : None, "all", "flat", str or tuple of str
-        The levels drawn with replacement: the outermost (None), every one ("all": the RRR of the
-        paper), those named; "flat" draws values from the whole cell and ignores the nest.
+        The levels drawn with replacement: the outermost (None), every one, those named; "flat"
+        draws values from the whole cell and ignores the nest.
     n_resamples, rng : int; int, str or numpy.random.Generator, optional
         Replicates, and their seed or the `rng_key` of an earlier result.
     shared : str or tuple of str, optional
-        Levels whose label is the same unit for every benchmark: drawn for all benchmarks jointly,
-        so that their replicates match. Default: `attrs["shared_levels"]`, else none.
+        Levels whose label is the same unit for every benchmark: drawn for all benchmarks jointly.
+        Default: `attrs["shared_levels"]`, else none.
     paired : str, optional
-        The outermost level, where its units match between the labels that are compared (every dim
-        but levels and benchmarks): drawn for all labels jointly, so that a ratio of replicates is
-        one of paired units. Units that one label lacks are left out for all.
+        The outermost level, where its units match between the labels that are compared: drawn for
+        all labels jointly. Units that one label lacks are left out for all.
 
     Returns
     -------
@@ -101,13 +98,12 @@ def bootstrap_distribution(
 
     Notes
     -----
-    Redrawing every level counts the variance of lower levels twice; flat draws show far too little
-    spread where there are few units (:doc:`/how-to/bootstrap`).
+    :doc:`/how-to/bootstrap` says which levels to redraw.
 
     References
     ----------
     T. Kalibera, R. Jones, "Quantifying performance changes with effect size confidence intervals",
-    2012, section 7.2.1, figure 1 and tables V and VI.
+    2012, section 7.2.1.
 
     Examples
     --------
@@ -132,19 +128,15 @@ def bootstrap_distribution(
     plan = check_resampling(data, resample, n_resamples, rng, joint=joint > 0 or paired is not None)
     if paired is not None:
         array, note = _matched_units(data, paired, compared)
-    cells, groups = (
-        cell_keys([array], nest),
-        cell_keys([array], nest, excluded=(BENCHMARK,) if joint else ()),
-    )
-    pairs = (
-        groups
-        if paired is None
-        else cell_keys([array], nest, excluded=(*compared, BENCHMARK) if joint else compared)
-    )
-    present = [
-        _present(array, nest[:depth], pairs if depth == 1 else groups)
-        for depth in range(1, max(joint, paired is not None) + 1)
-    ]
+    alike = [BENCHMARK] if joint else []  # dims whose cells draw the same units
+    cells, groups = cell_keys([array], nest), cell_keys([array], nest, excluded=alike)
+    pairs = groups if paired is None else cell_keys([array], nest, excluded=compared + alike)
+    outer = [nest[:depth] for depth in range(1, max(joint, paired is not None) + 1)]
+    # Of every outer nest, the units that any cell of a group measured
+    present = []
+    for names in outer:
+        kept = (*names, *(pairs if len(names) == 1 else groups).dims)
+        present.append(array.notnull().any([dim for dim in array.dims if dim not in kept]))
 
     def kernel(
         values: Floats, cells: Any, groups: Any, pairs: Any, *present: Any
@@ -152,43 +144,37 @@ def bootstrap_distribution(
         flat = flattened(values, len(nest), plan.flat)
         groups, pairs = (np.broadcast_to(keys, cells.shape) for keys in (groups, pairs))
         counted = [spread(mask, cells.shape, depth) for depth, mask in enumerate(present, 1)]
-        pairs = None if paired is None else pairs
         sample = draw_sample(
-            flat, cells, groups, plan.draws, of_values, joint=joint, present=counted, pairs=pairs
+            flat,
+            cells,
+            groups,
+            plan.draws,
+            of_values,
+            joint=joint,
+            present=counted,
+            pairs=None if paired is None else pairs,
         )
         return sample.replicates, sample.estimate, sample.n
 
     sample = apply(
         kernel,
         *(array, cells, groups, pairs, *present),
-        core=[nest, (), (), (), *(nest[:depth] for depth in range(1, len(present) + 1))],
+        core=[nest, (), (), (), *outer],
         outputs=outputs(data.units, (REPLICATE,), replicates="")
         | outputs(data.units, observed="")
         | outputs(n=""),
         coords={REPLICATE: range(plan.draws.n_resamples)},
     )
-    attrs = (
-        data.describe()
-        | plan.attrs
-        | {"result": "bootstrap_distribution", "statistic": _name(statistic), "units": data.units}
-    )
-    attrs |= ({"shared": " ".join(common)} if joint else {}) | (
-        {"paired": paired} if paired else {}
-    )
-    distribution = (
-        sample["replicates"]
-        .assign_coords(observed=sample["observed"], n=sample["n"])
-        .assign_attrs(attrs)
-    )
+    attrs = data.describe() | plan.attrs | {"result": "bootstrap_distribution"}
+    attrs |= {"statistic": _name(statistic), "units": data.units}
+    attrs |= {"shared": " ".join(common)} if joint else {}
+    attrs |= {"paired": paired} if paired else {}
+    distribution = sample["replicates"].transpose(..., REPLICATE).assign_attrs(attrs)
+    distribution = distribution.assign_coords(observed=sample["observed"], n=sample["n"])
     distribution.name = str(array.name or "time")
+    slow_end = slow_end_note([statistic], data.better)
     empty = () if is_chunked(sample["n"]) else not_measured(sample)
-    return with_notes(
-        distribution.transpose(..., REPLICATE),
-        *data.notes,
-        slow_end_note([statistic], data.better),
-        note,
-        *empty,
-    )
+    return with_notes(distribution, *data.notes, slow_end, note, *empty)
 
 
 def _matched_units(
@@ -207,13 +193,6 @@ def _matched_units(
     text = f"paired={paired!r}: {alone} units of one label have no partner and are left out"
     note = Note("no_partner", text, {"level": paired, "units": alone}) if alone else None
     return data.array.where(matched), note
-
-
-def _present(array: xr.DataArray, levels: tuple[str, ...], groups: xr.DataArray) -> xr.DataArray:
-    """Return which units of some outer levels any cell of a group measured."""
-    return array.notnull().any(
-        [dim for dim in array.dims if dim not in levels and dim not in groups.dims]
-    )
 
 
 def _check_statistic(statistic: object) -> None:
@@ -310,17 +289,10 @@ def bootstrap_interval(
     if isinstance(times, xr.Dataset) and len(times.data_vars) == 1 and REPLICATE in times.dims:
         times = next(iter(times.data_vars.values()))  # a distribution that came from a file
     if isinstance(times, xr.DataArray) and REPLICATE in times.dims:
-        options = {
-            "statistic": statistic,
-            "levels": levels,
-            "resample": resample,
-            "n_resamples": n_resamples,
-            "rng": rng,
-            "metric": metric,
-        }
-        return _stored_interval(
-            times, level, method, [name for name, value in options.items() if value is not None]
-        )
+        names = ("statistic", "levels", "resample", "n_resamples", "rng", "metric")
+        values = (statistic, levels, resample, n_resamples, rng, metric)
+        drawing = [name for name, value in zip(names, values, strict=True) if value is not None]
+        return _stored_interval(times, level, method, drawing)
     statistic = "mean" if statistic is None else statistic
     _check_statistic(statistic)
     if method == "studentized" and statistic != "mean":
@@ -328,64 +300,45 @@ def bootstrap_interval(
             "method='studentized' needs the standard error of the mean; "
             f"statistic={_name(statistic)!r} has none: use 'bca' or 'percentile'"
         )
-    rising = method == "percentile" and isinstance(
-        statistic, str
-    )  # a longer run moves every replicate in one direction
+    # A longer run moves every replicate in one direction.
+    rising = method == "percentile" and isinstance(statistic, str)
     data = resolve(times, metric, levels, censored="bound" if rising else "drop")
     of_values = resolve_best(statistic, data.better)
     plan = check_resampling(data, resample, 1000 if n_resamples is None else n_resamples, rng)
-    attrs = (
-        data.describe()
-        | plan.attrs
-        | {"statistic": _name(statistic)}
-        | _describe_limits(method, level)
+    attrs = data.describe() | plan.attrs | {"statistic": _name(statistic)}
+    attrs |= _describe_limits(method, level)
+    limits = partial(
+        mean_by_draws,
+        draws=plan.draws,
+        flat=plan.flat,
+        method=method,
+        level=level,
+        statistic=of_values,
     )
 
     def kernel(values: Floats, cells: Any) -> tuple[Floats, ...]:
-        fields = mean_by_draws(
-            values,
-            cells,
-            draws=plan.draws,
-            flat=plan.flat,
-            method=method,
-            level=level,
-            statistic=of_values,
-        )
-        return *fields[:3], fields[-1]
+        estimate, lower, upper, *_, n = limits(values, cells)
+        return estimate, lower, upper, n
 
-    def redrawn_limits(data: Timings) -> xr.Dataset:
-        keys = cell_keys([data.array], data.levels)
-        return apply(
-            kernel,
-            data.array,
-            keys,
-            core=[data.levels, ()],
-            outputs=_outputs(data.units),
-            attrs=attrs,
-        )
+    def redrawn(data: Timings) -> xr.Dataset:
+        arrays, variables = (data.array, cell_keys([data.array], data.levels)), _outputs(data.units)
+        return apply(kernel, *arrays, core=[data.levels, ()], outputs=variables, attrs=attrs)
 
     if data.bounded:
-        result = _widest_limits(
-            data, redrawn_limits(with_unknown_at_best(data)), redrawn_limits(with_worst_case(data))
-        )
+        best, worst = redrawn(with_unknown_at_best(data)), redrawn(with_worst_case(data))
+        result = _widest_limits(data, best, worst)
     else:
-        result = redrawn_limits(data)
-    notes = (
-        *data.notes,
-        slow_end_note([statistic], data.better),
-        *data.unit_notes,
-        data.stopped_note(STOPPED),
-    )
-    return with_notes(result, *notes, checks=(UNITS, "surrounded", "resampling"))
+        result = redrawn(data)
+    slow_end, stopped = slow_end_note([statistic], data.better), data.stopped_note(STOPPED)
+    checks = (UNITS, "surrounded", "resampling")
+    return with_notes(result, *data.notes, slow_end, *data.unit_notes, stopped, checks=checks)
 
 
 def _widest_limits(data: Timings, limits: xr.Dataset, worst: xr.Dataset) -> xr.Dataset:
     """Return the widest limits of stopped runs at their limits and at their worst."""
     low, high = (limits, worst) if data.better == LOWER else (worst, limits)
-    lower, upper = (
-        low["lower"].where(~(low["lower"] < 1 / FAR), 0.0),
-        high["upper"].where(~(high["upper"] > FAR), np.inf),
-    )
+    lower = low["lower"].where(~(low["lower"] < 1 / FAR), 0.0)
+    upper = high["upper"].where(~(high["upper"] > FAR), np.inf)
     bounds = statistic_bounds(data, limits["estimate"], worst["estimate"])
     estimate = limits["estimate"].where(~(bounds.at_least & bounds.at_most))
     changed = {"estimate": estimate, "lower": lower, "upper": upper}
@@ -408,14 +361,12 @@ def _stored_interval(
     if method not in STORED:
         raise ValueError(
             f"method={method!r} needs the timings, and a distribution of replicates was given; "
-            "give the timings, or choose 'percentile' "
-            "or 'basic'"
+            "give the timings, or choose 'percentile' or 'basic'"
         )
     if options:
         raise ValueError(
             f"{', '.join(f'{name}=' for name in options)} would draw again, and a distribution "
-            "of replicates was given; leave it out, or "
-            "give the timings"
+            "of replicates was given; leave it out, or give the timings"
         )
     if distribution.dtype.kind not in "iuf":
         raise ValueError(f"the replicates are {distribution.dtype} values, not numbers")
@@ -453,9 +404,14 @@ def _stored_interval(
     arithmetic = plain and distribution.attrs.get("result") == "bootstrap_distribution"
     units = "" if arithmetic else str(distribution.attrs.get("units", "1"))
     result = apply(
-        kernel, distribution.drop_vars([OBSERVED, "n"], errors="ignore"), observed, n, core=[[REPLICATE], [], []],
-        outputs=_outputs(units), attrs=attrs,
-    )  # fmt: skip
+        kernel,
+        distribution.drop_vars([OBSERVED, "n"], errors="ignore"),
+        observed,
+        n,
+        core=[[REPLICATE], [], []],
+        outputs=_outputs(units),
+        attrs=attrs,
+    )
     text = (
         f"the replicates have no coordinate {OBSERVED!r}, the statistic of the data: "
         "percentile limits without an estimate"
@@ -474,7 +430,10 @@ def _replicates(values: npt.NDArray[np.floating]) -> xr.DataArray:
 
 
 def _check_observed(distribution: xr.DataArray, observed: xr.DataArray) -> None:
-    """Raise where the observed statistic lies outside the replicates: arithmetic changes these alone."""
+    """Raise where the observed statistic lies outside the replicates.
+
+    Arithmetic changes the replicates and not the coordinate.
+    """
     if is_chunked(distribution) or distribution.sizes[REPLICATE] < FEWEST:
         return
     slack = 1e-9 * abs(observed)

@@ -49,54 +49,46 @@ def compare(
         A label of `dim` (default: the one dim that holds it), or other timings, matched by label.
     levels, metric : str or sequence of str, optional
         The nest, outermost first (default: the repetition dims present); the variable(s) of a
-        Dataset (default: its `time`). The units of a cell are the outermost level that it repeats.
+        Dataset (default: its `time`).
     threshold : float, mapping or DataArray
-        A relative change that does not matter: 0.02 for 2 %. It may differ by benchmark, as in
-        `{"parse": 0.05, ...: 0.02}`, where `...` is all others (default 0) and the suite; or along
-        any dims of the verdicts, the suite's being the mean over the benchmarks.
+        A relative change that does not matter: 0.02 for 2 %. Or one by benchmark, as in
+        `{"parse": 0.05, ...: 0.02}` (`...`: all others), or along any dims of the verdicts.
     confidence_level : float
-        Of the intervals, and 1 minus the error rate of the verdicts.
+        Of the intervals and the verdicts.
     statistic, value, method, resample, n_resamples, rng, censored : as for `ratio_interval`
-        What is compared, and how. Of stopped runs only verdicts that hold whatever they would have
-        taken are given.
+        What is compared, and how.
     correction : {None, "holm", "bh"}
-        For all verdicts of the call but the suite row: Holm controls the chance of any false
-        verdict (intervals: Bonferroni), Benjamini and Hochberg the share of false verdicts
-        (intervals: Benjamini and Yekutieli). Corrected p-values then decide.
+        Holm limits the chance of any false verdict in the call, "bh" the share of false verdicts.
+        The suite row is not corrected.
     across, by : str, optional
-        The dim the suite row averages over; a coordinate along it, with one suite row for each of
-        its values (default: `suite`, where benchmarks are of several).
+        The dim the suite row averages over; a coordinate along it, each value with a suite row
+        (default: `suite`).
     prior : {None, "suite"}
-        With "suite" the variance of each benchmark is shrunk towards what those along `across` have
-        in common: for 3 to 5 runs of some 8 benchmarks or more. For formulas of means; the suite
-        row is without.
+        "suite" shrinks the variance of each benchmark towards the suite's: for 3 to 5 runs of some
+        8 benchmarks or more (:doc:`/how-to/few_runs`).
     between : DataArray, Dataset or tuple of two numbers, optional
-        What sessions (or builds) vary by, where each side is one of them: timings of several, or a
-        history along `commit`, `date` or `build`; variance components with that level outermost; or
-        a relative standard deviation, without that of runs, and its df, as in `(0.01, 5)`. For
-        formulas of means (:doc:`/how-to/one_session`).
+        What sessions vary by, where each side is one: earlier timings, components, or a relative
+        standard deviation and its df (:doc:`/how-to/one_session`).
     shared : str or tuple of str, optional
-        Levels whose label is the same unit for every benchmark (one build serves the suite).
-        Default: `attrs["shared_levels"]`.
+        Levels whose label is the same unit for every benchmark. Default: `attrs["shared_levels"]`.
     paired : str, optional
         The outermost level, when its units match between the two systems.
 
     Returns
     -------
     Dataset
-        For every benchmark and candidate the variables of `ratio_interval` and: `pvalue` and
-        `pvalue_equivalent`, also corrected as `pvalue_adjusted` and `pvalue_equivalent_adjusted`;
-        `interval_level`; `verdict`: `faster`, `slower`, `equivalent` or `inconclusive`;
-        `interval_agrees`; `not_slower` with `pvalue_not_slower` (one-sided, at half the error
-        rate); `smallest_change`, relative, seen with some 80 % power; `n_candidate` and
-        `n_baseline`; `candidate_mean`, `baseline_mean` (or medians) and their `difference`, of
-        means with `difference_lower` and `difference_upper`, in the units of the data. For every
-        candidate `suite_estimate` (geometric mean ratio), `suite_lower`, `suite_upper`, `suite_df`,
-        `suite_n`, `suite_benchmarks`, `suite_kind`, `suite_pvalue`, `suite_verdict`, and
-        `suite_correlation` of the units of benchmarks with `suite_correlation_pvalue`. Where
-        thresholds differ, `threshold` and `suite_threshold`. With a prior its variables as in
-        `ratio_interval`. With `between`, `session_standard_deviation` (relative) and `session_df`,
-        and the limits that lack it, `within_lower` and `within_upper` (uncorrected).
+        For every benchmark and candidate the variables of `ratio_interval` and: `verdict`
+        (`faster`, `slower`, `equivalent` or `inconclusive`); `pvalue` and `pvalue_equivalent`, also
+        as `pvalue_adjusted` and `pvalue_equivalent_adjusted`; `not_slower` with
+        `pvalue_not_slower`; `interval_level`; `interval_agrees`; `smallest_change` (relative, seen
+        with some 80 % power); `n_candidate`, `n_baseline`. In the units of the data
+        `candidate_mean`, `baseline_mean` (or medians) and `difference`, of means with
+        `difference_lower` and `difference_upper`. For every candidate `suite_estimate` (geometric
+        mean ratio), `suite_lower`, `suite_upper`, `suite_df`, `suite_n`, `suite_benchmarks`,
+        `suite_kind`, `suite_pvalue`, `suite_verdict`, and `suite_correlation` of the units of
+        benchmarks with `suite_correlation_pvalue`. Thresholds that differ add `threshold` and
+        `suite_threshold`. `between` adds `session_standard_deviation` (relative), `session_df`, and
+        limits without it: `within_lower`, `within_upper`.
 
     Raises
     ------
@@ -105,22 +97,14 @@ def compare(
 
     Notes
     -----
-    Without correction, faster or slower means that the interval lies wholly outside the band 1 -
-    threshold to 1 + threshold, equivalent wholly inside. A set that is exclusive or unbounded is
-    inconclusive. P-values of a bootstrap are never below 1 / (n_resamples + 1).
-
-    Where a mean is 0, the difference decides, and the suite row leaves the benchmark out. The suite
-    row is for this fixed suite, of independent benchmarks or of units that they share: a shared
-    build that is not declared makes its limits too narrow. :doc:`/how-to/trust` and
-    :doc:`/how-to/skewed_timings` have error rates and power.
+    Faster or slower means that the interval lies outside the band of 1 ± threshold, equivalent
+    inside. With a correction the corrected p-values decide. :doc:`/how-to/trust` explains the
+    variables, and has error rates and power.
 
     References
     ----------
     T. Kalibera, R. Jones, "Quantifying performance changes with effect size confidence intervals",
-    2012, equation 12. G. K. Smyth, "Linear models and empirical Bayes methods for assessing
-    differential expression", 2004 (prior). B. Phipson et al., "Robust hyperparameter estimation
-    protects against hypervariable genes", 2016 (a noisy benchmark). S. Holm 1979; Y. Benjamini, Y.
-    Hochberg 1995; Y. Benjamini, D. Yekutieli 2005 (intervals after selection).
+    2012, equation 12.
 
     Examples
     --------

@@ -18,7 +18,7 @@ def histograms(
     confidence_level: float = 0.95,
     bins: int = 40,
 ) -> xr.Dataset:
-    """Count the replicates of a distribution in bins, or of the ratio of other labels to a baseline.
+    """Count the replicates of a distribution, or of ratios to a baseline, in bins.
 
     Returns
     -------

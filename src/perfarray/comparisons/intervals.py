@@ -1,14 +1,13 @@
 """Intervals of a mean and of a ratio that rest on independent units."""
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import xarray as xr
 
-from perfarray.comparisons.medians import BEYOND, MEDIAN, STOPPED, check_runs
+from perfarray.comparisons.medians import STOPPED, check_runs
 from perfarray.comparisons.methods import check_options, choose_method
-from perfarray.comparisons.noise import NOISE, SHAPE_OUTPUTS, SKEW
+from perfarray.comparisons.noise import SHAPE_OUTPUTS, SKEW
 from perfarray.comparisons.priors import PRIOR, PRIOR_OUTPUTS, PVALUE, check_prior
 from perfarray.comparisons.verdicts import (
     RATIO_OUTPUTS,
@@ -31,13 +30,12 @@ from perfarray.numerics.levels import summarise_units, unit_means
 from perfarray.numerics.moderated import mean_by_suite
 from perfarray.numerics.skewness import unit_shape
 from perfarray.numerics.types import Floats
-from perfarray.numerics.verdicts import Rules
 from perfarray.timings.across import apply_over_suite
 from perfarray.timings.apply import apply, outputs
 from perfarray.timings.censored import ONLY_WORSE, bound_interval
 from perfarray.timings.dependence import DEPENDENCE, ORDER_OUTPUTS
 from perfarray.timings.metrics import for_each_metric
-from perfarray.timings.notes import Note, with_notes
+from perfarray.timings.notes import with_notes
 from perfarray.timings.pairs import resolve_pair
 from perfarray.timings.resampling import Resample, check_no_resampling, check_resampling
 from perfarray.timings.resolve import Data, resolve
@@ -45,6 +43,9 @@ from perfarray.timings.streams import Rng, cell_keys
 from perfarray.timings.units import UNITS
 from perfarray.timings.validation import check_choice, check_confidence_level
 from perfarray.timings.zeros import Positive
+
+# What follows for a mean of runs that were stopped at a limit
+OPEN = "the limit of the mean towards what they would have been is open, and the estimate a bound"
 
 
 @for_each_metric
@@ -77,35 +78,29 @@ def mean_interval(
     confidence_level : float
         Between 0 and 1.
     method : str
-        "t" (default), "normal", "skew_adjusted", "batch_means", or a bootstrap: "percentile",
-        "basic", "bca", "studentized". In this order: Student's t with units - 1 degrees of freedom; the normal quantile (too narrow for few
-        units); t with a longer side that follows the skewness of the units (Hall's transformation);
-        t of eight batches of consecutive units, for units that depend on those before them, from 30
-        units on; or the bootstrap: percentiles, their mirror image, bias corrected and accelerated,
-        symmetric studentized.
+        "t" (default); "normal" (too narrow for few units); "skew_adjusted" (t with a longer side
+        for skewed units); "batch_means" (t of eight batches, for dependent units, from 30 on); or a
+        bootstrap: "percentile", "basic", "bca", "studentized".
     resample : None, "all", "flat", str or tuple of str
         For the bootstrap, the levels drawn with replacement: the outermost (None), every one, those
         named; "flat" ignores the nest.
     n_resamples, rng : int; int, str or numpy.random.Generator, optional
-        Bootstrap replicates, and their seed or the `rng_key` of an earlier result. Other methods
-        ignore them.
+        Bootstrap replicates, and their seed or the `rng_key` of an earlier result.
     censored : {"bound", "drop"}
-        Runs stopped at a limit count as at least that, and limits hold whatever they would have
-        taken; or they are left out.
+        Whether runs stopped at a limit count as at least that, or are left out
+        (:doc:`/how-to/stopped_runs`).
     across, prior : str; {None, "suite"}
-        With "suite" the variance of each benchmark (dim `across`) is shrunk towards what the
-        suite's have in common, as in `compare`.
+        "suite" shrinks the variance of each benchmark (dim `across`) as in `compare`.
 
     Returns
     -------
     Dataset
         `estimate`, `lower`, `upper`, `standard_error` (units of the data), `df` (NaN for the
         bootstrap), `n` (independent units), `dependence_pvalue` (from 10 units on: whether their
-        order is random). Formulas also give `normality_pvalue` (Shapiro and Wilk's, below 10
-        units), `skewness` of the mean and `skewness_pvalue` (D'Agostino's, from 3 units on). Notes
-        name the cells where these say that limits cover too little. With a prior `prior_df`,
-        `prior_standard_deviation` (of units, relative), `prior_pvalue` (small: the benchmark is
-        noisier than the others) and `unmoderated_standard_error`.
+        order is random). Formulas add `normality_pvalue` (below 10 units), `skewness` of the mean
+        and `skewness_pvalue` (from 3 units on). A prior adds `prior_df`, `prior_standard_deviation`
+        (of units, relative), `prior_pvalue` (small: noisier than the other benchmarks) and
+        `unmoderated_standard_error`.
 
     Raises
     ------
@@ -115,13 +110,13 @@ def mean_interval(
     Notes
     -----
     One unit gives NaN limits. Limits of few units cover less where units are skewed
-    (:doc:`/how-to/skewed_timings`) or depend on those before them (:doc:`/how-to/dependence`),
-    those of the bootstrap also where they are normal (:doc:`/how-to/bootstrap`).
+    (:doc:`/how-to/skewed_timings`) or depend on those before them (:doc:`/how-to/dependence`).
+    :doc:`/how-to/bootstrap` compares the bootstraps.
 
     References
     ----------
     T. Kalibera, R. Jones, "Quantifying performance changes with effect size confidence intervals",
-    2012, section 6.2. P. Hall, "On the removal of skewness by transformation", 1992.
+    2012, section 6.2.
 
     Examples
     --------
@@ -133,92 +128,51 @@ def mean_interval(
     """
     check_choice(method, "method", MEAN_METHODS + BOOTSTRAP_METHODS)
     check_prior(prior, method)
+    check_no_resampling(method, resample)
     level = check_confidence_level(confidence_level)
-    data = resolve(
-        times,
-        metric,
-        levels,
-        positive=Positive("the log of a mean (prior='suite')") if prior else None,
-        censored=censored,
-    )
-    depth, shaped, keys, specific = len(data.levels), not data.bounded, [], SKEW
-    attrs = data.describe() | {
+    positive = Positive("the log of a mean (prior='suite')") if prior else None
+    data = resolve(times, metric, levels, positive=positive, censored=censored)
+    drawn, arrays, run = method in BOOTSTRAP_METHODS, [data.array], apply
+    shaped = not drawn and not data.bounded
+    attrs = {
+        **data.describe(),
         "result": "mean_interval",
         "method": method,
         "confidence_level": level,
     }
-    formula: Callable[..., tuple[Floats, ...]] | None = None
-    check_no_resampling(method, resample)
-    if method in BOOTSTRAP_METHODS:
+    variables = outputs(data.units, estimate="", lower="", upper="", standard_error="")
+    variables |= outputs(df="", n="independent units")
+    if drawn:
         plan = check_resampling(data, resample, n_resamples, rng)
-        formula = partial(
-            mean_by_draws, draws=plan.draws, flat=plan.flat, method=method, level=level
-        )
-        keys, attrs, specific, shaped = (
-            [cell_keys([data.array], data.levels)],
-            attrs | plan.attrs,
-            "resampling",
-            False,
-        )
+        arrays.append(cell_keys(arrays, data.levels))
+        attrs |= plan.attrs
+    if prior:
+        run = partial(apply_over_suite, across=across, whole=[*PRIOR_OUTPUTS])
+        variables |= PRIOR_OUTPUTS | outputs(prior_pvalue=PVALUE)
+        variables |= outputs(data.units, unmoderated_standard_error="")
+        attrs["prior"] = prior
 
     def kernel(values: Floats, *keys: Any) -> list[Floats]:
-        means = unit_means(values, depth)
+        means = unit_means(values, len(data.levels))
         units = summarise_units(means)
         if prior:
             interval = mean_by_suite(means, level=level)
-        else:
-            interval = (
-                formula(values, *keys)
-                if formula
-                else mean_by_units(means, units, method=method, level=level)
+        elif drawn:
+            interval = mean_by_draws(
+                values, *keys, draws=plan.draws, flat=plan.flat, method=method, level=level
             )
+        else:
+            interval = mean_by_units(means, units, method=method, level=level)
         return [*interval, *(unit_shape(means, units) if shaped else ()), dependence_pvalue(means)]
 
-    variables = outputs(data.units, estimate="", lower="", upper="", standard_error="") | outputs(
-        df="", n="independent units"
-    )
-    variables |= (
-        (
-            PRIOR_OUTPUTS
-            | outputs(prior_pvalue=PVALUE)
-            | outputs(data.units, unmoderated_standard_error="")
-        )
-        if prior
-        else {}
-    )
     variables |= (SHAPE_OUTPUTS if shaped else {}) | ORDER_OUTPUTS
-    if prior:
-        attrs["prior"] = prior
-        result = apply_over_suite(
-            kernel,
-            data.array,
-            across=across,
-            core=[data.levels],
-            outputs=variables,
-            whole=[*PRIOR_OUTPUTS],
-            attrs=attrs,
-        )
-    else:
-        result = apply(
-            kernel,
-            data.array,
-            *keys,
-            core=[data.levels, *[()] * len(keys)],
-            outputs=variables,
-            attrs=attrs,
-        )
-    notes: list[Note | None] = [*data.notes, *data.unit_notes]
+    core = [data.levels, ()][: len(arrays)]
+    result = run(kernel, *arrays, core=core, outputs=variables, attrs=attrs)
     if data.bounded:
         result = bound_interval(result, data.bounds)
-        notes.append(
-            data.stopped_note(
-                "the limit of the mean towards what they would have been is open, and the "
-                "estimate a bound"
-            )
-        )
-    return with_notes(
-        result, *notes, checks=(UNITS, specific, DEPENDENCE, *((PRIOR,) if prior else ()))
-    )
+    checks = (UNITS, "resampling" if drawn else SKEW, DEPENDENCE, *((PRIOR,) if prior else ()))
+    stopped = data.stopped_note(OPEN)
+    return with_notes(result, *data.notes, *data.unit_notes, stopped, checks=checks)
 
 
 @for_each_metric
@@ -249,83 +203,64 @@ def ratio_interval(
     times : DataArray or Dataset
         Timings; dims that are not levels broadcast.
     baseline, dim : label, DataArray or Dataset; str, optional
-        A label of `dim` (default: the one dim that holds it), or other timings, matched by label,
-        but for repetitions.
+        A label of `dim` (default: the one dim that holds it), or other timings, matched by label.
     levels, metric : str or sequence of str, optional
         The nest, outermost first (default: the repetition dims present); the variable(s) of a
         Dataset (default: its `time`).
     confidence_level : float
         Between 0 and 1.
     statistic : {"mean", "median"}
-        Means are those of the outermost units, lower levels averaged first. A median is that of all
-        runs, units having equal weight.
+        Of the outermost units, lower levels averaged first; or of all runs, units having equal
+        weight.
     value : str, optional
-        For medians, the level whose repetitions are runs; lower levels are averaged first. Default:
-        `execution`, else the lowest level.
+        For medians, the level whose repetitions are runs (default: `execution`, else the lowest).
     method : str, optional
-        For means: "fieller" (default), "delta" and "log_delta" (first order), "skew_adjusted"
-        (Fieller's with a longer side that follows the skewness of the units), "batch_means"
-        (Fieller's of eight batches of consecutive units, for units that depend on those before
-        them, from 30 a side on), or a bootstrap: "percentile", "basic", "bca", "studentized"
-        (symmetric, of the log ratio; for few units). For medians: "order_statistics" (default),
-        "rank" (the ratios that the exact rank-sum test does not reject; only if both systems' logs
-        have one shape and spread, else it covers 84 to 93 of 95 %), or a bootstrap but the
-        studentized.
+        For means "fieller" (default), "delta", "log_delta", "skew_adjusted" (a longer side for
+        skewed units) or "batch_means" (for dependent units, from 30 a side on); for medians
+        "order_statistics" (default) or "rank" (for distributions of one shape and spread); or a
+        bootstrap: "percentile", "basic", "bca", and of means "studentized".
     df : {"satterthwaite", "conservative", "normal"}
-        Degrees of freedom: Welch and Satterthwaite's with the estimated ratio plugged in; the
-        smaller number of units less one (the paper's n - 1); infinite. Not for the bootstrap.
+        Degrees of freedom of means: Welch's; the smaller number of units less one; infinite.
     resample : None, "all", "flat", str or tuple of str
-        For the bootstrap, the levels drawn with replacement: the outermost (None), every one (the
-        paper's RRR), those named; "flat" ignores the nest. The systems are drawn independently, or
-        jointly by unit where they are `paired`.
+        For the bootstrap, the levels drawn with replacement: the outermost (None), every one, those
+        named; "flat" ignores the nest.
     n_resamples, rng : int; int, str or numpy.random.Generator, optional
-        Bootstrap replicates, and their seed or the `rng_key` of an earlier result. Other methods
-        ignore them.
+        Bootstrap replicates, and their seed or the `rng_key` of an earlier result.
     paired : str, optional
-        The outermost level, when its units match between the two systems (the same sessions). Units
-        of one side only are left out.
+        The outermost level, when its units match between the two systems (the same sessions).
     censored : {"bound", "drop"}
-        Runs stopped at a limit count as at least that, and limits hold whatever they would have
-        taken; or they are left out.
+        Whether runs stopped at a limit count as at least that, or are left out
+        (:doc:`/how-to/stopped_runs`).
     across, prior : str; {None, "suite"}
-        With "suite" the variance of each benchmark (dim `across`) is shrunk towards what the
-        suite's have in common, as in `compare`.
+        "suite" shrinks the variance of each benchmark (dim `across`) as in `compare`.
 
     Returns
     -------
     Dataset
         `estimate` = candidate / baseline, `lower`, `upper`, `df`, `n` (units on the smaller side),
-        and `kind`: `bounded` [lower, upper], `exclusive` (everything outside (lower, upper): the
-        baseline's mean may be zero), `unbounded` (the whole line). Sets of positive values are cut
-        to the positive numbers; the rest of an exclusive one may be `at_least` [lower, inf) or
-        `at_most` (0, upper]. The limits of medians are 0 or infinite beyond all runs.
-        `dependence_pvalue` as `mean_interval`. Ranks also give `spread_pvalue` (Brown and
-        Forsythe's, of equal spreads). Formulas of means without pairs also give `candidate_share`
-        of the squared error, and for the side with 80 % of it `normality_pvalue`, `skewness` and
-        `skewness_pvalue`; notes name the cells where these say that limits cover too little. With a
-        prior `prior_df`, `prior_standard_deviation`, `standard_error` and
-        `unmoderated_standard_error`, all relative, and `prior_pvalue` (small: the benchmark is
-        noisier than the others).
+        and `kind`: `bounded` [lower, upper], `exclusive` (outside (lower, upper): the baseline's
+        mean may be zero), `unbounded` (the whole line), `at_least` [lower, inf), `at_most` (0,
+        upper]. `dependence_pvalue` as `mean_interval`. Ranks add `spread_pvalue` (of equal
+        spreads). Formulas of means without pairs add `candidate_share` of the squared error, and
+        for the side with 80 % of it `normality_pvalue`, `skewness`, `skewness_pvalue`. A prior adds
+        `prior_df`, `prior_standard_deviation`, `standard_error`, `unmoderated_standard_error` (all
+        relative) and `prior_pvalue`.
 
     Raises
     ------
     ValueError
         Unknown dims, levels, labels or methods; units that differ; negative values with
-        `log_delta`, `studentized` or medians, which decline cells of zeros by name.
+        `log_delta`, `studentized` or medians.
 
     Notes
     -----
-    Nominal 95 % intervals cover less where the noisier side has few, skewed units: measure more of
-    that side, in proportion to the standard deviations. Fewer than six units of one run a side have
-    no limits of medians at 95 %. :doc:`/how-to/skewed_timings` and :doc:`/how-to/bootstrap` have
-    tables of coverage.
+    Limits cover less where the noisier side has few, skewed units: measure more of that side.
+    :doc:`/how-to/skewed_timings` and :doc:`/how-to/bootstrap` compare the methods.
 
     References
     ----------
     T. Kalibera, R. Jones, "Quantifying performance changes with effect size confidence intervals",
-    2012, equation 12 and lemma 7.7 (pairs). P. Hall, "On the removal of skewness by
-    transformation", 1992. R. Woodruff 1952, E. Korn, B. Graubard 1998, G. Zou, A. Donner 2008
-    (order statistics); J. Hodges, E. Lehmann 1963, B. Streitberg, J. Roehmel 1986 (ranks).
+    2012, equation 12 and lemma 7.7 (pairs).
 
     Examples
     --------
@@ -357,14 +292,12 @@ def ratio_interval(
         df=df,
     )
     positive = None
-    if prior or options.method in LOG_METHODS:
-        reason = "prior='suite'" if prior else f"method={options.method!r}"
-        of_means = options.method == LOG_DELTA and not prior
-        positive = Positive(
-            f"the log of a ratio ({reason})",
-            "mean" if of_means else "min",
-            0 if resample is None else -1,
-        )
+    if prior:
+        positive = Positive("the log of a ratio (prior='suite')")
+    elif options.method in LOG_METHODS:
+        log = f"the log of a ratio (method={options.method!r})"
+        of = "mean" if options.method == LOG_DELTA else "min"
+        positive = Positive(log, of, 0 if resample is None else -1)
     pair = resolve_pair(
         times,
         baseline,
@@ -378,16 +311,8 @@ def ratio_interval(
     depth = 0
     if options.medians:
         depth, pair = check_runs(pair, value, options.method, paired)
-    rules = Rules(
-        options.method,
-        options.confidence_level,
-        df=df,
-        better=pair.candidate.better,
-        paired=paired is not None,
-        prior=prior is not None,
-    )
     # Benchmarks are taken one by one, unless they learn from each other.
-    together = (across,) if prior else ()
+    rules, together = options.rules(pair.candidate.better), (across,) if prior else ()
     compare = choose_method(pair, options, rules, depth, None, together)
     arrays = pair_arrays(pair, compare, together)
     n_levels = len(arrays[0][1]) - len(together)
@@ -403,27 +328,9 @@ def ratio_interval(
         *(array for array, _ in arrays),
         core=[core for _, core in arrays],
         outputs=of_ratios | {**compare.further} | check_outputs(pair, options, together),
-        attrs={
-            **pair.attrs,
-            "result": "ratio_interval",
-            "method": options.method,
-            "confidence_level": options.confidence_level,
-            **({"statistic": MEDIAN} if options.medians else {}),
-            **({"paired": paired} if paired else {}),
-            **compare.attrs,
-        },
+        attrs={**pair.attrs, "result": "ratio_interval", **options.attrs, **compare.attrs},
     )
     if prior:
         result = with_labels(result, pair, across)
-    return with_notes(
-        result,
-        *pair.notes,
-        *pair.unit_notes,
-        pair.stopped_note(STOPPED if options.medians else ONLY_WORSE),
-        checks=(
-            UNITS,
-            "resampling" if options.drawn else BEYOND if options.medians else NOISE,
-            DEPENDENCE,
-            *((PRIOR,) if prior else ()),
-        ),
-    )
+    stopped = pair.stopped_note(STOPPED if options.medians else ONLY_WORSE)
+    return with_notes(result, *pair.notes, *pair.unit_notes, stopped, checks=options.checks)

@@ -31,7 +31,7 @@ STOPPED = (
 
 
 def check_runs(pair: Pair, value: str | None, method: str, paired: str | None) -> tuple[int, Pair]:
-    """Return the position of the runs in the nest, and the pair without medians that are not above 0.
+    """Return the position of the runs in the nest, and the pair without cells of zeros.
 
     Rank sums need one value of every unit, all above 0, and independent sides.
     """

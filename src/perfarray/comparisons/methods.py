@@ -10,9 +10,17 @@ from typing import Any, NamedTuple
 
 import xarray as xr
 
-from perfarray.comparisons.medians import MEDIAN, ORDER_STATISTICS, SPREAD_OUTPUTS, of_runs
-from perfarray.comparisons.priors import WITH_PRIOR, check_prior, learned_outputs
+from perfarray.comparisons.medians import (
+    BEYOND,
+    MEDIAN,
+    ORDER_STATISTICS,
+    SPREAD_OUTPUTS,
+    of_runs,
+)
+from perfarray.comparisons.noise import NOISE
+from perfarray.comparisons.priors import PRIOR, WITH_PRIOR, check_prior, learned_outputs
 from perfarray.comparisons.sessions import Sessions, check_between, session_outputs
+from perfarray.comparisons.thresholds import varies
 from perfarray.conventions import RNG_KEY
 from perfarray.numerics.bootstrap_tests import compare_draws, compare_stopped_draws
 from perfarray.numerics.intervals import (
@@ -26,14 +34,12 @@ from perfarray.numerics.rank_sums import RANK
 from perfarray.numerics.ratio_tests import compare_units
 from perfarray.numerics.verdicts import Comparison, Rules
 from perfarray.timings.apply import Output, is_chunked
+from perfarray.timings.dependence import DEPENDENCE
 from perfarray.timings.pairs import FAR, Pair, with_unknown_at_best, with_worst_case
 from perfarray.timings.resampling import Resample, check_no_resampling, check_resampling
 from perfarray.timings.streams import Rng, cell_keys, describe_key, key_of
-from perfarray.timings.validation import (
-    check_choice,
-    check_confidence_level,
-    listed,
-)
+from perfarray.timings.units import UNITS
+from perfarray.timings.validation import check_choice, check_confidence_level, listed
 
 MEAN = "mean"
 MEDIAN_METHODS = (
@@ -78,6 +84,37 @@ class Options(NamedTuple):
     def medians(self) -> bool:
         """Whether medians are compared."""
         return self.statistic == MEDIAN
+
+    @property
+    def attrs(self) -> dict[str, Hashable]:
+        """The attrs of every result with these arguments."""
+        return {
+            "method": self.method,
+            "confidence_level": self.confidence_level,
+            **({"statistic": self.statistic} if self.medians else {}),
+            **({"paired": self.paired} if self.paired else {}),
+        }
+
+    @property
+    def checks(self) -> tuple[str, ...]:
+        """The checks of every result with these arguments."""
+        of_method = "resampling" if self.drawn else BEYOND if self.medians else NOISE
+        return (UNITS, of_method, DEPENDENCE, *((PRIOR,) if self.prior else ()))
+
+    def rules(self, better: str, *, shared: bool = False) -> Rules:
+        """Return the rules of a comparison; thresholds that vary come with the arrays."""
+        threshold = 0.0 if varies(self.threshold) else self.threshold
+        return Rules(
+            self.method,
+            self.confidence_level,
+            threshold,
+            threshold,
+            df=self.df,
+            better=better,
+            paired=self.paired is not None,
+            shared=shared,
+            prior=self.prior is not None,
+        )
 
 
 def check_options(
@@ -174,7 +211,10 @@ def choose_method(
 
 
 def along_suite(across: str, array: xr.DataArray) -> xr.DataArray:
-    """Return an array with the dim of the suite in one chunk; a single benchmark gets it as the last."""
+    """Return an array with the dim of the suite in one chunk.
+
+    A single benchmark gets it as its last dim.
+    """
     if across not in array.dims:
         array = array.drop_vars(across, errors="ignore").expand_dims({across: 1}, -1)
     return array.chunk({across: -1}) if is_chunked(array) else array

@@ -9,21 +9,14 @@ from perfarray.numerics.types import Mask
 from perfarray.timings.apply import Output, outputs
 from perfarray.timings.notes import Note, check, count_note, significant_in_all
 
-NOISE, SKEW = (
-    "noise",
-    "skew",
-)  # checks of the noisier side of a ratio, and of the units of one system
-SHARE, NORMALITY, SKEWED, SKEWNESS = (
-    "candidate_share",
-    "normality_pvalue",
-    "skewness_pvalue",
-    "skewness",
-)
+# Checks of the noisier side of a ratio, and of the units of one system
+NOISE, SKEW = "noise", "skew"
+SHARE = "candidate_share"
+NORMALITY, SKEWED, SKEWNESS = "normality_pvalue", "skewness_pvalue", "skewness"
 ADJUSTED = "skew_adjusted"
 TOGETHER = 0.02  # the error rate at which cells with few units are called skewed together
-LIKELY = (
-    0.5  # the correlation of units of different cells that is allowed for where it is not known
-)
+# the correlation of units of different cells that is allowed for where it is not known
+LIKELY = 0.5
 # skewness of a mean from which on t covers some 92 of 95 % or less: that of 25 exponential units
 MATTERS = 0.4
 
@@ -49,18 +42,16 @@ NOISE_OUTPUTS = outputs(
 @check(NOISE)
 @check(SKEW)
 def shape_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
-    """Count cells with few or skewed units, at an error rate of 5 % in all; of ratios by the noisier side.
+    """Count cells with few or skewed units, at an error rate of 5 % in all.
 
-    All cells with few units are named where they are skewed together, which no single one shows. Of
-    a ratio, cells with two units on a side are named as well.
+    Ratios are judged by the noisier side. All cells with few units are named where they are skewed
+    together, which no single one shows. Of a ratio, cells with two units on a side are named as
+    well.
     """
     if NORMALITY not in result.data_vars:
         return ()
-    units, n, pvalue = (
-        plural(str(result.attrs["unit"])),
-        result.variables["n"].values,
-        result.variables[NORMALITY].values,
-    )
+    units, n = plural(str(result.attrs["unit"])), result.variables["n"].values
+    pvalue = result.variables[NORMALITY].values
     has_few = ~np.isnan(pvalue)
     few = significant_in_all(pvalue) | (has_few & _skewed_together(result, has_few))
     if SHARE in result.data_vars:

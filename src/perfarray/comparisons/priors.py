@@ -1,4 +1,4 @@
-"""Variances learned over a suite: the variables of `prior="suite"`, and where little was learned."""
+"""Variances learned over a suite: the variables of `prior="suite"`, and its notes."""
 
 from dataclasses import replace
 
@@ -13,12 +13,8 @@ from perfarray.timings.validation import check_choice, listed
 from perfarray.timings.zeros import cell_names
 
 PRIOR = "prior"  # the check of what was learned
-WITH_PRIOR = (
-    "t",
-    "fieller",
-    "delta",
-    LOG_DELTA,
-)  # methods that take errors and degrees of freedom from elsewhere
+# methods that take errors and degrees of freedom from elsewhere
+WITH_PRIOR = ("t", "fieller", "delta", LOG_DELTA)
 WEAK = 1.0  # degrees of freedom of a prior below which limits are almost those without
 
 PVALUE = "p-value of variances that are no larger than those of the other benchmarks"
@@ -26,7 +22,8 @@ PVALUE = "p-value of variances that are no larger than those of the other benchm
 # The variables of a prior: one per suite
 PRIOR_OUTPUTS = outputs(
     prior_df="degrees of freedom that the suite's variances are worth (d0)",
-    prior_standard_deviation="relative standard deviation of units that the suite has in common (s0)",
+    prior_standard_deviation="relative standard deviation of units that the suite has in "
+    "common (s0)",
 )
 
 
@@ -62,10 +59,8 @@ def prior_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     names = cell_names(outlying)
     text = (
         f"{{cells}} ({listed(names, 3)}) vary more than the other benchmarks. prior='suite' "
-        "leaves them out: their limits are those of "
-        "their own runs. Measure them more often"
+        "leaves them out: their limits are those of their own runs. Measure them more often."
     )
     left_out = count_note("left_out_of_prior", text, outlying.values, names=names)
-    return weak, left_out and replace(
-        left_out, aside=True
-    )  # limits hold, so that nothing is to be warned of
+    # Their limits hold, so that there is nothing to warn of.
+    return weak, left_out and replace(left_out, aside=True)

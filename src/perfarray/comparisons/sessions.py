@@ -60,7 +60,8 @@ def session_outputs(*across: str) -> dict[str, Output]:
     return outputs(
         "1",
         across,
-        session_standard_deviation="relative standard deviation between sessions, with that of their runs",
+        session_standard_deviation="relative standard deviation between sessions, with that of "
+        "their runs",
         session_df="degrees of freedom of session_standard_deviation",
         within_lower="limit without what varies between sessions",
         within_upper="limit without what varies between sessions",
@@ -328,7 +329,10 @@ def _at_labels(
 
 
 def _pooled(noise: xr.Dataset, dim: str, across: str) -> xr.Dataset:
-    """Average variances by their df, which add up but along benchmarks, whose sessions are the same."""
+    """Average variances, weighted by their df.
+
+    The df add up, but not along benchmarks, whose sessions are the same.
+    """
     df = noise["df"]
     total = df.where(df >= 1).min(dim) if dim == across else df.sum(dim)
     return noise.mean(dim).assign(

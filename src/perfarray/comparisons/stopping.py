@@ -50,49 +50,41 @@ def stopping(
 ) -> xr.Dataset:
     r"""Find after which unit the interval is narrow enough to stop, and the interval there.
 
-    The units of the outermost level are taken in the order of the array, those of both systems in
-    turn.
+    Units of the outermost level are taken in the order of the array.
 
     Parameters
     ----------
     times : DataArray or Dataset
         The timings so far; dims that are not levels broadcast.
     baseline, dim : label, DataArray or Dataset; str, optional
-        With a baseline the interval is that of the ratio to it: a label of `dim` (default: the one
-        dim that holds it), or other timings.
+        For a ratio: other timings, or a label of `dim` (default: the one dim that holds it).
     half_width : float
         The relative half-width that is wanted: 0.01 for ±1 % of the mean, or of the ratio.
     rule : {"stein", "t", "always_valid", "cv"}
-        `stein`: the first `start` units determine how many are needed, and the interval keeps their
-        standard deviation. `t`: the usual interval of the units so far, checked after every one.
-        `always_valid`: a confidence sequence, which may be checked any number of times and stopped
-        for any reason. `cv`: the interval of the last `start` units, once their coefficient of
-        variation is `half_width` or less.
+        `stein`: the first `start` units determine how many are needed. `t`: the usual interval,
+        checked after every unit. `always_valid`: a confidence sequence, which may be stopped for
+        any reason. `cv`: the last `start` units, once their coefficient of variation is
+        `half_width` or less.
     start : int
         Units to begin with, at least 2.
     levels, metric : str or sequence of str, optional
         The nest, outermost first (default: the repetition dims present); the variable(s) of a
         Dataset (default: its `time`).
     paired : str, optional
-        The outermost level, when its units match between the two systems (the same sessions,
-        measured in turn).
+        The outermost level, when its units match between the two systems (the same sessions).
     confidence_level : float
         Of the intervals.
     across, prior : str; {None, "suite"}
-        With "suite" the standard deviations of `stein` are shrunk towards what the benchmarks (dim
-        `across`) have in common, as in `compare`: a `start` of 3 to 5 is enough for some 8
-        benchmarks or more.
+        "suite" shrinks the standard deviations of `stein` (dim `across`) as in `compare`.
 
     Returns
     -------
     Dataset
         Along `runs`, the units taken (a side): `estimate`, `lower`, `upper`, and the relative
         `half_width` reached. Per cell: `required`, the number at which the rule stops (NaN where
-        the data do not suffice), `extrapolated` (the same, or where the data do not suffice what
-        would, if further units vary as these do; infinite beyond ten million), the interval there,
-        `estimate_at_stop`, `lower_at_stop`, `upper_at_stop`, `n`, the units there are, and
-        `remaining`, those still to be measured: 0 where the rule stops, NaN where their number is
-        not known.
+        the data do not suffice); `extrapolated`, that number if further units vary as these do
+        (infinite beyond ten million); `estimate_at_stop`, `lower_at_stop`, `upper_at_stop`; `n`,
+        the units there are; `remaining`, those still to be measured (NaN where not known).
 
     Raises
     ------
@@ -101,28 +93,15 @@ def stopping(
 
     Notes
     -----
-    Stein's rule takes n = max(n0, ceil((t s0 / (h m0))^2)) units from the mean m0 and the standard
-    deviation s0 of the first n0 (h the half-width, t with n0 - 1 degrees of freedom). The interval
-    m +- t s0 / sqrt(n) keeps its level for normal units.
-
-    A confidence sequence holds the truth after every unit at once with the level asked for. With g
-    = (ln(1 - 2 ln r) - 2 ln r) / (3 start), r = 1 - level, M = 1 + n g and K = (M / r^2)^(1 / n) it
-    is m +- s sqrt((n - 1) (K - 1) / (1 - K / M) / n). For ratios both are Fieller's sets with these
-    quantiles and variances.
-
-    The usual interval, checked after every unit, favours intervals that are narrow by chance, and
-    `cv` more so (:doc:`/how-to/stopping`). No rule here allows for units that depend on those
-    before them, and all cover less where units are skewed.
+    `stein` and `always_valid` keep their level for normal units, `t` and `cv` do not. No rule
+    allows for units that depend on those before them. :doc:`/how-to/stopping` has the formulas, and
+    the coverage of each rule.
 
     References
     ----------
     C. Stein, "A two-sample test for a linear hypothesis whose power is independent of the
-    variance", 1945. I. Waudby-Smith, D. Arbour, R. Sinha, E. Kennedy, A. Ramdas, "Time-uniform
-    central limit theory and asymptotic confidence sequences",
-    2024. H. Wang, A. Ramdas, "Anytime-valid t-tests and confidence sequences for Gaussian means
-          with unknown variance", 2024.
-    A. Georges, D. Buytaert, L. Eeckhout, "Statistically rigorous Java performance evaluation", 2007
-    (`cv`, of iterations).
+    variance", 1945. H. Wang, A. Ramdas, "Anytime-valid t-tests and confidence sequences for
+    Gaussian means with unknown variance", 2024.
 
     Examples
     --------
@@ -139,10 +118,8 @@ def stopping(
     (nan, 14.0)
     """
     check_choice(rule, "rule", RULES)
-    level, share = (
-        check_confidence_level(confidence_level),
-        check_share(half_width, "half_width", "0.01"),
-    )
+    level = check_confidence_level(confidence_level)
+    share = check_share(half_width, "half_width", "0.01")
     check_choice(prior, "prior", PRIORS)
     if prior and rule != STEIN:
         raise ValueError(
@@ -160,12 +137,8 @@ def stopping(
         pair = resolve_pair(
             times, baseline, dim=dim, metric=metric, levels=levels, paired=paired, positive=positive
         )
-        sides, attrs, notes, units = (
-            [pair.candidate, pair.baseline],
-            dict(pair.attrs),
-            (*pair.notes, *pair.unit_notes),
-            "1",
-        )
+        sides, attrs, units = [pair.candidate, pair.baseline], dict(pair.attrs), "1"
+        notes = (*pair.notes, *pair.unit_notes)
     nest = sides[0].levels
 
     def kernel(*values: Floats) -> Path:
@@ -173,24 +146,18 @@ def stopping(
         return path(new_units, old_units[0] if old_units else None, paired is not None, settings)
 
     attrs |= {name: text for name, text in (("paired", paired), ("prior", prior)) if text}
-    attrs |= {
-        "result": "stopping",
-        "rule": rule,
-        "start": settings.start,
-        "half_width_wanted": share,
-        "confidence_level": level,
-    }
+    attrs |= {"result": "stopping", "rule": rule, "start": settings.start}
+    attrs |= {"half_width_wanted": share, "confidence_level": level}
     variables = outputs(units, (RUNS,), estimate="", lower="", upper="")
     variables |= outputs("1", (RUNS,), half_width="half of upper - lower, relative to the estimate")
     variables |= outputs(
         required="units at which the rule stops",
         extrapolated="the same, extrapolated where the data do not suffice",
     )
-    variables |= outputs(units, estimate_at_stop="", lower_at_stop="", upper_at_stop="") | outputs(
-        n="independent units that there are"
-    )
+    variables |= outputs(units, estimate_at_stop="", lower_at_stop="", upper_at_stop="")
     variables |= outputs(
-        remaining="units still to be measured: those to begin with where there are fewer"
+        n="independent units that there are",
+        remaining="units still to be measured: those to begin with where there are fewer",
     )
     coords = {RUNS: range(1, min(side.array.sizes[nest[0]] for side in sides) + 1)}
     run = partial(apply_over_suite, across=across) if prior else apply
@@ -202,9 +169,8 @@ def stopping(
         coords=coords,
         attrs=attrs,
     )
-    return with_notes(
-        result, *notes, dependence_note(sides, paired is not None), checks=("stopping",)
-    )
+    dependence = dependence_note(sides, paired is not None)
+    return with_notes(result, *notes, dependence, checks=("stopping",))
 
 
 @check("stopping")

@@ -10,11 +10,7 @@ import xarray as xr
 from perfarray.comparisons.medians import STOPPED, check_runs
 from perfarray.comparisons.methods import Method, Options, choose_method
 from perfarray.comparisons.noise import ADJUSTED
-from perfarray.comparisons.rounds import rounds_note
 from perfarray.comparisons.sessions import cells_of_one, noise_between, single_session
-from perfarray.comparisons.spread import spread_note
-from perfarray.comparisons.thresholds import varies
-from perfarray.comparisons.turns import sequence_note
 from perfarray.conventions import BINARY, COPIED, SESSION, SUITE
 from perfarray.numerics.intervals import FIELLER
 from perfarray.numerics.rank_sums import RANK
@@ -42,8 +38,8 @@ SUITE_ROWS = {
 class Systems(NamedTuple):
     """Both systems of one metric, their rules and their method.
 
-    `whole` has copies that count, `scored` the same without variation, and `scoring` compares these.
-    `same` says which cells have the same runs on both sides.
+    `whole` has copies that count, `scored` the same without variation, and `scoring` compares
+    these. `same` says which cells have the same runs on both sides.
     """
 
     pair: Pair
@@ -75,17 +71,7 @@ def resolve_systems(times: Data, baseline: object, options: Options, metric: Any
     check_across(options.across, pair.candidate.array, pair.candidate.levels, pair.dim)
     if options.medians:
         depth, pair = check_runs(pair, options.value, options.method, options.paired)
-    constant = 0.0 if varies(options.threshold) else options.threshold
-    rules = Rules(
-        options.method,
-        options.confidence_level,
-        constant,
-        constant,
-        better=pair.candidate.better,
-        paired=options.paired is not None,
-        shared=pair.jointly,
-        prior=options.prior is not None,
-    )
+    rules = options.rules(pair.candidate.better, shared=pair.jointly)
     sessions = None
     if options.between is not None:
         sessions = noise_between(options.between, pair, metric, options.across, learn=rules.prior)
@@ -145,15 +131,12 @@ def describe_systems(
     attrs = {
         **pair.attrs,
         "result": "pairwise" if pair.baselines else "compare",
-        "method": options.method,
-        "confidence_level": options.confidence_level,
-        **({"statistic": options.statistic} if options.medians else {}),
+        **options.attrs,
         "threshold": systems.rules.threshold,
         "correction": options.correction or "none",
         "benchmarks": f"shared: {' '.join(pair.shared)}"
         if pair.jointly
         else "independent (assumed)",
-        **({"paired": options.paired} if options.paired else {}),
     }
     notes: list[Note | None] = [*pair.notes]
     if whole is not pair:
@@ -175,12 +158,6 @@ def describe_systems(
             )
             notes.append(Note("incomplete_units", text, {"units": incomplete}))
     return attrs | systems.method.attrs, notes
-
-
-def order_notes(times: Data, baseline: object, pair: Pair, options: Options) -> list[Note | None]:
-    """Return the notes on the order in which both sides were measured, and on their spreads."""
-    in_order = [] if options.paired else [sequence_note(times, baseline, pair), rounds_note(pair)]
-    return [*in_order, spread_note(pair)]
 
 
 def _incomplete_suites(pair: Pair, result: xr.Dataset, options: Options) -> dict[str, Hashable]:

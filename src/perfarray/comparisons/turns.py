@@ -21,16 +21,9 @@ def sequence_note(times: Data, baseline: object, pair: Pair) -> Note | None:
     None where no dates say so.
     """
     if pair.baselines:
-        labels = enumerate(
-            pair.candidate.array[pair.dim].values.tolist() if DATE in times.coords else ()
-        )
-        return next(
-            filter(
-                None,
-                (sequence_note(times, label, pair.against(position)) for position, label in labels),
-            ),
-            None,
-        )
+        labels = pair.candidate.array[pair.dim].values.tolist() if DATE in times.coords else []
+        notes = (sequence_note(times, label, pair.against(n)) for n, label in enumerate(labels))
+        return next((note for note in notes if note), None)
     sides = _dates(times, baseline, pair)
     if sides is None or any(dates.empty for dates in sides):
         return None

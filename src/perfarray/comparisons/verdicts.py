@@ -12,13 +12,15 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from perfarray.comparisons.medians import BEYOND, MEDIAN
+from perfarray.comparisons.medians import MEDIAN
 from perfarray.comparisons.methods import Arguments, Method, Options, along_suite
-from perfarray.comparisons.noise import NOISE, NOISE_OUTPUTS
-from perfarray.comparisons.priors import PRIOR
+from perfarray.comparisons.noise import NOISE_OUTPUTS
+from perfarray.comparisons.rounds import rounds_note
+from perfarray.comparisons.spread import spread_note
 from perfarray.comparisons.suite_rows import SUITE_ROW
-from perfarray.comparisons.systems import Systems, describe_systems, order_notes, resolve_systems
+from perfarray.comparisons.systems import Systems, describe_systems, resolve_systems
 from perfarray.comparisons.thresholds import SUITE_THRESHOLD, THRESHOLD, thresholds_of, varies
+from perfarray.comparisons.turns import sequence_note
 from perfarray.conventions import BY_PVALUE, CENSORED, METRIC
 from perfarray.numerics.dependence import dependence_pvalue
 from perfarray.numerics.intervals import BOUNDED
@@ -28,13 +30,12 @@ from perfarray.numerics.suite import movement
 from perfarray.numerics.types import Floats, Mask
 from perfarray.numerics.verdicts import NO_SUITE, Comparison, correct, judge, map_arrays
 from perfarray.timings.apply import Output, apply, is_chunked, outputs
-from perfarray.timings.dependence import DEPENDENCE, ORDER_OUTPUTS
+from perfarray.timings.dependence import ORDER_OUTPUTS
 from perfarray.timings.metrics import for_each_metric
 from perfarray.timings.movement import MOVEMENT, MOVES
 from perfarray.timings.notes import Note, check, count_note, first_of_each_code, with_notes
 from perfarray.timings.pairs import BASELINE, Pair
 from perfarray.timings.resolve import Data
-from perfarray.timings.units import UNITS
 from perfarray.timings.validation import listed, number_of
 from perfarray.timings.zeros import cell_names
 
@@ -134,16 +135,15 @@ def compare_systems(
     if corrected is not None:
         attrs["family"] = corrected.attrs["family"]
     pair = systems.pair
-    notes += order_notes(times, baseline, pair, options)
+    if not options.paired:
+        notes += [sequence_note(times, baseline, pair), rounds_note(pair)]
+    notes.append(spread_note(pair))
     declared = options.shared is not None or pair.jointly or options.paired is not None
     checks = (
-        UNITS,
-        DEPENDENCE,
-        "resampling" if options.drawn else BEYOND if options.medians else NOISE,
+        *options.checks,
         DECIDING,
         ZERO_MEANS,
         SUITE_ROW,
-        *((PRIOR,) if options.prior else ()),
         *(() if declared else (MOVEMENT,)),
     )
     notes = [*first_of_each_code([note for note in notes if note])]

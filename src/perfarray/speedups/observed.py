@@ -157,12 +157,9 @@ def _limits(pair: Pair, depth: int, statistic: str, level: float) -> xr.Dataset:
     Where runs were stopped they are open towards what those would have taken.
     """
     nest = pair.candidate.levels
-    sides, bounds = (
-        [pair.baseline.array, pair.candidate.array],
-        (pair.baseline.bounds, pair.candidate.bounds),
-    )
+    sides = [pair.baseline, pair.candidate]
     if pair.candidate.better != LOWER:
-        sides, bounds = sides[::-1], bounds[::-1]
+        sides.reverse()
 
     def kernel(numerator: Floats, denominator: Floats) -> Sequence[Any]:
         values = [one_value_per_unit(side, len(nest), depth) for side in (numerator, denominator)]
@@ -175,8 +172,11 @@ def _limits(pair: Pair, depth: int, statistic: str, level: float) -> xr.Dataset:
     variables = outputs(estimate="", lower="", upper="") | {
         "kind": Output((), "", object, "kind of confidence set")
     }
-    limits = apply(kernel, *sides, core=[nest, nest], outputs=variables)
-    return bound_interval(limits, ratio_bounds(*bounds)) if pair.bounded else limits
+    arrays = [side.array for side in sides]
+    limits = apply(kernel, *arrays, core=[nest, nest], outputs=variables)
+    if not pair.bounded:
+        return limits
+    return bound_interval(limits, ratio_bounds(*(side.bounds for side in sides)))
 
 
 @check("speedup_limits")
@@ -337,20 +337,13 @@ def overall_speedup(
     if significant is not None:
         accelerated = along_cells(significant, baseline_times, (), "significant").astype(bool)
     else:
-        accelerated = (baseline_times > candidate_times) & (
-            True if bounds is None else ~bounds.at_most
-        )
-    attrs = {str(key): value for key, value in cells.attrs.items()}
-    attrs |= {
-        "result": "overall_speedup",
-        "across": across,
-        "weights": weights if isinstance(weights, str) else "custom",
-    }
+        accelerated = baseline_times > candidate_times
+        accelerated = accelerated if bounds is None else accelerated & ~bounds.at_most
+    scheme = weights if isinstance(weights, str) else "custom"
 
     def kernel(old: Floats, new: Floats, weight: Floats, accelerated: Mask) -> tuple[Floats, ...]:
-        return *overall(old, new, weight, np.ones(old.shape, dtype=bool)), *overall(
-            old, new, weight, accelerated
-        )
+        masks = (np.ones(old.shape, dtype=bool), accelerated)
+        return tuple(number for mask in masks for number in overall(old, new, weight, mask))
 
     result = apply(
         kernel,
@@ -363,28 +356,20 @@ def overall_speedup(
             speedup="",
             gain="share of the weighted time saved",
             n="benchmarks measured on both sides",
-        )
-        | outputs(
             accelerated_speedup="",
             accelerated_gain="",
             n_accelerated="benchmarks that count as accelerated",
         ),
-        attrs=attrs,
+        attrs={**cells.attrs, "result": "overall_speedup", "across": across, "weights": scheme},
     )
     if bounds is not None:  # a speedup that is no bound is NaN
         unknown = bounds.over(across)
         one_sided = ~(unknown.at_least & unknown.at_most)
-        sums = ("speedup", "gain", "accelerated_speedup", "accelerated_gain")
-        bounded = {
-            name: result[name].where(one_sided).assign_attrs(result[name].attrs) for name in sums
-        }
-        result = result.assign(bounded | {"bound": unknown.words})
-    return with_notes(
-        result,
-        *pair.notes,
-        pair.stopped_note(BOUND),
-        *(() if is_chunked(cells["n"].variable) else one_side_notes(cells)),
-    )
+        for name in ("speedup", "gain", "accelerated_speedup", "accelerated_gain"):
+            result[name] = result[name].where(one_sided).assign_attrs(result[name].attrs)
+        result["bound"] = unknown.words
+    one_side = () if is_chunked(cells["n"].variable) else one_side_notes(cells)
+    return with_notes(result, *pair.notes, pair.stopped_note(BOUND), *one_side)
 
 
 def _weights(weights: Any, baseline_times: xr.DataArray, pair: Pair, across: str) -> xr.DataArray:

@@ -1,4 +1,4 @@
-"""The proportion of benchmarks that are accelerated, how sure it is, and how many benchmarks it takes to know it."""
+"""The proportion of accelerated benchmarks, its limits, and how many benchmarks it takes."""
 
 from typing import Final
 
@@ -43,7 +43,7 @@ def accelerated_proportion(
     across: str = BENCHMARK,
     method: str = "wilson",
 ) -> xr.Dataset:
-    """Estimate the proportion of programs that are accelerated, from how many of the benchmarks are.
+    """Estimate the proportion of programs that are accelerated.
 
     Parameters
     ----------
@@ -84,8 +84,8 @@ def accelerated_proportion(
     >>> import perfarray, xarray
     >>> significant = xarray.DataArray([True] * 17 + [False] * 13, dims="benchmark")
     >>> result = perfarray.accelerated_proportion(significant, confidence_level=0.9)
-    >>> round(result["lower"].item(), 7), round(result["upper"].item(), 7), result["reliable"].item()
-    (0.4027157, 0.7184049, True)
+    >>> [round(result[name].item(), 7) for name in ("lower", "upper")], result["reliable"].item()
+    ([0.4027157, 0.7184049], True)
     """
     check_choice(method, "method", METHODS)
     level = check_confidence_level(confidence_level)
@@ -156,7 +156,7 @@ def _flags(significant: xr.DataArray | xr.Dataset) -> tuple[xr.DataArray, xr.Dat
 def required_benchmarks(
     proportion: float, *, precision: float = 0.05, confidence_level: float = 0.95
 ) -> int:
-    """Return how many benchmarks, drawn at random, give the proportion of accelerated ones with a half-width of `precision`.
+    """Return how many random benchmarks give the accelerated proportion with a half-width.
 
     Parameters
     ----------

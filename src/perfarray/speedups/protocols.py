@@ -1,4 +1,4 @@
-"""The Speedup-Test of Touati, Worms and Briais (2010), section 4: whether a speedup is significant."""
+"""The Speedup-Test of Touati, Worms and Briais (2010), section 4: significant speedups."""
 
 from collections.abc import Callable
 from functools import partial
@@ -130,7 +130,8 @@ def speedup_test(
     Example 1 of the paper: t = 2.8238, p = 0.01118.
 
     >>> import perfarray
-    >>> times = perfarray.from_samples({"old": [2.799, 2.046, 1.259, 1.877, 2.244], "new": [1.046, 0.259, 0.877, 1.244, 1.799]})
+    >>> old, new = [2.799, 2.046, 1.259, 1.877, 2.244], [1.046, 0.259, 0.877, 1.244, 1.799]
+    >>> times = perfarray.from_samples({"old": old, "new": new})
     >>> result = times.perf.speedup_test("old", confidence_level=0.95).squeeze()
     >>> result["significant"].item(), result["test"].item(), round(result["pvalue"].item(), 5)
     (True, 'Student t', 0.01118)
@@ -158,7 +159,7 @@ def speedup_test(
 
 
 def check_correction(correction: str | None, confidence_level: object, times: xr.DataArray) -> None:
-    """Raise where a correction is not known, or no level is given at which corrected p-values could be judged."""
+    """Raise where a correction is not known, or corrected p-values would lack a level."""
     check_choice(correction, "correction", CORRECTIONS)
     if correction is None or confidence_level is not None:
         return
@@ -179,7 +180,10 @@ def tested(
     *,
     ties: str,
 ) -> xr.Dataset:
-    """Return what `speedup_test` returns, and along `warning` which of the original tool's sentences apply (`warned`)."""
+    """Return what `speedup_test` returns, and `warned`.
+
+    That says along `warning` which of the original tool's sentences apply.
+    """
     check_choice(statistic, "statistic", TESTED)
     check_choice(search, "search", SEARCHES)
     check_choice(ties, "ties", TIES)
@@ -330,7 +334,10 @@ def corrected(result: xr.Dataset, correction: str) -> xr.Dataset:
 
 
 def _without_claims(result: xr.Dataset, pair: Pair, statistic: str) -> xr.Dataset:
-    """Conclude nothing where it would hang on what stopped runs of the candidate, or runs without a limit, would have taken."""
+    """Conclude nothing where stopped runs would decide.
+
+    They are those of the candidate, and those without a limit.
+    """
     candidate, baseline = pair.candidate.bounds, pair.baseline.bounds
     unable = (candidate.at_least & candidate.at_most) | (baseline.at_least & baseline.at_most)
     undecided = (
@@ -357,7 +364,7 @@ def _without_claims(result: xr.Dataset, pair: Pair, statistic: str) -> xr.Datase
 
 
 def _with_required(result: xr.Dataset, pair: Pair, unit: str | None, statistic: str) -> xr.Dataset:
-    """Add the runs a side with which the last test would see the observed speedup, were it the true one.
+    """Add the runs a side with which the last test would see the observed speedup.
 
     NaN where the speedup is significant, where there is none, and where one run shows no spread. A
     small sample whose conditions fail is tested from `LARGE` runs on.
