@@ -32,7 +32,10 @@ Read = Callable[[Path], xr.Dataset]
 
 
 class StoredLabels(NamedTuple):
-    """The labels of a table: `template` holds its timings with one repetition of the lowest level and stand-in values."""
+    """The labels of a table.
+
+    `template` holds its timings with one repetition of the lowest level and stand-in values.
+    """
 
     template: xr.Dataset
     columns: dict[str, str]  # the column of each variable
@@ -96,7 +99,7 @@ def labels_of(table: StoredTable, read: Read) -> StoredLabels:
 
 
 def _combinations(table: StoredTable, names: list[str]) -> tuple[Any, Integers]:
-    """Return the distinct combinations of labels by first appearance, and how many rows each has."""
+    """Return the combinations of labels by first appearance, and the rows of each."""
     listing = ", ".join(map(identifier, names))
     table.run(
         f"""CREATE TEMP TABLE combinations AS
@@ -122,7 +125,7 @@ def _combinations(table: StoredTable, names: list[str]) -> tuple[Any, Integers]:
 
 
 def _check_texts(table: StoredTable, name: str, labels: str) -> None:
-    """Raise for labels with blanks or quotes around them, which are read otherwise than DuckDB has them."""
+    """Raise for labels with blanks or quotes around them, which DuckDB keeps."""
     text = _text(name)
     around = f"{text} LIKE '\"%' OR {text} <> trim({text}, {BLANKS})"
     if table.run(f"SELECT 1 FROM {labels} WHERE {around} LIMIT 1").fetchall():
@@ -135,7 +138,7 @@ def _text(name: str) -> str:
 
 
 def _codes(table: StoredTable, names: list[str]) -> tuple[str, Integers]:
-    """Return how SQL numbers combinations of labels of some columns, and these numbers in their order."""
+    """Return how SQL numbers combinations of labels, and these numbers in their order."""
     code, n_codes = "0::BIGINT", 1
     for number, name in enumerate(names):
         table.run(
@@ -154,7 +157,7 @@ def _codes(table: StoredTable, names: list[str]) -> tuple[str, Integers]:
 
 
 def _ordered_labels(table: StoredTable, lowest: str) -> Any:
-    """Return the labels of the lowest level in their order: numbers by value, texts by first appearance."""
+    """Return the labels of the lowest level: numbers by value, texts by first appearance."""
     table.run(
         f"""CREATE TEMP TABLE labels_of_level AS
         SELECT {identifier(lowest)}, {_text(lowest)} AS text, min("#row") AS first
@@ -180,7 +183,7 @@ def _ordered_labels(table: StoredTable, lowest: str) -> Any:
 
 
 def _check_roles(table: StoredTable, combinations: Any, *, numbered: bool) -> None:
-    """Raise for columns whose role depends on how often labels occur, which combinations do not tell.
+    """Raise for columns whose role depends on how often labels occur.
 
     Where each combination has one row and rows are `numbered`, a date may be the name of a
     repetition.
@@ -242,7 +245,7 @@ def _read_small(table: StoredTable, read: Read, labels: Any) -> xr.Dataset:
 
 
 def names_of_units(table: StoredTable, read: Read, labels: StoredLabels) -> dict[str, xr.Variable]:
-    """Return the coordinate that a small table would have of the labels of the lowest level, if it has one."""
+    """Return the coordinate of the labels of the level that a small table has, if any."""
     first = labels.combinations.take([0] * len(labels.of_level))
     small = _with_level(first, labels.level, labels.of_level)
     times, name = _read_small(table._replace(notes=()), read, small), label_name(labels.level)

@@ -36,7 +36,10 @@ class NotStreamedError(FileError):
 
 
 class StoredTable(NamedTuple):
-    """A table on the disk: the columns of the view `rows` of a connection, and how to write a small one like it."""
+    """A table on the disk: the view `rows` of a connection.
+
+    `write` writes a small table like it.
+    """
 
     place: Path
     connection: Any
@@ -165,7 +168,7 @@ def _csv_table(place: Path, scratch: Path) -> StoredTable:
 
 
 def _number(name: str) -> str:
-    """Return a text as a number: NaN where nothing was measured, infinite where it is no plain number."""
+    """Return a text as a number: NaN for a missing one, infinite for one that is not plain."""
     missing = tidy_csv.MEASURED_NOTHING if value_column(name) else tidy_csv.MISSING
     cell = identifier(name)
     number = f"TRY_CAST({cell} AS DOUBLE)"
@@ -182,7 +185,7 @@ def _path(place: Path) -> str:
 
 
 def _create_rows(table: StoredTable, paths: Iterable[Path], query: str) -> None:
-    """Make the view `rows`, after which the connection reads the files of the table and nothing else."""
+    """Make the view `rows`; the connection then reads the files of the table and no others."""
     allowed = {
         text
         for path in paths
@@ -197,7 +200,7 @@ def _create_rows(table: StoredTable, paths: Iterable[Path], query: str) -> None:
 
 
 def _parquet_table(place: Path, scratch: Path) -> StoredTable:
-    """Return a Parquet file, or the files of a partitioned table, whose keys are columns of text."""
+    """Return a Parquet file, or a partitioned table, whose keys are columns of text."""
     from pyarrow import parquet as files_of_rows
 
     tables = parquet.one_table_each(find_files(place, "file", None))

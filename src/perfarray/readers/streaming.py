@@ -1,6 +1,7 @@
-"""Tables larger than memory into Zarr stores: DuckDB finds the labels, and then hands over the rows in the order of the file.
+"""Tables larger than memory into Zarr stores, by DuckDB.
 
-Values are placed in files of the whole arrays, from which the store is written chunk by chunk.
+It finds the labels first, and then hands over the rows in the order of the file. Values are placed
+in files of the whole arrays, from which the store is written chunk by chunk.
 """
 
 from contextlib import closing, nullcontext
@@ -67,7 +68,8 @@ def convert_table(path: AnyPath, store: AnyPath, *, progress: bool | None = None
     >>> import tempfile, pathlib
     >>> import perfarray
     >>> folder = pathlib.Path(tempfile.mkdtemp())
-    >>> _ = (folder / "runs.csv").write_text("benchmark,execution,time_ms\nfft,0,12\nfft,1,13\nsort,0,5\n")
+    >>> rows = "benchmark,execution,time_ms\nfft,0,12\nfft,1,13\nsort,0,5\n"
+    >>> _ = (folder / "runs.csv").write_text(rows)
     >>> times = perfarray.convert_table(folder / "runs.csv", folder / "runs.zarr")
     >>> times["time"].isel(file=0).values
     array([[0.012, 0.013],
@@ -140,7 +142,7 @@ def _streamed(table: StoredTable, scratch: Path, progress: bool | None) -> xr.Da
 
 
 class _Repetitions:
-    """The rows that have been placed: how many of each combination of labels, and the label of the lowest level of the last.
+    """The number of rows of each combination that were placed, and the level's label of the last.
 
     `ascend` says whether these labels ascend in each combination, and `are_positions` whether they
     are the numbers of the rows.

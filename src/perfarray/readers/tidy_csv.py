@@ -10,7 +10,7 @@ import io
 import re
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -53,12 +53,9 @@ EXACT: dict[str, Any] = (
     if tuple(map(int, pd.__version__.split(".")[:2])) < (3, 1)
     else {}
 )
-LARGE = 1 << 20  # Bytes from which a table is read in blocks, and labels that recur as categories
 QUOTED = re.compile(r'"(?:[^"]|"")*"')
 HEADER_ROW = re.compile(r'(?:"(?:[^"]|"")*"|[^"\n])*|[^\n]*')
 MEASURED_NOTHING = [text for text in MISSING if text != "nan"]
-BLOCK = 1 << 18  # Bytes that pandas gets at once: as many as it asks for
-SAMPLE = 1 << 14  # Bytes that tell which labels recur
 WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}")  # Labels that are whole numbers
 LONGEST_EXACT = 1 << 53  # Whole numbers from which decimals of 64 bits do not hold each
 FOREIGN = (
@@ -218,11 +215,7 @@ def _without_comments(source: Source, delimiter: str) -> bytes:
 def _parsed(
     content: bytes, columns: list[str], labels: list[str], delimiter: str
 ) -> tuple[pd.DataFrame, bool]:
-    """Return the cells as pandas reads them, and whether it says that rows have more of them than the header.
-
-    A large table is read in blocks that fit into the processor's cache, and labels that recur as
-    categories: together half the time.
-    """
+    """Return the cells as pandas reads them, and whether it says that rows have more of them than the header."""
     options: dict[str, Any] = {
         "sep": delimiter,
         "skipinitialspace": b" " in content
@@ -237,20 +230,16 @@ def _parsed(
         "header": 0,
         **EXACT,
     }
-    large = len(content) > LARGE
-    categories, last_row = _recurring(content, columns, labels, delimiter) if large else ([], b"")
-    texts = dict.fromkeys(labels, object)  # texts of Arrow would become objects anyway
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", pd.errors.ParserWarning)
-        warnings.simplefilter("always", pd.errors.DtypeWarning)
-        blocks: Any = _Blocks(content, last_row)
-        frame = pd.read_csv(
-            blocks, dtype=texts | dict.fromkeys(categories, "category"), low_memory=large, **options
-        )
-        frame = frame.iloc[:-1] if last_row else frame
-        # pandas may take a column for numbers in one block and for texts in another.
-        if any(issubclass(warning.category, pd.errors.DtypeWarning) for warning in caught):
-            frame = pd.read_csv(io.BytesIO(content), dtype=texts, low_memory=False, **options)
+        kinds = dict.fromkeys(labels, "category")  # labels recur
+        frame = pd.read_csv(io.BytesIO(content), dtype=kinds, low_memory=False, **options)
+    # pandas makes numbers of categories that all look like some, and labels stay as they are
+    # written.
+    numeric = [name for name in labels if not _are_texts(frame[name].cat.categories)]
+    if numeric:
+        texts = dict.fromkeys(numeric, object)
+        frame[numeric] = pd.read_csv(io.BytesIO(content), usecols=numeric, dtype=texts, **options)
     # A gap makes decimals of whole numbers: long ones are read again, so that their labels keep all
     # digits.
     rounded = [name for name in columns if not value_column(name) and _is_rounded(frame[name])]
@@ -262,58 +251,16 @@ def _parsed(
     return frame, any(issubclass(warning.category, pd.errors.ParserWarning) for warning in caught)
 
 
+def _are_texts(labels: pd.Index) -> bool:
+    return pd.api.types.is_string_dtype(labels) and not isinstance(labels, pd.CategoricalIndex)
+
+
 def _is_rounded(column: pd.Series) -> bool:
     """Return whether a column holds whole numbers with gaps, some of more digits than a decimal number keeps."""
     if column.dtype != float or not column.hasnans:
         return False
     numbers = column.dropna().to_numpy()
     return bool((abs(numbers) >= LONGEST_EXACT).any() and (numbers % 1 == 0).all())
-
-
-class _Blocks:
-    """Contents one after another, without a copy of the whole: as much of a file as the parser of pandas asks for."""
-
-    def __init__(self, *contents: bytes) -> None:
-        self._blocks = (
-            content[start : start + BLOCK]
-            for content in contents
-            for start in range(0, len(content), BLOCK)
-        )
-
-    def __iter__(self) -> Iterator[bytes]:
-        return self._blocks
-
-    def read(self, _size: int = -1) -> bytes:
-        """Return the next block."""
-        return next(self._blocks, b"")
-
-
-def _recurring(
-    content: bytes, columns: list[str], labels: list[str], delimiter: str
-) -> tuple[list[str], bytes]:
-    """Return the columns of labels that occur more than once on rows in the middle of a table, and a last row for it.
-
-    This is the first row with words for labels: pandas makes numbers of categories that all look
-    like some.
-    """
-    middle = len(content) // 2
-    rows = [
-        row.split(delimiter)
-        for row in content[middle : middle + SAMPLE].decode(errors="replace").split("\n")[1:-1]
-    ]
-    n_labels = {
-        name: len({cells[index] for cells in rows if index < len(cells)})
-        for index, name in enumerate(columns)
-        if name in labels
-    }
-    recurring = [name for name, count in n_labels.items() if 2 * count < len(rows)]
-    start = len(header_row(content[:BEGINNING].decode(errors="replace")).encode()) + 1
-    first_row = content[start : content.find(b"\n", start)].decode()
-    cells = first_row.split(delimiter)
-    if not recurring or '"' in first_row or len(cells) != len(columns):
-        return [], b""
-    cells = ["word" if name in labels else cell for name, cell in zip(columns, cells, strict=True)]
-    return recurring, f"\n{delimiter.join(cells)}\n".encode()
 
 
 def _check_rows(source: Source, text: str, columns: list[str]) -> None:
