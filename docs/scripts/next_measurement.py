@@ -15,7 +15,7 @@ import xarray as xr
 
 import perfarray  # noqa: F401  (registers .perf)
 
-COMMITS, NIGHTS, EXECUTIONS, BETWEEN, WITHIN, COST, MOST = 480, 16, 5, 0.005, 0.01, 5.0, 60
+COMMITS, NIGHTS, EXECUTIONS, BETWEEN, WITHIN, MOST = 480, 16, 5, 0.005, 0.01, 60
 
 
 class Program:
@@ -62,7 +62,7 @@ class Program:
 def asked(program):
     """Return the culprit that is named, once it is sure; NaN where no change is left."""
     for _ in range(MOST):
-        found = program.changes().perf.next_measurement(commits=range(COMMITS), commit_cost=COST)
+        found = program.changes().perf.next_measurement(commits=range(COMMITS))
         if np.isnan(found["next"]):
             return float(found["culprit"])
         program.measure(int(found["next"]), int(found["runs"]))

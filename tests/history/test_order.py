@@ -11,7 +11,7 @@ from perfarray import PerfarrayWarning
 from perfarray.history.order import time_order
 
 N = 20
-HASHES = [f"{place * 2654435761 % 2**32:08x}" for place in range(N)]
+HASHES = [f"{index * 2654435761 % 2**32:08x}" for index in range(N)]
 DAYS = pd.date_range("2024-01-05", periods=N)
 SHUFFLED = np.random.default_rng(4).permutation(N)
 STORED = {"newest first": np.arange(N)[::-1], "shuffled": SHUFFLED}
@@ -121,9 +121,9 @@ def test_the_order_may_be_given():
         DAYS.strftime("%d.%m.%Y").tolist(),
         xr.DataArray(np.arange(N), dims="commit"),
     ):
-        given = times.perf.change_points(order=order)
-        assert given.attrs["order"] == (order if isinstance(order, str) else "given")
-        xr.testing.assert_equal(given, slower)
+        ordered_result = times.perf.change_points(order=order)
+        assert ordered_result.attrs["order"] == (order if isinstance(order, str) else "given")
+        xr.testing.assert_equal(ordered_result, slower)
     for order in ("reversed", "rank"):
         faster = times.perf.change_points(order=order)
         assert (
@@ -135,7 +135,7 @@ def test_the_order_may_be_given():
         1 / times.perf.trend(order="stored")["slope"].values, rel=1e-6
     )
     for order, message in (
-        ("ranks", "there is 'stored', 'reversed', .*'rank'"),
+        ("ranks", "There is 'stored', 'reversed', .*'rank'"),
         ("word", "cannot be sorted"),
         ([1, 2], r"shape \(2,\)"),
     ):
@@ -282,12 +282,12 @@ def test_one_value_a_commit_needs_no_execution():
     """An array or Dataset along the commits alone is a history."""
     times = history(range(N)).isel(execution=0)
     expected = times.expand_dims("execution", axis=-1)
-    for single in (times, times.to_dataset(), times.sel(benchmark="slower")):
-        cells = {} if "benchmark" in single.dims else {"benchmark": "slower"}
+    for single_values in (times, times.to_dataset(), times.sel(benchmark="slower")):
+        cells = {} if "benchmark" in single_values.dims else {"benchmark": "slower"}
         xr.testing.assert_allclose(
-            single.perf.trend()["slope"], expected.perf.trend()["slope"].sel(cells)
+            single_values.perf.trend()["slope"], expected.perf.trend()["slope"].sel(cells)
         )
-        assert (single.perf.change_points()["n_units"] == 1).all()
+        assert (single_values.perf.change_points()["n_units"] == 1).all()
     assert (
         times.perf.change_points()["verdict"].sel(benchmark="slower").values.tolist()[10]
         == "slower"
@@ -308,7 +308,8 @@ def test_labels_that_alternate_are_named():
         for method in (mixed.perf.change_points, mixed.perf.trend):
             with pytest.warns(
                 PerfarrayWarning,
-                match=rf"'{name}' alternates along the commits, which are one series: main \(13\), feature \(7\)",
+                match=rf"'{name}' alternates along the commits, which are one series: "
+                r"main \(13\), feature \(7\)",
             ):
                 result = method()
             assert [note.code for note in result.perf.notes()].count("mixed_series") == 1
@@ -345,12 +346,12 @@ def test_labels_that_follow_each_other_are_named():
         .expand_dims(compiler=["old", "new"])
         .transpose("benchmark", "compiler", "date", "execution")
     )
-    apart = times.where((times["compiler"] == "old") == (times["date"] < DAYS[10]))
+    succeeding = times.where((times["compiler"] == "old") == (times["date"] < DAYS[10]))
     with pytest.warns(
         PerfarrayWarning, match="'compiler' follow each other along the dates: 'old', 'new'"
     ):
-        notes = apart.perf.change_points(dim="date").perf.notes()
-    assert "succession" in [note.code for note in notes]
-    assert "succession" not in [
+        notes = succeeding.perf.change_points(dim="date").perf.notes()
+    assert "mixed_series" in [note.code for note in notes]
+    assert "mixed_series" not in [
         note.code for note in times.perf.change_points(dim="date").perf.notes()
     ]

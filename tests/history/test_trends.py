@@ -36,28 +36,33 @@ def test_a_slope_beside_steps():
     with pytest.warns(
         PerfarrayWarning, match="2 of 4 series have two steps or more, found in the same commits"
     ):
-        found = times.perf.trend()
-    np.testing.assert_allclose(np.log(found["slope"]), [0.0, 0.003, -0.003, 0.0], atol=5e-4)
-    assert found["verdict"].values.tolist() == ["inconclusive", "slower", "faster", "inconclusive"]
-    assert found["segment"].max("commit").values.tolist() == [2, 0, 2, 0]
-    assert found["total"].values[1] == pytest.approx(found["slope"].values[1] ** 59)
-    known = times.isel(benchmark=[0]).perf.trend(
+        result_found = times.perf.trend()
+    np.testing.assert_allclose(np.log(result_found["slope"]), [0.0, 0.003, -0.003, 0.0], atol=5e-4)
+    assert result_found["verdict"].values.tolist() == [
+        "inconclusive",
+        "slower",
+        "faster",
+        "inconclusive",
+    ]
+    assert result_found["segment"].max("commit").values.tolist() == [2, 0, 2, 0]
+    assert result_found["total"].values[1] == pytest.approx(result_found["slope"].values[1] ** 59)
+    with_given_steps = times.isel(benchmark=[0]).perf.trend(
         changes=times.isel(benchmark=[0]).perf.change_points()
     )
-    assert known["lower"] < 1 < known["upper"]
+    assert with_given_steps["lower"] < 1 < with_given_steps["upper"]
 
 
 def test_a_step_in_doubt():
     """Where a step is nearly found, limits hold the slopes with and without it, and a verdict on
     which they differ is inconclusive."""
     times = history(0.01 * (PLACE >= 30), 1)[0]
-    found = times.perf.trend()
+    result_found = times.perf.trend()
     without, with_step = (
         times.perf.trend(changes=xr.Dataset({"segment": ("commit", 1.0 * (at <= PLACE))}))
         for at in (60, 30)
     )
-    assert found["segment"].max() == 0
-    assert [result["verdict"].item() for result in (found, without, with_step)] == [
+    assert result_found["segment"].max() == 0
+    assert [result["verdict"].item() for result in (result_found, without, with_step)] == [
         "inconclusive",
         "slower",
         "inconclusive",
@@ -68,7 +73,7 @@ def test_a_step_in_doubt():
         ("upper", without),
         ("pvalue", with_step),
     ):
-        assert found[name] == pytest.approx(value[name].item())
+        assert result_found[name] == pytest.approx(value[name].item())
 
 
 @pytest.mark.filterwarnings(r"ignore:.*\d+ of \d+ series (have two|one or two) steps")
@@ -78,12 +83,12 @@ def test_the_limits_hold():
     count = experiments(240)
     noise = np.random.default_rng(3).normal(size=(count, 30))
     correlated = noise.copy()
-    for place in range(1, 30):
-        correlated[:, place] = 0.5 * correlated[:, place - 1] + 0.75**0.5 * noise[:, place]
+    for split in range(1, 30):
+        correlated[:, split] = 0.5 * correlated[:, split - 1] + 0.75**0.5 * noise[:, split]
     for logs in (noise, correlated):
-        found = history(0.01 * logs + 0.001 * np.arange(30), 1, noise=0.0).perf.trend()
+        result_found = history(0.01 * logs + 0.001 * np.arange(30), 1, noise=0.0).perf.trend()
         assert (
-            (found["lower"] < np.exp(0.001)) & (np.exp(0.001) < found["upper"])
+            (result_found["lower"] < np.exp(0.001)) & (np.exp(0.001) < result_found["upper"])
         ).mean() > 0.95 - 3 * (0.05 * 0.95 / count) ** 0.5
 
 
@@ -122,8 +127,8 @@ def test_commits_with_few_runs_count_less():
     slope = times.perf.trend()["slope"]
     times[0, 59] *= 3.0
     np.testing.assert_allclose(times.perf.trend()["slope"], slope, atol=4e-4)
-    far = history(np.where(PLACE == 0, 5.0, 0.0)[:12])
-    assert far.perf.trend()["slope"] == pytest.approx(
+    distant_value = history(np.where(PLACE == 0, 5.0, 0.0)[:12])
+    assert distant_value.perf.trend()["slope"] == pytest.approx(
         1, abs=0.01
     )  # one wild commit at the beginning makes no slope
     gaps = times.where(times["commit"] % 7 != 3)
@@ -137,11 +142,11 @@ def test_dates_give_a_slope_a_year(labels):
     days = np.datetime64("2026-01-01") + np.cumsum(1 + PLACE % 5)
     years = (days - days[0]).astype(int) / 365.2425
     times = history(0.12 * years, noise=1e-4).rename(commit="date")
-    found = times.assign_coords(date=days.astype(str) if labels == "text" else days).perf.trend(
-        dim="date"
-    )
-    assert found.attrs["per"] == "year"
-    assert float(np.log(found["slope"].item())) == pytest.approx(0.12, abs=0.002)
+    result_found = times.assign_coords(
+        date=days.astype(str) if labels == "text" else days
+    ).perf.trend(dim="date")
+    assert result_found.attrs["per"] == "year"
+    assert float(np.log(result_found["slope"].item())) == pytest.approx(0.12, abs=0.002)
 
 
 @pytest.mark.filterwarnings("ignore:.*have two steps or more")
@@ -149,15 +154,19 @@ def test_all_paths_agree():
     """A rate falls as its time rises; chunks, the order of dims, float32 and a factor change
     nothing."""
     times = history([STEPS, 0.003 * PLACE])
-    found = times.perf.trend()
-    xr.testing.assert_allclose(times.transpose().perf.trend().transpose(*found.dims), found)
-    xr.testing.assert_allclose((1000 * times).perf.trend(), found)
-    xr.testing.assert_allclose(times.astype("float32").perf.trend(), found, rtol=1e-5, atol=1e-4)
+    result_found = times.perf.trend()
+    xr.testing.assert_allclose(
+        times.transpose().perf.trend().transpose(*result_found.dims), result_found
+    )
+    xr.testing.assert_allclose((1000 * times).perf.trend(), result_found)
+    xr.testing.assert_allclose(
+        times.astype("float32").perf.trend(), result_found, rtol=1e-5, atol=1e-4
+    )
     rate = (1 / times).assign_attrs(units="1/s", better="higher").perf.trend()
-    np.testing.assert_allclose(rate["slope"], 1 / found["slope"])
-    assert rate["verdict"].values.tolist() == found["verdict"].values.tolist()
+    np.testing.assert_allclose(rate["slope"], 1 / result_found["slope"])
+    assert rate["verdict"].values.tolist() == result_found["verdict"].values.tolist()
     pytest.importorskip("dask")
-    xr.testing.assert_allclose(times.chunk({"benchmark": 1}).perf.trend().compute(), found)
+    xr.testing.assert_allclose(times.chunk({"benchmark": 1}).perf.trend().compute(), result_found)
 
 
 def test_few_commits_and_what_does_not_vary():
@@ -175,11 +184,14 @@ def test_few_commits_and_what_does_not_vary():
 def test_stopped_runs_give_no_verdict():
     """At their limit they hide a part of the slope."""
     times = history(0.01 * PLACE)
-    stopped = (times > 1.4).assign_attrs({})
+    is_stopped = (times > 1.4).assign_attrs({})
     with pytest.warns(PerfarrayWarning, match="no limits and no verdict"):
-        found = times.where(~stopped, 1.4).assign_coords(censored=stopped).perf.trend()
-    assert (found["verdict"].item(), bool(found["lower"].isnull().all())) == ("inconclusive", True)
-    assert found["slope"] > 1
+        result_found = times.where(~is_stopped, 1.4).assign_coords(censored=is_stopped).perf.trend()
+    assert (result_found["verdict"].item(), bool(result_found["lower"].isnull().all())) == (
+        "inconclusive",
+        True,
+    )
+    assert result_found["slope"] > 1
 
 
 def test_bad_input():

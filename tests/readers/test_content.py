@@ -5,6 +5,7 @@ import os
 import pickle
 import re
 from pathlib import Path
+from types import SimpleNamespace
 from unittest.mock import Mock
 
 import numpy as np
@@ -159,7 +160,8 @@ def test_no_memory_left(tmp_path, monkeypatch):
         write(tmp_path / "b.json", small_suite(1.0)),
         Mock(side_effect=MemoryError),
     )
-    monkeypatch.setattr("perfarray.readers.opening.json.loads", fail)
+    full_memory = SimpleNamespace(**{**vars(json), "loads": fail})
+    monkeypatch.setattr("perfarray.readers.opening.json", full_memory)
     with pytest.raises(ValueError, match=r"b\.json: does not fit into the memory"):
         perfarray.read(bad)
     with pytest.warns(UserWarning, match=r"b\.json: does not fit into the memory"):

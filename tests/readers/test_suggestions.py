@@ -131,7 +131,7 @@ def test_nothing_is_proposed(tmp_path, content):
             "r{execution}",
             "time",
             "s",
-            {"n": 2, "execution": 2},
+            {"data_n": 2, "execution": 2},
         ),
         (
             "program,mean,r1,r2\nfft,1.5,1,2\nsort,3.5,3,4\n",

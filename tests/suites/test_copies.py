@@ -11,8 +11,11 @@ import perfarray
 from readers.files_of_our_own import spec_pair, spec_result, write
 from shared_material import ARCHIVES, needs_archives
 
-SECONDS = {"410.alpha": ((40.0, 38.0), (40.2, 38.1), (40.1, 37.9)), "433.beta": ((21.0, 21.0), (22.0, 22.0), (21.5, 21.5)),
-           "470.gamma": ((31.0, 30.0), (31.2, 30.1), (31.1, 29.9))}  # fmt: skip
+SECONDS = {
+    "410.alpha": ((40.0, 38.0), (40.2, 38.1), (40.1, 37.9)),
+    "433.beta": ((21.0, 21.0), (22.0, 22.0), (21.5, 21.5)),
+    "470.gamma": ((31.0, 30.0), (31.2, 30.1), (31.1, 29.9)),
+}
 """Seconds of base and peak; the peak of the second is its base."""
 
 LOG_RATIOS = {
@@ -68,10 +71,20 @@ def test_scores_count_copies(times, statistic, mean):
     assert ratio["estimate"].item() == pytest.approx(of_scores.item(), rel=1e-12)
 
 
-@pytest.mark.parametrize("options", [
-    {}, {"correction": "holm"}, {"prior": "suite"}, {"method": "bca", "rng": 1}, {"paired": "execution"}, {"shared": "execution"},
-    {"threshold": {"410.alpha": 0.05, ...: 0.01}}, {"between": (0.01, 5)},
-], ids=str)  # fmt: skip
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"correction": "holm"},
+        {"prior": "suite"},
+        {"method": "bca", "rng": 1},
+        {"paired": "execution"},
+        {"shared": "execution"},
+        {"threshold": {"410.alpha": 0.05, ...: 0.01}},
+        {"between": (0.01, 5)},
+    ],
+    ids=str,
+)
 def test_the_suite_row_counts_a_copy_as_ratio_1(times, options):
     """Three benchmarks, one with a log ratio of 0; rows are those without it, and have no test of
     it."""

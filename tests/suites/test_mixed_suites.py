@@ -209,9 +209,14 @@ def test_the_genuine_folder_of_mixed_reports():
     times = perfarray.read_archive(ARCHIVES / "spec_csv", on_error="skip")
     times = times.sel(tuning=["base"])
     published = {
-        "int2006_rate": {416.443094, 35.27003}, "int2006_speed": {38.121805}, "fp2006_speed": {66.515561}, "int2017_rate": {317.548604},
-        "fp2017_rate": {315.95593}, "int2017_speed": {5.309293}, "int2017_rate1": {1.236422},
-    }  # fmt: skip
+        "int2006_rate": {416.443094, 35.27003},
+        "int2006_speed": {38.121805},
+        "fp2006_speed": {66.515561},
+        "int2017_rate": {317.548604},
+        "fp2017_rate": {315.95593},
+        "int2017_speed": {5.309293},
+        "int2017_rate1": {1.236422},
+    }
     table = times.perf.machine_table()
     for suite, scores in published.items():
         rows = table.loc[table["suite"] == suite, "performance"].tolist()

@@ -63,9 +63,16 @@ def test_shared_and_paired_units():
     """Shared units: one exchange for all benchmarks; pairs: swapped within, for all benchmarks
     unless it is said that none share them."""
     times = timings([1.0] * 3, runs=3)
-    numbers = [times.perf.randomization_test("old", method="exact", **keywords)["n_exchanges"].item() for keywords in (
-        {}, {"shared": "execution"}, {"paired": "execution"}, {"shared": "execution", "paired": "execution"},
-        {"shared": (), "paired": "execution"})]  # fmt: skip
+    numbers = [
+        times.perf.randomization_test("old", method="exact", **keywords)["n_exchanges"].item()
+        for keywords in (
+            {},
+            {"shared": "execution"},
+            {"paired": "execution"},
+            {"shared": "execution", "paired": "execution"},
+            {"shared": (), "paired": "execution"},
+        )
+    ]
     assert numbers == [20**3, 20, 2**3, 2**3, 2**9]
 
 
@@ -165,8 +172,11 @@ def test_exchanges_worked_by_hand():
     fewer exchanges are filled up."""
     times = xr.DataArray(
         [[[1.0, 4.0], [2.0, np.nan]], [[8.0, np.nan], [1.0, np.nan]]],
-        dims=("suite", "version", "execution"), coords={"version": ["old", "new"], "suite": ["a", "b"]}, name="time", attrs={"units": "s"},
-    )  # fmt: skip
+        dims=("suite", "version", "execution"),
+        coords={"version": ["old", "new"], "suite": ["a", "b"]},
+        name="time",
+        attrs={"units": "s"},
+    )
     kept = times.perf.randomization_test("old", method="exact", distribution=True)[
         "null_distribution"
     ].squeeze("version")

@@ -39,8 +39,14 @@ def mixed(suite):
 
 
 WITHOUT_BASELINE = (
-    "suite_score", "score_distribution", "five_number_summary", "relative_variation", "pairwise", "machine_table", "plan_suite",
-)  # fmt: skip
+    "suite_score",
+    "score_distribution",
+    "five_number_summary",
+    "relative_variation",
+    "pairwise",
+    "machine_table",
+    "plan_suite",
+)
 
 
 def ask(name, times, baseline="v1", **keywords):
@@ -448,10 +454,17 @@ def test_several_metrics(suite, name, variable):
 
 
 KEYWORDS = {
-    "suite_score": {}, "score_ratio_interval": {}, "hierarchical_performance_test": {"confidence_level": 0.7},
-    "randomization_test": {"rng": 1, "n_resamples": 20}, "required_runs": {"width": 1.0}, "score_distribution": {"rng": 1},
-    "five_number_summary": {"rng": 1}, "relative_variation": {}, "agreement": {"rng": 1, "n_resamples": 50}, "overall_speedup": {},
-}  # fmt: skip
+    "suite_score": {},
+    "score_ratio_interval": {},
+    "hierarchical_performance_test": {"confidence_level": 0.7},
+    "randomization_test": {"rng": 1, "n_resamples": 20},
+    "required_runs": {"width": 1.0},
+    "score_distribution": {"rng": 1},
+    "five_number_summary": {"rng": 1},
+    "relative_variation": {},
+    "agreement": {"rng": 1, "n_resamples": 50},
+    "overall_speedup": {},
+}
 """Functions of a suite, each with the least that it has to be told."""
 
 
@@ -586,9 +599,12 @@ def test_a_side_of_one_session_has_its_executions():
 
 
 ACROSS = {name: {} for name in KEYWORDS} | {
-    "required_runs": {"width": 0.1}, "compare": {}, "pairwise": {"dim": "version"}, "machine_table": {},
+    "required_runs": {"width": 0.1},
+    "compare": {},
+    "pairwise": {"dim": "version"},
+    "machine_table": {},
     "plan_suite": {"costs": {"execution": 1.0}, "budget": 1e6, "shared": "execution"},
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", ACROSS)

@@ -34,14 +34,22 @@ def archive(sizes=(4, 3), seed=0, **attrs):
 
 
 METHODS = {
-    "suite_score": {}, "score_distribution": {"n_resamples": 19, "rng": 1}, "five_number_summary": {"n_resamples": 19, "rng": 1},
-    "relative_variation": {}, "relative_variation, drawn": {"method": "monte_carlo", "n_resamples": 19, "rng": 1},
-    "score_ratio_interval": {"baseline": "old"}, "score_ratio_interval, bca": {"baseline": "old", "method": "bca", "rng": 1},
-    "score_ratio_interval, redrawn": {"baseline": "old", "random_benchmarks": True}, "randomization_test": {"baseline": "old", "rng": 1},
-    "hierarchical_performance_test": {"baseline": "old"}, "required_runs": {"baseline": "old", "width": 0.02},
-    "compare": {"baseline": "old"}, "pairwise": {"dim": "version"}, "agreement": {"baseline": "old", "rng": 1, "n_resamples": 19},
+    "suite_score": {},
+    "score_distribution": {"n_resamples": 19, "rng": 1},
+    "five_number_summary": {"n_resamples": 19, "rng": 1},
+    "relative_variation": {},
+    "relative_variation, drawn": {"method": "monte_carlo", "n_resamples": 19, "rng": 1},
+    "score_ratio_interval": {"baseline": "old"},
+    "score_ratio_interval, bca": {"baseline": "old", "method": "bca", "rng": 1},
+    "score_ratio_interval, redrawn": {"baseline": "old", "random_benchmarks": True},
+    "randomization_test": {"baseline": "old", "rng": 1},
+    "hierarchical_performance_test": {"baseline": "old"},
+    "required_runs": {"baseline": "old", "width": 0.02},
+    "compare": {"baseline": "old"},
+    "pairwise": {"dim": "version"},
+    "agreement": {"baseline": "old", "rng": 1, "n_resamples": 19},
     "overall_speedup": {"baseline": "old"},
-}  # fmt: skip
+}
 """By method, what it is asked besides."""
 
 WEIGHTED = ("suite_score", "five_number_summary", "score_ratio_interval", "randomization_test")
@@ -96,11 +104,17 @@ def gaps(*places):
 
 
 ARCHIVES = {
-    "whole": archive(), "a suite of one benchmark": archive((4, 1)), "incomplete": gaps((0, 1), (2, 5)),
-    "every cell incomplete": gaps((0, 0), (1, 1), (2, 2)), "one complete": gaps((0, 0), (2, 2)),
-    "no suite on one machine": gaps(*((1, i) for i in range(4))), "one unknown": archive((4, 3, 2)).assign_coords(
-        suite=("benchmark", ["a"] * 4 + ["unknown"] * 3 + ["b"] * 2)), "rates": (1 / archive()).assign_attrs(units="1/s", better="higher"),
-}  # fmt: skip
+    "whole": archive(),
+    "a suite of one benchmark": archive((4, 1)),
+    "incomplete": gaps((0, 1), (2, 5)),
+    "every cell incomplete": gaps((0, 0), (1, 1), (2, 2)),
+    "one complete": gaps((0, 0), (2, 2)),
+    "no suite on one machine": gaps(*((1, i) for i in range(4))),
+    "one unknown": archive((4, 3, 2)).assign_coords(
+        suite=("benchmark", ["a"] * 4 + ["unknown"] * 3 + ["b"] * 2)
+    ),
+    "rates": (1 / archive()).assign_attrs(units="1/s", better="higher"),
+}
 
 
 CASES = [

@@ -351,10 +351,14 @@ def test_an_extra_label_that_is_misspelt_is_named():
         )
     costs = {"execution": 1}
     for method, choices in {
-        "score_distribution": {}, "five_number_summary": {}, "relative_variation": {}, "score_ratio_interval": {"baseline": "old"},
-        "randomization_test": {"baseline": "old"}, "required_runs": {"baseline": "old", "width": 0.1},
+        "score_distribution": {},
+        "five_number_summary": {},
+        "relative_variation": {},
+        "score_ratio_interval": {"baseline": "old"},
+        "randomization_test": {"baseline": "old"},
+        "required_runs": {"baseline": "old", "width": 0.1},
         "plan_suite": {"baseline": "old", "costs": costs, "budget": 1000},
-    }.items():  # fmt: skip
+    }.items():
         found = getattr(times.perf, method)(weights=weights, **choices)
         assert "unused_weights" in [one.code for one in found.perf.notes()]
 

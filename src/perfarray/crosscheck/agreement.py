@@ -118,7 +118,8 @@ def agreement(
     --------
     >>> import perfarray
     >>> dims = {"benchmark": 6, "version": ["old", "new"]}
-    >>> times = perfarray.simulate(sizes={"execution": 10}, variances={"execution": 1e-4}, dims=dims, rng=1)
+    >>> nest = {"sizes": {"execution": 10}, "variances": {"execution": 1e-4}}
+    >>> times = perfarray.simulate(**nest, dims=dims, rng=1)
     >>> new = times["time"].where(times["version"] == "old", 0.95 * times["time"])
     >>> found = new.perf.agreement("old", dim="version", rng=1).squeeze("version")
     >>> found["suite_verdict"].to_series().to_dict()["fieller"], found["suite_agree"].item()
@@ -153,7 +154,7 @@ def agreement(
         n_resamples=check_count(n_resamples, "n_resamples", 2),
         rng=rng,
     )
-    # The remarks of methods are in their answers. What the comparison says of the units is said once.
+    # Remarks of methods are in their answers. What is to be said of the units is said once.
     answers, notes = dict[str, Answer](), list[Note]()
     with progress_bar(len(METHODS), "comparing", "method", show=None) or nullcontext() as bar:
         for method in METHODS:

@@ -23,9 +23,9 @@ LISTED = 4
 
 
 def alternation_notes(array: xr.DataArray, dim: str, levels: tuple[str, ...]) -> tuple[Note, ...]:
-    """Return a note on each coordinate of a history in time whose labels alternate.
+    """Return a note on each coordinate of a history whose labels alternate.
 
-    An aside where they make no difference.
+    It is an aside where the labels make no difference.
     """
     notes = []
     for name, coord in array.coords.items():
@@ -38,94 +38,77 @@ def alternation_notes(array: xr.DataArray, dim: str, levels: tuple[str, ...]) ->
             continue
         names: npt.NDArray[Any] = np.asarray(np.where(coord.values == UNKNOWN, None, coord.values))
         codes, labels = pd.factorize(names)
-        known = codes[codes >= 0]
+        label_codes = codes[codes >= 0]
         # A label that comes once, as a new runner does, is a change. Labels that come back are
         # mixed.
-        if len(labels) < 2 or np.count_nonzero(np.diff(known)) < len(labels):
+        if len(labels) < 2 or np.count_nonzero(np.diff(label_codes)) < len(labels):
             continue
-        values = (
-            None
-            if is_chunked(array)
-            else array.transpose(dim, ..., *levels).mean(levels).values.reshape(len(codes), -1)
-        )
+        values = None
+        if not is_chunked(array):
+            values = array.transpose(dim, ..., *levels).mean(levels).values.reshape(len(codes), -1)
+        counts = np.bincount(label_codes)
+        frequent = np.argsort(-counts, kind="stable")[:LISTED].tolist()
+        examples = [f"{labels[code]} ({counts[code]}" for code in frequent]
+        if values is not None and values.shape[1] == 1:
+            means = [np.nanmean(values[codes == code]) for code in frequent]
+            examples = [
+                f"{text}, mean {mean:.4g}" for text, mean in zip(examples, means, strict=True)
+            ]
+        n_hidden = len(labels) - len(frequent)
         text = (
             f"{name!r} alternates along the {plural(dim)}, which are one series: "
-            f"{_counts(codes, labels, values)}. Changes of one of them "
-            "may be hidden, or its turns be called changes. Keep them apart with "
-            f"dims={{{str(name)!r}: {str(name)!r}}} where they are "
-            "read, or select one"
+            f"{', '.join(f'{example})' for example in examples)}"
+            f"{f' and {n_hidden} more' if n_hidden else ''}. "
+            "Changes may be hidden, or turns be called changes. "
+            f"Read them with dims={{{str(name)!r}: {str(name)!r}}}, or select one."
         )
-        differ = values is None or has_effect(values, codes)
-        notes.append(
-            Note(
-                "mixed_series",
-                text,
-                {"coordinate": str(name), "labels": len(labels)},
-                aside=not differ,
-            )
-        )
+        values_of_note = {"coordinate": str(name), "labels": len(labels)}
+        aside = values is not None and not has_effect(values, codes)
+        notes.append(Note("mixed_series", text, values_of_note, aside=aside))
     return tuple(notes)
 
 
 def succession_notes(array: xr.DataArray, dim: str, levels: tuple[str, ...]) -> tuple[Note, ...]:
-    """Return a note on each other dim whose labels follow each other along a history, as compilers do: no series has the step between."""
+    """Return a note on each dim whose labels follow each other along a history, as compilers do.
+
+    No series has the step between two of them.
+    """
     if is_chunked(array):
         return ()
     measured, notes = array.notnull().any(levels), []
     for name in measured.dims:
         if name in (dim, BENCHMARK) or measured.sizes[name] < 2:
             continue
-        present = (
-            measured.any([other for other in measured.dims if other not in (dim, name)])
-            .transpose(dim, name)
-            .values
-        )
-        present = present[:, present.any(axis=0)]
-        if present.shape[1] < 2 or (present.sum(axis=-1) > 1).any():
+        measured_labels = measured.any(set(measured.dims) - {dim, name}).transpose(dim, name).values
+        measured_labels = measured_labels[:, measured_labels.any(axis=0)]
+        n_labels = measured_labels.shape[1]
+        if n_labels < 2 or (measured_labels.sum(axis=-1) > 1).any():
             continue
-        turns = np.count_nonzero(np.diff(present[present.any(axis=-1)].argmax(axis=-1)))
-        if turns != present.shape[1] - 1:
+        in_time = measured_labels[measured_labels.any(axis=-1)].argmax(axis=-1)
+        if np.count_nonzero(np.diff(in_time)) != n_labels - 1:
             continue
-        labels = (
-            listed(array[name].values.tolist(), LISTED)
-            if name in array.coords
-            else f"{present.shape[1]} labels"
-        )
+        labels = f"{n_labels} labels"
+        if name in array.coords:
+            labels = listed(array[name].values.tolist(), LISTED)
         text = (
-            f"the labels of {str(name)!r} follow each other along the {plural(dim)}: {labels}. "
-            "Each is a series of its own, and a change "
-            f"from one to the next is not looked for. Leave {str(name)!r} out where the "
-            "timings are read, and it is"
+            f"The labels of {str(name)!r} follow each other along the {plural(dim)}: {labels}. "
+            "Each is a series, so no change from one to the next can be found. "
+            f"To find it, leave {str(name)!r} out where the timings are read."
         )
-        notes.append(Note("succession", text, {"dim": str(name), "labels": present.shape[1]}))
+        notes.append(Note("mixed_series", text, {"coordinate": str(name), "labels": n_labels}))
     return tuple(notes)
 
 
-def _counts(codes: Integers, labels: npt.NDArray[Any], values: Floats | None) -> str:
-    """Write the most frequent labels with their numbers, and with their means where there is one series."""
-    numbers = np.bincount(codes[codes >= 0])
-    texts = []
-    for code in np.argsort(-numbers, kind="stable")[:LISTED].tolist():
-        mean = (
-            f", mean {np.nanmean(values[codes == code]):.4g}"
-            if values is not None and values.shape[1] == 1
-            else ""
-        )
-        texts.append(f"{labels[code]} ({numbers[code]}{mean})")
-    more = len(labels) - len(texts)
-    return ", ".join(texts) + (f" and {more} more" if more > 0 else "")
-
-
 def has_effect(values: Floats, codes: Integers) -> bool:
-    """Return whether the labels of commits (n,) explain how the values (n, series) differ from those before and after (F test).
+    """Return whether the labels of commits (n,) explain differences between neighbours (F test).
 
-    A step of the series is an outlier of two such differences, not an effect of alternating labels.
+    `values` (n, series) are compared with those before and after. A step of the series is an
+    outlier of two such differences, not an effect of alternating labels.
     """
     inside = codes[1:-1]
     differences = (values[1:-1] - (values[:-2] + values[2:]) / 2)[inside >= 0]
     groups = np.eye(codes.max() + 1)[inside[inside >= 0]]
-    present = ~np.isnan(differences)
-    counts = groups.T @ present
+    counts = groups.T @ ~np.isnan(differences)
     sums = groups.T @ np.nan_to_num(differences)
     n, k = counts.sum(axis=0), (counts > 0).sum(axis=0)
     centre = sums.sum(axis=0) / np.maximum(n, 1)

@@ -1,4 +1,4 @@
-"""Which commit made the change: what to measure next, and how often."""
+"""Which commit to measure next, and how often, to find the one that made a change."""
 
 from collections.abc import Hashable, Sequence
 from functools import partial
@@ -13,7 +13,7 @@ from perfarray.conventions import plural
 from perfarray.history.numerics.bisecting import next_commits
 from perfarray.timings.apply import Output, apply
 from perfarray.timings.notes import Note, check, count_note, with_notes
-from perfarray.timings.validation import check_number, check_share, listed
+from perfarray.timings.validation import check_share, listed
 
 # The variables along the commits that are used.
 SERIES = ("change", "value", "segment_mean", "n_units")
@@ -25,11 +25,10 @@ def next_measurement(
     commits: Sequence[Hashable] | None = None,
     change: Hashable | None = None,
     probability: float = 0.95,
-    commit_cost: float = 1.0,
 ) -> xr.Dataset:
-    """Return which commit to measure next, and with how many runs, to find the one that made a change.
+    """Return the commit to measure next, and its runs, to find the one that made a change.
 
-    Measure it, add it to the timings, and call this again until `next` is empty: `culprit` is then
+    Measure it, add it to the timings, and call this again until `next` is empty. `culprit` is then
     the commit.
 
     Parameters
@@ -42,23 +41,21 @@ def next_measurement(
     change : label, optional
         The change in question, by its commit in `changes`. Default: the last change of each series.
     probability : float
-        The probability at which the culprit is certain enough.
-    commit_cost : float
-        The cost of measuring one more commit beside its runs (checkout, build), in runs. The higher
-        it is, the more runs of one commit pay.
+        The probability at which the search ends.
 
     Returns
     -------
     Dataset
-        `next`, the commit to measure (empty without a change, or when the culprit is certain), and
-        `runs` of it; `culprit`, the most likely commit, and `culprit_probability`; along `commits`,
-        `posterior`, the probability that the change was made there.
+        For each series `next`, the commit to measure (empty without a change, or at the end of the
+        search), and `runs`, their number; `culprit`, the most likely commit, and
+        `culprit_probability`. Along the commits, `posterior`: the probability that the change was
+        made there.
 
     Raises
     ------
     ValueError
-        `changes` is no result of `change_points`; `commits` lacks measured commits or has another
-        order; `change` is no change.
+        `changes` is no result of `change_points`. `commits` lacks measured commits or has another
+        order. `change` is no change.
 
     See Also
     --------
@@ -66,11 +63,9 @@ def next_measurement(
 
     Notes
     -----
-    `next` halves the posterior. After a measurement that contradicts those around it, the same
-    commit may be next again, which plain bisection cannot do. `runs` has the most information for
-    its cost, given the step and the noise between commits, which runs of one commit do not average
-    away; it is 1 where commits have one run each. Commits between two measured ones are equally
-    likely.
+    `next` halves the posterior. After a contradictory measurement, the same commit may be next
+    again. `runs` gives most information for its cost, where a commit costs as much as one run; it
+    is 1 where commits have one run each. Commits between two measured ones are equally likely.
 
     References
     ----------
@@ -83,10 +78,14 @@ def next_measurement(
     >>> noise = np.random.default_rng(1).normal(0, 0.01, size=(20, 3))
     >>> slower = np.where(np.arange(20) < 12, 10.0, 11.0)[:, None]
     >>> nightly = [8 * i for i in range(20)]
-    >>> times = xr.DataArray(slower * (1 + noise), dims=("commit", "execution"), coords={"commit": nightly})
+    >>> times = xr.DataArray(
+    ...     slower * (1 + noise), dims=("commit", "execution"), coords={"commit": nightly}
+    ... )
     >>> result = times.perf.change_points().perf.next_measurement(commits=range(160))
-    >>> result["next"].item(), result["runs"].item(), round(result["posterior"].sel(commit=92).item(), 3)
-    (92.0, 1.0, 0.125)
+    >>> result["next"].item(), result["runs"].item()
+    (92.0, 1.0)
+    >>> round(result["posterior"].sel(commit=92).item(), 3)
+    0.125
     """
     missing = [
         name
@@ -95,18 +94,11 @@ def next_measurement(
     ]
     if missing:
         raise ValueError(
-            "next_measurement needs the result of change_points; the input has no "
-            f"{listed(missing)}"
+            "next_measurement needs the result of change_points. The input has no "
+            f"{listed(missing)}."
         )
     dim, changes = str(changes.attrs["dim"]), changes.sortby("position")
-    threshold, cost = (
-        check_share(probability, "probability", "0.95"),
-        check_number(commit_cost, "commit_cost"),
-    )
-    if cost < 0:
-        raise ValueError(
-            f"commit_cost={commit_cost!r}: give the cost of a commit in runs, 0 or more"
-        )
+    threshold = check_share(probability, "probability", "0.95")
     measured = changes[dim].values if dim in changes.coords else np.arange(changes.sizes[dim])
     measured = measured.astype(object) if measured.dtype.kind in "UST" else measured
     all_commits = measured if commits is None else np.asarray(list(commits), dtype=measured.dtype)
@@ -117,7 +109,6 @@ def next_measurement(
         labels=labels,
         number=None if change is None else _position(changes, dim, measured, change),
         probability=threshold,
-        commit_cost=cost,
     )
     dtype: Any = object if labels.dtype.kind == "O" else labels.dtype
     result = apply(
@@ -136,12 +127,7 @@ def next_measurement(
             ),
         },
         coords={"_commits": all_commits},
-        attrs={
-            "result": "next_measurement",
-            "dim": dim,
-            "probability": threshold,
-            "commit_cost": cost,
-        },
+        attrs={"result": "next_measurement", "dim": dim, "probability": threshold},
     ).rename({"_commits": dim})
     return with_notes(result, checks=("bisecting",))
 
@@ -153,13 +139,13 @@ def _positions(
     missing = measured[~pd.Index(measured).isin(index)].tolist()
     if missing:
         raise ValueError(
-            f"commits= does not hold {len(missing)} of the {len(measured)} {plural(dim)} of "
-            f"the timings: {listed(missing, 5)}"
+            f"commits= does not hold {len(missing)} of the {len(measured)} {plural(dim)} of the "
+            f"timings: {listed(missing, 5)}. Add them."
         )
     if not index.is_unique or (np.diff(indices := index.get_indexer(measured)) <= 0).any():
         raise ValueError(
-            f"commits= has the {plural(dim)} of the timings in another order, or repeats some; "
-            "give each once, the oldest first"
+            f"commits= has the {plural(dim)} of the timings in another order, or repeats some. "
+            "Give each once, the oldest first."
         )
     return np.asarray(indices)
 
@@ -170,8 +156,8 @@ def _position(changes: xr.Dataset, dim: str, labels: npt.NDArray[Any], change: H
     change_labels = labels[positions].tolist()
     if change not in change_labels:
         raise ValueError(
-            f"change={change!r} is no change of any series; there is "
-            f"{listed(change_labels) if change_labels else 'none'}"
+            f"change={change!r} is no change of any series. There is "
+            f"{listed(change_labels) if change_labels else 'none'}."
         )
     return int(positions[change_labels.index(change)])
 
@@ -179,9 +165,6 @@ def _position(changes: xr.Dataset, dim: str, labels: npt.NDArray[Any], change: H
 @check("bisecting")
 def bisecting_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Count series without a change."""
-    text = (
-        "{cells} have no change to look into: change_points found none, or not the one in change="
-    )
-    return (
-        count_note("no_change", text, np.isnan(result["culprit_probability"].values), "series"),
-    )
+    text = "{cells} have no change to look into. Their `next` is empty."
+    no_change = np.isnan(result["culprit_probability"].values)
+    return (count_note("no_change", text, no_change, "series"),)

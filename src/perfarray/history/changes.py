@@ -9,17 +9,17 @@ import pandas as pd
 import xarray as xr
 
 from perfarray.conventions import BENCHMARK, plural
-from perfarray.history.alternation import alternation_notes, succession_notes
+from perfarray.history.alternation import succession_notes
 from perfarray.history.numerics.law import fewest
 from perfarray.history.numerics.results import Search, chances, common_changes, describe
-from perfarray.history.numerics.watch import KNOWN, RATES
-from perfarray.history.order import as_history, history_labels, time_order
+from perfarray.history.numerics.watch import MIN_COMMITS, RATES
+from perfarray.history.order import resolve_history
 from perfarray.numerics.types import Floats, Mask
 from perfarray.numerics.verdicts import adjust
 from perfarray.timings.apply import Output, apply, is_chunked, outputs
 from perfarray.timings.metrics import for_each_metric
 from perfarray.timings.notes import Note, check, count_note, with_notes
-from perfarray.timings.resolve import Data, resolve
+from perfarray.timings.resolve import Data
 from perfarray.timings.validation import (
     check_choice,
     check_confidence_level,
@@ -34,13 +34,13 @@ from perfarray.timings.validation import (
 HOST = "host"
 
 # The share of independent series that seem dependent by chance.
-FALSE = 0.05
+DEPENDENT_SHARE = 0.05
 
 # The share of series with long tails whose spread seems to change by chance.
-UNEVEN = 0.1
+UNEVEN_SHARE = 0.1
 
 # The number of common changes, and of series whose spread changes, that a note names.
-FEW = 5
+MAX_EXAMPLES = 5
 
 
 @for_each_metric
@@ -62,76 +62,67 @@ def change_points(
     censored: str = "bound",
     metric: str | list[str] | None = None,
 ) -> xr.Dataset:
-    """Find the commits at which a metric changed: the set of commits that may have made each change, its size and its p-value.
+    """Find the commits at which a metric changed, with the size and p-value of each change.
 
     Parameters
     ----------
     times : DataArray or Dataset
-        Timings. The repetitions of one commit are averaged (logs, where all values are positive);
-        every other dim broadcasts.
+        Timings. The repetitions of a commit are averaged; every other dim broadcasts.
     dim : str
-        The dim of the history: commits, dates, builds. Labels are unique; NaN is a commit that was
-        not measured. Labels may be stored in any order: see `order`.
+        The dim of the history: commits, dates, builds. Labels are unique; NaN was not measured.
     alpha : float
         The chance of any change in a stable history of one benchmark.
     threshold : float
-        A relative change that does not matter: 0.02 for 2 %. It decides the verdict, and not which
-        changes are found.
+        A relative change that does not matter, for the verdict: 0.02 for 2 %.
     min_size : int
-        The smallest number of commits in a segment: with 2, a single outlying commit is no change.
+        The smallest number of commits in a segment.
     host : str, optional
-        A coordinate along `dim`. Changes that coincide with another host have the cause `host`.
+        A coordinate along `dim`: changes that coincide with another host have the cause `host`.
         Default: `host`, where there is one.
     correction : {"bh", "holm", None}
-        Over all series of the call: Benjamini and Hochberg (at most a share `alpha` of the series
-        with changes is stable), Holm (the chance of any such series), or none (`alpha` holds for
-        each series).
+        Over all series of the call: Benjamini and Hochberg's, Holm's, or none.
     across : str
         The dim along which changes at one commit may be common.
     online : bool
-        Judge every commit by those up to it alone. The last True of `change` is since when the last
-        commits differ; `alarm` is where this was seen.
+        Judge every commit by those up to it alone.
     false_alarms : float
         With `online`, in place of `alpha` and `correction`: the alarms per 1,000 commits in a
         stable history of one benchmark.
     order : str or array, optional
-        What sorts the labels, the oldest first: the name of a coordinate along `dim`, numbers or
-        dates (one for each label), `"stored"` or `"reversed"`. Default: labels that are dates;
-        dates along `dim` (`commit_date` or `date`, else any); labels that are numbers or versions;
-        else as stored, with a warning.
+        What sorts the labels, the oldest first: a coordinate along `dim`, numbers or dates (one for
+        each label), `"stored"` or `"reversed"`. Default: dates, numbers or versions; else as
+        stored, with a warning.
     confidence_level : float
         Of the limits of a change; 1 minus it is the error rate of its verdict.
     levels, metric : str or sequence of str, optional
         The nest inside one commit, outermost first (default: the repetition dims present); the
         variable(s) of a Dataset (default: its `time`).
     censored : {"bound", "drop"}
-        Runs stopped at a limit count as that limit, with no verdict in their favour; or they are
-        left out, which is in their favour.
+        Runs stopped at a limit count as that limit, or are left out, which is in their favour.
 
     Returns
     -------
     Dataset
-        Labels lie as stored; the coordinate `position` is their place in time, from 0. Along `dim`:
-        `value` of the commit with `value_lower` and `value_upper`; `segment_mean`, or the line
-        where the segment drifts; `n_units`, the independent units; `relative_noise`, the spread
-        relative to that of the history; `segment`, its number from 0, and `n_segment`, its commits;
-        `change`, True at the first commit of a new segment; `probability` of a change. Where
-        `change`, else NaN, "" or False: `estimate` (after / before), `lower`, `upper`; `pvalue`,
-        the chance of such a step anywhere in a stable history; `verdict` (`faster`, `slower`,
-        `equivalent` or `inconclusive`); `earliest` and `latest` commit that may have made it (95
-        %); `cause` (`code` or `host`); `common`, whether many benchmarks changed with it. At the
-        last commit of a segment that drifts, the `cause` is `drift`: `estimate` is then last /
-        first by the line, `pvalue` that of no slope, and `earliest` and `latest` the ends of the
-        segment. By series: `n` commits; `pvalue_any` of the largest change; `noise`, the relative
-        standard deviation of a commit, and `within`, the part that its repetitions explain;
-        `correlation` of neighbours; `drifting`, whether a segment does. By commit: `n_common`, how
-        many benchmarks changed together. With `online`, also `alarm` along `dim`.
+        Along `dim`, as stored, with the coordinate `position`, the place in time: `value` of the
+        commit with `value_lower` and `value_upper`; `segment_mean`, or the line of a drift;
+        `n_units`, the independent units; `relative_noise`, the spread relative to that of the
+        history; `segment`, its number from 0, and `n_segment`, its commits; `change`, True at the
+        first commit of a new segment; `probability` of a change.
+        Where `change`: `estimate` (after / before), `lower`, `upper`; `pvalue`, the chance of such
+        a step anywhere in a stable history; `verdict`; `earliest` and `latest` commit that may have
+        made it (95 %); `cause` (`code` or `host`); `common`, whether many benchmarks changed with
+        it. At the last commit of a segment that drifts, the `cause` is `drift`, and `estimate` is
+        last / first by the line.
+        By series: `n` commits; `pvalue_any` of the largest change; `noise`, the relative standard
+        deviation of a commit, and `within`, the part from its repetitions; `correlation` of
+        neighbours; `drifting`. By commit: `n_common`, how many benchmarks changed together. With
+        `online`, `alarm` along `dim`: where a change was first seen.
 
     Raises
     ------
     ValueError
-        Unknown dims, coordinates or levels; labels that repeat, or whose order is not known (sorted
-        hashes without dates); numbers out of range.
+        Unknown dims, coordinates or levels; labels that repeat, or whose order is not known;
+        numbers out of range.
 
     See Also
     --------
@@ -140,17 +131,11 @@ def change_points(
 
     Notes
     -----
-    The noise between commits (days, hosts, links) is estimated from the series itself: one
-    execution a commit is enough. `alpha` holds for every noise, as long as that of one commit does
-    not depend on the one before; dependence that is more than chance is removed and noted. Where
-    the spread changes, which is noted, `alpha` holds from 100 commits on. Fewer than 8 commits show
-    no change at 5 %. Changes that a line describes better are one drift; steps beside it are named.
-    A staircase may be called a drift: of four steps of 4 % in 100 commits at 1.5 % noise, 82 % are
-    found. Where the level comes and goes, 12 times or more and every 20 commits or fewer, no change
-    is named, and the correlation is noted. Small changes that are found look larger than they are.
-    With `online`, 8 commits are needed first, later commits may move earlier alarms, and a change
-    of spread doubles or triples the rate of false alarms. See docs/how-to/change_points.md for how
-    often each of this holds.
+    The noise between commits is estimated from the series itself: one execution a commit is enough.
+    `alpha` holds for every noise of independent commits. Dependence beyond chance is removed, with
+    a note. Where the spread changes, `alpha` holds from 100 commits on. At 5 %, and with `online`,
+    8 commits are needed. Small changes that are found look larger than they are.
+    docs/how-to/change_points.md has the rates of errors, of drifts and of staircases.
 
     References
     ----------
@@ -164,75 +149,53 @@ def change_points(
     >>> import numpy as np, xarray as xr, perfarray
     >>> noise = np.random.default_rng(1).normal(0, 0.01, size=(40, 3))
     >>> slower = np.where(np.arange(40) < 25, 10.0, 10.6)[:, None]
-    >>> times = xr.DataArray(slower * (1 + noise), dims=("commit", "execution"), coords={"commit": [f"c{i}" for i in range(40)]})
-    >>> found = times.perf.change_points()
-    >>> found["commit"].values[found["change"]].tolist(), found["verdict"].sel(commit="c25").item()
-    (['c25'], 'slower')
-    >>> found["estimate"].sel(commit="c25").item().__round__(2), found["earliest"].sel(commit="c25").item()
-    (1.06, 'c25')
+    >>> commits = [f"c{i}" for i in range(40)]
+    >>> times = xr.DataArray(
+    ...     slower * (1 + noise), dims=("commit", "execution"), coords={"commit": commits}
+    ... )
+    >>> changes = times.perf.change_points()
+    >>> changes["commit"].values[changes["change"]].tolist()
+    ['c25']
+    >>> change = changes.sel(commit="c25")
+    >>> change["verdict"].item(), round(change["estimate"].item(), 2), change["earliest"].item()
+    ('slower', 1.06, 'c25')
     """
-    level, confidence_level = (
-        check_share(alpha, "alpha", "0.05"),
-        check_confidence_level(confidence_level),
-    )
-    margin, least = check_threshold(threshold), check_count(min_size, "min_size", 2)
+    level = check_share(alpha, "alpha", "0.05")
+    confidence_level = check_confidence_level(confidence_level)
+    margin, min_size = check_threshold(threshold), check_count(min_size, "min_size", 2)
     check_choice(correction, "correction", ("bh", "holm", None))
-    rate, (low, high) = (
-        check_number(false_alarms, "false_alarms") / 1000 if online else 0.0,
-        (RATES[-1], RATES[0]),
-    )
-    if online and not low <= rate <= high:
+    rate = check_number(false_alarms, "false_alarms") / 1000 if online else 0.0
+    if online and not RATES[-1] <= rate <= RATES[0]:
         raise ValueError(
-            f"false_alarms={false_alarms!r} per 1,000 commits: give a number from "
-            f"{1000 * low:.2g} to {1000 * high:.2g}"
+            f"false_alarms={false_alarms!r} per 1,000 commits is out of range. Give a number from "
+            f"{1000 * RATES[-1]:.2g} to {1000 * RATES[0]:.2g}."
         )
-    data = resolve(as_history(times, dim, levels), metric, levels, censored=censored)
-    labels = history_labels(data.array, dim, data.levels)
-    in_time = time_order(data.array, dim, order)
-    data = data._replace(array=data.array.isel({dim: in_time.positions}))
-    array, labels = data.array, labels[in_time.positions]
-    alternating = (
-        *alternation_notes(array, dim, data.levels),
-        *succession_notes(array, dim, data.levels),
-    )
-    hosts = _hosts(array, dim, host, data.levels)
+    data, labels, in_time = resolve_history(times, dim, metric, levels, order, censored)
+    array, core = data.array, [dim, *data.levels]
     search = Search(
-        len(data.levels), least, margin, confidence_level, data.verdict_direction(), labels, rate
+        len(data.levels), min_size, margin, confidence_level, data.verdict_direction(), labels, rate
     )
-    attrs = data.describe() | {
-        "result": "change_points",
-        "unit": dim,
-        "dim": dim,
-        "better": data.better,
-        "threshold": margin,
-    }
-    attrs |= (
-        {"false_alarms": 1000 * rate}
-        if online
-        else {"alpha": level, "correction": correction or "none"}
-    )
-    attrs |= {
-        "order": in_time.by,
-        "min_size": least,
-        "across": across,
-        "confidence_level": confidence_level,
-    }
-    core = [dim, *data.levels]
     pvalues = apply(
         partial(chances, search=search), array, core=[core], outputs={"pvalue_any": Output()}
     )["pvalue_any"]
+    # A mark of a stopped run may lie along the runs alone.
     no_bound = xr.zeros_like(array.isel(dict.fromkeys(data.levels, 0), drop=True), dtype=bool)
-    bounds = [bound | no_bound for bound in data.bounds]  # a mark may lie along the runs alone
+    error_rate = {"alpha": level, "correction": correction or "none"}
     result = apply(
         partial(describe, search=search),
         array,
         _search_levels(pvalues, level, correction),
-        hosts,
-        *bounds,
+        _hosts(array, dim, host, data.levels),
+        *(bound | no_bound for bound in data.bounds),
         core=[core, [], [dim], [dim], [dim]],
         outputs=_outputs(dim, data.units, labels),
         coords={dim: labels},
-        attrs=attrs,
+        attrs=data.describe()
+        | {"result": "change_points", "unit": dim, "dim": dim, "better": data.better}
+        | {"threshold": margin}
+        | ({"false_alarms": 1000 * rate} if online else error_rate)
+        | {"order": in_time.by, "min_size": min_size, "across": across}
+        | {"confidence_level": confidence_level},
     )
     if dim not in array.coords:
         result = result.drop_vars(dim)
@@ -242,20 +205,20 @@ def change_points(
         dim, np.arange(len(labels)), {"long_name": f"place of the {dim} in time"}
     )
     result = result.assign_coords(position=position).isel({dim: in_time.ranks})
-    consequence = (
-        "no change in favour of the stopped side is called one, and the limit towards the "
-        "unknown is open"
-    )
-    limit_note = data.stopped_note(consequence) if data.n_stopped else None
-    return with_notes(
-        result, *data.notes, in_time.note, *alternating, limit_note, checks=("changes",)
-    )
+    notes: list[Note | None] = [*in_time.notes, *succession_notes(array, dim, data.levels)]
+    if data.n_stopped:
+        consequence = (
+            "no change in favour of the stopped side is called one, and the limit towards the "
+            "unknown is open"
+        )
+        notes.append(data.stopped_note(consequence))
+    return with_notes(result, *data.notes, *notes, checks=("changes",))
 
 
 def _hosts(
     array: xr.DataArray, dim: str, host: str | None, levels: tuple[str, ...]
 ) -> xr.DataArray:
-    """Return a number for the host of every commit, the same for all where there is no such coordinate."""
+    """Return a number for the host of every commit, the same for all without this coordinate."""
     name = HOST if host is None else host
     if name not in array.coords or dim not in array.coords[name].dims:
         if host is not None:
@@ -263,8 +226,8 @@ def _hosts(
                 str(key) for key, coord in array.coords.items() if dim in coord.dims and key != dim
             ]
             raise ValueError(
-                f"host={host!r} is no coordinate along {dim!r}; there is "
-                f"{listed(along) if along else 'none'}"
+                f"host={host!r} is no coordinate along {dim!r}. There is "
+                f"{listed(along) if along else 'none'}."
             )
         return xr.zeros_like(array[dim].reset_coords(drop=True), dtype=int)
     hosts = array.coords[name].reset_coords(drop=True)
@@ -276,7 +239,7 @@ def _hosts(
 
 
 def _search_levels(pvalues: xr.DataArray, alpha: float, correction: str | None) -> xr.DataArray:
-    """Return the level at which each series is searched: 0 where the correction does not reject that it is stable."""
+    """Return the level at which each series is searched: 0 where it counts as stable."""
     dims = [str(dim) for dim in pvalues.dims]
     if is_chunked(pvalues):
         pvalues = pvalues.chunk(dict.fromkeys(dims, -1))
@@ -349,8 +312,8 @@ def _outputs(dim: str, units: str, labels: npt.NDArray[Any]) -> dict[str, Output
 
 def _common(result: xr.Dataset, dim: str, across: str) -> dict[str, xr.DataArray]:
     arrays = [result[name] for name in ("change", "_first", "_last")]
-    single = across not in result["change"].dims
-    if single:
+    has_no_across = across not in result["change"].dims
+    if has_no_across:
         arrays = [array.expand_dims(across) for array in arrays]
     elif is_chunked(arrays[0]):
         arrays = [array.chunk({across: -1}) for array in arrays]
@@ -359,12 +322,12 @@ def _common(result: xr.Dataset, dim: str, across: str) -> dict[str, xr.DataArray
         "n_common": Output((dim,), "", int),
     }
     changes = apply(common_changes, *arrays, core=[[across, dim]] * 3, outputs=variables)
-    common = changes["common"].isel({across: 0}, drop=True) if single else changes["common"]
+    common = changes["common"].isel({across: 0}, drop=True) if has_no_across else changes["common"]
     return {"common": common.transpose(*result["change"].dims), "n_common": changes["n_common"]}
 
 
 def _more_than_chance(where: Mask, share: float) -> bool:
-    """Return whether something holds in more of several series than chance explains, or in the only one."""
+    """Return whether a mask holds in more series than chance explains, or in the only one."""
     expected = share * where.size
     return bool(where.any()) and (
         where.size == 1 or where.sum() >= expected + 2 * np.sqrt(expected)
@@ -373,47 +336,39 @@ def _more_than_chance(where: Mask, share: float) -> bool:
 
 @check("changes")
 def change_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
-    """Count series that are too short for a change, whose noise depends on the commit before, and that drift."""
+    """Count series that are too short, that drift, and whose noise is uneven."""
     result = result.sortby("position")
     dim, alpha = str(result.attrs["dim"]), float(result.attrs.get("alpha", 0.0))
-    least, n = int(result.attrs["min_size"]), result["n"].values
-    needed = fewest(alpha) if alpha else max(KNOWN, least) + least
-    many = plural(dim)
+    min_size, n = int(result.attrs["min_size"]), result["n"].values
+    needed = fewest(alpha) if alpha else max(MIN_COMMITS, min_size) + min_size
+    commits = plural(dim)
     at = f" at alpha={alpha:g}" if alpha else ""
     short = (
-        (
-            f"{{cells}} have fewer than {needed} {many} with data: no change can be found in "
-            f"them{at}; measure more {many}, or compare two"
-        )
-        if needed
-        else (
-            f"at alpha={alpha:g}, below what these series can show, no change can be found in "
-            f"{{cells}}; give a larger alpha"
-        )
+        f"{{cells}} have fewer than {needed} {commits} with data. No change can be found in "
+        f"them{at}. Measure more {commits}, or compare two."
     )
+    if not needed:
+        short = f"At alpha={alpha:g} no change can be found in {{cells}}. Give a larger alpha."
     dependent = (
-        f"in {{cells}} the noise of one {dim} is like that of the one before (the variable "
-        "correlation): this was removed before the "
-        "search, and slow swings may still be called changes; measure a stable program beside, "
-        "or on several hosts"
+        f"In {{cells}} the noise of one {dim} is like that of the one before (variable "
+        "correlation). It was removed, but slow swings may still be called changes. "
+        "Measure a stable program beside, or on several hosts."
     )
     drift = (
-        f"in {{cells}} a straight line describes a stretch of {many} better than steps: a "
-        f"drift, which no {dim} of it made alone; look "
-        f"for what grows with every {dim}, and see trend() for the slope"
+        f"In {{cells}} a straight line describes some {commits} better than steps. "
+        f"This drift was made by no single {dim}. trend() estimates the slope."
     )
     ratio = (
-        "{cells} follow a mean that is not positive: they have no ratio, and the verdict is "
-        "that of the difference; where values "
-        "may be negative, read segment_mean"
+        "{cells} follow a mean that is not positive. They have no ratio, and their verdict is that "
+        "of the difference. Read segment_mean instead."
     )
     correlated = result["correlation"].values > 0
     return (
         count_note(
             "few_commits", short, (n < needed) if needed else n > 0, "series", needed=needed
         ),
-        count_note("dependent", dependent, correlated, "series")
-        if _more_than_chance(correlated, FALSE)
+        count_note("noise", dependent, correlated, "series")
+        if _more_than_chance(correlated, DEPENDENT_SHARE)
         else None,
         count_note("drift", drift, result["drifting"].values.astype(bool), "series"),
         count_note(
@@ -431,10 +386,10 @@ def _spread_note(result: xr.Dataset, dim: str) -> Note | None:
     """Name the series whose spread changes, unless chance explains their number."""
     spreads = result["relative_noise"].transpose(..., dim)
     uneven = (spreads.max(dim) > spreads.min(dim)).values
-    if not _more_than_chance(uneven, UNEVEN):
+    if not _more_than_chance(uneven, UNEVEN_SHARE):
         return None
     examples = []
-    for cell in np.argwhere(uneven)[:FEW]:
+    for cell in np.argwhere(uneven)[:MAX_EXAMPLES]:
         series = spreads[tuple(cell)].dropna(dim)
         large = series.values**2 > float(series.max() * series.min())
         position = int(np.flatnonzero(large != large[0])[0])
@@ -449,11 +404,11 @@ def _spread_note(result: xr.Dataset, dim: str) -> Note | None:
             f"{name}from about {label} on, {float(series.max() / series.min()):.2g} times {size}"
         )
     text = (
-        f"in {{cells}} the spread of one {dim} about the next changes along the history (the "
-        "variable relative_noise): "
-        f"{'; '.join(examples)}; each {dim} was judged by its own spread, which is estimated"
+        f"In {{cells}} the spread of one {dim} about the next changes (variable relative_noise): "
+        f"{', '.join(examples)}. Each {dim} was judged by its own estimated spread. "
+        "Below 100 commits, false alarms are more frequent than alpha."
     )
-    return count_note("spread", text, uneven, "series")
+    return count_note("noise", text, uneven, "series")
 
 
 def _common_note(result: xr.Dataset, dim: str) -> Note | None:
@@ -462,15 +417,15 @@ def _common_note(result: xr.Dataset, dim: str) -> Note | None:
     if not len(indices) or dim not in numbers.coords:
         return None
     examples = []
-    for index in indices[:FEW]:
+    for index in indices[:MAX_EXAMPLES]:
         cell = numbers[tuple(index)]
         where = "".join(
             f", {name} {cell[name].item()}" for name in numbers.dims[1:] if name in cell.coords
         )
         examples.append(f"{cell.item()} at {cell[dim].item()}{where}")
-    more = f", and {len(indices) - FEW} more" if len(indices) > FEW else ""
+    hidden = f" and {len(indices) - MAX_EXAMPLES} more" if len(indices) > MAX_EXAMPLES else ""
     text = (
-        "benchmarks that changed together, by one cause rather than each by itself: "
-        f"{'; '.join(examples)}{more}"
+        f"Several benchmarks changed together: {', '.join(examples)}{hidden}. "
+        "They probably have one cause."
     )
     return Note("common", text, {"commits": len(indices)}, aside=True)

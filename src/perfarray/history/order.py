@@ -9,12 +9,13 @@ import pandas as pd
 import xarray as xr
 
 from perfarray.conventions import EXECUTION, LEVELS, plural
+from perfarray.history.alternation import alternation_notes
 from perfarray.history.numerics.law import LENGTHS
 from perfarray.numerics.types import Integers
 from perfarray.timings.dates import dates_of, earliest_dates
 from perfarray.timings.notes import Note
 from perfarray.timings.quantities import is_moment
-from perfarray.timings.resolve import Data, check_dim
+from perfarray.timings.resolve import Data, Timings, check_dim, resolve
 from perfarray.timings.validation import listed
 
 # What `order=` takes beside a coordinate or values
@@ -24,10 +25,10 @@ STORED, REVERSED = "stored", "reversed"
 GIVEN = "given"
 
 # Characters of a hash as git abbreviates it by default.
-LEAST = 7
+FULL_HASH = 7
 
 # Characters of the shortest hashes: names such as 2024a, base and 1000 are as long.
-SHORTEST = 4
+SHORTEST_HASH = 4
 
 HEXADECIMAL = frozenset("0123456789abcdef")
 
@@ -43,11 +44,14 @@ SINCE_TAG = re.compile(r"-(\d+)-g[0-9a-f]{4,40}(?:-dirty)?$")
 
 
 class Order(NamedTuple):
-    """The stored position of each label, the oldest first, and what says so: a coordinate, or how the caller gave the order."""
+    """The stored position of each label, the oldest first, and the coordinate that says so.
+
+    `by` is otherwise how the caller gave the order.
+    """
 
     positions: Integers
     by: str
-    note: Note | None = None
+    notes: tuple[Note, ...] = ()
 
     @property
     def ranks(self) -> Integers:
@@ -55,105 +59,114 @@ class Order(NamedTuple):
         return np.argsort(self.positions)
 
 
-def as_history(times: Data, dim: str, levels: str | tuple[str, ...] | None) -> Data:
-    """Return timings with a repetition: a history of one value for each label needs none."""
-    is_xarray = isinstance(times, xr.DataArray | xr.Dataset)
+def resolve_history(
+    times: Data,
+    dim: str,
+    metric: str | list[str] | None,
+    levels: str | tuple[str, ...] | None,
+    order: Any,
+    censored: str = "bound",
+) -> tuple[Timings, npt.NDArray[Any], Order]:
+    """Return timings in the order of time, their labels in this order, and the order.
+
+    A history of one value for each label needs no repetitions.
+    """
     if (
-        levels is not None
-        or not is_xarray
-        or dim not in times.dims
-        or dim in LEVELS
-        or any(level in times.dims for level in LEVELS)
+        levels is None
+        and isinstance(times, xr.DataArray | xr.Dataset)
+        and dim in times.dims
+        and set(LEVELS).isdisjoint(times.dims)
     ):
-        return times
-    return (
-        times.expand_dims(EXECUTION, axis=-1)
-        if isinstance(times, xr.DataArray)
-        else times.expand_dims(EXECUTION)
-    )
-
-
-def history_labels(array: xr.DataArray, dim: str, levels: tuple[str, ...]) -> npt.NDArray[Any]:
-    """Return the labels of a history as stored; raise where they repeat."""
+        times = times.expand_dims(EXECUTION)
+    data = resolve(times, metric, levels, censored=censored)
+    array = data.array
     check_dim(array, dim)
-    if dim in levels:
+    if dim in data.levels:
         raise ValueError(
-            f"dim={dim!r} is one of the levels {levels}; a history runs along a dim whose "
-            "labels are not repetitions"
+            f"dim={dim!r} is one of the levels {data.levels}. A history runs along a dim whose "
+            "labels are not repetitions."
         )
     labels = array[dim].values if dim in array.coords else np.arange(array.sizes[dim])
     repeated = pd.Index(labels).duplicated()
     if repeated.any():
         names = list(dict.fromkeys(labels[repeated].tolist()))
         raise ValueError(
-            f"{dim!r} holds {listed(names, 5)} more than once; measurements of one {dim} are "
-            "repetitions of it: put them along a level "
-            "such as 'session' (in a table: .perf.to_timings(level='session')), or give each "
-            "its own label"
+            f"{dim!r} holds {listed(names, 5)} more than once. Give each {dim} its own label, or "
+            "put its measurements along a level such as 'session' "
+            "(of a table: .perf.to_timings(level='session'))."
         )
-    return np.asarray(labels.astype(object) if labels.dtype.kind in "UST" else labels)
+    labels = labels.astype(object) if labels.dtype.kind in "UST" else labels
+    in_time = time_order(array, dim, order)
+    array = array.isel({dim: in_time.positions})
+    notes = (*in_time.notes, *alternation_notes(array, dim, data.levels))
+    return data._replace(array=array), labels[in_time.positions], in_time._replace(notes=notes)
 
 
 def time_order(array: xr.DataArray, dim: str, order: Any = None) -> Order:
     """Return the order of a history: the one given, else by dates, else by numbers.
 
-    Raise where none is known.
-
     Labels that nothing sorts are taken as stored, with a note, unless they are sorted by name.
     """
     stored = np.arange(array.sizes[dim])
+    dated = _by_dates(array, dim)
     if order is not None:
-        return _checked(_given(array, dim, order), array, dim)
+        in_time = _given(array, dim, order)
+        first, last = in_time.positions[[0, -1]]
+        if not isinstance(dated, Order) or dated.ranks[first] <= dated.ranks[last]:
+            return in_time
+        text = (
+            f"In the order given, the dates of {dated.by!r} descend. If the dates are right, "
+            "slower and faster are exchanged. A list for --order begins with the oldest."
+        )
+        note = Note("order_against_dates", text, {"dim": dim, "dates": dated.by})
+        return in_time._replace(notes=(note,))
     if dim not in array.coords:
         return Order(stored, STORED)
-    dated = _by_dates(array, dim)
     if isinstance(dated, Order):
         return dated
     labels = array[dim].values
     positions = None if dim in dated else _by_numbers(labels, is_date=is_moment(dim))
     if positions is not None:
         return Order(positions, dim)
-    many, names = plural(dim), stems(labels)
+    labels_noun, names = plural(dim), stems(labels)
     if not dated and len(names) < LENGTHS[0]:  # too few to show a change
         return Order(stored, STORED)
     by_name = "hash" if are_hashes(names) else "name"
     if is_moment(dim):
-        dated.setdefault(dim, f"{str(labels[0])!r} is read as no date; write it as in 2024-01-20")
+        dated.setdefault(dim, f"{str(labels[0])!r} is read as no date, write it as in 2024-01-20")
     if dated or names in (sorted(names), sorted(names, reverse=True)):
-        reason = "; ".join(dated.values()) or f"they are sorted by {by_name}, not by date"
+        reason = " and ".join(dated.values()) or f"they are sorted by {by_name}, not by date"
         raise ValueError(
-            f"the order of the {len(names)} {many} is not known: {reason}. Say order='stored' "
-            "if they lie in the order of time "
-            f"(times.sel({dim}=[...]); --order FILE of the command line), order='reversed', or "
-            f"the coordinate along {dim!r} that sorts "
-            f"them. Or give each its date, a coordinate {dim}_date"
+            f"the order of the {len(names)} {labels_noun} is not known: {reason}. Say order='stored' "
+            f"if the oldest is the first (times.sel({dim}=[...]); --order FILE), order='reversed' "
+            f"if it is the last. Or give each its date, a coordinate {dim}_date."
         )
     text = (
-        f"nothing says in which order the {len(names)} {many} came: they are taken as stored, "
-        "the oldest first. If they are not, slower "
-        "and faster are exchanged. Say order='stored' or order='reversed', or give each its "
-        f"date, a coordinate {dim}_date"
+        f"nothing says in which order the {len(names)} {labels_noun} came: they are taken as stored. "
+        "If the oldest is not the first, slower and faster are exchanged. "
+        f"Say order='stored' or order='reversed', or give dates (a coordinate {dim}_date)."
     )
-    return Order(stored, STORED, Note("assumed_order", text, {"dim": dim, "labels": len(names)}))
+    note = Note("assumed_order", text, {"dim": dim, "labels": len(names)})
+    return Order(stored, STORED, (note,))
 
 
 def _given(array: xr.DataArray, dim: str, order: Any) -> Order:
-    """Return the order that the caller gives: as stored or reversed, or by the values of a coordinate or an array."""
+    """Return the order that the caller gives: as stored, reversed, or by values."""
     stored = np.arange(array.sizes[dim])
     if isinstance(order, str) and order in (STORED, REVERSED):
         return Order(stored if order == STORED else stored[::-1], order)
     along = [str(name) for name, coord in array.coords.items() if coord.dims == (dim,)]
     if isinstance(order, str) and order not in along:
         raise ValueError(
-            f"order={order!r} is no coordinate along {dim!r} alone; there is "
-            f"{listed((STORED, REVERSED, *along))}"
+            f"order={order!r} is no coordinate along {dim!r} alone. There is "
+            f"{listed((STORED, REVERSED, *along))}."
         )
     name = order if isinstance(order, str) else GIVEN
     values = np.asarray(array.coords[order].values if isinstance(order, str) else order)
     if values.shape != stored.shape:
         raise ValueError(
-            f"order= has the shape {values.shape}; give one number or date for each of the "
-            f"{len(stored)} {plural(dim)}"
+            f"order= has the shape {values.shape}. Give one number or date for each of the "
+            f"{len(stored)} {plural(dim)}."
         )
     positions = None
     if values.dtype.kind not in "iuf":
@@ -161,44 +174,28 @@ def _given(array: xr.DataArray, dim: str, order: Any) -> Order:
     positions = _by_numbers(values, is_date=False) if positions is None else positions
     if positions is None:
         raise ValueError(
-            f"order={name!r} cannot be sorted: it holds no dates, numbers or versions, or "
-            "lacks some"
+            f"order={name!r} cannot be sorted: it lacks dates, numbers or versions of some "
+            f"{plural(dim)}. Give one for each."
         )
     return Order(positions, name)
 
 
-def _checked(order: Order, array: xr.DataArray, dim: str) -> Order:
-    """Return an order that was given, with a note where dates say the opposite."""
-    dated = _by_dates(array, dim)
-    if (
-        not isinstance(dated, Order)
-        or dated.ranks[order.positions[0]] <= dated.ranks[order.positions[-1]]
-    ):
-        return order
-    text = (
-        f"in the order given the dates of {dated.by!r} descend. If they are right, slower and "
-        "faster are exchanged: the list of --order "
-        "FILE begins with the oldest, or order= is to be reversed"
-    )
-    return order._replace(note=Note("order_against_dates", text, {"dim": dim, "dates": dated.by}))
-
-
 def _by_dates(array: xr.DataArray, dim: str) -> Order | dict[str, str]:
-    """Return the order by dates: of the labels, of a coordinate that is called after the dim or `date`, else of any other.
+    """Return the order by dates of the labels or of a coordinate; else why each gives none.
 
-    Where there is none, return why dates by name of the coordinate do not give it.
+    Coordinates that are called after the dim, or `date`, come first.
     """
     along = {str(name): coord.dims for name, coord in array.coords.items() if dim in coord.dims}
     names = [name for name, dims in along.items() if dims == (dim,) or is_moment(name)]
-    usual = [
+    first_names = [
         name
         for name in (dim, f"{dim}_date", "date", *(name for name in names if name.startswith(dim)))
         if name in names
     ]
-    others = [name for name in names if name not in usual]
+    further_names = [name for name in names if name not in first_names]
     orders: dict[str, Integers] = {}
     reasons: dict[str, str] = {}
-    for name in (*usual, *others):
+    for name in (*first_names, *further_names):
         try:
             dates = dates_along(array, name, dim)
         except ValueError as error:
@@ -212,12 +209,12 @@ def _by_dates(array: xr.DataArray, dim: str) -> Order | dict[str, str]:
             reasons[name] = f"{name!r} has no date for {int(dates.isna().sum())} of them"
             continue
         orders[name] = positions
-        if name in usual:
+        if name in first_names:
             return Order(positions, name)
     if not orders:
         return reasons
-    first, *rest = orders
-    for name in rest:
+    first = next(iter(orders))
+    for name in orders:
         if (orders[name] != orders[first]).any():
             return {first: f"{first!r} and {name!r} hold dates in different orders"}
     return Order(orders[first], first)
@@ -253,20 +250,21 @@ def dates_along(array: xr.DataArray, name: str, dim: str) -> "pd.Series[Any]":
 def _sorted(dates: "pd.Series[Any]") -> Integers | None:
     """Return the positions of dates from the earliest on.
 
-    None where some are missing, and the others do not say the order.
+    None where some are missing, and the further_names do not say the order.
     """
-    stored, present = np.arange(len(dates)), dates.dropna()
-    if present.is_monotonic_increasing and len(present):
+    stored, dated = np.arange(len(dates)), dates.dropna()
+    if dated.is_monotonic_increasing and len(dated):
         return stored
-    if present.is_monotonic_decreasing and len(
-        present
-    ):  # so that what is of one day stays in order, too
-        return stored[::-1]
-    return None if len(present) < len(dates) else np.argsort(dates.to_numpy(), kind="stable")
+    if dated.is_monotonic_decreasing and len(dated):
+        return stored[::-1]  # and not sorted: labels of one day stay in order, too
+    return None if len(dated) < len(dates) else np.argsort(dates.to_numpy(), kind="stable")
 
 
 def _by_numbers(labels: npt.NDArray[Any], *, is_date: bool) -> Integers | None:
-    """Return the positions of numbers, versions, or texts that differ in numbers, in ascending order; None for other labels."""
+    """Return the ascending positions of numbers, versions, or texts that differ in numbers.
+
+    None for other labels.
+    """
     if labels.dtype.kind in "iuf":
         return None if np.isnan(labels).any() else np.argsort(labels, kind="stable")
     names = [SINCE_TAG.sub(r"-\1", name) for name in stems(labels)]
@@ -311,7 +309,7 @@ def stems(labels: npt.NDArray[Any]) -> list[str]:
 
 
 def _comparable(name: str) -> str:
-    """Return a version so that 1.2rc1 comes before 1.2, then 1.2-3 (three commits later), then 1.2.1."""
+    """Return a key of a version: 1.2rc1, 1.2, 1.2-3 (three commits later), 1.2.1 ascend."""
     early = BEFORE_EARLY.sub("", name.lower())
     return re.sub(r"-(?=\d)", "z", early).replace(".", "~") + "z"
 
@@ -323,12 +321,12 @@ def are_hashes(labels: list[str]) -> bool:
     """
     shortest = min(map(len, labels))
     if (
-        shortest < SHORTEST
+        shortest < SHORTEST_HASH
         or not HEXADECIMAL.issuperset("".join(labels))
         or all(map(str.isdigit, labels))
     ):
         return False
     mixed = [not label.isdigit() and not label.isalpha() for label in labels]
-    return shortest >= LEAST or (
+    return shortest >= FULL_HASH or (
         2 * sum(mixed) > len(labels) and len({label[0].isdigit() for label in labels}) == 2
     )

@@ -8,15 +8,14 @@ import pandas as pd
 import xarray as xr
 
 from perfarray.conventions import plural
-from perfarray.history.alternation import alternation_notes
 from perfarray.history.numerics.trends import log_slopes
-from perfarray.history.order import as_history, dates_along, history_labels, time_order
+from perfarray.history.order import dates_along, resolve_history
 from perfarray.numerics.types import Floats
 from perfarray.numerics.verdicts import INCONCLUSIVE
 from perfarray.timings.apply import Output, apply, outputs
 from perfarray.timings.metrics import for_each_metric
 from perfarray.timings.notes import Note, check, count_note, with_notes
-from perfarray.timings.resolve import Data, decline_zeros, resolve
+from perfarray.timings.resolve import Data, decline_zeros
 from perfarray.timings.validation import check_confidence_level, check_threshold
 from perfarray.timings.zeros import Positive
 
@@ -41,7 +40,7 @@ def trend(
     levels: str | tuple[str, ...] | None = None,
     metric: str | list[str] | None = None,
 ) -> xr.Dataset:
-    """Estimate the slow drift of a metric along a history, separated from its steps: the factor a commit, or a year.
+    """Estimate the slow drift of a metric along a history, separated from its steps.
 
     Parameters
     ----------
@@ -50,8 +49,8 @@ def trend(
     dim : str
         The dim of the history: commits, builds, or dates (datetime64, or texts such as 2026-03-01).
     changes : Dataset, optional
-        The result of `change_points` of the same timings: each of its segments has a mean of its
-        own. Default: steps are estimated together with the slope.
+        The result of `change_points` of the same timings, whose segments have a mean each. Default:
+        steps are estimated together with the slope.
     order : str or array, optional
         What sorts the labels, the oldest first, as in `change_points`.
     threshold : float
@@ -65,13 +64,12 @@ def trend(
     Returns
     -------
     Dataset
-        `slope`, the factor by which one label along `dim` multiplies the metric (1.02: 2 % more),
-        or a year where `dim` holds dates (attr `per`); `lower`, `upper`; `pvalue` of "no slope
-        beyond the threshold"; `verdict`, in the sense of `better`; `total`, last / first by the
-        slope alone; `n`, the commits measured; `correlation` of neighbouring residuals; `stepped`,
-        whether two more steps without a slope describe the series as well, so that limits include
-        no slope; along `dim`, `segment`. Commits that were not measured keep their place. Series
-        with runs stopped at a limit have no limits.
+        For each series `slope`, the factor by which one label along `dim` multiplies the metric
+        (1.02: 2 % more), or a year where `dim` holds dates (attr `per`); `lower`, `upper`; `pvalue`
+        of "no slope beyond the threshold"; `verdict`; `total`, last / first by the slope alone;
+        `n`, the commits measured; `correlation` of neighbouring residuals; `stepped`, whether steps
+        without a slope describe the series as well. Along `dim`, `segment`. Series with runs
+        stopped at a limit have no limits.
 
     Raises
     ------
@@ -85,11 +83,9 @@ def trend(
 
     Notes
     -----
-    Commits are weighted by their standard errors and their own spread; outlying ones count less.
-    The unknown correlation of neighbours is averaged over. Where a further step is in doubt, limits
-    hold the slopes with and without it. A slope is claimed only where a line has the better
-    likelihood than one and two further steps. Nominal 95 % limits cover 90 to 100 % of slopes with
-    at most one step, found or not, and fewer beside several: see docs/how-to/history.md. With fewer
+    Commits are weighted by their standard errors; outlying ones count less. Where a step is in
+    doubt, limits hold the slopes with and without it. Nominal 95 % limits cover 90 to 100 % of
+    slopes beside at most one step, and fewer beside several: see docs/how-to/history.md. With fewer
     than nine commits, no steps are estimated.
 
     References
@@ -108,16 +104,11 @@ def trend(
     (1.002, 'slower', 1)
     """
     level, margin = check_confidence_level(confidence_level), check_threshold(threshold)
-    data = resolve(as_history(times, dim, levels), metric, levels, censored="bound")
-    labels = history_labels(data.array, dim, data.levels)
-    in_time = time_order(data.array, dim, order)
-    segments = (
-        []
-        if changes is None
-        else [_segments(changes, data.array, dim).isel({dim: in_time.positions})]
-    )
-    data = data._replace(array=data.array.isel({dim: in_time.positions}))
-    alternating = alternation_notes(data.array, dim, data.levels)
+    data, labels, in_time = resolve_history(times, dim, metric, levels, order)
+    segments = []
+    if changes is not None:
+        stored = data.array.isel({dim: in_time.ranks})
+        segments = [_segments(changes, stored, dim).isel({dim: in_time.positions})]
     data = decline_zeros(data, Positive("a slope of logs", level=1), (dim,))
     positions, per = _positions(data.array, dim)
     kernel = partial(
@@ -143,7 +134,7 @@ def trend(
         )
         | {"stepped": Output((), "", bool, "steps alone may explain it")}
         | {"segment": Output((dim,), "", float, "number of the segment")},
-        coords={dim: labels[in_time.positions]},
+        coords={dim: labels},
         attrs=data.describe()
         | {
             "result": "trend",
@@ -155,30 +146,22 @@ def trend(
         }
         | {"order": in_time.by, "steps": "given" if segments else "found"},
     )
-    result = (result if dim in data.array.coords else result.drop_vars(dim)).isel(
-        {dim: in_time.ranks}
-    )
+    if dim not in data.array.coords:
+        result = result.drop_vars(dim)
+    result = result.isel({dim: in_time.ranks})
+    limit_note = None
     if data.bounded:
         bounded = (data.bounds.at_least | data.bounds.at_most).any(dim)
-        for name, unknown in (
-            ("lower", np.nan),
-            ("upper", np.nan),
-            ("pvalue", np.nan),
-            ("verdict", INCONCLUSIVE),
-        ):
-            result[name] = result[name].where(~bounded, unknown).assign_attrs(result[name].attrs)
-    limit_note = (
-        data.stopped_note("slopes of these series have no limits and no verdict")
-        if data.n_stopped
-        else None
-    )
-    return with_notes(
-        result, *data.notes, in_time.note, *alternating, limit_note, checks=("trend",)
-    )
+        unknown = dict.fromkeys(("lower", "upper", "pvalue"), np.nan) | {"verdict": INCONCLUSIVE}
+        for name, value in unknown.items():
+            result[name] = result[name].where(~bounded, value).assign_attrs(result[name].attrs)
+    if data.n_stopped:
+        limit_note = data.stopped_note("slopes of these series have no limits and no verdict")
+    return with_notes(result, *data.notes, *in_time.notes, limit_note, checks=("trend",))
 
 
 def _positions(array: xr.DataArray, dim: str) -> tuple[Floats, str]:
-    """Return the positions of the labels of a dim, in years where they are dates, and the unit of the slope."""
+    """Return the positions of labels, in years where they are dates, and the unit of the slope."""
     try:
         dates = dates_along(array, dim, dim)
     except ValueError:  # of dates that can be read in two ways, order= may say the order
@@ -195,8 +178,8 @@ def _segments(changes: xr.Dataset, array: xr.DataArray, dim: str) -> xr.DataArra
         or dim not in changes["segment"].dims
     ):
         raise ValueError(
-            f"changes= has no segments along {dim!r}; give the result of change_points(times, "
-            f"dim={dim!r})"
+            f"changes= has no segments along {dim!r}. Give the result of change_points(times, "
+            f"dim={dim!r})."
         )
     segment = changes["segment"]
     labelled = dim in array.coords
@@ -204,8 +187,8 @@ def _segments(changes: xr.Dataset, array: xr.DataArray, dim: str) -> xr.DataArra
         labelled and not segment.indexes[dim].equals(array.indexes[dim])
     ):
         raise ValueError(
-            f"changes= has other labels along {dim!r} than the timings; find them in the same "
-            "timings"
+            f"changes= has other labels along {dim!r} than the timings. Find them in the same "
+            "timings."
         )
     return segment.reset_coords(drop=True).astype(float)
 
@@ -213,35 +196,30 @@ def _segments(changes: xr.Dataset, array: xr.DataArray, dim: str) -> xr.DataArra
 @check("trend")
 def trend_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Count series that are too short, that do not vary, or that have several steps."""
-    dim, n, unknown = str(result.attrs["dim"]), result["n"].values, np.isnan(result["slope"].values)
-    many = plural(dim)
+    dim, n, no_slope = str(result.attrs["dim"]), result["n"], np.isnan(result["slope"].values)
+    commits = plural(dim)
     short = (
-        f"{{cells}} have fewer than {NEEDED} {many} with data: a line through two shows no "
-        f"noise; measure more {many}, or compare two"
+        f"{{cells}} have fewer than {NEEDED} {commits} with data. They have no slope. Measure more."
     )
     constant = (
-        f"{{cells}} do not vary, or have no two {many} in one segment: they show no slope and "
-        "no noise"
-    )
-    steps = (
-        f"{{cells}} have two steps or more, found in the same {many}, among which some may be "
-        "slope: nominal 95 % limits hold 88 to 97 % "
-        "of such slopes, 74 to 96 where the spread changes as well; ask of a stretch without "
-        "steps, or give changes= if they are known"
-    )
-    stepped = (
-        "in {cells} one or two steps explain as much as the slope, so that the limits include "
-        "no slope; "
-        f"measure more {many}, or give changes= where the steps are known"
+        f"{{cells}} do not vary, or have no two {commits} in one segment. They have no slope and no "
+        f"noise. Measure more {commits}."
     )
     stairs = (
-        result["segment"].max(dim).values >= STEPS
-        if result.attrs["steps"] == "found"
-        else np.zeros(n.shape, dtype=bool)
+        f"{{cells}} have two steps or more, found in the same {commits}, and some may be slope. "
+        "Nominal 95 % limits hold the slope in 74 to 97 % of such histories. "
+        "Give changes= where the steps are known, or select a stretch without steps."
     )
+    stepped = (
+        "In {cells} one or two steps explain as much as the slope. The limits include no slope. "
+        f"Measure more {commits}, or give changes= where the steps are known."
+    )
+    is_short, has_stairs = n.values < NEEDED, result["segment"].max(dim).values >= STEPS
     return (
-        count_note("few_commits", short, n < NEEDED, "series", needed=NEEDED),
-        count_note("no_spread", constant, unknown & (n >= NEEDED), "series"),
-        count_note("steps", steps, stairs, "series"),
+        count_note("few_commits", short, is_short, "series", needed=NEEDED),
+        count_note("few_commits", constant, no_slope & ~is_short, "series", needed=NEEDED),
+        count_note(
+            "slope_or_steps", stairs, has_stairs & (result.attrs["steps"] == "found"), "series"
+        ),
         count_note("slope_or_steps", stepped, result["stepped"].values.astype(bool), "series"),
     )

@@ -34,7 +34,11 @@ BROKEN = (
 
 def is_pack(source: Source) -> bool:
     """Return whether a file is a tar archive, compressed or not, or a zip archive."""
-    first = source.first_bytes
+    return begins_as_pack(source.first_bytes)
+
+
+def begins_as_pack(first: bytes) -> bool:
+    """Return whether the first bytes without compression are those of a tar or zip archive."""
     if first.startswith(ZIP):
         return True
     if len(first) < tarfile.BLOCKSIZE or not CHECKSUM.match(first, 148):

@@ -15,7 +15,7 @@ import xarray as xr
 
 from perfarray.conventions import CENSORED_AT, COMPARED, EXECUTION, HISTORY, LEVELS, MARKS
 from perfarray.numerics.types import Integers
-from perfarray.readers.stored_tables import StoredTable, identifier
+from perfarray.readers.stored_tables import BLANKS, StoredTable, identifier
 from perfarray.readers.tidy_csv import MISSING
 from perfarray.tables.columns import EXACT
 from perfarray.tables.measured import UNITS_OF_ROWS, name_and_unit, value_column
@@ -82,7 +82,16 @@ def labels_of(table: StoredTable, read: Read) -> StoredLabels:
     selected = ", ".join([code, f"{position} AS label", *map(identifier, columns.values())])
     query = f"SELECT {selected} FROM rows"
     return StoredLabels(
-        template, columns, factors, level, of_level, combinations, n_rows, codes, cells, query
+        template=template,
+        columns=columns,
+        factors=factors,
+        level=level,
+        of_level=of_level,
+        combinations=combinations,
+        n_rows=n_rows,
+        codes=codes,
+        cells=cells,
+        query=query,
     )
 
 
@@ -107,16 +116,17 @@ def _combinations(table: StoredTable, names: list[str]) -> tuple[Any, Integers]:
     n_rows = ordered["#rows"].to_numpy()
     if not n_rows.sum():
         raise table.error("has columns and no rows")
-    quoted = [
-        name
-        for name in names
-        if table.run(
-            f"SELECT 1 FROM combinations WHERE {_text(name)} LIKE '\"%' LIMIT 1"
-        ).fetchall()
-    ]
-    if quoted:  # a quote behind a blank begins a text for pandas, and is one for DuckDB
-        raise table.error(f"column {quoted[0]!r} has labels that begin with a quote")
+    for name in names:
+        _check_texts(table, name, "combinations")
     return ordered.select(names), n_rows
+
+
+def _check_texts(table: StoredTable, name: str, labels: str) -> None:
+    """Raise for labels with blanks or quotes around them, which are read otherwise than DuckDB has them."""
+    text = _text(name)
+    around = f"{text} LIKE '\"%' OR {text} <> trim({text}, {BLANKS})"
+    if table.run(f"SELECT 1 FROM {labels} WHERE {around} LIMIT 1").fetchall():
+        raise table.error(f"column {name!r} has labels with blanks or quotes around them")
 
 
 def _text(name: str) -> str:
@@ -147,9 +157,10 @@ def _ordered_labels(table: StoredTable, lowest: str) -> Any:
     """Return the labels of the lowest level in their order: numbers by value, texts by first appearance."""
     table.run(
         f"""CREATE TEMP TABLE labels_of_level AS
-        SELECT {identifier(lowest)} AS label, {_text(lowest)} AS text, min("#row") AS first
+        SELECT {identifier(lowest)}, {_text(lowest)} AS text, min("#row") AS first
         FROM (SELECT {identifier(lowest)}, row_number() OVER () AS "#row" FROM rows) GROUP BY ALL"""
     )
+    _check_texts(table, lowest, "labels_of_level")
     labels = table.run("SELECT * FROM labels_of_level ORDER BY first").to_arrow_table()
     texts = labels["text"].to_pandas().astype(object)
     if texts.isin(MISSING).any():
@@ -160,13 +171,12 @@ def _ordered_labels(table: StoredTable, lowest: str) -> Any:
         texts.str.lower().isin(["true", "false"]).any()
     ):
         raise table.error(f"column {lowest!r} has labels that may be numbers, and is not streamed")
-    if are_numbers and table.typed and str(labels.schema.field("label").type) == "string":
+    if are_numbers and table.typed and str(labels.schema.field(lowest).type) == "string":
         raise table.error(f"column {lowest!r} holds numbers as texts, and is not streamed")
     order = f"{'text::DOUBLE, ' if are_numbers else ''}first"
     table.run(f"CREATE TYPE level AS ENUM (SELECT text FROM labels_of_level ORDER BY {order})")
-    return table.run(f"SELECT label FROM labels_of_level ORDER BY {order}").to_arrow_table()[
-        "label"
-    ]
+    query = f"SELECT {identifier(lowest)} FROM labels_of_level ORDER BY {order}"
+    return table.run(query).to_arrow_table()[lowest]
 
 
 def _check_roles(table: StoredTable, combinations: Any, *, numbered: bool) -> None:

@@ -13,7 +13,7 @@ from perfarray.readers import parquet, tidy_csv
 from perfarray.readers.compression import COMPRESSIONS, first_bytes
 from perfarray.readers.finding import InputFile, find_files
 from perfarray.readers.opening import FileError, Source, read_head
-from perfarray.readers.packs import is_pack
+from perfarray.readers.packs import begins_as_pack
 from perfarray.tables.measured import value_column
 from perfarray.timings.notes import Note
 from perfarray.timings.options import options
@@ -22,8 +22,7 @@ READ_AT_ONCE = 1 << 26  # bytes of a table up to which it is read at once
 CELL = 8  # bytes of a number, or of the code of a label, in memory
 CHECKED = 1 << 16  # bytes of a CSV file whose line ends are looked at, at least
 MEMORY = "384MB"  # of DuckDB, which then writes to the disk
-BLANKS = "".join(filter(str.isspace, map(chr, range(1 << 16))))  # what `str.strip` removes
-PLAIN_NUMBER = "[-+.eE0-9]+"
+BLANKS = f"'{''.join(filter(str.isspace, map(chr, range(1 << 16))))}'"  # of `str.strip`, in SQL
 WHOLE_TYPES = tuple(
     f"{sign}{size}" for sign in ("", "U") for size in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT")
 )
@@ -109,7 +108,12 @@ def literal(text: str) -> str:
 
 def _csv_table(place: Path, scratch: Path) -> StoredTable:
     """Return a tidy CSV file, whose labels are text as it is written."""
-    if is_pack(Source(place)):
+    with place.open("rb") as file:
+        packed = file.read(8)
+        file.seek(0)
+        most = min(READ_AT_ONCE, options().max_file_bytes)
+        content = first_bytes(file, max(most + 1, CHECKED))
+    if begins_as_pack(content):
         raise NotStreamedError(f"{place}: is an archive, which is not streamed. Unpack it first")
     head = read_head(place)
     if not tidy_csv.started(head):
@@ -117,11 +121,6 @@ def _csv_table(place: Path, scratch: Path) -> StoredTable:
             f"{place}: is no table that can be streamed: a tidy CSV file (columns named like "
             "dims, and one like time_ms), a Parquet or Feather file, or a folder of Parquet files"
         )
-    most = min(READ_AT_ONCE, options().max_file_bytes)
-    with place.open("rb") as file:
-        packed = file.read(8)
-        file.seek(0)
-        content = first_bytes(file, max(most + 1, CHECKED))
     if len(content) <= most:
         raise NotStreamedError(f"{place}: is small")
     suffix = next((name for magic, _, name in COMPRESSIONS if packed.startswith(magic)), "")
@@ -130,10 +129,8 @@ def _csv_table(place: Path, scratch: Path) -> StoredTable:
             f"{place}: is packed as {suffix}, which is not streamed. Unpack it first"
         )
     # DuckDB drops rows without a word where the first line ends otherwise than the others.
-    if b"\r" in content and content.count(b"\r\n") not in {
-        content.count(b"\r"),
-        content.count(b"\n"),
-    }:
+    whole_lines = content[: content.rfind(b"\n") + 1]
+    if len({whole_lines.count(end) for end in (b"\n", b"\r\n", b"\r")} - {0}) > 1:
         raise NotStreamedError(f"{place}: has lines that end in different ways. Write all alike")
     comments, columns = tidy_csv.comments(head), tidy_csv.header(head)
     stated = tidy_csv.stated_in(comments)
@@ -148,10 +145,10 @@ def _csv_table(place: Path, scratch: Path) -> StoredTable:
         "compression": "'gzip'" if suffix else "'none'",
         "columns": "{" + ", ".join(f"{literal(name)}: 'VARCHAR'" for name in columns) + "}",
     }
-    cells = {name: f"trim(coalesce({identifier(name)}, ''), {literal(BLANKS)})" for name in columns}
-    cells |= {name: f"nullif({cell}, '')" for name, cell in cells.items() if name not in values}
-    cells |= {name: _number(cells[name], name) for name in values}
-    selected = [f"{cell} AS {identifier(name)}" for name, cell in cells.items()]
+    selected = [
+        f"{_number(name) if name in values else identifier(name)} AS {identifier(name)}"
+        for name in columns
+    ]
     source = ", ".join([_path(place), *(f"{key}={value}" for key, value in settings.items())])
 
     def write(table: Any, file: Path) -> None:
@@ -167,13 +164,15 @@ def _csv_table(place: Path, scratch: Path) -> StoredTable:
     return table
 
 
-def _number(cell: str, name: str) -> str:
+def _number(name: str) -> str:
     """Return a text as a number: NaN where nothing was measured, infinite where it is no plain number."""
     missing = tidy_csv.MEASURED_NOTHING if value_column(name) else tidy_csv.MISSING
-    plain = f"CASE WHEN regexp_full_match({cell}, {literal(PLAIN_NUMBER)}) THEN {cell} END"
+    cell = identifier(name)
+    number = f"TRY_CAST({cell} AS DOUBLE)"
     return (
-        f"CASE WHEN {cell} IN ({', '.join(map(literal, missing))}) THEN 'NaN'::DOUBLE "
-        f"ELSE coalesce(TRY_CAST({plain} AS DOUBLE), 'Infinity'::DOUBLE) END"
+        f"CASE WHEN isfinite({number}) AND NOT contains({cell}, '_') THEN {number} "
+        f"WHEN trim(coalesce({cell}, ''), {BLANKS}) IN ({', '.join(map(literal, missing))}) "
+        "THEN 'NaN'::DOUBLE ELSE 'Infinity'::DOUBLE END"
     )
 
 
@@ -184,7 +183,11 @@ def _path(place: Path) -> str:
 
 def _create_rows(table: StoredTable, paths: Iterable[Path], query: str) -> None:
     """Make the view `rows`, after which the connection reads the files of the table and nothing else."""
-    allowed = {str(form) for path in paths for form in (path.absolute(), path.resolve())}
+    allowed = {
+        text
+        for path in paths
+        for text in (str(path.absolute()), str(path.resolve()), glob.escape(str(path.absolute())))
+    }
     table.run(f"SET allowed_paths=[{', '.join(map(literal, sorted(allowed)))}]")
     table.run("SET enable_progress_bar=false")
     table.run("SET python_enable_replacements=false")
@@ -282,7 +285,7 @@ def _rows_of_parts(
         elif name in keys:
             cell = f"coalesce({cell}, {literal(UNKNOWN)})"
         elif types[name] == "VARCHAR":
-            cell = f"nullif(trim({cell}, {literal(BLANKS)}), '')"
+            cell = f"nullif({cell}, '')"
         selected.append(f"{cell} AS {identifier(name)}")
     _create_rows(table, paths, f"SELECT {', '.join(selected)} FROM {query}")
     return table

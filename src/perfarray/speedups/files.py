@@ -1,7 +1,6 @@
 """The Speedup-Test's report, from its configuration to its four files."""
 
 import os
-import time
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
@@ -29,9 +28,17 @@ SUFFIXES = (".out", ".report", ".warning", ".error")
 DEFAULT_LEVEL = 0.95  # of the proportion
 
 VARIABLES_OF_TESTS = (
-    "significant", "confidence_level", "pvalue", "pvalue_adjusted", "test", "warnings", "prob_faster", "n_baseline", "n_candidate",
+    "significant",
+    "confidence_level",
+    "pvalue",
+    "pvalue_adjusted",
+    "test",
+    "warnings",
+    "prob_faster",
+    "n_baseline",
+    "n_candidate",
     "protocol",
-)  # fmt: skip
+)
 
 NOT_TESTED = "not tested"
 
@@ -59,7 +66,7 @@ def speedup_report(
     correction: str | None = None,
     output: str | PathLike[str] | None = None,
 ) -> xr.Dataset:
-    r"""Run the Speedup-Test on its tool's configuration and sample files, and write the tool's four files.
+    r"""Run the Speedup-Test on its tool's configuration, and write the tool's four files.
 
     Parameters
     ----------
@@ -113,14 +120,16 @@ def speedup_report(
     --------
     >>> import perfarray, pathlib, tempfile
     >>> folder = pathlib.Path(tempfile.mkdtemp())
-    >>> for name, times in (("old.txt", "2.799 2.046 1.259 1.877 2.244"), ("new.txt", "1.046 0.259 0.877 1.244 1.799")):
-    ...     _ = (folder / name).write_text(times.replace(" ", "\n"))
-    >>> _ = (folder / "bench.cfg").write_text('Name,Sample1,Sample2,ConfLevel,Coef\n"Second benchmark","old.txt","new.txt",NA,NA\n')
+    >>> _ = (folder / "old.txt").write_text("2.799\n2.046\n1.259\n1.877\n2.244")
+    >>> _ = (folder / "new.txt").write_text("1.046\n0.259\n0.877\n1.244\n1.799")
+    >>> _ = (folder / "bench.cfg").write_text(
+    ...     'Name,Sample1,Sample2,ConfLevel,Coef\n"Second benchmark","old.txt","new.txt",NA,NA\n'
+    ... )
     >>> result = perfarray.speedup_report(folder / "bench.cfg")
     >>> print((folder / "bench.cfg.out").read_text().splitlines()[1])
     "Second benchmark",4.861,1.957,TRUE,0.98,1.956,TRUE,0.99,1,1,1
     """
-    began = time.perf_counter(), os.times()
+    began = os.times()
     check_choice(weights, "weights", WEIGHTS)
     check_share(precision, "precision", example="0.05")
     if confidence_level is not None:
@@ -140,17 +149,10 @@ def speedup_report(
     displayed_path = (
         path.as_posix() if path.is_absolute() else f"{path.parent.as_posix()}/{path.name}"
     )
-    spent = os.times()
-    seconds = (
-        spent.user - began[1].user,
-        spent.system - began[1].system,
-        time.perf_counter() - began[0],
-    )
-    clock = [
-        "> proc.time()",
-        "   user  system elapsed ",
-        "".join(f"{number:7.2f} " for number in seconds),
-    ]  # as R prints it
+    ended = os.times()
+    spent = (getattr(ended, name) - getattr(began, name) for name in ("user", "system", "elapsed"))
+    # As R prints it.
+    clock = ["> proc.time()", "   user  system elapsed ", "".join(f"{s:7.2f} " for s in spent)]
     contents = [
         _out_lines(result, benchmarks),
         _report_lines(result, displayed_path, confidence_level, precision),
@@ -164,24 +166,22 @@ def speedup_report(
     unread = None
     if unreadable := [file for entry in benchmarks for file in entry.unreadable]:
         # Their benchmarks have a row, too: not significant, and NaN.
-        blanks = {
-            "significant": False,
-            "test": NO_ANSWER,
-            "warnings": UNAVAILABLE,
-            "protocol": UNAVAILABLE,
-        }
-        fill = {
-            name: blanks.get(str(name), np.nan)
-            for name, values in result.data_vars.items()
-            if BENCHMARK in values.dims
-        }
+        texts = {"test": NO_ANSWER, "warnings": UNAVAILABLE, "protocol": UNAVAILABLE}
         names = np.array([entry.name for entry in benchmarks], dtype=object)
-        result = result.reindex({BENCHMARK: names}, fill_value=fill)
-        text = f"{len(unreadable)} sample files cannot be read, and their benchmarks are left out: "
-        unread = Note(
-            "unreadable", text + listed(_complaints(*benchmarks), 3), {"files": unreadable}
+        result = result.reindex(
+            {BENCHMARK: names}, fill_value=_blanks([result], {"significant": False} | texts)
         )
+        message = (
+            f"{len(unreadable)} sample files cannot be read, and their benchmarks are left out: "
+            f"{listed(_complaints(*benchmarks), 3)}"
+        )
+        unread = Note("unreadable", message, {"files": unreadable})
     return with_notes(result.assign_attrs(files=prefix), *notes, *source.notes, unread)
+
+
+def _blanks(datasets: Sequence[xr.Dataset], known: dict[str, Any]) -> dict[Any, Any]:
+    """Return the value of each variable where it has none: NaN unless it is known."""
+    return {name: known.get(str(name), np.nan) for data in datasets for name in data.data_vars}
 
 
 def _complaints(*benchmarks: ConfigLine) -> list[str]:
@@ -208,7 +208,7 @@ def _analyse(
     precision: float,
     correction: str | None,
 ) -> tuple[xr.Dataset, Warned]:
-    """Compute the content of the files for the benchmarks that have both samples, and the warnings of each of them."""
+    """Compute the content of the files for benchmarks with both samples, and their warnings."""
     warned: Warned = {str(name): [] for name in times[BENCHMARK].values}
     datasets = []
     for statistic in STATISTICS:
@@ -236,22 +236,17 @@ def _analyse(
                 {BENCHMARK: times[BENCHMARK].variable},
             )
         )
-    blanks = {
-        "significant": False,
-        "reliable": False,
-        "test": NOT_TESTED,
-        "warnings": "",
-        "protocol": NOT_TESTED,
-    }
-    fill: dict[Any, Any] = {
-        name: blanks.get(str(name), np.nan)
-        for variables in datasets
-        for name in variables.data_vars
-    }
+    texts = {"test": NOT_TESTED, "warnings": "", "protocol": NOT_TESTED}
+    fill = _blanks(datasets, {"significant": False, "reliable": False} | texts)
     result: xr.Dataset = xr.concat(
-        datasets, xr.IndexVariable("statistic", np.array(STATISTICS, dtype=object)), fill_value=fill,
-        combine_attrs="override", coords="minimal", compat="override", join="exact",
-    )  # fmt: skip
+        datasets,
+        xr.IndexVariable("statistic", np.array(STATISTICS, dtype=object)),
+        fill_value=fill,
+        combine_attrs="override",
+        coords="minimal",
+        compat="override",
+        join="exact",
+    )
     attrs = {"result": "speedup_report", "weights": weights} | (
         {} if correction is None else {"correction": correction}
     )
@@ -303,7 +298,7 @@ def _tested(
 
 
 def _weight(times: xr.DataArray, weights: str, statistic: str) -> xr.DataArray:
-    """Return the weights used, as the tool shows them: 1, the coefficient, or the share of the first program's time."""
+    """Return the weights as the tool shows them: 1, coefficients, shares of the first program."""
     if weights == "custom":
         return times["weight"]
     if weights == "equal":
@@ -341,24 +336,15 @@ def _out_lines(result: xr.Dataset, benchmarks: Sequence[ConfigLine]) -> list[str
                 str(bool(test["significant"])).upper(),
                 _rounded(test["confidence_level"].item()),
             ]
-        lines.append(
-            ",".join(
-                [
-                    *cells,
-                    *(
-                        f"{weight:.15g}"
-                        for weight in row["weight"].sel(statistic=list(STATISTICS)).values
-                    ),
-                ]
-            )
-        )
+        weights = row["weight"].sel(statistic=list(STATISTICS)).values
+        lines.append(",".join([*cells, *(f"{weight:.15g}" for weight in weights)]))
     return lines
 
 
 def _report_lines(
     result: xr.Dataset, displayed_path: str, confidence_level: float | None, precision: float
 ) -> list[str]:
-    """Return the report: gains and speedups of the whole, and the proportions of accelerated benchmarks."""
+    """Return the report: overall gains and speedups, and proportions of accelerated benchmarks."""
     lines = [f"Analysis report of  {displayed_path}"]
     if "correction" in result.attrs:
         lines.append(

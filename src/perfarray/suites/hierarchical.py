@@ -95,7 +95,8 @@ def hierarchical_performance_test(
     >>> factor = [0.9, 0.92, 0.94, 0.91, 0.93, 0.95]
     >>> runs = [1.0, 1.01, 1.02, 1.03, 1.04]
     >>> samples = {f"b{i}": [runs, [ratio * run for run in runs]] for i, ratio in enumerate(factor)}
-    >>> times = perfarray.from_samples(samples, dim="benchmark", level=("version", "execution")).assign_coords(version=["old", "new"])
+    >>> times = perfarray.from_samples(samples, dim="benchmark", level=("version", "execution"))
+    >>> times = times.assign_coords(version=["old", "new"])
     >>> test = times.perf.hierarchical_performance_test("old")
     >>> round(test["confidence"].item(), 4), round(test["speedup"].item(), 3)
     (0.9844, 1.033)
@@ -134,10 +135,13 @@ def hierarchical_performance_test(
         )
 
     named = outputs(
-        confidence="confidence that the candidate is better", pvalue="", speedup="factor by which the candidate is better at least",
-        better_benchmarks="benchmarks that are better by their own test", worse_benchmarks="benchmarks that are worse",
+        confidence="confidence that the candidate is better",
+        pvalue="",
+        speedup="factor by which the candidate is better at least",
+        better_benchmarks="benchmarks that are better by their own test",
+        worse_benchmarks="benchmarks that are worse",
         n="independent units on the smaller side",
-    )  # fmt: skip
+    )
     result = over_suites(kernel, systems, named, tested=False)
     attrs = {
         "result": "hierarchical_performance_test",

@@ -128,7 +128,8 @@ def randomization_test(
 
     >>> import perfarray
     >>> samples = {"fft": [[1.0, 1.1], [0.8, 0.9]], "sort": [[5.0, 5.1], [4.0, 4.1]]}
-    >>> times = perfarray.from_samples(samples, dim="benchmark", level=("version", "execution")).assign_coords(version=["old", "new"])
+    >>> times = perfarray.from_samples(samples, dim="benchmark", level=("version", "execution"))
+    >>> times = times.assign_coords(version=["old", "new"])
     >>> test = times.perf.randomization_test("old", method="exact", alternative="less")
     >>> test["n_exchanges"].item(), round(36 * test["pvalue"].item(), 10)
     (36.0, 1.0)

@@ -125,7 +125,8 @@ def required_runs(
     --------
     >>> import perfarray
     >>> dims = {"benchmark": 4, "version": ["old", "new"]}
-    >>> times = perfarray.simulate(sizes={"execution": 20}, variances={"execution": 1e-4}, dims=dims, rng=1)
+    >>> nest = {"sizes": {"execution": 20}, "variances": {"execution": 1e-4}}
+    >>> times = perfarray.simulate(**nest, dims=dims, rng=1)
     >>> plan = times.perf.required_runs("old", width=0.02).squeeze()
     >>> required = int(plan["required"])
     >>> required, [bool(plan["width"].sel(runs=runs) <= 0.02) for runs in (required - 1, required)]

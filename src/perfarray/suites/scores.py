@@ -102,7 +102,8 @@ def suite_score(
     --------
     >>> import perfarray
     >>> times = perfarray.from_samples({"fft": [1.0, 3.0], "sort": [8.0, 8.0]}, dim="benchmark")
-    >>> [round(times.perf.suite_score(mean=mean)["estimate"].item(), 3) for mean in ("geometric", "harmonic", "arithmetic")]
+    >>> means = ("geometric", "harmonic", "arithmetic")
+    >>> [round(times.perf.suite_score(mean=mean)["estimate"].item(), 3) for mean in means]
     [4.0, 3.2, 5.0]
     """
     check_choice(mean, "mean", MEANS)
@@ -279,9 +280,11 @@ def score_ratio_interval(
     Examples
     --------
     >>> import perfarray
-    >>> fft, sort = {"old": [10.0, 10.2, 9.8], "new": [8.0, 8.1, 7.9]}, {"old": [5.0, 5.1, 4.9], "new": [4.5, 4.6, 4.4]}
+    >>> fft = {"old": [10.0, 10.2, 9.8], "new": [8.0, 8.1, 7.9]}
+    >>> sort = {"old": [5.0, 5.1, 4.9], "new": [4.5, 4.6, 4.4]}
     >>> samples = {"fft": list(fft.values()), "sort": list(sort.values())}
-    >>> times = perfarray.from_samples(samples, dim="benchmark", level=("version", "execution")).assign_coords(version=["old", "new"])
+    >>> times = perfarray.from_samples(samples, dim="benchmark", level=("version", "execution"))
+    >>> times = times.assign_coords(version=["old", "new"])
     >>> ratio = times.perf.score_ratio_interval("old")
     >>> [round(ratio[name].item(), 3) for name in ("lower", "estimate", "upper")]
     [0.827, 0.849, 0.871]
@@ -413,7 +416,7 @@ def without_limits(result: xr.Dataset) -> tuple[Note | None, ...]:
 
 @check("suite_replicates")
 def too_few(result: xr.Dataset) -> tuple[Note | None, ...]:
-    """Return where there are too few units for the bootstrap, or too few replicates for the confidence level."""
+    """Return notes on too few units for the bootstrap, or too few replicates."""
     attrs, method = result.attrs, str(result.attrs["method"])
     level = two_sided_level(float(attrs["confidence_level"]), str(attrs["alternative"]))
     few = few_units(result.variables["n"], method, f"units ({_unit(result)})")
@@ -428,7 +431,7 @@ def _unit(result: xr.Dataset) -> str:
 
 
 def score_above_zero(statistic: str) -> str:
-    """Return what must be above 0 for a score to be so: a mean or a median, where single values may be 0, or every value."""
+    """Return what must be above 0 for a score to be so."""
     return statistic if statistic in ("mean", "median") else "min"
 
 

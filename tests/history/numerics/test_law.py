@@ -14,7 +14,7 @@ def test_random_orders_reach_a_level_as_often_as_it_says(n):
     """Within three standard errors of 300; short series, of which few values are possible, less
     often."""
     rng = np.random.default_rng(n)
-    pvalues = chance(strongest(rng.normal(size=(300, n)), np.ones((300, n)), 2).statistic, n)
+    pvalues = chance(strongest(rng.normal(size=(300, n)), np.ones((300, n)), 2)[0], n)
     assert np.mean(pvalues <= 0.1) < 0.1 + 3 * np.sqrt(0.09 / 300)
     assert n < 20 or np.mean(pvalues <= 0.1) > 0.1 - 3 * np.sqrt(0.09 / 300)
 
@@ -32,6 +32,6 @@ def test_the_shortest_series_that_shows_anything():
     is."""
     assert (fewest(0.05), fewest(1e-20)) == (8, 0)
     assert 2 / comb(fewest(1e-6), fewest(1e-6) // 2) <= 1e-6
-    apart = np.repeat([[0.0, 1.0]], 4, axis=-1) + np.arange(8) / 100
-    assert 2 / 70 <= chance(strongest(apart, np.ones((1, 8)), 2).statistic, 8) <= 0.05
-    assert chance(strongest(apart[:, 1:], np.ones((1, 7)), 2).statistic, 7) == 1.0
+    two_halves = np.repeat([[0.0, 1.0]], 4, axis=-1) + np.arange(8) / 100
+    assert 2 / 70 <= chance(strongest(two_halves, np.ones((1, 8)), 2)[0], 8) <= 0.05
+    assert chance(strongest(two_halves[:, 1:], np.ones((1, 7)), 2)[0], 7) == 1.0

@@ -63,8 +63,8 @@ def test_a_stack_gives_what_each_series_gives(rate, seed, size, units):
             *describe(*of_row, search=search),
             *log_slopes(times[row], **slopes),
         )
-        for one, among in zip(alone, together, strict=True):
-            np.testing.assert_array_equal(one, among[row])
+        for single_series, among in zip(alone, together, strict=True):
+            np.testing.assert_array_equal(single_series, among[row])
 
 
 def test_a_stack_holds_whole_series():

@@ -16,7 +16,7 @@ from perfarray.speedups.numerics.rank_tests import (
 )
 
 SERIES_OF_R = 6e-6
-"""R's limit law stops its series early: for sqrt(nm/(n+m)) D just below 1 it is off by up to this much."""
+"""R's limit law stops its series early: it is off by this for sqrt(nm/(n+m)) D just below 1."""
 
 
 @pytest.fixture
@@ -38,9 +38,9 @@ def test_mann_whitney_is_wilcox_test(grid, alternative):
     corrections."""
     for case in grid:
         expected = case["output"]["mann_whitney"][alternative.replace("-", ".")]
-        found = mann_whitney(*samples(case), alternative)
-        assert found.statistic == expected["U_x"]
-        assert found.pvalue == pytest.approx(expected["p_default"], rel=1e-10), case["name"]
+        test_result = mann_whitney(*samples(case), alternative)
+        assert test_result.statistic == expected["U_x"]
+        assert test_result.pvalue == pytest.approx(expected["p_default"], rel=1e-10), case["name"]
 
 
 def limit_law(statistic, n, m):
@@ -54,28 +54,28 @@ def test_kolmogorov_smirnov_is_ks_test(grid):
     for case in grid:
         x, y = samples(case)
         expected = case["output"]["ks"]["two.sided"]
-        found = kolmogorov_smirnov(x, y)
-        assert found.statistic == pytest.approx(expected["D"], abs=1e-14)
+        test_result = kolmogorov_smirnov(x, y)
+        assert test_result.statistic == pytest.approx(expected["D"], abs=1e-14)
         if tied(x, y) or len(x) * len(y) >= EXACT_PRODUCT:
-            assert found.pvalue == pytest.approx(
+            assert test_result.pvalue == pytest.approx(
                 limit_law(expected["D"], len(x), len(y)), abs=1e-12
             ), case["name"]
-            assert found.pvalue == pytest.approx(expected["p_asymptotic"], abs=SERIES_OF_R), case[
-                "name"
-            ]
-        else:
-            assert found.pvalue == pytest.approx(expected["p_exact_ignoring_ties"], abs=1e-12), (
+            assert test_result.pvalue == pytest.approx(expected["p_asymptotic"], abs=SERIES_OF_R), (
                 case["name"]
             )
+        else:
+            assert test_result.pvalue == pytest.approx(
+                expected["p_exact_ignoring_ties"], abs=1e-12
+            ), case["name"]
 
 
 @pytest.mark.parametrize(("n", "exact"), [(99, True), (100, False)])
 def test_where_kolmogorov_smirnov_is_exact(n, exact):
     """It is where n m is below 10,000."""
     x, y = np.arange(100.0), np.arange(n) + 10.5
-    found = kolmogorov_smirnov(x, y)
-    pvalues = stats.ks_2samp(x, y, method="exact").pvalue, limit_law(found.statistic, 100, n)
-    assert found.pvalue == pytest.approx(pvalues[not exact], rel=1e-9)
+    test_result = kolmogorov_smirnov(x, y)
+    pvalues = stats.ks_2samp(x, y, method="exact").pvalue, limit_law(test_result.statistic, 100, n)
+    assert test_result.pvalue == pytest.approx(pvalues[not exact], rel=1e-9)
     assert abs(pvalues[1] - pvalues[0]) > 1e-4
 
 
@@ -84,9 +84,9 @@ def test_by_enumeration():
     p-values."""
     pool = np.arange(7.0)
     splits = [(np.array(one), np.setdiff1d(pool, one)) for one in combinations(pool, 3)]
-    found = [(mann_whitney(x, y), kolmogorov_smirnov(x, y)) for x, y in splits]
-    u, d = (np.array([pair[i].statistic for pair in found]) for i in range(2))
-    for ranks, distance in found:
+    test_result = [(mann_whitney(x, y), kolmogorov_smirnov(x, y)) for x, y in splits]
+    u, d = (np.array([pair[i].statistic for pair in test_result]) for i in range(2))
+    for ranks, distance in test_result:
         assert ranks.pvalue == pytest.approx((u >= ranks.statistic).mean(), rel=1e-12)
         assert distance.pvalue == pytest.approx((d >= distance.statistic - 1e-12).mean(), abs=1e-12)
 
@@ -101,8 +101,11 @@ def test_rank_sum_distribution_is_symmetric():
 
 def test_probabilities_of_pairs():
     """P[X > Y] counts strictly; equal pairs are told apart."""
-    found = mann_whitney([3.0, 2.0, 1.0], [2.0, 0.5])
-    assert (found.prob_greater, found.prob_equal) == (pytest.approx(4 / 6), pytest.approx(1 / 6))
+    test_result = mann_whitney([3.0, 2.0, 1.0], [2.0, 0.5])
+    assert (test_result.prob_greater, test_result.prob_equal) == (
+        pytest.approx(4 / 6),
+        pytest.approx(1 / 6),
+    )
 
 
 def test_cells_are_tested_one_by_one():
@@ -138,10 +141,10 @@ VALUES = st.lists(st.integers(0, 30), min_size=2, max_size=12)
 @given(VALUES, VALUES)
 def test_against_scipy_where_it_agrees_with_r(x, y):
     """SciPy's normal approximation of Mann-Whitney, and its distance, are the same for any ties."""
-    found = mann_whitney(x, y)
+    test_result = mann_whitney(x, y)
     method = "asymptotic" if tied(np.array(x), np.array(y)) else "exact"
     if len({*x, *y}) > 1:
-        assert found.pvalue == pytest.approx(
+        assert test_result.pvalue == pytest.approx(
             stats.mannwhitneyu(x, y, alternative="greater", method=method).pvalue, rel=1e-10
         )
     assert kolmogorov_smirnov(x, y).statistic == pytest.approx(

@@ -51,16 +51,16 @@ def test_p_values_are_those_of_r(benchmarks):
     x, y = sides(benchmarks)
     mean, medians = mean_steps(x, y), median_steps(x, y, as_tool=True)
     outputs = [one["output"] for one in benchmarks]
-    for found, keys in (
+    for outcome, keys in (
         (mean.normal_x, ("shapiro_x", "p")),
         (mean.normal_y, ("shapiro_y", "p")),
         (mean.student, ("student_greater", "p")),
         (mean.welch, ("welch_greater", "p")),
         (medians.mann_whitney, ("mann_whitney_greater", "p_default")),
     ):
-        assert found == pytest.approx([output[keys[0]][keys[1]] for output in outputs], rel=1e-8), (
-            keys
-        )
+        assert outcome == pytest.approx(
+            [output[keys[0]][keys[1]] for output in outputs], rel=1e-8
+        ), keys
     assert mean.equal_variances == pytest.approx(
         [output["f_test"]["p_two_sided"] for output in outputs], rel=1e-8, abs=1e-15
     )
@@ -80,8 +80,8 @@ def test_verdicts_at_a_level(benchmarks, statistic):
     key = {"mean": "mean_significant", "median": "median_significant_ks_R_le_4.1"}[statistic]
     for place in range(3):
         cases = [one["output"]["at_fixed_level"][place] for one in benchmarks]
-        found = VERDICTS[statistic](steps, np.array([1 - case["conf_level"] for case in cases]))
-        assert found.tolist() == [
+        outcome = VERDICTS[statistic](steps, np.array([1 - case["conf_level"] for case in cases]))
+        assert outcome.tolist() == [
             {None: CANNOT_CONCLUDE, False: NO, True: YES}[case[key]] for case in cases
         ]
 
@@ -92,11 +92,13 @@ def test_search(benchmarks, statistic):
     it."""
     steps = STEPS[statistic](*sides(benchmarks))
     searches = [one["output"][f"search_{statistic}"] for one in benchmarks]
-    found = conclude(lambda risk: VERDICTS[statistic](steps, risk), np.full(len(searches), np.nan))
-    assert (found.verdict == YES).tolist() == [search["is_significant"] for search in searches]
+    outcome = conclude(
+        lambda risk: VERDICTS[statistic](steps, risk), np.full(len(searches), np.nan)
+    )
+    assert (outcome.verdict == YES).tolist() == [search["is_significant"] for search in searches]
     expected = [np.nan if search["alpha"] is None else search["alpha"] for search in searches]
-    assert found.risk == pytest.approx(expected, abs=1e-12, nan_ok=True)
-    assert found.not_found.tolist() == [
+    assert outcome.risk == pytest.approx(expected, abs=1e-12, nan_ok=True)
+    assert outcome.not_found.tolist() == [
         search["why"].startswith(("cannot conclude", "not significant at risk 0.5"))
         for search in searches
     ]
@@ -121,19 +123,19 @@ def test_an_exhaustive_search_misses_no_risk(statistic):
         )
         every = VERDICTS[statistic](type(steps)(*(part[:, None] for part in steps)), scan) == YES
         least = np.where(every.any(axis=1), scan[every.argmax(axis=1)], np.nan)
-        found, tool = (
+        outcome, tool = (
             conclude(lambda risk, s=steps: VERDICTS[statistic](s, risk), np.full(300, np.nan), how)
             for how in (turns, None)
         )
         seen = ~np.isnan(least)
-        assert (found.verdict[seen] == YES).all()
+        assert (outcome.verdict[seen] == YES).all()
         assert (
-            found.risk[seen] < least[seen] + 0.01
+            outcome.risk[seen] < least[seen] + 0.01
         ).all()  # rounded up to a whole percent, where that succeeds
-        here = found.verdict == YES
-        assert (VERDICTS[statistic](steps, found.risk)[here] == YES).all()
-        assert np.isnan(found.risk[~here]).all()
-        assert (found.not_found == ~here).all()
+        here = outcome.verdict == YES
+        assert (VERDICTS[statistic](steps, outcome.risk)[here] == YES).all()
+        assert np.isnan(outcome.risk[~here]).all()
+        assert (outcome.not_found == ~here).all()
         missed += (seen & (tool.verdict != YES)).sum()
     assert missed > 0
 
@@ -144,46 +146,46 @@ def test_what_an_exhaustive_search_reports():
     shape = np.ones(4)
     p, normal = np.array([0.07, 0.0712, 0.30, 0.30]), np.array([0.2, 0.0765, 0.2, 0.005])
     steps = MeanSteps(10 * shape, 10 * shape, normal, shape, shape, p, p)
-    found = conclude(lambda risk: mean_verdict(steps, risk), np.full(4, np.nan), (p, p, shape))
-    np.testing.assert_array_equal(found.risk, [0.07, 0.0712, np.nan, np.nan])
-    assert found.verdict.tolist() == [YES, YES, NO, CANNOT_CONCLUDE]
-    assert found.not_found.tolist() == [False, False, True, True]
-    np.testing.assert_array_equal(found.described, [0.07, 0.0712, 0.01, 0.01])
+    outcome = conclude(lambda risk: mean_verdict(steps, risk), np.full(4, np.nan), (p, p, shape))
+    np.testing.assert_array_equal(outcome.risk, [0.07, 0.0712, np.nan, np.nan])
+    assert outcome.verdict.tolist() == [YES, YES, NO, CANNOT_CONCLUDE]
+    assert outcome.not_found.tolist() == [False, False, True, True]
+    np.testing.assert_array_equal(outcome.described, [0.07, 0.0712, 0.01, 0.01])
 
 
 def test_welch_takes_over_where_the_f_test_rejects():
     """Student's p is .3, Welch's .05, the variances differ at .08: the smallest risk is .08."""
     one = np.ones(1)
     steps = MeanSteps(10 * one, 10 * one, one, one, 0.08 * one, 0.3 * one, 0.05 * one)
-    found = conclude(
+    outcome = conclude(
         lambda risk: mean_verdict(steps, risk),
         np.full(1, np.nan),
         (steps.student, steps.welch, steps.equal_variances),
     )
-    assert found.risk[0] == 0.08
+    assert outcome.risk[0] == 0.08
 
 
 def test_search_only_where_no_risk_is_given():
     """A cell with a risk keeps it, beside one that is searched for."""
     steps = median_steps(np.array([[5.0, 6.0, 7.0, 8.0]] * 2), np.array([[1.0, 2.0, 3.0, 4.0]] * 2))
-    found = conclude(lambda risk: median_verdict(steps, risk), np.array([0.001, np.nan]))
-    assert found.verdict.tolist() == [NO, YES]
-    assert found.risk.tolist() == [0.001, 0.02]
+    outcome = conclude(lambda risk: median_verdict(steps, risk), np.array([0.001, np.nan]))
+    assert outcome.verdict.tolist() == [NO, YES]
+    assert outcome.risk.tolist() == [0.001, 0.02]
 
 
 def test_t_and_f_tests_against_scipy():
     """Student, Welch and F by another road."""
     rng = np.random.default_rng(3)
     x, y = rng.normal(1.1, 1, (5, 9)), rng.normal(1, 2, (5, 14))
-    found = mean_steps(x, y)
-    assert found.student == pytest.approx(
+    outcome = mean_steps(x, y)
+    assert outcome.student == pytest.approx(
         stats.ttest_ind(x, y, axis=1, alternative="greater").pvalue
     )
-    assert found.welch == pytest.approx(
+    assert outcome.welch == pytest.approx(
         stats.ttest_ind(x, y, axis=1, alternative="greater", equal_var=False).pvalue
     )
     ratio = x.var(axis=1, ddof=1) / y.var(axis=1, ddof=1)
-    assert found.equal_variances == pytest.approx(
+    assert outcome.equal_variances == pytest.approx(
         2 * np.minimum(stats.f.cdf(ratio, 8, 13), stats.f.sf(ratio, 8, 13))
     )
 

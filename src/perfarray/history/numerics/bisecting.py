@@ -14,6 +14,9 @@ from perfarray.numerics.types import Floats, Integers, Mask
 # The numbers of runs that are considered.
 RUNS = np.arange(1.0, 65.0)
 
+# The cost of one more commit beside its runs, in runs.
+COMMIT_COST = 1.0
+
 # Gauss-Hermite quadrature over a standard normal variable.
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(41)
 WEIGHTS = WEIGHTS / WEIGHTS.sum()
@@ -31,16 +34,14 @@ def next_commits(
     labels: npt.NDArray[Any],
     number: int | None,
     probability: float,
-    commit_cost: float,
 ) -> tuple[npt.NDArray[Any], ...]:
-    """Return for every series the commit to measure next, the runs of it, the culprit, its probability, and the posterior of all commits.
+    """Return the commit to measure next, its runs, the culprit, its probability, the posterior.
 
-    The first four inputs lie along the commits of the history (..., n): the first of new segments,
-    the value measured, the mean of the segment (NaN where nothing was measured), and the units
-    behind the value. `noise` and `within` (...) are the relative standard deviation of the value of
-    a commit, and the part of it that lies between the units of one commit. `positions` are those of
-    the commits among all commits, `labels`; `number` is the position of the change in the history
-    (default: the last one).
+    The first four arrays lie along the history (..., n): whether a commit begins a segment, its
+    value, the mean of its segment (NaN where nothing was measured), and its units. `noise` and
+    `within` (...) are the relative standard deviation of a commit, and the part between its units.
+    `positions` are the measured ones among all commits, `labels`; `number` is the position of the
+    change in the history (None: the last one).
     """
     shape = noise.shape
     posterior = np.full((*shape, len(labels)), np.nan)
@@ -67,17 +68,14 @@ def next_commits(
         old, new = np.log(level[cell][[previous, starts[at]]])
         # The change lies between a value and the one before; all these places are equally likely
         # beforehand.
-        values, spread = (
-            np.log(value[cell][inside]),
-            _spread(between, run_noise, units[cell][inside]),
-        )
+        values = np.log(value[cell][inside])
+        spread = np.sqrt(between**2 + run_noise**2 / units[cell][inside])
         losses_old, losses_new = (huber_loss(np.abs(values - mean) / spread) for mean in (old, new))
         chances = softmax(np.cumsum(losses_new - losses_old)[:-1])
         shares = np.zeros(len(labels))
         for chance, (low, high) in zip(chances, pairwise(positions[inside].tolist()), strict=True):
-            shares[low + 1 : high + 1] += (
-                chance  # commits that were not measured are as likely as the next one that was
-            )
+            # Commits that were not measured are as likely as the next one that was.
+            shares[low + 1 : high + 1] += chance
         posterior[cell] = shares / shares.sum()
         best = int(np.argmax(posterior[cell]))
         culprit[cell], certainty[cell] = labels[best], posterior[cell][best]
@@ -85,20 +83,16 @@ def next_commits(
             following[cell] = labels[int(np.argmin(np.abs(np.cumsum(posterior[cell]) - 0.5)))]
             runs[cell] = 1.0  # where commits have one run, and nothing shows their noise
             if (step := abs(float(new - old))) > 0 and run_noise > 0:
-                rates = information(step / _spread(between, run_noise, RUNS)) / (commit_cost + RUNS)
-                runs[cell] = RUNS[np.argmax(rates)]
+                # Runs do not average away the noise between commits.
+                bits = information(step / np.sqrt(between**2 + run_noise**2 / RUNS))
+                runs[cell] = RUNS[np.argmax(bits / (COMMIT_COST + RUNS))]
     return following, runs, culprit, certainty, posterior
 
 
-def _spread(between: float, run_noise: float, runs: Floats) -> Floats:
-    """Return the standard deviation of the value of a commit with so many runs, which do not average away the noise between commits."""
-    return np.sqrt(between**2 + run_noise**2 / runs)
-
-
 def information(distance: Floats) -> Floats:
-    """Return the bits that a measurement tells of the side of a step on which a commit lies, both equally likely.
+    """Return the bits that a measurement tells of the side of a step on which a commit lies.
 
-    `distance` is the step in standard deviations of the measurement.
+    Both sides are equally likely. `distance` is the step in standard deviations of the measurement.
     """
     log_odds = distance[..., None] ** 2 / 2 + distance[..., None] * NODES
     return np.asarray(1 - (WEIGHTS * np.logaddexp(0, -log_odds)).sum(axis=-1) / np.log(2))

@@ -1,4 +1,4 @@
-"""The values of commits: means of their units, how well each is known, and how far it depends on the one before."""
+"""The values of commits: means of their units, their errors, and their dependence."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -89,7 +89,10 @@ def blocks(series: Integers, size: int) -> list[Integers]:
 
 
 def commits_of(units: Floats) -> Commits:
-    """Describe series of units (series, commits, units) with as many commits measured, on the scale of logs where all are positive."""
+    """Describe series of units (series, commits, units) with as many commits measured.
+
+    Values are logs where all are positive.
+    """
     measured = ~np.isnan(units).all(axis=-1)
     positions = np.nonzero(measured)[1].reshape(len(units), -1)
     units = units[measured].reshape(*positions.shape, units.shape[-1])
@@ -127,7 +130,7 @@ def commits_of(units: Floats) -> Commits:
 
 
 def _errors(values: Floats, counts: Floats, within: Floats) -> Floats:
-    """Return standard errors of commits with unequal numbers of units, from the variances within and between commits.
+    """Return standard errors of commits: of unequal numbers of units, else 1.
 
     The variance between commits is the one that gives the squared differences between neighbours,
     of which few are steps, their expected median.
@@ -151,24 +154,22 @@ def _errors(values: Floats, counts: Floats, within: Floats) -> Floats:
 
 
 def _dependence(values: Floats) -> Floats:
-    """Return the lag-1 correlations of series, or those about the largest step where these are smaller: a step is no dependence.
+    """Return the lag-1 correlations of series, or those about the largest step where smaller.
 
-    About one step both the differences and the products of neighbours are taken. The latter are
-    more precise, which counts in short series; further steps make them larger, and the former then
-    decide.
+    A step is no dependence. About one step, the smaller of two estimates decides: products of
+    neighbours are more precise in short series, but further steps enlarge them; then differences.
     """
     strongest = correlation(values)
     rows = np.flatnonzero(strongest)
     if rows.size:
         dependent, n = values[rows], values.shape[-1]
         _, splits = best_step(score_sums(dependent, np.ones(dependent.shape)), 2)
-        for series, split in zip(
-            dependent, splits.tolist(), strict=True
-        ):  # medians of several lengths
+        # Medians of several lengths.
+        for series, split in zip(dependent, splits.tolist(), strict=True):
             series[:split] -= np.median(series[:split])
             series[split:] -= np.median(series[split:])
-        most = CLIP * 1.4826 * np.median(np.abs(dependent), axis=-1, keepdims=True)
-        clipped = np.clip(dependent, -most, most)
+        bound = CLIP * 1.4826 * np.median(np.abs(dependent), axis=-1, keepdims=True)
+        clipped = np.clip(dependent, -bound, bound)
         for series, split in zip(clipped, splits.tolist(), strict=True):
             series[:split] -= series[:split].mean()
             series[split:] -= series[split:].mean()
@@ -182,30 +183,31 @@ def _dependence(values: Floats) -> Floats:
 
 
 def correlation(values: Floats) -> Floats:
-    """Return the lag-1 correlations of the noise of series (series, n) that may have steps and a slope; 0 where they may be chance.
+    """Return the lag-1 correlations of the noise of series (series, n); 0 where it may be chance.
 
-    Squared differences at lag 2 are 1 + rho times those at lag 1; clipped means of both hardly
-    depend on steps and outliers.
+    Series may have steps and a slope. Squared differences at lag 2 are 1 + rho times those at lag
+    1. Their clipped means hardly depend on steps and outliers.
 
     References
     ----------
     S. Chakar, E. Lebarbier, C. Lévy-Leduc, S. Robin, "A robust approach for estimating
     change-points in the mean of an AR(1) process", Bernoulli 23, 2017.
     """
-    near, far = squared_differences(values)
-    estimate = np.divide(far, near, out=np.zeros(len(values)), where=near > 0) - 1.0
+    lag_1, lag_2 = squared_differences(values)
+    estimate = np.divide(lag_2, lag_1, out=np.zeros(len(values)), where=lag_1 > 0) - 1.0
     return np.where(estimate > SURE / np.sqrt(values.shape[-1]), np.minimum(estimate, MOST), 0.0)
 
 
 def squared_differences(values: Floats) -> tuple[Floats, Floats]:
-    """Return the clipped means of squared differences at lags 1 and 2 in series (series, n), without their median: a slope."""
+    """Return the clipped mean squared differences of series (series, n) at lags 1 and 2.
+
+    Their median, a slope, is subtracted.
+    """
     slope = np.median(values[:, 2:] - values[:, :-2], axis=-1, keepdims=True) / 2
-    near, far = (np.abs(values[:, lag:] - values[:, :-lag] - lag * slope) for lag in (1, 2))
-    most = CLIP * 1.4826 * np.median(far, axis=-1, keepdims=True)
-    means_near, means_far = (
-        np.mean(np.minimum(sizes, most) ** 2, axis=-1) for sizes in (near, far)
-    )
-    return means_near, means_far
+    lag_1, lag_2 = (np.abs(values[:, lag:] - values[:, :-lag] - lag * slope) for lag in (1, 2))
+    bound = CLIP * 1.4826 * np.median(lag_2, axis=-1, keepdims=True)
+    means_1, means_2 = (np.mean(np.minimum(sizes, bound) ** 2, axis=-1) for sizes in (lag_1, lag_2))
+    return means_1, means_2
 
 
 def whitened(values: Floats, rho: Floats) -> Floats:

@@ -1,4 +1,4 @@
-"""Segments that drift: steps that one line describes better, of the values or of their logs, are no steps."""
+"""Segments that drift: steps that one line describes better are no steps."""
 
 from typing import NamedTuple
 
@@ -28,14 +28,14 @@ EXACT = 1e-12
 ROUNDS = 4
 
 # So many segments of so few values on average, with levels in no order, are swings about one level.
-SWINGS, BRIEF = 12, 20
+SWINGS, MEAN_LENGTH = 12, 20
 
 # The chance of the largest step between their levels from which on the levels have no order.
 ORDERED = 0.2
 
 
 class Sums(NamedTuple):
-    """Running sums (n + 1,) of weights, and of their products with positions and values: any segment costs a subtraction."""
+    """Running sums (n + 1,) of weights and their products: any segment costs a subtraction."""
 
     weight: Floats
     x: Floats
@@ -64,10 +64,8 @@ class Sums(NamedTuple):
         return np.asarray(xx - x**2 / weight)
 
 
-def straighten(commits: Commits, pvalues: Floats, least: int) -> tuple[Commits, Floats]:
-    """Keep those changes without which levels and lines describe a series worse.
-
-    Return the slopes with the commits.
+def straighten(commits: Commits, pvalues: Floats, min_size: int) -> tuple[Commits, Floats]:
+    """Keep those changes without which levels and lines describe a series worse; add slopes.
 
     The cost of a segment is its sum of squares over the variance of long means, and a penalty for
     each parameter (BIC). Among all sets of the changes found, the one with the least cost is kept;
@@ -75,7 +73,7 @@ def straighten(commits: Commits, pvalues: Floats, least: int) -> tuple[Commits, 
     of values or of logs, on which this costs less, and stay on that of logs where none of their
     segments drifts.
 
-    `pvalues` (series, n) are NaN but where a segment begins; a segment has at least `least` values.
+    `pvalues` (series, n) are NaN but where a segment begins. Each has `min_size` values or more.
 
     References
     ----------
@@ -85,64 +83,57 @@ def straighten(commits: Commits, pvalues: Floats, least: int) -> tuple[Commits, 
     rows = np.flatnonzero((~np.isnan(pvalues)).any(axis=-1))
     if not rows.size:
         return commits, pvalues
-    commits, kept = (
+    commits, valid = (
         commits._replace(**{name: getattr(commits, name).copy() for name in CHANGED}),
         pvalues.copy(),
     )
-    kept[rows] = np.nan
+    valid[rows] = np.nan
     scaled = commits.values[rows] / commits.errors[rows]
     around, _ = outlying(scaled)
     noise, _ = squared_differences(scaled)
-    most = CLIP * np.median(
-        np.abs(np.diff(scaled)), axis=-1, keepdims=True
-    )  # which exceeds the slope, too
-    most[most == 0] = np.inf
+    # The median difference exceeds the slope, too.
+    limit = CLIP * np.median(np.abs(np.diff(scaled)), axis=-1, keepdims=True)
+    limit[limit == 0] = np.inf
     levels, clipped = (
         around * commits.errors[rows],
-        (around + np.clip(scaled - around, -most, most)) * commits.errors[rows],
+        (around + np.clip(scaled - around, -limit, limit)) * commits.errors[rows],
     )
     rho = commits.correlation[rows]
     variances = noise * (1 + rho) / (2 * (1 - rho) ** 2)
-    for row, near, values, variance in zip(
-        rows.tolist(), levels, clipped, variances, strict=True
-    ):  # few series change
+    # Few series change.
+    for row, level, values, variance in zip(rows.tolist(), levels, clipped, variances, strict=True):
         starts, x = np.flatnonzero(~np.isnan(pvalues[row])), commits.positions[row].astype(float)
         errors = commits.errors[row] * np.sqrt(max(variance, EXACT * np.var(values)))
-        cost, ends, slopes = _partition(x, values, errors, starts, least)
-        if commits.logs[row] and (
-            slopes.any() or len(slopes) > 2
-        ):  # one step of a level is one on either scale
-            values, errors = np.exp(values), errors * np.exp(near)
-            raw_cost, raw_ends, raw_slopes = _partition(x, values, errors, starts, least)
+        cost, ends, slopes = _partition(x, values, errors, starts, min_size)
+        # One step of a level is one on either scale.
+        if commits.logs[row] and (slopes.any() or len(slopes) > 2):
+            values, errors = np.exp(values), errors * np.exp(level)
+            raw_cost, raw_ends, raw_slopes = _partition(x, values, errors, starts, min_size)
             if raw_cost < cost and raw_slopes.any():
                 ends, slopes = raw_ends, raw_slopes
-                _leave_logs(commits, row, np.exp(near))
-        if len(slopes) >= max(SWINGS, len(x) / BRIEF) and _swings(commits.values[row], ends):
+                # Values, and not their logs: the noise then grows with the level.
+                for field in (commits.values, commits.clean):
+                    field[row] = np.exp(field[row])
+                commits.logs[row] = False
+                commits.errors[row] *= np.exp(level)
+                commits.within[row] *= np.mean(np.exp(level)) ** 2
+        if len(slopes) >= max(SWINGS, len(x) / MEAN_LENGTH) and _swings(commits.values[row], ends):
             centred = commits.values[row] - commits.values[row].mean()
             commits.correlation[row] = np.sum(centred[1:] * centred[:-1]) / np.sum(centred**2)
             continue
         commits.slopes[row] = np.repeat(slopes, np.diff(ends))
         nearest = starts[np.argmin(np.abs(starts[:, None] - ends[1:-1]), axis=0)]
-        kept[row, ends[1:-1]] = pvalues[row, nearest]
-    return commits, kept
+        valid[row, ends[1:-1]] = pvalues[row, nearest]
+    return commits, valid
 
 
 CHANGED = ("values", "clean", "logs", "errors", "within", "correlation", "slopes")
 
 
-def _leave_logs(commits: Commits, row: int, levels: Floats) -> None:
-    """Describe a series by its values and not by their logs, whose noise then grows with the level."""
-    for field in (commits.values, commits.clean):
-        field[row] = np.exp(field[row])
-    commits.logs[row] = False
-    commits.errors[row] *= levels
-    commits.within[row] *= np.mean(levels) ** 2
-
-
 def _partition(
-    x: Floats, values: Floats, errors: Floats, starts: Integers, least: int
+    x: Floats, values: Floats, errors: Floats, starts: Integers, min_size: int
 ) -> tuple[float, Integers, Floats]:
-    """Return the cost of the best partition of a series, the ends of its segments with 0 and n, and their slopes."""
+    """Return the cost of the best partition, the ends of segments with 0 and n, and slopes."""
     n, weight = len(x), errors**-2
     place, y = x - np.average(x, weights=weight), values - np.average(values, weights=weight)
     products = (
@@ -158,7 +149,7 @@ def _partition(
     for _ in range(ROUNDS):
         moved = ends.copy()
         for index in range(1, len(ends) - 1):  # each depends on the one before
-            between = np.arange(moved[index - 1] + least, ends[index + 1] - least + 1)
+            between = np.arange(moved[index - 1] + min_size, ends[index + 1] - min_size + 1)
             costs = (
                 sums.costs(moved[index - 1], between)[0] + sums.costs(between, ends[index + 1])[0]
             )
@@ -186,8 +177,6 @@ def _best_ends(sums: Sums, candidates: Integers) -> Integers:
 
 
 def _swings(values: Floats, ends: Integers) -> bool:
-    """Return whether the levels of many segments have no order: no step and no bump among them is larger than chance makes it."""
+    """Return whether the levels of many segments have no step or bump beyond chance."""
     levels = np.add.reduceat(values, ends[:-1])[None] / np.diff(ends)
-    return bool(
-        chance(strongest(levels, np.ones(levels.shape), 2).statistic, levels.size)[0] > ORDERED
-    )
+    return bool(chance(strongest(levels, np.ones(levels.shape), 2)[0], levels.size)[0] > ORDERED)

@@ -1,4 +1,4 @@
-"""The results of `change_points`, of series with as many commits measured at once: arrays in, arrays out."""
+"""The results of `change_points`: arrays in, arrays out."""
 
 import math
 from itertools import pairwise
@@ -38,7 +38,7 @@ class Search(NamedTuple):
     """
 
     levels: int
-    least: int
+    min_size: int
     threshold: float
     confidence_level: float
     better: str
@@ -54,8 +54,8 @@ def chances(values: Floats, *, search: Search) -> tuple[Floats]:
     units = unit_means(values, search.levels)
     pvalues = np.full(math.prod(units.shape[:-2]), np.nan)
     for rows, commits in stacks(units.reshape(-1, *units.shape[-2:])):
-        if (n := commits.values.shape[-1]) >= max(LENGTHS[0], 2 * search.least):
-            statistics = strongest(commits.clean, commits.errors, search.least).statistic
+        if (n := commits.values.shape[-1]) >= max(LENGTHS[0], 2 * search.min_size):
+            statistics = strongest(commits.clean, commits.errors, search.min_size)[0]
             pvalues[rows] = np.minimum(commits.doubt * chance(statistics, n), 1.0)
     return (pvalues.reshape(units.shape[:-2]),)
 
@@ -63,7 +63,7 @@ def chances(values: Floats, *, search: Search) -> tuple[Floats]:
 def describe(
     values: Floats, level: Floats, hosts: Integers, at_least: Mask, at_most: Mask, *, search: Search
 ) -> tuple[npt.NDArray[Any], ...]:
-    """Search every series (..., n, n_L, ..., n_1) at its own level and return the variables of the result, in order."""
+    """Search series (..., n, n_L, ..., n_1) at their levels; return the variables in order."""
     units = unit_means(values, search.levels)
     shape, size = units.shape[:-2], units.shape[-2]
     units, levels = units.reshape(-1, *units.shape[-2:]), np.broadcast_to(level, shape).ravel()
@@ -74,8 +74,8 @@ def describe(
     result = _blanks((len(units), size), search.labels)
     for rows, commits in stacks(units):
         pvalues, alarms = _changes(commits, levels[rows], search)
-        commits, pvalues = straighten(commits, pvalues, search.least)
-        fit, steps, probability = fit_steps(commits, pvalues, search.least)
+        commits, pvalues = straighten(commits, pvalues, search.min_size)
+        fit, steps, probability = fit_steps(commits, pvalues, search.min_size)
         cells = rows[:, None], commits.positions
         result["alarm"][cells], result["probability"][cells] = alarms, probability
         _add_levels(result, rows, commits, fit, search.confidence_level)
@@ -119,18 +119,20 @@ def _blanks(shape: tuple[int, int], labels: npt.NDArray[Any]) -> Variables:
 
 
 def _changes(commits: Commits, levels: Floats, search: Search) -> tuple[Floats, Mask]:
-    """Return the p-values of changes (series, n), NaN where there is none, and where one who watches the series sees a change."""
-    seen = np.zeros(commits.values.shape, dtype=bool)
+    """Return the p-values of changes (series, n), NaN where there is none, and the alarms."""
+    alarms = np.zeros(commits.values.shape, dtype=bool)
     if not search.rate:
-        pvalues = find_changes(commits.clean, commits.errors, search.least, levels / commits.doubt)
-        return np.minimum(commits.doubt[:, None] * pvalues, 1.0), seen
-    pvalues = np.full(seen.shape, np.nan)
+        pvalues = find_changes(
+            commits.clean, commits.errors, search.min_size, levels / commits.doubt
+        )
+        return np.minimum(commits.doubt[:, None] * pvalues, 1.0), alarms
+    pvalues = np.full(alarms.shape, np.nan)
     for row in range(len(pvalues)):  # an alarm decides where the watch goes on
-        for start, seen_at, pvalue in watch(
-            commits.clean[row], commits.errors[row], search.least, search.rate
+        for start, alarm, pvalue in watch(
+            commits.clean[row], commits.errors[row], search.min_size, search.rate
         ):
-            pvalues[row, start], seen[row, seen_at] = pvalue, True
-    return pvalues, seen
+            pvalues[row, start], alarms[row, alarm] = pvalue, True
+    return pvalues, alarms
 
 
 def _add_levels(
@@ -194,12 +196,12 @@ def _add_steps(
     # Runs that were stopped leave the ratio unknown in some directions.
     starts = result["change"][rows]
     starts[:, 0] = True
-    more, less = (
+    open_above, open_below = (
         np.logical_or.reduceat(mask.ravel(), np.flatnonzero(starts)) for mask in (at_least, at_most)
     )
     unknown = Known(
-        more[steps.segments] | less[steps.segments - 1],
-        less[steps.segments] | more[steps.segments - 1],
+        open_above[steps.segments] | open_below[steps.segments - 1],
+        open_below[steps.segments] | open_above[steps.segments - 1],
     )
     tests, alpha = tests.bounded_by(unknown), 1 - search.confidence_level
     result["estimate"][cells] = estimate
@@ -211,18 +213,18 @@ def _add_steps(
         tests, tests.two_sided <= alpha, tests.inside <= alpha / 2, search.better
     )
     for row in np.unique(series).tolist():  # few
-        which = series == row
-        position = steps.position[which]
+        in_row = series == row
+        position = steps.position[in_row]
         by_host = hosts_changed(
-            hosts[row, measured[row]], position, steps.first[which], steps.last[which]
+            hosts[row, measured[row]], position, steps.first[in_row], steps.last[in_row]
         )
-        result["cause"][rows[row], at[which]] = np.where(by_host, "host", "code")
+        result["cause"][rows[row], at[in_row]] = np.where(by_host, "host", "code")
 
 
 def _add_segments(
     result: Variables, rows: Integers, commits: Commits, fit: Fit, stopped: Mask, search: Search
 ) -> None:
-    """Add the lengths of segments and, at the last commit of each that drifts, the drift: the ratio of the last level to the first."""
+    """Add the lengths of segments and, at the last commit of each that drifts, its ratio."""
     n = commits.values.shape[-1]
     is_first = np.take_along_axis(result["change"][rows], commits.positions, axis=-1)
     is_first[:, 0] = True
@@ -241,9 +243,8 @@ def _add_segments(
             positions - fit.centres[number],
         )
         mixture = robust_slopes(y[None], x[None], errors[None], is_first[row : row + 1, inside])
-        if (
-            np.isnan(mixture.df[0]) or np.isnan(mixture.centre).any()
-        ):  # values without noise lie on the line
+        # Values without noise lie on the line.
+        if np.isnan(mixture.df[0]) or np.isnan(mixture.centre).any():
             exact = np.full((1, 1), fit.slopes[number])
             mixture = Mixture(
                 np.ones((1, 1)), exact, 1e-9 * np.abs(exact), np.full(1, float(SHORT))
@@ -273,7 +274,10 @@ def _add_segments(
 
 
 def _ratios_of_slopes(slopes: Floats, level: float | None, x: Floats) -> Floats:
-    """Return the ratio of the last value on a line to the first, at positions from its middle: of logs, or of values about a `level`."""
+    """Return the ratios of the last value on lines to the first, of logs or about a `level`.
+
+    `x` are positions from the middle.
+    """
     if level is None:
         return np.asarray(np.exp(slopes * (x[-1] - x[0])))
     first, last = level + slopes * x[0], level + slopes * x[-1]
@@ -298,10 +302,10 @@ def blank(labels: npt.NDArray[Any]) -> Any:
 
 
 def hosts_changed(hosts: Integers, starts: Integers, first: Integers, last: Integers) -> Mask:
-    """Return which changes coincide with another host: it measured most of the segment, and came within the set of commits.
+    """Return which changes coincide with another host.
 
-    `hosts` (n,) is the host of every commit; segments begin at `starts`, and `first` and `last` are
-    the ends of the sets.
+    It measured most of the segment, and came within the set of commits. `hosts` (n,) is the host of
+    every commit. Segments begin at `starts`; `first` and `last` are the ends of the sets.
     """
     ends = [0, *starts, len(hosts)]
     usual = [np.bincount(hosts[low:high], minlength=1).argmax() for low, high in pairwise(ends)]
@@ -333,14 +337,14 @@ def common_changes(changes: Mask, first: Integers, last: Integers) -> tuple[Mask
             np.add.at(ends, low[remaining], 1)
             np.add.at(ends, high[remaining] + 1, -1)
             counts = np.cumsum(ends[:-1])
-            most = round(counts.max())
+            n_max = round(counts.max())
             shared = np.flatnonzero(counts == counts.max())
             expected = float(np.sum(high[remaining] - low[remaining] + 1)) / n
-            if most < FEWEST or n * pdtrc(most - 1, expected) > CHANCE:
+            if n_max < FEWEST or n * pdtrc(n_max - 1, expected) > CHANCE:
                 break
             best = shared[np.argmax([np.sum(remaining & (columns == column)) for column in shared])]
             members = remaining & (low <= best) & (high >= best)
             common[cell][rows[members], columns[members]] = True
-            numbers[cell][best] = most
+            numbers[cell][best] = n_max
             remaining &= ~members
     return common, numbers

@@ -1,8 +1,7 @@
-"""Where series change their level: the largest rank statistics of steps and bumps, one stretch of a series after another."""
+"""Where series change their level: the largest rank statistics of steps and bumps."""
 
 from functools import lru_cache
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 from scipy.special import ndtri
@@ -17,33 +16,13 @@ GROWTH = 1.15
 # is tested alone.
 ALONE = 2.0
 
-
-class Peaks(NamedTuple):
-    """Of each stretch of a stack the largest statistic, that of the values from `first` up to `last`; those of a step go up to the end."""
-
-    statistic: Floats
-    first: Integers
-    last: Integers
+# Running sums (stretches, n + 1), from 0, of scores, and of the information in values (one row
+# where all have the same).
+Sums = tuple[Floats, Floats]
 
 
-class Sums(NamedTuple):
-    """Running sums (stretches, n + 1), from 0, of scores, and of the information in values (one row where all have the same)."""
-
-    scores: Floats
-    weights: Floats
-
-    def contrasts(self, first: slice, last: slice) -> Floats:
-        """Return by how many standard deviations the values from `first` up to `last` differ from the others."""
-        total = self.weights[:, -1:]
-        share = (self.weights[:, last] - self.weights[:, first]) / total
-        inside = self.scores[:, last] - self.scores[:, first] - share * self.scores[:, -1:]
-        return np.asarray(
-            np.abs(inside) / np.sqrt(np.maximum(total * share * (1.0 - share), 1e-300))
-        )
-
-
-def find_changes(values: Floats, errors: Floats, least: int, levels: Floats) -> Floats:
-    """Return at the first position of every segment but the first the p-value of the stretch in which it was found; elsewhere NaN.
+def find_changes(values: Floats, errors: Floats, min_size: int, levels: Floats) -> Floats:
+    """Return p-values where segments but the first begin, elsewhere NaN (series, n).
 
     Each stretch is tested against one step and against a bump (a step and a step back). A stretch
     that is not one segment is split, and its parts are tested. Each step is then moved to the best
@@ -51,7 +30,7 @@ def find_changes(values: Floats, errors: Floats, least: int, levels: Floats) -> 
     weakest first.
 
     `values` (series, n) are complete; of `errors` only the ratios count; a segment has at least
-    `least` values; `levels` (series,) are the chance of any step in a series without one.
+    `min_size` values; `levels` (series,) are the chance of any step in a series without one.
 
     Notes
     -----
@@ -74,58 +53,54 @@ def find_changes(values: Floats, errors: Floats, least: int, levels: Floats) -> 
         lengths = stretches[:, 2] - stretches[:, 1]
         pieces: list[tuple[int, int, int]] = []
         # Shorter stretches show nothing; those of one length are tested together.
-        for n in np.unique(lengths[lengths >= max(LENGTHS[0], 2 * least)]).tolist():
+        for n in np.unique(lengths[lengths >= max(LENGTHS[0], 2 * min_size)]).tolist():
             rows, starts, _ = stretches[lengths == n].T
             cells = rows[:, None], starts[:, None] + np.arange(n)
-            peaks = strongest(values[cells], errors[cells], least)
-            chances = chance(peaks.statistic, n)
+            statistics, *splits = strongest(values[cells], errors[cells], min_size)
+            chances = chance(statistics, n)
             for index in np.flatnonzero(chances <= levels[rows]).tolist():  # few
                 row, start = int(rows[index]), int(starts[index])
-                ends = sorted(
-                    {start, *(start + int(split[index]) for split in peaks[1:]), start + n}
-                )
+                ends = sorted({start, *(start + int(split[index]) for split in splits), start + n})
                 pvalues[row, ends[1:-1]] = chances[index]
                 pieces += [(row, low, high) for low, high in pairwise(ends)]
         stretches = np.array(pieces, dtype=np.intp).reshape(-1, 3)
     for series in np.flatnonzero(~np.isnan(pvalues).all(axis=-1)):  # few
         pvalues[series] = _settled(
-            pvalues[series], values[series], errors[series], least, float(levels[series])
+            pvalues[series], values[series], errors[series], min_size, float(levels[series])
         )
     return pvalues
 
 
-def strongest(values: Floats, errors: Floats, least: int) -> Peaks:
-    """Return the largest statistics of a step or a bump in stretches (stretches, n).
+def strongest(values: Floats, errors: Floats, min_size: int) -> tuple[Floats, Integers, Integers]:
+    """Return the largest statistics of a step or a bump in stretches (stretches, n), and its ends.
 
-    Those of bumps have a penalty for their length.
-
-    A stretch has at least 2 * `least` values.
+    The ends of a step are its position and n. Bumps have a penalty for their length. A stretch has
+    at least 2 * `min_size` values.
     """
     n = values.shape[-1]
     sums = score_sums(values, errors)
-    statistic, first = best_step(sums, least)
-    last, length = np.full(len(values), n), least
-    while length <= min(n - 2 * least, n // 2):
-        stop = n - least + 1
-        contrasts = sums.contrasts(slice(least, stop - length), slice(least + length, stop))
-        best = np.argmax(contrasts, axis=-1)
-        penalised = (
-            contrasts[np.arange(len(best)), best] - np.sqrt(2.0 * np.log(np.e * n / length)) + BUMPS
-        )
+    statistic, first = best_step(sums, min_size)
+    last, length = np.full(len(values), n), min_size
+    while length <= min(n - 2 * min_size, n // 2):
+        stop = n - min_size + 1
+        bumps = contrasts(sums, slice(min_size, stop - length), slice(min_size + length, stop))
+        best = np.argmax(bumps, axis=-1)
+        penalty = np.sqrt(2.0 * np.log(np.e * n / length))
+        penalised = bumps[np.arange(len(best)), best] - penalty + BUMPS
         larger = penalised > statistic
         statistic[larger] = penalised[larger]
-        first[larger] = best[larger] + least
+        first[larger] = best[larger] + min_size
         last[larger] = first[larger] + length
         length = max(length + 1, round(length * GROWTH))
-    return Peaks(statistic, first, last)
+    return statistic, first, last
 
 
-def best_step(sums: Sums, least: int) -> tuple[Floats, Integers]:
-    """Return the largest statistics of one step in stretches of at least 2 * `least` values, and their positions."""
-    n = sums.scores.shape[-1] - 1
-    contrasts = sums.contrasts(slice(least, n - least + 1), slice(n, n + 1))
-    best = np.argmax(contrasts, axis=-1)
-    return contrasts[np.arange(len(best)), best], best + least
+def best_step(sums: Sums, min_size: int) -> tuple[Floats, Integers]:
+    """Return the largest statistics of one step in stretches, and their positions."""
+    n = sums[0].shape[-1] - 1
+    steps = contrasts(sums, slice(min_size, n - min_size + 1), slice(n, n + 1))
+    best = np.argmax(steps, axis=-1)
+    return steps[np.arange(len(best)), best], best + min_size
 
 
 def score_sums(values: Floats, errors: Floats) -> Sums:
@@ -133,7 +108,7 @@ def score_sums(values: Floats, errors: Floats) -> Sums:
     roots = errors.min(axis=-1, keepdims=True) / errors
     uneven = np.flatnonzero(roots.min(axis=-1) < 1.0)
     if not uneven.size:
-        return Sums(running_sums(normal_scores(values)), np.arange(values.shape[-1] + 1.0)[None])
+        return running_sums(normal_scores(values)), np.arange(values.shape[-1] + 1.0)[None]
     # Scores are of distances from the weighted median; with equal weights the ranks do not depend
     # on the centre.
     centres = np.zeros((len(values), 1))
@@ -142,7 +117,16 @@ def score_sums(values: Floats, errors: Floats) -> Sums:
     middle = np.sum(weights < weights[:, -1:] / 2, axis=-1)
     centres[uneven, 0] = values[uneven, order[np.arange(len(order)), middle]]
     scores = normal_scores((values - centres) * roots)
-    return Sums(running_sums(scores * roots), running_sums(roots * roots))
+    return running_sums(scores * roots), running_sums(roots * roots)
+
+
+def contrasts(sums: Sums, first: slice, last: slice) -> Floats:
+    """Return by how many standard deviations values from `first` to `last` differ from others."""
+    scores, weights = sums
+    total = weights[:, -1:]
+    share = (weights[:, last] - weights[:, first]) / total
+    inside = scores[:, last] - scores[:, first] - share * scores[:, -1:]
+    return np.asarray(np.abs(inside) / np.sqrt(np.maximum(total * share * (1.0 - share), 1e-300)))
 
 
 def running_sums(terms: Floats) -> Floats:
@@ -153,7 +137,10 @@ def running_sums(terms: Floats) -> Floats:
 
 
 def normal_scores(values: Floats) -> Floats:
-    """Return the normal quantiles of the ranks of values (stretches, n), with mean 0 and variance 1; ties have the mean of their scores."""
+    """Return the normal quantiles of the ranks of values (stretches, n), of variance 1.
+
+    Ties have the mean of their scores.
+    """
     sums = _ascending_scores(values.shape[-1])
     first, last = rank_ranges(values)
     # Ties make the variance less than 1. Scaled back to 1, one outlier among ties would exceed what
@@ -163,7 +150,7 @@ def normal_scores(values: Floats) -> Floats:
 
 
 def rank_ranges(values: Floats) -> tuple[Integers, Integers]:
-    """Return for values (stretches, n) how many of their stretch are smaller, and how many are not larger."""
+    """Return for values (stretches, n) how many in their stretch are smaller, or not larger."""
     order = np.argsort(values, axis=-1)
     ordered = np.take_along_axis(values, order, axis=-1)
     ends = np.broadcast_to(np.arange(values.shape[-1] + 1), (len(values), values.shape[-1] + 1))
@@ -190,7 +177,9 @@ def _ascending_scores(n: int) -> Floats:
     return np.concatenate([[0.0], np.cumsum(scores / np.sqrt(np.mean(scores * scores)))])
 
 
-def _settled(pvalues: Floats, values: Floats, errors: Floats, least: int, level: float) -> Floats:
+def _settled(
+    pvalues: Floats, values: Floats, errors: Floats, min_size: int, level: float
+) -> Floats:
     """Move each change of one series to the best position between its neighbours.
 
     Drop those that are not significant there.
@@ -204,7 +193,7 @@ def _settled(pvalues: Floats, values: Floats, errors: Floats, least: int, level:
         low = 0
         for start, high in pairwise(ends[1:]):  # few
             statistic, split = best_step(
-                score_sums(values[None, low:high], errors[None, low:high]), least
+                score_sums(values[None, low:high], errors[None, low:high]), min_size
             )
             moved = low + int(split[0])
             moves[moved], local[moved] = changes[start], float(chance(statistic, high - low)[0])

@@ -1,4 +1,4 @@
-"""One slope of all segments of a series, where the dependence of neighbours is unknown: a mixture of Student's t."""
+"""One slope of all segments of a series, of unknown dependence: a mixture of Student's t."""
 
 from typing import NamedTuple
 
@@ -22,7 +22,7 @@ OUTLYING = 2.5
 
 # Values farther than so many robust standard deviations from those around them do not belong to the
 # history.
-FAR = 4.0
+DISTANT = 4.0
 
 # Iterations of the weights.
 ROUNDS = 4
@@ -70,13 +70,13 @@ def robust_slopes(y: Floats, x: Floats, spread: Floats, starts: Mask) -> Mixture
 
 
 def outlying(values: Floats) -> tuple[Floats, Floats]:
-    """Return the medians of values and of those around them, and the distance from these over what noise explains (at least 1)."""
+    """Return running medians, and the distances from them over what noise explains (1 or more)."""
     around = np.median(
         sliding_window_view(np.pad(values, ((0, 0), (2, 2)), mode="reflect"), 5, axis=-1), axis=-1
     )
-    near = np.median(np.abs(np.diff(values)), axis=-1, keepdims=True) / NORMAL / 2**0.5
-    near[near == 0] = np.inf
-    return around, np.maximum(1.0, np.abs(values - around) / (FAR * near))
+    noise = np.median(np.abs(np.diff(values)), axis=-1, keepdims=True) / NORMAL / 2**0.5
+    noise[noise == 0] = np.inf
+    return around, np.maximum(1.0, np.abs(values - around) / (DISTANT * noise))
 
 
 def judge(
@@ -88,9 +88,8 @@ def judge(
     """
     alpha = 1 - confidence_level
     below_low, below_high = (share_below(mixture, bound) for bound in bounds)
-    tests = Tests(
-        1 - below_low, below_low, 1 - below_high, below_high
-    )  # the share of slopes below a bound is the p-value of "above" it
+    # The share of slopes below a bound is the p-value of "above" it.
+    tests = Tests(1 - below_low, below_low, 1 - below_high, below_high)
     verdicts = decide(tests, tests.two_sided <= alpha, tests.inside <= alpha / 2, better)
     lower, upper = (quantile(mixture, share) for share in (alpha / 2, 1 - alpha / 2))
     return lower, upper, tests.two_sided, verdicts
@@ -102,12 +101,10 @@ def _reweighted(y: Floats, x: Floats, spread: Floats, starts: Mask) -> Mixture:
         residuals, _ = line(y, x, widened, starts)
         distances = np.abs(residuals / spread)
         typical = np.median(distances, axis=-1)
-        for row in np.flatnonzero(
-            (distances == 0).any(axis=-1)
-        ):  # few: of these the median of the others
-            typical[row] = (
-                np.median(distances[row][distances[row] > 0]) if distances[row].any() else np.inf
-            )
+        # Few series have values on the line: there, the others have the median.
+        for row in np.flatnonzero((distances == 0).any(axis=-1)):
+            off_line = distances[row][distances[row] > 0]
+            typical[row] = np.median(off_line) if off_line.size else np.inf
         widened = spread * np.sqrt(
             np.maximum(1.0, distances / (OUTLYING * (typical[:, None] / NORMAL)))
         )
@@ -115,7 +112,7 @@ def _reweighted(y: Floats, x: Floats, spread: Floats, starts: Mask) -> Mixture:
 
 
 def line(y: Floats, x: Floats, spread: Floats, starts: Mask) -> tuple[Floats, Floats]:
-    """Return the residuals of independent values from one slope and the means of the segments, and x without its means."""
+    """Return the residuals from one slope and the means of segments, and x without its means."""
     weight, firsts = spread**-2, np.flatnonzero(starts)
     total, lengths = np.add.reduceat(weight.ravel(), firsts), np.diff(firsts, append=y.size)
     means = (np.add.reduceat((weight * array).ravel(), firsts) / total for array in (y, x))
@@ -186,7 +183,7 @@ def _mixture(y: Floats, x: Floats, spread: Floats, starts: Mask) -> Mixture:
 
 
 def _whitened(values: Floats, rho: Floats, first: Mask) -> Floats:
-    """Return x_t - rho x_(t-1), and the first of each segment with the same variance (series, correlations, n)."""
+    """Return x_t - rho x_(t-1), and the first of each segment with the same variance."""
     previous = np.concatenate([values[..., :1], values[..., :-1]], axis=-1)
     return np.where(first, np.sqrt(1 - rho**2) * values, values - rho * previous)
 
@@ -208,9 +205,9 @@ def quantile(mixture: Mixture, share: float) -> Floats:
     for _ in range(BISECTIONS):
         middle = (low + high) / 2
         under = middle <= below
-        near = np.flatnonzero((below < middle) & (middle < above))  # a mixture takes long
-        under[near] = (
-            share_below(Mixture(*(field[near] for field in mixture)), middle[near]) < share
+        rows = np.flatnonzero((below < middle) & (middle < above))  # a mixture takes long
+        under[rows] = (
+            share_below(Mixture(*(field[rows] for field in mixture)), middle[rows]) < share
         )
         below, above = (
             np.where(under, np.fmax(below, middle), below),

@@ -1,4 +1,4 @@
-"""Where the noise of a series changes its size: the spread of every commit, relative to that of the whole series."""
+"""Where the noise of a series changes its size: the spread of every commit."""
 
 from itertools import pairwise
 
@@ -20,7 +20,7 @@ SEGMENT, FEWEST = 8, 4
 CLIP = 2.5
 
 # The smallest spread of a segment, as a share of that of the whole series: equal values have none.
-LEAST = 0.05
+MIN_SPREAD = 0.05
 
 # The information of one difference relative to an independent value: neighbouring differences share
 # a commit.
@@ -32,9 +32,7 @@ LIMITS = {20: 2.90, 30: 3.10, 60: 3.28, 100: 3.42, 200: 3.60, 500: 3.79, 1000: 3
 
 
 def relative_spreads(values: Floats, errors: Floats) -> Floats:
-    """Return the spread of every value in its standard errors, where it changes along a series.
-
-    Else 1.
+    """Return the spread of every value in its standard errors; 1 where it does not change.
 
     The sizes of the differences between neighbours become half-normal scores of ranks. The series
     is split where the contrast of the scores is larger than in stable noise, and its parts are
@@ -48,9 +46,8 @@ def relative_spreads(values: Floats, errors: Floats) -> Floats:
     if values.shape[-1] <= SHORTEST:
         return spreads
     sizes = np.abs(np.diff(values)) / np.sqrt(errors[:, 1:] ** 2 + errors[:, :-1] ** 2)
-    splits = _splits(sizes) * (
-        np.median(sizes, axis=-1) > 0
-    )  # where most values are equal, the few others would look like a spread
+    # Where most values are equal, the few others would look like a spread.
+    splits = _splits(sizes) * (np.median(sizes, axis=-1) > 0)
     for row in np.flatnonzero(splits):  # few
         spreads[row] = _by_segments(sizes[row], int(splits[row]))
     return spreads
@@ -58,7 +55,7 @@ def relative_spreads(values: Floats, errors: Floats) -> Floats:
 
 def _by_segments(sizes: Floats, split: int) -> Floats:
     """Return the spreads of one series, of whose differences the sizes change at `split`."""
-    splits, floor = [0, split, len(sizes)], LEAST * _scale(sizes)
+    splits, floor = [0, split, len(sizes)], MIN_SPREAD * _scale(sizes)
     stretches = list(pairwise(splits))
     while stretches:
         first, last = stretches.pop()
@@ -71,24 +68,29 @@ def _by_segments(sizes: Floats, split: int) -> Floats:
     for (low, high), (old, new) in zip(
         zip(splits, splits[2:], strict=False), pairwise(scales), strict=True
     ):  # few
-        mixed = old**2 + _chances_after(sizes[low:high], old, new) * (new**2 - old**2)
-        variances[low:high] = np.maximum(
-            variances[low:high], mixed
-        )  # a spread that is too small turns noise into changes
+        stretch = sizes[low:high]
+        losses = [
+            np.log(scale) + np.minimum(stretch / scale, CLIP) ** 2 / 2 for scale in (old, new)
+        ]
+        # The probability that each difference lies after the one change of spread.
+        chances = softmax(SHARE * np.cumsum(losses[1] - losses[0])[:-1])
+        mixed = old**2 + np.append(0.0, np.cumsum(chances)) * (new**2 - old**2)
+        # A spread that is too small turns noise into changes.
+        variances[low:high] = np.maximum(variances[low:high], mixed)
     variances = np.maximum(np.append(variances, variances[-1]), np.append(variances[0], variances))
     return np.asarray(np.sqrt(variances / np.mean(variances)))
 
 
 def _splits(sizes: Floats) -> Integers:
-    """Return the positions at which the sizes of differences (series, n) change most, if that is more than chance; else 0."""
+    """Return where the sizes of differences (series, n) change most; 0 where by chance."""
     n = sizes.shape[-1]
     if n < SHORTEST:
         return np.zeros(len(sizes), dtype=np.intp)
     smaller, not_larger = rank_ranges(sizes)
     scores = ndtri((1 + (smaller + not_larger + 1) / 2 / (n + 1)) / 2)
     scores -= scores.mean(axis=-1, keepdims=True)
-    least = min(SEGMENT, max(FEWEST, n // 8))
-    candidates = np.arange(least, n - least + 1)
+    min_size = min(SEGMENT, max(FEWEST, n // 8))
+    candidates = np.arange(min_size, n - min_size + 1)
     squares = np.mean(scores**2, axis=-1, keepdims=True)
     with np.errstate(invalid="ignore"):  # equal sizes
         contrasts = np.abs(np.cumsum(scores, axis=-1)[:, candidates - 1]) / np.sqrt(
@@ -105,9 +107,3 @@ def _scale(sizes: Floats) -> float:
     typical = 1.4826 * float(np.median(sizes))
     clipped = np.minimum(sizes, CLIP * typical) if typical > 0 else sizes
     return float(np.sqrt(np.mean(clipped**2)))
-
-
-def _chances_after(sizes: Floats, old: float, new: float) -> Floats:
-    """Return the probability that each difference of a stretch lies after the one change of its spread."""
-    losses = [np.log(scale) + np.minimum(sizes / scale, CLIP) ** 2 / 2 for scale in (old, new)]
-    return np.append(0.0, np.cumsum(softmax(SHARE * np.cumsum(losses[1] - losses[0])[:-1])))

@@ -18,7 +18,7 @@ SET = 0.95
 
 
 class Fit(NamedTuple):
-    """The means of segments with their squared standard errors, one series of a stack after the other (segments,).
+    """The means of segments with their squared standard errors (segments,), series by series.
 
     By series: the scale of residuals, the noise, and the degrees of freedom; `sharpness` turns
     Huber's loss into a log likelihood: at most 1, and less for long tails. `fitted` (series, n) is
@@ -38,15 +38,14 @@ class Fit(NamedTuple):
     sharpness: Floats
 
     def at(self, segments: Integers | int, positions: Floats) -> tuple[Floats, Floats]:
-        """Return the levels of segments at positions, to which lines are extended, with their squared standard errors."""
+        """Return the levels of segments, extended to positions, with squared standard errors."""
         away = positions - self.centres[segments]
-        return self.levels[segments] + self.slopes[segments] * away, self.variances[
-            segments
-        ] + self.slope_variances[segments] * away**2
+        levels = self.levels[segments] + self.slopes[segments] * away
+        return levels, self.variances[segments] + self.slope_variances[segments] * away**2
 
 
 class Steps(NamedTuple):
-    """The steps of a stack of series: the series of each, its p-value, its likeliest position, and the first and last that it may have."""
+    """The steps of a stack of series: series, p-value, likeliest, first and last position."""
 
     series: Integers
     pvalue: Floats
@@ -57,23 +56,22 @@ class Steps(NamedTuple):
     @property
     def segments(self) -> Integers:
         """The numbers, among all segments of the stack, of those that the steps begin."""
-        return (
-            np.arange(len(self.series)) + self.series + 1
-        )  # every series has one segment more than steps
+        # Every series has one segment more than steps.
+        return np.arange(len(self.series)) + self.series + 1
 
 
-def fit_steps(commits: Commits, pvalues: Floats, least: int) -> tuple[Fit, Steps, Floats]:
-    """Estimate the steps of series whose segments, but for the first, begin where there are `pvalues` (series, n).
+def fit_steps(commits: Commits, pvalues: Floats, min_size: int) -> tuple[Fit, Steps, Floats]:
+    """Return the levels of series, their steps, and by commit the probability of a step.
 
-    Returns the levels, the steps, and by commit the probability of a step.
+    Segments but the first begin where there are `pvalues` (series, n).
     """
     changes, n = ~np.isnan(pvalues), pvalues.shape[-1]
     fit = _fit(commits, changes)
     series, starts = np.nonzero(changes)
     steps = Steps(series, pvalues[changes], *np.broadcast_to(starts, (3, len(starts))).copy())
     # All positions between the neighbours of a step are equally likely beforehand.
-    low = np.where(np.diff(series, prepend=-1) == 0, np.roll(starts, 1), 0) + least
-    high = np.where(np.diff(series, append=-1) == 0, np.roll(starts, -1), n) - least + 1
+    low = np.where(np.diff(series, prepend=-1) == 0, np.roll(starts, 1), 0) + min_size
+    high = np.where(np.diff(series, append=-1) == 0, np.roll(starts, -1), n) - min_size + 1
     probability = np.zeros(changes.shape)
     for number, (row, segment, inside) in enumerate(
         zip(series.tolist(), steps.segments.tolist(), map(slice, low, high), strict=True)
@@ -105,12 +103,12 @@ def fit_steps(commits: Commits, pvalues: Floats, least: int) -> tuple[Fit, Steps
 
 
 def _chances(commits: Commits, fit: Fit, row: int, segment: int, inside: slice) -> Floats:
-    """Return the probability that the step to a segment is at each position of a slice, by Huber's loss."""
+    """Return the probability of the step to a segment at each position of a slice (Huber)."""
     preceding = slice(inside.start - 1, inside.stop - 1)
     values, errors = commits.clean[row, preceding], commits.errors[row, preceding] * fit.scale[row]
-    rho, places = commits.correlation[row], commits.positions[row, preceding]
+    rho, positions = commits.correlation[row], commits.positions[row, preceding]
     # Without its correlation, a line lies ahead by as many positions as its noise lasts.
-    levels = [fit.at(number, places + rho / (1 - rho))[0] for number in (segment - 1, segment)]
+    levels = [fit.at(number, positions + rho / (1 - rho))[0] for number in (segment - 1, segment)]
     losses = [huber_loss(np.abs((values - level) / errors)) for level in levels]
     return np.asarray(softmax(fit.sharpness[row] * np.cumsum(losses[1] - losses[0])))
 
@@ -118,7 +116,7 @@ def _chances(commits: Commits, fit: Fit, row: int, segment: int, inside: slice) 
 def step_ratios(
     fit: Fit, steps: Steps, positions: Floats, logs: Mask, band: tuple[float, float], level: float
 ) -> tuple[Floats, Floats, Floats, Tests]:
-    """Return by step the ratio of the levels at its position with limits, and its one-sided tests against the band."""
+    """Return by step the ratio of the levels with limits, and its tests against the band."""
     (old_levels, old), (new_levels, new) = (
         fit.at(segments, positions) for segments in (steps.segments - 1, steps.segments)
     )
@@ -149,7 +147,7 @@ def step_ratios(
 
 
 def _fit(commits: Commits, changes: Mask) -> Fit:
-    """Return Huber's estimates of the levels of segments beside their slopes, with variances that are pooled over each series."""
+    """Return Huber's estimates of the levels of segments, with variances pooled over series."""
     errors, n = commits.errors, changes.shape[-1]
     is_first = changes.copy()
     is_first[:, 0] = True
@@ -204,13 +202,12 @@ def _medians(values: Floats, firsts: Integers, numbers: Integers) -> Floats:
     if (numbers == 1).all():
         return np.asarray(np.median(values, axis=-1))
     medians = np.repeat(np.median(values, axis=-1), numbers)
-    several = np.repeat(numbers > 1, numbers)
     flat, ends = values.ravel(), np.append(firsts, values.size)
-    for segment in np.flatnonzero(several):  # few, of any length
+    for segment in np.flatnonzero(np.repeat(numbers > 1, numbers)):  # few, of any length
         medians[segment] = np.median(flat[ends[segment] : ends[segment + 1]])
     return medians
 
 
 def huber_loss(distances: Floats) -> Floats:
-    """Return Huber's loss of distances in standard deviations: minus the log likelihood of normal values, linear beyond `BEND`."""
+    """Return Huber's loss of distances in standard deviations, which is linear beyond `BEND`."""
     return np.where(distances <= BEND, distances**2 / 2, BEND * distances - BEND**2 / 2)

@@ -1,7 +1,4 @@
-"""The slope of a series beside its steps, where the dependence of neighbours is unknown.
-
-The last axis is the order.
-"""
+"""The slope of a series beside its steps, where the dependence of neighbours is unknown."""
 
 from typing import Any
 
@@ -54,8 +51,8 @@ def log_slopes(
     slopes between the factors of `band` do not matter.
 
     Returns slope, limits, p-value and verdict, the slope over the whole series, commits measured,
-    correlation of neighbours, whether steps alone may explain what looks like a slope (all of shape
-    (...)), and segments (..., n). Limits hold the slopes with and without a step that is in doubt,
+    correlation of neighbours, whether steps alone may explain the slope, all of shape (...), and
+    segments (..., n). Limits hold the slopes with and without a step that is in doubt,
     and no slope where steps alone suffice.
 
     References
@@ -67,20 +64,17 @@ def log_slopes(
     shape, size = units.shape[:-2], units.shape[-2]
     units = np.where(units > 0, units, np.nan).reshape(-1, *units.shape[-2:])
     slope, lower, upper, pvalue, total, correlation = np.full((6, len(units)), np.nan)
-    n, labels, verdict = (
-        np.zeros(len(units)),
-        np.full((len(units), size), np.nan),
-        same_text(INCONCLUSIVE, len(units)),
-    )
+    n, labels = np.zeros(len(units)), np.full((len(units), size), np.nan)
+    verdict = same_text(INCONCLUSIVE, len(units))
     stepped = np.zeros(len(units), dtype=bool)
     for rows, commits in stacks(units):
         cells = rows[:, None], commits.positions
         y, x, spread = commits.values, positions[commits.positions], commits.errors
         if segments:
             numbers = np.broadcast_to(segments[0], (*shape, size)).reshape(-1, size)[cells]
-            starts = more = np.diff(numbers, axis=-1, prepend=np.nan) != 0
+            starts = with_doubtful = np.diff(numbers, axis=-1, prepend=np.nan) != 0
         else:
-            starts, more = _steps(y, x, spread)
+            starts, with_doubtful = _steps(y, x, spread)
             stepped[rows] = _steps_suffice(y, x, spread, starts)
         n[rows], labels[cells] = y.shape[-1], np.cumsum(starts, axis=-1) - 1
         mixture = robust_slopes(y, x, spread, starts)
@@ -91,28 +85,22 @@ def log_slopes(
             mixture, confidence_level, np.log(band), better
         )
         slope[rows], total[rows] = mean, mean * np.ptp(x, axis=-1)
-        doubtful = np.flatnonzero((more != starts).any(axis=-1))
+        doubtful = np.flatnonzero((with_doubtful != starts).any(axis=-1))
         if doubtful.size:
-            mixture, rows = (
-                robust_slopes(y[doubtful], x[doubtful], spread[doubtful], more[doubtful]),
-                rows[doubtful],
+            rows = rows[doubtful]
+            mixture = robust_slopes(
+                y[doubtful], x[doubtful], spread[doubtful], with_doubtful[doubtful]
             )
             low, high, larger, verdict_with_step = judge(
                 mixture, confidence_level, np.log(band), better
             )
-            lower[rows], upper[rows], pvalue[rows] = (
-                np.fmin(lower[rows], low),
-                np.fmax(upper[rows], high),
-                np.fmax(pvalue[rows], larger),
-            )
+            lower[rows], upper[rows] = np.fmin(lower[rows], low), np.fmax(upper[rows], high)
+            pvalue[rows] = np.fmax(pvalue[rows], larger)
             verdict[rows[(verdict[rows] != verdict_with_step) & ~np.isnan(larger)]] = INCONCLUSIVE
     # Where steps alone say as much as the slope, it may be none.
     claimed = stepped & ((lower > 0) | (upper < 0))
-    lower[claimed], upper[claimed], pvalue[claimed] = (
-        np.minimum(lower[claimed], 0),
-        np.maximum(upper[claimed], 0),
-        1.0,
-    )
+    lower[claimed], upper[claimed] = np.minimum(lower[claimed], 0), np.maximum(upper[claimed], 0)
+    pvalue[claimed] = 1.0
     verdict[claimed & np.isin(verdict, (FASTER, SLOWER))] = INCONCLUSIVE
     with np.errstate(over="ignore"):
         slope, lower, upper, total = (np.exp(array) for array in (slope, lower, upper, total))
@@ -121,9 +109,9 @@ def log_slopes(
 
 
 def _steps(y: Floats, x: Floats, spread: Floats) -> tuple[Mask, Mask]:
-    """Return where segments begin: steps are added while they exceed a penalty.
+    """Return where segments begin, and the same with one more step that is in doubt.
 
-    And the same with one more that nearly does.
+    Steps are added while they exceed a penalty.
     """
     n = y.shape[-1]
     starts = np.zeros(y.shape, dtype=bool)
@@ -132,40 +120,35 @@ def _steps(y: Floats, x: Floats, spread: Floats) -> tuple[Mask, Mask]:
         return starts, starts
     around, excess = outlying(y / spread)
     values = np.where(excess > 1, around * spread, y)
-    penalty, most = 4 * (1 + np.log(n)) * _long_run(values / spread) ** 2, n // SHORT
+    penalty, max_steps = 4 * (1 + np.log(n)) * _long_run(values / spread) ** 2, n // SHORT
     rows = np.arange(len(y))
     while rows.size:
         best, gains = _best_start(values, x, spread, starts, rows)
         rows, best = rows[gains > penalty[rows]], best[gains > penalty[rows]]
         starts[rows, best] = True
         _settle(values, x, spread, starts, rows, penalty)
-        rows = rows[starts[rows].sum(axis=-1) <= most]
-    more, rows = starts.copy(), np.arange(len(y))
+        rows = rows[starts[rows].sum(axis=-1) <= max_steps]
+    with_doubtful, rows = starts.copy(), np.arange(len(y))
     best, gains = _best_start(values, x, spread, starts, rows)
     nearly = gains > NEARLY * penalty
-    more[rows[nearly], best[nearly]] = True
-    return starts, more
+    with_doubtful[rows[nearly], best[nearly]] = True
+    return starts, with_doubtful
 
 
 def _steps_suffice(y: Floats, x: Floats, spread: Floats, starts: Mask) -> Mask:
-    """Return where one or two more steps, and no slope, describe a series as well as the slope does, by AIC."""
+    """Return where one or two more steps describe a series as well as the slope does (AIC)."""
     n = y.shape[-1]
     if n <= SHORT:
         return np.zeros(len(y), dtype=bool)
     around, excess = outlying(y / spread)
-    values, level, rows = (
-        np.where(excess > 1, around * spread, y),
-        np.zeros_like(x),
-        np.arange(len(y)),
-    )
-    more, squares = (
-        starts.copy(),
-        [np.sum((line(values, x, spread, starts)[0] / spread) ** 2, axis=-1)],
-    )
+    values = np.where(excess > 1, around * spread, y)
+    no_slope, rows = np.zeros_like(x), np.arange(len(y))
+    steps = starts.copy()
+    squares = [np.sum((line(values, x, spread, starts)[0] / spread) ** 2, axis=-1)]
     for _ in PARAMETERS[1:]:
-        more[rows, _best_start(values, level, spread, more, rows)[0]] = True
-        _settle(values, level, spread, more, rows, np.zeros(len(y)))
-        squares.append(np.sum((line(values, level, spread, more)[0] / spread) ** 2, axis=-1))
+        steps[rows, _best_start(values, no_slope, spread, steps, rows)[0]] = True
+        _settle(values, no_slope, spread, steps, rows, np.zeros(len(y)))
+        squares.append(np.sum((line(values, no_slope, spread, steps)[0] / spread) ** 2, axis=-1))
     costs = np.log(np.maximum(squares, 1e-300)) + 2 * PARAMETERS / n
     return np.asarray(costs[1:].min(axis=0) <= costs[0])
 
@@ -179,16 +162,16 @@ def _settle(
     """
     moving = {int(row): np.flatnonzero(starts[row])[1:] for row in rows}
     for number in range(max(map(len, moving.values()), default=0)):  # each depends on those before
-        some = np.array([row for row in moving if number < len(moving[row])])
-        starts[some, [moving[row][number] for row in some]] = False
-        best, gains = _best_start(y, x, spread, starts, some)
-        starts[some, best] |= gains > penalty[some]
+        longer = np.array([row for row in moving if number < len(moving[row])])
+        starts[longer, [moving[row][number] for row in longer]] = False
+        best, gains = _best_start(y, x, spread, starts, longer)
+        starts[longer, best] |= gains > penalty[longer]
 
 
 def _best_start(
     y: Floats, x: Floats, spread: Floats, starts: Mask, rows: Integers
 ) -> tuple[Integers, Floats]:
-    """Return where one more segment of some rows explains most, and the decrease of the sum of squares."""
+    """Return where one more segment of some rows explains most, and what it explains."""
     gains = _gains(y[rows], x[rows], spread[rows], starts[rows])
     best = np.argmax(gains, axis=-1)
     return best, gains[np.arange(len(best)), best]
@@ -217,9 +200,8 @@ def _gains(y: Floats, x: Floats, spread: Floats, starts: Mask) -> Floats:
         np.repeat(np.add.reduceat(weight.ravel(), firsts), lengths).reshape(y.shape),
     )
     across = after(weight * free)
-    squares = np.maximum(
-        (weight * free**2).sum(axis=-1, keepdims=True), 1e-300
-    )  # 0 where levels have no slope
+    # Levels without a slope have 0.
+    squares = np.maximum((weight * free**2).sum(axis=-1, keepdims=True), 1e-300)
     with np.errstate(divide="ignore", invalid="ignore"):
         size = (
             weight_after * (weight_of_segment - weight_after) / weight_of_segment

@@ -1,4 +1,4 @@
-"""Whether the last commit differs, and since when: a series watched commit by commit, at a chosen rate of false alarms."""
+"""Whether the last commit differs, and since when, at a chosen rate of false alarms."""
 
 import numpy as np
 from scipy.special import ndtri
@@ -7,7 +7,7 @@ from perfarray.history.numerics.search import GROWTH
 from perfarray.numerics.types import Floats, Mask
 
 # The number of commits that are needed before one can be judged.
-KNOWN = 8
+MIN_COMMITS = 8
 
 # The largest number of last commits that are compared with those before.
 WINDOW = 100
@@ -18,7 +18,9 @@ LIMITS = np.array([2.6, 2.8, 3.0, 3.2, 3.4, 3.6, 3.8, 4.0, 4.2, 4.4])
 RATES = np.array([0.015, 0.0096, 0.0059, 0.0035, 0.002, 0.0011, 0.00051, 0.00025, 0.0001, 3.9e-05])
 
 
-def watch(values: Floats, errors: Floats, least: int, rate: float) -> list[tuple[int, int, float]]:
+def watch(
+    values: Floats, errors: Floats, min_size: int, rate: float
+) -> list[tuple[int, int, float]]:
     """Return the changes that are seen when every commit is judged by those before it.
 
     The rank of each commit among those since the last change becomes a normal score. Without a
@@ -26,7 +28,7 @@ def watch(values: Floats, errors: Floats, least: int, rate: float) -> list[tuple
     The statistic is the largest sum of the last scores over the root of their number. After an
     alarm the watch starts again at the change.
 
-    `values` (n,) are complete; of `errors` only the ratios count; a change has at least `least`
+    `values` (n,) are complete; of `errors` only the ratios count; a change has at least `min_size`
     commits; `rate` is that of false alarms per commit.
 
     Returns where the series changed, where this was seen, and the chance of such a change in a
@@ -39,11 +41,11 @@ def watch(values: Floats, errors: Floats, least: int, rate: float) -> list[tuple
     JRSS B 57, 1995 (windows).
     """
     alarms: list[tuple[int, int, float]] = []
-    n_known = max(KNOWN, least)
+    n_known = max(MIN_COMMITS, min_size)
     first, limit = 0, float(np.interp(-np.log(rate), -np.log(RATES), LIMITS))
     while len(values) - first > n_known:
         statistics, lengths = largest_sums(
-            sequential_scores(values[first:], errors[first:], n_known), least, n_known
+            sequential_scores(values[first:], errors[first:], n_known), min_size, n_known
         )
         candidates = np.flatnonzero(statistics >= limit)
         if not candidates.size:
@@ -63,9 +65,7 @@ def watch(values: Floats, errors: Floats, least: int, rate: float) -> list[tuple
 
 
 def sequential_scores(values: Floats, errors: Floats, n_known: int) -> Floats:
-    """Return the normal score of the rank of every value among those up to it.
-
-    0 for the first `n_known`.
+    """Return the normal score of every value among those up to it, 0 for the first `n_known`.
 
     With unequal standard errors, ranks are those of distances from the median of the values before,
     in standard errors.
@@ -85,11 +85,11 @@ def sequential_scores(values: Floats, errors: Floats, n_known: int) -> Floats:
     return np.asarray(scores)
 
 
-def largest_sums(scores: Floats, least: int, n_known: int) -> tuple[Floats, Floats]:
-    """Return at every position the largest sum of the last scores over the root of their number, and this number."""
+def largest_sums(scores: Floats, min_size: int, n_known: int) -> tuple[Floats, Floats]:
+    """Return the largest sums of last scores over the root of their number, and this number."""
     sums = np.concatenate([[0.0], np.cumsum(scores)])
-    largest, lengths = np.zeros(len(scores)), np.full(len(scores), least)
-    length = least
+    largest, lengths = np.zeros(len(scores)), np.full(len(scores), min_size)
+    length = min_size
     while length <= min(WINDOW, len(scores) - n_known):
         statistics = np.zeros(len(scores))
         statistics[n_known + length - 1 :] = np.abs(

@@ -21,9 +21,8 @@ def proportion_limits(
     z = ndtri(1 - risk / 2)
     if method == "wilson":  # with continuity correction, as R's prop.test
         lower, upper = _wilson(a, b, z)
-    elif (
-        method == "exact"
-    ):  # Clopper and Pearson: the shares at which so many, or so few, successes become unlikely
+    elif method == "exact":
+        # Clopper and Pearson: shares at which so many, or so few, successes become unlikely.
         lower = np.where(a <= 0, 0.0, betaincinv(np.maximum(a, 0.5), b - a + 1, risk / 2))
         upper = np.where(a >= b, 1.0, betaincinv(a + 1, np.maximum(b - a, 0.5), 1 - risk / 2))
     else:
@@ -46,5 +45,5 @@ def _wilson(a: Floats, b: Floats, z: float) -> tuple[Floats, Floats]:
 
 
 def benchmarks_needed(share: float, precision: float, level: float) -> int:
-    """Return the number of benchmarks that give a half-width of `precision`, by the normal approximation."""
+    """Return the benchmarks for a half-width of `precision`, by the normal approximation."""
     return int(np.ceil(ndtri(0.5 + level / 2) ** 2 * share * (1 - share) / precision**2))

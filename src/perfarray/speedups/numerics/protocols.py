@@ -1,4 +1,4 @@
-"""What the Speedup-Test did, in words: the outcome of every step, the original tool's warnings, a sentence for a paper."""
+"""What the Speedup-Test did, in words: outcomes of steps, warnings, a sentence for a paper."""
 
 from itertools import compress
 
@@ -84,26 +84,19 @@ def describe(
 ) -> dict[str, Floats | Texts | Mask]:
     """Return the last test and its p-value, warnings and the protocol in words.
 
-    Along the last axis p-values and outcomes of the steps.
-
-    `warned` says along the last axis which of `WARNINGS` apply; `slower` is where the candidate is.
+    `step_pvalue` and `step_outcome` lie along `STEPS` on a last axis, and `warned` along
+    `WARNINGS`: which of them apply. `slower` is where the candidate is.
     """
-    risk = conclusion.described
+    risk, n, m = conclusion.described, steps.n, steps.m
     reached = conclusion.verdict != CANNOT_CONCLUDE
-    n, m = steps.n, steps.m
     if isinstance(steps, MeanSteps):
         statistic, equal = "mean", steps.equal_variances > risk
         test, pvalue = np.where(equal, STUDENT, WELCH), mean_pvalue(steps, risk)
         sides = ((steps.normal_x, n), (steps.normal_y, m))
-        outcomes = [
-            _condition(
-                p, size, risk, ("normal", "not normal, large sample", "not normal, small sample")
-            )
-            for p, size in sides
-        ]
-        outcomes.append(
-            np.where(reached, np.where(equal, "equal variances", "unequal variances"), NOT_REACHED)
-        )
+        words = ("normal", "not normal, large sample", "not normal, small sample")
+        variances = np.where(equal, "equal variances", "unequal variances")
+        outcomes = [_condition(p, size, risk, words) for p, size in sides]
+        outcomes.append(np.where(reached, variances, NOT_REACHED))
         conditions = [
             steps.normal_x,
             steps.normal_y,
@@ -115,57 +108,44 @@ def describe(
             for mask in (np.isnan(p), (p <= risk) & (size < LARGE), (p <= risk) & (size >= LARGE))
         ]
     else:
-        statistic, rejected = "median", steps.same_shape <= risk
+        statistic, smaller, rejected = "median", np.minimum(n, m), steps.same_shape <= risk
         test, pvalue = np.full(n.shape, MANN_WHITNEY, dtype=object), steps.mann_whitney
         words = ("a shift", "not a shift, large samples", "not a shift, small sample")
-        outcomes, conditions = (
-            [_condition(steps.same_shape, np.minimum(n, m), risk, words)],
-            [steps.same_shape],
-        )
-        warned = [
-            rejected & (n < LARGE),
-            rejected & (m < LARGE),
-            rejected & (n >= LARGE) & (m >= LARGE),
-            np.isnan(steps.mann_whitney),
-        ]
-    test, pvalue = (
-        np.where(reached, test, NO_ANSWER).astype(object),
-        np.where(reached, pvalue, np.nan),
-    )
-    last = np.where(
-        conclusion.verdict == YES,
-        "significant",
-        np.where(slower, "not significant, slower", "not significant"),
-    )
-    step_outcome = np.stack([*outcomes, np.where(reached, last, NOT_REACHED)], axis=-1).astype(
-        object
-    )
+        outcomes = [_condition(steps.same_shape, smaller, risk, words)]
+        conditions = [steps.same_shape]
+        warned = [rejected & (n < LARGE), rejected & (m < LARGE), rejected & (smaller >= LARGE)]
+        warned.append(np.isnan(pvalue))
+    test = np.where(reached, test, NO_ANSWER).astype(object)
+    pvalue = np.where(reached, pvalue, np.nan)
+    verdict = np.where(slower, "not significant, slower", "not significant")
+    verdict = np.where(conclusion.verdict == YES, "significant", verdict)
+    outcomes.append(np.where(reached, verdict, NOT_REACHED))
+    step_outcome = np.stack(outcomes, axis=-1).astype(object)
     step_pvalue = np.stack([*conditions, pvalue], axis=-1)
-    absent = (n == 0) | (m == 0)  # such a benchmark has one warning only
-    applies = np.stack(
-        [absent, *(mask & ~absent for mask in (*warned, conclusion.not_found))], axis=-1
-    )
-    warnings, protocol = np.empty(absent.shape, dtype=object), np.empty(absent.shape, dtype=object)
-    for cell in np.ndindex(*absent.shape):  # text is written one cell at a time
+    empty = (n == 0) | (m == 0)  # such a benchmark has one warning only
+    warned = [empty, *(mask & ~empty for mask in (*warned, conclusion.not_found))]
+    applies = np.stack(warned, axis=-1)
+    warnings, protocol = np.empty(empty.shape, dtype=object), np.empty(empty.shape, dtype=object)
+    for cell in np.ndindex(*empty.shape):  # text is written one cell at a time
         warnings[cell] = "; ".join(compress(WARNINGS[statistic], applies[cell]))
-        described = [
-            *zip(
-                STEPS[statistic],
-                step_pvalue[cell].tolist(),
-                step_outcome[cell].tolist(),
-                strict=True,
-            )
-        ]
-        risks = float(conclusion.risk[cell]), float(conclusion.described[cell])
-        protocol[cell] = _sentence((int(n[cell]), int(m[cell])), risks, described, str(test[cell]))
+        cell_steps = list(
+            zip(STEPS[statistic], step_pvalue[cell].tolist(), step_outcome[cell], strict=True)
+        )
+        risks = float(conclusion.risk[cell]), float(risk[cell])
+        protocol[cell] = _sentence((int(n[cell]), int(m[cell])), risks, cell_steps, str(test[cell]))
     return {
-        "test": test, "pvalue": pvalue, "warnings": warnings, "protocol": protocol,
-        "step_pvalue": step_pvalue, "step_outcome": step_outcome, "warned": applies,
-    }  # fmt: skip
+        "test": test,
+        "pvalue": pvalue,
+        "warnings": warnings,
+        "protocol": protocol,
+        "step_pvalue": step_pvalue,
+        "step_outcome": step_outcome,
+        "warned": applies,
+    }
 
 
 def _condition(pvalue: Floats, n: Floats, risk: Floats, words: tuple[str, str, str]) -> Texts:
-    """Return in words whether a condition was accepted, rejected for large samples, or rejected for small ones."""
+    """Return in words whether a condition holds, or fails for large or for small samples."""
     cases = [n == 0, np.isnan(pvalue), pvalue > risk, n >= LARGE]
     return np.select(cases, [NOT_REACHED, "no answer", *words[:2]], words[2]).astype(object)
 
@@ -180,7 +160,7 @@ def _sentence(
     begin = f"n = {sizes[0]} (baseline) and {sizes[1]} (candidate)"
     if 0 in sizes:
         return f"{begin}; nothing to compare"
-    found, judged = risks
+    risk_found, risk_judged = risks
     clauses = [
         f"{TESTS[name]}: p = {p:.3g}, {outcome}"
         for name, p, outcome in steps[:-1]
@@ -190,5 +170,5 @@ def _sentence(
     end = f"{test}, one-sided: p = {p:.3g}, {outcome}"
     if outcome == NOT_REACHED:
         end = "The conditions of the test do not hold, no conclusion"
-    searched = "; no confidence level above 50 % found" if np.isnan(found) else ""
-    return f"{begin}, risk {100 * judged:.3g} %. {'. '.join(clauses)}. {end}{searched}."
+    searched = "; no confidence level above 50 % found" if np.isnan(risk_found) else ""
+    return f"{begin}, risk {100 * risk_judged:.3g} %. {'. '.join(clauses)}. {end}{searched}."

@@ -1,4 +1,4 @@
-"""Mann and Whitney's rank sum test and Kolmogorov and Smirnov's two-sample test, as R (up to 4.1) gives them.
+"""Mann and Whitney's rank sum test and Kolmogorov and Smirnov's two-sample test, as R 4.1.
 
 The last axis is the sample, and the axes before it broadcast; NaN is not measured. Cells may differ
 in the sizes of their samples. SciPy's exact laws ignore ties, its asymptotic Kolmogorov-Smirnov is
@@ -20,7 +20,7 @@ EXACT_PRODUCT = 10_000  # Kolmogorov-Smirnov: and below this product of sizes
 
 
 class RankSum(NamedTuple):
-    """U of the first sample, its p-value, and the shares of pairs in which x is larger than y, or equal."""
+    """U of the first sample, its p-value, and the shares of pairs with x above y, or equal."""
 
     statistic: Floats
     pvalue: Floats
@@ -51,9 +51,8 @@ def mann_whitney(x: npt.ArrayLike, y: npt.ArrayLike, alternative: str = "greater
     y_below: Integers = np.take_along_axis(y_counts - is_y, first, axis=-1)
     greater = np.where(is_x, y_below, 0).sum(axis=-1)
     equal = np.where(is_x, np.take_along_axis(y_counts, last, axis=-1) - y_below, 0).sum(axis=-1)
-    tie_sum = (ties**2 - 1).sum(
-        axis=-1
-    )  # over all values, each among t ties: of t^3 - t over the ties
+    # Over all values, each among t ties, which is t^3 - t over the ties.
+    tie_sum = (ties**2 - 1).sum(axis=-1)
     with np.errstate(divide="ignore", invalid="ignore"):
         pairs = np.where(n * m > 0, n * m, np.nan)
         statistic = np.where(n * m > 0, greater + 0.5 * equal, np.nan)
@@ -65,9 +64,8 @@ def mann_whitney(x: npt.ArrayLike, y: npt.ArrayLike, alternative: str = "greater
             np.asarray(ndtr((distance + 0.5) / spread)),
         )
     exact = (n < EXACT_BELOW) & (m < EXACT_BELOW) & ~(ties > 1).any(axis=-1) & (n * m > 0)
-    for a, b in {
-        *zip(n_x[exact].tolist(), n_y[exact].tolist(), strict=True)
-    }:  # one null distribution for each pair of sizes
+    # Each pair of sizes has one null distribution.
+    for a, b in {*zip(n_x[exact].tolist(), n_y[exact].tolist(), strict=True)}:
         cells, cdf = exact & (n_x == a) & (n_y == b), rank_sum_cdf(a, b)
         above[cells], below[cells] = cdf[a * b - greater[cells]], cdf[greater[cells]]
     pvalues = {
@@ -81,7 +79,7 @@ def mann_whitney(x: npt.ArrayLike, y: npt.ArrayLike, alternative: str = "greater
 def kolmogorov_smirnov(
     x: npt.ArrayLike, y: npt.ArrayLike, *, exact_ties: bool = False
 ) -> KolmogorovSmirnov:
-    """Test whether x and y have one distribution, two-sided, as R's `ks.test` did up to version 4.1.
+    """Test whether x and y have one distribution, two-sided, as R's `ks.test` up to version 4.1.
 
     Where n m < 10,000 the p-value is exact without ties, and with `exact_ties` also given the ties;
     else it is that of the limit law.
@@ -96,16 +94,15 @@ def kolmogorov_smirnov(
     with np.errstate(divide="ignore", invalid="ignore"):
         statistic = np.where(n * m > 0, steps / (n * m), np.nan)
         pvalue = np.asarray(kolmogorov(statistic * np.sqrt(n * m / (n + m))))
-    few, tied = (n * m < EXACT_PRODUCT) & (n * m > 0), tie.any(axis=-1)
-    exact = few & ~tied
-    for a, b in {
-        *zip(n[exact].tolist(), m[exact].tolist(), strict=True)
-    }:  # one lattice for each pair of sizes
+    is_small, tied = (n * m < EXACT_PRODUCT) & (n * m > 0), tie.any(axis=-1)
+    exact = is_small & ~tied
+    # Each pair of sizes has one lattice.
+    for a, b in {*zip(n[exact].tolist(), m[exact].tolist(), strict=True)}:
         cells = exact & (n == a) & (m == b)
         distinct, index = np.unique(steps[cells], return_inverse=True)
         pvalue[cells] = _prob_as_far(distinct, a, b)[index]
     if exact_ties:
-        cells = few & tied
+        cells = is_small & tied
         pvalue[cells] = exact_ks_pvalue(
             *(np.broadcast_to(side, (*n.shape, np.shape(side)[-1]))[cells] for side in (x, y))
         )
@@ -113,7 +110,7 @@ def kolmogorov_smirnov(
 
 
 def _pool(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Floats, Mask, Mask]:
-    """Return both samples in one ascending row, what was not measured last, and which values are of x, and of y."""
+    """Return both samples in ascending rows, NaN last, and which values are of x, and of y."""
     x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     batch = np.broadcast_shapes(x.shape[:-1], y.shape[:-1])
     joined = np.concatenate(
@@ -140,10 +137,9 @@ def _tie_bounds(ordered: Floats) -> tuple[Integers, Integers]:
 
 @lru_cache(maxsize=64)
 def rank_sum_cdf(n: int, m: int) -> Floats:
-    """Return P[U <= u] for u = 0 ... n m, of samples of n and m values without ties from one distribution."""
-    row = [np.ones(1)] * (
-        m + 1
-    )  # by the size of the second sample: the number of orders with U = 0, 1, ...
+    """Return P[U <= u] for u = 0 ... n m, of samples of n and m values of one distribution."""
+    # By the size of the second sample: the number of orders with U = 0, 1, ...
+    row = [np.ones(1)] * (m + 1)
     for i in range(1, n + 1):
         grown = [np.ones(1)]
         for j in range(1, m + 1):  # the largest value is one of x, above j others, or one of y
@@ -157,7 +153,7 @@ def rank_sum_cdf(n: int, m: int) -> Floats:
 
 
 def _prob_as_far(steps: Integers, n: int, m: int) -> Floats:
-    """Return the probability of a distance of at least steps / (n m): the share of lattice paths that leave the band below it."""
+    """Return the probability of a distance of at least steps / (n m), by lattice paths."""
     across = np.arange(m + 1) * n
     inside = np.minimum.accumulate(np.where(across < steps[:, None], 1.0, 0.0), axis=-1)
     for i in range(1, n + 1):

@@ -26,11 +26,8 @@ ROUNDINGS = 4  # two values and two medians, each rounded by up to one unit in i
 
 POWER = 0.8  # the share of experiments in which a planned test is significant
 
-YES, NO, CANNOT_CONCLUDE = (
-    1,
-    0,
-    -1,
-)  # significant, not significant, the conditions of the test do not hold
+# Significant, not significant, the conditions of the test do not hold.
+YES, NO, CANNOT_CONCLUDE = 1, 0, -1
 
 
 class MeanSteps(NamedTuple):
@@ -56,7 +53,7 @@ class MedianSteps(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """The verdict, the risk at which it was reached (NaN: none was found), whether a search found none, and the risk of the steps."""
+    """The verdict, its risk (NaN: none was found), where a search failed, the risk of the steps."""
 
     verdict: Integers
     risk: Floats
@@ -65,9 +62,10 @@ class Outcome(NamedTuple):
 
 
 def mean_steps(x: Floats, y: Floats) -> MeanSteps:
-    """Test normality by Shapiro and Wilk, equal variances by F (two-sided), and by Student's and Welch's t that the mean of x is larger.
+    """Return the p-values of the tests that the mean of x is larger.
 
-    A p-value is NaN where its test has too few values, or equal ones.
+    Shapiro and Wilk's test, the two-sided F test of the variances, Student's and Welch's t. A
+    p-value is NaN where its test has too few values, or equal ones.
     """
     normal_x, normal_y = shapiro_wilk(x).pvalue, shapiro_wilk(y).pvalue
     (n, mean_x, variance_x), (m, mean_y, variance_y) = moments(x), moments(y)
@@ -88,10 +86,10 @@ def mean_steps(x: Floats, y: Floats) -> MeanSteps:
 def median_steps(
     x: Floats, y: Floats, *, exact_ties: bool = False, as_tool: bool = False
 ) -> MedianSteps:
-    """Test the shape by Kolmogorov and Smirnov on samples less their medians, and by Mann and Whitney that x tends to be larger.
+    """Return the p-values of the tests that x tends to be larger.
 
-    `as_tool` subtracts the medians as the original tool does: rounding then decides which
-    differences are equal.
+    Kolmogorov and Smirnov's test of samples less their medians, Mann and Whitney's. `as_tool`
+    subtracts medians as the original tool does: rounding decides which differences are equal.
     """
     n, m = ((~np.isnan(side)).sum(axis=-1).astype(float) for side in (x, y))
     centred = (
@@ -105,7 +103,7 @@ def median_steps(
 
 
 def _centred(x: Floats, y: Floats) -> tuple[Floats, Floats]:
-    """Return the order of both samples less their medians, as whole numbers: differences no larger than rounding are ties.
+    """Return the ranks of both samples less their medians: differences by rounding are ties.
 
     Whole numbers (ticks) are exact. Others are decimals that were rounded, to single precision
     where all are single-precision numbers.
@@ -115,17 +113,19 @@ def _centred(x: Floats, y: Floats) -> tuple[Floats, Floats]:
     values = np.concatenate(sides, axis=-1)
     largest = np.fmax.reduce(np.abs(values), axis=-1, initial=0.0)
     with np.errstate(over="ignore"):
-        single = ((values == values.astype(np.float32)) | np.isnan(values)).all(axis=-1)
+        is_single_precision = ((values == values.astype(np.float32)) | np.isnan(values)).all(
+            axis=-1
+        )
     integral = ((values == np.round(values)) | np.isnan(values)).all(axis=-1)
-    step = np.where(single, np.finfo(np.float32).eps, np.finfo(float).eps)
-    near = np.where(integral, 0.0, ROUNDINGS * step * largest)
+    step = np.where(is_single_precision, np.finfo(np.float32).eps, np.finfo(float).eps)
+    rounding = np.where(integral, 0.0, ROUNDINGS * step * largest)
     centred = np.concatenate(
         [side - run_statistic(side, "median")[..., None] for side in sides], axis=-1
     )
     order = np.argsort(centred, axis=-1)
     is_new = (
         np.diff(np.take_along_axis(centred, order, axis=-1), axis=-1, prepend=-np.inf)
-        > near[..., None]
+        > rounding[..., None]
     )
     ranks = np.empty(centred.shape)
     np.put_along_axis(ranks, order, np.cumsum(is_new, axis=-1).astype(float), axis=-1)
@@ -148,7 +148,7 @@ def _broadcast(*arrays: Floats) -> tuple[Floats, ...]:
 
 
 def mean_verdict(steps: MeanSteps, risk: Floats) -> Integers:
-    """Follow figure 4.1 at a risk: normal or large samples, then Student's t where variances may be equal, else Welch's.
+    """Follow figure 4.1 at a risk: normal or large samples, then Student's or Welch's t.
 
     A normality test without an answer (fewer than 3 values, or equal ones) allows no conclusion.
     """
@@ -167,7 +167,7 @@ def mean_pvalue(steps: MeanSteps, risk: Floats) -> Floats:
 
 
 def median_verdict(steps: MedianSteps, risk: Floats) -> Integers:
-    """Follow figure 4.2 at a risk: samples that differ by a shift, or large ones, then Mann-Whitney."""
+    """Follow figure 4.2 at a risk: a shift, or large samples, then Mann and Whitney's test."""
     with np.errstate(invalid="ignore"):
         large = np.minimum(steps.n, steps.m) >= LARGE
         return _verdict(
@@ -211,28 +211,28 @@ def conclude(
 def _smallest(
     verdict_at: Callable[[Floats], Integers], turns: tuple[Floats, ...], shape: tuple[int, ...]
 ) -> Outcome:
-    """Return the smallest risk at which a protocol succeeds, rounded up to a whole percent where it succeeds there, too.
+    """Return the smallest risk at which a protocol succeeds, in whole percents where possible.
 
     Success begins where a p-value of the last test, or of the one that chooses it, is reached, and
     nowhere else.
     """
     lowest = np.full(shape, LOWEST_RISK)
-    least = np.full(shape, np.nan)
+    smallest = np.full(shape, np.nan)
     with np.errstate(invalid="ignore"):
         for turn in (lowest, *turns):
             risk = np.maximum(turn, LOWEST_RISK)
-            least = np.fmin(
-                least, np.where((verdict_at(risk) == YES) & (risk <= HIGHEST_RISK), risk, np.nan)
+            smallest = np.fmin(
+                smallest, np.where((verdict_at(risk) == YES) & (risk <= HIGHEST_RISK), risk, np.nan)
             )
         # Levels are written with two digits, or with ten where no whole percent is near.
         for digits in (10, 2):
-            rounded = np.ceil(np.round(least * 10**digits, 6)) / 10**digits
-            least = np.where(
-                (verdict_at(rounded) == YES) & (rounded <= HIGHEST_RISK), rounded, least
+            rounded = np.ceil(np.round(smallest * 10**digits, 6)) / 10**digits
+            smallest = np.where(
+                (verdict_at(rounded) == YES) & (rounded <= HIGHEST_RISK), rounded, smallest
             )
-    none = np.isnan(least)
-    described = np.where(none, LOWEST_RISK, least)
-    return Outcome(verdict_at(described), least, none, described)
+    none = np.isnan(smallest)
+    described = np.where(none, LOWEST_RISK, smallest)
+    return Outcome(verdict_at(described), smallest, none, described)
 
 
 def _bisected(verdict_at: Callable[[Floats], Integers], shape: tuple[int, ...]) -> Outcome:
@@ -262,14 +262,15 @@ def _bisected(verdict_at: Callable[[Floats], Integers], shape: tuple[int, ...]) 
 def overall(
     baseline: Floats, candidate: Floats, weights: Floats, included: Mask
 ) -> tuple[Floats, Floats, Floats]:
-    """Return the overall speedup (equation 3), the gain (equation 2) and the number of benchmarks, from their times along the last axis.
+    """Return the overall speedup (equation 3), the gain (equation 2) and the number of benchmarks.
 
-    A benchmark without one of its times or its weight is left out; no benchmark gives NaN.
+    Benchmarks lie along the last axis. One without a time or its weight is left out; none gives
+    NaN.
     """
-    counted = included & ~np.isnan(baseline) & ~np.isnan(candidate) & ~np.isnan(weights)
-    n = counted.sum(axis=-1).astype(float)
+    valid = included & ~np.isnan(baseline) & ~np.isnan(candidate) & ~np.isnan(weights)
+    n = valid.sum(axis=-1).astype(float)
     baseline_sum, candidate_sum = (
-        np.where(counted, weights * side, 0.0).sum(axis=-1) for side in (baseline, candidate)
+        np.where(valid, weights * side, 0.0).sum(axis=-1) for side in (baseline, candidate)
     )
     with np.errstate(divide="ignore", invalid="ignore"):
         return (
@@ -280,10 +281,10 @@ def overall(
 
 
 def runs_for_t(x: Floats, y: Floats, risk: Floats) -> Floats:
-    """Return the runs a side with which Student's or Welch's t sees that the mean of x is larger: normal values, the samples' variances.
+    """Return the runs a side with which a t test sees that the mean of x is larger.
 
-    NaN where a sample has one value, or both no variance; infinite where the mean of x is no
-    larger, and beyond ten million.
+    Values are normal with the samples' variances. NaN where a sample has one value, or both have no
+    variance; infinite where the mean of x is no larger, and beyond ten million.
     """
     (_, mean_x, variance_x), (_, mean_y, variance_y) = moments(x), moments(y)
     spread = Spread(np.where(variance_x + variance_y == 0, np.nan, variance_x), variance_y)
@@ -296,7 +297,7 @@ def runs_for_t(x: Floats, y: Floats, risk: Floats) -> Floats:
 
 
 def runs_for_ranks(prob_greater: Floats, risk: Floats) -> Floats:
-    """Return the runs a side with which Mann and Whitney's test sees that x tends to be larger, where P[X > Y] is `prob_greater`.
+    """Return the runs a side with which Mann and Whitney's test sees that x tends to be larger.
 
     Noether's formula: the statistic is normal with the variance that it has without a difference.
     No shape is assumed.

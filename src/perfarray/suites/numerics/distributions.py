@@ -17,12 +17,11 @@ from perfarray.numerics.random import RUNS, SCORES, Streams
 from perfarray.numerics.suite import restore, transform
 from perfarray.numerics.types import Floats, Integers
 
-TABLE = (
-    1 << 10
-)  # most entries of a table of combinations: a power of two, small enough for the cache
-BATCH = (
-    1 << 16
-)  # scores drawn at once, which bounds the memory; cells have streams of their own, so that it changes no number
+# Most entries of a table of combinations: a power of two, small enough for the cache
+TABLE = 1 << 10
+# Scores drawn at once, which bounds the memory; cells have streams of their own, so that it
+# changes no number
+BATCH = 1 << 16
 
 
 class Suite(NamedTuple):

@@ -19,20 +19,21 @@ from perfarray.numerics.types import Floats, Integers
 from perfarray.suites.numerics.distributions import Suite, from_scale, to_scale, units_of
 
 QUARTERS = (Fraction(1, 4), Fraction(1, 2), Fraction(3, 4))
-LISTED = (
-    1 << 22
-)  # most sums of which the quantile is found: 3^13 are fewer; a lattice is as fast where there are more
+# Most sums of which the quantile is found: 3^13 are fewer; a lattice is as fast where there are
+# more
+LISTED = 1 << 22
 SORTED = 1 << 12  # sums that are sorted rather than searched
 LONGER = 27  # how many times as many sums the half that is searched has
 SHORT = 1 << 10  # most sums of the benchmarks that are left out of a law on the lattice
-POINTS = (
-    1 << 20
-)  # bounds are at most as far apart as B steps of a lattice of so many steps between the least and the largest sum
+# Bounds are at most as far apart as B steps of a lattice of so many steps between the least and
+# the largest sum
+POINTS = 1 << 20
 FINER = 1.02  # how many times as many steps are tried where the bounds are farther apart
+# Counts below the first add up without rounding; counts beyond the second are added as shares
 WHOLE, LARGE = (
     1 << 53,
     10**300,
-)  # counts below the first add up without rounding; counts beyond the second are added as shares
+)
 NARROW = 1e-14  # sums that differ by less, relative to the largest, are equal but for rounding
 BESIDE = 1 / 32  # how far from the guessed quantile a bracket goes on, as a share of its width
 # bound of the relative rounding error of sums of shares: 1e6 additions of 1.1e-16 each are less

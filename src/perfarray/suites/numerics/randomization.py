@@ -28,13 +28,15 @@ from perfarray.suites.numerics.exchanges import (
 )
 from perfarray.suites.numerics.redrawn_scores import Score
 
-TABLE = (
-    1 << 14
-)  # most outcomes that are tabulated for the sake of speed; beyond it units are permuted anew each time
+# Most outcomes that are tabulated for the sake of speed; beyond it units are permuted anew each
+# time
+TABLE = 1 << 14
+# Units permuted together, and exchanges or entries of tables: bounds of the memory that change no
+# number
 BLOCK, KEPT = (
     1 << 16,
     1 << 18,
-)  # units permuted together, and exchanges or entries of tables: bounds of the memory that change no number
+)
 # ratios that differ by less than this relative amount are equal: sums of the same numbers in
 # another order
 TIES = 1e-10

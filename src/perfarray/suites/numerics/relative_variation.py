@@ -31,19 +31,22 @@ from perfarray.suites.numerics.distributions import (
 FEW = 8  # units up to which all 6,435 ways to redraw them are listed
 BLOCK = 1 << 20  # values looked at together, which bounds the memory; it changes no number
 PIECE = 1 << 15  # scores that are drawn at once from tables: they stay in the cache
+# The Monte Carlo error, as a share of the standard deviation, that is drawn for by default; and
+# the most draws
 AIM, MOST = (
     0.02,
     10_000,
-)  # the Monte Carlo error, as a share of the standard deviation, that is drawn for by default; and the most draws
+)
 
 # of a series for the variance of a root, as a share of it: a twentieth of the Monte Carlo error
 # that is aimed at
 REMAINDER = 1e-3
 
+# Statistic and mean that average on one scale
 SAME_SCALE = (
     ("geometric", "geometric"),
     ("mean", "arithmetic"),
-)  # statistic and mean that average on one scale
+)
 
 
 def statistic_of(runs: Floats, statistic: str) -> Floats:
