@@ -88,7 +88,10 @@ def shared():
     return find
 
 
-EXTRAS = r"matplotlib|mpl_toolkits|numba|sklearn|dask|distributed|h5netcdf|netCDF4|zarr|pyperf|mypy|psutil"
+EXTRAS = (
+    r"matplotlib|mpl_toolkits|numba|sklearn|dask|distributed|h5netcdf|netCDF4|zarr|pyperf"
+    r"|mypy|psutil"
+)
 TOLD = r"install perfarray\[\w+\]|chunk manager 'dask' is not available"
 
 

@@ -38,9 +38,18 @@ ELSEWHERE = ("declare", "join", "report")
 """Methods with tests of their own: they compute nothing, are given timings twice, take seconds."""
 
 ONE_SYSTEM = (
-    "bootstrap_interval", "cluster_machines", "explain_variation", "five_number_summary", "fit_mixture", "goodness_of_fit",
-    "machine_table", "mean_interval", "plan_suite", "principal_components", "relative_variation",
-)  # fmt: skip
+    "bootstrap_interval",
+    "cluster_machines",
+    "explain_variation",
+    "five_number_summary",
+    "fit_mixture",
+    "goodness_of_fit",
+    "machine_table",
+    "mean_interval",
+    "plan_suite",
+    "principal_components",
+    "relative_variation",
+)
 """Methods that are asked about the new version alone."""
 
 NESTED = ("drop_warmup", "merge_level", "modes_by")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from perfarray.conventions import LEVELS
 
 MANY = os.environ.get("PERFARRAY_EXAMPLES", "few") == "many"
-"""Whether many examples are drawn: `.ci/run` asks for them, people who wait for the answer do not."""
+"""Whether many examples are drawn: `.ci/run` asks for them, people who wait do not."""
 
 
 def examples(number):

@@ -133,7 +133,8 @@ class TestWrongInput:
         """The message says who reads folders."""
         with pytest.raises(
             ValueError,
-            match=r"is a folder, and engine='perfarray' opens one file; perfarray\.read_archive reads folders",
+            match=r"is a folder, and engine='perfarray' opens one file; "
+            r"perfarray\.read_archive reads folders",
         ):
             xr.open_dataset(tmp_path, engine="perfarray")
 
@@ -199,11 +200,20 @@ class TestGuess:
     @pytest.mark.parametrize(
         "content",
         [
-            "", "   \n", "# Notes\n", "station,time,temperature\nA,1,2\n", "a,b\n1,2\n", "{}", "[]", '{"benchmarks": [1]}',
-            '{"benchmarks": [{"name": "a", "runs": 3}], "context": {}}', '[{"benchmark": "a", "mode": "b"}]', "\x00" * 100,
+            "",
+            "   \n",
+            "# Notes\n",
+            "station,time,temperature\nA,1,2\n",
+            "a,b\n1,2\n",
+            "{}",
+            "[]",
+            '{"benchmarks": [1]}',
+            '{"benchmarks": [{"name": "a", "runs": 3}], "context": {}}',
+            '[{"benchmark": "a", "mode": "b"}]',
+            "\x00" * 100,
             '{"a": ' * 100_000,
         ],
-    )  # fmt: skip
+    )
     def test_other_text_is_not_claimed(self, tmp_path, content):
         """JSON, CSV and notes of other kinds."""
         assert not guess(write(tmp_path / "a.json", content))

@@ -32,17 +32,28 @@ PERCENTILE, ALL, SHARED = (
     {"shared": "execution"},
 )
 BY_CELL = {
-    "bootstrap_distribution": {}, "bootstrap_distribution, all": ALL, "bootstrap_distribution, median": ALL | {"statistic": "median"},
-    "bootstrap_distribution, shared": SHARED, "bootstrap_interval": {"method": "bca"}, "mean_interval": {"method": "studentized"},
-    "ratio_interval": PERCENTILE, "ratio_interval, all": OLD | ALL | {"method": "studentized"},
-    "ratio_interval, paired": OLD | {"method": "basic", "paired": "execution"}, "prob_faster": OLD, "compare": PERCENTILE,
-}  # fmt: skip
+    "bootstrap_distribution": {},
+    "bootstrap_distribution, all": ALL,
+    "bootstrap_distribution, median": ALL | {"statistic": "median"},
+    "bootstrap_distribution, shared": SHARED,
+    "bootstrap_interval": {"method": "bca"},
+    "mean_interval": {"method": "studentized"},
+    "ratio_interval": PERCENTILE,
+    "ratio_interval, all": OLD | ALL | {"method": "studentized"},
+    "ratio_interval, paired": OLD | {"method": "basic", "paired": "execution"},
+    "prob_faster": OLD,
+    "compare": PERCENTILE,
+}
 BY_SUITE = {
-    "score_distribution": {}, "five_number_summary": {}, "relative_variation": {"method": "monte_carlo", "statistic": "mean"},
+    "score_distribution": {},
+    "five_number_summary": {},
+    "relative_variation": {"method": "monte_carlo", "statistic": "mean"},
     "score_ratio_interval": PERCENTILE | {"sensitivity": True},
-    "score_ratio_interval, random": OLD | {"method": "basic", "random_benchmarks": True}, "randomization_test": OLD,
-    "required_runs": PERCENTILE | {"width": 0.001}, "compare, suite": PERCENTILE | SHARED,
-}  # fmt: skip
+    "score_ratio_interval, random": OLD | {"method": "basic", "random_benchmarks": True},
+    "randomization_test": OLD,
+    "required_runs": PERCENTILE | {"width": 0.001},
+    "compare, suite": PERCENTILE | SHARED,
+}
 
 
 def asking(name):

@@ -31,43 +31,86 @@ pytestmark = pytest.mark.filterwarnings(
 DRAWN, SEED = {"n_resamples": 20, "rng": 1}, {"rng": 1}
 
 CALLS = {
-    "counts": {}, "variance_components": {}, "variance_components, merged": {"negative": "merge"},
-    "variance_components, reml": {"method": "reml"}, "mean_interval": {}, "mean_interval, studentized": {"method": "studentized"} | DRAWN,
-    "ratio_interval": OLD, "ratio_interval, paired": OLD | {"paired": "binary", "method": "log_delta"},
+    "counts": {},
+    "variance_components": {},
+    "variance_components, merged": {"negative": "merge"},
+    "variance_components, reml": {"method": "reml"},
+    "mean_interval": {},
+    "mean_interval, studentized": {"method": "studentized"} | DRAWN,
+    "ratio_interval": OLD,
+    "ratio_interval, paired": OLD | {"paired": "binary", "method": "log_delta"},
     "ratio_interval, bca": OLD | {"method": "bca"} | DRAWN,
-    "ratio_interval, of objects": lambda times: times.sel(version=["new"]).perf.ratio_interval(times.sel(version="old", drop=True)),
-    "compare": OLD | {"threshold": 0.01, "correction": "holm"}, "compare, shared": OLD | {"shared": "binary"},
-    "compare, studentized": OLD | {"method": "studentized"} | DRAWN, "pairwise": VERSIONS,
-    "bootstrap_distribution": {"resample": "all"} | DRAWN, "bootstrap_distribution, shared": {"shared": "binary"} | DRAWN,
+    "ratio_interval, of objects": lambda times: times.sel(version=["new"]).perf.ratio_interval(
+        times.sel(version="old", drop=True)
+    ),
+    "compare": OLD | {"threshold": 0.01, "correction": "holm"},
+    "compare, shared": OLD | {"shared": "binary"},
+    "compare, studentized": OLD | {"method": "studentized"} | DRAWN,
+    "pairwise": VERSIONS,
+    "bootstrap_distribution": {"resample": "all"} | DRAWN,
+    "bootstrap_distribution, shared": {"shared": "binary"} | DRAWN,
     "bootstrap_interval": {"method": "basic"} | DRAWN,
-    "bootstrap_interval, of stored": lambda times: times.perf.bootstrap_distribution(**DRAWN).perf.bootstrap_interval(),
-    "plan_repetitions": OLD | {"costs": {"binary": 60.0, "execution": 5.0}, "budget": 20_000}, "drop_warmup": {"n": 1},
-}  # fmt: skip
+    "bootstrap_interval, of stored": lambda times: times.perf.bootstrap_distribution(
+        **DRAWN
+    ).perf.bootstrap_interval(),
+    "plan_repetitions": OLD | {"costs": {"binary": 60.0, "execution": 5.0}, "budget": 20_000},
+    "drop_warmup": {"n": 1},
+}
 """Every way to ask that was there when this was written; a new one gets a line."""
 
 TOPICS = {
-    "autocorrelation": RUNS, "hierarchical_performance_test": OLD, "mean_difference": OLD | SEED,
-    "fit_mixture": lambda times: times.perf.fit_mixture().to_dataset(), "goodness_of_fit": {"n_resamples": 5} | SEED, "normality": {},
-    "prob_faster": OLD | SEED, "randomization_test": OLD | SEED, "run_estimate": {}, "suite_score": {}, "score_ratio_interval": OLD,
-    "score_ratio_interval, percentile": OLD | {"method": "percentile"} | DRAWN, "speedup": OLD, "speedup_test": OLD, "steady_state": RUNS,
-    "modes_by": {"n_resamples": 19} | SEED, "variability_level": SEED,
-}  # fmt: skip
+    "autocorrelation": RUNS,
+    "hierarchical_performance_test": OLD,
+    "mean_difference": OLD | SEED,
+    "fit_mixture": lambda times: times.perf.fit_mixture().to_dataset(),
+    "goodness_of_fit": {"n_resamples": 5} | SEED,
+    "normality": {},
+    "prob_faster": OLD | SEED,
+    "randomization_test": OLD | SEED,
+    "run_estimate": {},
+    "suite_score": {},
+    "score_ratio_interval": OLD,
+    "score_ratio_interval, percentile": OLD | {"method": "percentile"} | DRAWN,
+    "speedup": OLD,
+    "speedup_test": OLD,
+    "steady_state": RUNS,
+    "modes_by": {"n_resamples": 19} | SEED,
+    "variability_level": SEED,
+}
 """What topics other than Kalibera and Jones's answer lazily."""
 
 WHOLE = {
-    "overall_speedup": ("benchmark", OLD), "prob_fastest": ("version", VERSIONS | SEED), "five_number_summary": ("benchmark", DRAWN),
-    "relative_variation": ("benchmark", DRAWN), "score_distribution": ("benchmark", DRAWN),
-}  # fmt: skip
+    "overall_speedup": ("benchmark", OLD),
+    "prob_fastest": ("version", VERSIONS | SEED),
+    "five_number_summary": ("benchmark", DRAWN),
+    "relative_variation": ("benchmark", DRAWN),
+    "score_distribution": ("benchmark", DRAWN),
+}
 """What needs another dim whole, and which."""
 
-FAR = ("counts", "variance_components", "variance_components, reml", "mean_interval", "ratio_interval", "compare", "compare, studentized",
-       "pairwise", "bootstrap_distribution")  # fmt: skip
+FAR = (
+    "counts",
+    "variance_components",
+    "variance_components, reml",
+    "mean_interval",
+    "ratio_interval",
+    "compare",
+    "compare, studentized",
+    "pairwise",
+    "bootstrap_distribution",
+)
 """What other processes and clusters are asked: one of every kind, since they are slow to start."""
 
 STREAMED = {
-    "variance_components": {}, "mean_interval": {}, "suite_score": {}, "principal_components": {}, "relative_variation": {},
-    "five_number_summary": {"n_resamples": 10} | SEED, "compare": {"baseline": 0, "dim": "machine"}, "machine_table": {},
-}  # fmt: skip
+    "variance_components": {},
+    "mean_interval": {},
+    "suite_score": {},
+    "principal_components": {},
+    "relative_variation": {},
+    "five_number_summary": {"n_resamples": 10} | SEED,
+    "compare": {"baseline": 0, "dim": "machine"},
+    "machine_table": {},
+}
 """What archives that do not fit in memory are asked."""
 
 each = pytest.mark.parametrize("name", CALLS)

@@ -45,7 +45,7 @@ NEEDS = {
         "fft-10.csv.xz",
     )
 }
-"""Pages about data that cannot be shipped: the file of the shared material that they read from the current folder."""
+"""Pages about data that cannot be shipped: the file of the shared material that they read."""
 
 
 @pytest.fixture(scope="module")
@@ -220,9 +220,18 @@ def test_glossary_names_levels_outermost_first():
 
 
 SENTENCES = {
-    "carried_by", "differences", "finding", "protocol", "question", "remark", "suite_differences", "suite_remark",
-    "title", "used_by", "warnings",
-}  # fmt: skip
+    "carried_by",
+    "differences",
+    "finding",
+    "protocol",
+    "question",
+    "remark",
+    "suite_differences",
+    "suite_remark",
+    "title",
+    "used_by",
+    "warnings",
+}
 """Variables of free text, or of labels."""
 
 

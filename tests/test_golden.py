@@ -10,7 +10,8 @@ FILES = sorted((Path(__file__).parent / "golden").glob("*.json"))
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_a_file_says_what_computed_it(path):
-    """Program, version, packages with theirs, the calls, and how closely another right implementation agrees."""
+    """Program, version, packages with theirs, the calls, and how closely another right
+    implementation agrees."""
     source = json.loads(path.read_text(encoding="utf-8"))["source"]
     assert {"what", "program", "version", "packages", "call", "tolerance"} <= source.keys()
     assert all(source[key] for key in ("what", "program", "version", "call", "tolerance"))

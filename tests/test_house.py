@@ -201,8 +201,11 @@ STATISTICS = re.compile(
     r"(nan)?(average|mean|median|std|var|quantile|percentile|sum|prod|cumsum|cumprod|ptp)|cov|corr|corrcoef|histogram\w*|bincount|digitize|"
     r"searchsorted|interp\w*|trapezoid|convolve|polyfit|cumulative_\w+|reduce|reduceat|dot|matmul|einsum|rank|groupby|rolling|apply_ufunc"
 )
-"""Functions and methods, of whatever object, that make numbers of a sample. Not among them: counts of rows, least and largest values (ends
-of an axis, the height a curve is scaled to), logarithms (places on an axis), arithmetic (percent, units) and `diff` (widths of bars)."""
+"""Functions and methods, of whatever object, that make numbers of a sample.
+
+Not among them: counts of rows, least and largest values (ends of an axis, the height a curve is
+scaled to), logarithms (places on an axis), arithmetic (percent, units) and `diff` (widths of bars).
+"""
 
 DRAWING = {"numpy", "xarray", "matplotlib", "lazy_loader", "perfarray"}
 """What pictures are made with."""

@@ -21,10 +21,32 @@ ROOT = Path(perfarray.__file__).parent
 TIMES = timings()
 
 OBJECTS = [
-    None, 5, 1.5, True, 1j, "old.json", b"old", Path("old.json"), [1.0, 2.0], [[1.0], [2.0]], (1.0,), {1.0}, {"old": [1.0]}, len, object(),
-    np.ones(3), np.float64(1), pd.Series([1.0]), pd.Index([1.0]), pd.DataFrame({"time": [1.0]}), xr.Variable("execution", [1.0]),
-    datetime.date(2026, 1, 1), xr.DataArray, TIMES.groupby("machine"), (number for number in [1.0]),
-]  # fmt: skip
+    None,
+    5,
+    1.5,
+    True,
+    1j,
+    "old.json",
+    b"old",
+    Path("old.json"),
+    [1.0, 2.0],
+    [[1.0], [2.0]],
+    (1.0,),
+    {1.0},
+    {"old": [1.0]},
+    len,
+    object(),
+    np.ones(3),
+    np.float64(1),
+    pd.Series([1.0]),
+    pd.Index([1.0]),
+    pd.DataFrame({"time": [1.0]}),
+    xr.Variable("execution", [1.0]),
+    datetime.date(2026, 1, 1),
+    xr.DataArray,
+    TIMES.groupby("machine"),
+    (number for number in [1.0]),
+]
 """What is no timings, no answer, and (of tables) no table of machines."""
 
 DATA = {
@@ -62,9 +84,28 @@ DATA = {
 }
 
 ARGUMENTS = [
-    None, 5, 5.5, float("nan"), "x", b"a", {"a": 1}, {1}, [1.0, "a"], [["a"]], [object()], np.ones(2), pd.DataFrame({"time": [1.0]}), TIMES,
-    object(), len, lambda: None, TIMES.groupby("machine"), "", -1, float("inf"),
-]  # fmt: skip
+    None,
+    5,
+    5.5,
+    float("nan"),
+    "x",
+    b"a",
+    {"a": 1},
+    {1},
+    [1.0, "a"],
+    [["a"]],
+    [object()],
+    np.ones(2),
+    pd.DataFrame({"time": [1.0]}),
+    TIMES,
+    object(),
+    len,
+    lambda: None,
+    TIMES.groupby("machine"),
+    "",
+    -1,
+    float("inf"),
+]
 """What no argument takes; where one does, it is answered."""
 
 FOREIGN = re.compile(
@@ -157,30 +198,79 @@ def test_odd_arguments(name, tmp_path, monkeypatch):
 
 
 REMEDIES = [
-    (TypeError, r"expected a DataArray or a Dataset of timings, got list; perfarray\.from_samples",
-     lambda: perfarray.compare([1.0], [2.0])),
-    (TypeError, r"baseline is a list: give a label of the data, or other timings; perfarray\.from_samples",
-     lambda: TIMES.perf.compare([2.0])),
-    (TypeError, r"got DataFrame; \.perf\.to_timings\(\) makes timings", lambda: perfarray.compare(pd.DataFrame({"a": [1.0]}), "old")),
-    (TypeError, r"got str; perfarray\.read makes timings of a file", lambda: perfarray.counts("old.json")),
-    (TypeError, r"got GaussianMixture; it is an answer", lambda: perfarray.counts(TIMES.perf.fit_mixture(n_components=1))),
-    (AttributeError, r"no 'compare'; it is a method of timings: df\.perf\.to_timings\(\)\.perf\.compare",
-     lambda: pd.DataFrame({"a": [1.0]}).perf.compare),
+    (
+        TypeError,
+        r"expected a DataArray or a Dataset of timings, got list; perfarray\.from_samples",
+        lambda: perfarray.compare([1.0], [2.0]),
+    ),
+    (
+        TypeError,
+        r"baseline is a list: give a label of the data, or other timings; perfarray\.from_samples",
+        lambda: TIMES.perf.compare([2.0]),
+    ),
+    (
+        TypeError,
+        r"got DataFrame; \.perf\.to_timings\(\) makes timings",
+        lambda: perfarray.compare(pd.DataFrame({"a": [1.0]}), "old"),
+    ),
+    (
+        TypeError,
+        r"got str; perfarray\.read makes timings of a file",
+        lambda: perfarray.counts("old.json"),
+    ),
+    (
+        TypeError,
+        r"got GaussianMixture; it is an answer",
+        lambda: perfarray.counts(TIMES.perf.fit_mixture(n_components=1)),
+    ),
+    (
+        AttributeError,
+        r"no 'compare'; it is a method of timings: df\.perf\.to_timings\(\)\.perf\.compare",
+        lambda: pd.DataFrame({"a": [1.0]}).perf.compare,
+    ),
     (ValueError, r"levels=5: give a name or a tuple of names", lambda: TIMES.perf.counts(levels=5)),
     (ValueError, r"metric=5: give a name or a tuple of names", lambda: TIMES.perf.counts(metric=5)),
-    (ValueError, r"no measurements to join: it holds 'time \(bool\)'; timings are numbers", lambda: perfarray.join(TIMES > 1, TIMES)),
-    (TypeError, r"""attrs\["units"\] is \['s'\]: give a text, such as "s" or "1", or none""",
-     lambda: perfarray.join(TIMES.assign_attrs(units=["s"]), TIMES, along="session")),
-    (ValueError, "baseline has the labels 'old', 'new' along 'version' and the data are of one of them",
-     lambda: TIMES.sel(version="new").perf.compare(TIMES)),
-    (TypeError, "significant is a list; it must be DataArray", lambda: TIMES.perf.overall_speedup("old", significant=[True])),
-    (ValueError, "plus_one=nan: give True or False", lambda: TIMES.perf.randomization_test("old", plus_one=float("nan"))),
-    (ValueError, r"statistic '<lambda>' takes no array and axis=; give a function f\(x, axis=-1\)",
-     lambda: TIMES.perf.bootstrap_interval(statistic=lambda: None)),
-    (TypeError, "required_units\\(\\) has no argument 'equivalence_risk' any more",
-     lambda: TIMES.perf.required_units("old", equivalence_risk="x")),
-    (ValueError, "there are no dims", lambda: TIMES.isel(dict.fromkeys(TIMES.dims, 0)).perf.to_frame()),
-]  # fmt: skip
+    (
+        ValueError,
+        r"no measurements to join: it holds 'time \(bool\)'; timings are numbers",
+        lambda: perfarray.join(TIMES > 1, TIMES),
+    ),
+    (
+        TypeError,
+        r"""attrs\["units"\] is \['s'\]: give a text, such as "s" or "1", or none""",
+        lambda: perfarray.join(TIMES.assign_attrs(units=["s"]), TIMES, along="session"),
+    ),
+    (
+        ValueError,
+        "baseline has the labels 'old', 'new' along 'version' and the data are of one of them",
+        lambda: TIMES.sel(version="new").perf.compare(TIMES),
+    ),
+    (
+        TypeError,
+        "significant is a list; it must be DataArray",
+        lambda: TIMES.perf.overall_speedup("old", significant=[True]),
+    ),
+    (
+        ValueError,
+        "plus_one=nan: give True or False",
+        lambda: TIMES.perf.randomization_test("old", plus_one=float("nan")),
+    ),
+    (
+        ValueError,
+        r"statistic '<lambda>' takes no array and axis=; give a function f\(x, axis=-1\)",
+        lambda: TIMES.perf.bootstrap_interval(statistic=lambda: None),
+    ),
+    (
+        TypeError,
+        "required_units\\(\\) has no argument 'equivalence_risk' any more",
+        lambda: TIMES.perf.required_units("old", equivalence_risk="x"),
+    ),
+    (
+        ValueError,
+        "there are no dims",
+        lambda: TIMES.isel(dict.fromkeys(TIMES.dims, 0)).perf.to_frame(),
+    ),
+]
 
 
 @pytest.mark.parametrize(("error", "message", "call"), REMEDIES)

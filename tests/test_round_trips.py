@@ -20,42 +20,105 @@ PLAN = {"costs": {"binary": 60.0, "execution": 5.0}, "budget": 20_000}
 DRAWN = {"n_resamples": 30, "rng": 1}
 
 COMPARED = {
-    "agreement": OLD | DRAWN, "autocorrelation": {}, "bootstrap_distribution": DRAWN, "bootstrap_interval": DRAWN,
-    "calibrate": {"n_splits": 5, "rng": 1}, "change_points": VERSIONS, "compare": OLD | {"correction": "holm", "threshold": 0.01},
-    "counts": {}, "estimator_stability": {"group_sizes": (1, 3)}, "hierarchical_performance_test": OLD, "mean_difference": OLD,
-    "mean_interval": {}, "next_measurement": lambda times: perfarray.next_measurement(perfarray.change_points(times, dim="version")),
-    "normality": {}, "overall_speedup": OLD | {"statistic": "mean", "weights": "equal"},
-    "ordering_stability": OLD | {"group_sizes": (1, 2)}, "pairwise": VERSIONS, "plan_repetitions": OLD | PLAN,
-    "prob_faster": OLD, "prob_fastest": VERSIONS,
-    "randomization_test": OLD | DRAWN | {"distribution": True}, "ratio_interval": OLD, "run_estimate": {}, "score_distribution": DRAWN,
-    "score_ratio_interval": OLD | {"distribution": True}, "five_number_summary": DRAWN, "relative_variation": {},
-    "required_runs": OLD | {"width": 0.1}, "required_units": OLD, "speedup": OLD,
-    "speedup_test": OLD | {"statistic": "mean", "confidence_level": 0.95}, "steady_state": {}, "stopping": OLD | {"half_width": 0.1},
-    "suite_score": {}, "modes_by": {"n_resamples": 19, "rng": 1}, "trend": VERSIONS, "variability_level": {},
+    "agreement": OLD | DRAWN,
+    "autocorrelation": {},
+    "bootstrap_distribution": DRAWN,
+    "bootstrap_interval": DRAWN,
+    "calibrate": {"n_splits": 5, "rng": 1},
+    "change_points": VERSIONS,
+    "compare": OLD | {"correction": "holm", "threshold": 0.01},
+    "counts": {},
+    "estimator_stability": {"group_sizes": (1, 3)},
+    "hierarchical_performance_test": OLD,
+    "mean_difference": OLD,
+    "mean_interval": {},
+    "next_measurement": lambda times: perfarray.next_measurement(
+        perfarray.change_points(times, dim="version")
+    ),
+    "normality": {},
+    "overall_speedup": OLD | {"statistic": "mean", "weights": "equal"},
+    "ordering_stability": OLD | {"group_sizes": (1, 2)},
+    "pairwise": VERSIONS,
+    "plan_repetitions": OLD | PLAN,
+    "prob_faster": OLD,
+    "prob_fastest": VERSIONS,
+    "randomization_test": OLD | DRAWN | {"distribution": True},
+    "ratio_interval": OLD,
+    "run_estimate": {},
+    "score_distribution": DRAWN,
+    "score_ratio_interval": OLD | {"distribution": True},
+    "five_number_summary": DRAWN,
+    "relative_variation": {},
+    "required_runs": OLD | {"width": 0.1},
+    "required_units": OLD,
+    "speedup": OLD,
+    "speedup_test": OLD | {"statistic": "mean", "confidence_level": 0.95},
+    "steady_state": {},
+    "stopping": OLD | {"half_width": 0.1},
+    "suite_score": {},
+    "modes_by": {"n_resamples": 19, "rng": 1},
+    "trend": VERSIONS,
+    "variability_level": {},
     "variance_components": {"method": "reml"},
-}  # fmt: skip
+}
 """What the data of two versions are asked."""
 
 SIMULATED = {"variances": {"binary": 1e-4}, "n_experiments": 9, "rng": 1}
 OF_ONE = {
     "accelerated_proportion": lambda times: perfarray.accelerated_proportion(
-        xr.DataArray([True, False, True], dims="benchmark", coords={"benchmark": times["benchmark"]})
+        xr.DataArray(
+            [True, False, True], dims="benchmark", coords={"benchmark": times["benchmark"]}
+        )
     ),
-    "coverage": lambda _: perfarray.coverage("ratio_interval", sizes={"binary": [3, 4]}, **SIMULATED),
-    "false_alarm_rate": lambda _: perfarray.false_alarm_rate("compare", sizes={"binary": 3}, **SIMULATED),
+    "coverage": lambda _: perfarray.coverage(
+        "ratio_interval", sizes={"binary": [3, 4]}, **SIMULATED
+    ),
+    "false_alarm_rate": lambda _: perfarray.false_alarm_rate(
+        "compare", sizes={"binary": 3}, **SIMULATED
+    ),
     "power": lambda _: perfarray.power("compare", ratio=[0.9], sizes={"binary": 3}, **SIMULATED),
-    "from_components": lambda times: perfarray.from_components({"binary": times["time"].var(["binary", "execution"]), "iteration": 1e-4}),
-    "cluster_machines": {"n_clusters": 2}, "fit_mixture": {"n_components": 1}, "goodness_of_fit": {"n_resamples": 5, "rng": 1},
-    "plan_suite": PLAN, "principal_components": {}, "machine_ratios": {},
-}  # fmt: skip
+    "from_components": lambda times: perfarray.from_components(
+        {"binary": times["time"].var(["binary", "execution"]), "iteration": 1e-4}
+    ),
+    "cluster_machines": {"n_clusters": 2},
+    "fit_mixture": {"n_components": 1},
+    "goodness_of_fit": {"n_resamples": 5, "rng": 1},
+    "plan_suite": PLAN,
+    "principal_components": {},
+    "machine_ratios": {},
+}
 """What is asked of a single version."""
 
 NO_RESULTS = {
-    "archive_table", "biplot", "combine", "dataset_path", "drop_warmup", "explain_variation", "formats", "from_samples",
+    "archive_table",
+    "biplot",
+    "combine",
+    "dataset_path",
+    "drop_warmup",
+    "explain_variation",
+    "formats",
+    "from_samples",
     "GaussianMixture",
-    "join", "load_dataset", "machine_table", "merge_level", "Note", "notes", "PerfarrayWarning", "convert_table", "read", "read_archive",
-    "report", "required_benchmarks", "set_options", "simulate", "speedup_report", "table", "to_frame", "to_timings", "VariabilityModel",
-}  # fmt: skip
+    "join",
+    "load_dataset",
+    "machine_table",
+    "merge_level",
+    "Note",
+    "notes",
+    "PerfarrayWarning",
+    "convert_table",
+    "read",
+    "read_archive",
+    "report",
+    "required_benchmarks",
+    "set_options",
+    "simulate",
+    "speedup_report",
+    "table",
+    "to_frame",
+    "to_timings",
+    "VariabilityModel",
+}
 """Public names that give timings, tables, numbers, files, notes or classes."""
 
 TEXT = "OSTU"
@@ -132,7 +195,7 @@ STORED = [
     for number, name in enumerate(sorted(COMPARED | OF_ONE))
     for store in (*(NETCDF if MANY else [NETCDF[number % 6 > 0]]), zarr)
 ]
-"""Every result goes to Zarr and to netCDF: by both libraries in CI, while people wait by one, mostly the one that is faster."""
+"""Every result goes to Zarr and to netCDF: in CI by both libraries, else mostly by the faster."""
 
 
 def kind(values):

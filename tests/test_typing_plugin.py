@@ -20,41 +20,93 @@ if missing:
         allow_module_level=True,
     )
 
-SIGNATURE = r"def \(baseline: object, \*, dim: str \| None =, .*threshold: float \| [^=]* =, .*metric: str \| list\[str\] \| None ="
+SIGNATURE = (
+    r"def \(baseline: object, \*, dim: str \| None =, .*threshold: float \| [^=]* =, "
+    r".*metric: str \| list\[str\] \| None ="
+)
 
 LINES = {
-    "method of a DataArray": ("reveal_type(array.perf.compare)", SIGNATURE + r"\) -> xarray\.core\.dataset\.Dataset"),
-    "method of a Dataset": ("reveal_type(times.perf.compare)", SIGNATURE + r"\) -> xarray\.core\.dataset\.Dataset"),
-    "method of a DataFrame": ("reveal_type(frame.perf.to_timings)", r"def \(\*, value: .*\) -> xarray\.core\.dataset\.Dataset"),
-    "answer": ('reveal_type(times.perf.compare("old"))', r'type is "xarray\.core\.dataset\.Dataset"'),
-    "mixture": ("reveal_type(times.perf.fit_mixture())", r'type is "perfarray\.mixtures\.model\.GaussianMixture"'),
-    "timings": ("reveal_type(frame.perf.to_timings())", r'type is "xarray\.core\.dataset\.Dataset"'),
+    "method of a DataArray": (
+        "reveal_type(array.perf.compare)",
+        SIGNATURE + r"\) -> xarray\.core\.dataset\.Dataset",
+    ),
+    "method of a Dataset": (
+        "reveal_type(times.perf.compare)",
+        SIGNATURE + r"\) -> xarray\.core\.dataset\.Dataset",
+    ),
+    "method of a DataFrame": (
+        "reveal_type(frame.perf.to_timings)",
+        r"def \(\*, value: .*\) -> xarray\.core\.dataset\.Dataset",
+    ),
+    "answer": (
+        'reveal_type(times.perf.compare("old"))',
+        r'type is "xarray\.core\.dataset\.Dataset"',
+    ),
+    "mixture": (
+        "reveal_type(times.perf.fit_mixture())",
+        r'type is "perfarray\.mixtures\.model\.GaussianMixture"',
+    ),
+    "timings": (
+        "reveal_type(frame.perf.to_timings())",
+        r'type is "xarray\.core\.dataset\.Dataset"',
+    ),
     "picture": (
         "reveal_type(times.perf.plot.intervals)",
-        SIGNATURE + r", ax: matplotlib\.axes\._axes\.Axes \| None =\) -> matplotlib\.axes\._axes\.Axes",
+        SIGNATURE
+        + r", ax: matplotlib\.axes\._axes\.Axes \| None =\) -> matplotlib\.axes\._axes\.Axes",
     ),
-    "picture of a result": ("reveal_type(array.perf.plot())", r'type is "matplotlib\.axes\._axes\.Axes"'),
-    "picture of timings": ("reveal_type(array.perf.plot.violin(relative=True))", r'type is "matplotlib\.axes\._axes\.Axes"'),
+    "picture of a result": (
+        "reveal_type(array.perf.plot())",
+        r'type is "matplotlib\.axes\._axes\.Axes"',
+    ),
+    "picture of timings": (
+        "reveal_type(array.perf.plot.violin(relative=True))",
+        r'type is "matplotlib\.axes\._axes\.Axes"',
+    ),
     "no accessor": ("reveal_type(tree.perf)", 'type is "Any"'),
-    "typo on a DataArray": ('array.perf.comparre("old")', '"TimingsAccessor" has no attribute "comparre"'),
-    "typo on a Dataset": ('times.perf.comparre("old")', '"TimingsAccessor" has no attribute "comparre"'),
-    "not on a DataFrame": ('frame.perf.compare("old")', '"FrameAccessor" has no attribute "compare"'),
-    "typo in a picture": ('times.perf.plot.interval("old")', '"PlotAccessor" has no attribute "interval"'),
-    "typo in an argument": ('times.perf.compare("old", thresold=0.02)', 'Unexpected keyword argument "thresold"'),
+    "typo on a DataArray": (
+        'array.perf.comparre("old")',
+        '"TimingsAccessor" has no attribute "comparre"',
+    ),
+    "typo on a Dataset": (
+        'times.perf.comparre("old")',
+        '"TimingsAccessor" has no attribute "comparre"',
+    ),
+    "not on a DataFrame": (
+        'frame.perf.compare("old")',
+        '"FrameAccessor" has no attribute "compare"',
+    ),
+    "typo in a picture": (
+        'times.perf.plot.interval("old")',
+        '"PlotAccessor" has no attribute "interval"',
+    ),
+    "typo in an argument": (
+        'times.perf.compare("old", thresold=0.02)',
+        'Unexpected keyword argument "thresold"',
+    ),
     "a text for a number": (
         'times.perf.compare("old", threshold="2 %")',
         'Argument "threshold" has incompatible type "str"; expected "float',
     ),
-    "typo in an argument of a picture": ('times.perf.plot.intervals("old", thresold=0.02)', 'Unexpected keyword argument "thresold"'),
+    "typo in an argument of a picture": (
+        'times.perf.plot.intervals("old", thresold=0.02)',
+        'Unexpected keyword argument "thresold"',
+    ),
     "right": ('times.perf.plot.intervals("old", threshold=0.02, ax=None)', ""),
-}  # fmt: skip
+}
 """Lines of code, and what mypy says of each."""
 
 SNIPPET = """
 import pandas as pd
 import xarray as xr
 
-def use(array: xr.DataArray, times: xr.Dataset, frame: pd.DataFrame, series: pd.Series, tree: xr.DataTree) -> None:
+def use(
+    array: xr.DataArray,
+    times: xr.Dataset,
+    frame: pd.DataFrame,
+    series: pd.Series,
+    tree: xr.DataTree,
+) -> None:
 """ + "".join(f"    {code}  # {line}\n" for line, (code, _) in LINES.items())
 
 CONFIGURATION = """
@@ -66,7 +118,7 @@ follow_imports = skip
 [mypy-xarray.backends.*,xarray.plot.*,xarray.testing.*,pandas.io.*,pandas.plotting.*,perfarray.*.numerics.*,perfarray.numerics.*]
 follow_imports = skip
 """
-"""What xarray, pandas and our signatures import and the snippet does not speak of is not read: it would take most of the time."""
+"""What is imported and the snippet does not speak of is not read: it would take long."""
 
 
 @pytest.fixture(scope="module")

@@ -28,9 +28,26 @@ HISTORY: Final = ("commit", "date", "build")
 # Coordinates that describe labels; a column that is given such a name is a dim only where nothing
 # else determines it
 DESCRIPTORS: Final = (
-    "commit_date", "suite", "cpu", "cpu_mhz", "cpu_max_mhz", "cores", "logical_cores", "chips", "cores_per_chip", "threads_per_core",
-    "l2_kb", "l3_kb", "memory_gb", "os", "file_system", "python_version", "python_implementation", "jdk_version", "loops",
-)  # fmt: skip
+    "commit_date",
+    "suite",
+    "cpu",
+    "cpu_mhz",
+    "cpu_max_mhz",
+    "cores",
+    "logical_cores",
+    "chips",
+    "cores_per_chip",
+    "threads_per_core",
+    "l2_kb",
+    "l3_kb",
+    "memory_gb",
+    "os",
+    "file_system",
+    "python_version",
+    "python_implementation",
+    "jdk_version",
+    "loops",
+)
 
 BENCHMARK: Final = "benchmark"
 BINARY: Final = "binary"
@@ -135,7 +152,7 @@ def seconds_factor(units: str) -> float | None:
 
     Examples
     --------
-    >>> seconds_factor("ms"), seconds_factor("ns/op"), seconds_factor("Seconds"), seconds_factor("J")
+    >>> [seconds_factor(unit) for unit in ("ms", "ns/op", "Seconds", "J")]
     (0.001, 1e-09, 1.0, None)
     """
     name, of, operation = units.strip().partition("/")
@@ -258,13 +275,43 @@ def singular(name: str) -> str:
 # Names of coordinates that say which machine it was, the decisive first: its model, how much it
 # has, how fast its clock is, its name
 MODELS: Final = (
-    "cpu", "cpu_model", "cpu_model_name", "cpu_name", "cpu_brand", "processor", "processor_name", "gpu", "accelerator", "instance_type",
-    "hardware", "system_type", "architecture", "goarch", "motherboard",
-)  # fmt: skip
+    "cpu",
+    "cpu_model",
+    "cpu_model_name",
+    "cpu_name",
+    "cpu_brand",
+    "processor",
+    "processor_name",
+    "gpu",
+    "accelerator",
+    "instance_type",
+    "hardware",
+    "system_type",
+    "architecture",
+    "goarch",
+    "motherboard",
+)
 COUNTS: Final = (
-    "cores", "physical_cores", "logical_cores", "cpus", "num_cpus", "cpu_count", "chips", "sockets", "cores_per_chip", "threads_per_core",
-    "nodes", "accelerators", "l1_data_kb", "l1_instruction_kb", "l2_kb", "l3_kb", "memory", "memory_gb", "ram",
-)  # fmt: skip
+    "cores",
+    "physical_cores",
+    "logical_cores",
+    "cpus",
+    "num_cpus",
+    "cpu_count",
+    "chips",
+    "sockets",
+    "cores_per_chip",
+    "threads_per_core",
+    "nodes",
+    "accelerators",
+    "l1_data_kb",
+    "l1_instruction_kb",
+    "l2_kb",
+    "l3_kb",
+    "memory",
+    "memory_gb",
+    "ram",
+)
 CLOCKS: Final = (
     "cpu_mhz",
     "cpu_max_mhz",

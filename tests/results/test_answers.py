@@ -41,9 +41,13 @@ def times():
 
 COSTS = {"session": 5.0, "execution": 2.0}
 ASKED = CALLS | {
-    "compare": OLD, "autocorrelation": {"dim": "session"}, "steady_state": {}, "modes_by": FEW,
-    "plan_repetitions": {"costs": COSTS, "budget": 1000}, "plan_suite": {"costs": COSTS, "budget": 1e5, "shared": None},
-}  # fmt: skip
+    "compare": OLD,
+    "autocorrelation": {"dim": "session"},
+    "steady_state": {},
+    "modes_by": FEW,
+    "plan_repetitions": {"costs": COSTS, "budget": 1000},
+    "plan_suite": {"costs": COSTS, "budget": 1e5, "shared": None},
+}
 NEST = {
     "sizes": {"execution": [3, 4]},
     "variances": {"execution": 1e-4},

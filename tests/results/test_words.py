@@ -57,10 +57,15 @@ def test_a_change_and_its_reverse_say_the_same(ratio, width):
 @pytest.mark.parametrize(
     ("value", "units", "text"),
     [
-        (164.3e-9, "s", "164 ns"), (0.9996, "s", "1.00 s"), (0.0123, "s", "12.3 ms"), (0.0, "s", "0.00 s"),
-        (1234567.0, "ops/s", "1.23e+06 ops/s"), (math.nan, "s", "-"), (2.5, "1", "2.50"),
+        (164.3e-9, "s", "164 ns"),
+        (0.9996, "s", "1.00 s"),
+        (0.0123, "s", "12.3 ms"),
+        (0.0, "s", "0.00 s"),
+        (1234567.0, "ops/s", "1.23e+06 ops/s"),
+        (math.nan, "s", "-"),
+        (2.5, "1", "2.50"),
     ],
-)  # fmt: skip
+)
 def test_quantities(value, units, text):
     """Times have the prefix that leaves one to three digits before the point; other units stay."""
     assert words.quantity(value, units) == text

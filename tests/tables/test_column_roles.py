@@ -29,10 +29,18 @@ def sizes(frame, **named):
 PLAIN = {"benchmark": 2, "version": 2, "execution": 4}
 
 MEASURED = {
-    "max_rss_kb": [2040, 2040, 2048, 2048], "page_faults": [7, 7, 8, 8], "majflt": [0, 0, 1, 1], "pct_cpu": [99, 99, 98, 98],
-    "percent_of_cpu": [90, 90, 95, 95], "gpu_energy": [3, 3, 4, 4], "mem(KB)": [10, 10, 20, 20], "fan [W]": [1, 1, 2, 2],
-    "temp_c": [55, 55, 56, 56], "uptime_ns": [11, 12, 13, 14], "contextSwitches": [3, 3, 4, 4],
-}  # fmt: skip
+    "max_rss_kb": [2040, 2040, 2048, 2048],
+    "page_faults": [7, 7, 8, 8],
+    "majflt": [0, 0, 1, 1],
+    "pct_cpu": [99, 99, 98, 98],
+    "percent_of_cpu": [90, 90, 95, 95],
+    "gpu_energy": [3, 3, 4, 4],
+    "mem(KB)": [10, 10, 20, 20],
+    "fan [W]": [1, 1, 2, 2],
+    "temp_c": [55, 55, 56, 56],
+    "uptime_ns": [11, 12, 13, 14],
+    "contextSwitches": [3, 3, 4, 4],
+}
 
 
 @pytest.mark.parametrize("name", MEASURED)
@@ -55,9 +63,15 @@ def test_a_measured_quantity_that_is_named_is_a_dim():
     }
 
 
-@pytest.mark.parametrize("values", [
-    ["", None, "warm cache", ""], [None, None, "x", "x"], ["ok", "ok", "ok", "noisy neighbour"], ["  ", "a", "b", "a"],
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "values",
+    [
+        ["", None, "warm cache", ""],
+        [None, None, "x", "x"],
+        ["ok", "ok", "ok", "noisy neighbour"],
+        ["  ", "a", "b", "a"],
+    ],
+)
 def test_remarks_are_no_dims(values):
     """A text that is blank in some rows, or in unequal numbers of runs within a combination, stays
     beside the values; it is named."""
@@ -90,7 +104,8 @@ def test_unbalanced_labels_are_asked_for():
     frame = table(runs=11, host=hosts)
     with pytest.raises(
         ValueError,
-        match=r"column 'host' cuts the table into unequal numbers of runs.*--dims host=host\); if it holds remarks",
+        match=r"column 'host' cuts the table into unequal numbers of runs.*--dims host=host\); "
+        r"if it holds remarks",
     ):
         frame.perf.to_timings()
     assert sizes(frame, host="host") == {"benchmark": 2, "version": 2, "host": 3, "execution": 5}
@@ -105,9 +120,16 @@ def test_unbalanced_labels_are_asked_for():
 def test_text_comes_before_numbers():
     """A number that tells combinations of texts apart describes them, whatever the order of the
     columns."""
-    frame = pd.DataFrame({"heap": np.repeat([812, 905, 790, 880], 2).tolist() * 2, "benchmark": ["a"] * 8 + ["b"] * 8,
-                          "pkg": (["gcc"] * 4 + ["clang"] * 4) * 2, "mode": ["O2", "O2", "O3", "O3"] * 4,
-                          "stamp": np.repeat([31, 32, 33, 34], 2).tolist() * 2, "time": np.linspace(1, 2, 16)})  # fmt: skip
+    frame = pd.DataFrame(
+        {
+            "heap": np.repeat([812, 905, 790, 880], 2).tolist() * 2,
+            "benchmark": ["a"] * 8 + ["b"] * 8,
+            "pkg": (["gcc"] * 4 + ["clang"] * 4) * 2,
+            "mode": ["O2", "O2", "O3", "O3"] * 4,
+            "stamp": np.repeat([31, 32, 33, 34], 2).tolist() * 2,
+            "time": np.linspace(1, 2, 16),
+        }
+    )
     times = frame.perf.to_timings()
     assert dict(times.sizes) == {"benchmark": 2, "pkg": 2, "mode": 2, "execution": 2}
     assert times["heap"].dims == times["stamp"].dims == ("pkg", "mode")
@@ -125,12 +147,15 @@ def test_ragged_designs_keep_their_labels():
         }
 
 
-@pytest.mark.parametrize(("columns", "dims"), [
-    ({"threads": [1, 1, 8, 8]}, {"threads": 2}),
-    ({"threads": [1, 2, 3, 4]}, {"threads": 4}),
-    ({"n": [10, 10, 10, 1000]}, {"data_n": 2}),
-    ({"blockSize": [10] * 2 + [20] * 2 + [10] * 2 + [20] * 2 + [300] * 2 + [400] * 2 + [300] * 2 + [400] * 2}, {"blockSize": 4}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("columns", "dims"),
+    [
+        ({"threads": [1, 1, 8, 8]}, {"threads": 2}),
+        ({"threads": [1, 2, 3, 4]}, {"threads": 4}),
+        ({"n": [10, 10, 10, 1000]}, {"data_n": 2}),
+        ({"blockSize": [10, 10, 20, 20] * 2 + [300, 300, 400, 400] * 2}, {"blockSize": 4}),
+    ],
+)
 def test_numbers_that_cut_equally_are_dims(columns, dims):
     """Crossed or nested, with several runs a cell or one; settings by their names also where runs
     were lost."""
@@ -138,9 +163,14 @@ def test_numbers_that_cut_equally_are_dims(columns, dims):
     assert {name: found.get(name) for name in dims} == dims
 
 
-@pytest.mark.parametrize(("values", "size"), [
-    ([1024, 1024, 2048, 2048] * 2 + [10, 10, 20, 20] * 2, 4), ([16, 16, 64, 64], 2), ([16, 64, 256, 1024], 4),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("values", "size"),
+    [
+        ([1024, 1024, 2048, 2048] * 2 + [10, 10, 20, 20] * 2, 4),
+        ([16, 16, 64, 64], 2),
+        ([16, 64, 256, 1024], 4),
+    ],
+)
 def test_unknown_numbers_are_named(values, size):
     """Numbers that cut equally, crossed or by benchmark, may be measured as well: they are dims,
     and a warning says so."""
@@ -151,8 +181,13 @@ def test_unknown_numbers_are_named(values, size):
         assert sizes(frame)["foo"] == size
 
 
-AMOUNTS = {"cpu_pct": ["99%", "99%", "98%", "98%"], "rss": ["20 MB", "20 MB", "21 MB", "21 MB"], "cpu": ["99%", "98%", "99%", "99%"],
-           "wait": ["1,5", "1,7", "1,5", "1,5"], "net": ["3 MB", "4 MB", "5 MB", "6 MB"] }  # fmt: skip
+AMOUNTS = {
+    "cpu_pct": ["99%", "99%", "98%", "98%"],
+    "rss": ["20 MB", "20 MB", "21 MB", "21 MB"],
+    "cpu": ["99%", "98%", "99%", "99%"],
+    "wait": ["1,5", "1,7", "1,5", "1,5"],
+    "net": ["3 MB", "4 MB", "5 MB", "6 MB"],
+}
 
 
 @pytest.mark.parametrize("name", AMOUNTS)
@@ -167,14 +202,22 @@ def test_amounts_in_texts_are_measured(name):
     assert sizes(table(limit=["512 MB", "512 MB", "1 GB", "1 GB"]))["limit"] == 2
 
 
-@pytest.mark.parametrize(("name", "values"), [
-    ("run", [1, 2, 3, 4]), ("Trial", [0, 1, 2, 3]), ("seed", [42, 7, 9, 11]), ("k", [1, 2, 3, 4]), ("rep_no", [5, 6, 7, 8]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("run", [1, 2, 3, 4]),
+        ("Trial", [0, 1, 2, 3]),
+        ("seed", [42, 7, 9, 11]),
+        ("k", [1, 2, 3, 4]),
+        ("rep_no", [5, 6, 7, 8]),
+    ],
+)
 def test_numberings_are_asked_for(name, values):
     """A counter with one run a cell is no label, and no repetition before it is said: the message
     gives both ways."""
     frame = table(**{name: values})
-    message = rf"column '{name}' looks like a numbering of repetitions.*execution='{name}'.*--dims {name}={name}"
+    numbering = rf"column '{name}' looks like a numbering of repetitions"
+    message = rf"{numbering}.*execution='{name}'.*--dims {name}={name}"
     with pytest.raises(ValueError, match=message):
         frame.perf.to_timings()
     assert sizes(frame, execution=name) == PLAIN
@@ -409,8 +452,14 @@ def test_remarks_make_no_remark_of_a_label():
 def test_remarks_on_numbered_runs_are_no_dims(level):
     """Whether executions or their iterations were remarked on."""
     rng, rows = np.random.default_rng(4), 2 * 30 * 3
-    frame = pd.DataFrame({"benchmark": np.repeat(["a", "b"], 90), "execution": np.tile(np.repeat(range(30), 3), 2),
-                          "iteration": np.tile(range(3), 60), "time": rng.uniform(1, 2, rows)})  # fmt: skip
+    frame = pd.DataFrame(
+        {
+            "benchmark": np.repeat(["a", "b"], 90),
+            "execution": np.tile(np.repeat(range(30), 3), 2),
+            "iteration": np.tile(range(3), 60),
+            "time": rng.uniform(1, 2, rows),
+        }
+    )
     remarks = rng.choice(["ok", "throttled"], rows, p=[0.7, 0.3])
     frame["state"] = remarks if level == "iteration" else np.repeat(remarks[:60], 3)
     times = frame.perf.to_timings()

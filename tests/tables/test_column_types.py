@@ -31,7 +31,8 @@ def test_what_is_no_label_and_no_number_is_refused(values):
     for named in ({}, {"tags": "tags"}, {"value": {"time": "time", "tags": "tags"}}):
         with pytest.raises(
             ValueError,
-            match=r"column 'tags' holds .*, which is neither a number nor a label\. Write it as text",
+            match=r"column 'tags' holds .*, which is neither a number nor a label\. Write "
+            r"it as text",
         ):
             frame.perf.to_timings(**named)
     assert (
@@ -51,13 +52,22 @@ def test_records_of_arrow_are_refused():
             frame.perf.to_timings()
 
 
-@pytest.mark.parametrize("labels", [
-    pd.Categorical([1, 2] * 4), pd.Categorical(["x", "y"] * 4, categories=["x", "y", "z"]), pd.array([1, 2] * 4, dtype="Int64"),
-    pd.array([True, False] * 4, dtype="boolean"), pd.array(["x", "y"] * 4, dtype="string"), ["x", 1] * 4,
-    [decimal.Decimal("1.5"), decimal.Decimal(2)] * 4, pd.PeriodIndex(["2024-01", "2024-02"] * 4, freq="M"),
-    pd.IntervalIndex.from_breaks([0, 1, 2]).take([0, 1] * 4), [("a", 1), ("b", 2)] * 4,
-    pd.to_datetime(["2024-01-01", "2024-01-02"] * 4, utc=True),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "labels",
+    [
+        pd.Categorical([1, 2] * 4),
+        pd.Categorical(["x", "y"] * 4, categories=["x", "y", "z"]),
+        pd.array([1, 2] * 4, dtype="Int64"),
+        pd.array([True, False] * 4, dtype="boolean"),
+        pd.array(["x", "y"] * 4, dtype="string"),
+        ["x", 1] * 4,
+        [decimal.Decimal("1.5"), decimal.Decimal(2)] * 4,
+        pd.PeriodIndex(["2024-01", "2024-02"] * 4, freq="M"),
+        pd.IntervalIndex.from_breaks([0, 1, 2]).take([0, 1] * 4),
+        [("a", 1), ("b", 2)] * 4,
+        pd.to_datetime(["2024-01-01", "2024-01-02"] * 4, utc=True),
+    ],
+)
 def test_labels_of_any_type_are_labels(labels):
     assert sizes(table(what=pd.Series(labels))) == {"benchmark": 2, "what": 2, "execution": 2}
 

@@ -34,33 +34,85 @@ DATED = pd.DataFrame(
 )
 
 TABLES = {
-    "one benchmark, one row a commit": (ONE_BENCHMARK, {"benchmark": 1, "commit": 6, "execution": 1}),
-    "two rows a commit": (pd.concat([ONE_BENCHMARK] * 2), {"benchmark": 1, "commit": 6, "execution": 2}),
-    "two benchmarks": (crossed(benchmark=["fft", "sort"], commit=HASHES), {"benchmark": 2, "commit": 6, "execution": 2}),
-    "no benchmark": (crossed(version=["a", "b"], jvm=["hotspot", "j9"]), {"version": 2, "jvm": 2, "execution": 2}),
-    "hosts and flags": (crossed(benchmark=["fft", "sort"], host=["h1", "h2"], opt=["-O2", "-O3"]),
-                        {"benchmark": 2, "host": 2, "opt": 2, "execution": 2}),
+    "one benchmark, one row a commit": (
+        ONE_BENCHMARK,
+        {"benchmark": 1, "commit": 6, "execution": 1},
+    ),
+    "two rows a commit": (
+        pd.concat([ONE_BENCHMARK] * 2),
+        {"benchmark": 1, "commit": 6, "execution": 2},
+    ),
+    "two benchmarks": (
+        crossed(benchmark=["fft", "sort"], commit=HASHES),
+        {"benchmark": 2, "commit": 6, "execution": 2},
+    ),
+    "no benchmark": (
+        crossed(version=["a", "b"], jvm=["hotspot", "j9"]),
+        {"version": 2, "jvm": 2, "execution": 2},
+    ),
+    "hosts and flags": (
+        crossed(benchmark=["fft", "sort"], host=["h1", "h2"], opt=["-O2", "-O3"]),
+        {"benchmark": 2, "host": 2, "opt": 2, "execution": 2},
+    ),
     "a date of each commit": (DATED, {"benchmark": 2, "commit": 6, "execution": 1}),
-    "one row a date": (pd.DataFrame({"benchmark": "fft", "date": DAYS}), {"benchmark": 1, "date": 6, "execution": 1}),
-    "one row a moment": (pd.DataFrame({"benchmark": "fft", "started": MOMENTS}), {"benchmark": 1, "execution": 6}),
-    "numbers": (crossed(benchmark=["fft"], threads=[1, 4, 16]), {"benchmark": 1, "threads": 3, "execution": 2}),
-    "one row a number": (pd.DataFrame({"benchmark": "fft", "size": [100, 10, 1000]}), {"benchmark": 1, "size": 3, "execution": 1}),
-    "builds by number": (pd.DataFrame({"benchmark": ["fft", "sort"] * 3, "build": range(11, 17)}),
-                         {"benchmark": 2, "build": 6, "execution": 1}),
-    "true and false": (crossed(benchmark=["fft"], debug=[True, False]), {"benchmark": 1, "debug": 2, "execution": 2}),
-    "numbered executions": (pd.DataFrame({"benchmark": "fft", "execution": range(6), "jvm": ["hotspot", "j9"] * 3}),
-                            {"benchmark": 1, "jvm": 2, "execution": 3}),
-    "executions with a host each": (pd.DataFrame({"benchmark": "fft", "execution": range(6), "host": [f"worker-{i}" for i in range(6)]}),
-                                    {"benchmark": 1, "execution": 6}),
-    "what describes a machine": (crossed(benchmark=["a", "b"], machine=["m1", "m2"]).assign(
-        cpu=["x", "y"] * 4, mhz=[2000, 3000] * 4), {"benchmark": 2, "machine": 2, "execution": 2}),
-    "a build of each version": (crossed(benchmark=["a", "b"], version=["old", "new"]).assign(
-        sha=["a0", "a1", "b0", "b1"] * 2), {"benchmark": 2, "version": 2, "execution": 2}),
-    "measured beside the time": (pd.DataFrame({"benchmark": ["a", "b"] * 4}).assign(
-        rss=[812, 905, 817, 911, 822, 901, 809, 908], load=[0.1, 0.25, 0.3, 0.17, 0.2, 0.22, 0.4, 0.5]), {"benchmark": 2, "execution": 4}),
-    "several values": (pd.DataFrame({"benchmark": ["a", "b"], "cpu_time": [0.5, 0.7], "energy": [3.0, 4.0]}),
-                       {"benchmark": 2, "execution": 1}),
-}  # fmt: skip
+    "one row a date": (
+        pd.DataFrame({"benchmark": "fft", "date": DAYS}),
+        {"benchmark": 1, "date": 6, "execution": 1},
+    ),
+    "one row a moment": (
+        pd.DataFrame({"benchmark": "fft", "started": MOMENTS}),
+        {"benchmark": 1, "execution": 6},
+    ),
+    "numbers": (
+        crossed(benchmark=["fft"], threads=[1, 4, 16]),
+        {"benchmark": 1, "threads": 3, "execution": 2},
+    ),
+    "one row a number": (
+        pd.DataFrame({"benchmark": "fft", "size": [100, 10, 1000]}),
+        {"benchmark": 1, "size": 3, "execution": 1},
+    ),
+    "builds by number": (
+        pd.DataFrame({"benchmark": ["fft", "sort"] * 3, "build": range(11, 17)}),
+        {"benchmark": 2, "build": 6, "execution": 1},
+    ),
+    "true and false": (
+        crossed(benchmark=["fft"], debug=[True, False]),
+        {"benchmark": 1, "debug": 2, "execution": 2},
+    ),
+    "numbered executions": (
+        pd.DataFrame({"benchmark": "fft", "execution": range(6), "jvm": ["hotspot", "j9"] * 3}),
+        {"benchmark": 1, "jvm": 2, "execution": 3},
+    ),
+    "executions with a host each": (
+        pd.DataFrame(
+            {"benchmark": "fft", "execution": range(6), "host": [f"worker-{i}" for i in range(6)]}
+        ),
+        {"benchmark": 1, "execution": 6},
+    ),
+    "what describes a machine": (
+        crossed(benchmark=["a", "b"], machine=["m1", "m2"]).assign(
+            cpu=["x", "y"] * 4, mhz=[2000, 3000] * 4
+        ),
+        {"benchmark": 2, "machine": 2, "execution": 2},
+    ),
+    "a build of each version": (
+        crossed(benchmark=["a", "b"], version=["old", "new"]).assign(
+            sha=["a0", "a1", "b0", "b1"] * 2
+        ),
+        {"benchmark": 2, "version": 2, "execution": 2},
+    ),
+    "measured beside the time": (
+        pd.DataFrame({"benchmark": ["a", "b"] * 4}).assign(
+            rss=[812, 905, 817, 911, 822, 901, 809, 908],
+            load=[0.1, 0.25, 0.3, 0.17, 0.2, 0.22, 0.4, 0.5],
+        ),
+        {"benchmark": 2, "execution": 4},
+    ),
+    "several values": (
+        pd.DataFrame({"benchmark": ["a", "b"], "cpu_time": [0.5, 0.7], "energy": [3.0, 4.0]}),
+        {"benchmark": 2, "execution": 1},
+    ),
+}
 """What each table says, without the column of times, and the sizes it has."""
 
 

@@ -60,55 +60,142 @@ MARKS = {
     "failed": [1, 0, 0, NAN],
 }
 
-test_what_a_table_says = readings(lambda _, columns: of_table(columns), [
-    ((
-            "repetitions are renumbered within their parent: 10 and 12 become 0 and 1, an "
-            "iteration labelled 5 becomes 0"
+test_what_a_table_says = readings(
+    lambda _, columns: of_table(columns),
+    [
+        (
+            (
+                "repetitions are renumbered within their parent: 10 and 12 become 0 and 1, an "
+                "iteration labelled 5 becomes 0"
+            ),
+            LONG | {":binary": "build", ":execution": "process"},
+            {
+                "time.dims": ("benchmark", "binary", "execution", "iteration"),
+                "time": [
+                    [[[1.0, 1.1], [1.2, NAN]], [[1.3, NAN], [NAN] * 2]],
+                    [[[2.0, NAN], [NAN] * 2], [[2.1, NAN], [NAN] * 2]],
+                ],
+                "suite": ["num", "int"],
+                "suite.dims": ("benchmark",),
+                "cpu.dims": (),
+                "cpu": "epyc",
+            },
         ),
-     LONG | {":binary": "build", ":execution": "process"},
-     {"time.dims": ("benchmark", "binary", "execution", "iteration"),
-      "time": [[[[1.0, 1.1], [1.2, NAN]], [[1.3, NAN], [NAN] * 2]], [[[2.0, NAN], [NAN] * 2], [[2.1, NAN], [NAN] * 2]]],
-      "suite": ["num", "int"], "suite.dims": ("benchmark",), "cpu.dims": (), "cpu": "epyc"}),
-    ("what describes an execution is a coordinate along everything down to it", LOAD,
-     {"load": [[0.5, 0.7]], "load.dims": ("benchmark", "execution")}),
-    ("rows nothing tells apart are numbered", RAGGED, {"time.dims": ("benchmark", "execution"), "time": [[1.0, 2.0], [3.0, NAN]]}),
-    ("rows nothing tells apart are numbered along the level that is named", RAGGED | {":level": "session"},
-     {"time.dims": ("benchmark", "session")}),
-    ("rows of one execution are iterations", {"execution": [0, 0, 1], "time": [1.0, 2.0, 3.0]},
-     {"time.dims": ("execution", "iteration"), "time": [[1.0, 2.0], [3.0, NAN]]}),
-    ("a table without repetitions gets one", {"benchmark": ["a", "b"], "time": [1.0, 2.0]},
-     {"time.dims": ("benchmark", "execution"), "time": [[1.0], [2.0]]}),
-    ((
-            "several metrics have units; times become seconds, other units stay; the first is the "
-            "main one"
+        (
+            "what describes an execution is a coordinate along everything down to it",
+            LOAD,
+            {"load": [[0.5, 0.7]], "load.dims": ("benchmark", "execution")},
         ),
-     ENERGY | {":value": {"time": "ms", "energy": "joules"}, ":units": {"time": "ms", "energy": "J"}},
-     {"time": [[0.01, 0.02]], "time.attrs": {"units": "s", "better": "lower"}, "energy.units": "J", "metric": "time"}),
-    ("better is kept", {"benchmark": ["a"], "rate": [10.0], ":value": "rate", ":units": "ops/s", ":better": "higher"},
-     {"rate.better": "higher"}),
-    ((
-            "marks become boolean coordinates: words and numbers are understood, and what is "
-            "missing is False"
-        ), MARKS,
-     {"warmup": [True, False, False, True], "failed": [True, False, False, False]}),
-    ("a column claimed under another name is not a dim of its own (third script of SCRIPTS.md)",
-     SCRIPT | {":value": "seconds", ":benchmark": "program", ":version": "compiler"},
-     {"sizes": {"benchmark": 2, "version": 2, "execution": 2}}),
-    ("numbers that recur are labels", TWELVE | {"size": [10, 1000] * 6}, GRID),
-    ("numbers that recur are labels, whatever else numbers the rows",
-     TWELVE | {"size": [10, 1000] * 6, "execution": [0, 0, 1, 1, 2, 2] * 2}, GRID),
-    ("a load average and a time stamp are known for every row", TWELVE | {"load": np.linspace(0.1, 0.2, 12), "stamp": range(12)},
-     {"sizes": {"benchmark": 2, "execution": 6}}),
-    ("a column that may number repetitions is a dim, which no answer averages over, and is named", RUNS,
-     {"sizes": {"benchmark": 2, "run": 3, "execution": 2}}, r"column 'run' is a dim.*to_timings\(\.\.\., execution='run'\)"),
-    ("a column that numbers repetitions is a level if that is said", RUNS | {":execution": "run"},
-     {"sizes": {"benchmark": 2, "execution": 3, "iteration": 2}}),
-    ("labels of levels that are not shared are numbered", BUILDS, {"time": [[[1.0], [2.0], [3.0]], [[20.0], [30.0], [NAN]]]}),
-    ("a shared level keeps the place of its labels, even where a benchmark lacks one", BUILDS | {":shared": "binary"},
-     {"time": [[[1.0], [2.0], [3.0]], [[NAN], [20.0], [30.0]]], "time.shared_levels": "binary"}),
-    ("a machine nobody wrote down is a machine of that name, not a lost row", {"machine": ["m1", None], "time": [1.0, 2.0]},
-     {"machine": ["m1", "unknown"]}),
-])  # fmt: skip
+        (
+            "rows nothing tells apart are numbered",
+            RAGGED,
+            {"time.dims": ("benchmark", "execution"), "time": [[1.0, 2.0], [3.0, NAN]]},
+        ),
+        (
+            "rows nothing tells apart are numbered along the level that is named",
+            RAGGED | {":level": "session"},
+            {"time.dims": ("benchmark", "session")},
+        ),
+        (
+            "rows of one execution are iterations",
+            {"execution": [0, 0, 1], "time": [1.0, 2.0, 3.0]},
+            {"time.dims": ("execution", "iteration"), "time": [[1.0, 2.0], [3.0, NAN]]},
+        ),
+        (
+            "a table without repetitions gets one",
+            {"benchmark": ["a", "b"], "time": [1.0, 2.0]},
+            {"time.dims": ("benchmark", "execution"), "time": [[1.0], [2.0]]},
+        ),
+        (
+            (
+                "several metrics have units; times become seconds, other units stay; the first "
+                "is the "
+                "main one"
+            ),
+            ENERGY
+            | {
+                ":value": {"time": "ms", "energy": "joules"},
+                ":units": {"time": "ms", "energy": "J"},
+            },
+            {
+                "time": [[0.01, 0.02]],
+                "time.attrs": {"units": "s", "better": "lower"},
+                "energy.units": "J",
+                "metric": "time",
+            },
+        ),
+        (
+            "better is kept",
+            {
+                "benchmark": ["a"],
+                "rate": [10.0],
+                ":value": "rate",
+                ":units": "ops/s",
+                ":better": "higher",
+            },
+            {"rate.better": "higher"},
+        ),
+        (
+            (
+                "marks become boolean coordinates: words and numbers are understood, and what is "
+                "missing is False"
+            ),
+            MARKS,
+            {"warmup": [True, False, False, True], "failed": [True, False, False, False]},
+        ),
+        (
+            (
+                "a column claimed under another name is not a dim of its own (third script of "
+                "SCRIPTS.md)"
+            ),
+            SCRIPT | {":value": "seconds", ":benchmark": "program", ":version": "compiler"},
+            {"sizes": {"benchmark": 2, "version": 2, "execution": 2}},
+        ),
+        ("numbers that recur are labels", TWELVE | {"size": [10, 1000] * 6}, GRID),
+        (
+            "numbers that recur are labels, whatever else numbers the rows",
+            TWELVE | {"size": [10, 1000] * 6, "execution": [0, 0, 1, 1, 2, 2] * 2},
+            GRID,
+        ),
+        (
+            "a load average and a time stamp are known for every row",
+            TWELVE | {"load": np.linspace(0.1, 0.2, 12), "stamp": range(12)},
+            {"sizes": {"benchmark": 2, "execution": 6}},
+        ),
+        (
+            (
+                "a column that may number repetitions is a dim, which no answer averages over, and "
+                "is named"
+            ),
+            RUNS,
+            {"sizes": {"benchmark": 2, "run": 3, "execution": 2}},
+            r"column 'run' is a dim.*to_timings\(\.\.\., execution='run'\)",
+        ),
+        (
+            "a column that numbers repetitions is a level if that is said",
+            RUNS | {":execution": "run"},
+            {"sizes": {"benchmark": 2, "execution": 3, "iteration": 2}},
+        ),
+        (
+            "labels of levels that are not shared are numbered",
+            BUILDS,
+            {"time": [[[1.0], [2.0], [3.0]], [[20.0], [30.0], [NAN]]]},
+        ),
+        (
+            "a shared level keeps the place of its labels, even where a benchmark lacks one",
+            BUILDS | {":shared": "binary"},
+            {
+                "time": [[[1.0], [2.0], [3.0]], [[NAN], [20.0], [30.0]]],
+                "time.shared_levels": "binary",
+            },
+        ),
+        (
+            "a machine nobody wrote down is a machine of that name, not a lost row",
+            {"machine": ["m1", None], "time": [1.0, 2.0]},
+            {"machine": ["m1", "unknown"]},
+        ),
+    ],
+)
 
 
 def test_tables_are_read_whatever_their_index():
@@ -186,18 +273,45 @@ def test_units_that_do_not_fit_the_name():
 STOPPED = {"process": range(6), "censored": True}
 
 
-@pytest.mark.parametrize(("change", "keywords", "message"), [
-    ({}, {"value": "seconds"}, "column 'seconds' not found; the table has columns 'benchmark', 'build'"),
-    ({}, {"benchmark": "program"}, "column 'program' not found"),
-    ({}, {"better": "up"}, "better='up' is not known"),
-    ({"time": "fast"}, {}, "column 'time' holds 6 values that are not numbers; the first is 'fast' in row 0"),
-    ({"process": [1, None, 2, 3, 4, 5]}, {"execution": "process"}, "'process' names repetitions but is empty in 1 rows"),
-    ({"warmup": "maybe"}, {}, "'warmup' is a mark, true or false; it holds 'maybe'"),
-    (STOPPED | {"censored_at": [None, "soon", *[1.0] * 4]}, {},
-     "column 'censored_at' holds 1 values that are not numbers; the first is 'soon'.* in row 1"),
-    *((STOPPED | {"censored_at": [None, bad, *[1.0] * 4]}, {}, "'censored_at' holds 1 values that are no limits.* in row 1")
-      for bad in (0.0, -1.0, np.inf)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("change", "keywords", "message"),
+    [
+        (
+            {},
+            {"value": "seconds"},
+            "column 'seconds' not found; the table has columns 'benchmark', 'build'",
+        ),
+        ({}, {"benchmark": "program"}, "column 'program' not found"),
+        ({}, {"better": "up"}, "better='up' is not known"),
+        (
+            {"time": "fast"},
+            {},
+            "column 'time' holds 6 values that are not numbers; the first is 'fast' in row 0",
+        ),
+        (
+            {"process": [1, None, 2, 3, 4, 5]},
+            {"execution": "process"},
+            "'process' names repetitions but is empty in 1 rows",
+        ),
+        ({"warmup": "maybe"}, {}, "'warmup' is a mark, true or false; it holds 'maybe'"),
+        (
+            STOPPED | {"censored_at": [None, "soon", *[1.0] * 4]},
+            {},
+            (
+                "column 'censored_at' holds 1 values that are not numbers; the first is 'soon'.* "
+                "in row 1"
+            ),
+        ),
+        *(
+            (
+                STOPPED | {"censored_at": [None, bad, *[1.0] * 4]},
+                {},
+                "'censored_at' holds 1 values that are no limits.* in row 1",
+            )
+            for bad in (0.0, -1.0, np.inf)
+        ),
+    ],
+)
 def test_bad_tables_are_named(change, keywords, message):
     with pytest.raises(ValueError, match=message):
         long_table().assign(**change).perf.to_timings(**keywords)
@@ -210,7 +324,8 @@ def test_empty_large_and_wrong_kinds():
         perfarray.to_timings([1, 2])
     with pytest.raises(
         ValueError,
-        match=r"3000 measurements would need an array of 27000000000 cells \(benchmark: 3000, machine: 3000",
+        match=r"3000 measurements would need an array of 27000000000 cells \(benchmark: "
+        r"3000, machine: 3000",
     ):
         of_table(dict.fromkeys(("benchmark", "machine", "version"), range(3000)) | {"time": 1.0})
 

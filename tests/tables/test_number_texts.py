@@ -29,29 +29,63 @@ def test_what_is_read(cells, values, unit):
     assert numbers.unit == unit
 
 
-@pytest.mark.parametrize("cells", [["abc", "1"], ["v1.2", "1"], ["O2", "O3"], ["5d3f", "12ab"], ["1.2.3", "1"], ["1_000", "2"],
-                                   ["\u0661\u0662"], ["", ""], ["1,5", "2.5"], ["0x10"], ["12,34.5"]])  # fmt: skip
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["abc", "1"],
+        ["v1.2", "1"],
+        ["O2", "O3"],
+        ["5d3f", "12ab"],
+        ["1.2.3", "1"],
+        ["1_000", "2"],
+        ["\u0661\u0662"],
+        ["", ""],
+        ["1,5", "2.5"],
+        ["0x10"],
+        ["12,34.5"],
+    ],
+)
 def test_what_is_no_number(cells):
     assert parse_numbers(pd.Series(cells)) is None
 
 
-@pytest.mark.parametrize(("cells", "message"), [
-    (["1,234", "2,345"], "column 'x' holds '1,234', whose comma may separate thousands or decimals"),
-    (["900", "12,345"], "column 'x' holds '12,345', whose comma"),
-    (["12 MB", "13 ms"], "column 'x' has cells in 'MB', 'ms', which cannot be brought to one unit"),
-    (["12", "13 ms"], "column 'x' has cells in 'ms', 'no unit'"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("cells", "message"),
+    [
+        (
+            ["1,234", "2,345"],
+            "column 'x' holds '1,234', whose comma may separate thousands or decimals",
+        ),
+        (["900", "12,345"], "column 'x' holds '12,345', whose comma"),
+        (
+            ["12 MB", "13 ms"],
+            "column 'x' has cells in 'MB', 'ms', which cannot be brought to one unit",
+        ),
+        (["12", "13 ms"], "column 'x' has cells in 'ms', 'no unit'"),
+    ],
+)
 def test_what_is_refused(cells, message):
     with pytest.raises(ValueError, match=message):
         parse_numbers(pd.Series(cells, name="x"))
 
 
-@pytest.mark.parametrize(("text", "options", "values"), [
-    ("benchmark\tversion\ttime_ms\nparse\told\t\"1,010.1\"\nparse\tnew\t900\n", {}, [1.0101, 0.9]),
-    ("benchmark;time_ms\na;10,2\nb;9,8\n", {}, [0.0102, 0.0098]),
-    ("name,engine,median\nen,re2,70.55us\nru,re2,2.01ms\n", {"dims": {"benchmark": "name", "time": "median"}}, [70.55e-6, 2.01e-3]),
-    ("benchmark,time\na,1.5 s\nb,300 ms\n", {}, [1.5, 0.3]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "options", "values"),
+    [
+        (
+            'benchmark\tversion\ttime_ms\nparse\told\t"1,010.1"\nparse\tnew\t900\n',
+            {},
+            [1.0101, 0.9],
+        ),
+        ("benchmark;time_ms\na;10,2\nb;9,8\n", {}, [0.0102, 0.0098]),
+        (
+            "name,engine,median\nen,re2,70.55us\nru,re2,2.01ms\n",
+            {"dims": {"benchmark": "name", "time": "median"}},
+            [70.55e-6, 2.01e-3],
+        ),
+        ("benchmark,time\na,1.5 s\nb,300 ms\n", {}, [1.5, 0.3]),
+    ],
+)
 def test_files(tmp_path, text, options, values):
     (tmp_path / "runs.csv").write_text(text)
     times = perfarray.read(tmp_path / "runs.csv", **options)
@@ -59,11 +93,23 @@ def test_files(tmp_path, text, options, values):
     assert times["time"].attrs["units"] == "s"
 
 
-@pytest.mark.parametrize(("text", "message"), [
-    ("benchmark\ttime_ms\na\t1,234\nb\t2,345\n", "runs.csv: column 'time_ms' holds '1,234', whose comma"),
-    ("benchmark,time_ms\na,70us\nb,80us\n", "runs.csv: column 'time_ms' is in 'ms', and its cells are in 'us'"),
-    ("benchmark;time_ms\na;1,5\nb;2.5\n", "runs.csv: column 'time_ms', row 1 under the header, is '1,5'; expected a number"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "benchmark\ttime_ms\na\t1,234\nb\t2,345\n",
+            "runs.csv: column 'time_ms' holds '1,234', whose comma",
+        ),
+        (
+            "benchmark,time_ms\na,70us\nb,80us\n",
+            "runs.csv: column 'time_ms' is in 'ms', and its cells are in 'us'",
+        ),
+        (
+            "benchmark;time_ms\na;1,5\nb;2.5\n",
+            "runs.csv: column 'time_ms', row 1 under the header, is '1,5'; expected a number",
+        ),
+    ],
+)
 def test_files_that_are_refused(tmp_path, text, message):
     (tmp_path / "runs.csv").write_text(text)
     with pytest.raises(ValueError, match=message):

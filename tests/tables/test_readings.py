@@ -21,17 +21,30 @@ TEXTS = {
 }
 
 NUMBERS = {
-    "l1_kb": 64.0, "l1_instruction_kb": 32.0, "l1_data_kb": 32.0, "l2_kb": 256.0, "l3_kb": 12288.0, "memory_gb": 512.0,
-    "cores": 12, "chips": 2, "cores_per_chip": 6, "threads_per_core": 2, "cpu_mhz": 2400.0,
-}  # fmt: skip
+    "l1_kb": 64.0,
+    "l1_instruction_kb": 32.0,
+    "l1_data_kb": 32.0,
+    "l2_kb": 256.0,
+    "l3_kb": 12288.0,
+    "memory_gb": 512.0,
+    "cores": 12,
+    "chips": 2,
+    "cores_per_chip": 6,
+    "threads_per_core": 2,
+    "cpu_mhz": 2400.0,
+}
 
 
 def result(texts):
     """Return a SPEC result whose blocks hold these texts."""
     fields = {
-        "l1_cache": "Primary Cache", "l2_cache": "Secondary Cache", "l3_cache": "L3 Cache", "memory": "Memory",
-        "enabled": "CPU(s) enabled", "cpu_mhz": "CPU MHz",
-    }  # fmt: skip
+        "l1_cache": "Primary Cache",
+        "l2_cache": "Secondary Cache",
+        "l3_cache": "L3 Cache",
+        "memory": "Memory",
+        "enabled": "CPU(s) enabled",
+        "cpu_mhz": "CPU MHz",
+    }
     block = "".join(f'"{fields[name]}","{text}"\n' for name, text in texts.items())
     return spec_result(
         [spec_pair("400.alpha", 1, 10.5, None)],
@@ -51,21 +64,42 @@ def test_numbers_of_a_machine():
     """Modules are multiplied, caches told apart by part, clocks in MHz; digits of other scripts
     than ASCII are letters here."""
     assert machine_numbers(TEXTS) == NUMBERS
-    assert machine_numbers({"memory": "1x Not Specified", "l2_cache": None, "enabled": "-1 cores, 1 chip"}) == {
-        "memory_gb": None, "l2_kb": None, "cores": None, "chips": 1, "cores_per_chip": None, "threads_per_core": None,
-    }  # fmt: skip
+    assert machine_numbers(
+        {"memory": "1x Not Specified", "l2_cache": None, "enabled": "-1 cores, 1 chip"}
+    ) == {
+        "memory_gb": None,
+        "l2_kb": None,
+        "cores": None,
+        "chips": 1,
+        "cores_per_chip": None,
+        "threads_per_core": None,
+    }
     assert machine_numbers(
         {"memory": "\u0661\u0666 GB", "cpu_mhz": "\u0662\u0664\u0660\u0660"}
     ) == {"memory_gb": None, "cpu_mhz": None}
 
 
-@pytest.mark.parametrize("texts", [
-    TEXTS,
-    TEXTS | {"memory": "4 TB (128 x 32 GB 2Rx4)", "l1_cache": "64 KB I + 32 KB D on chip per core"},
-    TEXTS | {"memory": "24x Vendor ABC 64 GB 2 rank 4800", "l2_cache": "None"},
-    TEXTS | {"memory": "fast", "l1_cache": "512 KB I on chip per chip, 64 KB I shared / 2 cores; 16 KB D on chip per core"},
-    TEXTS | {"enabled": "-1 cores, 2 chips", "memory": "2 GB (2x1GB Maker DDR2-667 CL5)", "cpu_mhz": "3100"},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "texts",
+    [
+        TEXTS,
+        TEXTS
+        | {"memory": "4 TB (128 x 32 GB 2Rx4)", "l1_cache": "64 KB I + 32 KB D on chip per core"},
+        TEXTS | {"memory": "24x Vendor ABC 64 GB 2 rank 4800", "l2_cache": "None"},
+        TEXTS
+        | {
+            "memory": "fast",
+            "l1_cache": "512 KB I on chip per chip, 64 KB I shared / 2 cores; 16 KB D on "
+            "chip per core",
+        },
+        TEXTS
+        | {
+            "enabled": "-1 cores, 2 chips",
+            "memory": "2 GB (2x1GB Maker DDR2-667 CL5)",
+            "cpu_mhz": "3100",
+        },
+    ],
+)
 def test_reader_and_machine_table_agree(tmp_path, texts):
     read, table = perfarray.read(write(tmp_path / "result.csv", result(texts))), table_of(texts)
     numbers = machine_numbers(texts)

@@ -12,10 +12,14 @@ from perfarray.timings.apply import Output
 
 FIRST = {"baseline": "machine0"}
 METHODS = {
-    "compare": FIRST | {"threshold": 0.01}, "compare, corrected": FIRST | {"correction": "holm"},
-    "compare, percentile": FIRST | {"method": "percentile", "n_resamples": 20, "rng": 1}, "variance_components": {}, "suite_score": {},
-    "five_number_summary": {"rng": 1}, "machine_table": lambda times: xr.Dataset.from_dataframe(times.perf.machine_table()),
-}  # fmt: skip
+    "compare": FIRST | {"threshold": 0.01},
+    "compare, corrected": FIRST | {"correction": "holm"},
+    "compare, percentile": FIRST | {"method": "percentile", "n_resamples": 20, "rng": 1},
+    "variance_components": {},
+    "suite_score": {},
+    "five_number_summary": {"rng": 1},
+    "machine_table": lambda times: xr.Dataset.from_dataframe(times.perf.machine_table()),
+}
 
 
 @pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")

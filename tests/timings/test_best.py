@@ -7,7 +7,7 @@ import xarray as xr
 import perfarray
 
 TOP = 8.0
-"""Rates are this less the times: the largest rate is that of the smallest time, and spreads are the same."""
+"""Rates are this less the times: the largest rate is that of the smallest time."""
 
 SPREADS = (
     lambda times, statistic: times.perf.bootstrap_distribution(

@@ -18,12 +18,21 @@ DRAWN, THIRD = {"n_resamples": 20, "rng": 1}, {"baseline": 3, "dim": "machine"}
 
 ANSWERS = {
     # of whole suites
-    "five_number_summary": DRAWN, "relative_variation": {}, "score_distribution": DRAWN, "principal_components": {},
-    "cluster_machines": {"n_clusters": 3}, "suite_score": {},
+    "five_number_summary": DRAWN,
+    "relative_variation": {},
+    "score_distribution": DRAWN,
+    "principal_components": {},
+    "cluster_machines": {"n_clusters": 3},
+    "suite_score": {},
     # of every cell, one of each kind
-    "mean_interval": {}, "variance_components": {}, "ratio_interval": THIRD, "score_ratio_interval": THIRD,
-    "ratio_interval, of objects": lambda times: times.perf.ratio_interval(in_memory().chunk(machine=70)),
-}  # fmt: skip
+    "mean_interval": {},
+    "variance_components": {},
+    "ratio_interval": THIRD,
+    "score_ratio_interval": THIRD,
+    "ratio_interval, of objects": lambda times: times.perf.ratio_interval(
+        in_memory().chunk(machine=70)
+    ),
+}
 
 
 def in_memory():

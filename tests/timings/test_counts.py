@@ -140,7 +140,8 @@ def test_merge_level_says_what_cannot_be_merged():
         ragged().perf.merge_level("iteration")
     with pytest.raises(
         ValueError,
-        match=r"level 'session' not found; the array has dims \('binary', 'execution', 'iteration'\)",
+        match=r"level 'session' not found; the array has dims \('binary', 'execution', "
+        r"'iteration'\)",
     ):
         ragged().perf.merge_level("session")
 

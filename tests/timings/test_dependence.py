@@ -28,10 +28,13 @@ def timings(correlation, size, seed=1):
 
 
 CALLS = {
-    "compare": OLD, "compare, studentized": OLD | {"method": "studentized", "n_resamples": 20, "rng": 1}, "mean_interval": {},
-    "ratio_interval": OLD, "plan_repetitions": {"costs": {}, "budget": 100},
+    "compare": OLD,
+    "compare, studentized": OLD | {"method": "studentized", "n_resamples": 20, "rng": 1},
+    "mean_interval": {},
+    "ratio_interval": OLD,
+    "plan_repetitions": {"costs": {}, "budget": 100},
     "plan_suite": OLD | {"costs": {"execution": 1.0}, "budget": 1000, "shared": None},
-}  # fmt: skip
+}
 
 
 @pytest.mark.filterwarnings("ignore:.*n_resamples:UserWarning")

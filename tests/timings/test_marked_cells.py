@@ -37,10 +37,18 @@ def note(function):
 
 
 CALLS = {
-    "mean_interval": {}, "compare": {"baseline": "old"}, "ratio_interval": {"baseline": "old"}, "suite_score": {},
-    "five_number_summary": {"rng": 1, "n_resamples": 19}, "relative_variation": {}, "score_ratio_interval": {"baseline": "old"},
-    "run_estimate": {}, "counts": {}, "variance_components": {}, "machine_table": {},
-}  # fmt: skip
+    "mean_interval": {},
+    "compare": {"baseline": "old"},
+    "ratio_interval": {"baseline": "old"},
+    "suite_score": {},
+    "five_number_summary": {"rng": 1, "n_resamples": 19},
+    "relative_variation": {},
+    "score_ratio_interval": {"baseline": "old"},
+    "run_estimate": {},
+    "counts": {},
+    "variance_components": {},
+    "machine_table": {},
+}
 
 
 @pytest.mark.parametrize("name", CALLS)

@@ -164,14 +164,24 @@ def test_each_cell_has_its_own_unit():
 
 
 METHODS = {
-    "mean_interval": {}, "mean_interval, studentized": {"method": "studentized", "n_resamples": 99, "rng": 1},
-    "compare": {"baseline": "old"}, "compare, median": {"baseline": "old", "statistic": "median"}, "ratio_interval": {"baseline": "old"},
-    "suite_score": {}, "five_number_summary": {"n_resamples": 19, "rng": 1}, "relative_variation": {},
-    "score_ratio_interval": {"baseline": "old"}, "score_ratio_interval, bca": {"baseline": "old", "method": "bca", "rng": 1},
-    "fit_mixture": {"n_components": 1}, "run_estimate": {}, "mean_difference": {"baseline": "old", "n_resamples": 19, "rng": 1},
-    "randomization_test": {"baseline": "old", "rng": 1}, "bootstrap_interval": {"n_resamples": 19, "rng": 1},
-    "speedup_test": {"baseline": "old", "confidence_level": 0.9}, "estimator_stability": {},
-}  # fmt: skip
+    "mean_interval": {},
+    "mean_interval, studentized": {"method": "studentized", "n_resamples": 99, "rng": 1},
+    "compare": {"baseline": "old"},
+    "compare, median": {"baseline": "old", "statistic": "median"},
+    "ratio_interval": {"baseline": "old"},
+    "suite_score": {},
+    "five_number_summary": {"n_resamples": 19, "rng": 1},
+    "relative_variation": {},
+    "score_ratio_interval": {"baseline": "old"},
+    "score_ratio_interval, bca": {"baseline": "old", "method": "bca", "rng": 1},
+    "fit_mixture": {"n_components": 1},
+    "run_estimate": {},
+    "mean_difference": {"baseline": "old", "n_resamples": 19, "rng": 1},
+    "randomization_test": {"baseline": "old", "rng": 1},
+    "bootstrap_interval": {"n_resamples": 19, "rng": 1},
+    "speedup_test": {"baseline": "old", "confidence_level": 0.9},
+    "estimator_stability": {},
+}
 """By method, what it is asked besides."""
 
 OF_ALL = {"speedup_test": ["pvalue_adjusted"]}
@@ -359,9 +369,14 @@ def test_coordinates_of_units_lie_beside_them():
 
 
 STOPPED = [
-    (1, 1, 0, 0, 2, 5.0), (1, 2, 1, 3, 5, None), (1, 0, 1, 4, 0, None), (1, 0, 1, 4, 1, None), (1, 0, 1, 4, 2, None), (0, 3, 2, 4, 3, 9.0),
-]  # fmt: skip
-"""Places of runs (version, machine, benchmark, session, execution) that were stopped, and their limits."""
+    (1, 1, 0, 0, 2, 5.0),
+    (1, 2, 1, 3, 5, None),
+    (1, 0, 1, 4, 0, None),
+    (1, 0, 1, 4, 1, None),
+    (1, 0, 1, 4, 2, None),
+    (0, 3, 2, 4, 3, 9.0),
+]
+"""Places (version, machine, benchmark, session, execution) of stopped runs, and their limits."""
 
 
 @pytest.mark.parametrize("censored", ["bound", "drop"])

@@ -44,44 +44,101 @@ EMPTY = xr.DataArray(
 
 REFUSED = [
     # metric=, else attrs, else `time`, else the only variable, else an error that lists them
-    (lambda: xr.Dataset({"energy": TIMES, "power": TIMES}).perf.counts(), "Say so with metric=; candidates: 'energy', 'power'"),
-    (lambda: METRICS.perf.counts(metric="speed"), "metric 'speed' not found; the Dataset has 'time', 'throughput'"),
+    (
+        lambda: xr.Dataset({"energy": TIMES, "power": TIMES}).perf.counts(),
+        "Say so with metric=; candidates: 'energy', 'power'",
+    ),
+    (
+        lambda: METRICS.perf.counts(metric="speed"),
+        "metric 'speed' not found; the Dataset has 'time', 'throughput'",
+    ),
     (lambda: TIMES.perf.counts(metric="time"), "a DataArray is one metric"),
     # the nest
-    (lambda: xr.DataArray(np.ones(3), dims="x").perf.counts(), r"no repetition level: the array has dims \('x',\).*name the dims.*levels="),
-    (lambda: TIMES.perf.counts(levels="executions"), r"level 'executions' not found; .* dims \('benchmark', 'version', 'execution'"),
+    (
+        lambda: xr.DataArray(np.ones(3), dims="x").perf.counts(),
+        r"no repetition level: the array has dims \('x',\).*name the dims.*levels=",
+    ),
+    (
+        lambda: TIMES.perf.counts(levels="executions"),
+        r"level 'executions' not found; .* dims \('benchmark', 'version', 'execution'",
+    ),
     (lambda: TIMES.perf.counts(levels=("execution", "execution")), "names something twice"),
-    (lambda: TIMES.perf.counts(levels=("iteration", "execution")), r"inside out: levels .* outside in, \('execution', 'iteration'\)"),
-    (lambda: xr.DataArray([["a", "b"]], dims=("benchmark", "execution")).perf.counts(), "holds <U1 values, not numbers"),
+    (
+        lambda: TIMES.perf.counts(levels=("iteration", "execution")),
+        r"inside out: levels .* outside in, \('execution', 'iteration'\)",
+    ),
+    (
+        lambda: xr.DataArray([["a", "b"]], dims=("benchmark", "execution")).perf.counts(),
+        "holds <U1 values, not numbers",
+    ),
     (lambda: EMPTY.perf.mean_interval(), "no timings: 'benchmark' has no labels"),
     (lambda: EMPTY.perf.variance_components(), "no timings: 'benchmark' has no labels"),
     (lambda: EMPTY.perf.change_points(), "no timings: 'benchmark' has no labels"),
     # the baseline
-    (lambda: TIMES.perf.ratio_interval("newest"), r"label 'newest' not found along any dim that .* not a level; .*version: 'old', 'new'"),
+    (
+        lambda: TIMES.perf.ratio_interval("newest"),
+        r"label 'newest' not found along any dim that .* not a level; .*version: 'old', 'new'",
+    ),
     (
         lambda: TIMES.assign_coords(benchmark=["old", "sort"]).perf.ratio_interval("old"),
         r"found along several dims \('benchmark', 'version'\); say which with dim=",
     ),
-    (lambda: TIMES.perf.compare("old", dim="compiler"), "dim 'compiler' not found; the array has dims"),
+    (
+        lambda: TIMES.perf.compare("old", dim="compiler"),
+        "dim 'compiler' not found; the array has dims",
+    ),
     (lambda: TIMES.perf.compare(0, dim="execution"), "dim 'execution' is a level of the nest"),
-    (lambda: TIMES.perf.compare("older", dim="version"), "label 'older' not found along 'version'; its labels are 'old', 'new'"),
-    (lambda: TIMES.sel(version=["old"]).perf.compare("old"), "'old' is the only label along 'version'"),
-    (lambda: NEW.perf.compare(NEW.assign_coords(benchmark=["a", "b"])), "no label in common .*: 'fft', 'sort' against 'a', 'b'"),
-    (lambda: NEW.perf.compare(NEW.assign_attrs(units="J")), "units differ: the data are in 's', the baseline in 'J'"),
+    (
+        lambda: TIMES.perf.compare("older", dim="version"),
+        "label 'older' not found along 'version'; its labels are 'old', 'new'",
+    ),
+    (
+        lambda: TIMES.sel(version=["old"]).perf.compare("old"),
+        "'old' is the only label along 'version'",
+    ),
+    (
+        lambda: NEW.perf.compare(NEW.assign_coords(benchmark=["a", "b"])),
+        "no label in common .*: 'fft', 'sort' against 'a', 'b'",
+    ),
+    (
+        lambda: NEW.perf.compare(NEW.assign_attrs(units="J")),
+        "units differ: the data are in 's', the baseline in 'J'",
+    ),
     (lambda: NEW.perf.compare(NEW.assign_attrs(better="higher")), "better differs"),
     # positive values
-    (lambda: NEGATIVE.perf.compare("old"), r"a comparison needs positive values; gain has 1 .*\(-3\) at benchmark=fft, version=new"),
+    (
+        lambda: NEGATIVE.perf.compare("old"),
+        r"a comparison needs positive values; gain has 1 .*\(-3\) at benchmark=fft, version=new",
+    ),
     (lambda: NEGATIVE.perf.ratio_interval("old", method="log_delta"), "the log of a ratio"),
     # units shared by benchmarks, or paired between systems
-    (lambda: TIMES.perf.compare("old", shared="binary"), "shared='binary' is not one of the levels"),
-    (lambda: TIMES.perf.compare("old", shared="iteration"), "leaves out the outermost level 'execution'"),
-    (lambda: TIMES.perf.ratio_interval("old", paired="iteration"), "paired='iteration' is not known; choose one of 'execution'"),
+    (
+        lambda: TIMES.perf.compare("old", shared="binary"),
+        "shared='binary' is not one of the levels",
+    ),
+    (
+        lambda: TIMES.perf.compare("old", shared="iteration"),
+        "leaves out the outermost level 'execution'",
+    ),
+    (
+        lambda: TIMES.perf.ratio_interval("old", paired="iteration"),
+        "paired='iteration' is not known; choose one of 'execution'",
+    ),
     # choices and numbers out of range
-    (lambda: TIMES.perf.variance_components(negative="drop"), "negative='drop' is not known; choose one of 'keep', 'zero', 'merge'"),
+    (
+        lambda: TIMES.perf.variance_components(negative="drop"),
+        "negative='drop' is not known; choose one of 'keep', 'zero', 'merge'",
+    ),
     (lambda: TIMES.perf.variance_components(method="magic"), "method='magic' is not known"),
-    (lambda: TIMES.perf.mean_interval(method="exact"), "method='exact' is not known; choose one of 't', 'normal'"),
-    (lambda: perfarray.set_options(engine="fortran"), "engine='fortran' is not known; choose one of 'numpy', 'numba'"),
-]  # fmt: skip
+    (
+        lambda: TIMES.perf.mean_interval(method="exact"),
+        "method='exact' is not known; choose one of 't', 'normal'",
+    ),
+    (
+        lambda: perfarray.set_options(engine="fortran"),
+        "engine='fortran' is not known; choose one of 'numpy', 'numba'",
+    ),
+]
 
 
 OF_COMPARE = [
@@ -259,7 +316,8 @@ class TestBaseline:
     def test_labels_on_one_side_only_are_named_once(self):
         with pytest.warns(
             UserWarning,
-            match=r"2 labels are on one side only.*'sort \(no baseline\)', 'hash \(baseline only\)'",
+            match=r"2 labels are on one side only.*'sort \(no baseline\)', 'hash \(baseline "
+            r"only\)'",
         ):
             found = NEW.perf.compare(OLD.assign_coords(benchmark=["fft", "hash"]))
         assert found["benchmark"].values.tolist() == ["fft"]
@@ -291,7 +349,8 @@ class TestShared:
         times[0, 1, 2] = np.nan
         with pytest.warns(
             UserWarning,
-            match=r"1 shared units \(execution\) lack some benchmarks and are left out of the suite row",
+            match=r"1 shared units \(execution\) lack some benchmarks and are left out of "
+            r"the suite row",
         ):
             found = times.perf.compare("old", shared="execution")
         assert found.attrs["n_incomplete_units"] == 1

@@ -37,11 +37,31 @@ def notes_on(times, dim="version", baseline="old"):
     }
 
 
-@pytest.mark.parametrize(("name", "setting"), {
-    "cpu": True, "os": True, "dirty": True, "commit_dirty": True, "library_build_type": True, "elements": True, "goVersion": True,
-    "warmup_time": True, "governor": True, "date": False, "commit_date": False, "runId": False, "load_avg": False, "boot_time": False,
-    "cpu-temp": False, "python_hash_seed": False, "execution_seconds": False, "loops": False, "session_label": False, "build": False,
-}.items())  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "setting"),
+    {
+        "cpu": True,
+        "os": True,
+        "dirty": True,
+        "commit_dirty": True,
+        "library_build_type": True,
+        "elements": True,
+        "goVersion": True,
+        "warmup_time": True,
+        "governor": True,
+        "date": False,
+        "commit_date": False,
+        "runId": False,
+        "load_avg": False,
+        "boot_time": False,
+        "cpu-temp": False,
+        "python_hash_seed": False,
+        "execution_seconds": False,
+        "loops": False,
+        "session_label": False,
+        "build": False,
+    }.items(),
+)
 def test_records_of_a_run_are_no_settings(name, setting):
     """What differs whenever something is measured again says nothing of the sides: dates, commits,
     identities, loads, temperatures."""

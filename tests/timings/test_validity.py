@@ -34,13 +34,40 @@ def told(comparison):
     return notes, {note.code for warning in caught for note in warning.message.notes}
 
 
-@pytest.mark.parametrize(("new", "old", "code", "sides", "subject"), [
-    ({}, {"valid": 0}, "invalid_side", ["baseline"], "the baseline is not valid, as the file says. Do not publish the ratio"),
-    ({"valid": 0}, {}, "invalid_side", ["candidate"], "the candidate is not valid"),
-    ({"valid": 0}, {"valid": 0}, "invalid_side", ["candidate", "baseline"], "the candidate and the baseline are not valid"),
-    ({"est": "Est. "}, {}, "estimated_side", ["candidate"], "the candidate is estimated, not reportable"),
-    ({}, {"est": "Est. "}, "estimated_side", ["baseline"], "the baseline is estimated, not reportable"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("new", "old", "code", "sides", "subject"),
+    [
+        (
+            {},
+            {"valid": 0},
+            "invalid_side",
+            ["baseline"],
+            "the baseline is not valid, as the file says. Do not publish the ratio",
+        ),
+        ({"valid": 0}, {}, "invalid_side", ["candidate"], "the candidate is not valid"),
+        (
+            {"valid": 0},
+            {"valid": 0},
+            "invalid_side",
+            ["candidate", "baseline"],
+            "the candidate and the baseline are not valid",
+        ),
+        (
+            {"est": "Est. "},
+            {},
+            "estimated_side",
+            ["candidate"],
+            "the candidate is estimated, not reportable",
+        ),
+        (
+            {},
+            {"est": "Est. "},
+            "estimated_side",
+            ["baseline"],
+            "the baseline is estimated, not reportable",
+        ),
+    ],
+)
 def test_the_side_is_named(tmp_path, new, old, code, sides, subject):
     """One note says which side it is, and warns; limits and verdicts are those of the numbers."""
     times = [

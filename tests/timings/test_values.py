@@ -15,10 +15,19 @@ MOVERS = {"to_frame", "merge_level", "drop_warmup"}
 """They move values and compute nothing."""
 
 ASKED = CALLS | {
-    "compare": OLD, "biplot": {"samples": "version"}, "report": {}, "explain_variation": {"model": "ols", "splits": 1},
-    "change_points": VERSIONS, "trend": VERSIONS, "plan_repetitions": {"budget": 1000.0, "costs": {"execution": 2.0}},
-    "plan_suite": {"budget": 1000.0, "shared": "execution", "costs": {"execution": 2.0, "iteration": 1.0}},
-}  # fmt: skip
+    "compare": OLD,
+    "biplot": {"samples": "version"},
+    "report": {},
+    "explain_variation": {"model": "ols", "splits": 1},
+    "change_points": VERSIONS,
+    "trend": VERSIONS,
+    "plan_repetitions": {"budget": 1000.0, "costs": {"execution": 2.0}},
+    "plan_suite": {
+        "budget": 1000.0,
+        "shared": "execution",
+        "costs": {"execution": 2.0, "iteration": 1.0},
+    },
+}
 METHODS = sorted({*ASKED} - MOVERS)
 each_method = pytest.mark.parametrize("name", METHODS)
 
@@ -51,16 +60,22 @@ INFINITE = runs(put=[np.inf, np.inf])
 NEGATIVE = runs(put=[-1.0])
 TINY, HUGE = runs(power=-530), runs(power=530)
 FIRST = "benchmark=hash, version=new, machine=c, execution=3, iteration=1; "
-SIZE = r"^time has 288 values outside 1e-50 to 1e\+50 in size, the first \({}\) at benchmark=fft, version=old, machine=a, exec"
+SIZE = (
+    r"^time has 288 values outside 1e-50 to 1e\+50 in size, the first \({}\) at "
+    r"benchmark=fft, version=old, machine=a, exec"
+)
 REFUSED = {
     "infinite": (INFINITE, rf"^time has 2 infinite values, the first \(inf\) at {FIRST}"),
     "negative": (NEGATIVE, rf"time has 1 value out of range, the first \(-1\) at {FIRST}"),
     "tiny": (TINY, SIZE.format("2.8.*e-159")),
     "huge": (HUGE, SIZE.format("3.5.*e.160")),
 } | {
-    f"better={better}": (runs(better=better), f"better='{better}' is not known; choose one of 'lower', 'higher'")
+    f"better={better}": (
+        runs(better=better),
+        f"better='{better}' is not known; choose one of 'lower', 'higher'",
+    )
     for better in ("Lower", "more", "")
-}  # fmt: skip
+}
 SCALED = ("fit_mixture", "goodness_of_fit")
 """They take values of every size."""
 
@@ -88,7 +103,8 @@ def test_refused(name, why):
     [
         (
             INFINITE,
-            r"^time has 1 infinite value, the first \(inf\) at benchmark=(hash|sort), version=(new|old), mach",
+            r"^time has 1 infinite value, the first \(inf\) at benchmark=(hash|sort), "
+            r"version=(new|old), mach",
         ),
         (NEGATIVE, REFUSED["negative"][1]),
     ],
@@ -115,7 +131,8 @@ def test_a_table_without_repetitions():
     scores[0, 0, 0] = -np.inf
     with pytest.raises(
         ValueError,
-        match=r"time has 1 infinite value, the first \(-inf\) at benchmark=fft, version=old, machine=a; mark",
+        match=r"time has 1 infinite value, the first \(-inf\) at benchmark=fft, "
+        r"version=old, machine=a; mark",
     ):
         scores.perf.principal_components(samples="machine")
 
@@ -137,11 +154,18 @@ class TestRange:
     @pytest.mark.parametrize(
         ("name", "units", "value", "answers"),
         [
-            ("time", "", 0.0, True), (None, "s", 0.0, True), ("time", "s", 0.0, True), (None, "s", -1.0, False),
-            (None, "", -1.0, True), ("cpu_time", "s", 0.0, True),
-            ("cpu_time", "s", -1.0, False), ("throughput", "ops/s", -1.0, False), ("gain", "1", -1.0, True), ("gc", "s", -1.0, False),
+            ("time", "", 0.0, True),
+            (None, "s", 0.0, True),
+            ("time", "s", 0.0, True),
+            (None, "s", -1.0, False),
+            (None, "", -1.0, True),
+            ("cpu_time", "s", 0.0, True),
+            ("cpu_time", "s", -1.0, False),
+            ("throughput", "ops/s", -1.0, False),
+            ("gain", "1", -1.0, True),
+            ("gc", "s", -1.0, False),
         ],
-    )  # fmt: skip
+    )
     def test_which_quantities(self, name, units, value, answers):
         """A lone array without a name is the time if its unit is one."""
         times = runs(put=[value]).rename(name).assign_attrs(units=units, better="lower")
@@ -187,8 +211,23 @@ class TestDirection:
         notes = perfarray.notes(found if hasattr(found, "attrs") else found.to_dataset())
         assert "no_direction" in [note.code for note in notes]
 
-    @pytest.mark.parametrize("units", ["ops/s", "1/s", "MB/s", "s-1", "MB s^-1", "ops/ms", "items per second", "GHz", "MFLOPS",
-                                       "rps", "fps", "frames/sec"])  # fmt: skip
+    @pytest.mark.parametrize(
+        "units",
+        [
+            "ops/s",
+            "1/s",
+            "MB/s",
+            "s-1",
+            "MB s^-1",
+            "ops/ms",
+            "items per second",
+            "GHz",
+            "MFLOPS",
+            "rps",
+            "fps",
+            "frames/sec",
+        ],
+    )
     def test_rates(self, units):
         """Constructors set it: more is better of rates."""
         assert (
@@ -218,8 +257,18 @@ class TestZeros:
     """A zero inside a unit stops nobody, and is counted; a unit of zeros declines the cells of
     methods that need values above 0."""
 
-    POSITIVE = ("compare", "pairwise", "agreement", "suite_score", "score_distribution", "five_number_summary", "relative_variation",
-                "score_ratio_interval", "randomization_test", "required_runs")  # fmt: skip
+    POSITIVE = (
+        "compare",
+        "pairwise",
+        "agreement",
+        "suite_score",
+        "score_distribution",
+        "five_number_summary",
+        "relative_variation",
+        "score_ratio_interval",
+        "randomization_test",
+        "required_runs",
+    )
 
     @staticmethod
     def many(zeros):
@@ -285,7 +334,8 @@ class TestZeros:
         times[1, 1, 2, 0] = -1.0
         with pytest.raises(
             ValueError,
-            match=r"needs positive values; misses has 1 value that is negative, the first \(-1\) at benchmark=hash",
+            match=r"needs positive values; misses has 1 value that is negative, the first "
+            r"\(-1\) at benchmark=hash",
         ):
             ask(times, name)
 

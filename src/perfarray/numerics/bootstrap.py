@@ -25,16 +25,14 @@ from perfarray.numerics.with_replacement import (
     table_size,
 )
 
-BLOCK = (
-    1 << 17
-)  # values drawn at once: they fit in the cache, and bound the memory; no number depends on it
+# Values drawn at once: they fit in the cache, and bound the memory; no number depends on it.
+BLOCK = 1 << 17
 TABLES = 1 << 21  # most entries of tables of sums that are kept at once
 # iterations above which the draws of an execution are grouped, so that only its table need be in
 # the cache
 LONG = 16
-COMPILED = range(
-    LONG + 1, (1 << 16) + 1
-)  # iterations whose sums can be compiled: as many can be told apart by 16 bits
+# Iterations whose sums can be compiled: as many can be told apart by 16 bits.
+COMPILED = range(LONG + 1, (1 << 16) + 1)
 
 # Kinds of cells: nothing measured; nests without gaps; other nests (one by one, counted down). The
 # kind of a cell of one level is its number of units, plus GAPS where units count that were not
@@ -60,7 +58,7 @@ class Draws(NamedTuple):
 
 
 class DrawKeys(NamedTuple):
-    """The keys of random numbers: those of cells, those of their groups (for every level drawn jointly), and the system."""
+    """The keys of random numbers: of cells, of their groups for each joint level, of the system."""
 
     cells: Integers
     groups: tuple[Integers, ...] = ()
@@ -83,7 +81,7 @@ class DrawKeys(NamedTuple):
 
 
 class Cells(NamedTuple):
-    """Cells ready to be redrawn: values (cells, n_L, ..., n_1), levels drawn, keys of random numbers, and the part that is needed.
+    """Cells ready to be redrawn: values (cells, n_L, ..., n_1), levels drawn, keys, part used.
 
     `present` are the units of levels drawn jointly that count, measured or not.
     """
@@ -148,7 +146,10 @@ def cells_of(
     purpose: Purpose,
     present: Sequence[Mask] = (),
 ) -> Cells:
-    """Return cells (cells, n_L, ..., n_1) ready to be redrawn, reduced to one level where means need no more."""
+    """Return cells (cells, n_L, ..., n_1) ready to be redrawn.
+
+    They are reduced to one level where means need no more.
+    """
     resampled, means = draws.resampled, purpose != "values"
     if means:
         values, resampled = averaged(values, resampled, len(draw_keys.groups))
@@ -203,7 +204,10 @@ def _blocks(n_resamples: int, width: int) -> Iterator[slice]:
 def redrawn_jointly(
     n_resamples: int, streams: Streams, *sides: Cells
 ) -> Iterator[tuple[slice, list[Floats]]]:
-    """Yield replicates and their units (cells, replicates, units) of all cells, none of them empty, in every system."""
+    """Yield replicates and their units (cells, replicates, units) of all cells in every system.
+
+    No cell is empty.
+    """
     width = sum(side.width(kind) for side in sides for kind in side.kinds.tolist())
     drawers = []
     for side in sides:
@@ -259,7 +263,7 @@ def _of_one_level(values: Floats, draw_keys: DrawKeys, streams: Streams, means: 
 def _of_complete_nests(
     values: Floats, resampled: tuple[bool, ...], draw_keys: DrawKeys, streams: Streams, engine: str
 ) -> Drawer:
-    """Return a function that draws nests without gaps whose lowest level is redrawn: it makes only sums of iterations."""
+    """Return a function that draws nests without gaps, as sums of redrawn iterations."""
     cells, *outer, depth = values.shape
     executions, stream = values.reshape(cells, -1, depth), draw_keys.stream(len(outer))
     dtype = "int64"
@@ -305,7 +309,10 @@ def _of_complete_nests(
 def _sums_of_short_rows(
     values: Floats, keys: Integers, stream: int, streams: Streams
 ) -> Callable[[Integers, Integers, int], Floats]:
-    """Return a function that draws the sums of the executions picked, from values (cells, executions, iterations)."""
+    """Return a function that draws the sums of picked executions.
+
+    The values are (cells, executions, iterations).
+    """
     tables, depth = sum_tables(values), values.shape[-1]
 
     def draw(parents: Integers, picks: Integers, start: int) -> Floats:
@@ -321,7 +328,7 @@ def _sums_of_short_rows(
 def _sums_of_long_rows(
     values: Floats, keys: Integers, stream: int, streams: Streams, size: int, engine: str
 ) -> Callable[[Integers, Integers, int], Floats]:
-    """Return the same by a loop over parents of so many executions, each of which has its own stream."""
+    """Return the same by a loop over parents of so many executions, each with its own stream."""
     parents_of_cell, depth = values.shape[1] // size, values.shape[-1]
     groups: list[Callable[[Integers], Floats]] = []
     for parent, rows in enumerate(values.reshape(-1, size, depth)):
@@ -345,11 +352,12 @@ def _sums_of_long_rows(
 def _redraws_of_rows(
     values: Floats, key: int, row_streams: list[int], streams: Streams, engine: str
 ) -> Callable[[Integers], Floats]:
-    """Return a function of names: the sum of the next redraw of each row named, of rows (rows, values)."""
+    """Return a function of names: the sum of the next redraw of each row named (rows, values)."""
     if engine == "numba" and values.shape[1] in COMPILED:
+        # Numba is an extra, and slow to import.
         from perfarray.numerics.compiled_sums import (
             CompiledRows,
-        )  # numba is an extra, and slow to import
+        )
 
         return CompiledRows(values, key, row_streams, streams).redraw
     rows = [
@@ -380,7 +388,10 @@ def _members(names: Integers, count: int) -> list[Integers]:
 
 
 def draw_values(nest: Nest, replicates: slice, streams: Streams, draw_keys: DrawKeys) -> Floats:
-    """Draw some replicates of one cell and return all their values, shape (replicates, n_L, ..., n_1); absent ones are NaN."""
+    """Draw some replicates of one cell and return all their values (replicates, n_L, ..., n_1).
+
+    Absent ones are NaN.
+    """
     picks: list[Integers] = []
     absent: list[Mask] = []
     last = max((level for level, is_drawn in enumerate(nest.resampled) if is_drawn), default=0)

@@ -1,4 +1,4 @@
-"""From replicates to limits and p-values: percentile, basic, BCa, and the symmetric studentized bootstrap.
+"""From replicates to limits and p-values: percentile, basic, BCa and symmetric studentized.
 
 Quantiles are those of R's boot package (Davison and Hinkley 1997, section 5.3.2): the replicate of
 rank (R + 1) p, interpolated on the scale of normal quantiles. P-values invert the limits: the
@@ -93,13 +93,19 @@ def _number_finite(ordered: Floats) -> Integers:
 
 
 def influence_of(estimate: Floats, left_out: Floats) -> Floats:
-    """Return the jackknife influence (n - 1) (t - t_(-i)) of units left out in turn along the last axis (NaN: no unit)."""
+    """Return the jackknife influence (n - 1) (t - t_(-i)) of units left out in turn (last axis).
+
+    NaN is no unit.
+    """
     n = np.sum(~np.isnan(left_out), axis=-1, keepdims=True)
     return np.asarray((n - 1) * (estimate[..., None] - left_out))
 
 
 def acceleration_of(influence: tuple[Floats, ...]) -> Floats:
-    """Return sum L^3 / (6 (sum L^2)^1.5) over all units of all samples (Davison and Hinkley 1997, equation 5.22); 0 without spread."""
+    """Return sum L^3 / (6 (sum L^2)^1.5) over all units of all samples; 0 without spread.
+
+    It is equation 5.22 of Davison and Hinkley (1997).
+    """
     pooled = np.concatenate(
         [np.where(np.isnan(values), 0.0, values) for values in influence], axis=-1
     )
@@ -111,7 +117,9 @@ def acceleration_of(influence: tuple[Floats, ...]) -> Floats:
 
 
 def quantile(ordered: Floats, probability: Floats | float) -> Floats:
-    """Return quantiles of sorted replicates (..., R) at one probability per cell, or at k of them (k, ...), by boot's rule.
+    """Return quantiles of sorted replicates (..., R), by boot's rule.
+
+    There is one probability per cell, or k of them (k, ...).
 
     The rank is (R + 1) p, interpolated on the scale of normal quantiles; beyond the first and the
     last replicate it is these.
@@ -222,12 +230,15 @@ def known_limits(bootstrap: Bootstrap, level: Floats | float, n: Floats) -> Inte
 
 
 def enough_units(n: Floats, method: str) -> Mask:
-    """Return where there are as many units as limits need: a replicate of two has no standard error, or the mean of the data."""
+    """Return where there are as many units as limits need.
+
+    A replicate of two units has no standard error, or is the mean of the data.
+    """
     return np.asarray(n >= (3 if method == STUDENTIZED else 2))
 
 
 def one_sided(bootstrap: Bootstrap, value: float) -> tuple[Floats, Floats]:
-    """Return two one-sided p-values: small where the parameter is below the value, and small where it is above.
+    """Return two one-sided p-values: small where the parameter is below the value, or above.
 
     They invert the limits: `value` is outside the interval of level 1 - alpha exactly where the
     smaller is at most alpha / 2. None is smaller than 1 / (R + 1).

@@ -1,4 +1,4 @@
-"""The bootstrap of one system and of a ratio: timings of cells in, estimates, replicates and limits out."""
+"""The bootstrap of one system and of a ratio: from timings to estimates, replicates and limits."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
@@ -34,15 +34,14 @@ from perfarray.numerics.random import Streams
 from perfarray.numerics.statistics import Statistic, evaluate
 from perfarray.numerics.types import Floats, Integers, Mask
 
-REPLICATES_AT_ONCE = (
-    1 << 18
-)  # replicates of cells that are kept at once: this bounds the memory and changes no number
+# Replicates of cells that are kept at once: this bounds the memory and changes no number.
+REPLICATES_AT_ONCE = 1 << 18
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 
 
 class Sample(NamedTuple):
-    """The statistic of the data, its replicates (..., R), the standard error over units, and the number of units."""
+    """The statistic of the data, its replicates (..., R), its standard error, and units."""
 
     estimate: Floats
     replicates: Floats
@@ -51,7 +50,7 @@ class Sample(NamedTuple):
 
 
 class Pairing(NamedTuple):
-    """Two systems: new and old timings (..., n_L, ..., n_1), the keys of their cells (...), and whether units match."""
+    """Two systems: timings (..., n_L, ..., n_1), keys of cells (...), and whether units match."""
 
     new: Floats
     old: Floats
@@ -89,7 +88,10 @@ def mean_by_draws(
     level: float,
     statistic: Statistic = "mean",
 ) -> tuple[Floats, ...]:
-    """Return estimate, limits, standard error, df (unknown) and n of means (or another statistic) of timings (..., n_L, ..., n_1)."""
+    """Return estimate, limits, standard error, df (unknown) and n of a statistic of timings.
+
+    The timings are (..., n_L, ..., n_1).
+    """
 
     def interval(block: Floats, keys: Integers) -> tuple[Floats, ...]:
         bootstrap, sample = sample_bootstrap(block, keys, draws, statistic, method)
@@ -291,7 +293,7 @@ def ratio_bootstrap(
 
 
 def _draw_mean_ratio(pair: Pairing, draws: Draws, method: str) -> RatioSample:
-    """Draw both systems, independently or paired by unit, and take the ratio of their means in every replicate."""
+    """Draw both systems, independently or paired by unit, and return replicates of the ratio."""
     levels, number, streams, shape = (
         len(draws.resampled),
         draws.n_resamples,
@@ -380,7 +382,7 @@ def _draw_statistic_ratio(
 
 
 def _matched_sides(pair: Pairing, levels: int) -> tuple[Floats, Floats]:
-    """Return both systems, where units are paired without the outermost units that one of them lacks."""
+    """Return both systems; paired units that one of them lacks are left out."""
     if not pair.paired:
         return pair.new, pair.old
     inner = tuple(range(1 - levels, 0))
@@ -394,7 +396,10 @@ def _matched_sides(pair: Pairing, levels: int) -> tuple[Floats, Floats]:
 def _cells_of_sides(
     sides: Sequence[Floats], pair: Pairing, draws: Draws, purpose: Purpose
 ) -> list[Cells]:
-    """Return the cells of both systems ready to be drawn, each from its own streams, or paired units from the same ones."""
+    """Return the cells of both systems ready to be drawn.
+
+    Each has its own streams; paired units have the same ones.
+    """
     keys = pair.cells.ravel()
     flat = [
         side.reshape(len(keys), *side.shape[side.ndim - len(draws.resampled) :]) for side in sides
@@ -408,5 +413,5 @@ def _cells_of_sides(
 def _ratios_left_out(
     new: Floats, old: Floats, means: Sequence[Floats], paired: bool
 ) -> tuple[Floats, ...]:
-    """Return the ratios without each unit in turn: of either system, or of both where they are paired."""
+    """Return the ratios without each unit in turn, of either system or of both if paired."""
     return (new / old,) if paired else (new / means[1], means[0] / old)

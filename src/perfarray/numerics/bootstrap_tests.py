@@ -1,4 +1,4 @@
-"""Comparisons by the bootstrap: p-values that invert its limits, and the suite's geometric mean ratio."""
+"""Comparisons by the bootstrap: p-values that invert its limits, and the suite's mean ratio."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple, cast
@@ -62,7 +62,7 @@ def compare_draws(
     statistic: str = "mean",
     far: float = np.inf,
 ) -> Comparison:
-    """Redraw timings (..., benchmarks, n_L, ..., n_1), with limits at one level or one for each ratio.
+    """Compare redrawn timings (..., benchmarks, n_L, ..., n_1), at one level or one for each ratio.
 
     `cells` (..., benchmarks) and `groups` (...) are the keys of random numbers; `joint` levels are
     shared by the benchmarks; `flat` ignores the nest; `bounds` are the fields of `Known`, where
@@ -81,25 +81,12 @@ def compare_draws(
             *(side.reshape(cells.size, *side.shape[cells.ndim :]) for side in values),
             *(np.broadcast_to(mask, cells.shape).ravel() for mask in bounds),
         ]
+        same: dict[str, Any] = {"rules": rules, "draws": draws, "joint": joint, "flat": False}
         parts = []
         for first in range(0, cells.size, size):
-            keys, new, old, *bounds_here = (row[first : first + size] for row in rows)
-            parts.append(
-                compare_draws(
-                    new,
-                    old,
-                    level,
-                    keys,
-                    groups,
-                    *bounds_here,
-                    rules=rules,
-                    draws=draws,
-                    joint=joint,
-                    flat=False,
-                    statistic=statistic,
-                    far=far,
-                )
-            )
+            keys, new, old, *here = (row[first : first + size] for row in rows)
+            arrays = (new, old, level, keys, groups, *here)
+            parts.append(compare_draws(*arrays, **same, statistic=statistic, far=far))
 
         def joined(*arrays: Any) -> Any:
             return np.concatenate(arrays).reshape(cells.shape) if arrays[0].ndim else arrays[0]
@@ -189,7 +176,7 @@ def _suite(bootstrap: Bootstrap, n: Floats, matched: Mask, rules: Rules) -> Suit
 def _independent_bootstrap(
     sample: RatioSample, matched: Mask, method: str
 ) -> tuple[Bootstrap, Floats]:
-    """Return the material of the limits of the geometric mean over independent benchmarks (last axis), and its n."""
+    """Return the bootstrap of the mean log ratio of independent benchmarks (last axis), and n."""
     count = np.maximum(matched.sum(axis=-1), 1)
     with np.errstate(divide="ignore", invalid="ignore"):
         logs = np.log(sample.ratio.estimate)
@@ -222,7 +209,10 @@ def _independent_bootstrap(
 
 
 class SuiteSample(NamedTuple):
-    """The log of one suite's geometric mean ratio, its error, their replicates (R), n, and the log without each unit of either side."""
+    """The log of a suite's geometric mean ratio, its error, their replicates (R), and n.
+
+    `without_new` and `without_old` are the log without each unit of a side.
+    """
 
     log: Floats | float
     error: Floats | float
@@ -236,7 +226,7 @@ class SuiteSample(NamedTuple):
 def _shared_units_bootstrap(
     pair: Pairing, groups: Integers, matched: Mask, draws: Draws, joint: int, method: str
 ) -> tuple[Bootstrap, Floats]:
-    """Return the same where the benchmarks (axis before the levels) share their units, or pairs of units may be correlated.
+    """Return the same where benchmarks (axis before the levels) share units, or pairs correlate.
 
     Units that lack a benchmark are left out; the others are drawn for all benchmarks jointly.
     """
@@ -244,16 +234,11 @@ def _shared_units_bootstrap(
     sides = [side.reshape(-1, *side.shape[len(batch) :]) for side in (pair.new, pair.old)]
     cells, keep = pair.cells.reshape(groups.size, -1), matched.reshape(groups.size, -1)
     samples = []
-    for number, group in enumerate(
-        groups.ravel().tolist()
-    ):  # each suite has benchmarks and units of its own
+    # Each suite has benchmarks and units of its own.
+    for number, group in enumerate(groups.ravel().tolist()):
         rows = np.flatnonzero(keep[number])
-        chosen = [side[number, rows] for side in sides]
-        samples.append(
-            _draw_shared_units(
-                chosen, cells[number, rows].tolist(), group, draws, joint, pair.paired
-            )
-        )
+        chosen, keys = [side[number, rows] for side in sides], cells[number, rows].tolist()
+        samples.append(_draw_shared_units(chosen, keys, group, draws, joint, pair.paired))
     log, error, n = (
         np.array([getattr(each, name) for each in samples], dtype=float).reshape(batch)
         for name in ("log", "error", "n")
@@ -266,13 +251,9 @@ def _shared_units_bootstrap(
         return studentized(log, error, logs, errors, log=True), n
     estimate, influence = np.exp(log), []
     if method == "bca":
-        for logs_without in (
-            [each.without_new for each in samples],
-            [each.without_old for each in samples],
-        ):
-            influence.append(
-                influence_of(estimate, np.exp(_padded(logs_without)).reshape(*batch, -1))
-            )
+        for name in ("without_new", "without_old"):
+            without = np.exp(_padded([getattr(each, name) for each in samples]))
+            influence.append(influence_of(estimate, without.reshape(*batch, -1)))
     return percentile_family(method, estimate, np.exp(logs), tuple(influence)), n
 
 
@@ -328,16 +309,15 @@ def _padded(rows: Sequence[Floats]) -> Floats:
 
 
 class _LogScore(NamedTuple):
-    """The log of a geometric mean of benchmarks' means (...), and the first-order contribution of every unit (..., units): Z_j."""
+    """The log of a geometric mean (...), and every unit's first-order share Z_j (..., units)."""
 
     log: Floats
     units: Floats
 
 
 def _log_score(units: Floats) -> _LogScore:
-    means = units[..., 0] + (units - units[..., :1]).mean(
-        axis=-1
-    )  # equal units have exactly their value as mean
+    # Equal units have exactly their value as mean.
+    means = units[..., 0] + (units - units[..., :1]).mean(axis=-1)
     return _LogScore(np.log(means).mean(axis=0), (units / means[..., None]).mean(axis=0))
 
 

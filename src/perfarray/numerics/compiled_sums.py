@@ -188,9 +188,8 @@ def _accept(
                     to += FOUR
             else:
                 for word in (a, b, c, d):
-                    for quarter in range(
-                        FOUR
-                    ):  # without a branch: the next number takes the place of one that is refused
+                    # Without a branch: the next number takes the place of one that is refused.
+                    for quarter in range(FOUR):
                         number = (word >> (SIXTEEN * quarter)) & QUARTER
                         numbers[to] = number
                         to += np.uint64(number < limit)
@@ -200,9 +199,8 @@ def _accept(
             numbers[to] = number
             to += np.uint64(number < limit)
             at += ONE
-    inverse = (
-        LARGEST // (np.uint64(1 << 16) // np.uint64(size)) + ONE
-    )  # a product with it is an exact quotient of 16 bits
+    # A product with it is an exact quotient of 16 bits.
+    inverse = LARGEST // (np.uint64(1 << 16) // np.uint64(size)) + ONE
     for position in range(np.uint64(n_numbers), to):
         numbers[position] = (numbers[position] * inverse) >> HALF
     return int(at), int(to)

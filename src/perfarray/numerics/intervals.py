@@ -36,11 +36,12 @@ BOUNDED, EXCLUSIVE, UNBOUNDED, AT_LEAST, AT_MOST = (
     "at_least",
     "at_most",
 )
+# Kinds of sets that are everything from `lower` to `upper`, but not the whole line.
 ONE_PIECE = (
     BOUNDED,
     AT_LEAST,
     AT_MOST,
-)  # kinds of sets that are everything from `lower` to `upper`, but not the whole line
+)
 
 
 class Interval(NamedTuple):
@@ -77,7 +78,7 @@ class Ratio(NamedTuple):
 
 
 class RatioSet(NamedTuple):
-    """A confidence set of a ratio: [lower, upper] with one or both ends, everything outside (lower, upper), or the whole line."""
+    """A confidence set of a ratio: one interval, everything outside (lower, upper), or the line."""
 
     lower: Floats
     upper: Floats
@@ -111,7 +112,7 @@ def t_probability(statistic: Floats, df: Floats) -> Floats:
 def mean_by_units(
     means: Floats, units: UnitSummary, *, method: str, level: float
 ) -> tuple[Floats, ...]:
-    """Return estimate, limits, standard error, df and n of the mean of unit means (..., units), whose summary is given."""
+    """Return estimate, limits, standard error, df and n of the mean of units, by their summary."""
     n = units.n
     if method == BATCH_MEANS:
         units = summarise_units(*batch_means(means))
@@ -135,7 +136,7 @@ def mean_by_units(
 def ratio_with_df(
     new: Floats, old: Floats, *, paired: bool, method: str, df_rule: str
 ) -> tuple[Ratio, Floats]:
-    """Return the ratio of independent values (..., units), with the skewness that the method counts, and its degrees of freedom."""
+    """Return the ratio of independent values (..., units), its skewness that counts, and its df."""
     ratio = ratio_of(new, old, paired)
     df = ratio_df(ratio, df_rule)
     if method == SKEW_ADJUSTED:
@@ -171,7 +172,7 @@ def ratio_of(new: Floats, old: Floats, paired: bool) -> Ratio:
 
 
 def without_baseline(ratio: Ratio) -> Mask:
-    """Return where all values of the baseline are 0, so that there is no ratio: the difference is the candidate's mean."""
+    """Return where all values of the baseline are 0: the difference is the candidate's mean."""
     return np.asarray((ratio.denominator.mean == 0) & ~(ratio.denominator.variance > 0))
 
 
@@ -192,7 +193,7 @@ def ratio_from(numerator: UnitSummary, denominator: UnitSummary) -> Ratio:
 
 
 def _ratio_skewness(ratio: Ratio, new: Floats, old: Floats, df: Floats) -> Floats:
-    """Return the part of the skewness of new - ratio * old that counts, from the unit means of a ratio."""
+    """Return the part of the skewness of new - ratio * old that counts, from the unit means."""
     estimate = np.nan_to_num(ratio.estimate)
     numbers: tuple[Floats, ...] = (ratio.numerator.n, ratio.denominator.n)
     variances: tuple[Floats, ...] = (
@@ -251,7 +252,7 @@ def ratio_df(ratio: Ratio, rule: str) -> Floats:
 def df_with_prior(
     variances: Sequence[Floats], shares: Sequence[Floats], df: Sequence[Floats], prior_df: Floats
 ) -> Floats:
-    """Return Satterthwaite's degrees of freedom of a sum of variances, of which a prior has some shares, and `prior_df`."""
+    """Return Satterthwaite's df of a sum of variances, with a prior's shares and `prior_df`."""
     pairs = list(zip(variances, shares, strict=True))
     with np.errstate(divide="ignore", invalid="ignore"):
         own = sum(
@@ -267,7 +268,7 @@ def df_with_prior(
 
 
 def welch_df(variance: Floats, variance_2: Floats, df: Floats, df_2: Floats) -> Floats:
-    """Return Welch and Satterthwaite's degrees of freedom of the sum of two variances with their own."""
+    """Return Welch and Satterthwaite's df of the sum of two variances with their own."""
     total = variance + variance_2
     with np.errstate(divide="ignore", invalid="ignore"):
         welch = total**2 / (variance**2 / df + variance_2**2 / df_2)
@@ -281,7 +282,7 @@ def ratio_limits(
     method: str,
     positive: Mask | bool = False,
 ) -> RatioSet:
-    """Return the confidence set of a ratio by Fieller's theorem, the delta method, or the delta method on the log ratio.
+    """Return the confidence set of a ratio: Fieller's, or the delta method's, or that of the log.
 
     Fieller's set is cut to the positive numbers where both means are known to be `positive`. Of a
     baseline of zeros the set is the number 1 for a candidate of zeros, empty (NaN) for one that
@@ -329,7 +330,9 @@ def _limits_by_method(
 
 
 def fieller(ratio: Ratio, quantile: Floats) -> RatioSet:
-    """Solve Fieller's quadratic for the distance x of a ratio from the estimated one: a x^2 + 2 b x + c <= 0.
+    """Solve Fieller's quadratic for the distance x of a ratio from the estimate.
+
+    It is a x^2 + 2 b x + c <= 0.
 
     With W the squared standard error of the residuals and K their covariance with the old mean o,
     whose squared standard error is v, a = o^2 - t^2 v, b = t^2 K and c = -t^2 W; for o = 0, where
@@ -342,9 +345,8 @@ def fieller(ratio: Ratio, quantile: Floats) -> RatioSet:
     a = np.where(a == 0, -0.0, a)
     b, c = squared * ratio.overlap, np.where(zero, new.mean**2, 0.0) - squared * ratio.residual
     discriminant = b**2 - a * c
-    far = -b - np.copysign(
-        np.sqrt(np.maximum(discriminant, 0.0)), b
-    )  # no cancellation: the near root follows from their product
+    # No cancellation: the near root follows from the product of both.
+    far = -b - np.copysign(np.sqrt(np.maximum(discriminant, 0.0)), b)
     with np.errstate(divide="ignore", invalid="ignore"):
         roots = far / a, np.where(far == 0, 0.0, c / far)
     start = np.where(zero, 0.0, ratio.estimate)
@@ -363,7 +365,10 @@ def fieller(ratio: Ratio, quantile: Floats) -> RatioSet:
 
 
 def _one_end_each(lower: RatioSet, upper: RatioSet, wider: RatioSet) -> RatioSet:
-    """Return the set with the lower end of one set and the upper end of another, or the wider set where either is no interval."""
+    """Return the set with the lower end of one and the upper end of another.
+
+    Where either is no interval, it is the wider set.
+    """
     down, up = lower.kind == AT_MOST, upper.kind == AT_LEAST
     intervals = (
         np.isin(lower.kind.astype(str), ONE_PIECE)
@@ -376,7 +381,10 @@ def _one_end_each(lower: RatioSet, upper: RatioSet, wider: RatioSet) -> RatioSet
 
 
 def cut_to_positive(limits: RatioSet, positive: Mask) -> RatioSet:
-    """Leave out the numbers that are not positive, where the ratio is known to be: one part of an exclusive set may remain."""
+    """Leave out the numbers that are not positive, where the ratio is known to be positive.
+
+    One part of an exclusive set may remain.
+    """
     exclusive, bounded = positive & (limits.kind == EXCLUSIVE), positive & (limits.kind == BOUNDED)
     lower = np.where(bounded, np.maximum(limits.lower, 0.0), limits.lower)
     if not exclusive.any():
@@ -399,7 +407,7 @@ def kind_of(lower: Floats, upper: Floats) -> Texts:
 
 
 def standard_error(ratio: Ratio, method: str) -> Floats:
-    """Return the standard error of the ratio (`delta`) or of its log (`log_delta`), to first order."""
+    """Return the first-order standard error of the ratio (`delta`) or of its log (`log_delta`)."""
     scale = ratio.numerator.mean if method == LOG_DELTA else ratio.denominator.mean
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.sqrt(ratio.residual) / np.abs(scale)

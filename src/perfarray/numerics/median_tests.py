@@ -19,10 +19,11 @@ from perfarray.numerics.ratio_tests import suite_of_units, suite_row
 from perfarray.numerics.types import Floats, Mask
 from perfarray.numerics.verdicts import Comparison, Known, Rules, Suite, Tests
 
+# Bisection of the normal quantile of an error rate: its end, and its steps (to 1e-7).
 FARTHEST, STEPS = (
     8.0,
     27,
-)  # bisection of the normal quantile of an error rate: its end, and its steps (to 1e-7)
+)
 
 
 def compare_medians(
@@ -138,14 +139,10 @@ def hanging(
 
 def _error(medians: Medians, errors: Sequence[Floats], paired: bool) -> tuple[Floats, Floats]:
     new_error, old_error = errors
-    with np.errstate(
-        invalid="ignore"
-    ):  # a median next to runs of 0 has no standard error of its log
-        error = np.sqrt(
-            np.maximum(
-                new_error**2 + old_error**2 - 2 * medians.correlation * new_error * old_error, 0.0
-            )
-        )
+    # A median next to runs of 0 has no standard error of its log.
+    with np.errstate(invalid="ignore"):
+        in_common = 2 * medians.correlation * new_error * old_error
+        error = np.sqrt(np.maximum(new_error**2 + old_error**2 - in_common, 0.0))
     return error, medians.n - 1 if paired else welch_df(
         new_error**2, old_error**2, medians.new.n - 1, medians.old.n - 1
     )

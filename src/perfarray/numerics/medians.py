@@ -43,7 +43,7 @@ class Runs(NamedTuple):
 
 
 class Medians(NamedTuple):
-    """The runs of two systems, the degrees of freedom of the log ratio of their medians, and the correlation of paired units.
+    """The runs of two systems, the df of the log ratio of medians, and the correlation of pairs.
 
     `ranked`: whether limits are those of the exact rank-sum test, for units of one run each.
     """
@@ -108,7 +108,7 @@ def medians_of(new: Floats, old: Floats, *, paired: bool, ranked: bool = False) 
 
 
 def as_cells(levels: int, *sides: Floats) -> tuple[tuple[int, ...], list[Floats]]:
-    """Return the common batch shape of arrays (..., n_L, ..., n_1), and the arrays with one axis for the batch."""
+    """Return the common batch shape of arrays (..., n_L, ..., n_1), and arrays with one."""
     batch = np.broadcast_shapes(*(side.shape[: side.ndim - levels] for side in sides))
     nests = [side.shape[side.ndim - levels :] for side in sides]
     return batch, [
@@ -216,7 +216,7 @@ def _df(new: Runs, old: Runs, paired: bool) -> Floats:
 
 
 def error_of_log(runs: Runs) -> Floats:
-    """Return the standard error of the log of a median: half the distance of the runs one standard error to either side of it.
+    """Return the standard error of the log of a median, by the runs on either side of it.
 
     That error is of the share of the distribution below the middle run, beta with the effective
     number of runs.
@@ -231,7 +231,10 @@ def error_of_log(runs: Runs) -> Floats:
 
 
 def _correlation(new: Runs, old: Runs) -> Floats:
-    """Return the correlation of the shares below the median of paired units, from 0 up, shrunk for few pairs."""
+    """Return the correlation (0 or more) of the shares below the median of paired units.
+
+    It is shrunk for few pairs.
+    """
     n = new.n
     with np.errstate(divide="ignore", invalid="ignore"):
         deviations = [
@@ -247,7 +250,7 @@ def _correlation(new: Runs, old: Runs) -> Floats:
 
 
 def _ratio_limits(medians: Medians, ends: list[tuple[Floats, Floats]]) -> tuple[Floats, Floats]:
-    """Return the limits of the ratio from those of both medians, by their distances on the log scale (Zou and Donner)."""
+    """Return the limits of the ratio from those of both medians (Zou and Donner, on logs)."""
     with np.errstate(divide="ignore", invalid="ignore"):
         log_medians = np.log(medians.new.median), np.log(medians.old.median)
         (down_new, up_new), (down_old, up_old) = [

@@ -1,4 +1,4 @@
-"""Variances learned over a suite: the variance of each benchmark is drawn towards what the suite's have in common (Smyth 2004).
+"""Variances learned over a suite: each benchmark's is drawn towards what they share (Smyth 2004).
 
 With variances s_g^2 on d_g degrees of freedom, sigma_g^2 is taken as d0 s0^2 / chi^2(d0), and the
 posterior variance (d0 s0^2 + d_g s_g^2) / (d0 + d_g) has d0 + d_g degrees of freedom. Variances are
@@ -72,7 +72,7 @@ class Prior(NamedTuple):
     is_robust: bool = False
 
     def share(self, df: Floats) -> Floats:
-        """Return the share of s0^2 in the variances of the benchmarks, which have `df` degrees of freedom of their own."""
+        """Return the share of s0^2 in the variances of benchmarks that have `df` of their own."""
         d0 = self.df[..., None]
         with np.errstate(divide="ignore", invalid="ignore"):
             share = np.where(np.isposinf(d0), 1.0, np.where(d0 > 0, d0 / (d0 + df), 0.0))
@@ -83,7 +83,7 @@ class Prior(NamedTuple):
 
 
 class _Spread(NamedTuple):
-    """Of one side: log variances less what chance adds to their mean, their mean and variance, and the moments of chance."""
+    """Log variances of one side less their bias by chance: mean, variance, moments of chance."""
 
     number: Floats
     mean: Floats
@@ -94,7 +94,9 @@ class _Spread(NamedTuple):
 
 
 def fit_prior(*sides: tuple[Floats, Floats]) -> Prior:
-    """Return the prior of one or two sides, given as variances and degrees of freedom (..., benchmarks); NaN is not measured.
+    """Return the prior of one or two sides, given as variances and df (..., benchmarks).
+
+    NaN is not measured.
 
     With e = log s^2 - digamma(d / 2) + log(d / 2), d0 solves trigamma(d0 / 2) = var(e) - mean of
     trigamma(d / 2), averaged over the sides: of one side this is limma's `fitFDist`.
@@ -105,7 +107,7 @@ def fit_prior(*sides: tuple[Floats, Floats]) -> Prior:
 
 
 def fit_robust_prior(*sides: tuple[Floats, Floats]) -> Prior:
-    """Return the same with the p-value of every benchmark: the F test of its variances against the prior of all others.
+    """Return the same with each benchmark's p-value: the F test against the prior of the others.
 
     Of two sides it is twice the smaller. Benchmarks below LEFT_OUT are not in the prior, and suites
     of few have none.
@@ -173,7 +175,10 @@ def _fitted(spreads: list[_Spread]) -> tuple[Floats, Floats, tuple[Floats, ...]]
 
 
 def moderate(variance: Floats, df: Floats, prior: Prior, side: int = 0) -> Floats:
-    """Return the posterior variances of a side: (d0 s0^2 + d s^2) / (d0 + d) where the benchmark agrees with the prior."""
+    """Return the posterior variances of a side where the benchmark agrees with the prior.
+
+    They are (d0 s0^2 + d s^2) / (d0 + d).
+    """
     share = prior.share(df)
     with np.errstate(invalid="ignore"):
         return np.where(
@@ -189,7 +194,7 @@ def moderated_ratio(
     df_rule: str,
     fit: Callable[..., Prior] = fit_robust_prior,
 ) -> tuple[Ratio, Floats, Prior]:
-    """Return the ratio of unit means (..., benchmarks, units) with moderated errors, its degrees of freedom, and the prior.
+    """Return the ratio of unit means (..., benchmarks, units) with moderated errors, df, and prior.
 
     The errors are those of the logs of the unit means; of pairs, of the logs of their ratios.
     """
@@ -233,7 +238,9 @@ def moderated_ratio(
 def moderate_components(
     components: Components, *, of_suite: bool = False
 ) -> tuple[Components, Floats]:
-    """Return components (..., benchmarks, L) moderated level by level, relative to the mean, and the cautious d0 of every level (..., L).
+    """Return relative components (..., benchmarks, L) moderated by level, and each d0 (..., L).
+
+    The d0 are the cautious ones.
 
     S_i^2 is moderated; T_i^2 is what remains of it without the share of the level below, which
     changes as that level's variance does. Moderated variances of a suite keep their sum, which is
@@ -266,7 +273,7 @@ def moderate_components(
 
 
 def learned(prior: Prior, ratio: Ratio, unmoderated: Ratio) -> tuple[Floats, ...]:
-    """Return d0, the standard deviation that benchmarks have in common, their p-values, and the errors of log ratios with and without."""
+    """Return d0, the common standard deviation, p-values, and errors of logs with and without."""
     return (
         prior.df,
         _deviation(prior),
@@ -277,7 +284,10 @@ def learned(prior: Prior, ratio: Ratio, unmoderated: Ratio) -> tuple[Floats, ...
 
 
 def mean_by_suite(means: Floats, *, level: float) -> tuple[Floats, ...]:
-    """Return `intervals.mean_by_units` of unit means (..., benchmarks, units) with moderated errors, what is learned, errors without."""
+    """Return `intervals.mean_by_units` with moderated errors, what is learned, and errors without.
+
+    The unit means are (..., benchmarks, units).
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
         units, logs = summarise_units(means), summarise_units(np.log(means))
         variance, df = logs.variance * logs.n, logs.n - 1

@@ -51,9 +51,8 @@ def shapiro_wilk(values: npt.ArrayLike) -> ShapiroWilk:
     sizes = measured.sum(axis=-1)
     statistic = np.full(sizes.shape, np.nan)
     pvalue = np.full(sizes.shape, np.nan)
-    for n in np.unique(
-        sizes[sizes >= LEAST]
-    ).tolist():  # the coefficients depend on the size of the sample
+    # The coefficients depend on the size of the sample.
+    for n in np.unique(sizes[sizes >= LEAST]).tolist():
         rows = sizes == n
         distance = _distance_from_one(sample[rows][:, :n])
         statistic[rows] = 1.0 - distance

@@ -28,9 +28,8 @@ Key = tuple[int, int]
 BOOTSTRAP, EXCHANGES, SCORES, RUNS, UNITS, BENCHMARKS, SAMPLES, EXPERIMENTS, SPLITS = (
     purpose << 40 for purpose in range(9)
 )
-LOWER_HALF = (
-    0 if sys.byteorder == "little" else 1
-)  # the place of the lower half of a word of 64 bits among its two halves
+# The place of the lower half of a word of 64 bits among its two halves.
+LOWER_HALF = 0 if sys.byteorder == "little" else 1
 
 
 class Streams:
@@ -246,9 +245,8 @@ class Streams:
         if len(numbers) < count:  # hardly ever
             more, stop = self.run_below(size, cell, stream, count - len(numbers), start + len(bits))
             return np.concatenate([numbers // kind.type(times), more]), stop
-        late = np.flatnonzero(
-            accepted[count:]
-        )  # as many of these were taken as numbers before them were passed over
+        # As many of these were taken as numbers before them were passed over.
+        late = np.flatnonzero(accepted[count:])
         instead = len(late) - (len(numbers) - count)
         used = count + (int(late[instead - 1]) + 1 if instead else 0)
         return numbers[:count] // kind.type(times), start + used

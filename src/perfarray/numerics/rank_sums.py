@@ -1,4 +1,4 @@
-"""The exact two-sample problem of a ratio: rank-sum tests of positive values, and the limits that invert them (Hodges and Lehmann 1963).
+"""The exact two-sample problem of a ratio: rank-sum tests, and limits that invert them.
 
 The number of ratios, of every value of one sample over every value of the other, below the true
 ratio is a rank-sum statistic (Mann and Whitney 1947), if the logarithms of both have one shape.
@@ -36,7 +36,7 @@ TIE = 1e-12
 
 @lru_cache(maxsize=64)
 def _law(n: int, m: int) -> Floats:
-    """Return the probability that at most 0, 1, ... of the n m ratios lie below the true one (n <= m)."""
+    """Return the chance that at most 0, 1, ... of n m ratios lie below the true one (n <= m)."""
     counts = np.zeros(n * m + 1)
     counts[0] = 1.0
     # The generating function is the product of (1 - x^(m + i)) / (1 - x^i) over i, exact in
@@ -71,7 +71,7 @@ def chance(most: int, n: int, m: int) -> float:
 
 
 def ratios_outside(n: int, m: int, risk: float) -> int:
-    """Return how many of the n m ratios lie at or beyond a limit that fails with a probability of at most `risk`."""
+    """Return how many of the n m ratios lie at or beyond a limit that fails at `risk` or less."""
     from scipy.special import ndtri
 
     risk *= 1 + TIE
@@ -79,11 +79,6 @@ def ratios_outside(n: int, m: int, risk: float) -> int:
         return int(np.searchsorted(_law(min(n, m), max(n, m)), risk))
     mean, deviation = _moments(n, m)
     return max(int(np.floor(mean - 0.5 + deviation * ndtri(risk))) + 1, 0)
-
-
-def _at_most(new: Floats, old: Floats, ratio: float) -> int:
-    """Return how many ratios of ascending values are at most a value."""
-    return int(np.searchsorted(new, ratio * old, side="right").sum())
 
 
 def _ratios(new: Floats, old: Floats, order: list[int]) -> list[float]:
@@ -96,15 +91,14 @@ def _ratios(new: Floats, old: Floats, order: list[int]) -> list[float]:
         low, high = np.log(new[0]) - np.log(old[-1]), np.log(new[-1]) - np.log(old[0])
         for _ in range(64):
             middle = (low + high) / 2
-            low, high = (
-                (low, middle) if _at_most(new, old, np.exp(middle)) > number else (middle, high)
-            )
+            at_most = np.searchsorted(new, np.exp(middle) * old, side="right").sum()
+            low, high = (low, middle) if at_most > number else (middle, high)
         ratios.append(float(np.exp(high)))
     return ratios
 
 
 def hodges_lehmann(new: Floats, old: Floats) -> float:
-    """Return the median of the ratios of two samples in ascending order, on the scale of logarithms."""
+    """Return the median of the ratios of two ascending samples, on the scale of logarithms."""
     size = len(new) * len(old)
     return (
         float(np.exp(np.mean(np.log(_ratios(new, old, [(size - 1) // 2, size // 2])))))
@@ -121,7 +115,7 @@ def rank_limits(new: Floats, old: Floats, level: float) -> tuple[float, float]:
     size, risk = len(new) * len(old), (1 - level) / 2
     if not size:
         return 0.0, np.inf
-    if _has_ties(new, old):
+    if len(_tie_sizes(np.sort(np.concatenate([new, old])))) < len(new) + len(old):
         down = _least_kept(old, new, risk)
         return _least_kept(new, old, risk), 1 / down if down else np.inf
     outside = ratios_outside(len(new), len(old), risk)
@@ -129,11 +123,6 @@ def rank_limits(new: Floats, old: Floats, level: float) -> tuple[float, float]:
         return 0.0, np.inf
     low, high = _ratios(new, old, [outside - 1, size - outside])
     return low, high
-
-
-def _has_ties(new: Floats, old: Floats) -> bool:
-    """Return whether values in ascending order are equal, in a sample or between both."""
-    return len(_tie_sizes(np.sort(np.concatenate([new, old])))) < len(new) + len(old)
 
 
 def _tie_sizes(ascending: Floats) -> Integers:
@@ -179,9 +168,8 @@ def rank_pvalues(new: Floats, old: Floats, ratio: float) -> tuple[float, float]:
     sizes = _tie_sizes(values[order])
     doubled = _doubled_ranks(sizes)
     total = int(np.repeat(doubled, sizes)[order < n].sum())  # twice the rank sum of the candidate
-    above = (
-        total - n * (n + 1)
-    ) / 2  # pairs in which it has the larger value; equal ones count half
+    # Pairs in which it has the larger value; equal ones count half.
+    above = (total - n * (n + 1)) / 2
     if len(sizes) == n + m:
         return chance(int(above), n, m), chance(n * m - int(above), n, m)
     if n * m * min(n, m) <= ENUMERATED_TIES:
@@ -207,7 +195,10 @@ def _doubled_ranks(sizes: Integers) -> Integers:
 
 @lru_cache(maxsize=256)
 def _tied_law(sizes: tuple[int, ...], n: int) -> Floats:
-    """Return the probabilities that n of the values, of which so many are equal, have 0, 1, ... as twice their rank sum."""
+    """Return the probabilities that n of the values have 0, 1, ... as twice their rank sum.
+
+    So many of the values are equal.
+    """
     scores = np.repeat(_doubled_ranks(np.array(sizes)), sizes)
     largest = int(scores[len(scores) - n :].sum())
     counts = np.zeros((n + 1, largest + 1))
@@ -218,7 +209,9 @@ def _tied_law(sizes: tuple[int, ...], n: int) -> Floats:
 
 
 def spread_pvalue(new: Floats, old: Floats) -> Floats:
-    """Return Brown and Forsythe's (1974) p-value of equal spreads of the logarithms of two samples (cells, values); NaN below three.
+    """Return Brown and Forsythe's (1974) p-value of equal spreads of logarithms (cells, values).
+
+    It is NaN below three values.
 
     It is that of Student's t of the distances from the medians.
     """

@@ -56,7 +56,7 @@ def compare_units(
     sessions: bool = False,
     mixed: bool = False,
 ) -> Comparison:
-    """Compare unit means of timings (..., benchmarks, n_L, ..., n_1), at one level or one for each ratio.
+    """Compare unit means of timings (..., benchmarks, n_L, ..., n_1), at one level or each ratio's.
 
     `arrays` are the fields of `SessionNoise` of the benchmarks and of the suite, where `sessions`
     vary, then, if `mixed`, which sides are one session each, then the fields of `Known`, where runs
@@ -116,7 +116,7 @@ def compare_units(
 def _with_sessions(
     ratio: Ratio, df: Floats, noise: SessionNoise, rules: Rules, lacking: Lacking
 ) -> tuple[Ratio, Floats, tuple[Floats, Floats]]:
-    """Return a ratio whose errors have the noise of sessions, its df, and that noise with its df."""
+    """Return a ratio with the noise of sessions in its errors, its df, that noise and its df."""
     added = np.logical_or(lacking[0], lacking[1])
     ratio, joint_df = add_sessions(ratio, noise, rules.df, lacking)
     df = np.where(added, joint_df, df)

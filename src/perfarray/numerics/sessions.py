@@ -1,4 +1,4 @@
-"""What varies between sessions, learned from other data, in intervals of two sides that are one session each.
+"""What varies between sessions, from other data, in intervals of two sides of one session each.
 
 The log of the mean of a session of m runs varies by sigma^2 + w / m, with w the variance of runs
 inside a session. Sessions measured elsewhere, of M runs, show s^2 = sigma^2 + w / M with their
@@ -26,7 +26,7 @@ NORMAL = (
 
 
 class SessionNoise(NamedTuple):
-    """The relative variances of the means of sessions and of the runs inside, with their degrees of freedom, and the runs of a session."""
+    """Relative variances of means of sessions and of runs inside, their df, runs per session."""
 
     variance: Floats
     df: Floats
@@ -36,7 +36,10 @@ class SessionNoise(NamedTuple):
 
 
 class SideError(NamedTuple):
-    """The squared relative error of the mean of one side by its own runs (not known of one run), their number, and degrees of freedom."""
+    """The squared relative error of one side's mean by its own runs, their number, and df.
+
+    The error of one run is not known.
+    """
 
     variance: Floats
     n: Floats
@@ -76,7 +79,9 @@ def noise_of_sessions(values: Floats, levels: int) -> SessionNoise:
 
 
 def of_runs_further_in(noise: SessionNoise, inner: SessionNoise) -> SessionNoise:
-    """Return the noise of sides that are one unit of the level below too, whose runs are those of the `inner` noise.
+    """Return the noise of sides that are one unit of the level below too.
+
+    Its runs are those of the `inner` noise.
 
     The mean over n units of that level, which vary by w, lacks (1 - 1 / n) w of the variance of
     one.
@@ -91,7 +96,9 @@ def of_runs_further_in(noise: SessionNoise, inner: SessionNoise) -> SessionNoise
 
 
 def noise_of_components(level_variance: Floats, repetitions: Floats, depth: int) -> SessionNoise:
-    """Return the noise of sessions from the variances of means of every level (..., L), relative, and the repetitions in one parent.
+    """Return the noise of sessions from relative variances of means of every level (..., L).
+
+    Beside them are the repetitions in one parent.
 
     `depth` is the position of the level of runs: a side is one unit of each level above.
     """
@@ -113,7 +120,7 @@ def noise_of_components(level_variance: Floats, repetitions: Floats, depth: int)
 
 
 def noise_of_history(values: Floats, levels: int) -> SessionNoise:
-    """Return the same of a history, whose neighbours differ by noise but for a few changes of the program.
+    """Return the same of a history, whose neighbours differ by noise but for a few changes.
 
     The variance is half the mean square of the differences of neighbours, without those that are
     changes; n of them are worth 2 n / 3 degrees of freedom.
@@ -194,7 +201,7 @@ class RunsOfSuite(NamedTuple):
 
 
 def runs_of_suite(rows: SessionNoise) -> RunsOfSuite:
-    """Return what the runs inside sessions add to the mean over independent benchmarks (last axis), from those of each."""
+    """Return what runs inside sessions add to the mean over independent benchmarks (last axis)."""
     measured = ~np.isnan(rows.variance)
     number = measured.sum(axis=-1)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -211,7 +218,7 @@ def runs_of_suite(rows: SessionNoise) -> RunsOfSuite:
 def add_sessions(
     ratio: Ratio, noise: SessionNoise, df_rule: str, lacking: Lacking = BOTH
 ) -> tuple[Ratio, Floats]:
-    """Return a ratio of two sides, with what varies between sessions in the errors of those of one session, and its degrees of freedom."""
+    """Return a ratio with the noise of sessions in errors of sides of one session, and its df."""
     sides = (ratio.numerator, ratio.denominator)
     with np.errstate(divide="ignore", invalid="ignore"):
         freedoms = dfs_of_sides(ratio, df_rule)
@@ -264,9 +271,8 @@ def variances_of_sides(
         without = np.stack(np.broadcast_arrays(*lacking, variance[0]))[:2].astype(bool)
         single, sessions = (n == 1) & without, np.where(without, noise.variance, 0.0)
         within = np.where(single, noise.within, variance * n)
-        alike = (
-            n == noise.runs
-        )  # runs as many as those of the other sessions are in their variance already
+        # Runs as many as those of the other sessions are in their variance already.
+        alike = n == noise.runs
         inside, change = (
             np.where(alike & single, 0.0, within / n),
             np.where(alike, 0.0, within / n - within / noise.runs),

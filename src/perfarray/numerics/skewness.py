@@ -1,4 +1,4 @@
-"""Skewed units: tests of normality, and intervals that follow the skewness of a mean or of a ratio of means.
+"""Skewed units: tests of normality, and intervals that follow the skewness of an estimate.
 
 A mean of few skewed units and its standard error are correlated, so that t misses far more often
 beyond one end than beyond the other. Hall's transformation (1992) of the t statistic corrects that.
@@ -50,7 +50,9 @@ def chance_variance(n: Floats) -> Floats:
 def counted_skewness(
     cumulants: Floats, variances: tuple[Floats, ...], numbers: tuple[Floats, ...], quantile: Floats
 ) -> Floats:
-    """Return the part of the skewness of an estimate that counts, from its third cumulant (for a mean of n units, theirs over n²).
+    """Return the part of the skewness of an estimate that counts, from its third cumulant.
+
+    For a mean of n units it is that of the units over n².
 
     `variances` and `numbers` are the contributions of each system to the squared standard error,
     and its units; `quantile` is the 97.5 % quantile of t whatever the level of the interval, so
@@ -69,15 +71,14 @@ def counted_skewness(
 
 
 def stretched(quantile: Floats, skewness: Floats, usual: Floats) -> tuple[Floats, Floats]:
-    """Return the distances of the lower and the upper limit from the estimate in standard errors: one as by t, the other longer.
+    """Return the distances of both limits in standard errors: one as by t, the other longer.
 
     Hall's g(T) = T + s T² / 3 + s² T³ / 27 + s / 6 of the t statistic T is inverted at both
     quantiles. Beyond the `usual` quantile, that of 97.5 %, where it would soon diverge, the longer
     side keeps its ratio to t.
     """
-    flat = (np.abs(skewness) < 1e-9) | np.isnan(
-        skewness
-    )  # there the quotient below is lost in rounding
+    # There the quotient below is lost in rounding.
+    flat = (np.abs(skewness) < 1e-9) | np.isnan(skewness)
     s, near = np.where(flat, 1.0, skewness), np.minimum(quantile, usual)
     with np.errstate(divide="ignore", invalid="ignore"):
         ends = (np.abs(3 / s * (np.cbrt(1 + s * (sign * near - s / 6)) - 1)) for sign in (1, -1))
@@ -92,12 +93,11 @@ def stretched(quantile: Floats, skewness: Floats, usual: Floats) -> tuple[Floats
 
 
 def shrunken(statistic: Floats, skewness: Floats, usual: Floats) -> Floats:
-    """Return the t statistic whose test agrees with the limits by `stretched`: never farther from 0 than the one given."""
+    """Return the t statistic whose test agrees with `stretched`: never farther from 0 than t."""
     s, away = np.nan_to_num(skewness), np.sign(statistic)
     below, above = stretched(usual, np.asarray(s), usual)
-    last = np.where(
-        away > 0, below, above
-    )  # a statistic above 0 is one of a value below the estimate
+    # A statistic above 0 is one of a value below the estimate.
+    last = np.where(away > 0, below, above)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         cubic = statistic + s * statistic**2 / 3 + s**2 * statistic**3 / 27 + s / 6
         near = away * np.maximum(np.minimum(np.abs(statistic), away * cubic), 0.0)
@@ -137,7 +137,10 @@ def skewness_test(means: Floats, n: Floats) -> Floats:
 
 
 class UnitShape(NamedTuple):
-    """Departure of units from normality: p-values of Shapiro and Wilk (few units) and of their skewness, and the skewness of their mean."""
+    """P-values of normality (Shapiro and Wilk; skewness) of units, and the skewness of their mean.
+
+    Shapiro and Wilk's is that of few units.
+    """
 
     few: Floats
     skewed: Floats
@@ -145,7 +148,7 @@ class UnitShape(NamedTuple):
 
 
 def noisier_side(*units: Floats, summaries: Sequence[UnitSummary] = ()) -> tuple[Floats, ...]:
-    """Return the candidate's share of the squared error of the ratio of means, and the `UnitShape` of the noisier side.
+    """Return the candidate's share of the squared error, and the noisier side's `UnitShape`.
 
     `units` are the unit means (..., units) of the candidate and of the baseline, whose summaries
     may be given. The shape is NaN where neither has most of the error.

@@ -1,4 +1,4 @@
-"""Whether two samples of units differ in spread: Bonett's interval of a ratio of standard deviations, and Brown and Forsythe's test.
+"""Whether two samples differ in spread: Bonett's interval, and Brown and Forsythe's test.
 
 Bonett's test has too many false alarms for few units of long tails, Brown and Forsythe's for modes
 of which one side has none by chance. Both must see a change, and so must the ranks of the distances

@@ -20,10 +20,11 @@ from perfarray.numerics.levels import (
 from perfarray.numerics.types import Floats, Integers, Mask
 
 MEANS = ("geometric", "harmonic", "arithmetic")
+# The two values in the middle of an even number, the one value of an odd number.
 MIDDLES = (
     "low_median",
     "high_median",
-)  # The two values in the middle of an even number, the one value of an odd number
+)
 
 
 class Sides(NamedTuple):

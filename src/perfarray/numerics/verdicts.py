@@ -25,6 +25,9 @@ from perfarray.numerics.types import Floats, Mask, Texts, same_text
 
 FASTER, SLOWER, EQUIVALENT, INCONCLUSIVE = "faster", "slower", "equivalent", "inconclusive"
 
+# The variables of an interval, in the order of `Comparison.interval`
+INTERVAL = ("estimate", "lower", "upper", "df", "n", "kind")
+
 POWER = 0.8  # the chance to see the smallest change
 
 
@@ -57,7 +60,7 @@ class Rules(NamedTuple):
 
 
 class Tests(NamedTuple):
-    """One-sided p-values against both limits of the band: small where the ratio is below, or above."""
+    """One-sided p-values against both limits of the band: small where the ratio is beyond."""
 
     below_low: Floats
     above_low: Floats
@@ -89,7 +92,7 @@ class Tests(NamedTuple):
 
 
 class Known(NamedTuple):
-    """Where stopped runs leave a ratio known only as at least, or at most, what their limits give."""
+    """Where stopped runs leave a ratio known only as at least, or at most, what limits give."""
 
     at_least: Mask
     at_most: Mask
@@ -147,7 +150,7 @@ class Comparison(NamedTuple):
 
 
 def map_arrays(function: Callable[..., Any], *records: Any) -> Any:
-    """Return a record whose arrays, of nested records too, a function makes from those of others."""
+    """Return a record whose arrays, nested ones too, a function makes from those of others."""
     fields = zip(*records, strict=True)
     arrays = (
         map_arrays(function, *field) if isinstance(field[0], tuple) else function(*field)
@@ -177,7 +180,7 @@ def judge(
         not_slower,
         np.full(not_slower.shape, 1 - alpha),
     )
-    estimate, lower, upper, df, n, kind = comparison.interval
+    kind = limits.kind
     suite_kind = kind_of(suite.lower, suite.upper)
     if (suite.benchmarks == 1).any():
         suite, suite_kind = _suite_of_one_benchmark(comparison, uncorrected or limits, suite_kind)
@@ -196,12 +199,7 @@ def judge(
     half_width = t_quantile((1 + level) / 2, comparison.difference_df) * comparison.difference_error
     known = ~np.isnan(half_width)
     return {
-        "estimate": estimate,
-        "lower": lower,
-        "upper": upper,
-        "df": df,
-        "n": n,
-        "kind": kind,
+        **dict(zip(INTERVAL, comparison.interval, strict=True)),
         "pvalue": tests.two_sided,
         "pvalue_adjusted": outside,
         "pvalue_equivalent": tests.inside,
@@ -217,12 +215,7 @@ def judge(
         "difference": difference,
         "difference_lower": np.where(censoring.at_most & known, -np.inf, difference - half_width),
         "difference_upper": np.where(censoring.at_least & known, np.inf, difference + half_width),
-        "suite_estimate": suite.estimate,
-        "suite_lower": suite.lower,
-        "suite_upper": suite.upper,
-        "suite_df": suite.df,
-        "suite_n": suite.n,
-        "suite_benchmarks": suite.benchmarks,
+        **{f"suite_{name}": getattr(suite, name) for name in Suite._fields if name != "tests"},
         "suite_kind": suite_kind,
         "suite_pvalue": suite.tests.two_sided,
         "suite_verdict": decide(

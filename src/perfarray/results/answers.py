@@ -212,9 +212,8 @@ def _measured_cells(data: xr.Dataset) -> xr.DataArray:
     # The score of a copy counts in suites, and no unit of its own was measured.
     answered &= np.not_equal(values.get("n", np.nan), 0)
     if not texts:
-        answered |= (
-            values.get("unanswered", 0) == 1
-        )  # to have been asked, and to say nothing, is an answer
+        # To have been asked, and to say nothing, is an answer.
+        answered |= values.get("unanswered", 0) == 1
         answered |= values.get("remark", "") != ""  # and so is why there is none
         answered |= np.nan_to_num(values.get("n", 0)) != 0
     mask = _shown(cells, data) & answered

@@ -40,9 +40,11 @@ def combine(results: Mapping[str, xr.Dataset | xr.DataArray | FittedModel]) -> x
     Examples
     --------
     >>> import perfarray
-    >>> times = perfarray.from_samples({"old": [10.0, 10.2, 9.9, 10.1], "new": [9.0, 9.1, 8.9, 9.2]})
-    >>> both = perfarray.combine({"mean": times.perf.mean_interval(), "ratio": times.perf.ratio_interval("old")})
-    >>> both["mean_estimate"].sel(version="new").item(), round(both["ratio_estimate"].sel(version="new").item(), 3)
+    >>> samples = {"old": [10.0, 10.2, 9.9, 10.1], "new": [9.0, 9.1, 8.9, 9.2]}
+    >>> times = perfarray.from_samples(samples)
+    >>> mean, ratio = times.perf.mean_interval(), times.perf.ratio_interval("old")
+    >>> new = perfarray.combine({"mean": mean, "ratio": ratio}).sel(version="new")
+    >>> new["mean_estimate"].item(), round(new["ratio_estimate"].item(), 3)
     (9.05, 0.9)
     """
     wrong = [name for name in results if not isinstance(name, str) or not name.isidentifier()]
@@ -70,48 +72,31 @@ def combine(results: Mapping[str, xr.Dataset | xr.DataArray | FittedModel]) -> x
         datasets.append(
             data.rename({key: f"{name}_{key}" for key in data.data_vars}).drop_attrs(deep=False)
         )
-    blanks = {
-        str(key): _blank(variable)
-        for dataset in datasets
-        for key, variable in dataset.data_vars.items()
-    }
+    variables = chain.from_iterable(data.data_vars.items() for data in datasets)
+    blanks = {str(key): _blank(variable) for key, variable in variables}
+    coordinates = dict(chain.from_iterable(data.coords.items() for data in datasets))
     try:
         merged = xr.merge(datasets, join="outer", compat="no_conflicts", fill_value=blanks)
     except (xr.MergeError, ValueError) as error:
-        name = next(
-            (
-                str(key)
-                for dataset in datasets
-                for key in dataset.coords
-                if f"{key!r}" in str(error)
-            ),
-            "",
-        )
+        name = next((str(key) for key in coordinates if repr(key) in str(error)), "")
         raise ValueError(
             f"the results {', '.join(results)} say different things of the coordinate "
             f"{name!r}: {error}"
         ) from error
-    described = {
-        name: coordinate
-        for dataset in datasets
-        for name, coordinate in dataset.coords.items()
-        if coordinate.dtype.kind in "Ob"
+    # A coordinate is unknown where no result describes a label.
+    filled = {
+        name: merged[name].fillna(_blank(coordinate)).astype(coordinate.dtype)
+        for name, coordinate in coordinates.items()
+        if coordinate.dtype.kind in "Ob" and name not in merged.indexes
     }
-    merged = merged.assign_coords(
-        {
-            name: _filled(merged[name], data)
-            for name, data in described.items()
-            if name not in merged.indexes
-        }
-    )
     order = {
         dim: list(dict.fromkeys(chain(*sorted(data, key=lambda index_labels: -len(index_labels)))))
         for dim, data in labels.items()
     }
     return with_notes(
-        merged.reindex(order).assign_attrs(
-            attrs | {"result": "combine", RESULTS: " ".join(results)}
-        ),
+        merged.assign_coords(filled)
+        .reindex(order)
+        .assign_attrs(attrs | {"result": "combine", RESULTS: " ".join(results)}),
         *all_notes,
     )
 
@@ -143,11 +128,6 @@ def as_dataset(result: xr.Dataset | xr.DataArray | FittedModel) -> xr.Dataset:
     if isinstance(result, xr.DataArray):
         return result.to_dataset(name=str(result.name or "value")).assign_attrs(result.attrs)
     return result
-
-
-def _filled(coordinate: xr.DataArray, like: xr.DataArray) -> xr.DataArray:
-    """Return a coordinate that is unknown where no result describes a label."""
-    return coordinate.fillna(_blank(like)).astype(like.dtype)
 
 
 def _blank(variable: xr.DataArray) -> Any:

@@ -1,4 +1,4 @@
-"""What explains performance or its variation: the columns of the table, and the sentences for a report."""
+"""What explains performance or its variation: columns of the table, and sentences."""
 
 from collections.abc import Callable
 
@@ -44,7 +44,7 @@ def explained(data: xr.Dataset) -> Columns:
 
 
 def findings(data: xr.Dataset) -> list[str]:
-    """Write in sentences what explains the response, and how much all predictors explain together."""
+    """Write in sentences what explains the response, and how much all predictors do together."""
     response, tests = str(data.attrs["response"]).replace("_", " "), _tests(data)
     if bool(data["total_explained_lower"].isnull()):
         return [f"{tests} were tested, too few to tell what explains {response} from chance."]
@@ -97,7 +97,7 @@ def _tests(data: xr.Dataset) -> str:
 
 
 def explained_remarks(data: xr.Dataset) -> list[str]:
-    """Write the correlation on the rows that the fit did not see, what stays together in a test, and the columns left out."""
+    """Write the correlation on held-out rows, what a test keeps together, and columns left out."""
     clauses = []
     if "correlation" in data:
         estimate, lower, upper = (

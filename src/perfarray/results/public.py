@@ -96,7 +96,7 @@ FROM_NUMBERS = 'perfarray.from_samples({"old": [...], "new": [...]}) makes timin
 # Arguments that earlier versions had, and what to use instead
 REMOVED: Mapping[str, str] = {
     "band": "the band of equivalence is 1 - threshold to 1 + threshold",
-    "baseline_costs": "costs= takes arrays over the dim compared; else give the mean of both prices",
+    "baseline_costs": "costs= takes arrays over the dim compared, or the mean of both prices",
     "baseline_sizes": "both sides have the sizes of sizes=",
     "baseline_variances": "both sides have the variances of variances=",
     "commit_cost": "measuring another commit costs as much as one run",
@@ -105,8 +105,8 @@ REMOVED: Mapping[str, str] = {
     "family": "a correction is over all verdicts of the call; call once for each family",
     "goal": "threshold= says which change matters",
     "impute": "fill the gaps of the table before, for example with fillna",
-    "load": "select the runs of a class of load with where or groupby, and ask about each class",
-    "load_bins": "select the runs of a class of load with where or groupby, and ask about each class",
+    "load": "select the runs of a class of load with where or groupby, and ask of each",
+    "load_bins": "select the runs of a class of load with where or groupby, and ask of each",
     "n_flags": "drop columns of the table that you do not need",
     "parallel": "files are read in one process; split the paths over processes of your own",
     "random": "explain_variation has one random effect, the column of groups=",

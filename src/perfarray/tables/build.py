@@ -1,4 +1,7 @@
-"""From a long table to a labelled array: values placed, ragged runs padded with NaN, descriptors on the dims they depend on."""
+"""From a long table to a labelled array.
+
+Values are placed, ragged runs padded with NaN, descriptors put on the dims they depend on.
+"""
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
@@ -177,7 +180,10 @@ def _check_single(flat: Integers, names: list[str], table: Table, shape: tuple[i
 
 
 def _label_array(labels: list[Any]) -> npt.NDArray[Any]:
-    """Return labels as an array: numbers stay numbers, all else is object dtype (text survives every join and file)."""
+    """Return labels as an array: numbers stay numbers, all else is object dtype.
+
+    Text survives every join and file then.
+    """
     if labels and all(
         isinstance(label, int | float | np.number) and not isinstance(label, bool)
         for label in labels
@@ -210,7 +216,7 @@ def _column_variable(
 
 
 def completed(descriptor: Descriptor, table: Table) -> Descriptor:
-    """Return a descriptor with None for labels of its table that it lacks: these are `unknown`, not gaps."""
+    """Return a descriptor with None for labels that its table lacks: `unknown`, not gaps."""
     if not descriptor.dims or any(dim not in table.labels for dim in descriptor.dims):
         return descriptor
     if len(descriptor.dims) > 1:

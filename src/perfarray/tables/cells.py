@@ -1,4 +1,4 @@
-"""The cells that a column cuts the combinations of other columns into, and how many runs these have."""
+"""The cells that a column cuts combinations of other columns into, and their numbers of runs."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -41,7 +41,7 @@ class ColumnCells(NamedTuple):
 
     @property
     def are_crossed(self) -> bool:
-        """Whether the labels that are not rare, two at least, occur in 9 of 10 combinations each."""
+        """Whether two or more labels that are not rare occur in 9 of 10 combinations each."""
         usual, combinations = self._usual_labels(), np.bincount(self.labels)
         return bool(
             usual.sum() > 1 and (combinations[usual] >= EQUAL_CELLS * self.n_combinations).all()
@@ -59,7 +59,10 @@ class ColumnCells(NamedTuple):
 
     @property
     def are_ragged(self) -> bool:
-        """Whether runs were lost of a design with equal cells: their numbers vary far less than where labels are thrown at random."""
+        """Whether runs were lost of a design with equal cells.
+
+        Their numbers vary far less than where labels are thrown at random.
+        """
         cut = self.cut()
         # Cells of a single run say nothing: labels that are thrown on two runs often differ.
         has_repeats = cut.runs.sum() >= 2 * len(cut.runs)
@@ -91,7 +94,7 @@ class ColumnCells(NamedTuple):
         return int(np.bincount(self.combinations).max(initial=0))
 
     def _crossed_dispersion(self) -> float:
-        """Return the dispersion of runs where the labels that are not rare occur in all combinations."""
+        """Return the dispersion of runs where labels that are not rare are in all combinations."""
         usual = self._usual_labels()
         selected = usual[self.labels]
         return _dispersion(
@@ -142,7 +145,9 @@ def _medians(values: Integers, groups: Integers) -> Integers:
 
 
 def _dispersion(groups: Integers, runs: Integers, *, n_cells: int | None = None) -> float:
-    """Return the variance of runs among the cells of a group, as a share of that of equally probable labels thrown on its runs.
+    """Return the variance of runs among a group's cells, as a share of that by chance.
+
+    Chance throws equally probable labels on the runs of the group.
 
     With `n_cells`, a group has so many; those that are not among `runs` have none. Infinite where
     no group has two.

@@ -1,4 +1,6 @@
-"""Which columns of a table are dims, where nobody named them: texts, then numbers that cut their combinations into equal cells.
+"""Which columns of a table are dims, where nobody named them.
+
+They are texts, then numbers that cut the combinations of these into equal cells.
 
 One decision for every way in: pandas, Arrow, CSV, Parquet. Columns that are no dims stay beside the
 values. Nothing is pooled without a word.
@@ -122,7 +124,7 @@ def column_roles(
 
 
 class _Decision:
-    """The roles decided so far, and what later decisions look at: codes of columns, dims and repetitions."""
+    """The roles decided so far, and the codes of columns, dims and repetitions."""
 
     def __init__(
         self,
@@ -158,7 +160,10 @@ class _Decision:
         self.doubtful += [name] if doubtful else []
 
     def describes(self, name: str, *, quantity: bool) -> bool:
-        """Return whether dims determine a column, or the repetitions of a level (a quantity, or a text that differs between them)."""
+        """Return whether dims determine a column, or the repetitions of a level do.
+
+        By repetitions it is a quantity, or a text that differs between them.
+        """
         codes, dims = self.codes[name], [*self.named, *self.dims.values()]
         if depends_only_on(codes, dims):
             return True
@@ -184,7 +189,7 @@ class _Decision:
         return cut_into_cells(self.codes[name], others, self.nest[0])
 
     def may_group(self, name: str) -> bool:
-        """Return whether a column may cut runs into groups: its labels recur, and it is no measured number."""
+        """Return whether a column may cut runs into groups: labels recur and are not measured."""
         series = self.columns[name]
         if 2 * self.n_labels(name) > len(series):
             return False
@@ -211,7 +216,7 @@ class _Decision:
 
 
 def _free_texts(decision: _Decision, texts: Sequence[str]) -> set[str]:
-    """Return the texts that are remarks: blank in some rows, or in unequal numbers of runs within one combination of the others.
+    """Return the texts that are remarks: blank in some rows, or in cells of unequal runs.
 
     The combinations are those of the named dims, with and without the other columns that cut these
     equally. Lost runs make no remark of a label. Where no label holds half of the rows, as the
@@ -306,7 +311,7 @@ def _option(dim: str, name: str) -> str:
 
 
 def roles_note(roles: ColumnRoles, level: str, n_copies: int = 0) -> Note | None:
-    """Return the note on columns that nobody named: dims, what varies beside the values, and copies of rows that were left out."""
+    """Return the note on unnamed columns: dims, what varies, and copied rows left out."""
     dims = [name for name in roles.dims if name not in (*HISTORY, *roles.numberings)]
     if not (dims or roles.numberings or roles.varying or n_copies):
         return None
@@ -367,7 +372,9 @@ def copied_rows(
     repetitions: Mapping[str, pd.Series],
     level: str,
 ) -> Mask | None:
-    """Return which rows copy another one, value and all, where the others have one row for each named repetition.
+    """Return which rows copy another one, value and all.
+
+    The others have one row for each named repetition.
 
     Otherwise, and where no repetition is named, equal rows are runs that took equally long. `level`
     is the one that is not named; where all are, rows that repeat a cell are refused later.

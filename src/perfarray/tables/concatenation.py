@@ -119,7 +119,7 @@ def _joined_label(
 def _joined_level(
     name: str, tables: Sequence[Table], levels: Sequence[Mapping[str, int]], rows: Sequence[int]
 ) -> Integers:
-    """Return the positions along a level: those of the file's place, else each table's own, else 0."""
+    """Return positions along a level: by the file's place, else each table's own, else 0."""
     return np.concatenate(
         [
             table.levels[name]
@@ -163,7 +163,10 @@ def _joined_columns(
     labels: Mapping[str, Column],
     levels: Mapping[str, Integers],
 ) -> dict[str, tuple[tuple[str, ...], npt.NDArray[Any]]]:
-    """Return columns known per row: on all dims for several tables, but texts that describe labels of one dim stay there."""
+    """Return columns known per row: on all dims if there are several tables.
+
+    Texts that describe labels of one dim stay there.
+    """
     joined: dict[str, tuple[tuple[str, ...], npt.NDArray[Any]]] = {}
     names_of_units = {label_name(level): level for level in levels}
     for name in _names(table.columns for table in tables):
@@ -198,7 +201,10 @@ def _joined_columns(
 def _joined_descriptors(
     tables: Sequence[Table], extra: Sequence[Mapping[str, Any]], levels: Sequence[Mapping[str, int]]
 ) -> dict[str, Descriptor]:
-    """Return the descriptors of all tables, by their own labels, by those that distinguish tables, and along the dims where they differ."""
+    """Return the descriptors of all tables.
+
+    They go by their own labels, by those that distinguish tables, and along dims where they differ.
+    """
     joined: dict[str, Descriptor] = {}
     telling = tuple(_names(extra, levels))
     tails = [
@@ -312,7 +318,10 @@ def _places(tables: Sequence[Table], telling: Collection[str]) -> list[dict[str,
 def _widened(
     dims: tuple[str, ...], tables: Sequence[Table], positions: Sequence[Mapping[str, Sequence[Any]]]
 ) -> Iterator[tuple[str, ...]]:
-    """Yield dims that may resolve contradictions: the descriptor's own, then those where each table has one position, then all labels."""
+    """Yield dims that may resolve contradictions.
+
+    First the descriptor's own, then those where each table has one position, then all labels.
+    """
     yield dims
     names = [name for name in _names(positions) if name not in dims]
     single = [

@@ -117,7 +117,8 @@ def to_timings(
     Examples
     --------
     >>> import pandas as pd, perfarray
-    >>> frame = pd.DataFrame({"program": ["fft", "fft", "sort"], "run": [7, 9, 7], "ms": [10.0, 11.0, 20.0], "lang": ["C", "C", "Go"]})
+    >>> rows = [("fft", 7, 10.0, "C"), ("fft", 9, 11.0, "C"), ("sort", 7, 20.0, "Go")]
+    >>> frame = pd.DataFrame(rows, columns=["program", "run", "ms", "lang"])
     >>> times = frame.perf.to_timings(value="ms", units="ms", benchmark="program", execution="run")
     >>> times["time"].sel(benchmark="fft").values, times["lang"].sel(benchmark="sort").item()
     (array([0.01 , 0.011]), 'Go')
@@ -172,7 +173,7 @@ def _pandas(table: Any) -> pd.DataFrame:
 def _recognised(
     frame: pd.DataFrame, units: str | Mapping[str, str], dims: Mapping[str, str]
 ) -> tuple[pd.DataFrame, dict[str, str], dict[str, str]]:
-    """Return a table with its values in the units of their columns, the columns of values by metric, and their units."""
+    """Return a table in the units of its columns, its value columns by metric, and units."""
     stated = {"units": units} if isinstance(units, str) and units != SECONDS else {}
     try:
         frame, stated, factors = in_one_unit(frame, stated)

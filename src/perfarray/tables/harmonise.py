@@ -1,4 +1,7 @@
-"""Tables made to agree before they are joined: one unit and name for each metric, the same dims, no colliding names."""
+"""Tables made to agree before they are joined.
+
+Each metric has one unit and name, the dims are the same, and no names collide.
+"""
 
 import re
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
@@ -63,7 +66,7 @@ def _same_units(tables: Sequence[Table]) -> list[Table]:
 def _limits_converted(
     table: Table, differing: Collection[str]
 ) -> dict[str, tuple[tuple[str, ...], npt.NDArray[Any]]]:
-    """Return the columns of a table with the limits of stopped runs converted as its main metric is."""
+    """Return a table's columns with limits of stopped runs converted like its main metric."""
     main = table.metric if table.metric in table.metrics else _main(table.metrics)
     if CENSORED_AT not in table.columns or main not in differing:
         return table.columns
@@ -128,7 +131,7 @@ def rename_labels(table: Table, dim: str, labels: Mapping[Any, Any]) -> Table:
 
 
 def promoted(table: Table, dims: Collection[str]) -> Table:
-    """Return the table with its descriptors turned into dims where another table has dims of these names."""
+    """Return the table with descriptors turned into dims that another table has."""
     for name in set(dims) - table.labels.keys():
         descriptor = table.descriptors.get(name)
         if descriptor is None or not set(descriptor.dims) <= table.labels.keys():

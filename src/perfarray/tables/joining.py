@@ -301,7 +301,7 @@ def _with_dims(tables: Sequence[Table]) -> list[Table]:
 def _dims_of(
     name: str, values: npt.NDArray[Any], joined: Table, datasets: Sequence[xr.Dataset]
 ) -> tuple[str, ...]:
-    """Return the dims of a coordinate of repetitions: its former dims, or the fewest it depends on."""
+    """Return the dims of a coordinate of repetitions: its former ones, or the fewest it needs."""
     had = {dim for times in datasets if name in times.coords for dim in times.coords[name].dims}
     codes = {dim: column.codes for dim, column in joined.labels.items()} | joined.levels
     dims = tuple(dim for dim in codes if dim in had)

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -56,17 +56,17 @@ def table_of(
     `n_copies` rows that copied others have been left out of it.
     """
     if isinstance(value, str):
-        name = _metric_name(value, units, frame)
-        units = {name: units.get(value, "1")} if isinstance(units, Mapping) else units
-        better = (
-            {name: better[value]} if isinstance(better, Mapping) and value in better else better
-        )
-        value = {name: value}
+        unit = units.get(value, "1") if isinstance(units, Mapping) else units
+        name, column = _metric_name(value, unit, frame), value
+        if isinstance(better, Mapping) and column in better:
+            better = {name: better[column]}
+        value, units = {name: column}, {name: unit}
+    elif not isinstance(units, Mapping):
+        units = dict.fromkeys(value, units)
     frame = without_blanks(frame, value.values())
     claimed = {*value.values(), *(dims or {}).values()}
-    named = {
-        name: name for name in (*COMPARED, *LEVELS) if name in frame.columns and name not in claimed
-    } | dict(dims or {})
+    unclaimed = [name for name in (*COMPARED, *LEVELS) if name not in claimed]
+    named = {name: name for name in unclaimed if name in frame.columns} | dict(dims or {})
     _check_columns(frame, [*value.values(), *named.values()])
     if "file" in named and "file" not in (dims or {}) and _determines_files(frame, named, level):
         del named["file"]
@@ -76,54 +76,37 @@ def table_of(
     common = check_names(shared, "shared") if shared else ()
     measured, value_notes = {}, []
     for name, column in value.items():
-        measured[name], note = metric_column(frame[column], name, units, better)
+        measured[name], note = metric_column(frame[column], name, units.get(name, "1"), better)
         value_notes.append(note)
     marks = {mark: mark_column(frame[mark]) for mark in MARKS if mark in frame.columns}
-    beside = {
-        str(name): frame[name]
-        for name in frame.columns
-        if name not in {*value.values(), *named.values(), *MARKS}
-    }
+    taken = {*value.values(), *named.values(), *marks}
+    beside = {str(name): frame[name] for name in frame.columns if name not in taken}
     if CENSORED_AT in beside:
         factor = seconds_factor(next(iter(measured.values())).units)
-        beside[CENSORED_AT] = limit_column(beside[CENSORED_AT]) * (
-            1.0 if factor is None else factor
-        )
+        limits = limit_column(beside[CENSORED_AT])
+        beside[CENSORED_AT] = limits * (1.0 if factor is None else factor)
     arranged = _arranged({name: frame[column] for name, column in named.items()}, beside, level)
     copies = copied_rows(frame, arranged.labels, arranged.repetitions, arranged.numbered)
     if copies is not None:
-        rest, n_copies = frame[~copies].reset_index(drop=True), int(copies.sum())
-        return table_of(
-            rest,
-            value=value,
-            units=units,
-            better=better,
-            level=level,
-            shared=shared,
-            dims=dims,
-            n_copies=n_copies,
-        )
+        roles: dict[str, Any] = {"value": value, "units": units, "better": better, "dims": dims}
+        roles |= {"level": level, "shared": shared, "n_copies": int(copies.sum())}
+        return table_of(frame[~copies].reset_index(drop=True), **roles)
     levels = numbered_levels(arranged.labels, arranged.repetitions, level, len(frame), common)
-    columns = {
-        name: placed_column(series, arranged.labels, levels)
-        for name, series in arranged.beside.items()
-    }
+    labels, beside = arranged.labels, arranged.beside
+    columns = {name: placed_column(series, labels, levels) for name, series in beside.items()}
     for name in levels.keys() & arranged.names.keys():
-        if names := level_labels(arranged.names[name], name, arranged.labels, levels):
+        if names := level_labels(arranged.names[name], name, labels, levels):
             columns[label_name(name)] = names
-    failed, failure_note = failed_by_exit_code(arranged.beside, marks)
+    failed, failure_note = failed_by_exit_code(beside, marks)
     notes = [
         roles_note(arranged.roles, arranged.numbered, n_copies),
         *value_notes,
         failure_note,
         *_other_units(value, units),
-        *(
-            check_unit(name, units.get(name, "1") if isinstance(units, Mapping) else units)
-            for name in value
-        ),
+        *(check_unit(name, units.get(name, "1")) for name in value),
     ]
     return Table(
-        labels=arranged.labels,
+        labels=labels,
         levels=levels,
         metrics={name: in_seconds(metric) for name, metric in measured.items()},
         marks=marks | failed,
@@ -135,7 +118,10 @@ def table_of(
 
 
 def _determines_files(frame: pd.DataFrame, named: Mapping[str, str], level: str) -> bool:
-    """Return whether the labels of other dims say which of several files a row is from: a dim of files would only multiply the cells."""
+    """Return whether labels of other dims say which of several files a row is from.
+
+    A dim of files would only multiply the cells then.
+    """
     others = [
         column for name, column in named.items() if name not in (BENCHMARK, "file", *LEVELS, level)
     ]
@@ -145,7 +131,10 @@ def _determines_files(frame: pd.DataFrame, named: Mapping[str, str], level: str)
 
 
 class Arranged(NamedTuple):
-    """The columns that are not measured: labels, repetitions by level with their names, and what stays beside the values."""
+    """The columns that are not measured: labels, repetitions by level, and what stays beside.
+
+    `names` are the names of the repetitions.
+    """
 
     labels: dict[str, Column]
     repetitions: dict[str, pd.Series]
@@ -202,11 +191,13 @@ def _arranged(
     )
 
 
-def _metric_name(column: str, units: str | Mapping[str, str], frame: pd.DataFrame) -> str:
-    """Return the name of the variable that a column becomes: one that is called after its unit of time will hold seconds."""
+def _metric_name(column: str, unit: str, frame: pd.DataFrame) -> str:
+    """Return the name of the variable that a column becomes.
+
+    One that is called after its unit of time will hold seconds.
+    """
     variable = value_column(column)
     by_unit = variable is not None and variable[2] and seconds_factor(variable[1]) is not None
-    unit = units.get(column, "1") if isinstance(units, Mapping) else units
     is_time = isinstance(unit, str) and seconds_factor(unit) is not None
     return (
         variable[0]
@@ -215,19 +206,14 @@ def _metric_name(column: str, units: str | Mapping[str, str], frame: pd.DataFram
     )
 
 
-def _other_units(metrics: Mapping[str, str], units: str | Mapping[str, str]) -> list[Note]:
+def _other_units(metrics: Mapping[str, str], units: Mapping[str, str]) -> list[Note]:
     """Return notes on columns whose name ends in another unit of time than the stated one."""
     notes = []
     for name, column in metrics.items():
-        stated = units.get(name, "1") if isinstance(units, Mapping) else units
+        stated = units.get(name, "1")
         ending = re.search(r"(?:^|[_\s(\[])(ns|us|µs|ms|s|sec|min)[)\]]?$", str(column))
         factor = seconds_factor(ending.group(1)) if ending else None
-        if (
-            ending
-            and factor is not None
-            and isinstance(stated, str)
-            and seconds_factor(stated) not in (None, factor)
-        ):
+        if ending and factor is not None and seconds_factor(stated) not in (None, factor):
             sentence = (
                 f"column {column!r} is taken to be in {stated!r}, as units= says; if its name "
                 f"is right, give units={ending.group(1)!r}"

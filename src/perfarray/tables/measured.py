@@ -1,4 +1,4 @@
-"""The columns of a table that hold measurements, and their units: from their names, or from a column of units."""
+"""The columns that hold measurements, and their units, from names or a column of units."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -23,8 +23,14 @@ MEASURED = "measured"
 
 # Columns of times named by their unit
 UNITS_AS_NAMES = {
-    "seconds": SECONDS, "milliseconds": "ms", "microseconds": "us", "nanoseconds": "ns", "ms": "ms", "us": "us", "ns": "ns",
-}  # fmt: skip
+    "seconds": SECONDS,
+    "milliseconds": "ms",
+    "microseconds": "us",
+    "nanoseconds": "ns",
+    "ms": "ms",
+    "us": "us",
+    "ns": "ns",
+}
 
 TIME_AND_UNIT = re.compile(r"(time|cpu_time)(?:_|\s*\[|\s*\(|\s+)(\w+)[\])]?")
 
@@ -56,9 +62,8 @@ def value_column(name: str) -> tuple[str, str, bool] | None:
     if match and seconds_factor(match[2]) is not None:
         return match[1], match[2], True
     stem, unit = name_and_unit(name)
-    if (
-        unit and stem.lower() in (TIME, "cpu_time") and seconds_factor(unit) is not None
-    ):  # as in `time [ns/op]`
+    # As in `time [ns/op]`.
+    if unit and stem.lower() in (TIME, "cpu_time") and seconds_factor(unit) is not None:
         return stem.lower(), unit, True
     return (stem.lower(), unit, True) if unit and stem.lower() in QUANTITIES else None
 

@@ -1,4 +1,4 @@
-"""Numbers as people's programs write them: decimal commas, separators of thousands, units in the cell."""
+"""Numbers as programs write them: decimal commas, thousands, units in the cell."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -21,7 +21,7 @@ NO_NUMBERS = frozenset({"nan", "-nan", "inf", "-inf", "+inf", "infinity", "-infi
 
 
 class NumberTexts(NamedTuple):
-    """The numbers of a column of texts, NaN where a cell is blank, and the unit that its cells state; "" for none."""
+    """The numbers of a column of texts (NaN where blank), and their unit ("" for none)."""
 
     values: Floats
     unit: str
@@ -40,8 +40,10 @@ def parse_numbers(series: pd.Series) -> NumberTexts | None:
     --------
     >>> parse_numbers(pd.Series(["70.55us", "2.01 ms"]))
     NumberTexts(values=array([7.055e-05, 2.010e-03]), unit='s')
-    >>> parse_numbers(pd.Series(["10,2", "9,85"])).values, parse_numbers(pd.Series(["1,010.1", "900"])).values
-    (array([10.2 ,  9.85]), array([1010.1,  900. ]))
+    >>> parse_numbers(pd.Series(["10,2", "9,85"])).values
+    array([10.2 ,  9.85])
+    >>> parse_numbers(pd.Series(["1,010.1", "900"])).values
+    array([1010.1,  900. ])
     """
     if (durations := _durations(series)) is not None:
         return durations
@@ -91,8 +93,10 @@ def are_no_numbers(series: pd.Series) -> "pd.Series[bool]":
 
     Examples
     --------
-    >>> are_no_numbers(pd.Series(["1.5", "-nan", "+Inf", "fast"])).tolist(), are_no_numbers(pd.Series([1.0, np.inf])).tolist()
-    ([False, True, True, False], [False, True])
+    >>> are_no_numbers(pd.Series(["1.5", "-nan", "+Inf", "fast"])).tolist()
+    [False, True, True, False]
+    >>> are_no_numbers(pd.Series([1.0, np.inf])).tolist()
+    [False, True]
     """
     if pd.api.types.is_numeric_dtype(series):
         return pd.Series(
@@ -103,9 +107,8 @@ def are_no_numbers(series: pd.Series) -> "pd.Series[bool]":
         .map(lambda value: isinstance(value, str) and value.strip().lower() in NO_NUMBERS)
         .astype(bool)
     )
-    return texts | series.astype(object).isin(
-        [np.inf, -np.inf]
-    )  # Arrow does not compare texts with numbers
+    # Arrow does not compare texts with numbers.
+    return texts | series.astype(object).isin([np.inf, -np.inf])
 
 
 def _number_and_unit(text: str) -> tuple[str, str]:

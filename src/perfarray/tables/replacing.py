@@ -1,4 +1,7 @@
-"""Files and folders replaced as a whole: readers find the old content or the new, and never a part of it. Streams are written into."""
+"""Files and folders replaced as a whole: readers never find a part.
+
+Streams are written into.
+"""
 
 import errno
 import glob
@@ -24,7 +27,7 @@ LOCK = "lock"
 
 @contextmanager
 def replacing(*paths: Path, unchanged: bool = False) -> Iterator[Sequence[Path]]:
-    """Yield temporary paths, whose content goes to those at `paths` when the block has ended without an error.
+    """Yield temporary paths, whose content goes to `paths` when the block ends without error.
 
     They lie in a folder beside the first path until they are complete and on the disk. Only regular
     files and folders are replaced, and keep their mode. A link stays, and its target is replaced. A
@@ -106,7 +109,10 @@ def workspace(*paths: Path) -> Iterator[Path]:
 
 
 def is_stream(path: Path) -> bool:
-    """Return whether a path is written into and never replaced: a pipe, a device, a socket, an open file that has no name of its own."""
+    """Return whether a path is written into and never replaced.
+
+    So are a pipe, a device, a socket, and an open file without a name of its own.
+    """
     target = Path(os.path.realpath(path))
     return path.exists() and not (target.is_file() or target.is_dir())
 
@@ -148,15 +154,14 @@ def _signature(target: Path) -> str:
 
 
 def _abandoned(target: Path) -> Iterator[tuple[Path, bool]]:
-    """Yield the temporary folders of ended programs, and whether their lock is from this machine."""
+    """Yield temporary folders of ended programs, and whether their lock is from this machine."""
     for room in sorted(target.parent.glob(f"{glob.escape(_prefix(target))}{'?' * 8}")):
         try:
             with open(room / LOCK, "r+", encoding="utf-8", errors="surrogateescape") as file:
                 if _lock(file):
                     yield room, file.read() == _signature(target)
-        except (
-            OSError
-        ):  # there is no lock, because its program was killed before or the system has none
+        # There is no lock: its program was killed before, or the system has none.
+        except OSError:
             yield room, False
 
 
@@ -220,9 +225,8 @@ def _put(path: Path, target: Path, aside: Path) -> None:
     """Move a file or folder to its place, with the mode and the owner of what was there."""
     if target.exists():
         shutil.copymode(target, path)
-        with suppress(
-            OSError, AttributeError
-        ):  # one may not give files away, or there are no owners
+        # One may not give files away, or there are no owners.
+        with suppress(OSError, AttributeError):
             os.chown(path, target.stat().st_uid, target.stat().st_gid)
     if not target.is_dir():
         os.replace(path, target)

@@ -37,7 +37,8 @@ from perfarray.timings.values import direction_by_name
 
 # Misspelt units of time: `Ms`, `S`, `millisec`, `sec.`, `secs`
 LIKE_TIME = re.compile(
-    r"\s*(?:[num\u00b5\u03bck]|nano|micro|milli|kilo)?[- ]?(?:s|secs?|seconds?|mins?|minutes?|h|hrs?|hours?)\.?\s*(?:/\s*op\w*\s*)?",
+    r"\s*(?:[num\u00b5\u03bck]|nano|micro|milli|kilo)?[- ]?"
+    r"(?:s|secs?|seconds?|mins?|minutes?|h|hrs?|hours?)\.?\s*(?:/\s*op\w*\s*)?",
     re.I,
 )
 
@@ -115,7 +116,10 @@ def numbered_levels(
 def _number_shared(
     labels: Mapping[str, Column], above: Mapping[str, Integers], codes: npt.NDArray[Any]
 ) -> Integers:
-    """Number a shared level so that a label has the same position for every benchmark, and in other dims where that takes no more room."""
+    """Number a shared level so that a label has the same position for every benchmark.
+
+    In other dims it has where that takes no more room.
+    """
     outer = list(above.values())
     everywhere = number_within(outer, codes)
     dim_codes = [column.codes for name, column in labels.items() if name != "benchmark"]
@@ -136,19 +140,15 @@ def _repetition_labels(series: pd.Series) -> npt.NDArray[Any]:
 
 
 def metric_column(
-    series: pd.Series,
-    name: str,
-    units: str | Mapping[str, str],
-    better: str | Mapping[str, str] | None,
+    series: pd.Series, name: str, unit: str, better: str | Mapping[str, str] | None
 ) -> tuple[Metric, Note | None]:
-    """Return a column of numbers with its unit: a duration has its own, and so have texts such as `70.5 us`.
+    """Return a column of numbers with its unit; durations and texts (`70.5 us`) have their own.
 
     Infinite values and texts such as `nan` were not measured; the note counts them.
     """
-    unit = units.get(name, "1") if isinstance(units, Mapping) else units
     if not isinstance(unit, str):
         raise ValueError(
-            f"units={units!r}: give a unit such as 's', 'ms' or 'J', or a mapping of metrics "
+            f"units={unit!r}: give a unit such as 's', 'ms' or 'J', or a mapping of metrics "
             "to units"
         )
     no_numbers = are_no_numbers(series)
@@ -332,7 +332,10 @@ def mark_column(series: pd.Series) -> Mask:
 def placed_column(
     series: pd.Series, labels: Mapping[str, Column], levels: Mapping[str, Integers]
 ) -> tuple[tuple[str, ...], npt.NDArray[Any]]:
-    """Return the fewest dims that a column depends on (none, one, or all down to a level), and its values."""
+    """Return the fewest dims that a column depends on, and its values.
+
+    The dims are none, one, or all down to a level.
+    """
     if pd.api.types.is_numeric_dtype(series) and series.dtype != bool:
         return fewest_dims(series, labels, levels), series.to_numpy(dtype=float, na_value=np.nan)
     codes, distinct = pd.factorize(series, use_na_sentinel=False)
@@ -385,7 +388,10 @@ def fewest_dims(
     labels: Mapping[str, Column],
     levels: Mapping[str, Integers],
 ) -> tuple[str, ...]:
-    """Return the fewest dims that values by row depend on: none, one, some of the dims, or all down to a level."""
+    """Return the fewest dims that values by row depend on.
+
+    They are none, one, some of the dims, or all down to a level.
+    """
     codes = pd.factorize(values, use_na_sentinel=False)[0]
     by = {name: column.codes for name, column in labels.items()} | dict(levels)
     single: list[tuple[str, ...]] = [(), *((name,) for name in labels)]

@@ -1,4 +1,4 @@
-"""Texts of a long table: a blank at either end of a label is not visible to anyone, and does not make another label."""
+"""Texts of a long table: a blank at an end of a label does not make another label."""
 
 from collections.abc import Collection, Iterable
 
@@ -7,7 +7,9 @@ import pandas as pd
 
 
 def without_blanks(frame: pd.DataFrame, values: Collection[str]) -> pd.DataFrame:
-    """Return a table whose texts have no blanks at their ends, and are missing where they have nothing else; `values` are no texts.
+    """Return a table whose texts have no blanks at their ends, or are missing if empty.
+
+    `values` are no texts.
 
     Raises
     ------
@@ -55,8 +57,7 @@ def _stripped(column: pd.Series, labels: Iterable[object]) -> pd.Series | None:
     texts = (
         column.astype(object).map(lambda label: stripped.get(label, label)) if stripped else column
     )
-    if (
-        len(texts) and pd.isna(texts.iloc[0]) and texts.isna().all()
-    ):  # a CSV file does not say of which type an empty column is
+    # A CSV file does not say of which type an empty column is.
+    if len(texts) and pd.isna(texts.iloc[0]) and texts.isna().all():
         return pd.Series(np.nan, index=column.index, name=column.name)
     return texts if stripped else None

@@ -131,9 +131,8 @@ def for_each_suite(function: Callable[P, R]) -> Callable[P, R]:
         by = SUITE if by is None else str(by)
         labels = suites_of(times, by, across)
         keywords, unmatched = one_key(function, kwargs), None
-        if isinstance(
-            keywords.get("weights"), Sequence | np.ndarray
-        ):  # in the order of all benchmarks
+        # In the order of all benchmarks.
+        if isinstance(keywords.get("weights"), Sequence | np.ndarray):
             keywords["weights"] = as_weights(keywords["weights"], times[across])
         arguments: tuple[Any, ...] = args
         if one_system:

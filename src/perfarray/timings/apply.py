@@ -236,8 +236,8 @@ def _labels_of(
 ) -> xr.Coordinates:
     """Return the labels of the result: those of the inputs outside core dims, and new ones.
 
-    Where inputs differ in a descriptor, that of the first counts. Text has object dtype, which every
-    join and file keeps.
+    Where inputs differ in a descriptor, that of the first counts. Text has object dtype, which
+    every join and file keeps.
     """
     variables: dict[Hashable, xr.Variable] = {}
     indexes: dict[Hashable, Any] = {}
@@ -257,9 +257,8 @@ def _labels_of(
 
 def is_chunked(array: xr.DataArray | xr.Variable) -> bool:
     """Return whether an array is lazy."""
-    return not isinstance(
-        array.data, np.ndarray
-    )  # ten times faster than `array.chunks is not None`
+    # Ten times faster than `array.chunks is not None`.
+    return not isinstance(array.data, np.ndarray)
 
 
 def as_objects(values: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -124,9 +124,8 @@ def bound_interval(
         changed["lower"] = result["lower"].where(~below | result["lower"].isnull(), lowest)
         changed["upper"] = result["upper"].where(~above | result["upper"].isnull(), np.inf)
     if "kind" in result.data_vars:
-        below, above = (
-            side & result["lower"].notnull() for side in (below, above)
-        )  # of too few units there is no set
+        # Of too few units there is no set.
+        below, above = (side & result["lower"].notnull() for side in (below, above))
         changed["kind"] = xr.where(
             below & above, UNBOUNDED, xr.where(below, AT_MOST, xr.where(above, AT_LEAST, kind))
         )

@@ -94,9 +94,8 @@ def never_together(new: xr.DataArray, old: xr.DataArray, levels: Sequence[str]) 
     both = candidate.any(names) & baseline.any(names)
     apart = both & ~(candidate & baseline).any(names)
     others = [dim for dim in apart.dims if dim != BENCHMARK]
-    never = apart.any(BENCHMARK) & ~(both & ~apart).any(
-        BENCHMARK
-    )  # labels compared that meet the baseline nowhere
+    # Labels compared that meet the baseline nowhere.
+    never = apart.any(BENCHMARK) & ~(both & ~apart).any(BENCHMARK)
     never_there, labels, text = f"never at one label of {listed(names)}", list[str](), ""
     if len(others) == 1 and never.any() and not never.all() and others[0] in new.coords:
         labels = [str(label) for label in new[others[0]].values[never.values].tolist()]

@@ -61,7 +61,8 @@ def counts(
     Examples
     --------
     >>> import perfarray
-    >>> times = perfarray.from_samples({"old": [[1.0, 1.1], [1.2, 1.1]], "new": [[1.0, 0.9], [1.1]]}, level=("execution", "iteration"))
+    >>> samples = {"old": [[1.0, 1.1], [1.2, 1.1]], "new": [[1.0, 0.9], [1.1]]}
+    >>> times = perfarray.from_samples(samples, level=("execution", "iteration"))
     >>> times.perf.counts()["total"].sel(level="iteration").to_series().to_dict()
     {'old': 4.0, 'new': 3.0}
     """

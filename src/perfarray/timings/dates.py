@@ -66,9 +66,8 @@ def dates_of(values: Any) -> pd.Series:
         return series.dt.tz_localize("UTC")
     if series.dtype.kind in "iuf":
         return _from_numbers(series)
-    codes, distinct = pd.factorize(
-        series.fillna("").astype(str)
-    )  # the runs of a commit share its date
+    # The runs of a commit share its date.
+    codes, distinct = pd.factorize(series.fillna("").astype(str))
     texts = pd.Series(distinct, dtype=object).str.strip()
     texts = texts.mask(texts.str.lower().isin(MISSING), "")
     if texts[texts != ""].str.fullmatch(COUNTED).all():
@@ -163,9 +162,8 @@ def earliest_dates(stamps: xr.DataArray, dim: str) -> pd.Series:
     if dim not in stamps.dims:
         return pd.Series([pd.NaT])
     dates = dates_of(stamps.transpose(dim, ...).values)
-    moments = dates.dt.tz_localize(
-        None
-    ).to_numpy()  # without a zone they are numbers, of which old pandas finds the least, too
+    # Without a zone they are numbers, of which old pandas finds the least, too.
+    moments = dates.dt.tz_localize(None).to_numpy()
     earliest: pd.Series[Any] = (
         pd.DataFrame(moments.reshape(stamps.sizes[dim], -1)).min(axis=1).dt.tz_localize("UTC")
     )

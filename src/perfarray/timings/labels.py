@@ -66,8 +66,10 @@ def label_meant(label: object, labels: Sequence[Any]) -> Any:
 
     Examples
     --------
-    >>> label_meant("1.0", [1.0, 2.0]), label_meant("2", [1.0, 2.0]), label_meant(3, ["3", "03"]), label_meant("x", ["y"])
-    (1.0, 2.0, '3', None)
+    >>> label_meant("1.0", [1.0, 2.0]), label_meant("2", [1.0, 2.0])
+    (1.0, 2.0)
+    >>> label_meant(3, ["3", "03"]), label_meant("x", ["y"])
+    ('3', None)
     """
     if label in labels:
         return label

@@ -56,9 +56,8 @@ def all_marked_note(
         return None
     lost = lost.transpose(*measured.dims)
     names = cell_names(lost)
-    if (
-        BENCHMARK in lost.dims and lost.ndim > 1
-    ):  # where every benchmark is lost, as of a machine, that is named
+    # Where every benchmark is lost, as of a machine, that is named.
+    if BENCHMARK in lost.dims and lost.ndim > 1:
         whole = lost.any(BENCHMARK) & ~measured.any(BENCHMARK)
         names = cell_names(whole) + cell_names(lost & ~whole)
     cells, of = int(lost.sum()), int((lost | measured).sum())

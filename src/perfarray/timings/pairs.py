@@ -179,26 +179,21 @@ def resolve_pair(
             nested = _of_one_nest(candidate, choose(other, name, levels))
             sides = place_units(*nested)
             if shared is not None:
-                sides[0] = sides[0]._replace(
-                    shared=shared_levels(sides[0], shared, nested[0].levels)
-                )
+                joint = shared_levels(sides[0], shared, nested[0].levels)
+                sides[0] = sides[0]._replace(shared=joint)
         else:
             sides = [candidate, choose(other, name, candidate.levels)]
         sides = sides if positive is None else [decline_zeros(side, positive) for side in sides]
         candidate, pair = sides[0], _pair_of_objects(sides[0], sides[1], dim)
     else:
-        pair = (
-            _each_with_each(candidate, str(dim))
-            if baseline is EVERY
-            else _split(candidate, baseline, dim)
-        )
+        every = baseline is EVERY
+        pair = _each_with_each(candidate, str(dim)) if every else _split(candidate, baseline, dim)
     marks = (*((CENSORED,) if pair.baseline.bounded else ()), *((COPIED,) if with_copies else ()))
     unit_names = map(label_name, pair.baseline.levels)
     array, kept = pair.baseline.array, {*pair.baseline.array.dims, *keep, *marks, *unit_names}
     if dropped := [name for name in array.coords if name not in kept]:
-        pair = pair._replace(
-            baseline=pair.baseline._replace(array=array.reset_coords(dropped, drop=True))
-        )
+        array = array.reset_coords(dropped, drop=True)
+        pair = pair._replace(baseline=pair.baseline._replace(array=array))
     paired_by: dict[str, Hashable] = {}
     if paired is not None:
         if paired != pair.candidate.levels[0]:
@@ -206,13 +201,12 @@ def resolve_pair(
                 f"paired={paired!r} is not known; choose one of {listed(pair.candidate.levels[:1])}"
             )
         (new, old), partners = paired_units(pair.candidate.array, pair.baseline.array, paired)
-        matched = pair.candidate._replace(array=new), pair.baseline._replace(array=old)
         pair = pair._replace(
-            candidate=matched[0], baseline=matched[1], notes=(*pair.notes, *partners)
+            candidate=pair.candidate._replace(array=new),
+            baseline=pair.baseline._replace(array=old),
+            notes=(*pair.notes, *partners),
         )
-        paired_by = {
-            "paired_by": "number" if unit_labels(pair.candidate.array, paired) is None else "label"
-        }
+        paired_by = {"paired_by": "number" if unit_labels(new, paired) is None else "label"}
     if is_chunked(pair.candidate.array) or is_chunked(pair.baseline.array):
         pair = _evenly_chunked(pair)
     one_process = one_process_note(candidate, unit, pair.dim)

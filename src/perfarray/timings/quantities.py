@@ -75,7 +75,8 @@ def is_measured(name: str) -> bool:
 
     Examples
     --------
-    >>> [is_measured(name) for name in ("max_rss_kb", "mem(KB)", "exitCode", "cpu [%]", "threads", "foo")]
+    >>> names = ("max_rss_kb", "mem(KB)", "exitCode", "cpu [%]", "threads", "foo")
+    >>> [is_measured(name) for name in names]
     [True, True, True, True, False, False]
     """
     text = name.rstrip()
@@ -142,7 +143,8 @@ def is_moment(name: str) -> bool:
 
     Examples
     --------
-    >>> [is_moment(name) for name in ("date", "commitDate", "commit_time", "time", "cpu_time", "candidate")]
+    >>> names = ("date", "commitDate", "commit_time", "time", "cpu_time", "candidate")
+    >>> [is_moment(name) for name in names]
     [True, True, True, True, False, False]
     """
     words = _words(name)

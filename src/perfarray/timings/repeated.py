@@ -72,9 +72,8 @@ def units_of_cells(
     # A cell of one run has no limits, and a note of its own.
     several = np.concatenate([cells.reshape(len(cells), -1).sum(axis=1) > 1 for cells in measured])
     inner = np.concatenate(depths)[several & (np.concatenate(depths) > 0)]
-    of = (
-        len(inner) if outermost else len(of_measured)
-    )  # where no cell has several outer units, every cell was measured in one
+    # Where no cell has several outer units, every cell was measured in one.
+    of = len(inner) if outermost else len(of_measured)
     names, counts = np.unique(inner, return_counts=True)
     note = (
         _note(nest[0], [nest[level] for level in names[np.argsort(-counts)]], len(inner), of)

@@ -153,9 +153,8 @@ def few_units(
     """
     if is_chunked(n):
         return None
-    number = (
-        n.values
-    )  # arithmetic of labelled arrays costs a hundred times as much where they are small
+    # Arithmetic of labelled arrays costs a hundred times as much where they are small.
+    number = n.values
     if method == "studentized":
         return count_note(
             "few_units",

@@ -60,11 +60,41 @@ RECORDS: Final = frozenset({
 SETTINGS: Final = frozenset({"dirty", "measurement", "type", "warmup"})
 # Words in names of settings that are known to change what is measured; others are named without a
 # warning
-EFFECTIVE: Final = frozenset({
-    "affinity", "aslr", "build", "bytes", "compiler", "configuration", "copies", "debug", "debugger", "dirty", "elements", "forks",
-    "gc", "gomaxprocs", "goos", "governor", "jdk", "jmh", "jre", "jvm", "kernel", "measurement", "os", "python", "runtime", "scaling",
-    "threads", "turbo", "version", "vm", "warmup",
-})  # fmt: skip
+EFFECTIVE: Final = frozenset(
+    {
+        "affinity",
+        "aslr",
+        "build",
+        "bytes",
+        "compiler",
+        "configuration",
+        "copies",
+        "debug",
+        "debugger",
+        "dirty",
+        "elements",
+        "forks",
+        "gc",
+        "gomaxprocs",
+        "goos",
+        "governor",
+        "jdk",
+        "jmh",
+        "jre",
+        "jvm",
+        "kernel",
+        "measurement",
+        "os",
+        "python",
+        "runtime",
+        "scaling",
+        "threads",
+        "turbo",
+        "version",
+        "vm",
+        "warmup",
+    }
+)
 NO_SETTINGS: Final = frozenset(
     {
         *LEVELS,
@@ -184,9 +214,8 @@ def notes_on(
         for side in (new, old)
     ]
     alike = sides[0] & sides[1] - names
-    if names <= {*CLOCKS} and not alike.isdisjoint(
-        (*MODELS, *HOSTS)
-    ):  # one machine, at another clock
+    # One machine, at another clock.
+    if names <= {*CLOCKS} and not alike.isdisjoint((*MODELS, *HOSTS)):
         names = set()
     machines = [difference for difference in of_machines if difference.name in names]
     settings = [difference for difference in differing if difference not in machines]

@@ -28,7 +28,8 @@ from perfarray.timings.validation import check_choice, number_of
 # The spellings of rates, with single blanks: `ops/s`, `1/s`, `MB/s`, `MB s-1`, `s^-1`, `items per
 # second`, `GHz`, `MFLOPS`
 RATE = re.compile(
-    r"[kKMGTPE]?(?:Hz|FLOPS|flops|flop/s|bps|[iI][pP][sS])|[fqrt]ps|[FQRT]PS|(?P<what>.*[^\s/]) ?(?:/| per ) ?(?P<per>[^\s/]+)"
+    r"[kKMGTPE]?(?:Hz|FLOPS|flops|flop/s|bps|[iI][pP][sS])|[fqrt]ps|[FQRT]PS"
+    r"|(?P<what>.*[^\s/]) ?(?:/| per ) ?(?P<per>[^\s/]+)"
     r"|(?P<of>.*?) ?\b(?P<each>[a-zµμ]+)\^?-1"
 )
 

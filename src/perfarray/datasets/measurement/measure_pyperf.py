@@ -2,11 +2,14 @@
 
 How the shipped files were made, all on one machine with one interpreter:
 
-    python measure_pyperf.py --inherit-environ PYTHONMALLOC -o pymalloc.json       (PYTHONMALLOC=pymalloc, the default)
-    python measure_pyperf.py --inherit-environ PYTHONMALLOC -o malloc.json         (PYTHONMALLOC=malloc)
-    python measure_pyperf.py -o first.json                                         (an A/A pair: the same command,
-    python measure_pyperf.py -o second.json                                         in a second session much later)
+    python measure_pyperf.py --inherit-environ PYTHONMALLOC -o pymalloc.json
+    python measure_pyperf.py --inherit-environ PYTHONMALLOC -o malloc.json
+    python measure_pyperf.py -o first.json
+    python measure_pyperf.py -o second.json
     python measure_pyperf.py clean pymalloc.json malloc.json first.json second.json
+
+PYTHONMALLOC was pymalloc, the default, in the first command and malloc in the second. The others
+are an A/A pair: the same command, the second time in a session much later.
 
 pyperf's own defaults: 20 worker processes (executions) of 3 values (iterations) after one warm-up.
 `clean` removes what says whose machine it was (host, paths, kernel, processor) and nothing else.

@@ -45,7 +45,7 @@ MOST = 2**31
 
 
 class Cache(NamedTuple):
-    """Sizes in kB as the text states them, and the owner of the cache: core, chip, module or system.
+    """Sizes in kB as the text states them, and the owner: core, chip, module or system.
 
     `kb` is instructions and data together; None where the parts belong to different things and
     cannot be added.
@@ -58,7 +58,7 @@ class Cache(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """Total size in GB, number of modules, size of a module in GB, speed in millions of transfers per second."""
+    """Total size in GB, modules, size of a module in GB, millions of transfers per second."""
 
     gb: float | None = None
     sticks: float | None = None
@@ -67,7 +67,7 @@ class Memory(NamedTuple):
 
 
 class Disk(NamedTuple):
-    """Total size in GB, number of disks, revolutions per minute, and whether they are solid state."""
+    """Total size in GB, number of disks, revolutions per minute, and whether solid state."""
 
     gb: float | None = None
     disks: float | None = None
@@ -166,7 +166,7 @@ def _memory_speed(text: str) -> float | None:
 
 
 def _transfers(bandwidth: float) -> float:
-    """Return the transfer rate of a bandwidth in MB/s, which names round down: 10600 is 1333, 5300 is 667."""
+    """Return the transfer rate of a bandwidth in MB/s, which names round down: 5300 is 667."""
     rate = bandwidth / 8
     usual = (
         200,

@@ -88,12 +88,13 @@ def read_each(parse: Callable[[str], Any], texts: Iterable[Any]) -> list[Any]:
 
 
 def read_texts(name: str, texts: Sequence[Any]) -> tuple[dict[str, list[Any]], list[str]]:
-    """Return the columns parsed from the texts of one descriptor, and the texts that could not be parsed.
+    """Return the columns parsed from a descriptor's texts, and the texts that could not be.
 
     Examples
     --------
-    >>> read_texts("memory", ["16 x 32 GB DDR4", "a lot"])[0]["memory_gb"], read_texts("os", ["Plan 9"])[1]
-    ([512.0, None], ['Plan 9'])
+    >>> columns, unread = read_texts("memory", ["16 x 32 GB DDR4", "a lot"])
+    >>> columns["memory_gb"], unread
+    ([512.0, None], ['a lot'])
     """
     reading, stem = READINGS[name], name.removesuffix("_cache")
     answers = read_each(reading.parse, texts)
@@ -116,7 +117,8 @@ def machine_numbers(texts: Mapping[str, str | None]) -> dict[str, Any]:
 
     Examples
     --------
-    >>> machine_numbers({"l1_cache": "32 KB I + 32 KB D on chip per core", "memory": "16 x 32 GB DDR4"})
+    >>> cache = "32 KB I + 32 KB D on chip per core"
+    >>> machine_numbers({"l1_cache": cache, "memory": "16 x 32 GB DDR4"})
     {'l1_kb': 64.0, 'l1_instruction_kb': 32.0, 'l1_data_kb': 32.0, 'memory_gb': 512.0}
     """
     numbers = {}

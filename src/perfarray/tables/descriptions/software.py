@@ -52,7 +52,10 @@ WRITTEN_VERSION = re.compile(r"\bv(?:ersion)?[\s:]*(\d+)(?:\.(\d+))?", re.I | re
 
 
 class Product(NamedTuple):
-    """A family of operating systems or compilers, and the first two parts of its version as a number (12.1.0.225 is 12.1)."""
+    """A family of operating systems or compilers, and its version as a number.
+
+    The first two parts count: 12.1.0.225 is 12.1.
+    """
 
     family: str | None = None
     version: float | None = None
@@ -111,7 +114,8 @@ def compiler(text: str) -> Product:
 
     Examples
     --------
-    >>> compiler("C/C++: Version 12.1.0.225 of Intel C++ Studio XE, for Linux"), compiler("GCC 12.2.0")
+    >>> intel = compiler("C/C++: Version 12.1.0.225 of Intel C++ Studio XE, for Linux")
+    >>> intel, compiler("GCC 12.2.0")
     (Product(family='Intel', version=12.1), Product(family='GCC', version=12.2))
     """
     match = _family(text, COMPILERS)

@@ -1,4 +1,7 @@
-"""Append machines or commits to a Zarr store: chunks that stay are linked, and the new store replaces the old in one step."""
+"""Append machines or commits to a Zarr store, which is replaced in one step.
+
+Chunks that stay are linked.
+"""
 
 import json
 import os
@@ -23,7 +26,7 @@ Sizes = Mapping[Hashable, int]
 
 
 def append(times: xr.Dataset, output: Path) -> xr.Dataset:
-    """Append the machines of some timings to a Zarr store, or their commits, where the machines exist already.
+    """Append the machines of some timings to a Zarr store, or commits of machines it has.
 
     A new store is made beside the old: chunks that stay are links to those there (copies, where the
     file system has no links), what changes is written, and then the new takes the place of the old.
@@ -106,7 +109,10 @@ def complete(store: Path) -> xr.Dataset:
 
 
 def _chunk_sizes(along: str, stored: xr.Dataset, joined: xr.Dataset) -> Sizes:
-    """Return the chunk sizes of all variables: those of the largest variable in the store, unless they are far too small by now."""
+    """Return the chunk sizes of all variables: those of the store's largest.
+
+    They are new where those are far too small by now.
+    """
     sizes, largest = (
         common_chunk_sizes(joined),
         max(joined.variables, key=lambda name: joined.variables[name].size),

@@ -1,4 +1,7 @@
-"""Stored timings and further machines, or commits, as one Dataset: labels of both, descriptors along these where they differ."""
+"""Stored timings and further machines or commits as one Dataset.
+
+It has the labels of both, and descriptors along these where they differ.
+"""
 
 from collections.abc import Hashable, Mapping
 from typing import Any
@@ -23,7 +26,7 @@ Sizes = Mapping[Hashable, int]
 
 
 def grows_along(stored: xr.Dataset, times: xr.Dataset) -> str:
-    """Return the dim to append along: machines, or, where these exist already, the dim of the history."""
+    """Return the dim to append along: machines, or the dim of the history if these exist."""
     dims = [MACHINE, *(dim for dim in HISTORY if dim in stored.indexes and dim in times.coords)]
     repeated: dict[str, list[Any]] = {}
     for dim in dims:
@@ -41,7 +44,7 @@ def grows_along(stored: xr.Dataset, times: xr.Dataset) -> str:
 
 
 def joined_along(dim: str, stored: xr.Dataset, times: xr.Dataset) -> xr.Dataset:
-    """Join stored timings, which stay lazy, with further machines or commits along a dim with new labels.
+    """Join stored timings, which stay lazy, with new labels of machines or commits.
 
     Descriptors of a whole that differ lie along the dim in the result; what one side does not say
     is `"unknown"`, NaN, or no mark.
@@ -86,7 +89,7 @@ def _check_metrics(stored: xr.Dataset, times: xr.Dataset) -> None:
 
 
 def _with_dims(along: str, times: xr.Dataset, opposite: xr.Dataset) -> xr.Dataset:
-    """Return timings with the dims of the other side, labels for each dim, and texts of one dtype."""
+    """Return timings with the other side's dims, labels for each, and texts of one dtype."""
     for dim in dict.fromkeys((along, *opposite.sizes)):
         if dim in times.dims:
             continue
@@ -200,7 +203,7 @@ def _agreed(a: xr.Variable | None, b: xr.Variable | None) -> xr.Variable | None:
 def _spread(
     variable: xr.Variable | None, opposite: xr.Variable | None, sizes: Sizes
 ) -> xr.Variable:
-    """Return a variable along all dims, or blanks of the opposite variable's kind where it is missing."""
+    """Return a variable along all dims, or blanks of the opposite kind where it is missing."""
     if variable is not None:
         spread: xr.Variable = variable.set_dims(sizes)
         return spread

@@ -1,4 +1,4 @@
-"""Write timings as netCDF files and Zarr stores, in chunks with whole levels, and as Parquet and Feather tables."""
+"""Write timings as netCDF and Zarr, in chunks of whole levels, and as Parquet or Feather."""
 
 import json
 import warnings
@@ -146,7 +146,7 @@ def zarr_encoding(
 
 
 def common_chunk_sizes(times: xr.Dataset) -> dict[Hashable, int]:
-    """Return the common chunk sizes of all variables, so that descriptors have the chunks of the timings."""
+    """Return the chunk sizes of all variables, so that descriptors are chunked like timings."""
     return chunk_sizes(*(variable.sizes for variable in times.variables.values()))
 
 
