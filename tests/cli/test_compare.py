@@ -66,7 +66,9 @@ class TestDemo:
         assert run(*command).exit_code in (0, 1)
         code = [line.strip() for line in lines if line.startswith(("    import", "    times"))]
         assert len(code) == 4
-        with pytest.warns(perfarray.PerfarrayWarning, match="one or two binaries cause most of the spread"):
+        with pytest.warns(
+            perfarray.PerfarrayWarning, match="one or two binaries cause most of the spread"
+        ):
             exec("\n".join(code), {})
 
     def test_narrow_screen(self, monkeypatch):

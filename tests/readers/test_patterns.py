@@ -94,7 +94,7 @@ test_labels_of_lists = readings(
         (
             "unless the caller names it",
             (ENTRIES, {"pattern": "{i}/ms = time_ms", "dims": {"number": "i"}}),
-            {"data_number": [0, 1]},
+            {"number": [0, 1]},
         ),
         (
             "each list has labels of its own",

@@ -46,7 +46,9 @@ WITH_SUITE: Final = re.compile(
     r"(?: of table = times\.perf\.machine_table\(\))?"
 )
 # No option stands for it
-AS_GROUPS: Final = re.compile(r" Or give another column as groups=, or groups=None, .* by itself\.?$")
+AS_GROUPS: Final = re.compile(
+    r" Or give another column as groups=, or groups=None, .* by itself\.?$"
+)
 AS_BY: Final = r", as by='\w+' gives it"
 SHARED: Final = (
     r"; if one \w+ serves all benchmarks, say shared='\w+'; shared=\(\) says that none does"

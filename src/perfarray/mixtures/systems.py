@@ -307,7 +307,7 @@ def run_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
         f"{' if runs are skewed' if 'limits' in attrs else ''}. Measure more."
     )
     few_for_total = (
-        f"{{cells}} have no more {plural(unit)} than the {attrs.get('runs')} runs of a total. "
+        f"{{cells}} have fewer {plural(unit)} than the {attrs.get('runs')} runs of a total. "
         "Nominal 95 % limits may then cover only 70 to 90 %. Measure more, choose fewer runs, or "
         "compare means (ratio_interval)."
     )
@@ -316,6 +316,6 @@ def run_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
         missing,
         cells_note("single_unit", text_of_single, result["n"], n == 1),
         few_replicates(number, "percentile", float(attrs["confidence_level"])) if number else None,
-        cells_note("few_units", few_for_total, result["n"], (n > 1) & (n <= attrs.get("runs", 0))),
+        cells_note("few_units", few_for_total, result["n"], (n > 1) & (n < attrs.get("runs", 1))),
         None if scored else cells_note("few_units", text_of_few, result["n"], (n > 1) & (n < FEW)),
     )

@@ -16,6 +16,7 @@ from perfarray.conventions import (
     price_of,
 )
 from perfarray.results.kinds import KINDS, kind_of
+from perfarray.results.variables import COMPARED
 from perfarray.timings.notes import Note, add_notes
 from perfarray.timings.validation import listed
 
@@ -27,8 +28,8 @@ RENAMED: Final = "renamed"
 # Coordinates that methods compute with, and that keep their names; a dim has labels like any other
 INPUTS: Final = frozenset({*MARKS, CENSORED_AT, LOOPS, "confidence_level", *map(price_of, LEVELS)})
 
-# Dims that readers and commands make, and few answers have: the functions of those refuse them
-DOCUMENTED: Final = frozenset({"baseline", "side"})
+# Variables of comparisons, which new timings make room for; other answers refuse dims of their names
+SETTLED: Final = frozenset(COMPARED.split())
 
 # Names in every answer on several metrics
 OF_METRICS: Final = frozenset({METRIC, "units", BETTER})
@@ -40,8 +41,8 @@ ANSWERS: Final = frozenset(
 
 
 def settle_dims(times: xr.Dataset) -> xr.Dataset:
-    """Rename dims of new timings that are called as a variable of an answer, with a note."""
-    taken = (ANSWERS - DOCUMENTED) & {*times.dims}
+    """Rename dims of new timings that are called as a variable of comparisons, with a note."""
+    taken = SETTLED & {*times.dims}
     if not taken:
         return times
     names = _new_names(taken, times.variables)

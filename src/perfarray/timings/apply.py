@@ -145,7 +145,12 @@ def _in_blocks(
 ) -> Callable[..., Any]:
     """Return a formula that works on arrays in memory in blocks of cells."""
 
-    def compute(*values: npt.NDArray[Any]) -> Any:
+    def compute(*unwrapped: Any) -> Any:
+        # A single text is handed over without its array.
+        values = [
+            np.asarray(value, dtype=object) if isinstance(value, str) else np.asarray(value)
+            for value in unwrapped
+        ]
         n_axes = max(array.ndim - len(dims) for array, dims in zip(values, core, strict=True))
         operands = [
             array.reshape((1,) * (n_axes + len(dims) - array.ndim) + array.shape)
