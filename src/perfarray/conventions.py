@@ -153,7 +153,7 @@ def seconds_factor(units: str) -> float | None:
     Examples
     --------
     >>> [seconds_factor(unit) for unit in ("ms", "ns/op", "Seconds", "J")]
-    (0.001, 1e-09, 1.0, None)
+    [0.001, 1e-09, 1.0, None]
     """
     name, of, operation = units.strip().partition("/")
     if of and operation not in OPERATIONS:

@@ -111,7 +111,7 @@ def workspace(*paths: Path) -> Iterator[Path]:
 def is_stream(path: Path) -> bool:
     """Return whether a path is written into and never replaced.
 
-    So are a pipe, a device, a socket, and an open file without a name of its own.
+    That is a pipe, a device, a socket, or an open file without a name of its own.
     """
     target = Path(os.path.realpath(path))
     return path.exists() and not (target.is_file() or target.is_dir())

@@ -118,7 +118,7 @@ def _number_shared(
 ) -> Integers:
     """Number a shared level so that a label has the same position for every benchmark.
 
-    In other dims it has where that takes no more room.
+    It has in other dims too, where that takes no more room.
     """
     outer = list(above.values())
     everywhere = number_within(outer, codes)

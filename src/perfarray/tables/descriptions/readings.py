@@ -92,9 +92,10 @@ def read_texts(name: str, texts: Sequence[Any]) -> tuple[dict[str, list[Any]], l
 
     Examples
     --------
-    >>> columns, unread = read_texts("memory", ["16 x 32 GB DDR4", "a lot"])
-    >>> columns["memory_gb"], unread
-    ([512.0, None], ['a lot'])
+    >>> read_texts("memory", ["16 x 32 GB DDR4", "a lot"])[0]["memory_gb"]
+    [512.0, None]
+    >>> read_texts("os", ["Plan 9"])[1]
+    ['Plan 9']
     """
     reading, stem = READINGS[name], name.removesuffix("_cache")
     answers = read_each(reading.parse, texts)
