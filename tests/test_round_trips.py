@@ -118,6 +118,7 @@ NO_RESULTS = {
     "to_frame",
     "to_timings",
     "VariabilityModel",
+    "declare",
 }
 """Public names that give timings, tables, numbers, files, notes or classes."""
 

@@ -152,7 +152,7 @@ def test_a_model_of_several_suites_is_of_the_largest(folder):
     predictors, groups or terms."""
     with pytest.raises(
         ValueError,
-        match=r"2 rows \(machines\) of its largest suite, 'int2006_rate'; a model needs 6.*name 'suite' in",
+        match=r"2 rows \(machines\) of its largest suite, 'int2006_rate'\. A model needs 6.*'suite' in predictors=",
     ):
         folder.perf.explain_variation()
     table = folder.perf.machine_table()

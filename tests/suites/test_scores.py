@@ -381,7 +381,7 @@ WRONG = {
         ),
     ],
     "required_runs": [
-        ({"width": 0}, "width=0: give the width of the interval that is wanted"),
+        ({"width": 0}, "width=0: give a positive width of the interval"),
         ({"width": 0.1, "start": 1}, "start=1: give a whole number of at least 2"),
         (
             {"width": 0.1, "start": 13},

@@ -142,7 +142,7 @@ def test_each_call_runs_on_csv_results(head):
         "machine": suite["machine"].values[0],
     }
     if "explain_variation" in CALLS[head]:
-        with pytest.raises(ValueError, match="a model needs 6 or more"):
+        with pytest.raises(ValueError, match="A model needs 6 or more"):
             eval(CALLS[head], names)
         return
     assert says_something(head, eval(CALLS[head], names))
