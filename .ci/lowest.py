@@ -1,4 +1,4 @@
-"""Print the lowest versions that pyproject.toml allows as constraints for pip: those of the core, and of the extras that are named."""
+"""Print the lowest versions that pyproject.toml allows as constraints for pip."""
 
 import re
 import sys

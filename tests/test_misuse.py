@@ -138,8 +138,8 @@ def asked(name, times, *others, **options):
 
 
 def test_every_method_is_tried():
-    """But for three: `report` gathers answers of others, `agreement` asks all of them, and `declare`
-    computes nothing."""
+    """But for three: `report` gathers answers of others, `agreement` asks all of them, and
+    `declare` computes nothing."""
     assert {*CALLS, *OF_ANSWERS, "declare", "join", "report"} == {*METHODS}
 
 

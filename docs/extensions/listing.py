@@ -1,7 +1,7 @@
 """Lists of functions, methods and pictures, made from the kinds of results and the docstrings.
 
-A page has a marker, such as `<!-- functions by question -->`, where Sphinx finds the list. The table
-of the README is written into the file: `python docs/extensions/listing.py`.
+A page has a marker, such as `<!-- functions by question -->`, where Sphinx finds the list. The
+table of the README is written into the file: `python docs/extensions/listing.py`.
 """
 
 import re

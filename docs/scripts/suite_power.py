@@ -29,9 +29,12 @@ def draw(slower: int, experiments: int, rng: np.random.Generator) -> xr.DataArra
     chosen = rng.permuted(np.tile(np.arange(BENCHMARKS) < slower, (experiments, 1)), axis=1)
     values[:, 1] += chosen[..., None]
     return xr.DataArray(
-        values, dims=("experiment", "version", "benchmark", "execution"), coords={"version": ["old", "new"]}, name="time",
+        values,
+        dims=("experiment", "version", "benchmark", "execution"),
+        coords={"version": ["old", "new"]},
+        name="time",
         attrs={"units": "s", "better": "lower"},
-    )  # fmt: skip
+    )
 
 
 def rejections(times: xr.DataArray, rng: np.random.Generator) -> dict[str, float]:

@@ -108,9 +108,15 @@ def coverage(experiments: int, rng: int) -> pd.DataFrame:
     parts = []
     for name, options in FIELLER.items():
         found = perfarray.coverage(
-            "ratio_interval", sizes={"binary": BINARIES, "execution": 10, "iteration": 10}, variances=variances(*SHOWN), ratio=0.95,
-            n_experiments=experiments, rng=rng, progress=True, **options,
-        )  # fmt: skip
+            "ratio_interval",
+            sizes={"binary": BINARIES, "execution": 10, "iteration": 10},
+            variances=variances(*SHOWN),
+            ratio=0.95,
+            n_experiments=experiments,
+            rng=rng,
+            progress=True,
+            **options,
+        )
         parts.append(frame(found).assign(method=name))
     return pd.concat(parts)
 
@@ -120,9 +126,16 @@ def resampling(experiments: int, rng: int) -> pd.DataFrame:
     parts = []
     for name, options in DRAWN.items():
         found = perfarray.coverage(
-            "ratio_interval", sizes={"binary": FEWER, "execution": 5, "iteration": 5}, variances=variances(*SHOWN), ratio=0.95,
-            n_experiments=experiments, rng=rng, progress=True, n_resamples=300, **options,
-        )  # fmt: skip
+            "ratio_interval",
+            sizes={"binary": FEWER, "execution": 5, "iteration": 5},
+            variances=variances(*SHOWN),
+            ratio=0.95,
+            n_experiments=experiments,
+            rng=rng,
+            progress=True,
+            n_resamples=300,
+            **options,
+        )
         parts.append(frame(found).assign(method=name))
     return pd.concat(parts)
 
@@ -138,10 +151,16 @@ def all_executions(experiments: int, rng: int) -> pd.DataFrame:
     for name, kept in KEPT.items():
         own = variances(name)
         found = perfarray.coverage(
-            "ratio_interval", sizes={"binary": [3, 10, 50], "execution": 100, "iteration": 8}, ratio=0.95,
-            variances=own | {"iteration": own["iteration"] * 8 / kept}, n_experiments=experiments, rng=rng, progress=True,
-            n_resamples=200, **DRAWN["RRR"],
-        )  # fmt: skip
+            "ratio_interval",
+            sizes={"binary": [3, 10, 50], "execution": 100, "iteration": 8},
+            ratio=0.95,
+            variances=own | {"iteration": own["iteration"] * 8 / kept},
+            n_experiments=experiments,
+            rng=rng,
+            progress=True,
+            n_resamples=200,
+            **DRAWN["RRR"],
+        )
         parts.append(frame(found).assign(method="RRR"))
     return pd.concat(parts)
 
@@ -157,9 +176,15 @@ def false_alarms(experiments: int, rng: int) -> pd.DataFrame:
             else {"n_experiments": 10 * experiments}
         )
         found = perfarray.false_alarm_rate(
-            "ratio_interval", sizes={"binary": FEWER[:-1], "execution": 5, "iteration": 5}, variances=variances(*SHOWN),
-            threshold=THRESHOLDS, rng=rng, progress=True, **options, **more,
-        )  # fmt: skip
+            "ratio_interval",
+            sizes={"binary": FEWER[:-1], "execution": 5, "iteration": 5},
+            variances=variances(*SHOWN),
+            threshold=THRESHOLDS,
+            rng=rng,
+            progress=True,
+            **options,
+            **more,
+        )
         parts.append(frame(found).assign(method=name))
     return pd.concat(parts)
 
@@ -195,9 +220,13 @@ def ignored(experiments: int, rng: int) -> pd.DataFrame:
     """Figures 4 and 8: one binary, as if compilation were deterministic."""
     parts = []
     given = {
-        "sizes": {"binary": 1, "execution": [2, 3, 5, 10, 20, 50, 100], "iteration": 10}, "ignored": "binary", "df": "conservative",
-        "variances": variances("FFT NA OPT", "HTTP OPT", "Rijndael OPT", "TCP OPT"), "n_experiments": experiments, "rng": rng,
-    }  # fmt: skip
+        "sizes": {"binary": 1, "execution": [2, 3, 5, 10, 20, 50, 100], "iteration": 10},
+        "ignored": "binary",
+        "df": "conservative",
+        "variances": variances("FFT NA OPT", "HTTP OPT", "Rijndael OPT", "TCP OPT"),
+        "n_experiments": experiments,
+        "rng": rng,
+    }
     parts.append(
         frame(perfarray.coverage("ratio_interval", ratio=0.95, progress=True, **given)).assign(
             what="coverage", threshold=0.0
@@ -214,9 +243,14 @@ def executions(experiments: int, rng: int) -> pd.DataFrame:
     """Figure 7: coverage over binaries and executions, 10 measurements."""
     sizes = {"binary": GRID, "execution": GRID, "iteration": 10}
     found = perfarray.coverage(
-        "ratio_interval", sizes=sizes, variances=variances("FFT NA OPT", "Rijndael OPT"), df="conservative", n_experiments=experiments,
-        rng=rng, progress=True,
-    )  # fmt: skip
+        "ratio_interval",
+        sizes=sizes,
+        variances=variances("FFT NA OPT", "Rijndael OPT"),
+        df="conservative",
+        n_experiments=experiments,
+        rng=rng,
+        progress=True,
+    )
     return frame(found)
 
 
@@ -224,25 +258,43 @@ def measurements(experiments: int, rng: int) -> pd.DataFrame:
     """Figure 9: coverage over executions and measurements, with one binary."""
     sizes = {"binary": 1, "execution": GRID, "iteration": GRID}
     found = perfarray.coverage(
-        "ratio_interval", sizes=sizes, variances=variances("FFT NA", "HTTP OPT"), df="conservative", ignored="binary",
-        n_experiments=experiments, rng=rng, progress=True,
-    )  # fmt: skip
+        "ratio_interval",
+        sizes=sizes,
+        variances=variances("FFT NA", "HTTP OPT"),
+        df="conservative",
+        ignored="binary",
+        n_experiments=experiments,
+        rng=rng,
+        progress=True,
+    )
     return frame(found)
 
 
 def flat(experiments: int, rng: int) -> pd.DataFrame:
     """8.3.2: false alarms of a single execution of a single binary, 45 measurements."""
     found = perfarray.false_alarm_rate(
-        "ratio_interval", sizes={"binary": 1, "execution": 1, "iteration": 45}, ignored=("binary", "execution"), df="conservative",
-        variances=variances("FFT NA OPT", "TCP OPT"), threshold=[0.0, 0.2], n_experiments=experiments, rng=rng,
-    )  # fmt: skip
+        "ratio_interval",
+        sizes={"binary": 1, "execution": 1, "iteration": 45},
+        ignored=("binary", "execution"),
+        df="conservative",
+        variances=variances("FFT NA OPT", "TCP OPT"),
+        threshold=[0.0, 0.2],
+        n_experiments=experiments,
+        rng=rng,
+    )
     return frame(found)
 
 
 STUDIES: dict[Callable[[int, int], pd.DataFrame], str] = {
-    coverage: "binary", resampling: "binary", all_executions: "binary", false_alarm_thresholds: "binary", ignored: "execution",
-    executions: "execution", measurements: "iteration", flat: "threshold",
-}  # fmt: skip
+    coverage: "binary",
+    resampling: "binary",
+    all_executions: "binary",
+    false_alarm_thresholds: "binary",
+    ignored: "execution",
+    executions: "execution",
+    measurements: "iteration",
+    flat: "threshold",
+}
 """What is made, and what its columns are."""
 
 

@@ -35,9 +35,17 @@ MACHINES = (10_000, 100_000, 1_000_000)
 WORKERS = 2
 
 METHODS: dict[str, dict[str, Any]] = {
-    "counts": {}, "variance_components": {}, "mean_interval": {}, "run_estimate": {}, "suite_score": {}, "principal_components": {},
-    "relative_variation": {}, "five_number_summary": {"rng": 1}, "compare": {"baseline": 0, "dim": "machine"}, "machine_table": {},
-}  # fmt: skip
+    "counts": {},
+    "variance_components": {},
+    "mean_interval": {},
+    "run_estimate": {},
+    "suite_score": {},
+    "principal_components": {},
+    "relative_variation": {},
+    "five_number_summary": {"rng": 1},
+    "compare": {"baseline": 0, "dim": "machine"},
+    "machine_table": {},
+}
 """What is asked of an archive."""
 
 

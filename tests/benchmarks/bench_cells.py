@@ -113,26 +113,44 @@ def main() -> None:
     few: dict[str, object] = {"method": "percentile", "n_resamples": 200, "rng": 1}
     drawn: dict[str, object] = {"n_resamples": 500, "rng": 1}
     rows: dict[str, tuple[Callable[[], object], str, Callable[[], object]]] = {
-        "percentile ratio of means": (lambda: one.perf.ratio_interval("old", **few), "by hand", in_blocks(ratio_of_means, one)),
+        "percentile ratio of means": (
+            lambda: one.perf.ratio_interval("old", **few),
+            "by hand",
+            in_blocks(ratio_of_means, one),
+        ),
         "percentile ratio of medians": (
-            lambda: long.perf.ratio_interval("old", statistic="median", **few), "by hand", in_blocks(ratio_of_medians, long),
+            lambda: long.perf.ratio_interval("old", statistic="median", **few),
+            "by hand",
+            in_blocks(ratio_of_medians, long),
         ),
         "percentile ratio of scores": (
-            lambda: suite.perf.score_ratio_interval("old", method="percentile", **drawn), "by hand", in_blocks(ratio_of_scores, suite),
+            lambda: suite.perf.score_ratio_interval("old", method="percentile", **drawn),
+            "by hand",
+            in_blocks(ratio_of_scores, suite),
         ),
-        "randomization": (lambda: suite.perf.randomization_test("old", **drawn), "permuted", in_blocks(exchanged, suite)),
+        "randomization": (
+            lambda: suite.perf.randomization_test("old", **drawn),
+            "permuted",
+            in_blocks(exchanged, suite),
+        ),
         "randomization with gaps": (
-            lambda: gaps.perf.randomization_test("old", **drawn), "without", lambda: suite.perf.randomization_test("old", **drawn),
+            lambda: gaps.perf.randomization_test("old", **drawn),
+            "without",
+            lambda: suite.perf.randomization_test("old", **drawn),
         ),
         "randomization, 29 x 20": (
             lambda: many.perf.randomization_test("old", n_resamples=1000, rng=1),
-            "permuted", in_blocks(lambda *given: exchanged(*given, number=1000), many),
+            "permuted",
+            in_blocks(lambda *given: exchanged(*given, number=1000), many),
         ),
         "relative variation of means": (
-            lambda: suite.sel(version="new").perf.relative_variation(method="monte_carlo", statistic="mean", **drawn),
-            "a loop", lambda: spread_by_machine(suite.values[1]),
+            lambda: suite.sel(version="new").perf.relative_variation(
+                method="monte_carlo", statistic="mean", **drawn
+            ),
+            "a loop",
+            lambda: spread_by_machine(suite.values[1]),
         ),
-    }  # fmt: skip
+    }
     for name, (ours, peer, theirs) in rows.items():
         found = measured(name, {name: ours, peer: theirs}, rounds=5, clock=time.process_time)
         compared(f"{name}, {peer}", "ours", ratio(found, peer, name))

@@ -113,10 +113,23 @@ def google_benchmark(folder: Path, random: np.random.Generator) -> Path:
     """Write 500 benchmarks of 20 repetitions."""
     times = random.lognormal(size=(500, 20)).round(6).tolist()
     rows = [
-        {"name": f"BM_{n}/64", "family_index": n, "per_family_instance_index": 0, "run_name": f"BM_{n}/64", "run_type": "iteration",
-         "repetitions": 20, "repetition_index": i, "threads": 1, "iterations": 9, "real_time": time, "cpu_time": time, "time_unit": "us"}
-        for n, row in enumerate(times) for i, time in enumerate(row)
-    ]  # fmt: skip
+        {
+            "name": f"BM_{n}/64",
+            "family_index": n,
+            "per_family_instance_index": 0,
+            "run_name": f"BM_{n}/64",
+            "run_type": "iteration",
+            "repetitions": 20,
+            "repetition_index": i,
+            "threads": 1,
+            "iterations": 9,
+            "real_time": time,
+            "cpu_time": time,
+            "time_unit": "us",
+        }
+        for n, row in enumerate(times)
+        for i, time in enumerate(row)
+    ]
     path = folder / "google_benchmark.json"
     path.write_text(
         json.dumps({"context": {"host_name": "h", "num_cpus": 8}, "benchmarks": rows}, indent=1)
@@ -162,8 +175,18 @@ def small_files(folder: Path, random: np.random.Generator) -> list[Path]:
     for number in range(1000):
         times = random.lognormal(size=(4, 5)).round(6).tolist()
         if number % 2:
-            rows = [{"name": f"BM_{n}/64", "repetition_index": i, "iterations": 9, "real_time": t, "cpu_time": t, "time_unit": "us"}
-                    for n, row in enumerate(times) for i, t in enumerate(row)]  # fmt: skip
+            rows = [
+                {
+                    "name": f"BM_{n}/64",
+                    "repetition_index": i,
+                    "iterations": 9,
+                    "real_time": t,
+                    "cpu_time": t,
+                    "time_unit": "us",
+                }
+                for n, row in enumerate(times)
+                for i, t in enumerate(row)
+            ]
             content = {
                 "context": {"host_name": f"host{number % 50}", "num_cpus": 8},
                 "benchmarks": rows,
@@ -200,13 +223,37 @@ def written() -> None:
         rows = google_benchmark(folder, random)
         layout = "{machine}/{session}.json"
         works = (
-            ("hyperfine, 100 x 200: read", "json.load", lambda: perfarray.read(long_json), lambda: load(long_json)),
-            ("google_benchmark, 10,000 rows: read", "json.load", lambda: perfarray.read(rows), lambda: load(rows)),
-            ("go, 10,000 lines: read", "scan of lines", lambda: perfarray.read(lines), lambda: scan(lines)),
-            ("1,000 small files: read_archive", "json.load", lambda: perfarray.read_archive(folder / "small", layout=layout),
-             lambda: [load(path) for path in small]),
-            ("a small file: read", "json.load", lambda: perfarray.read(small[0]), lambda: load(small[0])),
-        )  # fmt: skip
+            (
+                "hyperfine, 100 x 200: read",
+                "json.load",
+                lambda: perfarray.read(long_json),
+                lambda: load(long_json),
+            ),
+            (
+                "google_benchmark, 10,000 rows: read",
+                "json.load",
+                lambda: perfarray.read(rows),
+                lambda: load(rows),
+            ),
+            (
+                "go, 10,000 lines: read",
+                "scan of lines",
+                lambda: perfarray.read(lines),
+                lambda: scan(lines),
+            ),
+            (
+                "1,000 small files: read_archive",
+                "json.load",
+                lambda: perfarray.read_archive(folder / "small", layout=layout),
+                lambda: [load(path) for path in small],
+            ),
+            (
+                "a small file: read",
+                "json.load",
+                lambda: perfarray.read(small[0]),
+                lambda: load(small[0]),
+            ),
+        )
         for over, under, ours, plain in works:
             ranked("", {over: ours, under: plain}, over, rounds=ROUNDS, clock=time.process_time)
 

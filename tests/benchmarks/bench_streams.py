@@ -36,20 +36,45 @@ LIMIT = 600
 OLD, SEED = {"baseline": "old"}, {"rng": 1}
 
 ONE: dict[str, Mapping[str, Any]] = {
-    "counts": {}, "variance_components": {}, "mean_interval": {}, "suite_score": {}, "score_distribution": SEED,
-    "five_number_summary": SEED, "relative_variation": {}, "run_estimate": {}, "estimator_stability": {}, "normality": {},
-    "autocorrelation": {"dim": "execution"}, "plan_repetitions": {"half_width": 0.02}, "plan_suite": {"half_width": 0.02},
-    "principal_components": {}, "fit_mixture": {"n_components": 2}, "machine_table": {},
-    "bootstrap_interval": {"n_resamples": 200} | SEED, "change_points": {"dim": "machine"}, "trend": {"dim": "machine"},
-}  # fmt: skip
+    "counts": {},
+    "variance_components": {},
+    "mean_interval": {},
+    "suite_score": {},
+    "score_distribution": SEED,
+    "five_number_summary": SEED,
+    "relative_variation": {},
+    "run_estimate": {},
+    "estimator_stability": {},
+    "normality": {},
+    "autocorrelation": {"dim": "execution"},
+    "plan_repetitions": {"half_width": 0.02},
+    "plan_suite": {"half_width": 0.02},
+    "principal_components": {},
+    "fit_mixture": {"n_components": 2},
+    "machine_table": {},
+    "bootstrap_interval": {"n_resamples": 200} | SEED,
+    "change_points": {"dim": "machine"},
+    "trend": {"dim": "machine"},
+}
 """Methods of one system, with their options."""
 
 TWO: dict[str, Mapping[str, Any]] = {
-    "ratio_interval": OLD, "compare": OLD, "speedup": OLD, "speedup_test": OLD, "overall_speedup": OLD, "score_ratio_interval": OLD,
-    "randomization_test": OLD | SEED, "hierarchical_performance_test": OLD, "required_units": OLD, "required_runs": OLD | {"width": 0.02},
-    "prob_faster": OLD | {"n_resamples": 0}, "mean_difference": OLD | {"n_resamples": 0},
-    "prob_fastest": {"dim": "version", "n_resamples": 0}, "pairwise": {"dim": "version"}, "agreement": OLD | SEED,
-}  # fmt: skip
+    "ratio_interval": OLD,
+    "compare": OLD,
+    "speedup": OLD,
+    "speedup_test": OLD,
+    "overall_speedup": OLD,
+    "score_ratio_interval": OLD,
+    "randomization_test": OLD | SEED,
+    "hierarchical_performance_test": OLD,
+    "required_units": OLD,
+    "required_runs": OLD | {"width": 0.02},
+    "prob_faster": OLD | {"n_resamples": 0},
+    "mean_difference": OLD | {"n_resamples": 0},
+    "prob_fastest": {"dim": "version", "n_resamples": 0},
+    "pairwise": {"dim": "version"},
+    "agreement": OLD | SEED,
+}
 """Methods of two systems, with their options."""
 
 

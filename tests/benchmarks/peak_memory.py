@@ -35,6 +35,7 @@ WHY_NOT = {
     ),
     "given files (the benchmark `import` has those)": "archive_table convert_table read read_archive speedup_report",
     "draws what principal_components returns": "biplot",
+    "sets attrs": "declare",
     "a class": "GaussianMixture Note PerfarrayWarning VariabilityModel",
 }
 """Public names that are not measured."""
@@ -44,12 +45,26 @@ DRAWN, MEDIAN, SEED = FEW | {"method": "percentile"}, {"statistic": "median"}, {
 
 CALLS: dict[str, dict[str, list[dict[str, Any]]]] = {
     "one": {
-        "mean_interval": [{}, DRAWN], "bootstrap_interval": [MEDIAN | FEW], "bootstrap_distribution": [FEW], "variance_components": [{}],
-        "suite_score": [{}], "score_distribution": [SEED], "five_number_summary": [{}],
-        "relative_variation": [{}, {"method": "monte_carlo"} | SEED], "run_estimate": [{}], "estimator_stability": [{}], "counts": [{}],
-        "to_frame": [{}], "normality": [{}],
-        "autocorrelation": [{"dim": "execution"}], "steady_state": [{"dim": "execution"}], "plan_repetitions": [HALF], "plan_suite": [HALF],
-        "principal_components": [{}], "cluster_machines": [{"n_clusters": 4}], "machine_ratios": [{}],
+        "mean_interval": [{}, DRAWN],
+        "bootstrap_interval": [MEDIAN | FEW],
+        "bootstrap_distribution": [FEW],
+        "variance_components": [{}],
+        "suite_score": [{}],
+        "score_distribution": [SEED],
+        "five_number_summary": [{}],
+        "relative_variation": [{}, {"method": "monte_carlo"} | SEED],
+        "run_estimate": [{}],
+        "estimator_stability": [{}],
+        "counts": [{}],
+        "to_frame": [{}],
+        "normality": [{}],
+        "autocorrelation": [{"dim": "execution"}],
+        "steady_state": [{"dim": "execution"}],
+        "plan_repetitions": [HALF],
+        "plan_suite": [HALF],
+        "principal_components": [{}],
+        "cluster_machines": [{"n_clusters": 4}],
+        "machine_ratios": [{}],
         "fit_mixture": [{}],
         "variability_level": [{"n_resamples": 0}, {}],
     },
@@ -57,14 +72,26 @@ CALLS: dict[str, dict[str, list[dict[str, Any]]]] = {
     "nested": {"drop_warmup": [{"n": 1}]},
     "level": {"merge_level": [{}]},
     "sides": {
-        "ratio_interval": [{}, DRAWN, MEDIAN], "compare": [{}, DRAWN, MEDIAN], "speedup": [{}], "speedup_test": [{}],
-        "overall_speedup": [{}], "score_ratio_interval": [{}, {"method": "percentile"} | SEED], "randomization_test": [SEED],
+        "ratio_interval": [{}, DRAWN, MEDIAN],
+        "compare": [{}, DRAWN, MEDIAN],
+        "speedup": [{}],
+        "speedup_test": [{}],
+        "overall_speedup": [{}],
+        "score_ratio_interval": [{}, {"method": "percentile"} | SEED],
+        "randomization_test": [SEED],
         "hierarchical_performance_test": [{}],
-        "required_units": [{}], "required_runs": [{"width": 0.02}], "stopping": [HALF], "ordering_stability": [{}], "agreement": [SEED],
-        "prob_faster": [{"n_resamples": 0}, FEW], "mean_difference": [{"n_resamples": 0}, FEW],
+        "required_units": [{}],
+        "required_runs": [{"width": 0.02}],
+        "stopping": [HALF],
+        "ordering_stability": [{}],
+        "agreement": [SEED],
+        "prob_faster": [{"n_resamples": 0}, FEW],
+        "mean_difference": [{"n_resamples": 0}, FEW],
     },
     "both": {
-        "pairwise": [{"dim": "version"}], "prob_fastest": [{"dim": "version", "n_resamples": 0}], "report": [{}],
+        "pairwise": [{"dim": "version"}],
+        "prob_fastest": [{"dim": "version", "n_resamples": 0}],
+        "report": [{}],
         "calibrate": [{"n_splits": 20} | SEED],
     },
     "commits": {"change_points": [{}, {"online": True}], "trend": [{}]},
@@ -77,8 +104,12 @@ CALLS: dict[str, dict[str, list[dict[str, Any]]]] = {
     "components": {"from_components": [{}]},
     "tested": {"accelerated_proportion": [{}]},
     "mixture": {"goodness_of_fit": [{"n_resamples": 20} | SEED], "GaussianMixture.assign": [{}]},
-    "points": {"GaussianMixture.pdf": [{}], "GaussianMixture.cdf": [{}], "GaussianMixture.quantile": [{}]},
-}  # fmt: skip
+    "points": {
+        "GaussianMixture.pdf": [{}],
+        "GaussianMixture.cdf": [{}],
+        "GaussianMixture.quantile": [{}],
+    },
+}
 """By what a function is given, its name and options."""
 
 

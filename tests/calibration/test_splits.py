@@ -21,9 +21,12 @@ pytestmark = pytest.mark.filterwarnings(
 def drawn(benchmarks=40, executions=10, iterations=20, **options):
     """Return timings of which 37 % of the variance lies between executions."""
     return perfarray.simulate(
-        sizes={"execution": executions, "iteration": iterations}, variances={"execution": 0.37e-4, "iteration": 0.63e-4},
-        dims={"benchmark": benchmarks}, rng=1, **options,
-    )["time"]  # fmt: skip
+        sizes={"execution": executions, "iteration": iterations},
+        variances={"execution": 0.37e-4, "iteration": 0.63e-4},
+        dims={"benchmark": benchmarks},
+        rng=1,
+        **options,
+    )["time"]
 
 
 def splits_of(n, number):

@@ -457,12 +457,19 @@ class TestSides:
         assert all(fact in line for fact in ("'time'", "old has 'a', 'c'", "new has 'b'"))
         assert "beginning" not in line
 
-    @pytest.mark.parametrize(("old", "new", "heads"), [
-        (["code/t/b.py::a", "code/t/b.py::c"], ["project/t/b.py::a", "project/t/b.py::c"], ("code/", "project/")),
-        (["ci/build/t/a"], ["t/x", "home/t/a"], ("ci/build/", "home/")),
-        (["code/a", "code/b"], ["node/a", "node/c"], None),
-        (["a/x", "a/z"], ["a/y", "a/w"], None),
-    ])  # fmt: skip
+    @pytest.mark.parametrize(
+        ("old", "new", "heads"),
+        [
+            (
+                ["code/t/b.py::a", "code/t/b.py::c"],
+                ["project/t/b.py::a", "project/t/b.py::c"],
+                ("code/", "project/"),
+            ),
+            (["ci/build/t/a"], ["t/x", "home/t/a"], ("ci/build/", "home/")),
+            (["code/a", "code/b"], ["node/a", "node/c"], None),
+            (["a/x", "a/z"], ["a/y", "a/w"], None),
+        ],
+    )
     def test_names_that_differ_by_their_beginning(self, old, new, heads):
         """A run in another folder is told as such, with the way on."""
         line = refused("compare", *write_sides(dict.fromkeys(old, OLD), dict.fromkeys(new, OLD)))
@@ -540,7 +547,8 @@ class TestSides:
             (
                 "",
                 (
-                    "Choose what to compare with --dim and --baseline: --dim machine ('m1', 'm2'); --dim compiler "
+                    "Choose what to compare with --dim and --baseline: --dim machine ('m1', "
+                    "'m2'); --dim compiler "
                     "('gcc', 'clang')"
                 ),
             ),

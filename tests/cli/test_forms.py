@@ -86,9 +86,9 @@ def test_notes_and_warnings():
         in run("compare", *sides, "--output", "markdown").stdout
     )
     notes = json.loads(run("compare", *sides, "--output", "json").stdout)["notes"]
-    assert [(note["code"], note["values"].get("cells"), note.get("aside", False)) for note in notes] == [
-        ("one_session", None, True), ("single_unit", 1, False)
-    ]  # fmt: skip
+    assert [
+        (note["code"], note["values"].get("cells"), note.get("aside", False)) for note in notes
+    ] == [("one_session", None, True), ("single_unit", 1, False)]
 
 
 class Reader(HTMLParser):

@@ -119,21 +119,59 @@ PREDICTORS = ("--model", "ols", "--predictors", "cores,cpu_mhz")
 OF_SUITES = [(suite, f"box-{number}") for suite in SUITES for number in range(3, 8)]
 
 COMMANDS = {
-    "compare": (("compare", "old.csv", "new.csv"), ("benchmark", "machine", "threads"), [("b", "m2", n) for n in THREADS]),
-    "compare-one": (("compare", "old_one.csv", "new_one.csv"), ("benchmark", "machine"), [("b", "m2")]),
-    "compare-dim": (("compare", "one.csv", "--dim", "threads", "--baseline", "100"), ("threads",), [(200,), (300,)]),
+    "compare": (
+        ("compare", "old.csv", "new.csv"),
+        ("benchmark", "machine", "threads"),
+        [("b", "m2", n) for n in THREADS],
+    ),
+    "compare-one": (
+        ("compare", "old_one.csv", "new_one.csv"),
+        ("benchmark", "machine"),
+        [("b", "m2")],
+    ),
+    "compare-dim": (
+        ("compare", "one.csv", "--dim", "threads", "--baseline", "100"),
+        ("threads",),
+        [(200,), (300,)],
+    ),
     "counts": (("counts", "one.csv"), ("benchmark", "threads"), [("fft", n) for n in THREADS]),
-    "components": (("components", "one.csv"), ("benchmark", "threads"), [("fft", n) for n in THREADS]),
-    "stop": (("stop", "one.csv", "--half-width", "1%", "--start", "3"), ("benchmark", "threads"), [("fft", n) for n in THREADS]),
+    "components": (
+        ("components", "one.csv"),
+        ("benchmark", "threads"),
+        [("fft", n) for n in THREADS],
+    ),
+    "stop": (
+        ("stop", "one.csv", "--half-width", "1%", "--start", "3"),
+        ("benchmark", "threads"),
+        [("fft", n) for n in THREADS],
+    ),
     "plan": (
-        ("plan", "one.csv", "--half-width", "1%", "--cost", "execution=1"), ("benchmark", "threads"), [("fft", n) for n in THREADS],
+        ("plan", "one.csv", "--half-width", "1%", "--cost", "execution=1"),
+        ("benchmark", "threads"),
+        [("fft", n) for n in THREADS],
     ),
     "history": (("history", "history.csv"), ("benchmark", "build"), [("b", 10)]),
-    "scores": (("scores", "old.csv"), ("machine", "threads"), [(f"m{i}", n) for i in (1, 2) for n in THREADS]),
-    "scores-suites": (("scores", "archive.csv", "--by", "suite", "--select", "compiler=gcc*", *COMPLETE), ("suite", "machine"), OF_SUITES),
-    "machines": (("machines", "old.csv"), ("machine", "threads"), [(f"m{i}", n) for i in (1, 2) for n in THREADS]),
-    "explain": (("explain", "archive.csv", "--select", "suite=int2017", *PREDICTORS), ("predictor",), [("cores",), ("cpu_mhz",)]),
-}  # fmt: skip
+    "scores": (
+        ("scores", "old.csv"),
+        ("machine", "threads"),
+        [(f"m{i}", n) for i in (1, 2) for n in THREADS],
+    ),
+    "scores-suites": (
+        ("scores", "archive.csv", "--by", "suite", "--select", "compiler=gcc*", *COMPLETE),
+        ("suite", "machine"),
+        OF_SUITES,
+    ),
+    "machines": (
+        ("machines", "old.csv"),
+        ("machine", "threads"),
+        [(f"m{i}", n) for i in (1, 2) for n in THREADS],
+    ),
+    "explain": (
+        ("explain", "archive.csv", "--select", "suite=int2017", *PREDICTORS),
+        ("predictor",),
+        [("cores",), ("cpu_mhz",)],
+    ),
+}
 
 
 @pytest.mark.parametrize("form", ["table", "markdown", "csv", "json", "html"])

@@ -289,8 +289,16 @@ class TestErrors:
 
 
 AMOUNTS = {
-    "8h": 28800, "1.5 min": 90, "95": 95, "0.8s": 0.8, "250ms": 0.25, "2d": 172800, "1 day": 86400, "2 days": 172800, "1e3": 1000,
-}  # fmt: skip
+    "8h": 28800,
+    "1.5 min": 90,
+    "95": 95,
+    "0.8s": 0.8,
+    "250ms": 0.25,
+    "2d": 172800,
+    "1 day": 86400,
+    "2 days": 172800,
+    "1e3": 1000,
+}
 
 
 @pytest.mark.parametrize(("text", "seconds"), AMOUNTS.items())

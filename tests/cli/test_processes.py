@@ -29,9 +29,17 @@ NAMES = {
 # Files that show spread already; whose benchmarks have the names of their files; of other levels;
 # and of reports of SPEC, which are placed by their names or have no repetitions
 OTHERS = (
-    "rebench.json", "phoronix.xml", "lnt.json", "lnt_first.json", "renaissance.csv", "speedup.csv", "pyperf_old.json", "tidy.csv",
-    "Box_O3_001.txt", "dump.csv",
-)  # fmt: skip
+    "rebench.json",
+    "phoronix.xml",
+    "lnt.json",
+    "lnt_first.json",
+    "renaissance.csv",
+    "speedup.csv",
+    "pyperf_old.json",
+    "tidy.csv",
+    "Box_O3_001.txt",
+    "dump.csv",
+)
 
 ONE_PROCESS = [name for name in EVERY if name not in OTHERS]
 

@@ -104,27 +104,52 @@ class TestWhatIsLeftOut:
             assert perfarray.read_archive(files, on_error="warn").attrs["n_files"] == 1
         assert perfarray.read_archive(files, on_error="skip").attrs["n_files_broken"] == 1
 
-    @pytest.mark.parametrize(("files", "options", "message"), [
-        (lambda mixed: str(mixed / "*.md"), {},
-         (
-             "none of the 1 files in .* could be read: 1 is of no known format.*known: asv, .*jmh, "
-             ".*pyperf"
-         )),
-        (lambda mixed: [mixed / "other.json"], {"on_error": "skip"},
-         (
-             "none of the 1 files in .* could be read: 1 is broken and left out: .*no reader "
-             "recognises"
-         )),
-        (lambda mixed: mixed, {"on_error": "ignore"}, "on_error='ignore' is not known; choose one of 'raise', 'warn', 'skip'"),
-        (lambda mixed: mixed, {"format": "perf"},
-         (
-             "format='perf' is not known; choose one of: .*jmh, .*pyperf, .*spec_csv, "
-             ".*speedup_test, tidy_csv"
-         )),
-        (lambda mixed: [mixed / "good.json"], {"format": "jmh"},
-         r"good\.json: is not as jmh writes it: the document is .*; expected a list"),
-        (lambda mixed: mixed, {"layout": "run.json", "on_error": "skip"}, "layout='run.json' must name dims in braces"),
-    ])  # fmt: skip
+    @pytest.mark.parametrize(
+        ("files", "options", "message"),
+        [
+            (
+                lambda mixed: str(mixed / "*.md"),
+                {},
+                (
+                    "none of the 1 files in .* could be read: 1 is of no known format.*known: "
+                    "asv, .*jmh, "
+                    ".*pyperf"
+                ),
+            ),
+            (
+                lambda mixed: [mixed / "other.json"],
+                {"on_error": "skip"},
+                (
+                    "none of the 1 files in .* could be read: 1 is broken and left out: .*no "
+                    "reader "
+                    "recognises"
+                ),
+            ),
+            (
+                lambda mixed: mixed,
+                {"on_error": "ignore"},
+                "on_error='ignore' is not known; choose one of 'raise', 'warn', 'skip'",
+            ),
+            (
+                lambda mixed: mixed,
+                {"format": "perf"},
+                (
+                    "format='perf' is not known; choose one of: .*jmh, .*pyperf, .*spec_csv, "
+                    ".*speedup_test, tidy_csv"
+                ),
+            ),
+            (
+                lambda mixed: [mixed / "good.json"],
+                {"format": "jmh"},
+                r"good\.json: is not as jmh writes it: the document is .*; expected a list",
+            ),
+            (
+                lambda mixed: mixed,
+                {"layout": "run.json", "on_error": "skip"},
+                "layout='run.json' must name dims in braces",
+            ),
+        ],
+    )
     def test_what_is_refused(self, mixed, files, options, message):
         with pytest.raises(ValueError, match=message):
             perfarray.read_archive(files(mixed), **options)
@@ -190,29 +215,82 @@ FOUR_HOSTS = suite(
     bench("fft", run(1.0), run(2.0)), bench("sort", run(1.0), hostname="h4"), hostname="h3"
 )
 
-test_joins = readings(archive, [
-    ("a mark that a file lacks is False there",
-     [suite(bench("fft", run(1.0, warmups=[(1, 2.0)]))), "benchmark,failed,time\nfft,1,3\nfft,0,4\n"],
-     {"time": [[[[2.0, 1.0], [NAN, NAN]], [[3.0, NAN], [4.0, NAN]]]], "warmup": [[[[True, False], [False] * 2], [[False] * 2] * 2]],
-      "failed": [[[[False] * 2] * 2, [[True, False], [False] * 2]]]}),
-    ("a benchmark one file lacks is NaN", [suite(bench("fft", run(1.0)), bench("sort", run(1.0))), FFT],
-     {"file": ["a.json", "b.json"], "time": [[[[1.0]], [[1.0]]], [[[1.0]], [[NAN]]]]}),
-    ("descriptors lie on as few dims as they need", LINUX,
-     {"os.dims": (), "os": "Linux", "python_version.dims": ("file",), "logical_cores": [4.0, NAN]}),
-    ("missing descriptors are unknown", [*LINUX, small_suite(1.0)],
-     {"python_version": ["3.13", "3.14", "unknown"], "os": ["Linux", "Linux", "unknown"]}),
-    ("a single unit of rates stays", [OPS_PER_MS], {"throughput.units": "ops/ms"}),
-    ("rates of several units are per second", [OPS_PER_MS, OPS_PER_US],
-     {"throughput.attrs": {"units": "ops/s", "better": "higher"}, "throughput": [[[[1e3, 2e3]], [[1e6, 2e6]]]]}),
-    ("rates of other things are other variables", [f"# units: {unit}\nbenchmark,throughput\nfft,1\n" for unit in ("MB/s", "ops/ms")],
-     {"metrics": ["throughput_MB_s", "throughput"], "throughput_MB_s.units": "MB/s", "throughput.units": "ops/s", "metric": "throughput"}),
-    ("a host name and a column `machine` are the same dim",
-     [small_suite(1.0, hostname="h1"), FFT, "benchmark,machine,time\nfft,h1,1\nfft,h2,1\n"],
-     {"machine": ["h1", "unknown", "h2"], "time.dims": ("benchmark", "machine", "file", "execution", "iteration"),
-      "time": [[[[[3.0, 1.0, 2.0]], [[NAN] * 3], [[1.0, NAN, NAN]]], [[[NAN] * 3], [[1.0, NAN, NAN]], [[NAN] * 3]],
-                [[[NAN] * 3], [[NAN] * 3], [[1.0, NAN, NAN]]]]]}),
-    ("a descriptor of executions can not become a dim", [TWO_HOSTS, "benchmark,machine,time\nfft,h1,1\n"], {"machine": ["unknown", "h1"]}),
-])  # fmt: skip
+test_joins = readings(
+    archive,
+    [
+        (
+            "a mark that a file lacks is False there",
+            [
+                suite(bench("fft", run(1.0, warmups=[(1, 2.0)]))),
+                "benchmark,failed,time\nfft,1,3\nfft,0,4\n",
+            ],
+            {
+                "time": [[[[2.0, 1.0], [NAN, NAN]], [[3.0, NAN], [4.0, NAN]]]],
+                "warmup": [[[[True, False], [False] * 2], [[False] * 2] * 2]],
+                "failed": [[[[False] * 2] * 2, [[True, False], [False] * 2]]],
+            },
+        ),
+        (
+            "a benchmark one file lacks is NaN",
+            [suite(bench("fft", run(1.0)), bench("sort", run(1.0))), FFT],
+            {"file": ["a.json", "b.json"], "time": [[[[1.0]], [[1.0]]], [[[1.0]], [[NAN]]]]},
+        ),
+        (
+            "descriptors lie on as few dims as they need",
+            LINUX,
+            {
+                "os.dims": (),
+                "os": "Linux",
+                "python_version.dims": ("file",),
+                "logical_cores": [4.0, NAN],
+            },
+        ),
+        (
+            "missing descriptors are unknown",
+            [*LINUX, small_suite(1.0)],
+            {"python_version": ["3.13", "3.14", "unknown"], "os": ["Linux", "Linux", "unknown"]},
+        ),
+        ("a single unit of rates stays", [OPS_PER_MS], {"throughput.units": "ops/ms"}),
+        (
+            "rates of several units are per second",
+            [OPS_PER_MS, OPS_PER_US],
+            {
+                "throughput.attrs": {"units": "ops/s", "better": "higher"},
+                "throughput": [[[[1e3, 2e3]], [[1e6, 2e6]]]],
+            },
+        ),
+        (
+            "rates of other things are other variables",
+            [f"# units: {unit}\nbenchmark,throughput\nfft,1\n" for unit in ("MB/s", "ops/ms")],
+            {
+                "metrics": ["throughput_MB_s", "throughput"],
+                "throughput_MB_s.units": "MB/s",
+                "throughput.units": "ops/s",
+                "metric": "throughput",
+            },
+        ),
+        (
+            "a host name and a column `machine` are the same dim",
+            [small_suite(1.0, hostname="h1"), FFT, "benchmark,machine,time\nfft,h1,1\nfft,h2,1\n"],
+            {
+                "machine": ["h1", "unknown", "h2"],
+                "time.dims": ("benchmark", "machine", "file", "execution", "iteration"),
+                "time": [
+                    [
+                        [[[3.0, 1.0, 2.0]], [[NAN] * 3], [[1.0, NAN, NAN]]],
+                        [[[NAN] * 3], [[1.0, NAN, NAN]], [[NAN] * 3]],
+                        [[[NAN] * 3], [[NAN] * 3], [[1.0, NAN, NAN]]],
+                    ]
+                ],
+            },
+        ),
+        (
+            "a descriptor of executions can not become a dim",
+            [TWO_HOSTS, "benchmark,machine,time\nfft,h1,1\n"],
+            {"machine": ["unknown", "h1"]},
+        ),
+    ],
+)
 
 
 def test_metrics_of_several_files(tmp_path):

@@ -1,4 +1,5 @@
-"""The result does not depend on the order of the files; its chunks are those that were asked for."""
+"""The result does not depend on the order of the files; its chunks are those that were asked
+for."""
 
 import json
 import sys

@@ -299,8 +299,11 @@ def test_what_differs_row_by_row_beside_repetitions(tmp_path, beside):
     """Numbers and moments beside each iteration leave it an iteration, whichever way the table
     comes in."""
     numbers = [100, 101, 102, 200, 201, 202]
-    cells = {"memory_mb": numbers, "temperature": [number / 8 for number in numbers],
-             "started": [f"2024-01-01T00:0{number // 100}:{number % 100:02}" for number in numbers]}  # fmt: skip
+    cells = {
+        "memory_mb": numbers,
+        "temperature": [number / 8 for number in numbers],
+        "started": [f"2024-01-01T00:0{number // 100}:{number % 100:02}" for number in numbers],
+    }
     frame = pd.DataFrame(
         {
             "benchmark": ["fft"] * 3 + ["sort"] * 3,
@@ -313,8 +316,10 @@ def test_what_differs_row_by_row_beside_repetitions(tmp_path, beside):
     frame.to_parquet(tmp_path / "rows.parquet")
     times = outcome(lambda: perfarray.read(tmp_path / "rows.csv"))
     assert dict(times.sizes) == {"benchmark": 2, "execution": 1, "iteration": 3}
-    doors = {"parquet": lambda: perfarray.read_archive(tmp_path / "rows.parquet"),
-             "streamed": lambda: perfarray.convert_table(tmp_path / "rows.csv", tmp_path / "rows.zarr")}  # fmt: skip
+    doors = {
+        "parquet": lambda: perfarray.read_archive(tmp_path / "rows.parquet"),
+        "streamed": lambda: perfarray.convert_table(tmp_path / "rows.csv", tmp_path / "rows.zarr"),
+    }
     check_same({"at once": times} | {door: outcome(read) for door, read in doors.items()})
 
 

@@ -161,9 +161,11 @@ def test_what_is_not_packed_behind_a_packed_text_is_refused(tmp_path, pack, rest
 
 
 OTHERS = {
-    "zstd": (b"\x28\xb5\x2f\xfd", "zstd -d"), "lz4": (b"\x04\x22\x4d\x18", "lz4 -d"), "7z": (b"7z\xbc\xaf\x27\x1c", "7z x"),
+    "zstd": (b"\x28\xb5\x2f\xfd", "zstd -d"),
+    "lz4": (b"\x04\x22\x4d\x18", "lz4 -d"),
+    "7z": (b"7z\xbc\xaf\x27\x1c", "7z x"),
     "rar": (b"Rar!\x1a\x07", "unrar x"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", OTHERS)

@@ -59,14 +59,19 @@ def write(frame, path, **metadata):
     return path
 
 
-@pytest.mark.parametrize("change", [
-    lambda frame: frame,
-    lambda frame: frame.sample(frac=1, random_state=1),
-    lambda frame: frame.drop(index=[3, 17]),
-    lambda frame: frame.assign(machine=frame["version"].map({"old": 7, "new": 9})),
-    lambda frame: frame.rename(columns={"time_ms": "time"}).assign(unit="us"),
-    lambda frame: frame.drop(columns=["iteration", "warmup"]).drop_duplicates(["benchmark", "version", "execution"]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda frame: frame,
+        lambda frame: frame.sample(frac=1, random_state=1),
+        lambda frame: frame.drop(index=[3, 17]),
+        lambda frame: frame.assign(machine=frame["version"].map({"old": 7, "new": 9})),
+        lambda frame: frame.rename(columns={"time_ms": "time"}).assign(unit="us"),
+        lambda frame: frame.drop(columns=["iteration", "warmup"]).drop_duplicates(
+            ["benchmark", "version", "execution"]
+        ),
+    ],
+)
 def test_every_door_gives_the_same(tmp_path, frame, change):
     """CSV, Parquet, Feather, pandas, and, where they are installed, Polars and DuckDB."""
     rows = change(frame).reset_index(drop=True)
@@ -113,19 +118,46 @@ def test_metadata_and_names_say_what_columns_are(tmp_path, frame):
     np.testing.assert_allclose(times["time"], expected["time"])
 
 
-@pytest.mark.parametrize(("rows", "choices", "message"), [
-    (lambda frame: frame.assign(time_ms=frame["time_ms"].where(frame.index != 5, -1.0)), {}, "row 6 .* is -1.0; expected a number"),
-    (lambda frame: frame.assign(time_ms="fast"), {}, "column 'time_ms', row 1 under the header, is 'fast'"),
-    (lambda frame: frame.assign(time_ms=pd.Categorical(["fast"] * len(frame))), {}, "column 'time_ms', row 1 under the header, is 'fast'"),
-    (lambda frame: frame.assign(time_ms=[[1.0, 2.0]] * len(frame)), {}, "column 'time_ms' holds lists or structures"),
-    (lambda frame: frame.drop(columns="time_ms"), {}, "has no column of values"),
-    (lambda frame: frame.assign(**{"host ": 1}), {}, "has a column twice: 'host'; rename or remove one"),
-    (lambda frame: frame.iloc[:0], {}, "has columns and no rows"),
-    (lambda frame: pd.concat([frame, frame.iloc[:1]]), {}, "1 rows repeat a measurement"),
-    (lambda frame: frame, {"dims": {"benchmark": "program"}}, "has no column 'program'; it has 'benchmark'"),
-    (lambda frame: frame, {"dims": {"benchmark": 0}}, "dims= names them, not their places"),
-    (lambda frame: frame, {"format": "jmh"}, "is not UTF-8 text"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("rows", "choices", "message"),
+    [
+        (
+            lambda frame: frame.assign(time_ms=frame["time_ms"].where(frame.index != 5, -1.0)),
+            {},
+            "row 6 .* is -1.0; expected a number",
+        ),
+        (
+            lambda frame: frame.assign(time_ms="fast"),
+            {},
+            "column 'time_ms', row 1 under the header, is 'fast'",
+        ),
+        (
+            lambda frame: frame.assign(time_ms=pd.Categorical(["fast"] * len(frame))),
+            {},
+            "column 'time_ms', row 1 under the header, is 'fast'",
+        ),
+        (
+            lambda frame: frame.assign(time_ms=[[1.0, 2.0]] * len(frame)),
+            {},
+            "column 'time_ms' holds lists or structures",
+        ),
+        (lambda frame: frame.drop(columns="time_ms"), {}, "has no column of values"),
+        (
+            lambda frame: frame.assign(**{"host ": 1}),
+            {},
+            "has a column twice: 'host'; rename or remove one",
+        ),
+        (lambda frame: frame.iloc[:0], {}, "has columns and no rows"),
+        (lambda frame: pd.concat([frame, frame.iloc[:1]]), {}, "1 rows repeat a measurement"),
+        (
+            lambda frame: frame,
+            {"dims": {"benchmark": "program"}},
+            "has no column 'program'; it has 'benchmark'",
+        ),
+        (lambda frame: frame, {"dims": {"benchmark": 0}}, "dims= names them, not their places"),
+        (lambda frame: frame, {"format": "jmh"}, "is not UTF-8 text"),
+    ],
+)
 def test_bad_tables(tmp_path, frame, rows, choices, message):
     path = write(rows(frame), tmp_path / "bad.parquet")
     with pytest.raises(ValueError, match=rf"bad\.parquet.*{message}"):
@@ -411,8 +443,12 @@ def test_converted_metrics_keep_their_units(tmp_path):
     times = times.assign_coords(compiler="gcc").assign_attrs(metric="rate")
     write_store(times, tmp_path / "a.parquet")
     table = perfarray.read(tmp_path / "a.parquet")
-    assert [(name, array.attrs["units"], array.attrs["better"]) for name, array in table.items()] == [
-        ("rate", "MB/s", "higher"), ("time", "s", "lower"), ("memory", "B", "lower"),
-    ]  # fmt: skip
+    assert [
+        (name, array.attrs["units"], array.attrs["better"]) for name, array in table.items()
+    ] == [
+        ("rate", "MB/s", "higher"),
+        ("time", "s", "lower"),
+        ("memory", "B", "lower"),
+    ]
     assert (table.attrs["metric"], table["compiler_recorded"].item()) == ("rate", "gcc")
     assert table.sizes == {"benchmark": 2, "execution": 3}

@@ -35,9 +35,16 @@ def written(**options):
     return file.getvalue()
 
 
-@pytest.mark.parametrize("options", [
-    {}, {"row_group_size": 7}, {"version": "1.0"}, {"use_dictionary": False, "column_encoding": ENCODINGS}, {"write_statistics": False},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"row_group_size": 7},
+        {"version": "1.0"},
+        {"use_dictionary": False, "column_encoding": ENCODINGS},
+        {"write_statistics": False},
+    ],
+)
 def test_it_says_what_pyarrow_says(options):
     content = written(**options)
     metadata = parquet.ParquetFile(BytesIO(content)).metadata

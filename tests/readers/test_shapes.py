@@ -51,18 +51,27 @@ def test_what_has_the_shape(content):
     assert deviation(content, SHAPE) is None
 
 
-@pytest.mark.parametrize(("content", "message"), [
-    ([], "the document is []; expected an object"),
-    ({}, "the document has no 'runs'; it has no key"),
-    (document(runs=None), "runs is None; expected a list"),
-    (document(runs=[{"mean": 1}]), "runs[0] has no 'name'; it has 'mean'"),
-    (document(runs=[{"name": "a", "values": []}]), "runs[0] has neither 'values' nor 'mean'"),
-    (document(runs=[{"name": "a", "values": [1, True]}]), "runs[0].values[1] is True; expected a number"),
-    (document(params={"x y": []}), "params['x y'] is []; expected a text or a number"),
-    (document(pair=["0", 1]), "pair[0] is '0'; expected a number from 1"),
-    (document(pair=[1]), "pair is [1]; expected a list of 2 or null"),
-    (document(params="x" * 1000), "params is 'xxxxxxxxxxxx...xxxxxxxxxxxxx'; expected an object"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ([], "the document is []; expected an object"),
+        ({}, "the document has no 'runs'; it has no key"),
+        (document(runs=None), "runs is None; expected a list"),
+        (document(runs=[{"mean": 1}]), "runs[0] has no 'name'; it has 'mean'"),
+        (document(runs=[{"name": "a", "values": []}]), "runs[0] has neither 'values' nor 'mean'"),
+        (
+            document(runs=[{"name": "a", "values": [1, True]}]),
+            "runs[0].values[1] is True; expected a number",
+        ),
+        (document(params={"x y": []}), "params['x y'] is []; expected a text or a number"),
+        (document(pair=["0", 1]), "pair[0] is '0'; expected a number from 1"),
+        (document(pair=[1]), "pair is [1]; expected a list of 2 or null"),
+        (
+            document(params="x" * 1000),
+            "params is 'xxxxxxxxxxxx...xxxxxxxxxxxxx'; expected an object",
+        ),
+    ],
+)
 def test_the_first_deviation(content, message):
     assert deviation(content, SHAPE) == message
 

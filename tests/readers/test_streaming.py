@@ -109,8 +109,12 @@ HOSTS = {
 def test_numbers_that_describe_machines_may_be_missing(table, tmp_path):
     pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     unknown = table.assign(memory_gb=table["memory_gb"].where(table["machine"] == "a"))
-    parquet.write_table(pyarrow.Table.from_pandas(unknown, preserve_index=False, safe=False).set_column(
-        5, "memory_gb", pyarrow.array(unknown["memory_gb"].to_numpy(), from_pandas=False)), tmp_path / "table.parquet")  # fmt: skip
+    parquet.write_table(
+        pyarrow.Table.from_pandas(unknown, preserve_index=False, safe=False).set_column(
+            5, "memory_gb", pyarrow.array(unknown["memory_gb"].to_numpy(), from_pandas=False)
+        ),
+        tmp_path / "table.parquet",
+    )
     check_same(tmp_path / "table.parquet", tmp_path)
 
 
@@ -207,15 +211,24 @@ def test_partitioned_folder(table, tmp_path):
 REFUSED = {
     "mark": (lambda table: table.assign(failed=False), "column 'failed' cannot be streamed"),
     "unit": (lambda table: table.assign(unit="ms"), "column 'unit' cannot be streamed"),
-    "cells with units": (lambda table: table.assign(time_ms=table["time_ms"].map("{} ms".format)),
-                         "column 'time_ms', row 1 under the header, holds no plain number"),
-    "number": (lambda table: table.assign(threads=table["iteration"] % 2), "column 'threads' cannot be streamed: no usual dim"),
+    "cells with units": (
+        lambda table: table.assign(time_ms=table["time_ms"].map("{} ms".format)),
+        "column 'time_ms', row 1 under the header, holds no plain number",
+    ),
+    "number": (
+        lambda table: table.assign(threads=table["iteration"] % 2),
+        "column 'threads' cannot be streamed: no usual dim",
+    ),
     "host by execution": (HOSTS["host by execution"], "column 'host' cannot be streamed"),
-    "date by iteration": (lambda table: table.assign(date=table["iteration"].map("2026-11-{}".format)),
-                          "column 'date' cannot be streamed"),
-    "row by row": (lambda table: table.assign(stamp=[f"t{number}" for number in range(len(table))]),
-                   "30 combinations of labels, most of them in column 'stamp'"),
-}  # fmt: skip
+    "date by iteration": (
+        lambda table: table.assign(date=table["iteration"].map("2026-11-{}".format)),
+        "column 'date' cannot be streamed",
+    ),
+    "row by row": (
+        lambda table: table.assign(stamp=[f"t{number}" for number in range(len(table))]),
+        "30 combinations of labels, most of them in column 'stamp'",
+    ),
+}
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
@@ -241,11 +254,19 @@ def test_what_cannot_be_streamed(table, tmp_path, monkeypatch, reason, suffix):
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
-@pytest.mark.parametrize(("change", "message"), [
-    (lambda table: pd.concat([table, table.iloc[[3]]]), "repeat a measurement, the first is row 91 under the header"),
-    (lambda table: table.assign(time_ms=table["time_ms"].where(table.index != 40, -1.0)),
-     "column 'time_ms', row 41 under the header, is -1"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            lambda table: pd.concat([table, table.iloc[[3]]]),
+            "repeat a measurement, the first is row 91 under the header",
+        ),
+        (
+            lambda table: table.assign(time_ms=table["time_ms"].where(table.index != 40, -1.0)),
+            "column 'time_ms', row 41 under the header, is -1",
+        ),
+    ],
+)
 def test_wrong_rows(table, tmp_path, change, message, suffix):
     file = written(change(table), tmp_path / f"table.{suffix}")
     with pytest.raises(FileError, match=message):
@@ -261,7 +282,8 @@ def test_rows_without_numbers_of_repetitions(table, tmp_path):
 
 
 def test_files_outside_are_not_read(table, tmp_path):
-    """DuckDB reads the files of the table and nothing else: a name is no pattern, and no extension is loaded."""
+    """DuckDB reads the files of the table and nothing else: a name is no pattern, and no extension
+    is loaded."""
     written(table.assign(machine="secret"), tmp_path / "a1.csv")
     place = written(table, tmp_path / "a[1]*.csv")
     check_same(place, tmp_path)
@@ -326,14 +348,25 @@ def test_what_a_killed_program_leaves_is_hidden_and_removed(table, tmp_path):
     ]
 
 
-@pytest.mark.parametrize(("place", "error", "message"), [
-    ("twice.csv", FileError, r"twice\.csv: has a column twice: 'time_ms'; rename or remove one"),
-    ("blank.parquet", FileError, r"blank\.parquet: has a column twice: 'benchmark'; rename or remove one"),
-    ("short.csv", FileError, r"short\.csv: is not a table"),
-    ("other.json", FileError, "is no table that can be streamed"),
-    ("missing.csv", FileNotFoundError, "there is no such file"),
-    ("empty", FileNotFoundError, "no files found"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("place", "error", "message"),
+    [
+        (
+            "twice.csv",
+            FileError,
+            r"twice\.csv: has a column twice: 'time_ms'; rename or remove one",
+        ),
+        (
+            "blank.parquet",
+            FileError,
+            r"blank\.parquet: has a column twice: 'benchmark'; rename or remove one",
+        ),
+        ("short.csv", FileError, r"short\.csv: is not a table"),
+        ("other.json", FileError, "is no table that can be streamed"),
+        ("missing.csv", FileNotFoundError, "there is no such file"),
+        ("empty", FileNotFoundError, "no files found"),
+    ],
+)
 def test_what_is_no_table(table, tmp_path, place, error, message):
     (tmp_path / "other.json").write_text("{}")
     (tmp_path / "twice.csv").write_text("benchmark,time_ms,time_ms\nfft,1,2\n")

@@ -284,42 +284,97 @@ def test_what_is_left_out_and_what_is_not():
     printed_text = Redaction.of(times).times(times)
     assert "user" in times.attrs
     assert printed_text["benchmark"].values.tolist() == [
-        *names[:2], "[left out]/grep foo", "[left out]/rg foo", "[left out] (1)", "[left out] (2)", *names[6:]
-    ]  # fmt: skip
+        *names[:2],
+        "[left out]/grep foo",
+        "[left out]/rg foo",
+        "[left out] (1)",
+        "[left out] (2)",
+        *names[6:],
+    ]
     assert "builder_id" not in printed_text.coords
     assert ("user" in printed_text.attrs, printed_text.attrs["format"]) == (False, "custom")
     assert printed_text["linker"].item() == "ld -L[left out]/lib by [left out] on [left out]"
 
 
-@pytest.mark.parametrize(("text", "printed_text"), [
-    ("file:///home/alice/work/bench.json", "[left out]/bench.json"),
-    ("see file:///home/alice", "see [left out]"),
-    ("../alice, ../../alice/work/runs.csv", "[left out], [left out]/runs.csv"),
-    ("~alice and ~alice/runs", "[left out] and [left out]"),
-    ("`/home/alice/work/x` and `~alice`", "`[left out]/x` and `[left out]`"),
-    ("/mnt/home/alice, $HOME/alice/x, /srv/bob/../alice", "[left out], [left out], [left out]"),
-    (r"C:\Users\alice \\server\share\alice", "[left out] [left out]"),
-    ("make 2>/home/alice/log -isystem/home/alice/inc", "make 2>[left out]/log -isystem[left out]/inc"),
-    ("node7.local, a.internal. b.lan c.corp:80", "[left out], [left out]. [left out] [left out]:80"),
-    ("alice.example.de, ci.example.co.uk, n.uni.ac.at, ci.example.it", "[left out], [left out], [left out], [left out]"),
-    ("192.168.1.17 203.0.113.9 10.0.0.5:8080 at 8.8.8.8", "[left out] [left out] [left out]:8080 at [left out]"),
-    ("fe80::1ff:fe23:4567:890a [2001:db8::1]:80 ::1 fe80::1%eth0", "[left out] [[left out]]:80 [left out] [left out]"),
-    ("aa:bb:cc:dd:ee:ff", "[left out]"),
-    ("env USER=alice HOME=/home/alice LOGNAME='alice b' ./bench", "env USER=[left out] HOME=[left out] LOGNAME=[left out] ./bench"),
-    ("https://alice:pw@ci.example/job/7 git@example.com:alice/x.git", "[left out] [left out]"),
-    ("alice@node7:/home/alice/x", "[left out]"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "printed_text"),
+    [
+        ("file:///home/alice/work/bench.json", "[left out]/bench.json"),
+        ("see file:///home/alice", "see [left out]"),
+        ("../alice, ../../alice/work/runs.csv", "[left out], [left out]/runs.csv"),
+        ("~alice and ~alice/runs", "[left out] and [left out]"),
+        ("`/home/alice/work/x` and `~alice`", "`[left out]/x` and `[left out]`"),
+        ("/mnt/home/alice, $HOME/alice/x, /srv/bob/../alice", "[left out], [left out], [left out]"),
+        (r"C:\Users\alice \\server\share\alice", "[left out] [left out]"),
+        (
+            "make 2>/home/alice/log -isystem/home/alice/inc",
+            "make 2>[left out]/log -isystem[left out]/inc",
+        ),
+        (
+            "node7.local, a.internal. b.lan c.corp:80",
+            "[left out], [left out]. [left out] [left out]:80",
+        ),
+        (
+            "alice.example.de, ci.example.co.uk, n.uni.ac.at, ci.example.it",
+            "[left out], [left out], [left out], [left out]",
+        ),
+        (
+            "192.168.1.17 203.0.113.9 10.0.0.5:8080 at 8.8.8.8",
+            "[left out] [left out] [left out]:8080 at [left out]",
+        ),
+        (
+            "fe80::1ff:fe23:4567:890a [2001:db8::1]:80 ::1 fe80::1%eth0",
+            "[left out] [[left out]]:80 [left out] [left out]",
+        ),
+        ("aa:bb:cc:dd:ee:ff", "[left out]"),
+        (
+            "env USER=alice HOME=/home/alice LOGNAME='alice b' ./bench",
+            "env USER=[left out] HOME=[left out] LOGNAME=[left out] ./bench",
+        ),
+        ("https://alice:pw@ci.example/job/7 git@example.com:alice/x.git", "[left out] [left out]"),
+        ("alice@node7:/home/alice/x", "[left out]"),
+    ],
+)
 def test_what_names_people_and_places_is_left_out(text, printed_text):
     assert Redaction({}).hide(text) == printed_text
 
 
-@pytest.mark.parametrize("text", [
-    "Read/block-16", "BM_Sort<std::vector<int>>/1000/threads:4", "std::sort", "std::vector::~vector", "abc::def", "dead::beef",
-    "10:20:30", "2026-11-28T10:20:30", "1.2.3.4", "gcc 4.8.5.1", "driver 31.0.15.2", "5.4.0-42-generic", "com.example.List.sort",
-    "[version=1.2.3.4]", "from 1.2.3.4 to 1.2.3.5",
-    "Xeon@3.5Ghz*12", "MB/s", "./bench --size 5", "test.bench.py", "libm.so.6", "numpy.linalg.norm", "~5 %", "x ~ y", "[user=5]",
-    "-O2 -march=native", "BenchmarkX/size=10-8", "0:00:01.5", "AMD EPYC 7742 @ 2.25GHz", "and/or", "group.by", "sort.Slice",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Read/block-16",
+        "BM_Sort<std::vector<int>>/1000/threads:4",
+        "std::sort",
+        "std::vector::~vector",
+        "abc::def",
+        "dead::beef",
+        "10:20:30",
+        "2026-11-28T10:20:30",
+        "1.2.3.4",
+        "gcc 4.8.5.1",
+        "driver 31.0.15.2",
+        "5.4.0-42-generic",
+        "com.example.List.sort",
+        "[version=1.2.3.4]",
+        "from 1.2.3.4 to 1.2.3.5",
+        "Xeon@3.5Ghz*12",
+        "MB/s",
+        "./bench --size 5",
+        "test.bench.py",
+        "libm.so.6",
+        "numpy.linalg.norm",
+        "~5 %",
+        "x ~ y",
+        "[user=5]",
+        "-O2 -march=native",
+        "BenchmarkX/size=10-8",
+        "0:00:01.5",
+        "AMD EPYC 7742 @ 2.25GHz",
+        "and/or",
+        "group.by",
+        "sort.Slice",
+    ],
+)
 def test_what_names_nobody_stays(text):
     """Names of benchmarks, versions of four small numbers, times and units are no paths and no
     addresses."""

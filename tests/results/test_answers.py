@@ -430,7 +430,8 @@ def test_a_plan_of_a_suite_has_the_price_of_each_benchmark(times):
 
 
 def test_corrected_intervals_name_the_level_of_the_suite(times):
-    """With a correction, intervals of rows and of the suite have other levels, and both are said."""
+    """With a correction, intervals of rows and of the suite have other levels, and both are
+    said."""
     corrected = times.perf.compare("old", correction="holm").perf.table().attrs["about"]
     assert re.search(r"9\d\.\d+ % .*intervals, of the suite 95 %", corrected), corrected
     assert "of the suite" not in times.perf.compare("old").perf.table().attrs["about"]

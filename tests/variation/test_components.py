@@ -192,7 +192,10 @@ def test_one_cell_in_trouble_is_counted_in_one_warning(method):
         ),
         (
             "MOST_CROSSINGS",
-            "3 of 3 cells have no maximum of the likelihood, or no limits of its profile: these are NaN",
+            (
+                "3 of 3 cells have no maximum of the likelihood, or no limits of its profile: "
+                "these are NaN"
+            ),
             [],
         ),
     ],

@@ -137,7 +137,7 @@ def read(
 
 
 def _directed(dataset: xr.Dataset, better: str | None) -> xr.Dataset:
-    """Return timings whose variables say which direction is good, where the caller says it of those that do not."""
+    """Return timings with the direction that the caller says where the data do not."""
     if better is not None:
         for variable in dataset.data_vars.values():
             variable.attrs.setdefault(BETTER, better)
@@ -155,7 +155,7 @@ def _chunked(dataset: xr.Dataset, chunks: Any) -> xr.Dataset:
 
 
 def _read_folder(source: Source) -> xr.Dataset:
-    """Read a folder or an archive that holds one file, or files whose content states what tells them apart."""
+    """Read a folder or an archive that holds one file, or files that name themselves."""
     dataset = read_archive(source.path, **source.options._asdict())
     files, name = dataset.attrs["n_files"], dataset.attrs.get("format", "")
     if files > 1 and not (name in formats() and formats()[name].placed):
@@ -237,8 +237,8 @@ def read_archive(
     Notes
     -----
     The result is built in memory before it is split into chunks. `convert_table` makes a store of a
-    table that does not fit. Read an archive that does not fit part by part into one Zarr store: see "From a folder of reports to
-    a Zarr archive" in the documentation.
+    table that does not fit. Read an archive that does not fit part by part into one Zarr store: see
+    "From a folder of reports to a Zarr archive" in the documentation.
 
     Warns
     -----
@@ -303,7 +303,7 @@ def read_archive(
 
 @contextmanager
 def _collector_paused() -> Iterator[None]:
-    """Pause the search for cyclic garbage: it would look at all tables again and again, and they have no cycles."""
+    """Pause the search for cyclic garbage, of which tables have none."""
     enabled = gc.isenabled()
     gc.disable()
     try:

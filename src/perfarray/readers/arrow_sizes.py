@@ -1,4 +1,4 @@
-"""What a Parquet or Arrow file would take in memory, from its metadata: a few bytes can state many gigabytes.
+"""What a Parquet or Arrow file would take in memory, from its metadata.
 
 pyarrow gives no lengths of an Arrow file's blocks before it unpacks them, so the few fields are
 read here. The format: "Columnar format: IPC file format" of the Arrow project (Block, RecordBatch,
@@ -39,7 +39,7 @@ class Size(NamedTuple):
 
 
 def in_memory(size: Size, kinds: Iterable[Any]) -> int:
-    """Return the bytes that a table takes at least: runs and constants take the room of their rows."""
+    """Return the bytes that a table takes at least."""
     return max(size.bytes, size.rows * sum(map(_width, kinds)))
 
 
@@ -51,7 +51,7 @@ def _width(kind: Any) -> int:
 
 
 def text_bytes(table: Any) -> int:
-    """Return the bytes of the texts of a table that are stored once, as categories or views of others, and that rows repeat."""
+    """Return the bytes of texts that are stored once and that rows repeat."""
     return sum(_repeated_bytes(chunk) for column in table.columns for chunk in column.chunks)
 
 
@@ -76,11 +76,12 @@ def _lengths(texts: Any) -> Integers:
 
 
 def parquet_size(metadata: Any, chunks: Sequence[Sequence[Chunk]]) -> Size:
-    """Return the size that the footer of a Parquet file states: of all counts of rows the largest."""
+    """Return the largest count of rows that the footer of a Parquet file states."""
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
     rows = sum(
-        max([group.num_rows, *(chunk.num_values for chunk in of_group)]) for group, of_group in zip(groups, chunks, strict=True)
-    )  # fmt: skip
+        max([group.num_rows, *(chunk.num_values for chunk in of_group)])
+        for group, of_group in zip(groups, chunks, strict=True)
+    )
     return Size(max(rows, metadata.num_rows), sum(group.total_byte_size for group in groups))
 
 

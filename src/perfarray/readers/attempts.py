@@ -77,7 +77,7 @@ def iter_attempts(
 
 
 def companion_paths(files: Sequence[InputFile], tables: Sequence[Table]) -> set[Path]:
-    """Return the paths of skipped files that a tool writes next to results of a format that was read."""
+    """Return the paths of skipped files that a tool writes next to its results."""
     endings = tuple(
         chain.from_iterable(formats()[name].beside for name in {table.format for table in tables})
     )
@@ -116,7 +116,7 @@ def _members(
 def _attempt(
     file: InputFile, source: Source, layout: Layout | None, dim: str, *, all_parts: bool
 ) -> Attempt:
-    """Read one file. An error is returned, so that the caller reports the first in order of files and not the first in time."""
+    """Read one file; return the error, so that the first in order of files is reported."""
     try:
         with source.within_memory():
             table: Table | str

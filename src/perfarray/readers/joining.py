@@ -1,4 +1,4 @@
-"""Join the tables of many files: paths give labels, formats reconcile names and units, and files with equal labels get a dim `file`."""
+"""Join the tables of many files: labels of paths, names, units, and a dim `file`."""
 
 import itertools
 from collections.abc import Collection, Mapping, Sequence
@@ -86,7 +86,7 @@ def combine(tables: Sequence[Table], files: Sequence[InputFile]) -> Table:
 
 
 def _along_history(tables: Sequence[Table], files: Sequence[InputFile]) -> bool:
-    """Return whether each file is one commit (date, build) and has no label but its path: the files then lie along the commits."""
+    """Return whether each file is one commit, date or build without other labels."""
     stated = any(
         all(name in table.labels and len(table.labels[name].labels) == 1 for table in tables)
         for name in HISTORY
@@ -95,7 +95,7 @@ def _along_history(tables: Sequence[Table], files: Sequence[InputFile]) -> bool:
 
 
 def _labels_of_files(tables: Sequence[Table], files: Sequence[InputFile]) -> list[Descriptor]:
-    """Return the label of each file by labels of its content that no other file has, if there are any: a dim `file` would say no more.
+    """Return the label of each file by labels of its content that no other file has.
 
     These are the labels of one dim, or those of all dims along which each file has one label.
     """
@@ -196,7 +196,7 @@ def _relabelled(table: Table, file: InputFile, dims: Collection[str]) -> Table:
 
 
 def _location(table: Table, file: InputFile, dims: Collection[str]) -> tuple[Any, ...]:
-    """Return what identifies a file as a whole: labels of its path, and the level numbers above 0 that all its rows share."""
+    """Return what identifies a file: labels of its path, and shared numbers of levels."""
     labels = [(name, label) for name, label in file.labels.items() if name not in dims]
     numbers = [
         (name, int(codes[0]))
@@ -209,7 +209,7 @@ def _location(table: Table, file: InputFile, dims: Collection[str]) -> tuple[Any
 def _file_labels(
     tables: Sequence[Table], files: Sequence[InputFile], locations: Sequence[tuple[Any, ...]]
 ) -> list[str]:
-    """Return labels that distinguish files of one location: their folders where these suffice and no path is a label, else their paths."""
+    """Return labels that distinguish files of one location: folders, else paths."""
     if any("file" in file.labels for file in files):
         return [file.label for file in files]
     folders = [file.label.rpartition("/")[0] or "." for file in files]
@@ -218,7 +218,7 @@ def _file_labels(
 
 
 def _positions(files: Sequence[InputFile]) -> tuple[list[dict[str, int]], list[Note]]:
-    """Number the level labels of paths from 0, in natural order: one label has one number for all that is compared.
+    """Number the level labels of paths from 0, in natural order.
 
     Labels are numbered inside each compared side where no two sides share one, or where common
     numbers would leave most cells empty.

@@ -1,4 +1,4 @@
-"""Files as text, JSON or XML: compression recognised by content, limits, errors that name the file and the place in it."""
+"""Files as text, JSON or XML: compression, limits, and errors with their place."""
 
 import json
 import os
@@ -43,7 +43,7 @@ MOST_NAMES = (
 
 
 class FileError(ValueError):
-    """A file that cannot be read: the message names the file, the place in it and what was expected, at no greater length than allowed.
+    """A file that cannot be read: the message names it, the place and what was expected.
 
     `proposed_dims` is what `dims=` needs to read it, where the message asks for that.
     """
@@ -72,7 +72,7 @@ def suggest_name(error: MissingFileError, path: Path) -> None:
 
 
 class FileOptions(NamedTuple):
-    """What the caller says of files: format, columns that are dims, pattern, encoding, whether failed runs keep times, and units."""
+    """What the caller says of files: format, dims, pattern, encoding, units."""
 
     format: str | None = None
     dims: Mapping[str, str | int] = MappingProxyType({})
@@ -83,7 +83,7 @@ class FileOptions(NamedTuple):
 
 
 class Source:
-    """One file: its path, its text and its JSON, each read once and only when asked for, and the notes on it.
+    """One file: its path, text and JSON, each read once when asked for, and notes on it.
 
     Readers put what a user should know into `notes`. `answers` holds the results of `once`, which
     the files of one archive share. `no_numbers` holds the places of values that are none, and
@@ -111,7 +111,7 @@ class Source:
         self._contents = contents
 
     def once(self, function: Callable[..., T], *arguments: Hashable) -> T:
-        """Return what a function returns for these arguments, computed once for all files of an archive."""
+        """Return what a function returns for these arguments, computed once."""
         key = (function, *arguments)
         if key not in self._answers:
             self._answers[key] = function(*arguments)
@@ -136,7 +136,7 @@ class Source:
         )
 
     def beside(self, name: str) -> "Source | None":
-        """Return a file in the same folder (`../name`: in the one above), None if it does not exist; links are not followed."""
+        """Return a file in the same folder, or in the one above; links are not followed."""
         path = Path(os.path.normpath(self.path.parent / name))
         exists = (
             path in self._contents
@@ -146,7 +146,7 @@ class Source:
         return self.at(path) if exists else None
 
     def at(self, path: Path, contents: Mapping[Path, bytes] | None = None) -> "Source":
-        """Return another file that is read with the same options, from the same archive or `contents`."""
+        """Return another file that is read with the same options."""
         return Source(path, self._answers, self.options, contents or self._contents)
 
     def rewritten(self, text: str) -> "Source":
@@ -199,7 +199,7 @@ class Source:
         return b"".join(chunks)
 
     def unpacked(self) -> bytes:
-        """Return the bytes without compression, or raise where they are packed in another way, or once more."""
+        """Return the bytes without compression; raise where they are packed once more."""
         if problem := self.packing_problem:
             raise self.error(problem)
         for magic, unpack, name in COMPRESSIONS:
@@ -367,7 +367,7 @@ class Source:
 
 
 def escape_and_truncate(message: str) -> str:
-    """Return a message with no more characters than are allowed, and none that moves a terminal's cursor."""
+    """Return a message of allowed length, without what moves the cursor of a terminal."""
     limit = options().max_message
     short = (
         message
@@ -383,7 +383,7 @@ def text_of_path(path: str) -> str:
 
 
 def _json_with_bare_words(text: str) -> Any:
-    """Return parsed JSON, in which a number may be a bare `nan`, `-nan(ind)` or `inf`, as printf writes them."""
+    """Return parsed JSON, in which numbers may be a bare `nan`, `-nan(ind)` or `inf`."""
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
@@ -410,7 +410,7 @@ def json_object(text: str) -> dict[str, Any]:
 
 
 def first_line(text: str, prefix: str, pattern: re.Pattern[str]) -> re.Match[str] | None:
-    """Return the first line that begins with a prefix and matches: the expression alone takes ten times as long."""
+    """Return the first line that begins with a prefix and matches an expression."""
     position = 0 if text.startswith(prefix) else text.find(f"\n{prefix}") + 1 or -1
     while position >= 0:
         if match := pattern.match(text, position):

@@ -1,4 +1,4 @@
-"""Tar and zip archives, read in memory: nothing is written to the disk, and no member can name a place on it."""
+"""Tar and zip archives, read in memory: nothing is written to the disk."""
 
 import re
 import tarfile
@@ -53,7 +53,7 @@ def begins_as_pack(first: bytes) -> bool:
 
 
 def members(source: Source) -> dict[Path, bytes]:
-    """Return the regular files in an archive by the path each would have in a folder of the archive's name.
+    """Return the regular files in an archive by their path in a folder of its name.
 
     Links, devices and folders are left out: a link may lead anywhere. An archive that is damaged,
     has too many members or too much in them, or a member whose name leads out of it is refused. A

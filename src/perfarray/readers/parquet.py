@@ -137,7 +137,7 @@ def note_empty_parts(source: Source, empty: Sequence[str], n_parts: int) -> None
 
 
 def agreed(source: Source, stated_by_part: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
-    """Return what all parts of a table state of their values, without `units` where these are several of time."""
+    """Return what all parts of a table state of their values."""
     (first, stated), *others = stated_by_part.items()
     common = dict(stated)
     for name, other in others:
@@ -206,13 +206,18 @@ def _joined(source: Source, tables: Mapping[str, Any]) -> Any:
 
 
 def one_table_each(files: Sequence[InputFile]) -> list[InputFile]:
-    """Return files, those of each partitioned table as one with `parts`, without `_SUCCESS` and hidden files beside them."""
+    """Return files, those of each partitioned table as one with `parts`."""
     roots = {file.path: None if file.explicit or file.problem else _root(file) for file in files}
     tables = {root for root in roots.values() if root is not None}
     kept = [
-        file for file in files
-        if roots[file.path] or not (file.path.name.startswith(("_", ".")) and any(root in file.path.parents for root in tables))
-    ]  # fmt: skip
+        file
+        for file in files
+        if roots[file.path]
+        or not (
+            file.path.name.startswith(("_", "."))
+            and any(root in file.path.parents for root in tables)
+        )
+    ]
     grouped: list[InputFile] = []
     for (root, _), group in groupby(kept, lambda file: (roots[file.path], file.labels)):
         members = list(group)
@@ -229,7 +234,7 @@ def one_table_each(files: Sequence[InputFile]) -> list[InputFile]:
 
 
 def _root(file: InputFile) -> Path | None:
-    """Return the folder of the partitioned table that a file belongs to, None for a file that is a table."""
+    """Return the folder of the partitioned table that a file belongs to, or None."""
     if file.path.suffix.lower() not in SUFFIXES or file.path.name.startswith(("_", ".")):
         return None
     folders = file.path.parents
@@ -249,7 +254,7 @@ def keys_of(path: PurePath) -> dict[str, str]:
 
 
 def _without_categories(of_column: Any) -> Any:
-    """Return the type of the values of a column of categories, that of any other column as it is."""
+    """Return the type of the values of a column, also of one of categories."""
     from pyarrow import types
 
     return of_column.value_type if types.is_dictionary(of_column) else of_column
@@ -271,7 +276,7 @@ def _rows(source: Source) -> Any:
 
 
 def _frame(source: Source, table: Any) -> pd.DataFrame:
-    """Return rows in pandas, where whole numbers stay whole though some are missing: a label 1 does not become 1.0."""
+    """Return rows in pandas; whole numbers stay whole where some are missing."""
     from pyarrow import ArrowException, types
 
     try:
@@ -420,7 +425,7 @@ def _check_size(source: Source, size: Size, kinds: Sequence[Any]) -> None:
 
 
 def _table(source: Source, frame: pd.DataFrame, stated: Mapping[str, str]) -> Table:
-    """Return the rows as a table: by what `perfarray convert` wrote, by the names of the columns, or by those the caller gave."""
+    """Return the rows as a table."""
     if (
         written := roles_written(stated.get(PROGRAM, ""), list(frame.columns))
     ) and not source.options.dims:
@@ -471,5 +476,9 @@ def roles_written(text: str, columns: Sequence[str]) -> dict[str, Any] | None:
     ):
         return None
     return {
-        "value": {name: name for name in units}, "units": units, "better": better, "shared": shared, "dims": {name: name for name in dims},
-    }  # fmt: skip
+        "value": {name: name for name in units},
+        "units": units,
+        "better": better,
+        "shared": shared,
+        "dims": {name: name for name in dims},
+    }

@@ -1,4 +1,4 @@
-"""What the footer of a Parquet file states of the columns of its groups, read without pyarrow, which ends the program at damaged ones.
+"""What the footer of a Parquet file states of its columns, read without pyarrow.
 
 The footer is a struct of Thrift's compact protocol. Reading it costs time in proportion to its
 length and no memory beyond it.
@@ -16,15 +16,22 @@ TRUE, FALSE, BYTE, I16, I32, I64, DOUBLE, BINARY, LIST, SET, MAP, STRUCT = range
 
 # Names of encodings by number; others are newer
 ENCODING_NAMES = {
-    0: "PLAIN", 2: "PLAIN_DICTIONARY", 3: "RLE", 4: "BIT_PACKED", 5: "DELTA_BINARY_PACKED", 6: "DELTA_LENGTH_BYTE_ARRAY",
-    7: "DELTA_BYTE_ARRAY", 8: "RLE_DICTIONARY", 9: "BYTE_STREAM_SPLIT",
-}  # fmt: skip
+    0: "PLAIN",
+    2: "PLAIN_DICTIONARY",
+    3: "RLE",
+    4: "BIT_PACKED",
+    5: "DELTA_BINARY_PACKED",
+    6: "DELTA_LENGTH_BYTE_ARRAY",
+    7: "DELTA_BYTE_ARRAY",
+    8: "RLE_DICTIONARY",
+    9: "BYTE_STREAM_SPLIT",
+}
 
 MAX_DEPTH = 16  # Structs inside structs; the footer has six
 
 
 class Chunk(NamedTuple):
-    """A column of a group of rows: how its values are stored, how many there are, and their bytes."""
+    """A column of a group of rows: how its values are stored, their number and bytes."""
 
     encodings: frozenset[str]
     num_values: int

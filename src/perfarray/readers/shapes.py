@@ -1,4 +1,4 @@
-"""The shape that a format's JSON has: a file that a reader cannot read is refused with the place where it first deviates from it.
+"""The shape of a format's JSON: a file is refused at the place where it deviates.
 
 A shape is written as the JSON is: `{"runs": [{"values?": [ANY], "name": TEXT}]}`. A key that ends
 in `?` may be missing or null, `...` stands for every key, `"times|mean"` says that one of the keys
@@ -171,7 +171,7 @@ def rows_with(rows: Any, *keys: str) -> TypeGuard[list[dict[str, Any]]]:
 
 
 def has_keys(*keys: str, first: str = "") -> Callable[[str], bool]:
-    """Return a test of the head of a file: whether it has these keys of JSON (of `"runs|warmups"` one) behind the first character."""
+    """Return a test of whether the head of a file has these keys of JSON."""
     return lambda head: (
         head.lstrip().startswith(first)
         and all(any(f'"{name}"' in head for name in key.split("|")) for key in keys)

@@ -29,7 +29,7 @@ def archive_table(
     keep_failed: bool = False,
     progress: bool | None = None,
 ) -> pd.DataFrame:
-    """Read the files of an archive and list what came of each: what was read of it, or why it is left out.
+    """Read the files of an archive and list what was read of each, or why it was not.
 
     Parameters
     ----------
@@ -58,7 +58,8 @@ def archive_table(
     Examples
     --------
     >>> import perfarray
-    >>> perfarray.archive_table(perfarray.dataset_path("python_malloc"))[["file", "status", "format", "measurements"]]
+    >>> rows = perfarray.archive_table(perfarray.dataset_path("python_malloc"))
+    >>> rows[["file", "status", "format", "measurements"]]
                 file status  format  measurements
     0    malloc.json   read  pyperf          480
     1  pymalloc.json   read  pyperf          480

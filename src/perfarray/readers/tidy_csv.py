@@ -178,7 +178,7 @@ def _is_tidy(text: str) -> bool:
 
 
 def _frame(source: Source) -> pd.DataFrame:
-    """Parse the table: labels as they are written, whole numbers as numbers, the rest as pandas does."""
+    """Parse the table: labels as written, whole numbers as numbers."""
     columns, delimiter = header(source.beginning), separator(source.beginning)
     content = _without_comments(source, delimiter)
     check_columns(source.error, columns)
@@ -215,7 +215,7 @@ def _without_comments(source: Source, delimiter: str) -> bytes:
 def _parsed(
     content: bytes, columns: list[str], labels: list[str], delimiter: str
 ) -> tuple[pd.DataFrame, bool]:
-    """Return the cells as pandas reads them, and whether it says that rows have more of them than the header."""
+    """Return the cells as pandas reads them, and whether rows have too many."""
     options: dict[str, Any] = {
         "sep": delimiter,
         "skipinitialspace": b" " in content
@@ -256,7 +256,7 @@ def _are_texts(labels: pd.Index) -> bool:
 
 
 def _is_rounded(column: pd.Series) -> bool:
-    """Return whether a column holds whole numbers with gaps, some of more digits than a decimal number keeps."""
+    """Return whether a column holds whole numbers with gaps, some with many digits."""
     if column.dtype != float or not column.hasnans:
         return False
     numbers = column.dropna().to_numpy()

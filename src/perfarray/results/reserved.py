@@ -28,7 +28,8 @@ RENAMED: Final = "renamed"
 # Coordinates that methods compute with, and that keep their names; a dim has labels like any other
 INPUTS: Final = frozenset({*MARKS, CENSORED_AT, LOOPS, "confidence_level", *map(price_of, LEVELS)})
 
-# Variables of comparisons, which new timings make room for; other answers refuse dims of their names
+# Variables of comparisons, which new timings make room for; other answers refuse dims of their
+# names
 SETTLED: Final = frozenset(COMPARED.split())
 
 # Names in every answer on several metrics

@@ -1,4 +1,4 @@
-"""Whether unit i of one system and unit i of the other move together, as those of one round of measurements do.
+"""Whether unit i of one system and unit i of the other move together, as in rounds.
 
 The last axes are (benchmarks, units); NaN is "not measured".
 """
@@ -21,7 +21,7 @@ FEWEST_ORDERS = 0.01
 
 
 def round_correlation(new: Floats, old: Floats) -> tuple[float, float]:
-    """Return the mean correlation over the benchmarks of the units of two sides, and the chance of one as large without rounds.
+    """Return the mean correlation of the units of two sides, and its probability without rounds.
 
     Benchmarks may have common units, so that one mean over the benchmarks stands for a unit; its
     correlation has Student's t test. An outlier on both sides makes a correlation of any order:

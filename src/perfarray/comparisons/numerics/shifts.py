@@ -1,4 +1,4 @@
-"""Whether the benchmarks of a suite moved by one factor: their log ratios agree within their noise, and their mean is not 0.
+"""Whether the benchmarks of a suite moved by one factor.
 
 The last axis is that of the benchmarks; NaN is "no ratio". A machine, a setting or a build that
 differs moves all benchmarks; a change of the program seldom does.
@@ -22,7 +22,7 @@ MOVED, SAME_SIGN, STAYED = 0.8, 0.9, 0.1  # shares of the benchmarks: at least, 
 
 
 class CommonShift(NamedTuple):
-    """The common log ratio, its standard error and degrees of freedom, the benchmarks that share it, and whether there is one."""
+    """The common log ratio, its standard error and df, and the benchmarks that share it."""
 
     shift: Floats
     error: Floats
@@ -32,7 +32,7 @@ class CommonShift(NamedTuple):
 
 
 def common_shift(log_ratios: Floats, errors: Floats, df: Floats) -> CommonShift:
-    """Return the mean log ratio of the benchmarks that agree with the median, and whether most of all do.
+    """Return the mean log ratio of the benchmarks that agree with the median.
 
     Some may have moved by more: they are left out. Few may have stayed: a suite of which a part
     changed has no common shift. Measured frequencies are in `docs/scripts/common_shift.py`.

@@ -1,4 +1,4 @@
-"""Rules of stopping: the interval of a mean or of a ratio of means after each further unit, and the units at which a rule stops.
+"""Rules of stopping: intervals after each further unit, and where a rule stops.
 
 A mean is treated as the ratio to pairs that are exactly 1: Fieller's set is then the mean and as
 many standard errors either side.
@@ -33,7 +33,7 @@ FURTHEST = 1e7  # units beyond which a number is infinite
 
 
 class Rule(NamedTuple):
-    """A rule of stopping: its name, the units it starts with, the relative half-width to reach, and the level of the intervals.
+    """A rule of stopping: its name, first units, half-width to reach, and level.
 
     If benchmarks `learn` their variances from each other, they are the axis before the units; by
     Stein's rule alone.
@@ -155,10 +155,20 @@ def path(new: Floats, old: Floats | None, paired: bool, rule: Rule) -> Path:
         for series in (estimate, lower, upper)
     ]
     return Path(
-        estimate=estimate, lower=lower, upper=upper, half_width=half, required=required, extrapolated=extrapolated,
-        stopped_estimate=at_stop[0], stopped_lower=at_stop[1], stopped_upper=at_stop[2], n=n,
-        remaining=np.where(np.isnan(required), np.where(n < rule.start, rule.start, extrapolated) - n, 0.0),
-    )  # fmt: skip
+        estimate=estimate,
+        lower=lower,
+        upper=upper,
+        half_width=half,
+        required=required,
+        extrapolated=extrapolated,
+        stopped_estimate=at_stop[0],
+        stopped_lower=at_stop[1],
+        stopped_upper=at_stop[2],
+        n=n,
+        remaining=np.where(
+            np.isnan(required), np.where(n < rule.start, rule.start, extrapolated) - n, 0.0
+        ),
+    )
 
 
 def in_turn(new: Floats, old: Floats, paired: bool) -> tuple[Floats, Floats]:
@@ -275,7 +285,7 @@ def _running_mean(values: Floats, counts: Floats) -> Floats:
 
 
 def _running_products(first: Floats, second: Floats, pilot: int | None) -> Floats:
-    """Return the sums of products of deviations of the first values (Welford's), or those of the pilot for all."""
+    """Return the sums of products of deviations of the first values (Welford)."""
     counts = np.arange(1.0, first.shape[-1] + 1)
     away = [side[..., 1:] - _running_mean(side, counts)[..., :-1] for side in (first, second)]
     steps = np.concatenate([0 * first[..., :1], away[0] * away[1] * (1 - 1 / counts[1:])], axis=-1)
