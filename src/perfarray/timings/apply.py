@@ -124,7 +124,7 @@ def apply(
 def check_whole(array: xr.DataArray, dims: Sequence[str]) -> None:
     """Raise where a dim that a formula needs whole is split over chunks."""
     for dim in dims:
-        n_chunks = len(array.chunksizes.get(dim, ())) if is_chunked(array) else 1
+        n_chunks = len(array.variable.chunksizes.get(dim, ())) if is_chunked(array) else 1
         if n_chunks > 1:
             raise ValueError(
                 f"dim {dim!r} is split over {n_chunks} chunks; an answer needs it "
