@@ -37,7 +37,7 @@ METHODS = [
     {"method": "log_delta"},
     {"method": "delta"},
     {"method": "percentile", "rng": 1},
-    {"df": "conservative"},
+    {"correction": "holm"},
 ]
 QUIET = timings(new=[9.0] * 7 + [9.1], old=OLD)
 
