@@ -81,6 +81,16 @@ def test_tables_that_say_different_things():
             check(found, os=["Linux 6", "Linux 7"], why=["x", "unknown"], ram=8)
 
 
+def test_a_contradiction_is_resolved_by_what_each_table_has_one_of():
+    """A descriptor lies along the machine alone where each table is of one machine, though the
+    tables have several benchmarks too."""
+    tables = [
+        table("fft", "sort", machine=machine, descriptors=of_everything(os=system))
+        for machine, system in (("a", "Linux 6"), ("b", "Linux 7"))
+    ]
+    assert joined(*tables)["os"].dims == ("machine",)
+
+
 def test_tables_that_contradict_each_other_where_nothing_tells_them_apart():
     """Neither is believed."""
     labels = {"benchmark": column_of(("fft", "sort"))}
