@@ -75,8 +75,27 @@ def fill(_, docname, source):
             source[0] = source[0].replace(f"<!-- {name} -->", make())
 
 
+def write_stubs(app):
+    """Write the pages of the names in the lists, as autosummary does for those it finds in files."""
+    from sphinx.ext.autosummary.generate import generate_autosummary_docs  # tests lack Sphinx
+
+    file = Path(app.srcdir, "_listing.rst")
+    file.write_text("\n\n".join(make() for make in LISTS.values()), encoding="utf-8")
+    try:
+        generate_autosummary_docs(
+            [str(file)],
+            suffix=".rst",
+            app=app,
+            imported_members=app.config.autosummary_imported_members,
+            overwrite=app.config.autosummary_generate_overwrite,
+        )
+    finally:
+        file.unlink()
+
+
 def setup(app):
-    """Fill pages as they are read."""
+    """Write the pages of functions, and fill the lists as pages are read."""
+    app.connect("builder-inited", write_stubs)
     app.connect("source-read", fill)
 
 
