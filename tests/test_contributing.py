@@ -101,7 +101,7 @@ def run(copy: Path, *command: str, folder: Path | None = None) -> None:
     assert process.returncode == 0, (process.stdout[-4000:], process.stderr[-4000:])
 
 
-def test_the_additions_of_the_page_work(tmp_path):
+def test_the_additions_of_the_page_work(tmp_path, pytestconfig):
     """A method with its table, a picture and a reader are there after the steps of the page, and no
     others; the house, the public names, the pages and the pictures pass the project's checks."""
     pytest.importorskip("matplotlib")
@@ -125,4 +125,6 @@ def test_the_additions_of_the_page_work(tmp_path):
     (tmp_path / "broken.txt").write_text("# laps\nfft 1.0 soon\n")
     run(copy, "-c", USE, folder=tmp_path)
     chosen = "spread or house or public_names or gallery or overview"
-    run(copy, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", "-k", chosen, *CHECKS)
+    ignored_warnings = [f"-W{rule}" for rule in pytestconfig.getoption("pythonwarnings") or ()]
+    options = ["-q", "-n", "0", "-p", "no:cacheprovider", "-k", chosen, *ignored_warnings]
+    run(copy, "-m", "pytest", *options, *CHECKS)
