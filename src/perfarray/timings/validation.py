@@ -53,19 +53,6 @@ def check_share(value: float, name: str, example: str) -> float:
 check_confidence_level = partial(check_share, name="confidence_level", example="0.95")
 
 
-def check_equivalence_risk(value: Any) -> None:
-    """Raise unless the risk of a one-sided test is None or lies between 0 and 0.5."""
-    if (
-        value is not None
-        and not 0
-        < (value if isinstance(value, float) else check_number(value, "equivalence_risk"))
-        < 0.5
-    ):
-        raise ValueError(
-            f"equivalence_risk={value!r} is not between 0 and 0.5: it is that of a one-sided test"
-        )
-
-
 def check_threshold(value: float) -> float:
     """Return a relative threshold: 0.02 means 2 %."""
     number = check_number(value, "threshold")
