@@ -15,7 +15,6 @@ from perfarray.numerics.nested_anova import nested_anova
 from perfarray.variation.numerics.allocation import (
     Goal,
     optimal_counts,
-    whole,
 )
 from perfarray.variation.numerics.assurance import (
     Evidence,
@@ -351,7 +350,7 @@ class TestLaws:
         assert ((plan.repetitions == np.floor(plan.repetitions)) & (plan.repetitions >= 1)).all()
         assert plan.repetitions[0] >= 5
         single = np.ones_like(cost)
-        single[0] = whole(np.array(budget / cost.sum()))
+        single[0] = np.floor(budget / cost.sum())  # no more than the budget pays for
         assert plan.half_width <= half_width_of(single, np.nan_to_num(variance), 0.95) * (1 + 1e-9)
         wealthier = plan_counts(variance, cost, budget=budget * more)
         assert wealthier.half_width <= plan.half_width * (1 + (1e-9 if len(cost) <= 2 else 5e-3))
@@ -364,7 +363,8 @@ class TestLaws:
         plan = plan_counts(variance, cost, half_width=width)
         assert plan.half_width <= width * (1 + 1e-8)
         forest = nest(np.nan_to_num(variance), cost)
-        units, noise = narrowest(forest, np.atleast_1d(plan.cost), 5, 0.975)
+        # The sum of the prices may round to a little more than the plan's cost.
+        units, noise = narrowest(forest, np.atleast_1d(plan.cost * (1 + 1e-12)), 5, 0.975)
         assert (student_t(units, 0.975) * np.sqrt(noise))[0] <= width * (1 + 1e-6)
 
     @given(problem=problems())
