@@ -17,7 +17,7 @@ from xarray.indexes import PandasMultiIndex
 
 from perfarray.conventions import METRIC
 from perfarray.results.models import FittedModel
-from perfarray.results.reserved import RENAMED, aside_of_answer
+from perfarray.results.reserved import aside_of_answer, renamed_note
 from perfarray.timings.declared import declared_arguments
 from perfarray.timings.notes import Note, add_notes
 from perfarray.timings.validation import listed
@@ -302,12 +302,7 @@ def _with_notes(
         for dim, levels in stacked.items()
     ]
     if names:
-        text = (
-            f"{listed(list(names))} is called {listed(list(names.values()))} here: variables "
-            "of the answer have such names."
-        )
-        values = {"names": {new: str(old) for old, new in names.items()}}
-        notes.append(Note(RENAMED, text, values, aside=True))
+        notes.append(renamed_note(names))
     if isinstance(answer, FittedModel):
         return replace(answer, dataset=add_notes(answer.dataset, *notes))
     return add_notes(answer, *notes) if isinstance(answer, (*LABELLED, pd.DataFrame)) else answer

@@ -1,6 +1,6 @@
 """Names of variables and dims of answers, which dims and coordinates of timings cannot have."""
 
-from collections.abc import Collection, Hashable
+from collections.abc import Collection, Hashable, Mapping
 from typing import Any, Final, TypeVar, cast
 
 import xarray as xr
@@ -47,12 +47,18 @@ def settle_dims(times: xr.Dataset) -> xr.Dataset:
     if not taken:
         return times
     names = _new_names(taken, times.variables)
+    return cast(xr.Dataset, add_notes(times.rename(names), renamed_note(names)))
+
+
+def renamed_note(names: Mapping[Hashable, str]) -> Note:
+    """Return the note on new names of dims or descriptors."""
+    verb = "is" if len(names) == 1 else "are"
     text = (
-        f"{listed(sorted(taken))} is called {listed(list(names.values()))}: answers have "
-        "variables of that name."
+        f"{listed(list(names))} {verb} called {listed(list(names.values()))} here. "
+        "Answers have variables of the old names."
     )
     values = {"names": {new: str(old) for old, new in names.items()}}
-    return cast(xr.Dataset, add_notes(times.rename(names), Note(RENAMED, text, values, aside=True)))
+    return Note(RENAMED, text, values, aside=True)
 
 
 def aside_of_answer(function: str, data: Any, metric: Any) -> dict[Hashable, str]:
