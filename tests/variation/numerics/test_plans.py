@@ -64,7 +64,7 @@ def plan_counts(variance, cost, **goal):
     quantile = student_t(counts[..., 0], goal.probability)
     return SimpleNamespace(
         repetitions=counts,
-        cost=forest.price(counts),
+        cost=goal.rounded_costs(forest.price(counts)),
         half_width=quantile * np.sqrt(forest.noise(counts)),
     )
 
@@ -395,6 +395,14 @@ class TestDegenerate:
         )
         assert np.isnan(poor.half_width)
         assert rich.repetitions.tolist() == [5, 1]
+
+    @pytest.mark.parametrize(("price", "n"), [(6.794409561157227, 65), (0.1, 6)])
+    def test_a_budget_that_rounding_puts_below_the_price_buys_all_units(self, price, n):
+        """Adding .1 six times gives more than 6 * .1."""
+        budget = np.nextafter(n * price, 0)
+        plan = plan_counts(np.ones(1), np.array([price]), budget=budget)
+        assert plan.repetitions.tolist() == [n]
+        assert plan.cost == budget
 
     def test_no_outermost_component_or_no_variation_is_nan(self):
         plan = plan_counts(

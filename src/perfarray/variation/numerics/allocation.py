@@ -17,6 +17,7 @@ import numpy.typing as npt
 from perfarray.numerics.levels import FEW, reduced
 from perfarray.numerics.types import Floats
 
+ULPS = 1e-12  # by how much two sums of the same prices may differ
 ROUNDING = 1e-9  # what a quotient may lack of a whole number that it is meant to be
 LISTED = 1 << 10  # whole degrees of freedom, whose quantiles are computed once
 
@@ -47,6 +48,12 @@ class Goal(NamedTuple):
         """Return the same goal with another budget, or else half-width."""
         name = "half_width" if self.budget is None else "budget"
         return self._replace(**{name: limit})
+
+    def rounded_costs(self, cost: Floats) -> Floats:
+        """Return costs with those that only rounding puts above the budget as the budget."""
+        if self.budget is None:
+            return cost
+        return np.where(cost <= self.budget * (1 + ULPS), np.minimum(cost, self.budget), cost)
 
 
 def quantile_at(

@@ -28,7 +28,7 @@ from perfarray.variation.numerics.assurance import (
     true_variances,
 )
 from perfarray.variation.numerics.forests import Forest, narrowest, nest, quantile_of, rates_of
-from perfarray.variation.numerics.whole_counts import ULPS, whole_counts, with_top
+from perfarray.variation.numerics.whole_counts import whole_counts, with_top
 
 TRIES = 4  # how often the half-width that goes with an assured one is asked for, at most
 SHORT = 0.995  # what is asked for of the half-width where a plan did not keep it
@@ -121,9 +121,7 @@ def promised(noise: Floats, n: Floats, evidence: Evidence, goal: Goal) -> Floats
 def planned(pilot: Pilot, counts: Floats, goal: Goal) -> Plan:
     """Return counts with what they cost and promise."""
     forest = pilot.forest
-    cost = forest.price(counts)
-    if goal.budget is not None:  # sums of the same prices may differ by rounding
-        cost = np.where(cost <= goal.budget * (1 + ULPS), np.minimum(cost, goal.budget), cost)
+    cost = goal.rounded_costs(forest.price(counts))
     evidence = pilot.evidence(counts, cost, goal.min_units)
     fewest = counts[:, forest.roots].min(axis=1)
     lower = np.where(forest.parents < 0, 0.0, forest.variance)

@@ -14,6 +14,7 @@ from perfarray.numerics.searching import first_true
 from perfarray.numerics.types import Floats
 from perfarray.variation.numerics.allocation import (
     ROUNDING,
+    ULPS,
     Goal,
     optimal_counts,
     share_out,
@@ -34,7 +35,6 @@ from perfarray.variation.numerics.forests import (
 WINDOW = 256
 BLOCK = 1 << 14  # outermost counts tried at once, of all cells
 
-ULPS = 1e-12  # by how much two sums of the same prices may differ
 # numbers of shared units tried, from a third of the continuous optimum to three times as many
 TRIED = 24
 NEAR = 4  # all numbers so close to the continuous optimum are tried
@@ -61,7 +61,7 @@ def whole_counts(forest: Forest, goal: Goal) -> Floats:
     total = variance.sum(axis=1)
     possible = (total > 0) & ~np.isnan(limit + cost.sum(axis=1))
     if goal.budget is not None:
-        possible &= goal.min_units * cost.sum(axis=1) <= limit
+        possible &= goal.min_units * cost.sum(axis=1) <= limit * (1 + ULPS)
     cells = np.flatnonzero(possible)
     goal = goal.of_limit(limit[cells])
     forest = forest._replace(variance=variance[cells], cost=cost[cells])
@@ -118,7 +118,8 @@ def _best_of_nests(forest: Forest, goal: Goal, n: Floats, low: Floats, high: Flo
         along.noise(candidates)
     )
     if goal.budget is not None:
-        first, second, allowed = half, spent, spent <= goal.budget[:, None]
+        first, second = half, spent
+        allowed = spent <= goal.budget[:, None] * (1 + ULPS)
     else:
         first, second = spent, half
         allowed = half <= goal.half_width[:, None] * (1 + ROUNDING)
@@ -161,7 +162,7 @@ def _completed(forest: Forest, goal: Goal, counts: Floats, level: int) -> Floats
                 reduced(np.add, portion) for portion in np.split(prices, [level], axis=-1)
             )
             filled = whole((limit - fixed) / one_repetition)
-            filled -= fixed + one_repetition * filled > limit
+            filled -= fixed + one_repetition * filled > limit * (1 + ULPS)
         else:
             noises = forest.variance / totals
             fixed, one_repetition = (
@@ -192,7 +193,8 @@ def _with_free_top(forest: Forest, goal: Goal, n: Floats) -> Floats:
     if goal.budget is not None:
         unit_price, budget = along.price(counts), goal.budget[:, None]
         top = whole(budget / unit_price)
-        top -= reduced(np.add, top[..., None] * along.totals(counts) * along.cost) > budget
+        spent = reduced(np.add, top[..., None] * along.totals(counts) * along.cost)
+        top -= spent > budget * (1 + ULPS)
         counts[..., 0] = np.maximum(top, 1.0)
     else:
         counts[..., 0] = _fewest_units(along, goal, along.noise(counts))
